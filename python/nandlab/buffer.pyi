@@ -6,20 +6,20 @@ from typing import Any, Literal
 from nandlab.listing import Choice
 
 def pass_through() -> Choice:
-    """Every request goes to the device below as it came."""
+    """Forwards every request unchanged to the device below."""
 
 def lru(
     *,
     size: int | str | None = None,
     cache_reads: bool | None = None,
 ) -> Choice:
-    """The page that was not used for the longest time goes.
+    """Evicts the least recently used page.
 
     After Denning 1968.
 
     Args:
-        size: Size of the buffer; rounded down to whole pages. Default "32 MiB".
-        cache_reads: Whether pages that were read come in. Default true.
+        size: Buffer size; rounded down to whole pages. Default "32 MiB".
+        cache_reads: Whether to cache pages on reads. Default true.
     """
 
 def clock(
@@ -28,14 +28,14 @@ def clock(
     cache_reads: bool | None = None,
     reference_on_insert: bool | None = None,
 ) -> Choice:
-    """The oldest page goes that was not used since the hand passed it.
+    """Evicts the oldest page not used since the hand passed it.
 
     After Corbato 1968.
 
     Args:
-        size: Size of the buffer; rounded down to whole pages. Default "32 MiB".
-        cache_reads: Whether pages that were read come in. Default true.
-        reference_on_insert: Whether a page that comes counts as used. Default false.
+        size: Buffer size; rounded down to whole pages. Default "32 MiB".
+        cache_reads: Whether to cache pages on reads. Default true.
+        reference_on_insert: Whether a new page counts as used. Default false.
     """
 
 def cflru(
@@ -44,14 +44,15 @@ def cflru(
     cache_reads: bool | None = None,
     window: float | None = None,
 ) -> Choice:
-    """A clean page at the old end of the list goes before a dirty one.
+    """Evicts clean pages at the old end of the list before dirty ones.
 
     After Park et al., CASES 2006.
 
     Args:
-        size: Size of the buffer; rounded down to whole pages. Default "32 MiB".
-        cache_reads: Whether pages that were read come in. Default true.
-        window: Share of the buffer in which clean pages go first, above 0 and up to 1. Default 0.5.
+        size: Buffer size; rounded down to whole pages. Default "32 MiB".
+        cache_reads: Whether to cache pages on reads. Default true.
+        window: Size of the clean-first window, as a share of the buffer, above 0 and up to 1. Default
+            0.5.
     """
 
 def s3_fifo(
@@ -63,19 +64,18 @@ def s3_fifo(
     ghosts: float | None = None,
     fill_main: bool | None = None,
 ) -> Choice:
-    """Three queues, for new pages, for those that were used again, and for ghosts.
+    """Three queues, for new pages, reused pages, and ghosts.
 
     After Yang et al., SOSP 2023.
 
     Args:
-        size: Size of the buffer; rounded down to whole pages. Default "32 MiB".
-        cache_reads: Whether pages that were read come in. Default true.
-        small: Share of the buffer that the queue of new pages has, above 0 and below 1. Default 0.1.
-        promote_uses: Uses after which a page goes from the small queue to the main one, 1 to 3. Default
-            1.
-        ghosts: Ghosts, as a share of the pages of the buffer. Default 0.9.
-        fill_main: Whether, until the first page goes, what the small queue has no room for comes into
-            the main one. Default false.
+        size: Buffer size; rounded down to whole pages. Default "32 MiB".
+        cache_reads: Whether to cache pages on reads. Default true.
+        small: Size of the small queue, as a share of the buffer, above 0 and below 1. Default 0.1.
+        promote_uses: Uses required to move from the small queue to the main queue, 1 to 3. Default 1.
+        ghosts: Number of ghosts, as a share of the buffer's pages. Default 0.9.
+        fill_main: Whether new pages overflow from the small queue into the main queue until the first
+            eviction. Default false.
     """
 
 def sieve(
@@ -83,13 +83,13 @@ def sieve(
     size: int | str | None = None,
     cache_reads: bool | None = None,
 ) -> Choice:
-    """One queue in which what was used again keeps its place.
+    """One queue; reused pages keep their place.
 
     After Zhang et al., NSDI 2024.
 
     Args:
-        size: Size of the buffer; rounded down to whole pages. Default "32 MiB".
-        cache_reads: Whether pages that were read come in. Default true.
+        size: Buffer size; rounded down to whole pages. Default "32 MiB".
+        cache_reads: Whether to cache pages on reads. Default true.
     """
 
 def arc(
@@ -97,13 +97,13 @@ def arc(
     size: int | str | None = None,
     cache_reads: bool | None = None,
 ) -> Choice:
-    """Recency and frequency in a balance that adapts.
+    """An adaptive balance between recency and frequency.
 
     After Megiddo and Modha, FAST 2003.
 
     Args:
-        size: Size of the buffer; rounded down to whole pages. Default "32 MiB".
-        cache_reads: Whether pages that were read come in. Default true.
+        size: Buffer size; rounded down to whole pages. Default "32 MiB".
+        cache_reads: Whether to cache pages on reads. Default true.
     """
 
 def fab(
@@ -111,13 +111,13 @@ def fab(
     size: int | str | None = None,
     cache_reads: bool | None = None,
 ) -> Choice:
-    """The block with the most pages goes.
+    """Evicts the block with the most pages.
 
     After Jo et al., TCE 2006.
 
     Args:
-        size: Size of the buffer; rounded down to whole pages. Default "32 MiB".
-        cache_reads: Whether pages that were read come in. Default true.
+        size: Buffer size; rounded down to whole pages. Default "32 MiB".
+        cache_reads: Whether to cache pages on reads. Default true.
     """
 
 def bplru(
@@ -127,16 +127,16 @@ def bplru(
     padding: bool | None = None,
     compensation: bool | None = None,
 ) -> Choice:
-    """The least recently written block goes, as a whole block.
+    """Evicts the least recently written block, as a whole block.
 
     After Kim and Ahn, FAST 2008.
 
     Args:
-        size: Size of the buffer; rounded down to whole pages. Default "32 MiB".
-        cache_reads: Whether pages that were read come in. Default false.
-        padding: Whether a block is made whole before it is written: what is not here is read from
+        size: Buffer size; rounded down to whole pages. Default "32 MiB".
+        cache_reads: Whether to cache pages on reads. Default false.
+        padding: Whether to complete a block before it is written, by reading its missing pages from
             below. Default true.
-        compensation: Whether a block that was written wholly and in order goes next. Default true.
+        compensation: Whether a block written wholly and in order becomes the next victim. Default true.
     """
 
 def lb_clock(
@@ -144,13 +144,13 @@ def lb_clock(
     size: int | str | None = None,
     cache_reads: bool | None = None,
 ) -> Choice:
-    """Of the blocks that were not written of late, the one with the most pages goes.
+    """Evicts the largest block not written recently.
 
     After Debnath et al., MASCOTS 2009.
 
     Args:
-        size: Size of the buffer; rounded down to whole pages. Default "32 MiB".
-        cache_reads: Whether pages that were read come in. Default false.
+        size: Buffer size; rounded down to whole pages. Default "32 MiB".
+        cache_reads: Whether to cache pages on reads. Default false.
     """
 
 def hybrid_lru(
@@ -159,12 +159,12 @@ def hybrid_lru(
     nvram: int | str | None = None,
     lend_nvram: bool | None = None,
 ) -> Choice:
-    """Clean pages in DRAM, dirty ones in NVRAM, each by their last use.
+    """Clean pages in DRAM, dirty pages in NVRAM, each in LRU order.
 
     Args:
-        dram: Size of the DRAM; rounded down to whole pages. Default "6710886 B".
-        nvram: Size of the NVRAM; rounded down to whole pages. Default "26843546 B".
-        lend_nvram: Whether clean pages stand in NVRAM that is not used otherwise. Default false.
+        dram: DRAM size; rounded down to whole pages. Default "6710886 B".
+        nvram: NVRAM size; rounded down to whole pages. Default "26843546 B".
+        lend_nvram: Whether clean pages may use spare NVRAM. Default false.
     """
 
 def clock_dnv(
@@ -176,19 +176,18 @@ def clock_dnv(
     cache_reads: bool | None = None,
     allocation: Literal['block', 'page'] | None = None,
 ) -> Choice:
-    """A clock of pages in DRAM, a clock of blocks in NVRAM behind it.
+    """A clock of pages in DRAM, backed by a clock of blocks in NVRAM.
 
     After Kang et al., TCE 2017.
 
     Args:
-        dram: Size of the DRAM; rounded down to whole pages. Default "6710886 B".
-        nvram: Size of the NVRAM; rounded down to whole blocks. Default "26843546 B".
-        prefer: Which pages leave DRAM first: `dirty`, `clean` or `neither`. Default "dirty".
-        rank_by_fill: Whether the block with the most pages leaves NVRAM, the least recent of several,
-            and not the one that the hand finds. Default false.
-        cache_reads: Whether pages that were read come in. Default true.
-        allocation: What a block takes of NVRAM: room for its `page`s there, or for the whole `block`.
-            Default "page".
+        dram: DRAM size; rounded down to whole pages. Default "6710886 B".
+        nvram: NVRAM size; rounded down to whole blocks. Default "26843546 B".
+        prefer: Pages evicted first from DRAM: `dirty`, `clean` or `neither`. Default "dirty".
+        rank_by_fill: Whether NVRAM evicts the block with the most pages (the least recently used of
+            several) instead of the hand's choice. Default false.
+        cache_reads: Whether to cache pages on reads. Default true.
+        allocation: A block's NVRAM space: only its `page`s there, or a whole `block`. Default "page".
     """
 
 def cbm(
@@ -200,18 +199,18 @@ def cbm(
     victim: Literal['least_used', 'fullest', 'oldest'] | None = None,
     merge_clean: bool | None = None,
 ) -> Choice:
-    """Pages and blocks in NVRAM, and a read cache in DRAM whose pages complete a block that is written.
+    """Pages and blocks in NVRAM, and a DRAM read cache that completes written blocks.
 
     After Wei et al., MSST 2014.
 
     Args:
-        dram: Size of the DRAM; rounded down to whole pages. Default "6710886 B".
-        nvram: Size of the NVRAM; rounded down to whole pages. Default "26843546 B".
-        threshold: Pages of a block in the page region with which it moves to the block region. Default
-            8.
-        page_region: Share of the NVRAM that the page region has, from 0 to 1. Default 0.5.
-        victim: Which block goes: `least_used`, `fullest` or `oldest`. Default "least_used".
-        merge_clean: Whether clean pages in DRAM are written with the dirty ones of their block. Default
+        dram: DRAM size; rounded down to whole pages. Default "6710886 B".
+        nvram: NVRAM size; rounded down to whole pages. Default "26843546 B".
+        threshold: Number of pages in the page region at which a block moves to the block region.
+            Default 8.
+        page_region: The page region's share of NVRAM, from 0 to 1. Default 0.5.
+        victim: The next victim: `least_used`, `fullest` or `oldest`. Default "least_used".
+        merge_clean: Whether a block's clean pages in DRAM are written with its dirty pages. Default
             true.
     """
 
@@ -231,33 +230,31 @@ def wap_lru(
     allocation: Literal['block', 'page'] | None = None,
     padding: bool | None = None,
 ) -> Choice:
-    """Requests go to DRAM or to blocks in NVRAM by the pattern of writes.
+    """Places requests in DRAM or in NVRAM blocks by write pattern.
 
     After Kim et al., IEMEK 2018.
 
     Args:
-        dram: Size of the DRAM; rounded down to whole pages. Default "6710886 B".
-        nvram: Size of the NVRAM; rounded down to whole blocks. Default "26843546 B".
-        interval: Requests of an interval. Default 1000.
-        thresholds: Where thresholds come from that are not given: the paper's recipe over the whole
-            workload before the run (`auto`), or over its last intervals while it runs (`online`), as
-            far as that lowers what is flushed; or Table 4 of the paper (`financial`, `fiu_online`,
-            `web_vm`, `webmail`). Default "online".
-        window: Intervals from which `online` learns. Default 16.
-        t_state: Pages written in a row, on the mean, from which an interval is write-intensive; that of
-            `thresholds` where it is not given.
-        t_read: Size from which reads go to NVRAM while balanced; that of `thresholds` where it is not
-            given.
-        t_write: Size from which writes go to NVRAM while balanced; that of `thresholds` where it is not
-            given.
-        fw: What the pages written are divided by: the `runs` of writes of the interval, or 1 and its
-            `switches` between reads and writes. Default "runs".
-        size_unit: What sizes are counted in: `page`s or `sector`s of a request, or pages of the
-            sequential `run` that it continues. Default "page".
-        flush_when_complete: Whether a block all pages of which are in NVRAM is flushed at once. Default
+        dram: DRAM size; rounded down to whole pages. Default "6710886 B".
+        nvram: NVRAM size; rounded down to whole blocks. Default "26843546 B".
+        interval: Requests per interval. Default 1000.
+        thresholds: Source for thresholds not given below. `auto` applies the paper's recipe to the
+            whole workload before the run. `online` applies it to the last intervals during the run, as
+            far as this reduces flushing. `financial`, `fiu_online`, `web_vm` and `webmail` take Table 4
+            of the paper. Default "online".
+        window: `online` learns from this many intervals. Default 16.
+        t_state: Threshold for a write-intensive interval: mean pages per write run. Default: from
+            `thresholds`.
+        t_read: Minimum size for reads placed in NVRAM while balanced. Default: from `thresholds`.
+        t_write: Minimum size for writes placed in NVRAM while balanced. Default: from `thresholds`.
+        fw: Divisor for the pages written in an interval: its write `runs`, or one plus its `switches`
+            between reads and writes. Default "runs".
+        size_unit: Request size unit: `page`s or `sector`s in the request, or pages in the sequential
+            `run` it continues. Default "page".
+        flush_when_complete: Whether to flush a block as soon as all its pages are in NVRAM. Default
             false.
-        allocation: What a block takes of NVRAM: room for the whole `block`, or for its `page`s there.
-            Default "block".
-        padding: Whether a block that leaves NVRAM takes the dirty pages of the same block in DRAM with
-            it: lines 14 to 18 of Algorithm 2. Default true.
+        allocation: A block's NVRAM space: the whole `block`, or only its `page`s there. Default
+            "block".
+        padding: Whether a block leaving NVRAM takes its dirty pages in DRAM along: lines 14 to 18 of
+            Algorithm 2. Default true.
     """

@@ -23,21 +23,20 @@ def fat(
     After Microsoft, FAT: General Overview of On-Disk Format, 2000.
 
     Args:
-        fat: Bits of a FAT entry; `auto`: as many as the clusters need. Default "auto".
-        cluster_bytes: Bytes of a cluster, a power of two from 512 to 65536; chosen by the size of the
-            volume unless given.
-        root_entries: Entries of the root directory, a multiple of 16; a name takes two or more. Not
-            with FAT32, whose root directory grows. Default 512.
-        fats: Copies of the FAT, 1 or 2. Default 2.
-        volume_bytes: Size of the volume; the whole device unless given.
-        align_data: The first cluster begins at a multiple of so many bytes of the device, so that the
-            volume begins later, as the partitions of memory cards do. Default: the volume begins with
-            the device.
-        write_through: When changed sectors go to the device. Default "sector".
-        cache_bytes: Memory for sectors of FAT and directories; file data is not cached, but for the
-            sector that an append goes on in. Default "64 KiB".
-        trim: Whether the clusters of what is removed are trimmed. Default false.
-        time_stamps: What time stamps show. Default "counted".
+        fat: Bits per FAT entry; `auto` picks the width by cluster count. Default "auto".
+        cluster_bytes: Bytes per cluster, a power of two from 512 to 65536. Default: chosen by volume
+            size.
+        root_entries: Root directory entries, a multiple of 16; a name takes two or more. Not for FAT32,
+            because its root directory grows. Default 512.
+        fats: FAT copies, 1 or 2. Default 2.
+        volume_bytes: Volume size. Default: the whole device.
+        align_data: The first cluster's alignment on the device, in bytes; the volume starts later, like
+            the partitions on memory cards. Default: the volume starts with the device.
+        write_through: Device write policy for changed sectors. Default "sector".
+        cache_bytes: Cache for FAT and directory sectors; the only file data cached is the sector
+            continued by the next append. Default "64 KiB".
+        trim: Whether to trim clusters when files and directories are removed. Default false.
+        time_stamps: Time stamp source. Default "counted".
     """
 
 def yaffs(
@@ -48,20 +47,20 @@ def yaffs(
     checkpoint: bool | None = None,
     mark_copied: bool | None = None,
 ) -> Choice:
-    """A file system on bare flash, every page with its tags.
+    """A file system on bare flash, with tags on every page.
 
     After Manning, How YAFFS Works, 2010.
 
     Args:
-        format: The form on flash; `auto`: by the size of a page. Default "auto".
+        format: Format on flash; `auto` picks it by page size. Default "auto".
         gc: Garbage collection. Default {"reserved_blocks": 5, "aggressive_margin": 2, "passive_limit":
             3, "passive_share": 16, "passive_most": 200, "skip": 4, "tries": 2}.
-        cache_pages: Pages of the cache for writes of a part of a page; 0: none, as in the measurements
-            of Doh et al. Default 0.
-        checkpoint: `yaffs2`: whether `sync_all` saves the tables, so that a mount need not scan.
-            Default true.
-        mark_copied: `yaffs1`: whether pages that collection has copied get a deletion mark before their
-            block is erased. Default true.
+        cache_pages: Cache size for partial page writes, in pages; 0 for no cache, as in the
+            measurements of Doh et al. Default 0.
+        checkpoint: `yaffs2`: whether `sync_all` saves the tables, so a mount needs no scan. Default
+            true.
+        mark_copied: `yaffs1`: whether collection puts a deletion mark on copied pages before it erases
+            their block. Default true.
     """
 
 def minv(
@@ -70,24 +69,24 @@ def minv(
     objects: int | None = None,
     nvram: Mapping[str, Any] | None = None,
 ) -> Choice:
-    """All metadata in NVRAM, only the contents of files in the NAND.
+    """All metadata in NVRAM, only file contents in NAND.
 
     After Doh, Choi, Lee, Noh, EMSOFT 2007.
 
     Args:
         gc: Garbage collection. Default {"reserved_blocks": 5, "aggressive_margin": 2, "passive_limit":
             3, "passive_share": 16, "passive_most": 200, "skip": 4, "tries": 2}.
-        objects: Files, directories and links that the NVRAM has room for, the root directory included:
-            128 bytes each, and as much for their maps. From 2 to 262142. Default 2048.
-        nvram: What an access to the NVRAM costs; nothing unless given. Default {"unit_bytes": 8,
-            "read_ns": 0.0, "write_ns": 0.0, "read_nj": 0.0, "write_nj": 0.0}.
+        objects: Maximum number of files, directories and links, including the root directory; from 2 to
+            262142. Each takes 128 bytes of NVRAM, and as much again for its map. Default 2048.
+        nvram: NVRAM access cost. Default: none. Default {"unit_bytes": 8, "read_ns": 0.0, "write_ns":
+            0.0, "read_nj": 0.0, "write_nj": 0.0}.
     """
 
 def posix(
     *,
     directory: str,
 ) -> Choice:
-    """A real directory of this machine, with whatever file system it lies on.
+    """A real directory of this machine, on whatever file system is there.
 
     Args:
         directory: The directory, which must be empty; a relative path starts from the folder of the

@@ -94,16 +94,16 @@ def block(
     After Ban 1995, US 5,404,485.
 
     Args:
-        replacement_blocks: Most replacement blocks in use at once; as many as the free blocks allow
-            where that is less. With 0 a page that is written again costs a full merge. Default 8, a
-            convention: the patent has no such limit.
-        erase_when: When a block that holds nothing any more is erased. Default "on_free".
-        reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
-            failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
-        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
-            each segment of the address space that was trimmed, and of a block or more for the notes.
-            Without it there are no notes, and a mount may bring back what a trimmed page held, as long
-            as that is not erased. Default true.
+        replacement_blocks: Most replacement blocks in use at once; fewer if the free blocks allow
+            fewer. With 0, each overwrite costs a full merge. Default 8, a convention: the patent has no
+            such limit.
+        erase_when: When to erase an empty block. Default "on_free".
+        reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
+            or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space, and at least one block for the notes. Without it there
+            are no notes, and a mount may bring back the contents of a trimmed page until they are
+            erased. Default true.
     """
 
 def nftl(
@@ -118,14 +118,13 @@ def nftl(
     After Ban 1999, US 5,937,425.
 
     Args:
-        max_chain: Most blocks of a chain, at least 1; a longer one is folded before a block is
+        max_chain: Most blocks in a chain, at least 1; a longer one is folded before a block is
             appended. 0: no limit, the default. Default 0.
-        erase_when: When a block that holds nothing any more is erased. Default "on_free".
-        reserve_blocks: Blocks of the device that stay free for folding; at least 1. With 1 a program
+        erase_when: When to erase an empty block. Default "on_free".
+        reserve_blocks: Blocks of the device kept free for folding; at least 1. With 1, a program
             failure or a torn page during a fold may leave no room; the default, 2, is safe. Default 2.
-        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
-            each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true.
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space, and at least one block for the notes. Default true.
     """
 
 def fmax(
@@ -142,18 +141,17 @@ def fmax(
     After Estakhri & Iman 1999, US 5,930,815; Yoo et al. 2006.
 
     Args:
-        switch: Whether a simple mirror that holds every page becomes the data block; else it is merged.
-            Default true.
-        merge_includes_pending: Whether a merge writes the page that triggered it into the merged block;
-            else it goes to a new mirror. Default true.
-        strict_order: Whether a compound mirror is filled behind its last programmed page only, also on
+        switch: Whether a complete simple mirror becomes the data block; otherwise it is merged. Default
+            true.
+        merge_includes_pending: Whether a merge writes its triggering page into the merged block;
+            otherwise the page goes to a new mirror. Default true.
+        strict_order: Whether a compound mirror takes pages only after its last programmed page, even on
             chips that program in any order. Default false.
-        erase_when: When a block that holds nothing any more is erased. Default "on_free".
-        reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
-            failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
-        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
-            each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true.
+        erase_when: When to erase an empty block. Default "on_free".
+        reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
+            or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space, and at least one block for the notes. Default true.
     """
 
 def mtbs(
@@ -169,18 +167,17 @@ def mtbs(
     After Shinohara 1999, US 5,905,993; Yoo et al. 2006.
 
     Args:
-        data_pages: Pages of the data area of a block; the others are its spare area. 0: half of them,
-            the default, which the B+tree study calls optimal. The study's sectors are pages of 512
-            bytes. Default 0.
-        whole_requests: Whether the pages of a request are placed together, so that a page of the host
-            that takes several is written whole; else each page alone. Default true, the reading that
-            fits the B+tree study.
-        erase_when: When a block that holds nothing any more is erased. Default "on_free".
-        reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
-            failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
-        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
-            each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true.
+        data_pages: Pages in a block's data area; the rest is its spare area. 0: half of them, the
+            default, which the B+tree study calls optimal. The study's sectors are pages of 512 bytes.
+            Default 0.
+        whole_requests: Whether to place the pages of a request together, so that a multi-page host
+            write stays whole; otherwise each page alone. Default true, the reading that fits the B+tree
+            study.
+        erase_when: When to erase an empty block. Default "on_free".
+        reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
+            or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space, and at least one block for the notes. Default true.
     """
 
 def bast(
@@ -198,19 +195,18 @@ def bast(
     After Kim et al. 2002.
 
     Args:
-        log_blocks: Most log blocks in use at once, at least 1; as many as the free blocks allow where
-            that is less. Default 8, a convention: the paper shows what 4 to 64 bring.
-        victim: Which log block is reclaimed when all are in use. Default "lru".
-        first_write: Where a page goes that is not mapped. Default "data".
-        partial_merge: Whether a log block that holds a prefix in order is completed by copies of the
-            other pages; else it is merged in full. Where no other page is mapped it becomes the data
-            block as it is, either way. Default true.
-        erase_when: When a block that holds nothing any more is erased. Default "on_free".
-        reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
-            failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
-        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
-            each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true.
+        log_blocks: Most log blocks in use at once, at least 1; fewer if the free blocks allow fewer.
+            Default 8, a convention: the paper evaluates 4 to 64.
+        victim: The log block to reclaim when all are in use. Default "lru".
+        first_write: Destination of an unmapped page. Default "data".
+        partial_merge: Whether to complete a log block with a prefix in order by copying the other
+            pages; otherwise it is merged in full. If no other page is mapped, it becomes the data block
+            unchanged, either way. Default true.
+        erase_when: When to erase an empty block. Default "on_free".
+        reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
+            or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space, and at least one block for the notes. Default true.
     """
 
 def fast(
@@ -231,23 +227,22 @@ def fast(
     After Lee et al. 2007.
 
     Args:
-        log_blocks: Most random log blocks in use, at least 1; as many as the free blocks allow where
-            that is less. Default 8, a convention.
-        sequential_block: Whether one log block more takes sequential writes. Default true.
-        sw_rule: Which first page of a logical block starts a sequential log block. Default "always".
-        sequential_merge: What completes a sequential log block that another one replaces. Default
-            data_block, as in the paper.
-        first_write: Where a page goes that is not mapped. Default data, as in the paper.
-        skip_stale: Whether a victim's logical blocks are left alone where newer log pages have
-            superseded all their pages in it. Default true.
-        migrate: Whether a victim that is less than half valid is renewed instead of merged. Default
+        log_blocks: Most random log blocks in use, at least 1; fewer if the free blocks allow fewer.
+            Default 8, a convention.
+        sequential_block: Whether an additional log block takes sequential writes. Default true.
+        sw_rule: First pages of logical blocks that start a sequential log block. Default "always".
+        sequential_merge: Pages that complete a sequential log block when another one replaces it.
+            Default data_block, as in the paper.
+        first_write: Destination of an unmapped page. Default data, as in the paper.
+        skip_stale: Whether to skip logical blocks whose pages in the victim are all superseded by newer
+            log pages. Default true.
+        migrate: Whether to renew a victim that is less than half valid, instead of merging it. Default
             false.
-        erase_when: When a block that holds nothing any more is erased. Default "on_free".
-        reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
-            failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
-        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
-            each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true.
+        erase_when: When to erase an empty block. Default "on_free".
+        reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
+            or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space, and at least one block for the notes. Default true.
     """
 
 def migration(
@@ -275,34 +270,33 @@ def migration(
     After Lee et al. 2007 (KIISE).
 
     Args:
-        log_blocks: Most log blocks in use at once, at least 1; as many as the free blocks allow where
-            that is less. Default 8, as in the paper.
-        recycling: Whether a full log block is merged or moved. Default "macro".
-        limit: With `recycling = "limit"`: most migrations in a row; half the pages of a block, as in
-            the paper, unless it is set. Default null.
-        alpha_fit: With `recycling = "macro"`: how alpha is found. Default "least_squares".
-        alpha_window: With `recycling = "macro"`: how many migrations count for alpha, the last ones; 0,
-            the default, for all. Default 0.
-        alpha_scope: With `recycling = "macro"`: whose migrations count for alpha. Default "block".
-        patience: With `recycling = "adaptive"`: the share of the price of a merge that pages carried
-            along unwritten may cost before it is done; above 0. Default 0.5.
-        erase_copies: With `recycling = "adaptive"`: what an erase costs, in copies of a page. Default
-            1.33, of the paper's MLC chip.
+        log_blocks: Most log blocks in use at once, at least 1; fewer if the free blocks allow fewer.
+            Default 8, as in the paper.
+        recycling: Rule for merging or moving a full log block. Default "macro".
+        limit: With `recycling = "limit"`: most migrations in a row. Default: half the pages of a block,
+            as in the paper. Default null.
+        alpha_fit: With `recycling = "macro"`: method to estimate alpha. Default "least_squares".
+        alpha_window: With `recycling = "macro"`: number of latest migrations in the estimate of alpha.
+            Default 0: all. Default 0.
+        alpha_scope: With `recycling = "macro"`: logical blocks whose migrations count for alpha.
+            Default "block".
+        patience: With `recycling = "adaptive"`: share of a merge's price that carrying unwritten pages
+            may cost before a merge; above 0. Default 0.5.
+        erase_copies: With `recycling = "adaptive"`: cost of an erase, in page copies. Default 1.33, for
+            the paper's MLC chip.
         map_update: Whether a recycling programs a page of the block map. Default page, as in the paper.
-        victim: Which log block is merged when all are in use. Default "lru".
-        first_write: Where a page goes that is not mapped. Default log, as in the paper.
-        partial_merge: Whether a log block that holds a prefix in order is completed; else it is merged
-            in full. Default false.
-        erase_when: When a block that holds nothing any more is erased. Default `on_alloc`, as in the
-            paper.
-        reserve_blocks: Blocks of the device that stay free for merges and migrations; at least 1. With
-            1 a program failure or a torn page may leave no room; the default, 2, is safe. Default 2.
-        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
-            each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true.
-        log_recyclings: How many recyclings, the last ones, are kept for the result record. Default 0.
-        log_recyclings_of: The logical block whose recyclings are kept; those of all where it is not
-            set. Default null.
+        victim: The log block to merge when all are in use. Default "lru".
+        first_write: Destination of an unmapped page. Default log, as in the paper.
+        partial_merge: Whether to complete a log block with a prefix in order; otherwise it is merged in
+            full. Default false.
+        erase_when: When to erase an empty block. Default `on_alloc`, as in the paper.
+        reserve_blocks: Blocks of the device kept free for merges and migrations; at least 1. With 1, a
+            program failure or a torn page may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space, and at least one block for the notes. Default true.
+        log_recyclings: Number of latest recyclings kept for the result record. Default 0.
+        log_recyclings_of: Logical block whose recyclings are kept; if unset, those of all logical
+            blocks. Default null.
     """
 
 def superpage(

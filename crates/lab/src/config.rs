@@ -7,6 +7,7 @@
 mod advice;
 mod asks;
 mod device;
+mod disk;
 pub(crate) mod endurance;
 mod find;
 mod fits;
@@ -48,7 +49,8 @@ use tree::{Part, Tree};
 pub struct Experiment {
     /// Seed for everything random.
     pub seed: u64,
-    /// The host's workload.
+    /// The host's workload; none for a disk, which programs use.
+    #[serde(skip_serializing_if = "disk::is_none")]
     pub workload: WorkloadConfig,
     /// When the host's requests arrive.
     pub host: Host,
@@ -290,6 +292,9 @@ impl Experiment {
             Err((key.to_owned(), format!("{key} = {given} cannot work: {why}")))
         };
         let workload = self.workload.name();
+        if disk::is_none(&self.workload) {
+            return self.check_gaps(&refuse);
+        }
         self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
         self.check_host(&refuse)?;
         let arrival = self.host.arrival;

@@ -7,7 +7,7 @@ use nandlab_nand::Origin;
 use nandlab_workload::trace::Took;
 
 /// Latencies by origin and operation, to three significant digits.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LatencyMeter {
     /// Ordered by their first requests.
     origins: Vec<(Origin, ByOp)>,

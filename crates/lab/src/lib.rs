@@ -7,6 +7,7 @@
 //! * [`stack`]: the description as a running stack: device, FTL, buffer, or a file system on bare flash.
 //! * [`record`]: a run's result; `latency`: histograms for request latencies.
 //! * [`run`](run()): precondition, play, measure.
+//! * [`served`]: a device in an image that programs use.
 //!
 //! Beside them: [`papers`], [`lists`] with everything that has a name, [`traces`] (examined without a run), and
 //! [`bench`].
@@ -23,6 +24,7 @@ pub mod papers;
 pub mod profiles;
 pub mod record;
 mod run;
+pub mod served;
 pub mod stack;
 pub mod traces;
 

@@ -175,8 +175,8 @@ pub enum StopReason {
     FsFailed,
 }
 
-/// Host requests. A failed request counts, but its sectors do not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// Requests of the host. A failed request counts, but its sectors do not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCounts {
     /// All requests.
     pub requests: u64,

@@ -10,7 +10,7 @@ mod on_flash;
 mod oplog;
 mod verify;
 
-pub use chip::Chip;
+pub use chip::{BlockKind, Chip};
 pub use engine::{BufferCounts, Door, Engine, Files, NvramState, Requests};
 pub use oplog::OpLog;
 
@@ -23,7 +23,7 @@ use nandlab_buffer::{BufferConfig, MountError};
 use nandlab_fs::{FsConfig, FsError, Over};
 use nandlab_ftl::{Disk, Ftl, FtlError, Visitor};
 use nandlab_nand::aging::Aging;
-use nandlab_nand::backed::Backed;
+use nandlab_nand::backed::{Backed, Image, ImageFile};
 use nandlab_nand::counting::{Full, Lean, SpareStore};
 use nandlab_nand::faulty::{self, Faulty};
 use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, Nvram};
@@ -45,13 +45,23 @@ pub enum Start {
     Kept,
     /// An earlier device's saved state.
     At(Box<Counting>),
+    /// In an image, with its NVRAM beside it.
+    Image(Box<Backed<Image>>),
 }
 
 impl Start {
     fn device(self) -> Option<Counting> {
         match self {
-            Self::Erased | Self::Kept => None,
+            Self::Erased | Self::Kept | Self::Image(_) => None,
             Self::At(device) => Some(*device),
+        }
+    }
+
+    /// The file that the device is in.
+    fn image(&self) -> Option<ImageFile> {
+        match self {
+            Self::Image(device) => Some(device.file()),
+            Self::Erased | Self::Kept | Self::At(_) => None,
         }
     }
 }
@@ -79,8 +89,9 @@ pub fn open(
         }
         return open_on_flash(fs, device, *seed, sizing, log);
     };
-    let buffer =
-        buffer.as_ref().map(|buffer| mount_buffer(buffer, memory.as_ref(), device.model, sizing)).transpose()?;
+    let image = start.image();
+    let mount = |buffer| mount_buffer(buffer, memory.as_ref(), (device.model, image.as_ref()), sizing);
+    let buffer = buffer.as_ref().map(mount).transpose()?;
     let mounts_again = experiment.fs.is_some();
     ftl.dispatch(Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, log })
 }
@@ -128,12 +139,15 @@ fn is_boxed(device: &Device, log: Option<&OpLog>, slc: bool) -> bool {
 fn mount_buffer(
     config: &BufferConfig,
     memory: Option<&Memory>,
-    model: Model,
+    (model, image): (Model, Option<&ImageFile>),
     sizing: &Sizing,
 ) -> Result<Mounted, LabError> {
     let bytes = config.nvram_bytes(&sizing.geometry);
     let cost = memory.map_or(NvmCost::default(), |memory| memory.nvram.costs.by_words());
     let mut nvram: Box<dyn Nvm> = match model {
+        Model::Bytes if image.is_some_and(|image| image.nvram_bytes() >= bytes) => {
+            Box::new(image.expect("it has enough bytes").nvram(cost))
+        }
         Model::Bytes => Box::new(Nvram::new(bytes, cost)),
         Model::Timed | Model::Counting => Box::new(CountedNvram::new(bytes, cost)),
     };
@@ -173,13 +187,18 @@ impl Visitor for Assembly<'_> {
         let slc = F::uses_slc(config);
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;
+        let is_image = matches!(start, Start::Image(_));
         if mounts_again || is_boxed(device, log, slc) || matches!(start, Start::Kept) {
             let nand = match start {
+                Start::Image(image) => image_device(device, *image, slc),
                 Start::Erased if !mounts_again => boxed_device::<Lean>(device, seed, sizing, (log, slc), None)?,
                 start => boxed_device::<Full>(device, seed, sizing, (log, slc), start.device())?,
             };
             let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
             let again = mounts_again.then(|| config.clone());
+            if is_image {
+                return Ok(Box::new(Stack::new(disk, buffer, Bare)));
+            }
             if device.model == Model::Bytes {
                 let has_bit_errors = device.faults.as_ref().is_some_and(|faults| faults.bit_errors.is_some());
                 let oracle = Oracle::new(sizing.sectors(), has_bit_errors || device.reliability.is_some());
@@ -213,8 +232,22 @@ fn mounted<F: Ftl, N: Nand>(nand: &mut N, pages: u32, config: &F::Config) -> Res
     scoped(nand, Cause::Mount, |nand| F::mount(nand, pages, config)).map_err(mount_error)
 }
 
-/// The boxed stack's device, from the inside out: counts or bytes, time, faults, counts for blocks with one bit
-/// per cell, operation log, aging cells, whose retries appear in the log. `S` stores the spare areas on a
+/// The device of the boxed stack that is in an image.
+fn image_device(device: &Device, image: Backed<Image>, slc: bool) -> Box<dyn chip::Device> {
+    let timing = &device.profile.timing;
+    let timed: Box<dyn chip::Device> = match slc || timing.has_extras() {
+        true => Box::new(Timed::with_extras(image, timing)),
+        false => Box::new(Timed::new(image, timing)),
+    };
+    if slc {
+        Box::new(Metered::new(timed))
+    } else {
+        timed
+    }
+}
+
+/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, counts of blocks of one
+/// bit a cell, operation log, aging cells, whose retries appear in the log. `S` stores the spare areas on a
 /// device without bytes.
 fn boxed_device<S: SpareStore + 'static>(
     device: &Device,

@@ -3,18 +3,26 @@
 //! Rules, metadata and counts are those of the [`Counting`] device inside; this file adds the contents of
 //! pages beside it, so both count alike by construction.
 //!
-//! In RAM, pages are shared until they are programmed again: a clone copies the tables and no page, which
-//! makes it a snapshot cheap enough to take before every operation of a small device. Pages that were never
-//! programmed, or programmed without bytes, take no memory.
+//! In RAM, a block is shared until it is changed: a clone copies the tables and no page, which makes it a snapshot cheap
+//! enough to take before every operation of a small device. Blocks that were never programmed take no memory.
 //!
 //! An image file ([`Backed::create`], [`Backed::open`]) is written through at every operation in an order
-//! that leaves a valid device wherever the process ends. It is not synchronised with the disk before
-//! [`Backed::sync`]: an end of the process is a power cut of the device, an end of the machine may damage it.
+//! that leaves a valid device wherever the process ends: that is a power cut of the device. Where the machine ends, what
+//! was programmed since [`ImageFile::sync`] may be lost or unreadable. An image is locked while it is open.
 
+mod error;
 mod image;
+mod layout;
+mod nvram;
+mod os;
+mod records;
+mod shared;
 mod store;
 
-pub use image::{BackedError, Failure, Image};
+pub use error::{BackedError, Failure};
+pub use image::Image;
+pub use nvram::ImageNvram;
+pub use shared::ImageFile;
 pub use store::{PageStore, Ram};
 
 use crate::address::{BlockId, Geometry, Ppa};
@@ -24,6 +32,7 @@ use crate::counting::Counting;
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::rules::Rules;
+use layout::Header;
 use std::path::Path;
 
 /// A device whose pages hold bytes; `S` is [`Ram`] or [`Image`].
@@ -31,16 +40,25 @@ use std::path::Path;
 /// A page that is programmed with `Content(None)` reads as zeros. A tail takes the place of the last bytes
 /// of the page it is programmed with, and is read back with them.
 #[derive(Clone, Debug)]
-pub struct Backed<S = Ram> {
+pub struct Backed<S: PageStore = Ram> {
     counting: Counting,
     store: S,
 }
 
 impl Backed<Ram> {
-    /// An erased device in RAM; memory is taken page by page as pages are programmed.
+    /// An erased device in RAM; memory is taken block by block as pages are programmed.
     pub fn ram(geometry: Geometry, rules: Rules) -> Self {
         Self { counting: Counting::new(geometry, rules), store: Ram::new(&geometry) }
     }
+}
+
+/// Pages of an image whose bytes are compared with their checksums.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Programmed pages.
+    pub pages: u64,
+    /// Those of them that cannot be read.
+    pub spoilt: Vec<Ppa>,
 }
 
 impl Backed<Image> {
@@ -49,18 +67,52 @@ impl Backed<Image> {
     /// # Errors
     /// [`BackedError::Exists`]; [`BackedError::Io`] where the file cannot be written, in which case none is left.
     pub fn create(path: &Path, geometry: Geometry, rules: Rules) -> Result<Self, BackedError> {
-        let store = Image::create(path, &geometry, &rules)?;
-        Ok(Self { counting: Counting::new(geometry, rules), store })
+        Self::create_with(path, geometry, rules, 0, String::new())
+    }
+
+    /// As [`Self::create`], with an NVRAM of so many bytes beside the flash, and a text that says who uses the device.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn create_with(
+        path: &Path,
+        geometry: Geometry,
+        rules: Rules,
+        nvram_bytes: u64,
+        text: String,
+    ) -> Result<Self, BackedError> {
+        let store = Image::create(path, Header { geometry, rules, nvram_bytes, text })?;
+        let mut counting = Counting::new(geometry, rules);
+        counting.has_no_tails = true;
+        Ok(Self { counting, store })
     }
 
     /// Opens the image file `path`: the flash continues as it was left, the counts start from zero.
     ///
+    /// A spoilt record costs its page or its block, which [`Self::notices`] names.
+    ///
     /// # Errors
-    /// [`BackedError`]: the file cannot be opened, is no image, has another length than its header says, or
-    /// is damaged.
+    /// [`BackedError`]: the file cannot be opened, is in use, is no image of this version, has another length than its
+    /// header says, or its header is damaged.
     pub fn open(path: &Path) -> Result<Self, BackedError> {
         let (store, counting) = Image::open(path)?;
         Ok(Self { counting, store })
+    }
+
+    /// What was found to be spoilt when the image was opened, in sentences.
+    pub fn notices(&self) -> &[String] {
+        self.store.notices()
+    }
+
+    /// The file, to be kept while the device is boxed.
+    pub fn file(&self) -> ImageFile {
+        self.store.file()
+    }
+
+    /// From now on an erase waits until everything before it is on the disk: what was synchronised then survives an end
+    /// of the machine, too.
+    pub fn survive_machine(&mut self) {
+        self.store.survive_machine();
     }
 
     /// Waits until the operating system has the image on its disk.
@@ -68,7 +120,29 @@ impl Backed<Image> {
     /// # Errors
     /// [`BackedError::Io`].
     pub fn sync(&self) -> Result<(), BackedError> {
-        self.store.sync()
+        self.store.file().sync()
+    }
+
+    /// Compares the bytes of every programmed page with their checksum.
+    ///
+    /// # Errors
+    /// [`NandError::PowerLost`] where the image cannot be read.
+    pub fn verify(&mut self) -> Result<Verified, NandError> {
+        self.store.check()?;
+        let geometry = *self.counting.geometry();
+        let mut verified = Verified::default();
+        for block in (0..geometry.blocks()).map(BlockId) {
+            for page in 0..self.counting.high_water(block) {
+                let at = geometry.page(block, page);
+                if self.counting.is_programmed(at, block) {
+                    verified.pages += 1;
+                    if !self.store.is_sound(at)? {
+                        verified.spoilt.push(at);
+                    }
+                }
+            }
+        }
+        Ok(verified)
     }
 
     /// Where the reason stands when the image can no longer be read or written; can be kept while the device
@@ -105,6 +179,13 @@ impl<S: PageStore> Backed<S> {
     }
 }
 
+impl<S: PageStore> Drop for Backed<S> {
+    fn drop(&mut self) {
+        // Who ends without it loses no page.
+        let _ = self.store.save_all(&self.counting);
+    }
+}
+
 /// The bytes of a page to program; `None`: zeros.
 fn checked<'a>(geometry: &Geometry, page: &'a Content) -> Option<&'a [u8]> {
     let bytes = page.bytes()?;
@@ -134,7 +215,9 @@ impl<S: PageStore> Nand for Backed<S> {
 
     fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
         self.store.check()?;
-        self.counting.read_spare(at)
+        let oob = self.counting.read_spare(at)?;
+        self.store.spare(at)?;
+        Ok(oob)
     }
 
     fn program(&mut self, at: Ppa, page: &Content, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
@@ -142,19 +225,19 @@ impl<S: PageStore> Nand for Backed<S> {
         let bytes = checked(self.counting.geometry(), page);
         let done = self.counting.program(at, &(), tail, oob)?;
         self.store.program(at, bytes, tail)?;
-        self.store.save_block(&self.counting, self.counting.geometry().block_of(at))?;
         self.store.save_page(&self.counting, at)?;
         Ok(done)
     }
 
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
         self.store.check()?;
-        self.counting.read_tail(at, tail)
+        let oob = self.counting.read_tail(at, tail)?;
+        self.store.load_tail(at, tail)?;
+        Ok(oob)
     }
 
     fn read_with_tail(&mut self, at: Ppa, page: &mut Content, tail: &mut [u8]) -> Result<Oob, NandError> {
-        self.store.check()?;
-        let oob = self.counting.read_with_tail(at, &mut (), tail)?;
+        let oob = self.read_tail(at, tail)?;
         let page_bytes = self.counting.geometry().page_bytes();
         self.store.load(at, page.0.get_or_insert_with(|| Bytes::zeroed(page_bytes)))?;
         Ok(oob)
@@ -162,11 +245,13 @@ impl<S: PageStore> Nand for Backed<S> {
 
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         self.store.check()?;
+        let geometry = self.counting.geometry();
+        // The device below asserts that there is something to copy.
+        if from.0 < geometry.pages() && self.counting.is_programmed(from, geometry.block_of(from)) {
+            self.store.fetch(from)?;
+        }
         let stored = self.counting.copy(from, to, oob)?;
         self.store.copy(from, to)?;
-        let geometry = *self.counting.geometry();
-        self.store.save_block(&self.counting, geometry.block_of(from))?;
-        self.store.save_block(&self.counting, geometry.block_of(to))?;
         self.store.save_page(&self.counting, to)?;
         Ok(stored)
     }
@@ -174,7 +259,7 @@ impl<S: PageStore> Nand for Backed<S> {
     fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
         self.store.check()?;
         let done = self.counting.program_spare(at, oob)?;
-        self.store.save_page(&self.counting, at)?;
+        self.store.save_spare(&self.counting, at)?;
         Ok(done)
     }
 
@@ -184,7 +269,7 @@ impl<S: PageStore> Nand for Backed<S> {
         let geometry = *self.counting.geometry();
         let first = geometry.page(block, 0).0;
         self.store.erase(first..first + geometry.pages_per_block());
-        self.store.save_block(&self.counting, block)?;
+        self.store.save_erase(&self.counting, block)?;
         Ok(done)
     }
 

@@ -6,7 +6,7 @@ mod trail;
 
 pub use cause::Cause;
 pub use retry::Strain;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 pub(crate) use trail::Held;
 pub use trail::Stall;
 use trail::Trail;
@@ -93,8 +93,8 @@ impl Origin {
 /// Parts per erase. Origins share an erase in whole parts, so sums stay exact.
 pub const ERASE_SHARE: u64 = 1 << 20;
 
-/// Counts for one origin and one cause.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+/// Counts of one origin and one cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Cell {
     /// Page reads, including metadata pages but not copies.
     pub page_reads: u64,
@@ -130,7 +130,13 @@ impl Cell {
         self.erase_shares as f64 / ERASE_SHARE as f64
     }
 
-    /// Combines each count in `self` with the same count in `other`.
+    /// Both together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+
+    /// Combines each count of `self` with the same count of `other`.
     fn zip(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             page_reads: with(self.page_reads, other.page_reads),

@@ -31,7 +31,9 @@ pub struct Counting<S = Full> {
     pub(crate) states: BlockStates,
     pub(crate) spare: S,
     pub(crate) tails: Tails,
-    /// Programs since a page's erase, for pages with a reprogrammed spare area.
+    /// Whether tails are kept by what is around this device.
+    pub(crate) has_no_tails: bool,
+    /// Programs of a page since its erase, for pages with a reprogrammed spare area.
     pub(crate) respared: SideTable<u8>,
     pub(crate) pe_cycles: Vec<u32>,
     /// Pages still unprogrammed when their block was erased.
@@ -53,6 +55,7 @@ impl<S: SpareStore> Counting<S> {
             states: BlockStates::new(&geometry, rules.program_order),
             spare: S::new(&geometry),
             tails: Tails::new(&geometry),
+            has_no_tails: false,
             respared: SideTable::default(),
             pe_cycles: vec![0; geometry.blocks() as usize],
             programmed: vec![[0; Origin::COUNT]; geometry.blocks() as usize],
@@ -105,8 +108,19 @@ impl<S: SpareStore> Counting<S> {
         self.states.retire(block);
     }
 
+    /// Whether `block` is marked bad.
+    pub fn is_bad(&self, block: BlockId) -> bool {
+        self.states.is_bad(block)
+    }
+
+    /// What the first programmed page of `block` holds; `None` in an erased or a bad one.
+    pub fn first_kind(&self, block: BlockId) -> Option<crate::oob::Kind> {
+        let mut pages = 0..self.states.high_water(block);
+        pages.find_map(|page| self.spare.get(self.geometry.page(block, page), block)).map(|oob| oob.kind)
+    }
+
     #[inline]
-    fn is_programmed(&self, at: Ppa, block: BlockId) -> bool {
+    pub(crate) fn is_programmed(&self, at: Ppa, block: BlockId) -> bool {
         let page = at.0 - block.0 * self.geometry.pages_per_block();
         page < self.states.high_water(block) && !self.spare.is_erased(at)
     }
@@ -202,8 +216,8 @@ impl<S: SpareStore> Counting<S> {
         self.ctx.count(author).copies += u64::from(pages);
     }
 
-    /// `block`'s pages by their authors in the metadata.
-    fn pages_by_origin(&self, block: BlockId) -> [u16; Origin::COUNT] {
+    /// Pages of `block` by their authors in the metadata.
+    pub(crate) fn pages_by_origin(&self, block: BlockId) -> [u16; Origin::COUNT] {
         let mut pages = [0; Origin::COUNT];
         let first = self.geometry.page(block, 0).0;
         let programmed = (first..first + self.states.high_water(block)).filter_map(|at| self.spare.get(Ppa(at), block));
@@ -250,7 +264,13 @@ impl Counting<Full> {
     }
 }
 
-/// A block's persistent state, beside its pages.
+/// Asserts that the page `at`, whose tail has `stored` bytes, has one of `wanted` bytes.
+pub(crate) fn assert_has_tail(at: Ppa, stored: usize, wanted: usize) {
+    assert!(stored > 0, "read of the tail of page {at}: it has none");
+    assert!(wanted <= stored, "read of {wanted} bytes of a tail of {stored}");
+}
+
+/// Persistent state of a block, beside its pages.
 pub(crate) struct Kept {
     pub(crate) pe_cycles: u32,
     pub(crate) base: u64,
@@ -306,20 +326,20 @@ impl<S: SpareStore> Nand for Counting<S> {
                 "a tail of {} bytes is longer than a page",
                 tail.len()
             );
-            let block = self.geometry.block_of(at);
-            self.tails.insert(at, block, tail.into());
+            if !self.has_no_tails {
+                self.tails.insert(at, self.geometry.block_of(at), tail.into());
+            }
         }
         Ok(Done::default())
     }
 
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
         let oob = self.programmed_page(at, "read of the tail");
-        let stored = self
-            .tails
-            .get(at, self.geometry.block_of(at))
-            .unwrap_or_else(|| panic!("read of the tail of page {at}: it has none"));
-        assert!(tail.len() <= stored.len(), "read of {} bytes of a tail of {}", tail.len(), stored.len());
-        tail.copy_from_slice(&stored[stored.len() - tail.len()..]);
+        if !self.has_no_tails {
+            let stored = self.tails.get(at, self.geometry.block_of(at)).unwrap_or_default();
+            assert_has_tail(at, stored.len(), tail.len());
+            tail.copy_from_slice(&stored[stored.len() - tail.len()..]);
+        }
         let origin = self.ctx.origin();
         let cell = self.ctx.count(origin);
         cell.page_reads += 1;

@@ -112,7 +112,7 @@ impl Default for NvmCost {
 impl NvmCost {
     /// Units touched by `bytes` bytes from `at` on.
     #[inline]
-    fn units(&self, at: u64, bytes: u64) -> u64 {
+    pub(crate) fn units(&self, at: u64, bytes: u64) -> u64 {
         let unit = u64::from(self.unit_bytes.get());
         if bytes == 0 {
             return 0;
@@ -121,7 +121,7 @@ impl NvmCost {
     }
 
     /// Adds time and energy to the counts.
-    fn charge(&self, counted: NvmUsage) -> NvmUsage {
+    pub(crate) fn charge(&self, counted: NvmUsage) -> NvmUsage {
         let (read, written) = (counted.read_units as f64, counted.written_units as f64);
         NvmUsage {
             time_ns: (read * self.read_ns + written * self.write_ns).round() as Time,

@@ -114,10 +114,24 @@ impl Oob {
 
 /// CRC-16/CCITT-FALSE (polynomial 0x1021, start 0xFFFF): never zero for an all-zero spare area.
 pub(crate) fn checksum(bytes: &[u8]) -> u16 {
-    bytes.iter().fold(0xFFFF, |crc, &byte| {
-        (0..8).fold(crc ^ u16::from(byte) << 8, |crc, _| if crc & 0x8000 != 0 { crc << 1 ^ 0x1021 } else { crc << 1 })
-    })
+    bytes.iter().fold(0xFFFF, |crc, &byte| crc << 8 ^ CRC_OF_BYTE[usize::from((crc >> 8) as u8 ^ byte)])
 }
+
+/// By byte: what it makes of a CRC of 0.
+const CRC_OF_BYTE: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut crc, mut bit) = ((byte as u16) << 8, 0);
+        while bit < 8 {
+            crc = if crc & 0x8000 != 0 { crc << 1 ^ 0x1021 } else { crc << 1 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@
 //! to start from and every input that once failed.
 
 mod configuration;
+mod image;
 mod operations;
 mod options;
 mod trace;
@@ -25,6 +26,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "ftl_operations", run: ftl_operations },
     Target { name: "configuration", run: configuration },
     Target { name: "trace", run: trace },
+    Target { name: "image", run: image },
 ];
 
 /// Bytes of a message beside what it quotes.
@@ -55,6 +57,14 @@ pub fn configuration(data: &[u8]) {
 /// is no sentence.
 pub fn trace(data: &[u8]) {
     trace::run(data);
+}
+
+/// An image with changed bytes.
+///
+/// # Panics
+/// Where it is neither refused in a sentence nor a device that can be used.
+pub fn image(data: &[u8]) {
+    image::run(data);
 }
 
 /// A message that can be shown: words, on one line, without control characters of the input, and no longer than

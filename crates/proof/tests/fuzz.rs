@@ -67,6 +67,11 @@ fn traces_survive_random_changes() {
 }
 
 #[test]
+fn images_survive_random_changes() {
+    survive_random_changes("image", 3_000);
+}
+
+#[test]
 fn configurations_survive_random_changes() {
     survive_random_changes("configuration", 20_000);
 }

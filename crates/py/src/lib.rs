@@ -1,6 +1,7 @@
 //! `nandlab._native`: the laboratory for Python. Types are converted here, and nothing is decided.
 
 mod bench;
+mod disk;
 mod errors;
 mod job;
 mod traces;
@@ -59,6 +60,12 @@ impl Text {
 }
 
 impl Text {
+    /// What a disk is made of: the experiment without its workload.
+    fn parse_disk(&self, py: Python<'_>) -> PyResult<Experiment> {
+        let parsed = caught(|| Experiment::parse_disk(&self.text, self.format, &self.source, &self.base, &self.sets))?;
+        parsed.map_err(|error| raised(py, &error))
+    }
+
     fn parse(&self, py: Python<'_>) -> PyResult<Experiment> {
         let parsed = caught(|| Experiment::parse(&self.text, self.format, &self.source, &self.base, &self.sets))?;
         parsed.map_err(|error| raised(py, &error))
@@ -103,6 +110,10 @@ fn _native(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(traces::trace_profile, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_head, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_convert, module)?)?;
+    module.add_function(wrap_pyfunction!(disk::disk_create, module)?)?;
+    module.add_function(wrap_pyfunction!(disk::disk_info, module)?)?;
+    module.add_function(wrap_pyfunction!(disk::disk_ask, module)?)?;
+    module.add_class::<disk::Disk>()?;
     module.add_class::<Text>()?;
     module.add_class::<job::Job>()
 }

@@ -2,16 +2,23 @@
 //!
 //! [`Export`] is a disk of bytes, callable from any thread. [`nbd`] serves it over a Unix socket, [`fuse`] as a file in a
 //! directory. The protocols know nothing of flash: they carry bytes, flushes and trims, and hold an answer back until it is
-//! [`Due`].
+//! [`Due`]. [`Disk`] is a simulated device in an image as such a disk.
 
+mod clock;
+pub mod control;
+mod disk;
 mod due;
 mod export;
 pub mod fuse;
 pub mod http;
 mod memory;
 pub mod nbd;
+mod record;
+pub mod regions;
 pub mod volume;
+mod watched;
 
+pub use disk::{Disk, Options};
 pub use due::Due;
 pub use export::{check_range, Export};
 pub use memory::Memory;

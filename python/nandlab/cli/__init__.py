@@ -27,6 +27,7 @@ COMMANDS = (
     "explain",
     "reproduce",
     "choose",
+    "disk",
     "trace",
     "profile",
     "list",

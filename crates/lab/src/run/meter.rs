@@ -6,7 +6,8 @@ use crate::run::series::Series;
 use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::Time;
 
-/// A run's counts, latencies and time series.
+/// Counts, latencies and time series of a run.
+#[derive(Clone)]
 pub(crate) struct Meter {
     pub(crate) host: HostCounts,
     pub(crate) latency: Option<LatencyMeter>,

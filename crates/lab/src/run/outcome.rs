@@ -19,7 +19,7 @@ use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Cell, Matrix, Time, SECTOR_BYTES};
 
 impl Run<'_> {
-    pub(super) fn record(
+    pub(crate) fn record(
         &mut self,
         meter: Meter,
         start: &Mark,

@@ -3,8 +3,8 @@
 use crate::record::{waf, HostCounts, Sample};
 use nandlab_nand::Time;
 
-/// A run's samples.
-#[derive(Debug)]
+/// Samples of a run.
+#[derive(Clone, Debug)]
 pub(crate) struct Series {
     samples: Vec<Sample>,
     /// Requests between two samples.

@@ -1,14 +1,14 @@
 //! Device information beside operations, accessible through all wrappers.
 
 use nandlab_nand::aging::{Aging, AgingCounts};
-use nandlab_nand::backed::Backed;
+use nandlab_nand::backed::{Backed, Image, Verified};
 use nandlab_nand::counting::SpareStore;
 use nandlab_nand::faulty::{FaultCounts, Faulty};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::slc::Metered;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
-use nandlab_nand::{Content, Counting, Nand, Time};
+use nandlab_nand::{BlockId, Content, Counting, Kind, Nand, NandError, Time};
 use std::any::Any;
 
 /// Device information beside operations.
@@ -33,6 +33,27 @@ pub trait Chip {
     }
     /// Leaves the device idle for this many nanoseconds.
     fn lie(&mut self, _ns: Time) {}
+    /// Compares the bytes of each page with their checksum, where an image keeps both.
+    fn verify(&mut self) -> Option<Result<Verified, NandError>> {
+        None
+    }
+    /// What each block is used for, where the device keeps whole spare areas; empty elsewhere.
+    fn uses(&self) -> Vec<BlockKind> {
+        Vec::new()
+    }
+}
+
+/// What a block is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockKind {
+    /// Nothing is programmed.
+    Erased,
+    /// Its first page is of the host.
+    Data,
+    /// Its first page is of the FTL itself: a map, a list, a checkpoint, a note of trims.
+    Map,
+    /// It is marked bad.
+    Retired,
 }
 
 impl<S: SpareStore + 'static> Chip for Counting<S> {
@@ -64,14 +85,23 @@ macro_rules! chip_of_inner {
 
 chip_of_inner! {
     <> Backed, counting;
+    <> Backed<Image>, counting,
+        fn verify(&mut self) -> Option<Result<Verified, NandError>> { Some(Backed::verify(self)) },
+        fn uses(&self) -> Vec<BlockKind> { uses(self.counting()) };
     <N: Nand> Timed<N>, inner,
+        fn verify(&mut self) -> Option<Result<Verified, NandError>> { self.inner_mut().verify() },
+        fn uses(&self) -> Vec<BlockKind> { self.inner().uses() },
         fn full(&self) -> Option<&Counting> { self.inner().full() },
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Timed<N, true>, inner,
+        fn verify(&mut self) -> Option<Result<Verified, NandError>> { self.inner_mut().verify() },
+        fn uses(&self) -> Vec<BlockKind> { self.inner().uses() },
         fn full(&self) -> Option<&Counting> { self.inner().full() },
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Faulty<N>, inner, fn faults(&self) -> Option<FaultCounts> { Some(*self.counts()) };
     <N: Nand> Metered<N>, inner,
+        fn verify(&mut self) -> Option<Result<Verified, NandError>> { self.inner_mut().verify() },
+        fn uses(&self) -> Vec<BlockKind> { self.inner().uses() },
         fn full(&self) -> Option<&Counting> { self.inner().full() },
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Traced<N>, inner, fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
@@ -79,6 +109,21 @@ chip_of_inner! {
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() },
         fn aging(&self) -> Option<AgingCounts> { Some(*self.counts()) },
         fn lie(&mut self, ns: Time) { Aging::lie(self, ns) };
+}
+
+/// What each block of `device` is used for.
+fn uses(device: &Counting) -> Vec<BlockKind> {
+    let use_of = |block| {
+        if device.is_bad(block) {
+            return BlockKind::Retired;
+        }
+        match device.first_kind(block) {
+            None => BlockKind::Erased,
+            Some(Kind::Data | Kind::Sectors | Kind::Lost | Kind::Header | Kind::Deleted) => BlockKind::Data,
+            Some(Kind::TrimNote | Kind::Map | Kind::Checkpoint | Kind::List) => BlockKind::Map,
+        }
+    };
+    (0..device.geometry().blocks()).map(BlockId).map(use_of).collect()
 }
 
 impl<N: Nand<Buf = ()> + Chip> Chip for WithContent<N> {
@@ -122,5 +167,11 @@ impl Chip for Box<dyn Device> {
     }
     fn lie(&mut self, ns: Time) {
         (**self).lie(ns);
+    }
+    fn verify(&mut self) -> Option<Result<Verified, NandError>> {
+        (**self).verify()
+    }
+    fn uses(&self) -> Vec<BlockKind> {
+        (**self).uses()
     }
 }

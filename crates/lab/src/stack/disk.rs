@@ -6,7 +6,8 @@ use super::verify::Oracle;
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, Request};
 use nandlab_buffer::Buffered;
 use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlError, RamUse, Recycling};
-use nandlab_nand::{Matrix, Nand, Stall, Time};
+use nandlab_nand::backed::Verified;
+use nandlab_nand::{Matrix, Nand, NandError, Stall, Time};
 
 /// How a stack carries out requests.
 pub(crate) trait Carry: Send {
@@ -202,6 +203,14 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Engine for Stack<F, N, C> {
 
     fn chip(&self) -> &dyn Chip {
         self.disk.nand()
+    }
+
+    fn check(&mut self) {
+        self.disk.check();
+    }
+
+    fn verify(&mut self) -> Option<Result<Verified, NandError>> {
+        self.disk.nand_mut().verify()
     }
 
     fn lie(&mut self, ns: Time) {

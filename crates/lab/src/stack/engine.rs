@@ -6,8 +6,9 @@ use nandlab_buffer::{Buffer, Counts, Placement};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FsError};
 use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Recycling};
+use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, NvmUsage};
-use nandlab_nand::{Matrix, Stall, Time};
+use nandlab_nand::{Matrix, NandError, Stall, Time};
 
 /// A buffer and its NVRAM.
 pub(crate) struct Mounted {
@@ -129,6 +130,17 @@ pub trait Engine: Send {
 
     /// The device below.
     fn chip(&self) -> &dyn Chip;
+
+    /// Derives every invariant of the FTL anew from flash.
+    ///
+    /// # Panics
+    /// With the invariant that broke.
+    fn check(&mut self) {}
+
+    /// Compares the bytes of each page of an image with their checksum.
+    fn verify(&mut self) -> Option<Result<Verified, NandError>> {
+        None
+    }
 
     /// Leaves the device idle for this many nanoseconds.
     fn lie(&mut self, _ns: Time) {}

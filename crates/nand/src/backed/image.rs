@@ -1,452 +1,434 @@
 //! A device in a file.
 //!
-//! The layout: a header, one record a block, one record a page, the bytes of the pages. Each part starts at a
-//! multiple of 4 KiB; numbers are little endian; header and records end in a CRC-16.
+//! The layout: a header, two states, the NVRAM, one record a block, one record a page, the bytes of the pages. Each part
+//! starts at a multiple of 4 KiB; numbers are little endian; header, states and records end in a CRC-32.
 //!
-//! * Header: magic, version, the seven counts of the shape, the rules.
-//! * Block record: P/E cycles, bad mark, sequence base, and by origin the pages that were programmed and not
-//!   copied away. All zeros: a block that was never touched.
-//! * Page record: the 16 bytes of the spare area, a generation, the bytes of the tail, the programs since the
-//!   erase. A page is programmed where its generation is its block's P/E cycles + 1, so that one write of the
-//!   block's record erases all its pages.
+//! A program writes the bytes, then the record of its page; the page counts from its record on. An erase writes the record
+//! of its block, then gives the room of the pages back. So an end of the process between any two writes leaves the device
+//! before or after the operation.
 //!
-//! An operation writes bytes, block record and page record in this order. A page counts from its own record on,
-//! so an end of the process between any two writes leaves the device before or after the operation.
+//! Where the machine ends, the operating system may have later writes on its disk and not earlier ones. A page whose
+//! record is there without its bytes is unreadable, as a torn page of a chip is. [`Image::survive_machine`] keeps erases
+//! behind the programs before them.
 
+use super::error::{BackedError, Failure};
+use super::layout::{Header, BLOCK_BYTES, FIXED_BYTES, MAGIC};
+use super::os;
+use super::records::{inline, programmed, torn_oob, BlockRecord, Found, PageRecord};
+use super::shared::{ImageFile, Shared};
 use super::store::PageStore;
-use crate::address::{BlockId, Geometry, Ppa, Shape};
+use crate::address::{BlockId, Ppa, Seq};
 use crate::context::Origin;
-use crate::counting::{Counting, Kept, SpareStore};
+use crate::counting::{assert_has_tail, Counting, Kept, SpareStore};
 use crate::nand::{Nand, NandError};
-use crate::oob::{checksum, Oob};
-use crate::rules::{ProgramOrder, Rules};
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::path::Path;
+use std::sync::Arc;
 
-const MAGIC: [u8; 8] = *b"nandlab\n";
-const VERSION: u32 = 2;
-const ALIGN: u64 = 4096;
-const HEADER_BYTES: usize = 50;
-const BLOCK_BYTES: usize = 88;
-const PAGE_BYTES: usize = 32;
-
-/// Why an image file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum BackedError {
-    /// The operating system refused.
-    #[error("cannot {action} the image {}: {source}", path.display())]
-    Io {
-        /// The image.
-        path: PathBuf,
-        /// What was tried.
-        action: &'static str,
-        /// Why not.
-        source: io::Error,
-    },
-    /// An image is never overwritten.
-    #[error("the image {} exists already: open it, or remove it first", .0.display())]
-    Exists(PathBuf),
-    /// The file does not begin as an image does.
-    #[error("{} is not a nandlab image: its first bytes are not those of one", .0.display())]
-    NotAnImage(PathBuf),
-    /// A later program wrote the image.
-    #[error("the image {} has format version {found}, this program reads version {VERSION}", path.display())]
-    Version {
-        /// The image.
-        path: PathBuf,
-        /// Its version.
-        found: u32,
-    },
-    /// A truncated or padded file.
-    #[error("the image {} has {found} bytes, the device in its header needs {expected}", path.display())]
-    Length {
-        /// The image.
-        path: PathBuf,
-        /// Its length.
-        found: u64,
-        /// The length that its header implies.
-        expected: u64,
-    },
-    /// A record that contradicts its checksum or the rules.
-    #[error("the image {} is damaged: {what}", path.display())]
-    Damaged {
-        /// The image.
-        path: PathBuf,
-        /// Which record, and what is wrong with it.
-        what: String,
-    },
-}
-
-/// Why an image failed while it was used; empty while it works.
-#[derive(Clone, Debug, Default)]
-pub struct Failure(Arc<OnceLock<BackedError>>);
-
-impl Failure {
-    /// The first error, if there was one.
-    pub fn get(&self) -> Option<&BackedError> {
-        self.0.get()
-    }
-}
+/// Bytes of records that are read at once for the tails in them.
+const WINDOW: u64 = 8192;
 
 /// Pages in a file.
 #[derive(Debug)]
 pub struct Image {
-    file: File,
-    path: PathBuf,
-    layout: Layout,
-    failure: Failure,
-    /// One page, for copies and tails.
+    shared: Arc<Shared>,
+    /// One page, the last that was programmed with a tail or copied.
     scratch: Box<[u8]>,
+    /// By page: CRC-32 of its bytes.
+    sums: Vec<u32>,
+    /// By page: bytes of its tail.
+    tails: Vec<u16>,
+    /// Pages whose record is spoilt.
+    torn: BTreeSet<Ppa>,
+    /// By block.
+    blocks: Vec<OfBlock>,
+    /// Records that were read for their tails, and where they begin in the file.
+    window: (u64, Vec<u8>),
+    /// Whether an erase waits until what was written before is on the disk.
+    survives_machine: bool,
+    notices: Vec<String>,
 }
 
-/// Where the parts of the file begin, in bytes.
-#[derive(Clone, Copy, Debug)]
-struct Layout {
-    blocks: u64,
-    pages: u64,
-    data: u64,
-    end: u64,
-    page_bytes: u64,
+/// What is known of the record of a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfBlock {
+    /// There is one.
+    has_record: bool,
+    /// Pages were copied away since it was written.
+    is_old: bool,
 }
 
-impl Layout {
-    fn new(geometry: &Geometry) -> Self {
-        let blocks = ALIGN;
-        let pages = (blocks + u64::from(geometry.blocks()) * BLOCK_BYTES as u64).next_multiple_of(ALIGN);
-        let data = (pages + u64::from(geometry.pages()) * PAGE_BYTES as u64).next_multiple_of(ALIGN);
-        let page_bytes = u64::from(geometry.page_bytes());
-        Self { blocks, pages, data, end: data + u64::from(geometry.pages()) * page_bytes, page_bytes }
+impl ImageFile {
+    /// An image that may be in use by another process, to be looked at.
+    ///
+    /// # Errors
+    /// As [`super::Backed::open`], but for the lock.
+    pub fn look(path: &Path) -> Result<Self, BackedError> {
+        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
+        let file = OpenOptions::new().read(true).open(path).map_err(error)?;
+        Image::read_header(path, file).map(|shared| Self(Arc::new(shared)))
     }
-
-    fn block(&self, block: BlockId) -> u64 {
-        self.blocks + u64::from(block.0) * BLOCK_BYTES as u64
-    }
-
-    fn page(&self, at: Ppa) -> u64 {
-        self.pages + u64::from(at.0) * PAGE_BYTES as u64
-    }
-
-    fn bytes(&self, at: Ppa) -> u64 {
-        self.data + u64::from(at.0) * self.page_bytes
-    }
-}
-
-/// Puts the checksum of what stands before them into the last two of the first `used` bytes.
-fn seal(record: &mut [u8], used: usize) {
-    let sum = checksum(&record[..used - 2]);
-    record[used - 2..used].copy_from_slice(&sum.to_le_bytes());
-}
-
-fn is_sealed(record: &[u8], used: usize) -> bool {
-    record[used - 2..used] == checksum(&record[..used - 2]).to_le_bytes()
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes([bytes[at], bytes[at + 1]])
-}
-
-fn header(geometry: &Geometry, rules: &Rules) -> [u8; HEADER_BYTES] {
-    let mut bytes = [0; HEADER_BYTES];
-    bytes[..8].copy_from_slice(&MAGIC);
-    bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    let s = geometry.shape();
-    let counts = [
-        s.channels,
-        s.dies_per_channel,
-        s.planes_per_die,
-        s.blocks_per_plane,
-        s.pages_per_block,
-        s.page_bytes,
-        s.spare_bytes,
-    ];
-    for (place, count) in bytes[12..40].chunks_exact_mut(4).zip(counts) {
-        place.copy_from_slice(&count.to_le_bytes());
-    }
-    bytes[40] = match rules.program_order {
-        ProgramOrder::Any => 0,
-        ProgramOrder::Ascending => 1,
-        ProgramOrder::AscendingDense => 2,
-    };
-    bytes[41] = rules.partial_programs;
-    bytes[42] = rules.bits_per_cell;
-    bytes[44..48].copy_from_slice(&rules.endurance.to_le_bytes());
-    seal(&mut bytes, HEADER_BYTES);
-    bytes
-}
-
-/// The device that a header describes.
-fn parse_header(path: &Path, bytes: &[u8; HEADER_BYTES]) -> Result<(Geometry, Rules), BackedError> {
-    let damaged = |what: String| BackedError::Damaged { path: path.to_owned(), what };
-    if bytes[..8] != MAGIC {
-        return Err(BackedError::NotAnImage(path.to_owned()));
-    }
-    let version = u32_at(bytes, 8);
-    if version != VERSION {
-        return Err(BackedError::Version { path: path.to_owned(), found: version });
-    }
-    if !is_sealed(bytes, HEADER_BYTES) {
-        return Err(damaged("the checksum of its header is wrong".into()));
-    }
-    let shape = Shape {
-        channels: u32_at(bytes, 12),
-        dies_per_channel: u32_at(bytes, 16),
-        planes_per_die: u32_at(bytes, 20),
-        blocks_per_plane: u32_at(bytes, 24),
-        pages_per_block: u32_at(bytes, 28),
-        page_bytes: u32_at(bytes, 32),
-        spare_bytes: u32_at(bytes, 36),
-    };
-    let geometry = Geometry::new(shape).map_err(|error| damaged(format!("in its header, {error}")))?;
-    let program_order = match bytes[40] {
-        0 => ProgramOrder::Any,
-        1 => ProgramOrder::Ascending,
-        2 => ProgramOrder::AscendingDense,
-        other => return Err(damaged(format!("program order {other} in its header is none of 0, 1, 2"))),
-    };
-    // Images of before have 0 there, and no blocks of one bit a cell.
-    let bits_per_cell = bytes[42].max(1);
-    Ok((geometry, Rules { program_order, partial_programs: bytes[41], endurance: u32_at(bytes, 44), bits_per_cell }))
 }
 
 impl Image {
-    pub(super) fn create(path: &Path, geometry: &Geometry, rules: &Rules) -> Result<Self, BackedError> {
+    pub(super) fn create(path: &Path, header: Header) -> Result<Self, BackedError> {
         let error = |source: io::Error| match source.kind() {
             io::ErrorKind::AlreadyExists => BackedError::Exists(path.to_owned()),
             _ => BackedError::Io { path: path.to_owned(), action: "create", source },
         };
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(error)?;
-        let image = Self::new(file, path, geometry);
-        let written = image.file.set_len(image.layout.end).and_then(|()| image.write_at(0, &header(geometry, rules)));
+        let shared = Shared::new(file, path, header);
+        let written = os::lock(&shared.file)
+            .and_then(|_| shared.file.set_len(shared.layout.end))
+            .and_then(|()| shared.write_at(0, &shared.header.to_bytes()));
         if let Err(source) = written {
-            drop(image);
+            drop(shared);
             // The error to report is the first one; a file that cannot be removed either changes nothing about it.
             let _ = std::fs::remove_file(path);
             return Err(error(source));
         }
-        Ok(image)
+        Ok(Self::new(shared))
     }
 
     pub(super) fn open(path: &Path) -> Result<(Self, Counting), BackedError> {
-        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(error)?;
-        let found = file.metadata().map_err(error)?.len();
-        let mut bytes = [0; HEADER_BYTES];
-        // What is shorter than a header is missing its last bytes or is something else; the magic tells.
-        let have = (HEADER_BYTES as u64).min(found) as usize;
-        file.read_exact(&mut bytes[..have]).map_err(error)?;
-        if have < HEADER_BYTES && bytes[..8] == MAGIC {
-            return Err(BackedError::Length { path: path.to_owned(), found, expected: ALIGN });
-        }
-        let (geometry, rules) = parse_header(path, &bytes)?;
-        let image = Self::new(file, path, &geometry);
-        let expected = image.layout.end;
-        if found != expected {
-            return Err(BackedError::Length { path: path.to_owned(), found, expected });
-        }
-        let mut device = Counting::new(geometry, rules);
+        let mut image = Self::new(Self::open_file(path)?);
+        let header = &image.shared.header;
+        let mut device = Counting::new(header.geometry, header.rules);
+        device.has_no_tails = true;
         image.restore(&mut device)?;
         Ok((image, device))
     }
 
-    fn new(file: File, path: &Path, geometry: &Geometry) -> Self {
+    fn open_file(path: &Path) -> Result<Shared, BackedError> {
+        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(error)?;
+        if !os::lock(&file).map_err(error)? {
+            return Err(BackedError::InUse(path.to_owned()));
+        }
+        Self::read_header(path, file)
+    }
+
+    fn read_header(path: &Path, mut file: File) -> Result<Shared, BackedError> {
+        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
+        let found = file.metadata().map_err(error)?.len();
+        let mut fixed = [0; FIXED_BYTES];
+        // What is shorter than a header is missing its last bytes or is something else; the magic tells.
+        let have = (FIXED_BYTES as u64).min(found) as usize;
+        file.read_exact(&mut fixed[..have]).map_err(error)?;
+        let too_short = |expected| Err(BackedError::Length { path: path.to_owned(), found, expected });
+        if have < FIXED_BYTES && fixed[..8] == MAGIC {
+            return too_short(FIXED_BYTES as u64);
+        }
+        let length = Header::length(path, &fixed)?;
+        if found < length as u64 {
+            return too_short(length as u64);
+        }
+        let mut bytes = vec![0; length];
+        os::read_at(&file, 0, &mut bytes).map_err(error)?;
+        let shared = Shared::new(file, path, Header::from_bytes(path, &bytes)?);
+        if found != shared.layout.end {
+            return too_short(shared.layout.end);
+        }
+        Ok(shared)
+    }
+
+    fn new(shared: Shared) -> Self {
+        let geometry = &shared.header.geometry;
+        let pages = geometry.pages() as usize;
         Self {
-            file,
-            path: path.to_owned(),
-            layout: Layout::new(geometry),
-            failure: Failure::default(),
             scratch: vec![0; geometry.page_bytes() as usize].into(),
+            sums: vec![0; pages],
+            tails: vec![0; pages],
+            torn: BTreeSet::new(),
+            blocks: vec![OfBlock::default(); geometry.blocks() as usize],
+            window: (u64::MAX, Vec::new()),
+            survives_machine: false,
+            notices: Vec::new(),
+            shared: Arc::new(shared),
         }
     }
 
+    pub(super) fn file(&self) -> ImageFile {
+        ImageFile(Arc::clone(&self.shared))
+    }
+
+    pub(super) fn failure(&self) -> Failure {
+        self.shared.failure.clone()
+    }
+
+    /// What was found to be spoilt, in sentences.
+    pub(super) fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// An erase waits from now on until everything before it is on the disk of this machine.
+    pub(super) fn survive_machine(&mut self) {
+        self.survives_machine = true;
+    }
+
     /// Brings an erased `device` into the state that the records hold.
-    fn restore(&self, device: &mut Counting) -> Result<(), BackedError> {
+    fn restore(&mut self, device: &mut Counting) -> Result<(), BackedError> {
         let geometry = *device.geometry();
-        let mut record = [0; BLOCK_BYTES];
-        let mut pages = vec![0; geometry.pages_per_block() as usize * PAGE_BYTES];
-        for block in (0..geometry.blocks()).map(BlockId) {
-            self.read_at(self.layout.block(block), &mut record).map_err(|e| self.io_error("read", e))?;
-            self.read_at(self.layout.page(geometry.page(block, 0)), &mut pages)
-                .map_err(|e| self.io_error("read", e))?;
-            let Some((kept, is_bad)) = block_record(block, &record).map_err(|what| self.damaged(what))? else {
-                continue;
+        let shared = Arc::clone(&self.shared);
+        let read = |place, bytes: &mut [u8]| shared.read_at(place, bytes).map_err(|error| shared.error("read", error));
+        let mut records = vec![0; geometry.blocks() as usize * BLOCK_BYTES];
+        read(shared.layout.blocks, &mut records)?;
+        let mut slots = vec![0; geometry.pages_per_block() as usize * shared.layout.slot];
+        for (block, bytes) in (0..).map(BlockId).zip(records.chunks_exact(BLOCK_BYTES)) {
+            let record = match BlockRecord::from_bytes(bytes) {
+                Ok(None) => continue,
+                Ok(Some(record)) => record,
+                Err(_) => {
+                    let what = "its record has a wrong checksum, what it held is lost, and it is taken for bad";
+                    self.notices.push(format!("block {block} is damaged: {what}"));
+                    device.states.retire(block);
+                    continue;
+                }
             };
-            let found = if is_bad { Ok(Vec::new()) } else { found_pages(device, block, kept.pe_cycles, &pages) };
-            let found = found.map_err(|what| self.damaged(what))?;
-            device.restore(block, &kept, found.iter().map(|found| (found.page, found.oob)));
-            if is_bad {
+            self.blocks[block.index()].has_record = true;
+            device.pe_cycles[block.index()] = record.pe_cycles;
+            if record.is_bad {
                 device.states.retire(block);
+                continue;
             }
-            for FoundPage { page, tail_bytes, programs, .. } in found {
-                let at = geometry.page(block, page);
-                if tail_bytes > 0 {
-                    let tail = self.tail_of(at, tail_bytes).map_err(|e| self.io_error("read", e))?;
-                    device.tails.insert(at, block, tail);
-                }
-                if programs > 1 {
-                    device.respared.insert(at, programs);
-                }
-            }
+            read(shared.layout.page(geometry.page(block, 0)), &mut slots)?;
+            self.take(device, block, &record, &slots);
         }
         Ok(())
     }
 
-    fn tail_of(&self, at: Ppa, bytes: usize) -> io::Result<Box<[u8]>> {
-        let mut tail = vec![0; bytes].into_boxed_slice();
-        self.read_at(self.layout.bytes(at) + self.layout.page_bytes - bytes as u64, &mut tail)?;
-        Ok(tail)
-    }
-
-    fn damaged(&self, what: String) -> BackedError {
-        BackedError::Damaged { path: self.path.clone(), what }
-    }
-
-    fn io_error(&self, action: &'static str, source: io::Error) -> BackedError {
-        BackedError::Io { path: self.path.clone(), action, source }
-    }
-
-    pub(super) fn sync(&self) -> Result<(), BackedError> {
-        self.file.sync_data().map_err(|source| self.io_error("synchronise", source))
-    }
-
-    pub(super) fn failure(&self) -> Failure {
-        self.failure.clone()
-    }
-
-    fn read_at(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(place))?;
-        file.read_exact(bytes)
-    }
-
-    fn write_at(&self, place: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(place))?;
-        file.write_all(bytes)
+    /// Takes the pages of a block over that are programmed.
+    fn take(&mut self, device: &mut Counting, block: BlockId, record: &BlockRecord, slots: &[u8]) {
+        let geometry = *device.geometry();
+        let order = device.rules().program_order;
+        let found = programmed(slots, self.shared.layout.slot, record.pe_cycles, geometry.page_bytes(), order);
+        let mut seq = Seq(0);
+        let mut pages = Vec::with_capacity(found.len());
+        let mut programmed = [0_u16; Origin::COUNT];
+        for &(page, found) in &found {
+            let at = geometry.page(block, page);
+            let oob = match found {
+                Found::Page(record) => {
+                    self.sums[at.index()] = record.sum;
+                    self.tails[at.index()] = record.tail_bytes;
+                    if record.programs > 1 {
+                        device.respared.insert(at, record.programs);
+                    }
+                    record.oob
+                }
+                Found::Torn => {
+                    self.notices
+                        .push(format!("page {at} is damaged: its record has a wrong checksum, it cannot be read"));
+                    self.torn.insert(at);
+                    torn_oob(seq)
+                }
+            };
+            seq = oob.seq;
+            programmed[usize::from(oob.origin.0)] += 1;
+            pages.push((page, oob));
+        }
+        for (pages, left) in programmed.iter_mut().zip(record.left) {
+            *pages = pages.saturating_sub(left);
+        }
+        let base = pages.first().map_or(0, |(_, oob)| oob.seq.0);
+        device.restore(block, &Kept { pe_cycles: record.pe_cycles, base, programmed }, pages.into_iter());
     }
 
     /// Turns an I/O error into a device that is off, and keeps the reason.
-    fn guard(&self, action: &'static str, result: io::Result<()>) -> Result<(), NandError> {
+    fn guard<T>(&self, action: &'static str, result: io::Result<T>) -> Result<T, NandError> {
         result.map_err(|source| {
-            // Only the first reason is kept.
-            let _ = self.failure.0.set(self.io_error(action, source));
+            self.shared.failure.keep(self.shared.error(action, source));
             NandError::PowerLost
         })
     }
-}
 
-/// What a block's record holds, and whether the block is bad; `None`: it was never touched.
-fn block_record(block: BlockId, record: &[u8; BLOCK_BYTES]) -> Result<Option<(Kept, bool)>, String> {
-    if record.iter().all(|&byte| byte == 0) {
-        return Ok(None);
+    /// Fills `page` with the bytes of page `at`; whether they are those that were programmed.
+    fn read_page(&self, at: Ppa, page: &mut [u8]) -> Result<bool, NandError> {
+        self.guard("read", self.shared.read_at(self.shared.layout.bytes(at), page))?;
+        Ok(crc32fast::hash(page) == self.sums[at.index()])
     }
-    if !is_sealed(record, BLOCK_BYTES) {
-        return Err(format!("the checksum of the record of block {block} is wrong"));
+
+    /// Whether the bytes of the programmed page `at` are those that were programmed.
+    pub(super) fn is_sound(&mut self, at: Ppa) -> Result<bool, NandError> {
+        if self.torn.contains(&at) {
+            return Ok(false);
+        }
+        let mut page = std::mem::take(&mut self.scratch);
+        let is_sound = self.read_page(at, &mut page);
+        self.scratch = page;
+        is_sound
     }
-    let kept = Kept {
-        pe_cycles: u32_at(record, 0),
-        base: u64::from_le_bytes(record[8..16].try_into().expect("eight bytes")),
-        programmed: std::array::from_fn(|origin| u16_at(record, 16 + 2 * origin)),
-    };
-    Ok(Some((kept, record[4] != 0)))
-}
 
-/// A programmed page of an image.
-struct FoundPage {
-    page: u32,
-    oob: Oob,
-    tail_bytes: usize,
-    programs: u8,
-}
+    fn record_of(&self, device: &Counting, at: Ppa) -> PageRecord {
+        let block = device.geometry().block_of(at);
+        PageRecord {
+            oob: device.spare.get(at, block).expect("the page was just programmed"),
+            generation: device.pe_cycles[block.index()].wrapping_add(1),
+            tail_bytes: self.tails[at.index()],
+            programs: device.respared.get(at).copied().unwrap_or(1),
+            sum: self.sums[at.index()],
+        }
+    }
 
-/// The programmed pages among the page records of a block.
-fn found_pages(device: &Counting, block: BlockId, pe_cycles: u32, records: &[u8]) -> Result<Vec<FoundPage>, String> {
-    let geometry = device.geometry();
-    let mut found = Vec::new();
-    for (page, record) in (0..).zip(records.chunks_exact(PAGE_BYTES)) {
-        if u32_at(record, 16) != pe_cycles.wrapping_add(1) {
-            continue;
+    /// Writes the record of a page.
+    fn write_slot(&mut self, at: Ppa, slot: &[u8]) -> Result<(), NandError> {
+        let place = self.shared.layout.page(at);
+        if (self.window.0..self.window.0.saturating_add(self.window.1.len() as u64)).contains(&place) {
+            let start = (place - self.window.0) as usize;
+            self.window.1[start..start + slot.len()].copy_from_slice(slot);
         }
-        let wrong = |what: &str| Err(format!("the record of page {} {what}", geometry.page(block, page)));
-        if !is_sealed(record, PAGE_BYTES) {
-            return wrong("has a wrong checksum");
-        }
-        let spare: &[u8; Oob::BYTES] = record[..16].try_into().expect("sixteen bytes");
-        let Some(oob) = Oob::from_bytes(spare) else {
-            return wrong("holds no metadata that could be read");
+        self.guard("write", self.shared.write_at(place, slot))
+    }
+
+    fn write_block(&mut self, device: &Counting, block: BlockId) -> Result<(), NandError> {
+        let held = device.pages_by_origin(block);
+        let programmed = &device.programmed[block.index()];
+        let record = BlockRecord {
+            pe_cycles: device.pe_cycles[block.index()],
+            is_bad: device.states.is_bad(block),
+            left: std::array::from_fn(|origin| held[origin].saturating_sub(programmed[origin])),
         };
-        if device.rules().program_order == ProgramOrder::AscendingDense && page as usize != found.len() {
-            return wrong("follows a gap, which this chip does not allow");
-        }
-        let tail_bytes = usize::from(u16_at(record, 20));
-        if tail_bytes > geometry.page_bytes() as usize {
-            return wrong("has a tail that is longer than a page");
-        }
-        found.push(FoundPage { page, oob, tail_bytes, programs: record[22] });
+        self.blocks[block.index()] = OfBlock { has_record: true, is_old: false };
+        self.guard("write", self.shared.write_at(self.shared.layout.block(block), &record.to_bytes()))
     }
-    Ok(found)
+
+    /// The records around that of page `at`, and where it begins in them.
+    fn records_around(&mut self, at: Ppa) -> Result<usize, NandError> {
+        let place = self.shared.layout.page(at);
+        let begin = place - place % WINDOW;
+        if self.window.0 != begin {
+            let mut bytes = std::mem::take(&mut self.window.1);
+            bytes.resize(WINDOW.min(self.shared.layout.end - begin) as usize, 0);
+            self.window.0 = u64::MAX;
+            self.guard("read", self.shared.read_at(begin, &mut bytes))?;
+            self.window = (begin, bytes);
+        }
+        Ok((place - begin) as usize)
+    }
 }
 
 impl PageStore for Image {
     fn check(&self) -> Result<(), NandError> {
-        self.failure.get().map_or(Ok(()), |_| Err(NandError::PowerLost))
+        self.shared.failure.get().map_or(Ok(()), |_| Err(NandError::PowerLost))
+    }
+
+    fn spare(&self, at: Ppa) -> Result<(), NandError> {
+        if self.torn.is_empty() || !self.torn.contains(&at) {
+            return Ok(());
+        }
+        Err(NandError::Uncorrectable(at))
     }
 
     fn load(&mut self, at: Ppa, page: &mut [u8]) -> Result<(), NandError> {
-        self.guard("read", self.read_at(self.layout.bytes(at), page))
+        self.spare(at)?;
+        if self.read_page(at, page)? {
+            return Ok(());
+        }
+        Err(NandError::Uncorrectable(at))
+    }
+
+    fn load_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<(), NandError> {
+        self.spare(at)?;
+        let stored = usize::from(self.tails[at.index()]);
+        assert_has_tail(at, stored, tail.len());
+        let start = stored - tail.len();
+        if let Some(place) = inline(self.shared.layout.slot, stored) {
+            let slot = self.records_around(at)?;
+            tail.copy_from_slice(&self.window.1[slot + place.start + start..slot + place.end]);
+            return Ok(());
+        }
+        let mut page = std::mem::take(&mut self.scratch);
+        let loaded = self.load(at, &mut page);
+        tail.copy_from_slice(&page[page.len() - tail.len()..]);
+        self.scratch = page;
+        loaded
     }
 
     fn program(&mut self, at: Ppa, page: Option<&[u8]>, tail: &[u8]) -> Result<(), NandError> {
+        let place = self.shared.layout.bytes(at);
+        self.tails[at.index()] = tail.len() as u16;
+        if let (Some(bytes), []) = (page, tail) {
+            self.sums[at.index()] = crc32fast::hash(bytes);
+            return self.guard("write", self.shared.write_at(place, bytes));
+        }
         match page {
             Some(bytes) => self.scratch.copy_from_slice(bytes),
             None => self.scratch.fill(0),
         }
         let start = self.scratch.len() - tail.len();
         self.scratch[start..].copy_from_slice(tail);
-        self.guard("write", self.write_at(self.layout.bytes(at), &self.scratch))
+        self.sums[at.index()] = crc32fast::hash(&self.scratch);
+        self.guard("write", self.shared.write_at(place, &self.scratch))
+    }
+
+    fn fetch(&mut self, from: Ppa) -> Result<(), NandError> {
+        let mut page = std::mem::take(&mut self.scratch);
+        let loaded = self.load(from, &mut page);
+        self.scratch = page;
+        loaded
     }
 
     fn copy(&mut self, from: Ppa, to: Ppa) -> Result<(), NandError> {
-        let mut page = std::mem::take(&mut self.scratch);
-        let moved =
-            self.read_at(self.layout.bytes(from), &mut page).and_then(|()| self.write_at(self.layout.bytes(to), &page));
-        self.scratch = page;
-        self.guard("write", moved)
+        let source = self.shared.header.geometry.block_of(from);
+        self.blocks[source.index()].is_old = true;
+        self.sums[to.index()] = self.sums[from.index()];
+        self.tails[to.index()] = self.tails[from.index()];
+        self.guard("write", self.shared.write_at(self.shared.layout.bytes(to), &self.scratch))
     }
 
-    fn erase(&mut self, _: Range<u32>) {
-        // The block's record, which is saved next, makes the pages erased; their bytes are unreachable.
+    fn erase(&mut self, pages: Range<u32>) {
+        self.tails[pages.start as usize..pages.end as usize].fill(0);
+        if !self.torn.is_empty() {
+            self.torn.retain(|at| !pages.contains(&at.0));
+        }
+    }
+
+    fn save_erase(&mut self, device: &Counting, block: BlockId) -> Result<(), NandError> {
+        if self.survives_machine {
+            self.guard("synchronise", self.shared.sync())?;
+        }
+        self.write_block(device, block)?;
+        let first = device.geometry().page(block, 0);
+        let start = self.shared.layout.bytes(first);
+        let bytes = u64::from(device.geometry().pages_per_block()) * self.shared.layout.page_bytes;
+        os::punch(&self.shared.file, start..start + bytes);
+        Ok(())
     }
 
     fn save_block(&mut self, device: &Counting, block: BlockId) -> Result<(), NandError> {
-        let mut record = [0; BLOCK_BYTES];
-        record[..4].copy_from_slice(&device.pe_cycles[block.index()].to_le_bytes());
-        record[4] = u8::from(device.states.is_bad(block));
-        record[8..16].copy_from_slice(&device.spare.bases[block.index()].to_le_bytes());
-        let by_origin: &[u16; Origin::COUNT] = &device.programmed[block.index()];
-        for (place, pages) in record[16..].chunks_exact_mut(2).zip(by_origin) {
-            place.copy_from_slice(&pages.to_le_bytes());
-        }
-        seal(&mut record, BLOCK_BYTES);
-        self.guard("write", self.write_at(self.layout.block(block), &record))
+        self.write_block(device, block)
     }
 
     fn save_page(&mut self, device: &Counting, at: Ppa) -> Result<(), NandError> {
         let block = device.geometry().block_of(at);
-        let oob = device.spare.get(at, block).expect("the page was just programmed");
-        let mut record = [0; PAGE_BYTES];
-        record[..16].copy_from_slice(&oob.to_bytes());
-        record[16..20].copy_from_slice(&device.pe_cycles[block.index()].wrapping_add(1).to_le_bytes());
-        let tail_bytes = device.tails.get(at, block).map_or(0, |tail| tail.len() as u16);
-        record[20..22].copy_from_slice(&tail_bytes.to_le_bytes());
-        record[22] = device.respared.get(at).copied().unwrap_or(1);
-        seal(&mut record, PAGE_BYTES);
-        self.guard("write", self.write_at(self.layout.page(at), &record))
+        if !self.blocks[block.index()].has_record {
+            self.write_block(device, block)?;
+        }
+        let mut slot = [0; 512];
+        let slot = &mut slot[..self.shared.layout.slot];
+        let tail = self.scratch.len() - usize::from(self.tails[at.index()]);
+        self.record_of(device, at).put(slot, &self.scratch[tail..]);
+        self.write_slot(at, slot)
+    }
+
+    fn save_spare(&mut self, device: &Counting, at: Ppa) -> Result<(), NandError> {
+        let mut slot = [0; 512];
+        let slot = &mut slot[..self.shared.layout.slot];
+        self.guard("read", self.shared.read_at(self.shared.layout.page(at), slot))?;
+        self.record_of(device, at).put_again(slot);
+        self.write_slot(at, slot)
+    }
+
+    fn save_all(&mut self, device: &Counting) -> Result<(), NandError> {
+        self.check()?;
+        for block in (0..device.geometry().blocks()).map(BlockId) {
+            if self.blocks[block.index()].is_old {
+                self.write_block(device, block)?;
+            }
+        }
+        Ok(())
     }
 }

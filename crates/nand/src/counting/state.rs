@@ -120,6 +120,7 @@ impl Counting<Full> {
             ctx: self.ctx,
             states: self.states,
             tails: self.tails,
+            has_no_tails: self.has_no_tails,
             respared: self.respared,
             pe_cycles: self.pe_cycles,
             unused_at_erase: self.unused_at_erase,

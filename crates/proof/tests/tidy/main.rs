@@ -24,7 +24,7 @@ fn read(path: &str) -> String {
 ///
 /// `proof` tests everything and may see everything.
 const LAYERS: &[(&str, &[&str], &[&str])] = &[
-    ("nand", &[], &["serde", "thiserror", "libm"]),
+    ("nand", &[], &["serde", "thiserror", "libm", "crc32fast", "rustix"]),
     ("block", &["nand"], &["serde", "thiserror", "schemars"]),
     ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
@@ -98,8 +98,9 @@ fn nothing_below_lab_depends_on_the_machine() {
         let may_touch_files = MAY_TOUCH_FILES.iter().any(|allowed| file.path.starts_with(allowed));
         for (at, path) in std_paths(code) {
             let is = |module: &str| words(&path).nth(1).is_some_and(|(_, word)| word == module);
-            let outside = ["time", "env", "net", "process", "os"].iter().any(|module| is(module));
-            if outside || is("fs") && !may_touch_files {
+            let outside = ["time", "env", "net", "process"].iter().any(|module| is(module));
+            let system = is("os") && file.path != "crates/nand/src/backed/os.rs";
+            if outside || system || is("fs") && !may_touch_files {
                 complaints.push(format!("{}:{}: {path}", file.path, line_of(code, at)));
             }
         }

@@ -16,6 +16,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("record", &["config", "memories", "stack"]),
     ("latency", &["record"]),
     ("run", &["config", "control", "error", "latency", "record", "stack"]),
+    ("served", &["config", "control", "error", "latency", "record", "run", "stack"]),
     ("papers", &["bundled", "config", "error"]),
     ("lists", &["bundled", "memories", "profiles"]),
     ("traces", &["config", "error", "latency", "record"]),

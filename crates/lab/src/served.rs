@@ -1,0 +1,304 @@
+//! A device in an image that programs use: made, opened, asked, measured, checked.
+
+mod lifetime;
+mod live;
+
+pub use lifetime::Lifetime;
+pub use live::{Live, LiveBlock, LiveKind};
+
+use crate::config::{Experiment, Format, Sizing};
+use crate::control::Control;
+use crate::error::{ConfigError, LabError};
+use crate::record::{MountRecord, Record};
+use crate::run::{Mark, Meter, Run};
+use crate::stack::{self, Engine, Start};
+use nandlab_block::{Completion, Error, Payload, Request};
+use nandlab_ftl::{Ftl, Trims, Visitor};
+use nandlab_nand::backed::{Backed, BackedError, Failure, ImageFile};
+use nandlab_nand::Time;
+use serde::{Deserialize, Serialize};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+
+/// What the header of an image says.
+#[derive(Serialize, Deserialize)]
+struct Text {
+    /// The version of the program that made the image.
+    version: String,
+    experiment: serde_json::Value,
+}
+
+/// A device in an image that programs use.
+pub struct Served {
+    experiment: Experiment,
+    sizing: Sizing,
+    engine: Box<dyn Engine>,
+    image: ImageFile,
+    control: Control,
+    meter: Meter,
+    /// When the FTL was mounted.
+    start: Mark,
+    mount: MountRecord,
+    /// What was counted before this was opened.
+    before: Lifetime,
+    notices: Vec<String>,
+}
+
+/// What a check of an image found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checked {
+    /// Programmed pages whose bytes were compared with their checksum.
+    pub pages: u64,
+    /// Those of them that cannot be read.
+    pub spoilt_pages: Vec<u32>,
+    /// The invariant of the FTL that is broken; null where all of them hold.
+    pub broken: Option<String>,
+    /// Records that were found to be spoilt, in sentences.
+    pub notices: Vec<String>,
+}
+
+impl Checked {
+    /// Whether everything is as it should be.
+    pub fn is_sound(&self) -> bool {
+        self.spoilt_pages.is_empty() && self.broken.is_none() && self.notices.is_empty()
+    }
+}
+
+fn of_image(error: &BackedError) -> LabError {
+    LabError::Io(error.to_string())
+}
+
+impl Served {
+    /// Makes the image `path` with the device that `experiment` describes, formatted.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] where the file exists or cannot be written; options that do not fit. No file is left then.
+    pub fn create(path: &Path, experiment: &Experiment) -> Result<(), LabError> {
+        let sizing = experiment.sizing()?;
+        let mut value: serde_json::Value = serde_json::from_str(&experiment.to_json()).expect("an experiment is JSON");
+        if let Some(tables) = value.as_object_mut() {
+            // Programs say what is asked, and when.
+            ["host", "precondition"].iter().for_each(|table| drop(tables.shift_remove(*table)));
+        }
+        let text = Text { version: env!("CARGO_PKG_VERSION").to_owned(), experiment: value };
+        let text = serde_json::to_string(&text).expect("text keys and finite numbers only");
+        let nvram = experiment.buffer.as_ref().map_or(0, |buffer| buffer.nvram_bytes(&sizing.geometry));
+        let rules = experiment.device.profile.rules;
+        let nvram = nvram.next_multiple_of(8);
+        let device =
+            Backed::create_with(path, sizing.geometry, rules, nvram, text).map_err(|error| of_image(&error))?;
+        let mounted = stack::open(experiment, &sizing, None, Start::Image(Box::new(device)));
+        mounted.map(drop).map_err(|error| {
+            // The error to report is the one of the mount.
+            let _ = std::fs::remove_file(path);
+            experiment.located(error)
+        })
+    }
+
+    /// What the image `path` is, as JSON; it may be in use.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] where it is no image, or damaged.
+    pub fn info(path: &Path) -> Result<serde_json::Value, LabError> {
+        let of_image = |error: BackedError| of_image(&error);
+        let image = ImageFile::look(path).map_err(of_image)?;
+        let experiment = described(&image)?;
+        let sizing = experiment.sizing()?;
+        let (bytes, allocated) = image.room().map_err(of_image)?;
+        let geometry = image.geometry();
+        let state = image.state().and_then(|state| serde_json::from_str::<Lifetime>(&state).ok());
+        Ok(serde_json::json!({
+            "made_by": text_of(&image)?.version,
+            "in_use": image.is_in_use().map_err(of_image)?,
+            "ftl": experiment.ftl.as_ref().map(nandlab_ftl::FtlConfig::name),
+            "buffer": experiment.buffer.as_ref().map(nandlab_buffer::BufferConfig::name),
+            "bytes": sizing.logical_bytes(),
+            "physical_bytes": u64::from(geometry.pages()) * u64::from(geometry.page_bytes()),
+            "page_bytes": geometry.page_bytes(),
+            "pages_per_block": geometry.pages_per_block(),
+            "blocks": geometry.blocks(),
+            "nvram_bytes": image.nvram_bytes(),
+            "file_bytes": bytes,
+            "allocated_bytes": allocated,
+            "in_all": state.unwrap_or_default(),
+            "experiment": experiment,
+        }))
+    }
+
+    /// Opens the image `path` and mounts what is in it.
+    ///
+    /// `survives_machine`: what is flushed survives an end of this machine, too, for which erases wait for its disk.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] where the file is no image, is in use or damaged; [`LabError::DeviceFull`] where the device is worn
+    /// out.
+    pub fn open(path: &Path, survives_machine: bool) -> Result<Self, LabError> {
+        let mut device = Backed::open(path).map_err(|error| of_image(&error))?;
+        if survives_machine {
+            device.survive_machine();
+        }
+        let (image, notices) = (device.file(), device.notices().to_vec());
+        let experiment = described(&image)?;
+        let sizing = experiment.sizing()?;
+        if sizing.geometry != *nandlab_nand::Nand::geometry(&device) {
+            return Err(not_ours(&image, "the device of its description has another shape"));
+        }
+        let before = image.state().and_then(|state| serde_json::from_str(&state).ok()).unwrap_or_default();
+        let mounted = panic::catch_unwind(AssertUnwindSafe(|| {
+            stack::open(&experiment, &sizing, None, Start::Image(Box::new(device)))
+        }));
+        let mut engine = match mounted {
+            Ok(engine) => engine.map_err(|error| failed(&image.failure(), error))?,
+            // A damaged image may hold what no FTL writes.
+            Err(panic) => return Err(not_ours(&image, &format!("the FTL cannot be mounted: {}", said(&*panic)))),
+        };
+        let control = Control::default();
+        let mut run = Run::new(&experiment, &sizing, &control, &mut *engine);
+        let (mount, meter) = (run.mount_record(), run.meter(0));
+        let start = Mark::of(&mut *engine);
+        Ok(Self { experiment, sizing, engine, image, control, meter, start, mount, before, notices })
+    }
+
+    /// What it was made of.
+    pub fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    /// The counts of blocks and pages.
+    pub fn sizing(&self) -> &Sizing {
+        &self.sizing
+    }
+
+    /// The file.
+    pub fn image(&self) -> &ImageFile {
+        &self.image
+    }
+
+    /// What was found to be spoilt when it was opened, in sentences.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// What opening it cost.
+    pub fn mount(&self) -> &MountRecord {
+        &self.mount
+    }
+
+    /// Sectors that it exports.
+    pub fn sectors(&self) -> u64 {
+        self.engine.sectors()
+    }
+
+    /// Whether a page that was trimmed and flushed reads as zeros from then on, also after a mount.
+    pub fn trims_last(&self) -> bool {
+        struct Lasting;
+        impl Visitor for Lasting {
+            type Out = bool;
+            fn visit<F: Ftl>(self, config: &F::Config) -> bool {
+                F::trims(config) == Trims::Durable
+            }
+        }
+        self.experiment.ftl.as_ref().is_some_and(|ftl| ftl.dispatch(Lasting))
+    }
+
+    /// Simulated time since it was opened, to the end of the last operation; the mount came before.
+    pub fn now(&mut self) -> Time {
+        self.engine.now().saturating_sub(self.start.time)
+    }
+
+    /// Carries out one request with its bytes; its time counts from the opening, and no request is earlier than one before.
+    ///
+    /// # Errors
+    /// [`Error`], as of any device.
+    pub fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        let since = self.start.time;
+        let request = Request { time: request.time + since, ..*request };
+        let submitted = self.engine.requests().submit_one(&request, data);
+        let (completion, failed): (_, &[usize]) = match &submitted {
+            Ok(completion) => (*completion, &[]),
+            Err(Error::Unreadable { .. }) => {
+                let done = self.engine.now().max(request.time);
+                (Completion { arrival: request.time, done }, &[0])
+            }
+            Err(error) => return Err(error.clone()),
+        };
+        self.meter.add(&[request], &[completion], failed);
+        if self.meter.series.is_due(self.meter.host.requests) {
+            crate::run::sample(&mut *self.engine, &mut self.meter, &self.start);
+        }
+        submitted.map(|done| Completion { arrival: done.arrival - since, done: done.done - since })
+    }
+
+    /// What was measured since the opening, as a run measures it.
+    pub fn record(&mut self) -> Record {
+        let mut run = Run::new(&self.experiment, &self.sizing, &self.control, &mut *self.engine);
+        let record = run.record(self.meter.clone(), &self.start, self.mount, None);
+        Record { notices: [&self.experiment.notices[..], &self.notices].concat(), ..record }
+    }
+
+    /// Everything since the image was made.
+    pub fn lifetime(&mut self) -> Lifetime {
+        let matrix = self.engine.matrix().since(&self.start.matrix);
+        let mut all = self.before.clone();
+        all.sessions += 1;
+        let now = self.now();
+        all.add(&self.meter.host, &matrix, now);
+        all
+    }
+
+    /// Keeps the counts in the image, which goes on from them when it is opened again.
+    ///
+    /// # Errors
+    /// [`LabError::Io`].
+    pub fn save(&mut self) -> Result<(), LabError> {
+        let state = serde_json::to_string(&self.lifetime()).expect("text keys and finite numbers only");
+        self.image.save_state(&state).map_err(|error| of_image(&error))
+    }
+
+    /// Derives every invariant of the FTL anew from flash, and compares the bytes of every page with their checksum.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] where the image cannot be read.
+    pub fn check(&mut self) -> Result<Checked, LabError> {
+        let verified = self.engine.verify().expect("an image keeps checksums");
+        let verified = verified.map_err(|_| failed(&self.image.failure(), LabError::PowerLost))?;
+        let checked = panic::catch_unwind(AssertUnwindSafe(|| self.engine.check()));
+        Ok(Checked {
+            pages: verified.pages,
+            spoilt_pages: verified.spoilt.iter().map(|page| page.0).collect(),
+            broken: checked.err().map(|panic| said(&*panic)),
+            notices: self.notices.clone(),
+        })
+    }
+}
+
+/// Why an image that failed did so, where it has.
+fn failed(failure: &Failure, error: LabError) -> LabError {
+    failure.get().map_or(error, of_image)
+}
+
+fn not_ours(image: &ImageFile, why: &str) -> LabError {
+    LabError::Io(format!("the image {} cannot be used: {why}", image.path().display()))
+}
+
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+    text.unwrap_or("no reason given").to_owned()
+}
+
+fn text_of(image: &ImageFile) -> Result<Text, LabError> {
+    serde_json::from_str(image.text()).map_err(|_| not_ours(image, "its header describes no disk"))
+}
+
+/// The experiment that an image was made from.
+fn described(image: &ImageFile) -> Result<Experiment, LabError> {
+    let text = text_of(image)?;
+    let experiment = text.experiment.to_string();
+    Experiment::parse_disk(&experiment, Format::Json, "", Path::new(""), &[]).map_err(|error| match error {
+        LabError::Config(error) => {
+            let ConfigError { message, .. } = *error;
+            not_ours(image, &format!("version {} wrote its description: {message}", text.version))
+        }
+        other => other,
+    })
+}

@@ -1,0 +1,193 @@
+//! Header of an image, and where its parts lie.
+//!
+//! The header is written once: magic, version, its length, the seven counts of the shape, the rules, the size of the
+//! NVRAM, and a text that says what uses the device. A CRC-32 of all of it ends it.
+
+use super::error::BackedError;
+use crate::address::{BlockId, Geometry, Ppa, Shape};
+use crate::rules::{ProgramOrder, Rules};
+use std::path::Path;
+
+pub(super) const MAGIC: [u8; 8] = *b"nandlab\n";
+/// Version 2 had no checksum of the contents of pages.
+pub(super) const VERSION: u32 = 3;
+const ALIGN: u64 = 4096;
+/// Bytes of the header before its text.
+pub(super) const FIXED_BYTES: usize = 72;
+const MOST_TEXT: usize = 1 << 20;
+
+/// Bytes of the record of a block: four lie in a sector.
+pub(super) const BLOCK_BYTES: usize = 128;
+/// Bytes of the record of a page beside its tail.
+pub(super) const PAGE_FIXED_BYTES: usize = 32;
+/// Room for each of two states.
+pub(super) const STATE_BYTES: u64 = 256 << 10;
+
+/// What the header of an image says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Header {
+    pub geometry: Geometry,
+    pub rules: Rules,
+    pub nvram_bytes: u64,
+    pub text: String,
+}
+
+/// Where the parts of the file begin, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub states: u64,
+    pub nvram: u64,
+    pub blocks: u64,
+    pub pages: u64,
+    data: u64,
+    pub end: u64,
+    pub page_bytes: u64,
+    /// Bytes of the record of a page: a power of two, so that none straddles a sector.
+    pub slot: usize,
+}
+
+impl Layout {
+    pub fn new(header: &Header) -> Self {
+        let geometry = &header.geometry;
+        let states = (header_bytes(&header.text) as u64).next_multiple_of(ALIGN);
+        let nvram = states + 2 * STATE_BYTES;
+        let blocks = (nvram + header.nvram_bytes).next_multiple_of(ALIGN);
+        let pages = (blocks + u64::from(geometry.blocks()) * BLOCK_BYTES as u64).next_multiple_of(ALIGN);
+        // Room for a number by sector but one, what the largest of the frequent tails has.
+        let tail = 4 * (geometry.sectors_per_page() as usize - 1);
+        let slot = (PAGE_FIXED_BYTES + tail).next_power_of_two().clamp(64, 512);
+        let data = (pages + u64::from(geometry.pages()) * slot as u64).next_multiple_of(ALIGN);
+        let page_bytes = u64::from(geometry.page_bytes());
+        let end = data + u64::from(geometry.pages()) * page_bytes;
+        Self { states, nvram, blocks, pages, data, end, page_bytes, slot }
+    }
+
+    pub fn block(&self, block: BlockId) -> u64 {
+        self.blocks + u64::from(block.0) * BLOCK_BYTES as u64
+    }
+
+    pub fn page(&self, at: Ppa) -> u64 {
+        self.pages + u64::from(at.0) * self.slot as u64
+    }
+
+    pub fn bytes(&self, at: Ppa) -> u64 {
+        self.data + u64::from(at.0) * self.page_bytes
+    }
+}
+
+fn header_bytes(text: &str) -> usize {
+    FIXED_BYTES + text.len() + 4
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// Puts the checksum of what stands before them into the last four bytes.
+pub(super) fn seal(record: &mut [u8]) {
+    let (body, sum) = record.split_at_mut(record.len() - 4);
+    sum.copy_from_slice(&crc32fast::hash(body).to_le_bytes());
+}
+
+pub(super) fn is_sealed(record: &[u8]) -> bool {
+    let (body, sum) = record.split_at(record.len() - 4);
+    sum == crc32fast::hash(body).to_le_bytes()
+}
+
+impl Header {
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; header_bytes(&self.text)];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&(self.text.len() as u32).to_le_bytes());
+        let s = self.geometry.shape();
+        let counts = [
+            s.channels,
+            s.dies_per_channel,
+            s.planes_per_die,
+            s.blocks_per_plane,
+            s.pages_per_block,
+            s.page_bytes,
+            s.spare_bytes,
+        ];
+        for (place, count) in bytes[16..44].chunks_exact_mut(4).zip(counts) {
+            place.copy_from_slice(&count.to_le_bytes());
+        }
+        bytes[44] = match self.rules.program_order {
+            ProgramOrder::Any => 0,
+            ProgramOrder::Ascending => 1,
+            ProgramOrder::AscendingDense => 2,
+        };
+        bytes[45] = self.rules.partial_programs;
+        bytes[46] = self.rules.bits_per_cell;
+        bytes[48..52].copy_from_slice(&self.rules.endurance.to_le_bytes());
+        bytes[56..64].copy_from_slice(&self.nvram_bytes.to_le_bytes());
+        bytes[FIXED_BYTES..FIXED_BYTES + self.text.len()].copy_from_slice(self.text.as_bytes());
+        seal(&mut bytes);
+        bytes
+    }
+
+    /// Bytes of the header that begins with `fixed`.
+    pub fn length(path: &Path, fixed: &[u8; FIXED_BYTES]) -> Result<usize, BackedError> {
+        if fixed[..8] != MAGIC {
+            return Err(BackedError::NotAnImage(path.to_owned()));
+        }
+        let version = u32_at(fixed, 8);
+        if version != VERSION {
+            return Err(BackedError::Version { path: path.to_owned(), found: version, reads: VERSION });
+        }
+        let text = u32_at(fixed, 12) as usize;
+        if text > MOST_TEXT {
+            return Err(damaged(path, format!("the text of its header has {text} bytes")));
+        }
+        Ok(FIXED_BYTES + text + 4)
+    }
+
+    /// The header in `bytes`, which have its length.
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, BackedError> {
+        let damaged = |what: String| damaged(path, what);
+        if !is_sealed(bytes) {
+            return Err(damaged("the checksum of its header is wrong".into()));
+        }
+        let shape = Shape {
+            channels: u32_at(bytes, 16),
+            dies_per_channel: u32_at(bytes, 20),
+            planes_per_die: u32_at(bytes, 24),
+            blocks_per_plane: u32_at(bytes, 28),
+            pages_per_block: u32_at(bytes, 32),
+            page_bytes: u32_at(bytes, 36),
+            spare_bytes: u32_at(bytes, 40),
+        };
+        let geometry = Geometry::new(shape).map_err(|error| damaged(format!("in its header, {error}")))?;
+        let program_order = match bytes[44] {
+            0 => ProgramOrder::Any,
+            1 => ProgramOrder::Ascending,
+            2 => ProgramOrder::AscendingDense,
+            other => return Err(damaged(format!("program order {other} in its header is none of 0, 1, 2"))),
+        };
+        let bits_per_cell = bytes[46];
+        if !(1..=Rules::MOST_BITS_PER_CELL).contains(&bits_per_cell) {
+            return Err(damaged(format!("a cell of {bits_per_cell} bits in its header is none that there is")));
+        }
+        let rules = Rules { program_order, partial_programs: bytes[45], endurance: u32_at(bytes, 48), bits_per_cell };
+        let nvram_bytes = u64_at(bytes, 56);
+        if nvram_bytes % 8 != 0 || nvram_bytes > 1 << 46 {
+            return Err(damaged(format!("an NVRAM of {nvram_bytes} bytes in its header is none that there is")));
+        }
+        let text = String::from_utf8(bytes[FIXED_BYTES..bytes.len() - 4].to_vec())
+            .map_err(|_| damaged("the text of its header is no text".into()))?;
+        Ok(Self { geometry, rules, nvram_bytes, text })
+    }
+}
+
+pub(super) fn damaged(path: &Path, what: String) -> BackedError {
+    BackedError::Damaged { path: path.to_owned(), what }
+}

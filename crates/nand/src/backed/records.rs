@@ -1,0 +1,261 @@
+//! The records of blocks and pages.
+//!
+//! * Block record: P/E cycles, bad mark, and by origin the pages that were copied away since the erase. All zeros: a
+//!   block that was never touched.
+//! * Page record: the 16 bytes of the spare area, a generation, the length of the tail, the programs since the erase, the
+//!   CRC-32 of the page's bytes, and the tail where it is short. A page is programmed where its generation is its block's
+//!   P/E cycles + 1, so that one write of the block's record erases all its pages.
+//!
+//! Each ends in a CRC-32 and lies in one sector of 512 bytes.
+
+use super::layout::{is_sealed, seal, u16_at, u32_at, BLOCK_BYTES, PAGE_FIXED_BYTES};
+use crate::address::{Lpn, Seq};
+use crate::context::Origin;
+use crate::oob::{Kind, Oob};
+use crate::rules::ProgramOrder;
+
+/// Where the tail begins in the record of a page.
+const TAIL_AT: usize = PAGE_FIXED_BYTES - 4;
+
+/// What the record of a block holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct BlockRecord {
+    pub pe_cycles: u32,
+    pub is_bad: bool,
+    /// By origin: pages that were copied away since the erase.
+    pub left: [u16; Origin::COUNT],
+}
+
+impl BlockRecord {
+    pub fn to_bytes(self) -> [u8; BLOCK_BYTES] {
+        let mut bytes = [0; BLOCK_BYTES];
+        bytes[..4].copy_from_slice(&self.pe_cycles.to_le_bytes());
+        bytes[4] = u8::from(self.is_bad);
+        for (place, pages) in bytes[8..].chunks_exact_mut(2).zip(self.left) {
+            place.copy_from_slice(&pages.to_le_bytes());
+        }
+        seal(&mut bytes);
+        bytes
+    }
+
+    /// What `bytes` hold; `None`: the block was never touched.
+    ///
+    /// # Errors
+    /// The checksum is wrong.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Option<Self>, WrongSum> {
+        if bytes.iter().all(|&byte| byte == 0) {
+            return Ok(None);
+        }
+        // No chip lives that long, and one more erase must be possible.
+        if !is_sealed(bytes) || u32_at(bytes, 0) == u32::MAX {
+            return Err(WrongSum);
+        }
+        let left = std::array::from_fn(|origin| u16_at(bytes, 8 + 2 * origin));
+        Ok(Some(Self { pe_cycles: u32_at(bytes, 0), is_bad: bytes[4] != 0, left }))
+    }
+}
+
+/// A record contradicts its checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WrongSum;
+
+/// What the record of a programmed page holds beside its tail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PageRecord {
+    pub oob: Oob,
+    pub generation: u32,
+    pub tail_bytes: u16,
+    pub programs: u8,
+    /// CRC-32 of the bytes of the page.
+    pub sum: u32,
+}
+
+impl PageRecord {
+    /// Writes the record into `slot`, with the tail where there is room for it.
+    pub fn put(&self, slot: &mut [u8], tail: &[u8]) {
+        slot.fill(0);
+        slot[..16].copy_from_slice(&self.oob.to_bytes());
+        slot[16..20].copy_from_slice(&self.generation.to_le_bytes());
+        slot[20..22].copy_from_slice(&self.tail_bytes.to_le_bytes());
+        slot[22] = self.programs;
+        slot[24..28].copy_from_slice(&self.sum.to_le_bytes());
+        if let Some(place) = inline(slot.len(), tail.len()) {
+            slot[place].copy_from_slice(tail);
+        }
+        seal(slot);
+    }
+
+    /// Writes the record over that in `slot` and leaves the tail.
+    pub fn put_again(&self, slot: &mut [u8]) {
+        let tail = slot[TAIL_AT..slot.len() - 4].to_vec();
+        self.put(slot, &[]);
+        let end = slot.len() - 4;
+        slot[TAIL_AT..end].copy_from_slice(&tail);
+        seal(slot);
+    }
+
+    /// What `slot` holds; `None`: nothing was ever written there.
+    ///
+    /// # Errors
+    /// The checksum is wrong, or the spare area is none.
+    fn from_slot(slot: &[u8]) -> Result<Option<Self>, WrongSum> {
+        if !is_sealed(slot) {
+            return if slot.iter().all(|&byte| byte == 0) { Ok(None) } else { Err(WrongSum) };
+        }
+        let spare: &[u8; Oob::BYTES] = slot[..16].try_into().expect("sixteen bytes");
+        let oob = Oob::from_bytes(spare).filter(|oob| usize::from(oob.origin.0) < Origin::COUNT).ok_or(WrongSum)?;
+        Ok(Some(Self {
+            oob,
+            generation: u32_at(slot, 16),
+            tail_bytes: u16_at(slot, 20),
+            programs: slot[22],
+            sum: u32_at(slot, 24),
+        }))
+    }
+}
+
+/// Where a tail of so many bytes lies in a record of `slot` bytes; `None`: only in its page.
+pub(super) fn inline(slot: usize, tail_bytes: usize) -> Option<std::ops::Range<usize>> {
+    let place = TAIL_AT..TAIL_AT + tail_bytes;
+    (place.end <= slot - 4).then_some(place)
+}
+
+/// A page of a block as its record has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Programmed.
+    Page(PageRecord),
+    /// Programmed, and the record is spoilt: it cannot be read.
+    Torn,
+}
+
+/// The programmed pages among the records `slots` of a block after `pe_cycles` erases, ascending.
+///
+/// A spoilt record may be one of before the erase. It is taken for a programmed page where a programmed page lies behind it
+/// or just before it. On a chip that allows no gaps, what lies before a programmed page is programmed.
+pub(super) fn programmed(
+    slots: &[u8],
+    slot: usize,
+    pe_cycles: u32,
+    page_bytes: u32,
+    order: ProgramOrder,
+) -> Vec<(u32, Found)> {
+    let mut found: Vec<(u32, Found)> = Vec::new();
+    let mut spoilt: Vec<u32> = Vec::new();
+    for (page, record) in (0..).zip(slots.chunks_exact(slot)) {
+        match PageRecord::from_slot(record) {
+            Ok(Some(record)) if record.generation == pe_cycles.wrapping_add(1) => {
+                if u32::from(record.tail_bytes) > page_bytes {
+                    spoilt.push(page);
+                    continue;
+                }
+                found.extend(spoilt.drain(..).map(|page| (page, Found::Torn)));
+                if order == ProgramOrder::AscendingDense {
+                    fill_gaps(&mut found, page);
+                }
+                found.push((page, Found::Page(record)));
+            }
+            Ok(_) => {}
+            Err(WrongSum) => spoilt.push(page),
+        }
+    }
+    for page in spoilt {
+        if page == found.last().map_or(0, |(last, _)| last + 1) {
+            found.push((page, Found::Torn));
+        }
+    }
+    found
+}
+
+/// Makes torn pages of those below `page` that are missing.
+fn fill_gaps(found: &mut Vec<(u32, Found)>, page: u32) {
+    if found.len() == page as usize {
+        return;
+    }
+    let known = std::mem::take(found);
+    let mut known = known.into_iter().peekable();
+    for page in 0..page {
+        let is = known.next_if(|(at, _)| *at == page);
+        found.push(is.unwrap_or((page, Found::Torn)));
+    }
+}
+
+/// The metadata of a page that cannot be read.
+pub(super) fn torn_oob(seq: Seq) -> Oob {
+    Oob { lpn: Lpn::NONE, aux: 0, kind: Kind::Data, origin: Origin::HOST, seq }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(lpn: u32, generation: u32) -> PageRecord {
+        let oob = Oob::data(Lpn(lpn), Seq(u64::from(lpn) + 9), Origin::JOURNAL);
+        PageRecord { oob, generation, tail_bytes: 3, programs: 1, sum: 0xABCD }
+    }
+
+    fn slots(records: &[Option<PageRecord>]) -> Vec<u8> {
+        let mut slots = vec![0; 64 * records.len()];
+        for (slot, record) in slots.chunks_exact_mut(64).zip(records) {
+            if let Some(record) = record {
+                record.put(slot, &[7, 8, 9]);
+            }
+        }
+        slots
+    }
+
+    #[test]
+    fn records_come_back_and_every_flipped_bit_is_seen() {
+        let mut slot = [0; 64];
+        record(5, 2).put(&mut slot, &[7, 8, 9]);
+        assert_eq!(PageRecord::from_slot(&slot), Ok(Some(record(5, 2))));
+        assert_eq!(slot[inline(64, 3).unwrap()], [7, 8, 9]);
+        let again = PageRecord { programs: 2, ..record(5, 2) };
+        let mut spared = slot;
+        again.put_again(&mut spared);
+        assert_eq!((PageRecord::from_slot(&spared), &spared[28..31]), (Ok(Some(again)), &[7, 8, 9][..]));
+        let mut block = BlockRecord { pe_cycles: 7, is_bad: false, left: [0; Origin::COUNT] };
+        block.left[31] = 300;
+        let bytes = block.to_bytes();
+        assert_eq!(BlockRecord::from_bytes(&bytes), Ok(Some(block)));
+        assert_eq!(BlockRecord::from_bytes(&[0; BLOCK_BYTES]), Ok(None));
+        for bit in 0..512 {
+            let flip = |bytes: &mut [u8]| bytes[bit / 8] ^= 1 << (bit % 8);
+            let mut spoilt = slot;
+            flip(&mut spoilt);
+            assert_eq!(PageRecord::from_slot(&spoilt), Err(WrongSum), "bit {bit}");
+            let mut spoilt = bytes;
+            flip(&mut spoilt);
+            assert_eq!(BlockRecord::from_bytes(&spoilt), Err(WrongSum), "bit {bit}");
+        }
+    }
+
+    fn pages(slots: &[u8], order: ProgramOrder) -> Vec<(u32, bool)> {
+        let found = programmed(slots, 64, 1, 4096, order);
+        found.into_iter().map(|(page, found)| (page, matches!(found, Found::Page(_)))).collect()
+    }
+
+    #[test]
+    fn a_spoilt_record_costs_its_page() {
+        let old = Some(record(9, 1));
+        let is = |lpn| Some(record(lpn, 2));
+        let mut slots = slots(&[is(0), is(1), is(2), old, None, old]);
+        assert_eq!(pages(&slots, ProgramOrder::AscendingDense), [(0, true), (1, true), (2, true)]);
+        slots[64 + 17] ^= 1;
+        assert_eq!(pages(&slots, ProgramOrder::AscendingDense), [(0, true), (1, false), (2, true)]);
+        slots[5 * 64] ^= 1;
+        assert_eq!(pages(&slots, ProgramOrder::Ascending).len(), 3, "a record of before the erase");
+        slots[3 * 64] ^= 1;
+        let last = pages(&slots, ProgramOrder::Ascending);
+        assert_eq!(last.last(), Some(&(3, false)), "it may be the page after the last one");
+        slots[64..128].fill(0);
+        assert_eq!(pages(&slots, ProgramOrder::AscendingDense)[1], (1, false), "this chip has no gaps");
+        assert_eq!(pages(&slots, ProgramOrder::Ascending)[1], (2, true));
+    }
+
+    #[test]
+    fn a_long_tail_is_in_its_page_only() {
+        assert_eq!(inline(64, 32), Some(28..60));
+        assert_eq!(inline(64, 33), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! The file of an image, as the device in it, its NVRAM and whoever serves it share it.
+
+use super::error::{BackedError, Failure};
+use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, STATE_BYTES};
+use super::os;
+use crate::address::Geometry;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// Bytes of a state before its text: number, length.
+const STATE_HEAD: usize = 12;
+
+/// The file of an image.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub file: File,
+    pub path: PathBuf,
+    pub layout: Layout,
+    pub header: Header,
+    pub failure: Failure,
+    /// Whether something was written that the operating system may not have on its disk.
+    pub unsynced: AtomicBool,
+    /// Number of the last state that was saved.
+    states: AtomicU64,
+}
+
+impl Shared {
+    pub fn new(file: File, path: &Path, header: Header) -> Self {
+        Self {
+            file,
+            path: path.to_owned(),
+            layout: Layout::new(&header),
+            header,
+            failure: Failure::default(),
+            unsynced: AtomicBool::new(false),
+            states: AtomicU64::new(0),
+        }
+    }
+
+    pub fn error(&self, action: &'static str, source: io::Error) -> BackedError {
+        BackedError::Io { path: self.path.clone(), action, source }
+    }
+
+    pub fn read_at(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
+        os::read_at(&self.file, place, bytes)
+    }
+
+    pub fn write_at(&self, place: u64, bytes: &[u8]) -> io::Result<()> {
+        self.unsynced.store(true, Ordering::Relaxed);
+        os::write_at(&self.file, place, bytes)
+    }
+
+    /// Waits until the operating system has on its disk what was written before.
+    pub fn sync(&self) -> io::Result<()> {
+        if !self.unsynced.swap(false, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let synced = self.file.sync_data();
+        if synced.is_err() {
+            self.unsynced.store(true, Ordering::Relaxed);
+        }
+        synced
+    }
+}
+
+/// The file of an image beside the device in it: its text, its states and its NVRAM.
+///
+/// It stays valid while the device is in a box or in use by another thread.
+#[derive(Clone, Debug)]
+pub struct ImageFile(pub(super) Arc<Shared>);
+
+impl ImageFile {
+    /// Whether another process has it open.
+    ///
+    /// # Errors
+    /// [`BackedError::Io`].
+    pub fn is_in_use(&self) -> Result<bool, BackedError> {
+        // The lock that this takes goes with the file.
+        os::lock(&self.0.file).map(|is_free| !is_free).map_err(|source| self.0.error("lock", source))
+    }
+
+    /// The shape of the device.
+    pub fn geometry(&self) -> &Geometry {
+        &self.0.header.geometry
+    }
+
+    /// Bytes of the file, and those of them that take room.
+    ///
+    /// # Errors
+    /// [`BackedError::Io`].
+    pub fn room(&self) -> Result<(u64, u64), BackedError> {
+        let allocated = os::allocated(&self.0.file).map_err(|source| self.0.error("look at", source))?;
+        Ok((self.0.layout.end, allocated))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// What its creator said of who uses the device.
+    pub fn text(&self) -> &str {
+        &self.0.header.text
+    }
+
+    /// Bytes of its NVRAM.
+    pub fn nvram_bytes(&self) -> u64 {
+        self.0.header.nvram_bytes
+    }
+
+    /// Why it can no longer be read or written, if so.
+    pub fn failure(&self) -> Failure {
+        self.0.failure.clone()
+    }
+
+    /// Waits until the operating system has on its disk what was written so far.
+    ///
+    /// # Errors
+    /// [`BackedError::Io`]; the image fails then, since nobody knows what is on the disk.
+    pub fn sync(&self) -> Result<(), BackedError> {
+        self.0.sync().map_err(|source| {
+            let kind = source.kind();
+            self.0.failure.keep(self.0.error("synchronise", source));
+            self.0.error("synchronise", kind.into())
+        })
+    }
+
+    /// Saves `text` in the place of the older of the two last states, so that one of them is whole whenever the process or
+    /// the machine ends.
+    ///
+    /// # Errors
+    /// [`BackedError::Io`]; [`BackedError::Damaged`] where the text is too long.
+    pub fn save_state(&self, text: &str) -> Result<(), BackedError> {
+        let bytes = STATE_HEAD + text.len() + 4;
+        if bytes as u64 > STATE_BYTES {
+            let what = format!("a state of {} bytes does not fit into {STATE_BYTES}", text.len());
+            return Err(super::layout::damaged(&self.0.path, what));
+        }
+        let number = self.0.states.load(Ordering::Relaxed) + 1;
+        let mut state = vec![0; bytes];
+        state[..8].copy_from_slice(&number.to_le_bytes());
+        state[8..12].copy_from_slice(&(text.len() as u32).to_le_bytes());
+        state[STATE_HEAD..STATE_HEAD + text.len()].copy_from_slice(text.as_bytes());
+        seal(&mut state);
+        let place = self.0.layout.states + number % 2 * STATE_BYTES;
+        self.0.write_at(place, &state).map_err(|source| self.0.error("write", source))?;
+        self.0.states.store(number, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The last state that was saved; `None` where there is none that is whole.
+    pub fn state(&self) -> Option<String> {
+        let states = (0..2).filter_map(|slot| self.state_in(slot));
+        let (number, text) = states.max_by_key(|(number, _)| *number)?;
+        self.0.states.store(number, Ordering::Relaxed);
+        Some(text)
+    }
+
+    fn state_in(&self, slot: u64) -> Option<(u64, String)> {
+        let place = self.0.layout.states + slot * STATE_BYTES;
+        let mut head = [0; STATE_HEAD];
+        self.0.read_at(place, &mut head).ok()?;
+        let bytes = STATE_HEAD as u64 + u64::from(u32_at(&head, 8)) + 4;
+        if bytes > STATE_BYTES || u64_at(&head, 0) == 0 {
+            return None;
+        }
+        let mut state = vec![0; bytes as usize];
+        self.0.read_at(place, &mut state).ok()?;
+        let is_whole = is_sealed(&state);
+        let text = String::from_utf8(state[STATE_HEAD..state.len() - 4].to_vec()).ok()?;
+        is_whole.then_some((u64_at(&head, 0), text))
+    }
+}

@@ -1,0 +1,159 @@
+//! A device in an image, served to real programs.
+
+#![allow(clippy::needless_pass_by_value)] // Arguments are what Python hands over.
+
+use crate::errors::{caught, raised, NandlabError};
+use crate::Text;
+use nandlab_lab::served::Served;
+use nandlab_serve::control::{self, Control};
+use nandlab_serve::regions::Regions;
+use nandlab_serve::{fuse, http, nbd, Export, Options};
+use pyo3::prelude::*;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Makes an image with the device that `text` describes; what was rounded or set aside, in sentences.
+#[pyfunction]
+pub(crate) fn disk_create(py: Python<'_>, text: &Text, path: PathBuf) -> PyResult<Vec<String>> {
+    let experiment = text.parse_disk(py)?;
+    let created = py.detach(|| caught(|| Served::create(&path, &experiment)))?;
+    created.map(|()| experiment.notices.clone()).map_err(|error| raised(py, &error))
+}
+
+/// What an image is, as JSON; it may be in use.
+#[pyfunction]
+pub(crate) fn disk_info(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let info = py.detach(|| caught(|| Served::info(&path)))?;
+    info.map(|info| info.to_string()).map_err(|error| raised(py, &error))
+}
+
+/// The answer of the process that serves an image; None where none does.
+#[pyfunction]
+pub(crate) fn disk_ask(py: Python<'_>, path: PathBuf, question: &str) -> PyResult<Option<String>> {
+    let answer = py.detach(|| control::ask(&path, question));
+    answer.map_err(|error| NandlabError::new_err(format!("the process that serves the image does not answer: {error}")))
+}
+
+/// A device in an image, opened to be served. It is closed once.
+#[pyclass(frozen, module = "nandlab._native")]
+pub(crate) struct Disk {
+    disk: Arc<nandlab_serve::Disk>,
+    path: PathBuf,
+    servers: Mutex<Servers>,
+}
+
+/// What answers programs while the disk is open.
+#[derive(Default)]
+struct Servers {
+    control: Option<Control>,
+    nbd: Vec<nbd::Server>,
+    fuse: Vec<fuse::Mounted>,
+    http: Vec<http::Page>,
+}
+
+fn failed(error: &io::Error) -> PyErr {
+    NandlabError::new_err(error.to_string())
+}
+
+#[pymethods]
+impl Disk {
+    /// Opens the image `path`; `pace`: answers wait for simulated time; `durable`: what is flushed survives an end of this
+    /// machine, too.
+    #[new]
+    #[pyo3(signature = (path, pace=false, durable=false))]
+    fn new(py: Python<'_>, path: PathBuf, pace: bool, durable: bool) -> PyResult<Self> {
+        let options = Options { pace, survives_machine: durable };
+        let opened = py.detach(|| caught(|| nandlab_serve::Disk::open(&path, options)))?;
+        let disk = opened.map_err(|error| raised(py, &error))?;
+        Ok(Self { disk: Arc::new(disk), path, servers: Mutex::default() })
+    }
+
+    /// What was found to be spoilt, in sentences.
+    fn notices(&self) -> Vec<String> {
+        self.disk.notices()
+    }
+
+    /// Simulated time of the mount, us.
+    fn mount_us(&self) -> Option<f64> {
+        self.disk.mount_us()
+    }
+
+    /// What was measured since the opening, as JSON with the names of the record of a run.
+    fn stats(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| caught(|| self.disk.stats().to_string()))
+    }
+
+    /// Whether invariants and checksums hold, as JSON.
+    fn check(&self, py: Python<'_>) -> PyResult<String> {
+        let checked = py.detach(|| caught(|| self.disk.check()))?;
+        let checked = checked.map_err(|error| raised(py, &error))?;
+        let sound = checked.is_sound();
+        let json = serde_json::json!({
+            "sound": sound,
+            "pages": checked.pages,
+            "spoilt_pages": checked.spoilt_pages,
+            "broken": checked.broken,
+            "notices": checked.notices,
+        });
+        Ok(json.to_string())
+    }
+
+    /// Starts a native trace of every request.
+    fn record(&self, path: PathBuf) -> PyResult<()> {
+        self.disk.record_to(&path).map_err(|error| failed(&error))
+    }
+
+    /// Gives requests their origins by the lines of `text`: sector, sectors, origin.
+    fn regions(&self, text: &str) -> PyResult<()> {
+        let regions = Regions::parse(text).map_err(NandlabError::new_err)?;
+        self.disk.set_regions(regions);
+        Ok(())
+    }
+
+    /// Answers questions on the socket beside the image from now on.
+    fn answer(&self) -> PyResult<()> {
+        let started = Control::start(&self.path, Arc::clone(&self.disk)).map_err(|error| {
+            let socket = control::socket_of(&self.path);
+            NandlabError::new_err(format!("the socket {} cannot be made: {error}", socket.display()))
+        })?;
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).control = Some(started);
+        Ok(())
+    }
+
+    /// Serves the disk by NBD on a unix socket.
+    fn nbd(&self, socket: PathBuf) -> PyResult<()> {
+        let disk: Arc<dyn Export> = Arc::clone(&self.disk) as _;
+        let started = nbd::Server::start(&socket, disk).map_err(|error| NandlabError::new_err(error.to_string()))?;
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).nbd.push(started);
+        Ok(())
+    }
+
+    /// Shows the disk at work on a page, at a loopback address with a port or on a unix socket.
+    fn http(&self, at: &str) -> PyResult<()> {
+        let disk: Arc<dyn http::Watched> = Arc::clone(&self.disk) as _;
+        let page = http::Page::start(at, disk).map_err(|error| NandlabError::new_err(error.to_string()))?;
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).http.push(page);
+        Ok(())
+    }
+
+    /// Serves the disk as the file `disk` of a directory, by FUSE.
+    fn fuse(&self, directory: PathBuf) -> PyResult<()> {
+        let disk: Arc<dyn Export> = Arc::clone(&self.disk) as _;
+        let mounted = fuse::mount(&directory, disk).map_err(|error| {
+            NandlabError::new_err(format!("the disk cannot be mounted on {}: {error}", directory.display()))
+        })?;
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).fuse.push(mounted);
+        Ok(())
+    }
+
+    /// Ends what is served, flushes, and keeps the counts in the image.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let servers = std::mem::take(&mut *self.servers.lock().unwrap_or_else(PoisonError::into_inner));
+        let closed = py.detach(|| {
+            drop(servers);
+            caught(|| self.disk.close())
+        })?;
+        closed.map_err(|error| failed(&error))
+    }
+}

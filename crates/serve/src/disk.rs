@@ -1,0 +1,427 @@
+//! A device in an image as a disk of bytes.
+
+use crate::clock::Clock;
+use crate::record::Recorder;
+use crate::regions::Regions;
+use crate::{check_range, Due, Export};
+use nandlab_block::{Error, Op, Payload, Request};
+use nandlab_lab::served::{Checked, Lifetime, Live, Served};
+use nandlab_lab::LabError;
+use nandlab_nand::backed::{BackedError, ImageFile};
+use nandlab_nand::{Time, SECTOR_BYTES};
+use serde_json::Value;
+use std::any::Any;
+use std::io;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+const SECTOR: u64 = SECTOR_BYTES as u64;
+/// Bytes of zeros that are written at once.
+const ZEROS: usize = 1 << 20;
+/// Sectors that are trimmed at once, so that other requests find a gap.
+const TRIMMED: u64 = (256 << 20) / SECTOR;
+/// How often the counts are kept in the image, at a flush.
+const SAVE_EVERY: Duration = Duration::from_secs(1);
+
+/// How a disk is served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Answers go out when their simulated time is over.
+    pub pace: bool,
+    /// What is flushed survives an end of this machine, too: erases wait for its disk.
+    pub survives_machine: bool,
+}
+
+/// A device in an image as a disk.
+///
+/// Requests are simulated one at a time, in the order in which they get the lock. The wait for the disk of this machine and
+/// for simulated time is outside of it, so many requests can be outstanding.
+pub struct Disk {
+    inner: Mutex<Inner>,
+    image: ImageFile,
+    size: u64,
+    page_bytes: u32,
+    started: Instant,
+    pace: bool,
+}
+
+struct Inner {
+    served: Served,
+    clock: Clock,
+    regions: Regions,
+    recorder: Option<Recorder>,
+    /// Partial sectors, and whole ones around them.
+    scratch: Vec<u8>,
+    zeros: Box<[u8]>,
+    trims_last: bool,
+    saved: Instant,
+    /// The invariant that broke: nothing is carried out after that.
+    broken: Option<String>,
+    /// Real time of the request at hand since the start, ns.
+    real: Time,
+}
+
+impl Disk {
+    /// Opens the image `path`.
+    ///
+    /// # Errors
+    /// As [`Served::open`].
+    pub fn open(path: &Path, options: Options) -> Result<Self, LabError> {
+        let served = Served::open(path, options.survives_machine)?;
+        let started = Instant::now();
+        Ok(Self {
+            image: served.image().clone(),
+            size: served.sectors() * SECTOR,
+            page_bytes: served.sizing().geometry.page_bytes(),
+            started,
+            pace: options.pace,
+            inner: Mutex::new(Inner {
+                trims_last: served.trims_last(),
+                served,
+                clock: Clock::new(options.pace),
+                regions: Regions::default(),
+                recorder: None,
+                scratch: Vec::new(),
+                zeros: vec![0; ZEROS].into(),
+                saved: started,
+                broken: None,
+                real: 0,
+            }),
+        })
+    }
+
+    /// Gives requests their origins by these regions from now on.
+    pub fn set_regions(&self, regions: Regions) {
+        self.lock().regions = regions;
+    }
+
+    /// What was measured since the opening, with the names and units of the record of a run; `in_all` has the counts since
+    /// the image was made.
+    pub fn stats(&self) -> Value {
+        let mut inner = self.lock();
+        let record = serde_json::to_value(inner.served.record()).expect("a record has text keys");
+        let mut record = match record {
+            Value::Object(record) => record,
+            _ => unreachable!("a record is an object"),
+        };
+        record.insert("in_all".into(), serde_json::to_value(inner.served.lifetime()).expect("counts are JSON"));
+        record.insert("wall_s".into(), self.started.elapsed().as_secs_f64().into());
+        Value::Object(record)
+    }
+
+    /// The device as it is now, for a page that shows it.
+    pub fn live(&self) -> Live {
+        self.lock().served.live()
+    }
+
+    /// Everything since the image was made.
+    pub fn lifetime(&self) -> Lifetime {
+        self.lock().served.lifetime()
+    }
+
+    /// What was found to be spoilt when the image was opened, in sentences.
+    pub fn notices(&self) -> Vec<String> {
+        self.lock().served.notices().to_vec()
+    }
+
+    /// What opening the device cost in simulated time, us.
+    pub fn mount_us(&self) -> Option<f64> {
+        self.lock().served.mount().time_us
+    }
+
+    /// Wall time since the opening.
+    pub fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Starts a trace of every request from now on, with its origin and the time at which the program asked.
+    ///
+    /// # Errors
+    /// Another one is being recorded; the file exists or cannot be written.
+    pub fn record_to(&self, path: &Path) -> io::Result<()> {
+        let mut inner = self.lock();
+        if let Some(recorder) = &inner.recorder {
+            let text = format!("the disk is being recorded already, into {}", recorder.path().display());
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+        }
+        inner.recorder = Some(Recorder::create(path)?);
+        Ok(())
+    }
+
+    /// Ends the trace; how many requests it has, `None` where nothing was recorded.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn end_record(&self) -> io::Result<Option<u64>> {
+        self.lock().recorder.take().map(Recorder::finish).transpose()
+    }
+
+    /// Derives every invariant of the FTL anew, and compares every page with its checksum.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] where the image cannot be read.
+    pub fn check(&self) -> Result<Checked, LabError> {
+        self.lock().served.check()
+    }
+
+    /// Flushes everything, keeps the counts and waits until the image is on the disk of this machine; ends a trace.
+    ///
+    /// # Errors
+    /// Those of a flush; the counts or the trace cannot be written.
+    pub fn close(&self) -> io::Result<()> {
+        let flushed = self.request(|inner| inner.ask(Op::Flush, 0, 0, Payload::None));
+        let recorded = self.end_record();
+        let saved = self.lock().served.save().map_err(|error| io::Error::other(error.to_string()));
+        let synced = self.sync();
+        flushed.and(recorded.map(|_| ())).and(saved).and(synced)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Whoever panicked inside has left `broken` behind.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Carries out `work` at the present time; when it is done.
+    fn request(&self, work: impl FnOnce(&mut Inner) -> Result<Time, Error>) -> io::Result<Due> {
+        let mut inner = self.lock();
+        if let Some(broken) = &inner.broken {
+            return Err(io::Error::other(broken.clone()));
+        }
+        // An FTL that has nothing to flush would not notice.
+        if let Some(why) = self.image.failure().get() {
+            return Err(of_image(why));
+        }
+        inner.real = self.started.elapsed().as_nanos() as Time;
+        let done = match catch_unwind(AssertUnwindSafe(|| work(&mut inner))) {
+            Ok(done) => done,
+            Err(panic) => {
+                let text = format!("internal error, the disk was stopped: {}", said(&*panic));
+                inner.broken = Some(text.clone());
+                return Err(io::Error::other(text));
+            }
+        };
+        drop(inner);
+        let done = done.map_err(|error| self.failed(&error))?;
+        if !self.pace {
+            return Ok(Due::NOW);
+        }
+        Ok(Due::at(self.started + Duration::from_nanos(done)))
+    }
+
+    /// The same, and what was answered until then survives a power cut if `flushes`.
+    fn change(&self, flushes: bool, work: impl FnOnce(&mut Inner) -> Result<Time, Error>) -> io::Result<Due> {
+        if !flushes {
+            return self.request(work);
+        }
+        let due = self.request(|inner| {
+            let done = work(inner)?;
+            Ok(done.max(inner.ask(Op::Flush, 0, 0, Payload::None)?))
+        })?;
+        let now = Instant::now();
+        let mut inner = self.lock();
+        if now.duration_since(inner.saved) >= SAVE_EVERY {
+            inner.saved = now;
+            // The counts are no data: they are kept again later.
+            let _ = inner.served.save();
+        }
+        drop(inner);
+        self.sync()?;
+        Ok(due)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.image.sync().map_err(|error| of_image(&error))
+    }
+
+    /// What the program is told of an error.
+    fn failed(&self, error: &Error) -> io::Error {
+        if let (Error::PowerLost, Some(why)) = (error, self.image.failure().get()) {
+            return of_image(why);
+        }
+        let kind = match error {
+            Error::OutOfRange { .. } => io::ErrorKind::InvalidInput,
+            Error::WornOut(_) => io::ErrorKind::StorageFull,
+            Error::Unreadable { .. } | Error::PowerLost => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, error.to_string())
+    }
+}
+
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+    text.unwrap_or("no reason given").to_owned()
+}
+
+fn of_image(error: &BackedError) -> io::Error {
+    let kind = match error {
+        BackedError::Io { source, .. } => source.kind(),
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error.to_string())
+}
+
+/// Sectors that hold these bytes, and where the bytes begin in them.
+fn around(offset: u64, length: u64) -> (u64, u64, usize) {
+    let first = offset / SECTOR;
+    let end = (offset + length).div_ceil(SECTOR);
+    (first, end - first, (offset % SECTOR) as usize)
+}
+
+impl Inner {
+    /// Asks for sectors of one origin; when that is done.
+    fn ask(&mut self, op: Op, sector: u64, sectors: u64, data: Payload<'_>) -> Result<Time, Error> {
+        let origin = self.regions.origin(sector);
+        let request = Request { time: self.clock.arrival(self.real), sector, sectors: sectors as u32, op, origin };
+        if let Some(recorder) = &mut self.recorder {
+            if recorder.add(&Request { time: self.real, ..request }).is_err() {
+                // A full disk ends the trace, not the program that is traced.
+                self.recorder = None;
+            }
+        }
+        let completion = self.served.submit(&request, data)?;
+        self.clock.complete(completion.done);
+        Ok(completion.done)
+    }
+
+    /// Reads whole sectors.
+    fn read(&mut self, mut sector: u64, mut out: &mut [u8]) -> Result<Time, Error> {
+        let mut done = 0;
+        while !out.is_empty() {
+            let sectors = self.regions.alike(sector, out.len() as u64 / SECTOR);
+            let (now, later) = out.split_at_mut((sectors * SECTOR) as usize);
+            done = done.max(self.ask(Op::Read, sector, sectors, Payload::Read(now))?);
+            (sector, out) = (sector + sectors, later);
+        }
+        Ok(done)
+    }
+
+    /// Writes whole sectors.
+    fn write(&mut self, mut sector: u64, mut data: &[u8]) -> Result<Time, Error> {
+        let mut done = 0;
+        while !data.is_empty() {
+            let sectors = self.regions.alike(sector, data.len() as u64 / SECTOR);
+            let (now, later) = data.split_at((sectors * SECTOR) as usize);
+            done = done.max(self.ask(Op::Write, sector, sectors, Payload::Write(now))?);
+            (sector, data) = (sector + sectors, later);
+        }
+        Ok(done)
+    }
+
+    /// Trims whole sectors.
+    fn trim(&mut self, mut sector: u64, mut sectors: u64) -> Result<Time, Error> {
+        let mut done = 0;
+        while sectors > 0 {
+            let now = self.regions.alike(sector, sectors.min(TRIMMED));
+            done = done.max(self.ask(Op::Trim, sector, now, Payload::None)?);
+            (sector, sectors) = (sector + now, sectors - now);
+        }
+        Ok(done)
+    }
+
+    /// Reads any bytes.
+    fn read_bytes(&mut self, offset: u64, out: &mut [u8]) -> Result<Time, Error> {
+        let (sector, sectors, start) = around(offset, out.len() as u64);
+        if start == 0 && out.len() as u64 == sectors * SECTOR {
+            return self.read(sector, out);
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.resize((sectors * SECTOR) as usize, 0);
+        let done = self.read(sector, &mut scratch);
+        out.copy_from_slice(&scratch[start..start + out.len()]);
+        self.scratch = scratch;
+        done
+    }
+
+    /// Writes any bytes: partial sectors are read, changed and written.
+    fn write_bytes(&mut self, offset: u64, data: &[u8]) -> Result<Time, Error> {
+        let (sector, sectors, start) = around(offset, data.len() as u64);
+        if start == 0 && data.len() as u64 == sectors * SECTOR {
+            return self.write(sector, data);
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.resize((sectors * SECTOR) as usize, 0);
+        let done = self.write_parts(sector, &mut scratch, start, data);
+        self.scratch = scratch;
+        done
+    }
+
+    /// Writes `sectors` with `data` in them from `start` on; the rest of the first and the last one stays.
+    fn write_parts(&mut self, sector: u64, sectors: &mut [u8], start: usize, data: &[u8]) -> Result<Time, Error> {
+        let one = SECTOR as usize;
+        let last = sectors.len() - one;
+        if start > 0 {
+            self.read(sector, &mut sectors[..one])?;
+        }
+        if (start + data.len()) % one > 0 && (last > 0 || start == 0) {
+            self.read(sector + (last / one) as u64, &mut sectors[last..])?;
+        }
+        sectors[start..start + data.len()].copy_from_slice(data);
+        self.write(sector, sectors)
+    }
+
+    /// Writes zeros.
+    fn zero(&mut self, mut offset: u64, mut length: u64) -> Result<Time, Error> {
+        let zeros = std::mem::take(&mut self.zeros);
+        let mut done = Ok(0);
+        while length > 0 && done.is_ok() {
+            // The next piece begins with a multiple.
+            let now = length.min(ZEROS as u64 - offset % ZEROS as u64);
+            done = self.write_bytes(offset, &zeros[..now as usize]);
+            (offset, length) = (offset + now, length - now);
+        }
+        self.zeros = zeros;
+        done
+    }
+
+    /// Makes bytes zero: whole pages by a trim, where that lasts.
+    fn zero_or_trim(&mut self, offset: u64, length: u64, page: u64) -> Result<Time, Error> {
+        let (first, end) = (offset.next_multiple_of(page), (offset + length) / page * page);
+        if !self.trims_last || first >= end {
+            return self.zero(offset, length);
+        }
+        let mut done = self.zero(offset, first - offset)?;
+        done = done.max(self.trim(first / SECTOR, (end - first) / SECTOR)?);
+        Ok(done.max(self.zero(end, offset + length - end)?))
+    }
+}
+
+impl Export for Disk {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn preferred_block(&self) -> u32 {
+        self.page_bytes
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<Due> {
+        check_range(self.size, offset, out.len() as u64)?;
+        self.request(|inner| inner.read_bytes(offset, out))
+    }
+
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> io::Result<Due> {
+        check_range(self.size, offset, data.len() as u64)?;
+        self.change(fua, |inner| inner.write_bytes(offset, data))
+    }
+
+    fn write_zeroes(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> io::Result<Due> {
+        check_range(self.size, offset, length)?;
+        let page = u64::from(self.page_bytes);
+        self.change(fua, |inner| match may_trim {
+            true => inner.zero_or_trim(offset, length, page),
+            false => inner.zero(offset, length),
+        })
+    }
+
+    fn trim(&self, offset: u64, length: u64, fua: bool) -> io::Result<Due> {
+        check_range(self.size, offset, length)?;
+        let (first, end) = (offset.div_ceil(SECTOR), (offset + length) / SECTOR);
+        self.change(fua, |inner| inner.trim(first, end.saturating_sub(first)))
+    }
+
+    fn flush(&self) -> io::Result<Due> {
+        self.change(true, |_| Ok(0))
+    }
+}

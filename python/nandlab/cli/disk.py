@@ -1,0 +1,276 @@
+"""`nandlab disk`: a simulated device in an image that real programs use."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nandlab.cli.background import interruptible
+from nandlab.cli.options import EXPERIMENT, Pair, json_option, override, sets_option
+from nandlab.cli.output import print_json, print_table, say
+
+if TYPE_CHECKING:
+    from nandlab._native import Disk
+
+IMAGE = click.Path(exists=True, dir_okay=False)
+POLL_S = 0.2
+"""Seconds between two looks for Ctrl-C."""
+
+
+@click.group("disk")
+def command() -> None:
+    """Keep a device in an image, and let real programs use it.
+
+    `create` makes the image, `serve` makes a disk of it, and the others look at it.
+    """
+
+
+@command.command("create")
+@click.argument("image", type=click.Path())
+@click.argument("file", type=EXPERIMENT, required=False, metavar="[FILE]")
+@sets_option
+@json_option
+def create(image: str, file: str | None, sets: list[Pair], as_json: bool) -> None:
+    """Make IMAGE with the device of the experiment FILE, or of `--set` alone.
+
+    A workload in FILE has no effect: programs say what is asked.
+    """
+    from nandlab import _native
+
+    text = _text(file, [override(pair, file) if file else f"{pair[0]}={pair[1]}" for pair in sets])
+    notices = interruptible(lambda: _native.disk_create(text, image))
+    for notice in notices:
+        say(f"note: {notice}")
+    if as_json:
+        print_json(_info(image))
+    else:
+        _print_info(image, _info(image))
+
+
+def _text(file: str | None, sets: list[str]) -> Any:  # noqa: ANN401 - a class of the compiled module
+    from nandlab import _native
+    from nandlab.writing.new_file import readable
+
+    if file is None:
+        return _native.Text("", "toml", "", ".", sets)
+    path = Path(file)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise _native.ConfigError(f"{readable(path)}: byte {error.start} is not UTF-8 text") from None
+    form = "json" if path.suffix == ".json" else "toml"
+    return _native.Text(text, form, str(path), str(path.parent), sets)
+
+
+def _info(image: str) -> dict[str, Any]:
+    from nandlab import _native
+
+    info: dict[str, Any] = json.loads(_native.disk_info(image))
+    return info
+
+
+@command.command("info")
+@click.argument("image", type=IMAGE)
+@json_option
+def info(image: str, as_json: bool) -> None:
+    """Say what IMAGE is, and what was done to it since it was made."""
+    found = _info(image)
+    if as_json:
+        print_json(found)
+    else:
+        _print_info(image, found)
+
+
+def _print_info(image: str, found: dict[str, Any]) -> None:
+    from nandlab.writing import units
+
+    all_, host = found["in_all"], found["in_all"]["host"]
+    used, whole = units.size(found["allocated_bytes"]), units.size(found["file_bytes"])
+    blocks = f"{found['blocks']:,} blocks of {found['pages_per_block']} pages"
+    rows = [
+        ["image", f"{image}, {used} of {whole} used"],
+        ["FTL", found["ftl"] + (f" under the buffer {found['buffer']}" if found["buffer"] else "")],
+        ["disk", f"{units.size(found['bytes'])}, pages of {units.size(found['page_bytes'])}"],
+        ["flash", f"{units.size(found['physical_bytes'])}: {blocks}"],
+        ["opened", units.counted(all_["sessions"], "time") + (", in use now" if found["in_use"] else "")],
+        ["read", units.size(host["read_sectors"] * 512)],
+        ["written", units.size(host["written_sectors"] * 512)],
+        ["simulated time", f"{all_['time_ns'] / 1e9:,.3f} s"],
+    ]
+    print_table(rows)
+
+
+@command.command("check")
+@click.argument("image", type=IMAGE)
+@json_option
+def check(image: str, as_json: bool) -> None:
+    """Check every invariant of the FTL and the checksum of every page of IMAGE.
+
+    Exit status 1 where something is broken.
+    """
+    from nandlab import _native
+
+    disk = interruptible(lambda: _native.Disk(image))
+    found = json.loads(interruptible(disk.check))
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(f"{found['pages']:,} pages have the bytes that were written to them")
+        for page in found["spoilt_pages"]:
+            click.echo(f"page {page} cannot be read: its bytes do not fit its checksum")
+        for notice in found["notices"]:
+            click.echo(notice)
+        if found["broken"]:
+            click.echo(f"the FTL is broken: {found['broken']}")
+        else:
+            click.echo("every invariant of the FTL holds")
+    if not found["sound"]:
+        raise SystemExit(1)
+
+
+def _ask(image: str, question: str) -> dict[str, Any] | None:
+    from nandlab import _native
+
+    answer = interruptible(lambda: _native.disk_ask(image, question))
+    if answer is None:
+        return None
+    found: dict[str, Any] = json.loads(answer)
+    if set(found) == {"error"}:
+        raise _native.NandlabError(found["error"])
+    return found
+
+
+@command.command("stats")
+@click.argument("image", type=IMAGE)
+@json_option
+def stats(image: str, as_json: bool) -> None:
+    """Say what the process that serves IMAGE has measured, with the names of the record of a run.
+
+    Where none serves it, the counts are those since IMAGE was made.
+    """
+    found = _ask(image, "stats")
+    if as_json:
+        print_json(found if found is not None else {"in_all": _info(image)["in_all"]})
+        return
+    if found is None:
+        say("no process serves the image: these are the counts since it was made")
+        _print_info(image, _info(image))
+        return
+    _print_stats(found)
+
+
+def _print_stats(found: dict[str, Any]) -> None:
+    from nandlab.writing import units
+
+    host, flash = found["host"], found["flash"]
+    waf = "nothing was written" if found["waf"] is None else f"{found['waf']:.3f}"
+    rows = [
+        ["requests", f"{host['requests']:,}"],
+        ["read", units.size(host["read_sectors"] * 512)],
+        ["written", units.size(host["written_sectors"] * 512)],
+        ["write amplification", waf],
+        ["programs", f"{flash['programs']:,}"],
+        ["erases", f"{flash['erases']:,}"],
+        ["simulated time", f"{(found['time_us'] or 0) / 1e6:,.3f} s"],
+        ["real time", f"{found['wall_s']:,.3f} s"],
+    ]
+    print_table(rows)
+    busiest = sorted(found["matrix"], key=lambda row: -row["busy_us"])[:10]
+    if busiest:
+        titles = ["origin", "cause", "reads", "programs", "copies", "erases"]
+        counts = [[f"{row[name]:,.0f}" for name in titles[2:]] for row in busiest]
+        lines = [[row["origin"], row["cause"], *count] for row, count in zip(busiest, counts, strict=True)]
+        click.echo()
+        print_table(lines, titles, right=[2, 3, 4, 5])
+
+
+@command.command("record")
+@click.argument("image", type=IMAGE)
+@click.option(
+    "--output", required=True, type=click.Path(), metavar="FILE.nltr", help="The trace, a new file."
+)
+def record(image: str, output: str) -> None:
+    """Record every request to IMAGE, which another process serves, until Ctrl-C.
+
+    The trace has the time and the origin of each request; `nandlab run` and `nandlab compare` replay it.
+    """
+    from nandlab import _native
+
+    if _ask(image, f"record {Path(output).resolve()}") is None:
+        raise _native.NandlabError(f"no process serves {image}: start one with `nandlab disk serve {image}`")
+    say(f"recording into {output}; Ctrl-C ends it")
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(POLL_S)
+    ended = _ask(image, "end-record")
+    if ended is None or ended["requests"] is None:
+        raise _native.NandlabError(f"the process that served {image} has ended, and the trace with it")
+    click.echo(f"{ended['requests']:,} requests are in {output}")
+
+
+@command.command("serve")
+@click.argument("image", type=IMAGE)
+@click.option("--nbd", metavar="SOCKET", help="Serve it by NBD on this unix socket.")
+@click.option("--fuse", metavar="DIR", help="Serve it as the file `disk` in this directory, by FUSE.")
+@click.option("--http", metavar="127.0.0.1:PORT", help="Show it at work on a page, for this machine alone.")
+@click.option("--pace", is_flag=True, help="Answer when the simulated time of a request is over.")
+@click.option(
+    "--durable",
+    is_flag=True,
+    help="What is flushed also survives an end of this machine: erases wait for its disk.",
+)
+@click.option(
+    "--record", "trace", type=click.Path(), metavar="FILE.nltr", help="Record every request into a new file."
+)
+@click.option(
+    "--regions",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Origins of requests: a line `sector, sectors, origin` for each part of the disk.",
+)
+@json_option
+def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
+    """Serve IMAGE until Ctrl-C or SIGTERM; print what it cost at the end."""
+    from nandlab import _native
+
+    if options["nbd"] is None and options["fuse"] is None:
+        raise click.UsageError("say how programs are to reach the disk: --nbd SOCKET, --fuse DIR, or both")
+    disk = interruptible(lambda: _native.Disk(image, options["pace"], options["durable"]))
+    for notice in disk.notices():
+        say(f"warning: {notice}")
+    if options["regions"] is not None:
+        disk.regions(Path(options["regions"]).read_text(encoding="utf-8"))
+    if options["trace"] is not None:
+        disk.record(options["trace"])
+    _serve_until_stopped(image, disk, options)
+    found = json.loads(disk.stats())
+    disk.close()
+    if as_json:
+        print_json(found)
+    else:
+        _print_stats(found)
+
+
+def _serve_until_stopped(image: str, disk: Disk, options: dict[str, Any]) -> None:
+    try:
+        disk.answer()
+        ways = []
+        if options["nbd"] is not None:
+            disk.nbd(options["nbd"])
+            ways.append(f"by NBD on {options['nbd']}")
+        if options["fuse"] is not None:
+            disk.fuse(options["fuse"])
+            ways.append(f"as {Path(options['fuse']) / 'disk'}")
+        if options["http"] is not None:
+            disk.http(options["http"])
+            ways.append(f"with a page at {options['http']}")
+        say(f"serving {image} {' and '.join(ways)}; Ctrl-C ends it")
+        while True:
+            time.sleep(POLL_S)
+    except KeyboardInterrupt:
+        say("ending: everything is being flushed")

@@ -1,0 +1,270 @@
+"""`nandlab disk`: an image that programs use, over NBD."""
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+DEVICE = [
+    "--set",
+    "ftl=page",
+    "--set",
+    "device.capacity=24MiB",
+    "--set",
+    "device.over_provisioning=0.28",
+]
+
+
+@pytest.fixture
+def image(nandlab_command, tmp_path):
+    path = tmp_path / "my.img"
+    ended = nandlab_command("disk", "create", path, *DEVICE)
+    assert (ended.status, ended.err) == (0, "")
+    return path
+
+
+@contextlib.contextmanager
+def served(image, *options, first=None):
+    """A process that serves the image on a socket beside it; killed at the end if it still runs."""
+    socket = image.parent / "sock"
+    command = [sys.executable, "-m", "nandlab", "disk", "serve", str(image), "--nbd", str(socket), *options]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, preexec_fn=first, **pipes) as process:  # noqa: PLW1509 - no test has threads
+        try:
+            for line in process.stderr:
+                if line.startswith("serving"):
+                    break
+            else:
+                pytest.fail("it does not serve")
+            yield process, f"nbd+unix:///?socket={socket}"
+        finally:
+            process.kill()
+
+
+def program(*arguments):
+    """Runs a program that is no part of nandlab; a test without it is skipped and says so."""
+    if shutil.which(arguments[0]) is None:
+        pytest.skip(f"{arguments[0]} is not installed")
+    done = subprocess.run([*map(str, arguments)], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_what_a_disk_is(nandlab_command, image, tmp_path):
+    info = nandlab_command("disk", "info", image, "--json").document
+    assert (info["ftl"], info["bytes"], info["in_use"]) == ("page", 24 << 20, False)
+    assert info["experiment"]["device"]["over_provisioning"] == 0.28
+    assert "workload" not in info["experiment"]
+    assert info["allocated_bytes"] < info["file_bytes"] / 10, "the file is sparse"
+    assert "24 MiB, pages of 4 KiB" in nandlab_command("disk", "info", image).out
+
+    again = nandlab_command("disk", "create", image, *DEVICE)
+    assert again.status == 1
+    assert "exists already" in again.err
+
+    nowhere = nandlab_command("disk", "create", tmp_path / "no" / "my.img", *DEVICE)
+    assert nowhere.status == 1
+    assert "cannot create the image" in nowhere.err
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        (["ftl=nobody"], "nobody"),
+        (["ftl=page", "fs=fat"], "[fs] does not go with a disk"),
+        (["ftl=page", "device.faults={seed=1}"], "device.faults does not go with a disk"),
+        (["ftl=page", "buffer=wap_lru", "buffer.wap_lru.thresholds=auto"], "thresholds"),
+        (["device.capacity=1MiB"], "needs the key `ftl`"),
+    ],
+)
+def test_what_is_no_disk_is_refused(nandlab_command, tmp_path, sets, says):
+    pairs = [part for pair in sets for part in ("--set", pair)]
+    ended = nandlab_command("disk", "create", tmp_path / "my.img", *pairs)
+    assert ended.status == 2
+    assert says in ended.err
+    assert not (tmp_path / "my.img").exists()
+
+
+def test_an_experiment_file_makes_a_disk(nandlab_command, small, tmp_path):
+    ended = nandlab_command("disk", "create", tmp_path / "my.img", small, "--json")
+    assert ended.status == 0
+    assert "[workload] has no effect on a disk" in ended.err
+    assert ended.document["bytes"] == 16 << 20
+
+
+def test_what_was_written_survives_a_kill(nandlab_command, image, tmp_path):
+    contents = tmp_path / "contents"
+    contents.write_bytes(os.urandom(20 << 20))
+    with served(image) as (process, uri):
+        program("nbdcopy", "--flush", contents, uri)
+        stats = nandlab_command("disk", "stats", image, "--json").document
+        assert stats["host"]["written_sectors"] == (20 << 20) // 512
+        assert stats["in_all"]["sessions"] == 1
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with served(image, "--json") as (process, uri):
+        back = tmp_path / "back"
+        program("nbdcopy", uri, back)
+        assert back.read_bytes()[: 20 << 20] == contents.read_bytes()
+        refused = nandlab_command("disk", "serve", image, "--nbd", tmp_path / "other")
+        assert refused.status == 1
+        assert "is in use by another process" in refused.err
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 0, err
+        assert json.loads(out)["host"]["read_sectors"] > 0
+    assert not (tmp_path / "sock").exists()
+    checked = nandlab_command("disk", "check", image, "--json")
+    assert checked.status == 0
+    assert checked.document["sound"]
+    assert checked.document["pages"] >= 20 << 8
+
+
+def test_a_damaged_page_is_found(nandlab_command, image, tmp_path):
+    contents = tmp_path / "contents"
+    contents.write_bytes(b"nandlab!" * (1 << 17))
+    with served(image) as (process, uri):
+        program("nbdcopy", contents, uri)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    whole = bytearray(image.read_bytes())
+    # Not the last page of a block: an FTL takes that one for torn by a power cut.
+    whole[whole.index(b"nandlab!") + 3] ^= 1
+    image.write_bytes(whole)
+    checked = nandlab_command("disk", "check", image, "--json")
+    assert checked.status == 1
+    assert len(checked.document["spoilt_pages"]) == 1
+    assert checked.document["broken"] is None
+    with served(image) as (_, uri):
+        if shutil.which("nbdcopy"):
+            failed = subprocess.run(
+                ["nbdcopy", uri, str(tmp_path / "back")], capture_output=True, check=False
+            )
+            assert failed.returncode != 0
+
+
+def test_images_of_other_versions_and_other_files_are_refused(nandlab_command, image):
+    whole = image.read_bytes()
+    for changed, says in [
+        (whole[:8] + b"\x02" + whole[9:], "format version 2, this program reads version 3"),
+        (whole[:-4096], "the device in its header needs"),
+        (b"hello", "is not a nandlab image"),
+    ]:
+        image.write_bytes(changed)
+        for command in ["info", "check"]:
+            ended = nandlab_command("disk", command, image)
+            assert ended.status == 1
+            assert says in ended.err
+
+
+def test_a_disk_without_a_way_to_it_is_refused(nandlab_command, image):
+    ended = nandlab_command("disk", "serve", image)
+    assert ended.status == 2
+    assert "--nbd SOCKET, --fuse DIR, or both" in ended.err
+
+
+def test_a_recorded_disk_is_a_trace_for_run(nandlab_command, image, tmp_path):
+    trace, regions = tmp_path / "t.nltr", tmp_path / "regions"
+    regions.write_text("0, 64, superblock\n")
+    with served(image, "--record", str(trace), "--regions", str(regions)) as (process, uri):
+        for act in ("write", "read"):
+            program("qemu-io", "-f", "raw", "-c", f"{act} -P 7 0 8k", "-c", f"{act} -P 8 1M 64k", uri)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    record = nandlab_command("run", "--json", write_experiment(tmp_path, trace), *DEVICE[2:]).document
+    assert record["host"]["written_sectors"] == 144
+    assert any(row["origin"] == "superblock" for row in record["matrix"])
+
+
+def write_experiment(folder, trace):
+    path = folder / "replay.toml"
+    path.write_text(f'[workload.trace]\npath = "{trace}"\n[ftl.page]\n')
+    return path
+
+
+def test_pace_is_the_time_of_the_device(nandlab_command, tmp_path):
+    image = tmp_path / "my.img"
+    slow = [*DEVICE, "--set", "device.timing.program_us=30000"]
+    assert nandlab_command("disk", "create", image, *slow).status == 0
+    with served(image, "--pace") as (_, uri):
+        begun = time.monotonic()
+        program("qemu-io", "-f", "raw", "-c", "write 0 4k", "-c", "write 4k 4k", "-c", "write 8k 4k", uri)
+        assert time.monotonic() - begun >= 0.09
+
+
+def test_a_full_host_disk_is_an_error_and_loses_nothing(nandlab_command, image):
+    with served(image) as (process, uri):
+        program("qemu-io", "-f", "raw", "-c", "write -P 7 0 4M", "-c", "flush", uri)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+
+    def no_more_than_half():
+        most = image.stat().st_size // 2
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    with served(image, first=no_more_than_half) as (process, uri):
+        write = ["qemu-io", "-f", "raw", "-c", "write -P 9 4M 18M", uri]
+        assert subprocess.run(write, capture_output=True, check=False).returncode != 0
+        read = ["qemu-io", "-f", "raw", "-c", "read 0 4k", uri]
+        assert subprocess.run(read, capture_output=True, check=False).returncode != 0, "it is off"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 1
+        assert "cannot write the image" in process.stderr.read()
+    with served(image) as (_, uri):
+        program("qemu-io", "-f", "raw", "-c", "read -P 7 0 4M", uri)
+    assert nandlab_command("disk", "check", image).status == 0
+
+
+def test_a_file_of_fuse_is_the_disk(image, tmp_path):
+    if shutil.which("fusermount3") is None or not Path("/dev/fuse").exists():
+        pytest.skip("fusermount3 or /dev/fuse is missing")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with served(image, "--fuse", str(folder)) as (process, uri):
+        disk = folder / "disk"
+        assert disk.stat().st_size == 24 << 20
+        with disk.open("r+b") as file:
+            file.seek(1000)
+            file.write(b"by FUSE")
+            file.flush()
+            os.fsync(file.fileno())
+        back = tmp_path / "back"
+        program("nbdcopy", uri, back)
+        assert back.read_bytes()[999:1008] == b"\0by FUSE\0"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
+    assert list(folder.iterdir()) == []
+
+
+def test_an_ext4_survives_a_kill(image, tmp_path):
+    files, whole = tmp_path / "files", tmp_path / "whole"
+    files.mkdir()
+    for number in range(40):
+        (files / f"file{number}").write_bytes(os.urandom(1000 * number))
+    program("mke2fs", "-q", "-t", "ext4", "-b", "4096", "-d", files, whole, "16M")
+    with served(image) as (process, uri):
+        program("nbdcopy", "--flush", whole, uri)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    back = tmp_path / "back"
+    with served(image) as (_, uri):
+        program("nbdcopy", uri, back)
+    program("e2fsck", "-fn", back)
+    for number in (1, 39):
+        out = tmp_path / "out"
+        program("debugfs", "-R", f"dump file{number} {out}", back)
+        assert out.read_bytes() == (files / f"file{number}").read_bytes()
+
+
+def test_fio_verifies_what_it_wrote(image):
+    with served(image) as (_, uri):
+        job = [f"--uri={uri}", "--name=job", "--rw=randwrite", "--bs=4k", "--size=8M", "--iodepth=16"]
+        program("fio", "--ioengine=nbd", *job, "--verify=crc32c", "--minimal")
