@@ -28,7 +28,10 @@ demo: build
 
 test: build $(VENV)/.dev
 	cargo test --workspace --exclude nandlab-py
-	$(BIN)/python -m pytest
+	@# Two at once, which share the files of tests.
+	share=$$(mktemp -d); $(BIN)/python -m pytest -q --share=$$share & \
+		$(BIN)/python -m pytest -q --share=$$share; second=$$?; wait $$!; first=$$?; \
+		rm -rf $$share; exit $$((first + second))
 
 build: $(VENV)/.extension $(VENV)/.bytecode
 

@@ -1,6 +1,7 @@
 """What several tests need: the command line as a user calls it, and small experiments."""
 
 import ctypes
+import functools
 import json
 import os
 import signal
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
+from commands import Server
 
 # A shell starts jobs in the background with SIGINT ignored, and so would every command under test be.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -45,6 +48,48 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in left_out]
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--share",
+        type=Path,
+        help="A folder in which runs of pytest beside one another mark the files that they take.",
+    )
+
+
+class Share:
+    """Leaves out the files of tests that a run beside this one took first."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.is_ours = functools.cache(self.take)
+
+    def take(self, file):
+        try:
+            (self.folder / file.replace("/", "+")).mkdir()
+        except FileExistsError:
+            return False
+        return True
+
+    def has(self, item):
+        return self.is_ours(item.nodeid.partition("::")[0])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        if self.has(item):
+            # Fixtures end where the next test of this run does not need them.
+            behind = item.session.items[item.session.items.index(item) + 1 :] if nextitem else []
+            after = next((each for each in behind if self.has(each)), None)
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+            runtestprotocol(item, nextitem=after)
+            item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+
+
+def pytest_configure(config):
+    if config.getoption("share") is not None:
+        config.pluginmanager.register(Share(config.getoption("share")))
+
+
 def without_privilege():
     """Makes what is called after a fork obey the rights of files: root ignores them by a capability."""
     prctl_drop, override = 24, 1  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE of Linux
@@ -70,18 +115,54 @@ class Ended:
 
 def call(*arguments, cwd=None, env=None, first=None):
     """Runs `nandlab` with these arguments, after `first()`; whatever happens, it prints no traceback."""
-    done = subprocess.run(
-        [sys.executable, "-m", "nandlab", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=cwd,
-        env=env,
-        check=False,
-        preexec_fn=first,  # noqa: PLW1509 - no test has threads
-    )
-    assert "Traceback" not in done.stderr
-    return Ended(done.returncode, done.stdout, done.stderr)
+    if env is None and first is None:
+        ended = Ended(*command_server().run([str(each) for each in arguments], str(cwd or Path.cwd())))
+    else:
+        done = subprocess.run(
+            [sys.executable, "-m", "nandlab", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=cwd,
+            env=env,
+            check=False,
+            preexec_fn=first,  # noqa: PLW1509 - no test has threads
+        )
+        ended = Ended(done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in ended.err
+    return ended
+
+
+@functools.cache
+def command_server():
+    return Server()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_runs():
+    """What measures a paper or chooses runs an experiment once, however many tests ask for it.
+
+    That a result depends on nothing but its experiment is what other tests are for.
+    """
+    from nandlab import choose
+    from nandlab.reproduce import measure, searching
+    from nandlab.running.batch import run_all
+
+    known = {}
+
+    def run_once(experiments, jobs=None, progress=None):
+        keys = [experiment.fingerprint() for experiment in experiments]
+        new = {key: each for key, each in zip(keys, experiments, strict=True) if key not in known}
+        outcomes, stopped = run_all(list(new.values()), jobs, progress)
+        if stopped:
+            return outcomes, stopped
+        known.update(zip(new, outcomes, strict=True))
+        return [known[key] for key in keys], False
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (choose, measure, searching):
+            patch.setattr(module, "run_all", run_once)
+        yield
 
 
 @pytest.fixture

@@ -272,11 +272,11 @@ def test_what_does_not_fit_is_told_what_would(nandlab_command):
 
 def test_postmark_does_not_fill_the_root_directory_of_fat(nandlab_command):
     document = nandlab_command(
-        "choose", "--flash", "16M", "--workload", "postmark", "--transactions", "50", "--json"
+        "choose", "--flash", "16M", "--workload", "postmark", "--transactions", "5", "--json"
     ).document
     assert all(each["fits"] for each in document["candidates"] if each["name"].startswith("fat"))
     found = nandlab_command(
-        "choose", "--flash", "16M", "--workload", "postmark", "--transactions", "50",
+        "choose", "--flash", "16M", "--workload", "postmark", "--transactions", "5",
         "--set", "workload.postmark.subdirectories=0", "--json",
     ).document  # fmt: skip
     assert any("the root directory" in each["why_not"] for each in found["candidates"])

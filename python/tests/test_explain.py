@@ -338,3 +338,14 @@ def test_no_rule_fails_on_a_record_of_something_else():
         for measure in ("time", "erases"):
             found = changes(case_of(result_of(rule).to_dict(), measure))
             assert all(0.01 <= change.share <= 1 for change in found), rule
+
+
+def test_a_bundled_trace_is_no_file_to_look_for(nandlab_command, tmp_path):
+    experiment = nandlab.Experiment(
+        workload={"trace": {"path": "bundled:sqlite-wal", "requests": 2000}},
+        ftl=nandlab.ftl.page(),
+        device=nandlab.Device(capacity="32 MiB"),
+    )
+    path = record_of(tmp_path, experiment)
+    assert nandlab.explain(experiment.run(), tries=0).case.result.host.requests == 2000
+    assert nandlab_command("explain", path, "--tries", 0, cwd=tmp_path).status == 0

@@ -30,9 +30,9 @@ def test_a_path_that_cannot_be_written_is_refused_before_the_run(nandlab_command
 
 
 def test_a_device_file_is_no_report(nandlab_command, small):
-    # The latter is a pipe here.
+    # The latter is a pipe of a process by itself.
     for path in ("/dev/full", "/dev/stdout"):
-        ended = nandlab_command("run", small, "--report", path)
+        ended = nandlab_command("run", small, "--report", path, env=os.environ)
         assert ended.status == 2
         assert f"{path}: it is not a regular file" in ended.err
     assert Path("/dev/full").is_char_device()

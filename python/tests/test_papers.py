@@ -215,7 +215,9 @@ def unchanged():
 
 @pytest.mark.parametrize("mutation", PAPER.mutations)
 def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, mutation):
-    PAPER.assert_matters(mutation, unchanged, {"reproduced", "fitted", "direction"}, seeds=5)
+    # A cell of the table has its verdict after one seed, an order after five.
+    seeds = 1 if all(name.startswith("table1.") for name in PAPER.mutations[mutation][2]) else 5
+    PAPER.assert_matters(mutation, unchanged, {"reproduced", "fitted", "direction"}, seeds)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +241,7 @@ def test_some_of_what_is_open_changes_no_cell(old, new, cells_of):
 def test_verdicts_in_true_units_stand_beside_those_in_the_units_of_the_paper():
     ids = {"sec4.fast_switch", "sec4.fmax_writes_16k", "sec4.fmax_erases_512", "sec4.fast_best_everywhere"}
 
-    def verdicts(text=None):
+    def verdicts(text=None, ids=ids):
         found = PAPER.claims(ids, text, seeds=5)
         return {
             name: (one.to_dict()["verdict"], one.to_dict()["true_verdict"]) for name, one in found.items()
@@ -252,7 +254,7 @@ def test_verdicts_in_true_units_stand_beside_those_in_the_units_of_the_paper():
         "sec4.fast_best_everywhere": ("differs", "differs"),
     }
     without = TEXT.replace("sequential_block = true", "sequential_block = false")
-    assert verdicts(without)["sec4.fast_switch"] == ("differs", "differs")
+    assert verdicts(without, {"sec4.fast_switch"})["sec4.fast_switch"] == ("differs", "differs")
 
 
 def test_every_claim_of_the_b_tree_paper_is_measured():

@@ -51,7 +51,7 @@ def test_the_first_line_of_progress_promises_nothing(long, command):
     name, *options = command
     arguments = (name, long, *options, "--set", "precondition.overwrites=2000")
     # The second line comes ten seconds after the first.
-    _, _, err, _ = interrupted(*arguments, after_s=5)
+    _, _, err, _ = interrupted(*arguments, after_s=2)
     lines = [line for line in err.splitlines() if "left" in line]
     assert lines
     assert lines[0].endswith("time left not known yet")

@@ -4,7 +4,7 @@ use crate::error::WorkloadError;
 use crate::size::{share, Size, Sizes};
 use crate::{Setting, Workload};
 use nandlab_block::{ByteCount, Op, Request};
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::{Time, SECTOR_BYTES};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::Serialize;
@@ -251,7 +251,7 @@ impl Mix {
         let read_below = share(self.read_share);
         Ok(Box::new(Generator {
             pattern,
-            random: Random::stream(setting.seed, 1),
+            random: Random::of(setting.seed, Stream::Requests),
             slot_sectors: self.alignment.0 / u64::from(SECTOR_BYTES),
             end: self.footprint.sectors(setting.sectors),
             slots,

@@ -218,45 +218,29 @@ def _document(found: Sweep) -> dict[str, Any]:
 
 def _print(found: Sweep) -> None:
     from nandlab.figures import summary
-    from nandlab.sweeping.words import axis_titles, figure, labels, other_columns
+    from nandlab.sweeping.words import columns
 
-    results = [point.result for point in found.points if point.result is not None]
-    columns = other_columns(results, found.goals)
-    shown = labels(found.axes)
-    with_front = len(found.goals) > 1
+    described, keys = columns(found), len(found.axes)
+    states = [_state(point) for point in found.points]
     rows = []
-    for point, on_front in zip(found.points, found.front, strict=True):
-        row = [shown[at][text] for at, text in enumerate(point.texts)]
-        if point.result is None:
-            row += [""] * (len(found.goals) + len(columns) + with_front) + [_state(point)]
-        else:
-            row += [
-                figure(goal.name, value)
-                for goal, value in zip(found.goals, found.figures(point), strict=True)
-            ]
-            row += ["*" if on_front else ""] * with_front
-            row += [column.text(column.number(point.result)) for column in columns]
-            row += [_state(point)]
-        rows.append(row)
-    heads = [column.title.replace(" ", "\n") for column in columns]
+    for point, state in zip(found.points, states, strict=True):
+        cells = [column.cell(point) for column in described]
+        row = cells if point.result is not None else cells[:keys] + [""] * (len(cells) - keys)
+        rows.append(row + [state] * any(states))
+    goals, with_front = len(found.goals), len(found.goals) > 1
+    # Short lines, so that the table fits a terminal of 80 columns.
     titles = [
-        *axis_titles(found.axes),
-        *(goal.name for goal in found.goals),
-        *["front"] * with_front,
-        *heads,
-        "",
+        column.title if at < keys + goals + with_front else column.title.replace(" ", "\n")
+        for at, column in enumerate(described)
     ]
-    if not any(row[-1] for row in rows):
-        rows, titles = [row[:-1] for row in rows], titles[:-1]
-    numbers = range(len(found.axes), len(found.axes) + len(found.goals) + with_front + len(columns))
-    print_table(
-        rows, titles, right=[*(at for at, axis in enumerate(found.axes) if axis.is_numeric()), *numbers]
-    )
-    if columns:
+    right = [at for at, column in enumerate(described) if column.is_number]
+    print_table(rows, titles + [""] * any(states), right=right)
+    results = [point.result for point in found.points if point.result is not None]
+    if len(described) > keys + goals + with_front:
         click.echo(f"\n{summary.note(results)}")
     if with_front:
         click.echo(
-            "Front *: no other point of its workload and seed is as good in all goals and better in one."
+            "Front ◆: no other point of its workload and seed is as good in all goals and better in one."
         )
 
 

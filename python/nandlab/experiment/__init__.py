@@ -28,6 +28,9 @@ Progress = Callable[[str, int, int], object]
 
 In the phase "opening" the requests are records of a trace that is looked through."""
 
+BUNDLED = "bundled:"
+"""How the name of a trace begins that is a part of nandlab, and no file."""
+
 _EXAMPLES = {
     "workload": "nandlab.workload.uniform()",
     "ftl": "nandlab.ftl.page()",
@@ -243,7 +246,7 @@ class Experiment:
         return [*own, *self._read(self.resolve())]
 
     def _read(self, resolved: Mapping[str, Any]) -> list[Path]:
-        """The trace, the profile and the state; bundled profiles have names and no paths."""
+        """The trace, the profile and the state; those that are bundled have names and no paths."""
         # Below a real directory there is no device.
         profile = resolved.get("device", {}).get("profile", "")
         is_path = "/" in profile or "\\" in profile or profile.endswith(".toml")
@@ -253,7 +256,8 @@ class Experiment:
             *(table.get("path") for table in resolved["workload"].values()),
         ]
         # A name with NUL is refused when the file is opened.
-        return [Path(self._base) / name for name in named if name and "\0" not in name]
+        paths = [name for name in named if name and not name.startswith(BUNDLED) and "\0" not in name]
+        return [Path(self._base) / path for path in paths]
 
     def replace(self, **tables: Any) -> Experiment:  # noqa: ANN401 - the values of a TOML table
         """Another experiment, with these tables as a whole in place of its own.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab._native import ConfigError, NandlabError, version
-from nandlab.experiment import Experiment
+from nandlab.experiment import BUNDLED, Experiment
 from nandlab.experiment.result import Result
 from nandlab.explaining.case import Case, Measure, case_of, cost_of
 from nandlab.explaining.change import LEAST_GAIN
@@ -248,7 +248,8 @@ def folder_of(record: Mapping[str, Any], path: str) -> str:
         # No record, which is said elsewhere.
         return str(given)
     for place in (given, Path(), given / "experiments", Path("experiments")):
-        if all((place / name).is_file() for name in names if isinstance(name, str)):
+        paths = [name for name in names if isinstance(name, str) and not name.startswith(BUNDLED)]
+        if all((place / path).is_file() for path in paths):
             return str(place)
     return str(given)
 

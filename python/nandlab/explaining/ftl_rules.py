@@ -8,13 +8,8 @@ from nandlab.explaining.case import MERGES, Case
 from nandlab.explaining.change import Change, part, partial_pages, why_partial
 from nandlab.writing import units
 
-LOG_BLOCKS = {
-    "bast": "log_blocks",
-    "fast": "log_blocks",
-    "migration": "log_blocks",
-    "block": "replacement_blocks",
-}
-"""FTLs whose number of log blocks is an option, and its name."""
+LOG_BLOCKS = ("log_blocks", "replacement_blocks")
+"""What the option is called that is a number of log blocks."""
 
 
 def more_over_provisioning(case: Case) -> Change | None:
@@ -110,9 +105,9 @@ def more_log_blocks(case: Case) -> Change | None:
     """A log block that stays longer takes more writes before it is merged: twice as many of them."""
     name, options = case.ftl
     share = case.share(causes=MERGES)
-    if name not in LOG_BLOCKS or not share:
+    key = next((key for key in LOG_BLOCKS if key in options), None)
+    if key is None or not share:
         return None
-    key = LOG_BLOCKS[name]
     now = max(1, options[key])
     override = f"ftl.{name}.{key}={2 * now}"
     sets = [override]

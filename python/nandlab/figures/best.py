@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nandlab.figures.interval import half_width
-from nandlab.figures.summary import Column
+from nandlab.figures.table import Column
 from nandlab.record.record import Record
 
 
@@ -23,9 +23,9 @@ class Figure:
     text: str
 
     @classmethod
-    def of(cls, column: Column, results: Sequence[Record]) -> Figure:
+    def of(cls, column: Column[Record], results: Sequence[Record]) -> Figure:
         """The figure of `column` over results that differ in their seed; None where one has none of it."""
-        values = [number for result in results if (number := column.number(result)) is not None]
+        values = [number for result in results if (number := column.value(result)) is not None]
         if not values or len(values) < len(results):
             return cls(None, 0.0, column.text(None))
         if len(values) == 1:
@@ -60,7 +60,7 @@ def best(figures: Sequence[Figure | None], high: bool) -> list[bool]:
 
 
 def best_of_groups(
-    columns: Sequence[Column], cells: Sequence[Sequence[Figure | None]], groups: Sequence[str]
+    columns: Sequence[Column[Record]], cells: Sequence[Sequence[Figure | None]], groups: Sequence[str]
 ) -> list[list[bool]]:
     """For each row and column whether it holds the best figure among the rows of its group."""
     found = [[False] * len(columns) for _ in cells]

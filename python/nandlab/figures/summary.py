@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from nandlab.figures import file_system, index, recyclings
 from nandlab.figures.longest import longest_words
+from nandlab.figures.table import Column
 from nandlab.record.blocks import Life
 from nandlab.record.buffer import BufferCounts
 from nandlab.record.cells import Reliability, SlcCounts
@@ -402,16 +401,6 @@ def _hits(buffer: BufferCounts | None) -> float | None:
     return buffer.hits / asked if buffer is not None and asked else None
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a comparison: title, figure as text, the number behind it, and whether high is good."""
-
-    title: str
-    number: Callable[[Record], float | None]
-    text: Callable[[Any], str]
-    high: bool = False
-
-
 def _latency(kind: str, percentile: str) -> Callable[[Record], float | None]:
     def number(result: Record) -> float | None:
         latency = latency_of(result, kind)
@@ -447,7 +436,7 @@ def _joules_per_gb(result: Record) -> float | None:
     )
 
 
-_COLUMNS = (
+_COLUMNS: tuple[Column[Record], ...] = (
     Column("WAF", lambda result: result.waf, units.ratio),
     Column("erases", lambda result: _of_device(result, result.flash.erases), units.count),
     Column("most P/E", lambda result: _of_device(result, result.wear.max), units.count),
@@ -494,6 +483,6 @@ def note(results: Sequence[Record]) -> str:
     return " ".join(sentence for sentence, applies in said.items() if applies)
 
 
-def columns(results: Sequence[Record]) -> list[Column]:
+def columns(results: Sequence[Record]) -> list[Column[Record]]:
     """The columns of a comparison that say something for at least one of `results`."""
-    return [column for column in _COLUMNS if any(column.number(result) is not None for result in results)]
+    return [column for column in _COLUMNS if any(column.value(result) is not None for result in results)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nandlab.figures import summary
 from nandlab.report import charts, html, parts
 from nandlab.sweeping.charts import Layout, pictures, require_altair
-from nandlab.sweeping.words import figure, other_columns
+from nandlab.sweeping.words import columns, figure
 from nandlab.writing import units
 from nandlab.writing.new_file import write_whole
 
@@ -73,7 +73,7 @@ def sweep_page(found: Sweep, command: str | None) -> str:
             ),
             html.section(
                 "Every point",
-                _table(layout),
+                _table(found),
                 note=f"{summary.note(results)} The more colour, the more it is than others in the column.",
             ),
             html.section(
@@ -109,35 +109,24 @@ def _best(layout: Layout) -> list[tuple[str, str, str]]:
     return tiles
 
 
-def _table(layout: Layout) -> str:
-    found = layout.found
-    results = [point.result for point in found.points if point.result is not None]
-    columns = other_columns(results, found.goals)
-    with_front = len(found.goals) > 1
-    titles = [
-        *(layout.titles[axis.key] for axis in found.axes),
-        *(goal.name for goal in found.goals),
-        *["front"] * with_front,
-        *(column.title for column in columns),
-    ]
+def _table(found: Sweep) -> str:
+    described, keys = columns(found), len(found.axes)
     peaks = [_peak(found, at) for at in range(len(found.goals))]
     rows: list[list[str | html.Wide]] = []
     heat: list[list[float]] = []
-    for point, on_front in zip(found.points, found.front, strict=True):
-        values: list[str | html.Wide] = [layout.label(point, axis) for axis in found.axes]
+    for point in found.points:
         if point.result is None:
-            why = point.error or "was not run"
-            rows.append([*values, html.Wide(why, len(titles) - len(values))])
+            why = html.Wide(point.error or "was not run", len(described) - keys)
+            rows.append([*(column.cell(point) for column in described[:keys]), why])
             heat.append([])
             continue
-        figures = found.figures(point)
-        values += [figure(goal.name, value) for goal, value in zip(found.goals, figures, strict=True)]
-        values += ["◆" if on_front else ""] * with_front
-        result = point.result
-        rows.append([*values, *(column.text(column.number(result)) for column in columns)])
-        shares = [(value or 0.0) / peak if peak else 0.0 for value, peak in zip(figures, peaks, strict=True)]
-        heat.append([0.0] * len(found.axes) + shares)
-    return html.table(titles, rows, range(len(found.axes), len(titles)), heat)
+        rows.append([column.cell(point) for column in described])
+        shares = [
+            (value or 0.0) / peak if peak else 0.0
+            for value, peak in zip(found.figures(point), peaks, strict=True)
+        ]
+        heat.append([0.0] * keys + shares)
+    return html.table([column.title for column in described], rows, range(keys, len(described)), heat)
 
 
 def _peak(found: Sweep, at: int) -> float:

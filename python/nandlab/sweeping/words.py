@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
-from nandlab.experiment.result import Result
 from nandlab.figures import summary
+from nandlab.figures.table import Column
 from nandlab.running.varied import TITLES, label, titles_of
 from nandlab.sweeping.axes import Axis, numbered
 from nandlab.sweeping.goals import Goal
 from nandlab.writing import units
+
+if TYPE_CHECKING:
+    from nandlab.record.record import Record
+    from nandlab.sweeping import Point, Sweep
 
 
 def axis_titles(axes: Sequence[Axis]) -> list[str]:
@@ -40,10 +46,41 @@ _TWINS = {"waf": "WAF", "flash.erases": "erases", "time_us": "time", "ram.total_
 """Goals that a comparison has a column for."""
 
 
-def other_columns(results: Sequence[Result], goals: Sequence[Goal]) -> list[summary.Column]:
-    """The columns of a comparison that are no goals."""
-    named = {_TWINS.get(goal.name) for goal in goals}
-    return [column for column in summary.columns(results) if column.title not in named]
+def columns(found: Sweep) -> list[Column[Point]]:
+    """The columns of a table of all points: varied keys, goals, the front of several, and other figures.
+
+    All but the varied keys are for points with a result.
+    """
+    results = [point.result for point in found.points if point.result is not None]
+    named = {_TWINS.get(goal.name) for goal in found.goals}
+    others = [column for column in summary.columns(results) if column.title not in named]
+    on_front = {id(point) for point, is_on in zip(found.points, found.front, strict=True) if is_on}
+    front: Column[Point] = Column(
+        "front", lambda point: id(point) in on_front, lambda is_on: "◆" if is_on else ""
+    )
+    return [
+        *_keys(found.axes),
+        *(Column(goal.name, partial(_goal, goal), partial(figure, goal.name)) for goal in found.goals),
+        *[front] * (len(found.goals) > 1),
+        *(Column(each.title, partial(_other, each), each.text) for each in others),
+    ]
+
+
+def _keys(axes: Sequence[Axis]) -> Iterator[Column[Point]]:
+    for at, (axis, title, shown) in enumerate(zip(axes, axis_titles(axes), labels(axes), strict=True)):
+        yield Column(title, partial(_text, at), shown.__getitem__, is_number=axis.is_numeric())
+
+
+def _text(at: int, point: Point) -> str:
+    return point.texts[at]
+
+
+def _goal(goal: Goal, point: Point) -> float | None:
+    return None if point.record is None else goal.of(point.record)
+
+
+def _other(column: Column[Record], point: Point) -> float | None:
+    return None if point.result is None else column.value(point.result)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 use super::store::{Found, Store};
 use crate::{FtlError, RamUse};
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand};
 
 /// The log block to reclaim when all are in use.
@@ -66,9 +66,6 @@ pub(crate) struct Log {
 
 const NO_LOG: u32 = u32::MAX;
 
-/// Seed stream for random victims; workloads and preconditioning use streams 1 to 3.
-const VICTIM_STREAM: u64 = 4;
-
 /// Log-block options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogOptions {
@@ -99,7 +96,7 @@ impl BoundLogs {
             log_of: vec![NO_LOG; groups as usize],
             logs: Vec::new(),
             writes: 0,
-            random: Random::stream(options.seed, VICTIM_STREAM),
+            random: Random::of(options.seed, Stream::LogVictims),
             options,
         }
     }

@@ -26,7 +26,7 @@ use super::parts::{put_file, within, Direction, Part, Played, Steps, Transfer, F
 use super::records::MOST;
 use super::{FileOp, FileOptions, FileSetting, FileWorkload};
 use crate::{ByteCount, WorkloadError};
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use std::collections::VecDeque;
 
 /// Options of `[workload.camera]`.
@@ -72,9 +72,6 @@ const MOST_SHOTS: u64 = 1_000_000;
 /// Photographs of a folder.
 const IN_FOLDER: u64 = 9_999;
 
-/// Stream of the experiment's seed.
-const STREAM: u64 = 0x6361_6D65;
-
 const ROOT: &str = "DCIM";
 
 impl FileOptions for Config {
@@ -103,7 +100,7 @@ impl FileOptions for Config {
         self.check()?;
         let camera = Camera {
             config: self.clone(),
-            random: Random::stream(setting.seed, STREAM),
+            random: Random::of(setting.seed, Stream::Camera),
             sessions: None,
             taken: 0,
             folders: 0..0,

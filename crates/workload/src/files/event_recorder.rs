@@ -23,7 +23,7 @@ use super::parts::{put_file, put_record, within, Part, Played, Steps};
 use super::records::{Lengths, Ring, MOST, PIECE};
 use super::{FileOp, FileOptions, FileSetting, FileWorkload};
 use crate::WorkloadError;
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use std::collections::VecDeque;
 
 /// Options of `[workload.event_recorder]`.
@@ -69,9 +69,6 @@ impl Default for Config {
 /// Most events of a round: those of one are made at once.
 const MOST_EVENTS: u64 = 1_000_000;
 
-/// Stream of the experiment's seed.
-const STREAM: u64 = 0x6576_656E;
-
 const CONFIGURATION: &str = "CONFIG";
 
 impl Config {
@@ -99,7 +96,7 @@ impl FileOptions for Config {
         self.check()?;
         let recorder = EventRecorder {
             config: self.clone(),
-            random: Random::stream(setting.seed, STREAM),
+            random: Random::of(setting.seed, Stream::EventRecorder),
             rounds: None,
             events: 0,
             first: Ring::new("EVENTS", self.records, self.event_bytes),

@@ -26,7 +26,7 @@ use super::parts::{put_file, within, Direction, Part, Played, Steps, Transfer, F
 use super::records::{Lengths, Ring, MOST, PIECE};
 use super::{FileOp, FileOptions, FileSetting, FileWorkload};
 use crate::{ByteCount, WorkloadError};
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use std::collections::VecDeque;
 
 /// Options of `[workload.fax]`.
@@ -84,9 +84,6 @@ impl Default for Config {
 /// Most pages of a fax and most parameters: those of one are made at once.
 const MOST_AT_ONCE: u64 = 1_000_000;
 
-/// Stream of the experiment's seed.
-const STREAM: u64 = 0x6661_7821;
-
 impl Config {
     fn lengths(&self) -> Lengths {
         Lengths { shortest: self.shortest_parameter, longest: self.longest_parameter }
@@ -115,7 +112,7 @@ impl FileOptions for Config {
         let history = |path| Ring::new(path, self.history, self.history_bytes);
         let fax = Fax {
             config: self.clone(),
-            random: Random::stream(setting.seed, STREAM),
+            random: Random::of(setting.seed, Stream::Fax),
             arrived: None,
             received: history("RECEIVED"),
             sent: history("SENT"),

@@ -28,7 +28,7 @@ use super::parts::{put_file, put_record, within, Part, Played, Steps};
 use super::records::{Lengths, Ring, MOST, PIECE};
 use super::{FileOp, FileOptions, FileSetting, FileWorkload};
 use crate::WorkloadError;
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use std::collections::VecDeque;
 
 /// Options of `[workload.phone]`.
@@ -94,9 +94,6 @@ impl Default for Config {
 
 /// Most operations of one kind a day: all of a day are drawn at once.
 const MOST_A_DAY: u64 = 1_000_000;
-
-/// Stream of the experiment's seed.
-const STREAM: u64 = 0x7068_6F6E;
 
 impl Config {
     fn lengths(&self) -> Lengths {
@@ -181,7 +178,7 @@ impl Phone {
         let all = calls.into_iter().chain(messages).chain(organizer);
         Self {
             config: config.clone(),
-            random: Random::stream(seed, STREAM),
+            random: Random::of(seed, Stream::Phone),
             days: None,
             calls: [list("RECEIVED"), list("DIALLED"), list("MISSED")],
             sms: [0; 2],

@@ -30,7 +30,7 @@ use crate::trace::unpack;
 use crate::{Options, Setting, Workload, WorkloadError};
 use job::Job;
 use nandlab_block::{Completion, Request};
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{self, Random};
 use nandlab_nand::{Origin, Time, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -56,8 +56,6 @@ pub struct Config {
 const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Clones of all jobs at most.
 const MAX_CLONES: usize = 1024;
-/// The first stream of the seed that is a clone's; the one before is for the gaps between requests.
-const FIRST_STREAM: u64 = 0x6669_6F01;
 /// Requests without a step of the clock after which a job that ends at a time would never end.
 const MOST_AT_ONCE: u32 = 1 << 20;
 
@@ -222,7 +220,7 @@ struct Jobs {
 impl Jobs {
     fn new(file: String, jobs: &[Job], regions: &[layout::Region], (seed, notices): (u64, Vec<String>)) -> Self {
         let group_of = |job: usize| jobs[1..=job].iter().filter(|job| job.is_behind_wall).count();
-        let clones: Vec<_> = (FIRST_STREAM..)
+        let clones: Vec<_> = (random::Stream::FioClones as u64..)
             .zip(regions)
             .map(|(number, region)| {
                 let job = &jobs[region.job];
@@ -242,7 +240,7 @@ impl Jobs {
             waits_for: None,
             last: 0,
             at_once: 0,
-            random: Random::stream(seed, FIRST_STREAM - 1),
+            random: Random::of(seed, random::Stream::FioGaps),
             notices,
             count,
         };

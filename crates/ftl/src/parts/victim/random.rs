@@ -10,7 +10,7 @@
 
 use super::{Options, VictimPolicy};
 use crate::parts::block_table::Blocks;
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::BlockId;
 
 /// A closed block, all as likely as each other.
@@ -22,12 +22,9 @@ pub(super) struct AnyBlock {
 /// Draws among all blocks before the closed ones are listed.
 const DRAWS: usize = 16;
 
-/// The stream of the seed.
-const STREAM: u64 = 0x7669_6374_696D;
-
 impl AnyBlock {
     pub(super) fn new(options: &Options) -> Self {
-        Self { random: Random::stream(options.seed, STREAM) }
+        Self { random: Random::of(options.seed, Stream::Victims) }
     }
 
     /// One of the closed blocks.

@@ -15,7 +15,7 @@
 
 use super::{Move, Options, WearPolicy};
 use crate::parts::block_table::Blocks;
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::{BlockId, Geometry};
 use std::ops::Range;
 
@@ -39,9 +39,6 @@ pub(super) struct Bet {
     random: Random,
 }
 
-/// The stream of the seed.
-const STREAM: u64 = 0x0062_6574;
-
 impl Bet {
     pub(super) fn new(geometry: &Geometry, options: &Options) -> Self {
         let sets = geometry.blocks_per_die().div_ceil(options.set_blocks) as usize;
@@ -50,7 +47,7 @@ impl Bet {
             rounds: vec![round; geometry.dies() as usize],
             set_blocks: options.set_blocks,
             threshold: options.threshold.into(),
-            random: Random::stream(options.seed, STREAM),
+            random: Random::of(options.seed, Stream::Bet),
         }
     }
 

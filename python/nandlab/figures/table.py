@@ -1,0 +1,24 @@
+"""Columns of tables, described once for the terminal, for pages and for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Column(Generic[Item]):
+    """A column: its title, what it says of an item, how that is written, and whether high is good."""
+
+    title: str
+    value: Callable[[Item], Any]
+    text: Callable[[Any], str]
+    high: bool = False
+    is_number: bool = True
+
+    def cell(self, item: Item) -> str:
+        """What the column says of an item, as text."""
+        return self.text(self.value(item))
