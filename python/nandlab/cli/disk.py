@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nandlab.cli import trying
 from nandlab.cli.background import interruptible
-from nandlab.cli.options import EXPERIMENT, Pair, json_option, override, sets_option
+from nandlab.cli.disk_output import print_stats, text_of
+from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
 from nandlab.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ def command() -> None:
     """
 
 
+command.add_command(trying.command)
+
+
 @command.command("create")
 @click.argument("image", type=click.Path())
 @click.argument("file", type=EXPERIMENT, required=False, metavar="[FILE]")
@@ -42,7 +47,7 @@ def create(image: str, file: str | None, sets: list[Pair], as_json: bool) -> Non
     """
     from nandlab import _native
 
-    text = text_of(file, [override(pair, file) if file else f"{pair[0]}={pair[1]}" for pair in sets])
+    text = text_of(file, sets)
     notices = interruptible(lambda: _native.disk_create(text, image))
     for notice in notices:
         say(f"note: {notice}")
@@ -50,21 +55,6 @@ def create(image: str, file: str | None, sets: list[Pair], as_json: bool) -> Non
         print_json(_info(image))
     else:
         _print_info(image, _info(image))
-
-
-def text_of(file: str | None, sets: list[str]) -> Any:  # noqa: ANN401 - a class of the compiled module
-    from nandlab import _native
-    from nandlab.writing.new_file import readable
-
-    if file is None:
-        return _native.Text("", "toml", "", ".", sets)
-    path = Path(file)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise _native.ConfigError(f"{readable(path)}: byte {error.start} is not UTF-8 text") from None
-    form = "json" if path.suffix == ".json" else "toml"
-    return _native.Text(text, form, str(path), str(path.parent), sets)
 
 
 def _info(image: str) -> dict[str, Any]:
@@ -164,31 +154,6 @@ def stats(image: str, as_json: bool) -> None:
     print_stats(found)
 
 
-def print_stats(found: dict[str, Any]) -> None:
-    from nandlab.writing import units
-
-    host, flash = found["host"], found["flash"]
-    waf = "nothing was written" if found["waf"] is None else f"{found['waf']:.3f}"
-    rows = [
-        ["requests", f"{host['requests']:,}"],
-        ["read", units.size(host["read_sectors"] * 512)],
-        ["written", units.size(host["written_sectors"] * 512)],
-        ["write amplification", waf],
-        ["programs", f"{flash['programs']:,}"],
-        ["erases", f"{flash['erases']:,}"],
-        ["simulated time", f"{(found['time_us'] or 0) / 1e6:,.3f} s"],
-        ["real time", f"{found['wall_s']:,.3f} s"],
-    ]
-    print_table(rows)
-    busiest = sorted(found["matrix"], key=lambda row: -row["busy_us"])[:10]
-    if busiest:
-        titles = ["origin", "cause", "reads", "programs", "copies", "erases"]
-        counts = [[f"{row[name]:,.0f}" for name in titles[2:]] for row in busiest]
-        lines = [[row["origin"], row["cause"], *count] for row, count in zip(busiest, counts, strict=True)]
-        click.echo()
-        print_table(lines, titles, right=[2, 3, 4, 5])
-
-
 @command.command("record")
 @click.argument("image", type=IMAGE)
 @click.option(
@@ -268,7 +233,7 @@ def _set_regions(disk: Disk, regions: str) -> None:
         return
     kind = interruptible(disk.find_regions)
     if kind is None:
-        raise _native.NandlabError("no ext2, ext3, ext4 or XFS is on the disk: make one, or name a file of regions")
+        raise _native.NandlabError("no ext2, ext3, ext4 or XFS is on the disk: name a file of regions")
     say(f"regions of {kind}")
 
 

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli.background import interruptible
-from nandlab.cli.disk import print_stats, text_of
+from nandlab.cli.disk_output import print_stats, text_of
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
 from nandlab.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from nandlab._native import Disk
 
-CAPACITY = "256 MiB"
-"""Of the device where neither the file nor `--set` names one."""
+DEVICE = [("ftl", "page"), ("device.capacity", "256 MiB")]
+"""The device, as far as neither a file nor `--set` says otherwise."""
 MOUNT_S = 20.0
 """Seconds that fuse2fs may take to mount."""
 PACKAGES = {"mke2fs": "e2fsprogs", "e2fsck": "e2fsprogs", "fuse2fs": "fuse2fs"}
@@ -44,9 +44,9 @@ def command(
 ) -> None:
     """Run COMMAND in an ext4 file system on a simulated device, and print what it cost.
 
-    No root is needed. The device has 256 MiB unless `--set device.capacity` or a file says otherwise. The command
-    starts in the root of the new file system; what it writes elsewhere is not counted. Programs needed: mke2fs,
-    e2fsck and fuse2fs.
+    No root is needed. The device has a page map and 256 MiB unless `--set` or a file says otherwise. The
+    command starts in the root of the new file system; what it writes elsewhere is not counted. mke2fs, e2fsck
+    and fuse2fs must be installed.
     """
     programs = _programs()
     with tempfile.TemporaryDirectory(prefix="nandlab-try-") as folder:
@@ -90,14 +90,14 @@ def _try(
     at.mkdir()
     inside.mkdir()
     file, sets = device
-    if file is None and not any(key == "device.capacity" for key, _ in sets):
-        sets = [("device.capacity", CAPACITY), *sets]
+    if file is None:
+        sets = [*((key, value) for key, value in DEVICE if not _is_set(key, sets)), *sets]
     for notice in interruptible(lambda: _native.disk_create(text_of(file, sets), str(image))):
         say(f"note: {notice}")
     page_bytes = json.loads(_native.disk_info(str(image)))["page_bytes"]
     block_bytes = str(min(max(page_bytes, 1024), 65536))
     with _opened(_native.Disk(str(image)), at):
-        # The block of the file system is the page of the flash: smaller ones make each write a read and a write.
+        # Blocks as large as a flash page: writes of smaller ones would have to read the rest of the page.
         _run([programs["mke2fs"], "-q", "-F", "-t", "ext4", "-b", block_bytes, str(at / "disk")])
     disk = _native.Disk(str(image), pace)
     regions = disk.find_regions()
@@ -106,7 +106,10 @@ def _try(
     with _opened(disk, at):
         with _mounted(programs, at / "disk", inside):
             begun = time.monotonic()
-            status = subprocess.run(list(words), cwd=inside, check=False).returncode
+            try:
+                status = subprocess.run(list(words), cwd=inside, check=False).returncode
+            except OSError as error:
+                raise _native.NandlabError(f"{words[0]} cannot be run: {error.strerror}") from None
             wall_s = time.monotonic() - begun
         found: dict[str, Any] = json.loads(disk.stats())
         checked = subprocess.run(
@@ -120,6 +123,10 @@ def _try(
         "file_system_is_clean": checked.returncode == 0,
     }
     return found
+
+
+def _is_set(key: str, sets: list[Pair]) -> bool:
+    return any(other == key or other.startswith(f"{key}.") for other, _ in sets)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,54 @@
+"""What the commands of `nandlab disk` share: the description of a device, and the table of what it cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nandlab.cli.options import Pair, override
+from nandlab.cli.output import print_table
+
+
+def text_of(file: str | None, pairs: list[Pair]) -> Any:  # noqa: ANN401 - a class of the compiled module
+    """The description of a device: the experiment `file`, or nothing, with the keys in `pairs` changed."""
+    from nandlab import _native
+    from nandlab.writing.new_file import readable
+
+    sets = [override(pair, file) if file else f"{pair[0]}={pair[1]}" for pair in pairs]
+    if file is None:
+        return _native.Text("", "toml", "", ".", sets)
+    path = Path(file)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise _native.ConfigError(f"{readable(path)}: byte {error.start} is not UTF-8 text") from None
+    form = "json" if path.suffix == ".json" else "toml"
+    return _native.Text(text, form, str(path), str(path.parent), sets)
+
+
+def print_stats(found: dict[str, Any]) -> None:
+    """Counts, times, and the ten cells of origin and cause that kept the device busy longest."""
+    from nandlab.writing import units
+
+    host, flash = found["host"], found["flash"]
+    waf = "nothing was written" if found["waf"] is None else f"{found['waf']:.3f}"
+    rows = [
+        ["requests", f"{host['requests']:,}"],
+        ["read", units.size(host["read_sectors"] * 512)],
+        ["written", units.size(host["written_sectors"] * 512)],
+        ["write amplification", waf],
+        ["programs", f"{flash['programs']:,}"],
+        ["erases", f"{flash['erases']:,}"],
+        ["simulated time", f"{(found['time_us'] or 0) / 1e6:,.3f} s"],
+        ["real time", f"{found['wall_s']:,.3f} s"],
+    ]
+    print_table(rows)
+    busiest = sorted(found["matrix"], key=lambda row: -row["busy_us"])[:10]
+    if busiest:
+        titles = ["origin", "cause", "reads", "programs", "copies", "erases"]
+        counts = [[f"{row[name]:,.0f}" for name in titles[2:]] for row in busiest]
+        lines = [[row["origin"], row["cause"], *count] for row, count in zip(busiest, counts, strict=True)]
+        click.echo()
+        print_table(lines, titles, right=[2, 3, 4, 5])

@@ -1,0 +1,55 @@
+"""`nandlab disk try`: a real program on a new ext4 file system, with mke2fs, fuse2fs and e2fsck."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+MISSING = [
+    name for name in ("mke2fs", "e2fsck", "fuse2fs", "fusermount3") if not shutil.which(name, path=PATH)
+]
+
+pytestmark = pytest.mark.skipif(
+    bool(MISSING) or not Path("/dev/fuse").exists(), reason=f"{MISSING or 'FUSE'} is not there"
+)
+
+
+def test_the_cost_of_a_command_by_regions_of_the_file_system(nandlab_command, tmp_path):
+    trace = tmp_path / "t.nltr"
+    script = "mkdir d && head -c 3000000 /dev/zero | tr '\\0' x > d/file && sync d/file && wc -c < d/file"
+    done = nandlab_command("disk", "try", "--json", "--record", trace, "--", "sh", "-c", f"{script} >&2")
+    assert done.status == 0, done.err
+    assert "3000000" in done.err
+    found = done.document["try"]
+    assert (found["file_system"], found["status"], found["file_system_is_clean"]) == ("ext4", 0, True)
+    # The file, and the metadata that has to change for it; fuse2fs writes little more.
+    written = done.document["host"]["written_sectors"] * 512
+    assert 3_000_000 < written < 4_500_000
+    origins = {
+        row["origin"] for row in done.document["matrix"] if row["cause"] == "host" and row["programs"] > 0
+    }
+    assert {"file_data", "inode", "bitmap"} <= origins
+    replayed = nandlab_command("trace", "info", trace, "--json").document
+    assert replayed["requests"] == done.document["host"]["requests"]
+
+
+def test_a_command_that_fails_and_one_that_is_not_there(nandlab_command):
+    failed = nandlab_command("disk", "try", "--set", "device.capacity=32MiB", "--", "sh", "-c", "exit 7")
+    assert (failed.status, "ended with status 7" in failed.err) == (1, True), failed.err
+    assert "write amplification" in failed.out
+    absent = nandlab_command("disk", "try", "--set", "device.capacity=32MiB", "--", "no-such-program")
+    assert absent.status == 1
+    assert "no-such-program" in absent.err
+    assert "Traceback" not in absent.err
+
+
+def test_a_full_device_is_told_to_the_command(nandlab_command):
+    script = "head -c 100000000 /dev/zero | tr '\\0' x > file"
+    done = nandlab_command(
+        "disk", "try", "--json", "--set", "device.capacity=32MiB", "--", "sh", "-c", script
+    )
+    assert done.status == 1
+    assert "No space left" in done.err
+    assert done.document["try"]["file_system_is_clean"]
