@@ -118,6 +118,8 @@ const BENCHES: &[Bench] = &[
         limit: None,
         measure: |quick| hot_loops::block_mapped(quick, "[ftl.migration]\nlog_blocks = 32", 0.28),
     },
+    Bench { name: "block", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.block]", 0.28) },
+    Bench { name: "nftl", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.nftl]", 0.28) },
     Bench { name: "fmax", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.fmax]", 1.28) },
     Bench { name: "mtbs", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.mtbs]", 1.28) },
     Bench { name: "buffer_pass_through", limit: None, measure: |quick| buffers::measure("pass_through", quick) },
@@ -257,6 +259,7 @@ fn cpu_ns() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nandlab_ftl::parts::victim::Victim;
 
     #[test]
     fn a_limit_comes_before_what_it_limits() {
@@ -264,6 +267,17 @@ mod tests {
             if let Some(limit) = bench.limit {
                 assert!(BENCHES[..at].iter().any(|earlier| earlier.name == limit), "{}", bench.name);
             }
+        }
+    }
+
+    #[test]
+    fn every_ftl_and_every_victim_of_the_page_map_has_a_bench() {
+        let ftls = nandlab_ftl::LIST.iter().map(|ftl| if ftl.name == "page" { "page_small" } else { ftl.name });
+        // `page_small` runs the default one.
+        let victims = Victim::LIST.iter().filter(|(name, _)| *name != "greedy");
+        let wanted = ftls.map(str::to_owned).chain(victims.map(|(name, _)| format!("page_{name}")));
+        for name in wanted {
+            assert!(names().any(|known| known == name), "{name}");
         }
     }
 

@@ -3,6 +3,42 @@
 //! xoshiro256** (Blackman & Vigna, "Scrambled linear pseudorandom number generators", 2021), seeded through
 //! SplitMix64. Libraries change their streams between versions; results must not.
 
+/// Who draws from the seed of an experiment. Each has a stream of its own: two with one number do not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Stream {
+    /// Requests of a workload.
+    Requests = 1,
+    /// Pages that preconditioning overwrites.
+    Overwrites = 2,
+    /// The order in which preconditioning fills the device.
+    FillOrder = 3,
+    /// Log blocks of one logical block that are merged next.
+    LogVictims = 4,
+    /// Contents of files.
+    FileContents = 5,
+    /// Values of an index.
+    IndexValues = 6,
+    /// The first round of a workload that preconditioning repeats. Each further round has the next number.
+    Rounds = 16,
+    /// Block sets of the wear policy `bet`.
+    Bet = 0x0062_6574,
+    /// Transactions of the workload `camera`.
+    Camera = 0x6361_6D65,
+    /// Transactions of the workload `event_recorder`.
+    EventRecorder = 0x6576_656E,
+    /// Transactions of the workload `fax`.
+    Fax = 0x6661_7821,
+    /// Gaps between the requests of a fio job file.
+    FioGaps = 0x6669_6F00,
+    /// The first clone of a fio job. Each further clone has the next number.
+    FioClones = 0x6669_6F01,
+    /// Transactions of the workload `phone`.
+    Phone = 0x7068_6F6E,
+    /// Victims of garbage collection.
+    Victims = 0x7669_6374_696D,
+}
+
 /// A generator; equal seeds give equal streams on every machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Random {
@@ -21,6 +57,11 @@ impl Random {
             z ^ z >> 31
         };
         Self { state: [split(), split(), split(), split()] }
+    }
+
+    /// The stream of `seed` that is `who`'s.
+    pub fn of(seed: u64, who: Stream) -> Self {
+        Self::stream(seed, who as u64)
     }
 
     /// Stream number `stream` for `seed`, independent from its neighbours.

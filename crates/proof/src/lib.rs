@@ -17,7 +17,7 @@ pub mod subject;
 pub use model::Model;
 pub use rig::{Lost, Rig};
 pub use script::{Mix, Step};
-pub use subject::{assert_pages_map, on_all_cores, subjects, Subject};
+pub use subject::{assert_pages_map, every_subject, on_all_cores, subjects, Subject};
 
 /// The pages that `F` can export on a device, or `None` where it refuses the device.
 pub fn exportable<F: nandlab_ftl::Ftl>(

@@ -22,11 +22,11 @@ pub struct Subject {
 pub fn subjects() -> Vec<Vec<Subject>> {
     let only = std::env::var("NANDLAB_FTL").ok();
     let is_asked = |ftl: &str| only.as_ref().is_none_or(|only| only.split(',').any(|name| name == ftl));
-    all().into_iter().filter(|ftl| is_asked(ftl[0].ftl())).collect()
+    every_subject().into_iter().filter(|ftl| is_asked(ftl[0].ftl())).collect()
 }
 
-/// Every FTL on the list, whatever is asked for: a case is named in a failure and found again.
-fn all() -> Vec<Vec<Subject>> {
+/// Every FTL on the list, whatever `NANDLAB_FTL` asks for.
+pub fn every_subject() -> Vec<Vec<Subject>> {
     let subject = |variant: Variant<FtlConfig>| Subject {
         config: variant.config,
         variant: variant.name,
@@ -76,7 +76,7 @@ impl FromStr for Subject {
 
     /// Finds a subject by its name.
     fn from_str(text: &str) -> Result<Self, String> {
-        let all: Vec<Subject> = all().into_iter().flatten().collect();
+        let all: Vec<Subject> = every_subject().into_iter().flatten().collect();
         let names = || all.iter().map(Subject::to_string).collect::<Vec<_>>().join(", ");
         let found = all.iter().find(|subject| subject.to_string() == text).cloned();
         found.ok_or_else(|| format!("there is no FTL {text}; there are {}", names()))

@@ -5,6 +5,7 @@
 
 use nandlab_nand::random::Random;
 use nandlab_proof::fuzz::{Case, End, Target, TARGETS};
+use nandlab_workload::trace::FORMATS;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
@@ -162,8 +163,25 @@ fn every_committed_input_passes() {
             let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();
             let input = std::fs::read(&file).expect("a seed can be read");
             keep_failing(target, &name, &input, || (target.run)(&input));
-            assert!(target.name != "ftl_operations" || Case::from_bytes(&input).is_some(), "{name} means nothing");
+            if target.name == "ftl_operations" {
+                let case = Case::from_bytes(&input).unwrap_or_else(|| panic!("{name} means nothing"));
+                let ftl = case.ftl.name();
+                assert!(name.starts_with(&format!("{ftl}_")), "{name} is a case of {ftl}");
+                // Bytes would stand for another FTL once the list has grown.
+                assert_eq!(Case::named(&input).as_ref(), Some(&input), "{name} does not name its FTL and options");
+            }
         }
+    }
+}
+
+#[test]
+fn every_trace_format_but_the_own_ones_has_an_input() {
+    let inputs = seeds(target("trace"));
+    for (at, entry) in FORMATS.iter().enumerate().filter(|(_, entry)| !["native", "csv"].contains(&entry.name)) {
+        let name = format!("format_{}", entry.name);
+        let file = inputs.iter().find(|file| file.ends_with(&name)).unwrap_or_else(|| panic!("there is no {name}"));
+        let input = std::fs::read(file).expect("a seed can be read");
+        assert_eq!(usize::from(input[2]), at + 1, "{name} names another format");
     }
 }
 
@@ -178,6 +196,11 @@ fn a_named_input_replays() {
     if target.name == "ftl_operations" {
         let case = Case::from_bytes(&input).expect("the input is long enough, and the FTL takes device and options");
         println!("{case}");
+        let named = file.with_extension("named");
+        if std::env::var_os("NANDLAB_REPLAY").is_some() {
+            std::fs::write(&named, Case::named(&input).expect("it is a case")).expect("a file for the named input");
+            println!("to be committed: {}", named.display());
+        }
     }
     (target.run)(&input);
 }

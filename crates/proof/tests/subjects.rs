@@ -1,8 +1,10 @@
 //! The FTLs and their sets of options: names, and whose turn it is.
 
-use nandlab_ftl::Events;
+use nandlab_ftl::{Events, LIST};
 use nandlab_proof::subject::{in_turn, on_all_cores};
-use nandlab_proof::{assert_pages_map, subjects, Subject};
+use nandlab_proof::{assert_pages_map, every_subject, subjects, Subject};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
 fn names_are_words_of_their_own_and_find_their_subject() {
@@ -21,6 +23,43 @@ fn every_set_of_options_has_its_turn_and_differs_from_the_default() {
             assert!((0..runs).any(|number| in_turn(&ftl, number) == subject), "{subject}");
             assert_eq!(subject.config == ftl[0].config, subject.is_default(), "{subject}");
         }
+    }
+}
+
+/// What the option `key` of an FTL may be, where that is one of a few words.
+fn words(schema: &Value, key: &str) -> BTreeSet<String> {
+    let property = &schema["properties"][key];
+    let definition = property["$ref"].as_str().and_then(|path| schema.pointer(path.trim_start_matches('#')));
+    let choices = definition.unwrap_or(property)["oneOf"].as_array().cloned().unwrap_or_default();
+    let word = |choice: &Value| match &choice["const"] {
+        Value::String(word) => Some(word.clone()),
+        // A choice with options of its own is a table with its name.
+        _ => choice["properties"].as_object()?.keys().next().cloned(),
+    };
+    choices.iter().filter_map(word).collect()
+}
+
+#[test]
+fn every_victim_is_run_by_a_set_of_options() {
+    // FTLs that choose from the same policies prove them together.
+    let mut run: BTreeMap<BTreeSet<String>, BTreeSet<String>> = BTreeMap::new();
+    for (entry, ftl) in LIST.iter().zip(every_subject()) {
+        let schema = (entry.options)().to_value();
+        let keys = schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone());
+        for key in keys.filter(|key| key.ends_with("victim")) {
+            let chosen = |subject: &Subject| {
+                let options = serde_json::to_value(&subject.config).expect("options are plain data");
+                match &options[subject.ftl()][&key] {
+                    Value::Object(table) => table.keys().next().cloned(),
+                    word => word.as_str().map(str::to_owned),
+                }
+            };
+            run.entry(words(&schema, &key)).or_default().extend(ftl.iter().filter_map(chosen));
+        }
+    }
+    assert!(run.len() >= 2 && run.keys().all(|all| all.len() > 1), "{run:?}");
+    for (all, run) in &run {
+        assert_eq!(run, all, "victims that a variant runs, and those there are");
     }
 }
 

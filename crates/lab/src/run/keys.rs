@@ -13,13 +13,10 @@ use crate::stack::OpLog;
 use nandlab_block::{BlockDevice, Completion, Error, Mirror, Op, Payload, Request, Switch};
 use nandlab_index::pool::PagesByKind;
 use nandlab_index::{IndexConfig, IndexError, Options, Tree};
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::Time;
 use nandlab_workload::keys::{Action, KeyOp, KeyWorkload};
 use std::iter::Peekable;
-
-/// The experiment seed's stream for values.
-const VALUE_STREAM: u64 = 4;
 
 /// The engine as an index's device, measured.
 struct Below<'a> {
@@ -129,7 +126,7 @@ impl<'a> Player<'a> {
         Self {
             options,
             control,
-            random: Random::stream(seed, VALUE_STREAM),
+            random: Random::of(seed, Stream::IndexValues),
             value: Vec::new(),
             counts: OperationCounts::default(),
             scanned_records: 0,

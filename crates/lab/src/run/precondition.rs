@@ -7,7 +7,7 @@ use crate::record::{us, waf};
 use crate::record::{FlashCounts, PreconditionRecord, StopReason, Stopped};
 use crate::run::session::{piece_length, Run, BATCH};
 use nandlab_block::{HostClock, Op, Request};
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::Time;
 use nandlab_workload::{Permutation, Workload, WorkloadError};
 
@@ -24,10 +24,6 @@ pub(crate) struct Preconditioning {
     random: Random,
 }
 
-/// The experiment seed's streams; the workload has number 1.
-const OVERWRITE_STREAM: u64 = 2;
-const ORDER_STREAM: u64 = 3;
-
 impl Preconditioning {
     /// The page writes in `experiment`.
     pub(crate) fn of(experiment: &Experiment, sizing: &Sizing) -> Self {
@@ -39,7 +35,7 @@ impl Preconditioning {
     pub(crate) fn new(options: &Precondition, seed: u64, pages: u32, sectors_per_page: u32) -> Self {
         let pages = u64::from(pages);
         let overwrites = (options.overwrites * pages as f64).round() as u64;
-        let order_key = Random::stream(seed, ORDER_STREAM).next_u64();
+        let order_key = Random::of(seed, Stream::FillOrder).next_u64();
         Self {
             pages,
             sectors_per_page,
@@ -48,7 +44,7 @@ impl Preconditioning {
             fill: if options.fill == Fill::None { 0 } else { pages },
             overwrites,
             left: overwrites,
-            random: Random::stream(seed, OVERWRITE_STREAM),
+            random: Random::of(seed, Stream::Overwrites),
         }
     }
 

@@ -8,12 +8,9 @@ use crate::run::precondition::{Before, Preconditioning};
 use crate::run::session::{Run, BATCH};
 use nandlab_block::ByteCount;
 use nandlab_ftl::BlockState;
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::SECTOR_BYTES;
 use nandlab_workload::{Kind, Setting, Workload, WorkloadConfig, WorkloadError};
-
-/// The experiment seed's first stream for rounds; the preconditioning uses earlier streams.
-const FIRST_ROUND: u64 = 16;
 
 /// Most workload rounds in a window; with more, restarts would take most time.
 const MOST_ROUNDS: u64 = 1000;
@@ -180,7 +177,7 @@ impl Run<'_> {
     }
 
     fn begin_round(&mut self, before: &mut Before, rounds: &mut Rounds) -> Result<Box<dyn Workload>, LabError> {
-        let seed = Random::stream(self.experiment.seed, FIRST_ROUND + rounds.begun).next_u64();
+        let seed = Random::stream(self.experiment.seed, Stream::Rounds as u64 + rounds.begun).next_u64();
         rounds.begun += 1;
         rounds.written_before = before.written_sectors;
         if self.experiment.paces_itself() {

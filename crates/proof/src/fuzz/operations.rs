@@ -10,8 +10,11 @@
 //!        18..24  three power cuts: bits 0 to 2 the form, the rest the operation; 0: none
 //!        24..    the script, four bytes a step
 //! ```
+//!
+//! A committed input has a line of JSON in place of the bytes of FTL and options. It means the same however the list and
+//! the options change, or fails.
 
-use super::options::{vary, Varied};
+use super::options::{line, named, vary, Varied};
 use crate::device::{devices, Device};
 use crate::rig::{flash, Flash, Lost, Rig};
 use crate::script::{self, Step};
@@ -20,9 +23,12 @@ use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
 use nandlab_nand::faulty::Config as Faults;
 use nandlab_nand::power_cut::{CutPlan, Form};
 use std::fmt;
+use std::ops::Range;
 
 /// Bytes before the script.
 const HEAD: usize = 24;
+/// The bytes of the options.
+const OPTIONS: Range<usize> = 2..10;
 /// Longer scripts only take longer.
 const MAX_STEPS: usize = 400;
 /// Faults fall among so many operations.
@@ -49,6 +55,16 @@ pub struct Case {
     pub script: Vec<Step>,
 }
 
+/// The FTL, by its name or by a number, and the bytes behind: the device, and what follows the options.
+fn ftl_and_rest(data: &[u8]) -> Option<(Varied, Vec<u8>)> {
+    if data.starts_with(b"{") {
+        let end = data.iter().position(|&byte| byte == b'\n')?;
+        return Some((named(&data[..end])?, data[end + 1..].to_vec()));
+    }
+    let options = data.get(OPTIONS)?;
+    Some((vary(data[0], options)?, [&data[1..2], &data[OPTIONS.end..]].concat()))
+}
+
 /// The pages that an FTL exports on a device.
 struct MaxPages<'a>(&'a Device);
 
@@ -73,25 +89,31 @@ impl Case {
     /// # Panics
     /// Where the refusal is no sentence.
     pub fn from_bytes(data: &[u8]) -> Option<Self> {
-        let (head, steps) = data.split_at_checked(HEAD)?;
-        let Varied { config: ftl, weakened } = vary(head[0], &head[2..10])?;
+        let (Varied { config: ftl, weakened }, rest) = ftl_and_rest(data)?;
+        let (head, steps) = rest.split_at_checked(1 + HEAD - OPTIONS.end)?;
         let devices = devices();
-        let device = devices[usize::from(head[1]) % devices.len()];
+        let device = devices[usize::from(head[0]) % devices.len()];
         let geometry = &device.geometry;
         let most = ftl.dispatch(MaxPages(&device))?;
-        let less = u32::from(head[10] % 16) * geometry.pages_per_block() * geometry.dies() / 4;
+        let less = u32::from(head[1] % 16) * geometry.pages_per_block() * geometry.dies() / 4;
         let logical_pages = most.saturating_sub(less).max(1);
         let sectors = u64::from(logical_pages) * u64::from(geometry.sectors_per_page());
         let mut script = script::from_bytes(&steps[..steps.len().min(4 * MAX_STEPS)], sectors);
         script.push(Step::Remount);
-        let cuts = cuts(&head[18..24]);
+        let cuts = cuts(&head[9..15]);
         let mut faults = Faults::default();
-        faults.factory_bad_blocks.extend(u32::from(head[11]).checked_sub(1).map(|block| block % geometry.blocks()));
-        for pair in pairs(&head[12..18]) {
+        faults.factory_bad_blocks.extend(u32::from(head[2]).checked_sub(1).map(|block| block % geometry.blocks()));
+        for pair in pairs(&head[3..9]) {
             let ordinal = 1 + u64::from(pair >> 1) % MAX_ORDINAL;
             if pair & 1 == 1 { &mut faults.failing_erases } else { &mut faults.failing_programs }.push(ordinal);
         }
         Some(Self { ftl, weakened, device, logical_pages, faults, cuts, script })
+    }
+
+    /// `data` as it is committed, with the FTL by its name; `None` as for [`Case::from_bytes`].
+    pub fn named(data: &[u8]) -> Option<Vec<u8>> {
+        let (ftl, rest) = ftl_and_rest(data)?;
+        Some([line(&ftl.config).as_bytes(), &rest].concat())
     }
 
     /// Runs the case; returns how it ended.

@@ -33,6 +33,34 @@ pub(super) fn vary(ftl: u8, bytes: &[u8]) -> Option<Varied> {
     Some(Varied { config, weakened })
 }
 
+/// The FTL with its options, from a line of JSON; options that are not there have their defaults. `None` where it is none.
+pub(super) fn named(json: &[u8]) -> Option<Varied> {
+    let config: FtlConfig = serde_json::from_slice(json).ok()?;
+    let weakened = changed(&config).into_iter().any(|(_, given, usual)| given.as_u64() < usual.as_u64());
+    Some(Varied { config, weakened })
+}
+
+/// The line that [`named`] reads, with the options that are not the default ones.
+pub(super) fn line(config: &FtlConfig) -> String {
+    let options: Map<String, Value> = changed(config).into_iter().map(|(key, given, _)| (key, given)).collect();
+    format!("{}\n", json!({ config.name(): options }))
+}
+
+/// Each option that is not the default one, and the default one.
+fn changed(config: &FtlConfig) -> Vec<(String, Value, Value)> {
+    let options = |config: &FtlConfig| {
+        let value = serde_json::to_value(config).expect("options are plain data");
+        value[config.name()].as_object().cloned().unwrap_or_default()
+    };
+    let all = FtlConfig::all();
+    let usual = options(all.iter().find(|known| known.name() == config.name()).expect("it is on the list"));
+    let given = options(config).into_iter();
+    given
+        .map(|(key, value)| (key.clone(), value, usual[&key].clone()))
+        .filter(|(_, value, usual)| value != usual)
+        .collect()
+}
+
 /// Values that an option may take; the first is the default.
 fn choices(property: &Value, schema: &Value, default: &Value) -> Vec<Value> {
     let mut choices = vec![default.clone()];

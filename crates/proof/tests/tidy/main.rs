@@ -281,6 +281,21 @@ fn every_experiment_is_accepted() {
     }
 }
 
+/// What follows `key` in a text, to `end`.
+fn between<'a>(text: &'a str, key: &str, end: char) -> &'a str {
+    let (_, rest) = text.split_once(key).unwrap_or_else(|| panic!("there is no {key:?}"));
+    rest.split(end).next().unwrap_or_default()
+}
+
+#[test]
+fn every_scheme_runs_the_tests_of_schemes() {
+    let schemes = nandlab_ftl::LIST.iter().filter(|entry| entry.source.contains("impl block_mapped::Scheme for "));
+    let schemes: BTreeSet<&str> = schemes.map(|entry| entry.name).collect();
+    let tests = read("crates/ftl/src/tests.rs");
+    let tested = between(&tests, "each_scheme!($test: ", ')').split(", ").collect();
+    assert_eq!(schemes, tested, "FTLs with a `Scheme`, and those that `each_scheme!` names");
+}
+
 /// Headings of the head comment of an FTL, in this order.
 const HEADINGS: [&str; 6] = ["Idea", "Write path", "Recovery", "Invariants", "Differences", "References"];
 

@@ -16,14 +16,11 @@ use crate::stack::Door;
 use nandlab_block::{Completion, Error, Op, RamUse, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError, Handle, Over};
 use nandlab_nand::profile::Profile;
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::{Cell as Counts, SECTOR_BYTES};
 use nandlab_workload::files::{FileOp, Slot};
 use std::collections::BTreeMap;
 use std::time::Instant;
-
-/// The experiment seed's stream for file contents.
-const CONTENTS_STREAM: u64 = 5;
 
 /// Carries out operations, and counts them.
 pub(super) struct Player<'a, 'd> {
@@ -76,7 +73,7 @@ impl<'a, 'd> Player<'a, 'd> {
         Self {
             below: below.clone(),
             profile,
-            random: Random::stream(seed, CONTENTS_STREAM),
+            random: Random::of(seed, Stream::FileContents),
             keeps_time,
             open: BTreeMap::new(),
             bytes: Vec::new(),
