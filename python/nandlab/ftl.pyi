@@ -97,7 +97,7 @@ def block(
         replacement_blocks: Most replacement blocks in use at once; fewer if the free blocks allow
             fewer. With 0, each overwrite costs a full merge. Default 8, a convention: the patent has no
             such limit.
-        erase_when: When to erase an empty block. Default "on_free".
+        erase_when: When to erase a block without valid pages. Default "on_free".
         reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
             or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
@@ -120,7 +120,7 @@ def nftl(
     Args:
         max_chain: Most blocks in a chain, at least 1; a longer one is folded before a block is
             appended. 0: no limit, the default. Default 0.
-        erase_when: When to erase an empty block. Default "on_free".
+        erase_when: When to erase a block without valid pages. Default "on_free".
         reserve_blocks: Blocks of the device kept free for folding; at least 1. With 1, a program
             failure or a torn page during a fold may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
@@ -147,7 +147,7 @@ def fmax(
             otherwise the page goes to a new mirror. Default true.
         strict_order: Whether a compound mirror takes pages only after its last programmed page, even on
             chips that program in any order. Default false.
-        erase_when: When to erase an empty block. Default "on_free".
+        erase_when: When to erase a block without valid pages. Default "on_free".
         reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
             or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
@@ -170,10 +170,9 @@ def mtbs(
         data_pages: Pages in a block's data area; the rest is its spare area. 0: half of them, the
             default, which the B+tree study calls optimal. The study's sectors are pages of 512 bytes.
             Default 0.
-        whole_requests: Whether to place the pages of a request together, so that a multi-page host
-            write stays whole; otherwise each page alone. Default true, the reading that fits the B+tree
-            study.
-        erase_when: When to erase an empty block. Default "on_free".
+        whole_requests: Whether to place a request's pages together, so a multi-page host write stays
+            whole; otherwise each page alone. Default true, the reading that fits the B+tree study.
+        erase_when: When to erase a block without valid pages. Default "on_free".
         reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
             or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
@@ -202,7 +201,7 @@ def bast(
         partial_merge: Whether to complete a log block with a prefix in order by copying the other
             pages; otherwise it is merged in full. If no other page is mapped, it becomes the data block
             unchanged, either way. Default true.
-        erase_when: When to erase an empty block. Default "on_free".
+        erase_when: When to erase a block without valid pages. Default "on_free".
         reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
             or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
@@ -238,7 +237,7 @@ def fast(
             log pages. Default true.
         migrate: Whether to renew a victim that is less than half valid, instead of merging it. Default
             false.
-        erase_when: When to erase an empty block. Default "on_free".
+        erase_when: When to erase a block without valid pages. Default "on_free".
         reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
             or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
@@ -273,30 +272,30 @@ def migration(
         log_blocks: Most log blocks in use at once, at least 1; fewer if the free blocks allow fewer.
             Default 8, as in the paper.
         recycling: Rule for merging or moving a full log block. Default "macro".
-        limit: With `recycling = "limit"`: most migrations in a row. Default: half the pages of a block,
-            as in the paper. Default null.
+        limit: With `recycling = "limit"`: most migrations in a row. Default: half a block's pages, as
+            in the paper. Default null.
         alpha_fit: With `recycling = "macro"`: method to estimate alpha. Default "least_squares".
-        alpha_window: With `recycling = "macro"`: number of latest migrations in the estimate of alpha.
-            Default 0: all. Default 0.
+        alpha_window: With `recycling = "macro"`: how many latest migrations enter the estimate for
+            alpha. Default 0: all. Default 0.
         alpha_scope: With `recycling = "macro"`: logical blocks whose migrations count for alpha.
             Default "block".
-        patience: With `recycling = "adaptive"`: share of a merge's price that carrying unwritten pages
-            may cost before a merge; above 0. Default 0.5.
-        erase_copies: With `recycling = "adaptive"`: cost of an erase, in page copies. Default 1.33, for
+        patience: With `recycling = "adaptive"`: how much carrying unwritten pages may cost before a
+            merge, as a share of a merge's price; above 0. Default 0.5.
+        erase_copies: With `recycling = "adaptive"`: an erase's cost, in page copies. Default 1.33, for
             the paper's MLC chip.
-        map_update: Whether a recycling programs a page of the block map. Default page, as in the paper.
+        map_update: Whether a recycling programs a block-map page. Default page, as in the paper.
         victim: The log block to merge when all are in use. Default "lru".
-        first_write: Destination of an unmapped page. Default log, as in the paper.
+        first_write: Destination for an unmapped page. Default log, as in the paper.
         partial_merge: Whether to complete a log block with a prefix in order; otherwise it is merged in
             full. Default false.
-        erase_when: When to erase an empty block. Default `on_alloc`, as in the paper.
+        erase_when: When to erase a block without valid pages. Default `on_alloc`, as in the paper.
         reserve_blocks: Blocks of the device kept free for merges and migrations; at least 1. With 1, a
             program failure or a torn page may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
             trimmed segment of the address space, and at least one block for the notes. Default true.
-        log_recyclings: Number of latest recyclings kept for the result record. Default 0.
-        log_recyclings_of: Logical block whose recyclings are kept; if unset, those of all logical
-            blocks. Default null.
+        log_recyclings: How many latest recyclings the result record keeps. Default 0.
+        log_recyclings_of: Keep only this logical block's recyclings; if unset, all logical blocks'
+            recyclings. Default null.
     """
 
 def superpage(
