@@ -148,14 +148,18 @@ impl Disk {
     }
 
     /// Finds the file system on the disk and gives requests the origins of its regions: superblocks, bitmaps, inodes,
-    /// journal, data. Returns its kind; None if no known file system is there.
-    fn find_regions(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+    /// journal, data. Returns its kind and the lines that [`Disk::regions`] takes; None if no known file system is
+    /// there. The few sectors that it reads are counted.
+    fn find_regions(&self, py: Python<'_>) -> PyResult<Option<(&'static str, String)>> {
         let found = py.detach(|| {
-            volume::find(self.disk.size(), &mut |offset, out| self.disk.read(offset, out).map(nandlab_serve::Due::sleep))
+            volume::find(self.disk.size(), &mut |offset, out| {
+                self.disk.read(offset, out).map(nandlab_serve::Due::sleep)
+            })
         });
         let Some(found) = found.map_err(|error| failed(&error))? else { return Ok(None) };
-        self.regions(&found.lines())?;
-        Ok(Some(found.kind))
+        let lines = found.lines();
+        self.regions(&lines)?;
+        Ok(Some((found.kind, lines)))
     }
 
     /// Ends what is served, flushes, and keeps the counts in the image.

@@ -231,10 +231,10 @@ def _set_regions(disk: Disk, regions: str) -> None:
         except (OSError, UnicodeDecodeError) as error:
             raise click.UsageError(f"the regions in {regions} cannot be read: {error}") from None
         return
-    kind = interruptible(disk.find_regions)
-    if kind is None:
+    found = interruptible(disk.find_regions)
+    if found is None:
         raise _native.NandlabError("no ext2, ext3, ext4 or XFS is on the disk: name a file of regions")
-    say(f"regions of {kind}")
+    say(f"regions of {found[0]}")
 
 
 def _serve_until_stopped(image: str, disk: Disk, options: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import shutil
@@ -50,7 +51,11 @@ def command(
     """
     programs = _programs()
     with tempfile.TemporaryDirectory(prefix="nandlab-try-") as folder:
-        found = _try(programs, Path(folder), words, (file, sets), pace, trace)
+        at = Path(folder)
+        place = _Place(programs, at / "image", at / "device", at / "files")
+        place.device.mkdir()
+        place.files.mkdir()
+        found = _try(place, words, (file, sets), pace, trace)
     if as_json:
         print_json(found)
     else:
@@ -70,59 +75,88 @@ def _programs() -> dict[str, str]:
     if missing:
         packages = " ".join(sorted({PACKAGES[name] for name in missing}))
         raise NandlabError(f"{', '.join(missing)} not found: on Debian and Ubuntu, install {packages}")
-    unmount = [found for name in ("fusermount3", "fusermount") if (found := shutil.which(name, path=path))]
-    if not unmount:
+    unmount = shutil.which("fusermount3", path=path) or shutil.which("fusermount", path=path)
+    if unmount is None:
         raise NandlabError("fusermount3 not found: on Debian and Ubuntu, install fuse3")
-    return {**{name: place for name, place in found.items() if place}, "fusermount": unmount[0]}
+    return {**{name: place for name, place in found.items() if place}, "fusermount": unmount}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """The programs, and where they work. An image is locked while a `Disk` of it exists."""
+
+    programs: dict[str, str]
+    image: Path
+    device: Path
+    files: Path
+
+    @property
+    def disk(self) -> str:
+        return str(self.device / "disk")
 
 
 def _try(
-    programs: dict[str, str],
-    folder: Path,
-    words: Sequence[str],
-    device: tuple[str | None, list[Pair]],
-    pace: bool,
-    trace: str | None,
+    place: _Place, words: Sequence[str], device: tuple[str | None, list[Pair]], pace: bool, trace: str | None
 ) -> dict[str, Any]:
     from nandlab import _native
 
-    image, at, inside = folder / "image", folder / "device", folder / "files"
-    at.mkdir()
-    inside.mkdir()
     file, sets = device
     if file is None:
         sets = [*((key, value) for key, value in DEVICE if not _is_set(key, sets)), *sets]
-    for notice in interruptible(lambda: _native.disk_create(text_of(file, sets), str(image))):
+    for notice in interruptible(lambda: _native.disk_create(text_of(file, sets), str(place.image))):
         say(f"note: {notice}")
-    page_bytes = json.loads(_native.disk_info(str(image)))["page_bytes"]
+    kind, regions = _make_file_system(place)
+    found, ended = _measure(place, words, pace, trace, regions)
+    clean = _is_clean(place)
+    found["try"] = {"command": list(words), **ended, "file_system": kind, "file_system_is_clean": clean}
+    return found
+
+
+def _make_file_system(place: _Place) -> tuple[str, str]:
+    """Makes an ext4; returns its kind and the lines of its regions."""
+    from nandlab import _native
+
+    page_bytes = json.loads(_native.disk_info(str(place.image)))["page_bytes"]
+    # Blocks as large as a flash page: writes of smaller ones would have to read the rest of the page.
     block_bytes = str(min(max(page_bytes, 1024), 65536))
-    with _opened(_native.Disk(str(image)), at):
-        # Blocks as large as a flash page: writes of smaller ones would have to read the rest of the page.
-        _run([programs["mke2fs"], "-q", "-F", "-t", "ext4", "-b", block_bytes, str(at / "disk")])
-    disk = _native.Disk(str(image), pace)
-    regions = disk.find_regions()
+    disk = _native.Disk(str(place.image))
+    with _opened(disk, place.device):
+        _run([place.programs["mke2fs"], "-q", "-F", "-t", "ext4", "-b", block_bytes, place.disk])
+        found = disk.find_regions()
+    if found is None:
+        raise _native.NandlabError("mke2fs made a file system whose superblock cannot be read")
+    return found
+
+
+def _measure(
+    place: _Place, words: Sequence[str], pace: bool, trace: str | None, regions: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The record of the disk from before the mount to after it, and how the command ended."""
+    from nandlab import _native
+
+    disk = _native.Disk(str(place.image), pace)
+    disk.regions(regions)
     if trace is not None:
         disk.record(trace)
-    with _opened(disk, at):
-        with _mounted(programs, at / "disk", inside):
+    with _opened(disk, place.device):
+        with _mounted(place):
             begun = time.monotonic()
             try:
-                status = subprocess.run(list(words), cwd=inside, check=False).returncode
+                status = subprocess.run(list(words), cwd=place.files, check=False).returncode
             except OSError as error:
                 raise _native.NandlabError(f"{words[0]} cannot be run: {error.strerror}") from None
             wall_s = time.monotonic() - begun
         found: dict[str, Any] = json.loads(disk.stats())
-        checked = subprocess.run(
-            [programs["e2fsck"], "-f", "-n", str(at / "disk")], capture_output=True, text=True, check=False
-        )
-    found["try"] = {
-        "command": list(words),
-        "status": status,
-        "wall_s": wall_s,
-        "file_system": regions,
-        "file_system_is_clean": checked.returncode == 0,
-    }
-    return found
+    return found, {"status": status, "wall_s": wall_s}
+
+
+def _is_clean(place: _Place) -> bool:
+    """True if e2fsck finds no error. Neither counts nor trace have its reads: the disk is opened anew."""
+    from nandlab import _native
+
+    with _opened(_native.Disk(str(place.image)), place.device):
+        check = [place.programs["e2fsck"], "-f", "-n", place.disk]
+        return subprocess.run(check, capture_output=True, check=False).returncode == 0
 
 
 def _is_set(key: str, sets: list[Pair]) -> bool:
@@ -140,11 +174,12 @@ def _opened(disk: Disk, at: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _mounted(programs: dict[str, str], disk: Path, inside: Path) -> Iterator[None]:
-    """The file system on `disk` in the folder `inside`."""
+def _mounted(place: _Place) -> Iterator[None]:
+    """The file system in the folder `place.files`."""
     from nandlab._native import NandlabError
 
-    mount = [programs["fuse2fs"], "-f", "-o", "fakeroot", str(disk), str(inside)]
+    inside = str(place.files)
+    mount = [place.programs["fuse2fs"], "-f", "-o", "fakeroot", place.disk, inside]
     with subprocess.Popen(mount, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
         end = time.monotonic() + MOUNT_S
         while not os.path.ismount(inside):
@@ -156,7 +191,7 @@ def _mounted(programs: dict[str, str], disk: Path, inside: Path) -> Iterator[Non
         try:
             yield
         finally:
-            _run([programs["fusermount"], "-u", str(inside)])
+            _run([place.programs["fusermount"], "-u", inside])
             server.wait()
 
 
