@@ -94,13 +94,14 @@ class Browser:
             self.events.append(answer)
 
     def open(self, path, width=1010, height=1400, dark=False):
-        """Opens a file and waits until all of it is there."""
+        """Opens a file, or an address with `http:`, and waits until all of it is there."""
         theme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.ask("Emulation.setEmulatedMedia", features=theme)
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.ask("Emulation.setDeviceMetricsOverride", **metrics)
         self.events.clear()
-        self.ask("Page.navigate", url=Path(path).resolve().as_uri())
+        url = str(path) if str(path).startswith("http:") else Path(path).resolve().as_uri()
+        self.ask("Page.navigate", url=url)
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._message())
 

@@ -259,6 +259,10 @@ impl block_mapped::Scheme for Scheme {
         self.logs.blocks().collect()
     }
 
+    fn log_blocks(&self) -> Vec<BlockId> {
+        self.logs.log_blocks().collect()
+    }
+
     fn ram(&self, store: &Store, ram: &mut RamUse) {
         self.logs.ram(store, ram);
     }

@@ -347,6 +347,10 @@ impl block_mapped::Scheme for Scheme {
         self.map.iter().flat_map(Entry::blocks).collect()
     }
 
+    fn log_blocks(&self) -> Vec<BlockId> {
+        self.map.iter().map(|entry| entry.replacement).filter(|block| block.is_some()).collect()
+    }
+
     fn ram(&self, _: &Store, ram: &mut RamUse) {
         ram.sram.insert("map", 8 * self.map.len() as u64);
         ram.sram.insert("replaced", 4 * u64::from(self.replacement_blocks.min(self.map.len() as u32)));

@@ -409,8 +409,12 @@ impl block_mapped::Scheme for Scheme {
 
     fn blocks(&self) -> Vec<BlockId> {
         let data = self.data.iter().copied().filter(|block| block.is_some());
+        data.chain(self.log_blocks()).collect()
+    }
+
+    fn log_blocks(&self) -> Vec<BlockId> {
         let logs = self.logs.iter().map(|log| log.block);
-        data.chain(logs).chain(self.sequential.map(|sequential| sequential.block)).collect()
+        logs.chain(self.sequential.map(|sequential| sequential.block)).collect()
     }
 
     fn ram(&self, store: &Store, ram: &mut RamUse) {

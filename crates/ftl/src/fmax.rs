@@ -291,6 +291,10 @@ impl block_mapped::Scheme for Scheme {
         self.map.iter().flat_map(Entry::blocks).collect()
     }
 
+    fn log_blocks(&self) -> Vec<BlockId> {
+        self.map.iter().map(|entry| entry.mirror).filter(|block| block.is_some()).collect()
+    }
+
     fn ram(&self, store: &Store, ram: &mut RamUse) {
         ram.sram.insert("block_map", 8 * self.map.len() as u64);
         ram.sram.insert("states", (self.map.len() as u64).div_ceil(8));

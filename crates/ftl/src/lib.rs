@@ -28,7 +28,7 @@ pub use error::FtlError;
 pub use nandlab_block::RamUse;
 
 use nandlab_block::{Op, Request};
-use nandlab_nand::{Geometry, Lpn, Nand, Rules, SectorMask, Time};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Rules, SectorMask, Time};
 
 /// A flash translation layer: the RAM state. The flash is a separate value.
 ///
@@ -171,6 +171,11 @@ pub trait Ftl: Sized + Send + 'static {
 
     /// What each block holds now, in the order of addresses.
     fn blocks(&self) -> Vec<BlockState>;
+
+    /// The blocks in use as logs, mirrors or replacements of data blocks, in any order.
+    fn log_blocks(&self) -> Vec<BlockId> {
+        Vec::new()
+    }
 
     /// Derives every invariant anew from flash and compares.
     ///

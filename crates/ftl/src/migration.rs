@@ -427,6 +427,10 @@ impl block_mapped::Scheme for Scheme {
         self.logs.blocks().chain(self.emptied.map(|emptied| emptied.block)).collect()
     }
 
+    fn log_blocks(&self) -> Vec<BlockId> {
+        self.logs.log_blocks().collect()
+    }
+
     fn recyclings(&self) -> Vec<Recycling> {
         self.recyclings.iter().copied().collect()
     }

@@ -228,6 +228,10 @@ impl block_mapped::Scheme for Scheme {
         self.chains.iter().flatten().copied().collect()
     }
 
+    fn log_blocks(&self) -> Vec<BlockId> {
+        self.chains.iter().flat_map(|chain| chain.iter().skip(1)).copied().collect()
+    }
+
     fn ram(&self, store: &Store, ram: &mut RamUse) {
         // Each logical block's first block, and for each block its successor in the chain.
         ram.sram.insert("block_map", 4 * self.chains.len() as u64);

@@ -460,6 +460,10 @@ impl Ftl for SectorLog {
         (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
     }
 
+    fn log_blocks(&self) -> Vec<BlockId> {
+        (0..self.geometry.blocks()).map(BlockId).filter(|&block| self.log.has(block)).collect()
+    }
+
     fn check<N: Nand>(&self, nand: &mut N) {
         scoped(nand, Cause::Mount, |nand| check::check(self, nand));
     }

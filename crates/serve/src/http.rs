@@ -35,6 +35,8 @@ pub enum Kind {
     Map = 2,
     /// It is bad.
     Retired = 3,
+    /// It is a log, a mirror or a replacement of data blocks.
+    Log = 4,
 }
 
 /// A disk as it is now.

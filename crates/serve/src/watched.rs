@@ -24,6 +24,7 @@ fn shown(block: &LiveBlock) -> Block {
     let kind = match block.kind {
         LiveKind::Free => Kind::Free,
         LiveKind::Data => Kind::Data,
+        LiveKind::Log => Kind::Log,
         LiveKind::Map => Kind::Map,
         LiveKind::Retired => Kind::Retired,
     };

@@ -83,6 +83,11 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// Blocks in use.
     fn blocks(&self) -> Vec<BlockId>;
 
+    /// As [`Ftl::log_blocks`].
+    fn log_blocks(&self) -> Vec<BlockId> {
+        Vec::new()
+    }
+
     /// As [`Ftl::recyclings`].
     fn recyclings(&self) -> Vec<Recycling> {
         Vec::new()
@@ -272,6 +277,10 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
 
     fn blocks(&self) -> Vec<BlockState> {
         self.store.blocks()
+    }
+
+    fn log_blocks(&self) -> Vec<BlockId> {
+        self.scheme.log_blocks()
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

@@ -282,7 +282,12 @@ impl BoundLogs {
     /// Blocks in use.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
         let data = self.data.iter().copied().filter(|block| block.is_some());
-        data.chain(self.logs.iter().map(|log| log.block))
+        data.chain(self.log_blocks())
+    }
+
+    /// Log blocks in use.
+    pub(crate) fn log_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.logs.iter().map(|log| log.block)
     }
 
     /// Adds the tables' memory.

@@ -24,6 +24,8 @@ pub enum LiveKind {
     Free,
     /// It holds data of the host.
     Data,
+    /// It is a log, a mirror or a replacement of data blocks.
+    Log,
     /// It holds what the FTL keeps for itself: a map, lists, notes.
     Map,
     /// It is bad.
@@ -33,6 +35,10 @@ pub enum LiveKind {
 /// A device at work.
 #[derive(Clone, Debug, Serialize)]
 pub struct Live {
+    /// The FTL's name.
+    pub ftl: &'static str,
+    /// The size of the disk, bytes.
+    pub bytes: u64,
     /// Simulated time since the opening, us.
     pub time_us: f64,
     /// What the host asked since the opening.
@@ -70,6 +76,8 @@ impl Served {
         let cells = total.total();
         let blocks = self.live_blocks();
         Live {
+            ftl: self.experiment.ftl.as_ref().map_or("", nandlab_ftl::FtlConfig::name),
+            bytes: self.sizing.logical_bytes(),
             time_us,
             host: self.meter.host,
             programs: cells.programs(),
@@ -98,6 +106,10 @@ impl Served {
                 BlockKind::Data | BlockKind::Erased => LiveKind::Data,
             },
         });
-        live.collect()
+        let mut live: Vec<_> = live.collect();
+        for block in self.engine.log_blocks() {
+            live[block.0 as usize].kind = LiveKind::Log;
+        }
+        live
     }
 }

@@ -7,7 +7,7 @@ use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, Request}
 use nandlab_buffer::Buffered;
 use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlError, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
-use nandlab_nand::{Matrix, Nand, NandError, Stall, Time};
+use nandlab_nand::{BlockId, Matrix, Nand, NandError, Stall, Time};
 
 /// How a stack carries out requests.
 pub(crate) trait Carry: Send {
@@ -199,6 +199,10 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Engine for Stack<F, N, C> {
 
     fn blocks(&self) -> Vec<BlockState> {
         self.disk.ftl().blocks()
+    }
+
+    fn log_blocks(&self) -> Vec<BlockId> {
+        self.disk.ftl().log_blocks()
     }
 
     fn chip(&self) -> &dyn Chip {

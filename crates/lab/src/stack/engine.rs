@@ -8,7 +8,7 @@ use nandlab_fs::{BlockUse, FileSystem, FsError};
 use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, NvmUsage};
-use nandlab_nand::{Matrix, NandError, Stall, Time};
+use nandlab_nand::{BlockId, Matrix, NandError, Stall, Time};
 
 /// A buffer and its NVRAM.
 pub(crate) struct Mounted {
@@ -127,6 +127,11 @@ pub trait Engine: Send {
 
     /// Each block's state.
     fn blocks(&self) -> Vec<BlockState>;
+
+    /// The log blocks of the FTL, if it has an FTL with logs.
+    fn log_blocks(&self) -> Vec<BlockId> {
+        Vec::new()
+    }
 
     /// The device below.
     fn chip(&self) -> &dyn Chip;
