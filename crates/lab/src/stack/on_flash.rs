@@ -4,7 +4,7 @@ use super::{BufferCounts, Chip, Door, Engine, Files, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FlashFs, FsConfig, FsError};
 use nandlab_ftl::{BlockState, Events, RamUse, Recycling};
-use nandlab_nand::nvm::Nvm;
+use nandlab_nand::nvm::{Nvm, Nvram};
 use nandlab_nand::{Matrix, Nand, Time};
 
 /// A mounted file system, and the options to mount it again.
@@ -19,6 +19,11 @@ impl<N: Nand + Send + 'static> OnFlash<N> {
     /// Mounts the file system on an erased device.
     pub(crate) fn mount(config: &FsConfig, nand: N) -> Result<Self, FsError> {
         let nvram = config.nvram(nand.geometry());
+        Self::mount_with(config, nand, nvram)
+    }
+
+    /// Mounts what is on flash and in NVRAM.
+    pub(crate) fn mount_with(config: &FsConfig, nand: N, nvram: Nvram) -> Result<Self, FsError> {
         Ok(Self { fs: Some(config.mount(nand, nvram)?), config: config.clone(), unreadable: 0 })
     }
 }
