@@ -276,7 +276,7 @@ def migration(
             in the paper. Default null.
         alpha_fit: With `recycling = "macro"`: method to estimate alpha. Default "least_squares".
         alpha_window: With `recycling = "macro"`: how many latest migrations enter the estimate for
-            alpha. Default 0: all. Default 0.
+            alpha. 0 means all. Default 0.
         alpha_scope: With `recycling = "macro"`: logical blocks whose migrations count for alpha.
             Default "block".
         patience: With `recycling = "adaptive"`: how much carrying unwritten pages may cost before a

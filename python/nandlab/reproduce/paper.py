@@ -245,7 +245,8 @@ def load(paper: str) -> Paper:
     """
     texts = dict(papers())
     if paper in texts:
-        return _with_search(parse(texts[paper], paper, f"papers/{paper}.toml"), _bundled_search(paper), paper)
+        found = parse(texts[paper], paper, f"papers/{paper}.toml")
+        return _with_search(found, dict(searches()).get(paper), paper)
     path = Path(paper)
     if path.suffix != ".toml":
         near = difflib.get_close_matches(paper, texts, 1)
@@ -261,11 +262,6 @@ def load(paper: str) -> Paper:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
     kept = beside(path)
     return _with_search(found, kept.read_text(encoding="utf-8") if kept.is_file() else None, str(kept))
-
-
-def _bundled_search(name: str) -> str | None:
-    """The text of the search that comes with a bundled paper."""
-    return dict(searches()).get(name)
 
 
 def _with_search(paper: Paper, text: str | None, file: str) -> Paper:

@@ -18,7 +18,7 @@ pub struct Config {
     pub limit: Option<u32>,
     /// With `recycling = "macro"`: method to estimate alpha. Default `least_squares`.
     pub alpha_fit: Fit,
-    /// With `recycling = "macro"`: how many latest migrations enter the estimate for alpha. Default 0: all.
+    /// With `recycling = "macro"`: how many latest migrations enter the estimate for alpha. 0 means all.
     pub alpha_window: u32,
     /// With `recycling = "macro"`: logical blocks whose migrations count for alpha. Default block.
     pub alpha_scope: Scope,
