@@ -136,6 +136,16 @@ pub trait FileSystem {
     /// Memory needed by the file system, by structure.
     fn ram(&self) -> RamUse;
 
+    /// Most bytes in a name.
+    fn longest_name(&self) -> usize {
+        255
+    }
+
+    /// The number that a path's file keeps for its whole life, also over mounts; `None` where the format has none.
+    fn number(&mut self, _path: &str) -> Result<Option<u32>, FsError> {
+        Ok(None)
+    }
+
     /// The stored mode, owner and time of a path; `None` where the format has no room for them.
     fn attributes(&mut self, _path: &str) -> Result<Option<Attributes>, FsError> {
         Ok(None)

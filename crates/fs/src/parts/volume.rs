@@ -149,6 +149,14 @@ impl<V: Volume> FileSystem for V {
         used
     }
 
+    fn longest_name(&self) -> usize {
+        self.name_bytes()
+    }
+
+    fn number(&mut self, path: &str) -> Result<Option<u32>, FsError> {
+        tree::entry(self, path).map(Some)
+    }
+
     fn attributes(&mut self, path: &str) -> Result<Option<Attributes>, FsError> {
         let entry = tree::entry(self, path)?;
         Ok(self.stored_attributes(entry))

@@ -4,8 +4,9 @@ use super::{BufferCounts, Chip, Door, Engine, Files, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FlashFs, FsConfig, FsError};
 use nandlab_ftl::{BlockState, Events, RamUse, Recycling};
+use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, Nvram};
-use nandlab_nand::{Matrix, Nand, Time};
+use nandlab_nand::{Matrix, Nand, NandError, Time};
 
 /// A mounted file system, and the options to mount it again.
 pub(crate) struct OnFlash<N: Nand> {
@@ -105,6 +106,14 @@ impl<N: Nand + Chip + Send + 'static> Engine for OnFlash<N> {
     fn blocks(&self) -> Vec<BlockState> {
         let blocks = self.fs().blocks();
         blocks.iter().map(|block| BlockState { valid: block.live, is_free: block.empty }).collect()
+    }
+
+    fn check(&mut self) {
+        self.fs_mut().check();
+    }
+
+    fn verify(&mut self) -> Option<Result<Verified, NandError>> {
+        self.fs_mut().nand_mut().verify()
     }
 
     fn chip(&self) -> &dyn Chip {
