@@ -1,7 +1,7 @@
 //! Checks that a file system, its workload and the device fit together.
 
-use super::disk;
 use super::asks::{asks, workloads};
+use super::disk;
 use super::tree::{Part, Tree};
 use super::{Arrival, Experiment, Host, Precondition, Sizing};
 use crate::error::ConfigError;
