@@ -169,8 +169,10 @@ impl Disk {
     }
 
     /// Makes a directory of the file system on the disk: the one that its image names, or a FAT volume; its name.
-    fn mount(&self, py: Python<'_>, directory: PathBuf) -> PyResult<&'static str> {
-        let mounted = py.detach(|| directory::mount(&directory, Arc::clone(&self.disk))).map_err(|error| {
+    /// `others`: for all users.
+    #[pyo3(signature = (directory, others=false))]
+    fn mount(&self, py: Python<'_>, directory: PathBuf, others: bool) -> PyResult<&'static str> {
+        let mounted = py.detach(|| directory::mount(&directory, Arc::clone(&self.disk), others)).map_err(|error| {
             let text = format!("{} cannot be mounted on {}: {error}", self.path.display(), directory.display());
             NandlabError::new_err(text)
         })?;

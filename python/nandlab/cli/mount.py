@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -24,8 +25,13 @@ from nandlab.cli.output import print_json, say
     is_flag=True,
     help="What is flushed also survives an end of this machine: erases wait for its disk.",
 )
+@click.option(
+    "--allow-other",
+    is_flag=True,
+    help="Let other users use the directory, too; for that FUSE asks for root or `user_allow_other`.",
+)
 @json_option
-def command(image: str, directory: str, http: str | None, pace: bool, durable: bool, as_json: bool) -> None:
+def command(image: str, directory: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
     """Show the files of IMAGE in DIRECTORY until Ctrl-C or SIGTERM; print what they cost at the end.
 
     IMAGE is made by `nandlab disk create` with a table [fs.yaffs], [fs.minv] or [fs.fat]. A FAT volume that
@@ -33,15 +39,16 @@ def command(image: str, directory: str, http: str | None, pace: bool, durable: b
     """
     from nandlab import _native
 
-    disk = interruptible(lambda: _native.Disk(image, pace, durable))
+    disk = interruptible(lambda: _native.Disk(image, options["pace"], options["durable"]))
     for notice in disk.notices():
         say(f"warning: {notice}")
     try:
         disk.answer()
-        fs = disk.mount(directory)
-        if http is not None:
-            disk.http(http)
-        page = "" if http is None else f", with a page at {http}"
+        fs = disk.mount(directory, options["allow_other"])
+        page = ""
+        if options["http"] is not None:
+            disk.http(options["http"])
+            page = f", with a page at {options['http']}"
         say(f"{fs} of {image} is in {directory}{page}; Ctrl-C ends it")
         wait()
     except KeyboardInterrupt:

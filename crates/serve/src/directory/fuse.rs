@@ -6,7 +6,7 @@ use crate::Disk;
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, MountOption,
     OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
-    ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    ReplyStatfs, ReplyWrite, Request, SessionACL, TimeOrNow, WriteFlags,
 };
 use nandlab_fs::{fat, FileSystem, FsConfig};
 use std::collections::BTreeMap;
@@ -49,10 +49,11 @@ impl Drop for Mounted {
 }
 
 /// Mounts the file system on `disk` on the directory `at`: the one that its image names, or else a FAT volume.
+/// `others`: other users may use the directory, too, as far as modes allow it.
 ///
 /// # Errors
 /// There is no such file system on the disk, or it is damaged; the operating system refuses.
-pub fn mount(at: &Path, disk: Arc<Disk>) -> io::Result<Mounted> {
+pub fn mount(at: &Path, disk: Arc<Disk>, others: bool) -> io::Result<Mounted> {
     let folder = std::fs::metadata(at)?;
     if !folder.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, "the mount point is not a directory"));
@@ -69,6 +70,7 @@ pub fn mount(at: &Path, disk: Arc<Disk>) -> io::Result<Mounted> {
         listings: Mutex::default(),
     };
     let mut config = fuser::Config::default();
+    config.acl = if others { SessionACL::All } else { SessionACL::Owner };
     config.mount_options = vec![
         MountOption::FSName("nandlab".into()),
         MountOption::DefaultPermissions,
@@ -132,7 +134,7 @@ impl Directory {
             blocks: status.bytes.div_ceil(512),
             atime: changed,
             mtime: changed,
-            ctime: changed,
+            ctime: time(status.status_ns),
             crtime: changed,
             kind: kind(status.kind),
             perm: (status.attributes.mode & 0o7777) as u16,

@@ -19,6 +19,8 @@ pub(in crate::directory) struct Status {
     pub bytes: u64,
     pub links: u32,
     pub attributes: Attributes,
+    /// When attributes, name or contents changed last, ns since 1970.
+    pub status_ns: u64,
 }
 
 /// What a program wants to change; `None` stays.
@@ -40,13 +42,9 @@ impl Names {
             nandlab_fs::Kind::Symlink => self.target(fs, number)?.len() as u64,
             _ => stat.bytes,
         };
-        let &Node { kind, generation, is_hidden, .. } = self.node(number)?;
-        let links = match kind {
-            _ if is_hidden => 0,
-            Kind::Directory => 2,
-            Kind::File | Kind::Symlink => 1,
-        };
-        Ok(Status { number, generation, kind, bytes, links, attributes })
+        let &Node { kind, generation, is_hidden, status_ns, .. } = self.node(number)?;
+        let status_ns = if status_ns == 0 { attributes.changed_ns } else { status_ns };
+        Ok(Status { number, generation, kind, bytes, links: u32::from(!is_hidden), attributes, status_ns })
     }
 
     /// Mode, owner and time of a file.
@@ -75,8 +73,10 @@ impl Names {
     /// Names in a directory, or contents, have changed: the time is stored with the next attributes.
     pub(super) fn touch(&mut self, fs: &mut dyn FileSystem, number: u64) {
         if let Ok(attributes) = self.attributes(fs, number) {
-            let changed = Attributes { changed_ns: now_ns(), ..attributes };
-            self.nodes.get_mut(&number).into_iter().for_each(|node| node.pending = Some(changed));
+            let now = now_ns();
+            if let Some(node) = self.nodes.get_mut(&number) {
+                (node.pending, node.status_ns) = (Some(Attributes { changed_ns: now, ..attributes }), now);
+            }
         }
     }
 
@@ -123,7 +123,7 @@ impl Names {
         attributes.group = change.group.unwrap_or(attributes.group);
         attributes.changed_ns = change.changed_ns.unwrap_or(attributes.changed_ns);
         let node = self.node_mut(number)?;
-        node.pending = Some(attributes);
+        (node.pending, node.status_ns) = (Some(attributes), now_ns());
         if node.opens == 0 {
             self.store(fs, number)?;
             self.close(fs, number)?;

@@ -44,10 +44,12 @@ pub(super) struct Node {
     pub(super) is_hidden: bool,
     /// Newer than what is stored.
     pub(super) pending: Option<Attributes>,
+    /// When its attributes or its name changed last, ns since 1970; 0: not since the mount.
+    pub(super) status_ns: u64,
 }
 
 impl Node {
     pub(super) fn new(parent: u64, name: String, kind: Kind, generation: u64) -> Self {
-        Self { parent, name, kind, generation, opens: 0, handle: None, is_hidden: false, pending: None }
+        Self { parent, name, kind, generation, opens: 0, handle: None, is_hidden: false, pending: None, status_ns: 0 }
     }
 }

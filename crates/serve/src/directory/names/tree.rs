@@ -135,6 +135,7 @@ impl Names {
     /// Gives a file another place.
     fn place(&mut self, number: u64, parent: u64, name: String) -> Result<(), Errno> {
         let node = self.node_mut(number)?;
+        node.status_ns = super::now_ns();
         let before = (std::mem::replace(&mut node.parent, parent), std::mem::replace(&mut node.name, name.clone()));
         self.places.remove(&before);
         self.places.insert((parent, name), number);
