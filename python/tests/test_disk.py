@@ -7,11 +7,11 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from programs import process, program
 
 DEVICE = [
     "--set",
@@ -35,27 +35,8 @@ def image(nandlab_command, tmp_path):
 def served(image, *options, first=None):
     """A process that serves the image on a socket beside it; killed at the end if it still runs."""
     socket = image.parent / "sock"
-    command = [sys.executable, "-m", "nandlab", "disk", "serve", str(image), "--nbd", str(socket), *options]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, preexec_fn=first, **pipes) as process:  # noqa: PLW1509 - no test has threads
-        try:
-            for line in process.stderr:
-                if line.startswith("serving"):
-                    break
-            else:
-                pytest.fail("it does not serve")
-            yield process, f"nbd+unix:///?socket={socket}"
-        finally:
-            process.kill()
-
-
-def program(*arguments):
-    """Runs a program that is no part of nandlab; a test without it is skipped and says so."""
-    if shutil.which(arguments[0]) is None:
-        pytest.skip(f"{arguments[0]} is not installed")
-    done = subprocess.run([*map(str, arguments)], capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    with process("disk", "serve", image, "--nbd", socket, *options, says="serving", first=first) as started:
+        yield started, f"nbd+unix:///?socket={socket}"
 
 
 def test_what_a_disk_is(nandlab_command, image, tmp_path):
@@ -79,7 +60,6 @@ def test_what_a_disk_is(nandlab_command, image, tmp_path):
     ("sets", "says"),
     [
         (["ftl=nobody"], "nobody"),
-        (["ftl=page", "fs=fat"], "[fs] does not go with a disk"),
         (["ftl=page", "device.faults={seed=1}"], "device.faults does not go with a disk"),
         (["ftl=page", "buffer=wap_lru", "buffer.wap_lru.thresholds=auto"], "thresholds"),
         (["device.capacity=1MiB"], "needs the key `ftl`"),

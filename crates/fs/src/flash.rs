@@ -65,6 +65,11 @@ pub trait FlashFs<N: Nand>: FileSystem + Send {
     fn retired_blocks(&self) -> u64;
     /// Each block's use; reading it is not charged.
     fn blocks(&self) -> Vec<BlockUse>;
+    /// Derives every invariant anew from flash and NVRAM.
+    ///
+    /// # Panics
+    /// With the invariant that broke, or if the device fails.
+    fn check(&mut self);
     /// Flash and NVRAM without the file system: a power cut.
     fn into_devices(self: Box<Self>) -> (N, Nvram);
 }

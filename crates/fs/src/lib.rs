@@ -49,6 +49,19 @@ pub struct Stat {
     pub bytes: u64,
 }
 
+/// What a program stores beside a name: mode, owner, time. All zeros where nothing was stored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Attributes {
+    /// Type and permission bits, as `st_mode`.
+    pub mode: u32,
+    /// The owner's number.
+    pub owner: u32,
+    /// The group's number.
+    pub group: u32,
+    /// Time of the last change of the contents, in nanoseconds since 1970.
+    pub changed_ns: u64,
+}
+
 /// File system capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Space {
@@ -122,6 +135,31 @@ pub trait FileSystem {
 
     /// Memory needed by the file system, by structure.
     fn ram(&self) -> RamUse;
+
+    /// Most bytes in a name.
+    fn longest_name(&self) -> usize {
+        255
+    }
+
+    /// The number that a path's file keeps for its whole life, also over mounts; `None` where the format has none.
+    fn number(&mut self, _path: &str) -> Result<Option<u32>, FsError> {
+        Ok(None)
+    }
+
+    /// The stored mode, owner and time of a path; `None` where the format has no room for them.
+    fn attributes(&mut self, _path: &str) -> Result<Option<Attributes>, FsError> {
+        Ok(None)
+    }
+
+    /// Stores mode, owner and time of a path. They survive a power cut once this returns.
+    fn set_attributes(&mut self, _path: &str, _attributes: Attributes) -> Result<(), FsError> {
+        Err(FsError::Unsupported("a stored mode, owner or time"))
+    }
+
+    /// Hard and symbolic links, where there are any.
+    fn links(&mut self) -> Option<&mut dyn Links> {
+        None
+    }
 }
 
 /// A file system with hard and symbolic links.

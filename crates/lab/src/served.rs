@@ -1,8 +1,10 @@
 //! A device in an image that programs use: made, opened, asked, measured, checked.
 
+mod files;
 mod lifetime;
 mod live;
 
+pub use files::Asked;
 pub use lifetime::Lifetime;
 pub use live::{Live, LiveBlock, LiveKind};
 
@@ -82,13 +84,14 @@ impl Served {
         }
         let text = Text { version: env!("CARGO_PKG_VERSION").to_owned(), experiment: value };
         let text = serde_json::to_string(&text).expect("text keys and finite numbers only");
-        let nvram = experiment.buffer.as_ref().map_or(0, |buffer| buffer.nvram_bytes(&sizing.geometry));
+        let buffer = experiment.buffer.as_ref().map_or(0, |buffer| buffer.nvram_bytes(&sizing.geometry));
+        let nvram = experiment.fs.as_ref().map_or(buffer, |fs| buffer.max(fs.nvram_bytes(&sizing.geometry)));
         let rules = experiment.device.profile.rules;
         let nvram = nvram.next_multiple_of(8);
         let device =
             Backed::create_with(path, sizing.geometry, rules, nvram, text).map_err(|error| of_image(&error))?;
         let mounted = stack::open(experiment, &sizing, None, Start::Image(Box::new(device)));
-        mounted.map(drop).map_err(|error| {
+        mounted.and_then(|mut engine| files::format(experiment, &mut *engine)).map_err(|error| {
             // The error to report is the one of the mount.
             let _ = std::fs::remove_file(path);
             experiment.located(error)
@@ -112,6 +115,7 @@ impl Served {
             "in_use": image.is_in_use().map_err(of_image)?,
             "ftl": experiment.ftl.as_ref().map(nandlab_ftl::FtlConfig::name),
             "buffer": experiment.buffer.as_ref().map(nandlab_buffer::BufferConfig::name),
+            "fs": experiment.fs.as_ref().map(nandlab_fs::FsConfig::name),
             "bytes": sizing.logical_bytes(),
             "physical_bytes": u64::from(geometry.pages()) * u64::from(geometry.page_bytes()),
             "page_bytes": geometry.page_bytes(),

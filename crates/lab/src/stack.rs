@@ -87,7 +87,10 @@ pub fn open(
             let taken = fs.take(&experiment.base).map_err(|error| unmountable(fs, error))?;
             return Ok(Box::new(OnDirectory::new(taken)));
         }
-        return open_on_flash(fs, device, *seed, sizing, log);
+        return match start {
+            Start::Image(image) => open_on_image(fs, device, *image),
+            _ => open_on_flash(fs, device, *seed, sizing, log),
+        };
     };
     let image = start.image();
     let mount = |buffer| mount_buffer(buffer, memory.as_ref(), (device.model, image.as_ref()), sizing);
@@ -114,6 +117,18 @@ fn open_on_flash(
         return Ok(Box::new(OnFlash::mount(fs, counting).map_err(refuse)?));
     }
     Ok(Box::new(OnFlash::mount(fs, Timed::new(counting, &device.profile.timing)).map_err(refuse)?))
+}
+
+/// A file system on the bare device in an image, which also has its NVRAM.
+fn open_on_image(fs: &FsConfig, device: &Device, image: Backed<Image>) -> Result<Box<dyn Engine>, LabError> {
+    let refuse = |error| unmountable(fs, error);
+    let empty = fs.nvram(nandlab_nand::Nand::geometry(&image));
+    let nvram = match Nvm::bytes(&empty) {
+        0 => empty,
+        _ => image.file().nvram_in_memory(empty.cost()).map_err(|error| LabError::Io(error.to_string()))?,
+    };
+    let nand = image_device(device, image, false);
+    Ok(Box::new(OnFlash::mount_with(fs, nand, nvram).map_err(refuse)?))
 }
 
 /// The error if a file system cannot be made.

@@ -7,6 +7,7 @@
 use crate::context::Time;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// Word size in bytes; word stores are atomic.
 pub const WORD_BYTES: u64 = 8;
@@ -195,10 +196,21 @@ impl Nvm for CountedNvram {
     }
 }
 
+/// Where the words of an [`Nvram`] are kept when the process ends, such as an image.
+pub trait Keep: Send + Sync + std::fmt::Debug {
+    /// Keeps the word at `at`, a multiple of 8.
+    ///
+    /// # Errors
+    /// [`PowerLost`] if that fails; the word is lost then.
+    fn keep(&self, at: u64, word: [u8; WORD_BYTES as usize]) -> Result<(), PowerLost>;
+}
+
 /// NVRAM: bytes, counts, and a power cut after a given number of stored words.
 #[derive(Clone, Debug)]
 pub struct Nvram {
     words: Vec<[u8; WORD_BYTES as usize]>,
+    /// Takes each stored word; `None` where the memory ends with the process.
+    kept: Option<Arc<dyn Keep>>,
     cost: NvmCost,
     usage: NvmUsage,
     /// Remaining word stores before the power cut.
@@ -209,7 +221,17 @@ impl Nvram {
     /// Memory of `bytes` bytes, rounded up to whole words, all zero.
     pub fn new(bytes: u64, cost: NvmCost) -> Self {
         let words = vec![[0; WORD_BYTES as usize]; bytes.div_ceil(WORD_BYTES) as usize];
-        Self { words, cost, usage: NvmUsage::default(), left: None }
+        Self { words, kept: None, cost, usage: NvmUsage::default(), left: None }
+    }
+
+    /// What its accesses cost.
+    pub fn cost(&self) -> NvmCost {
+        self.cost
+    }
+
+    /// Memory that holds `words` now, and hands each further store to `kept`.
+    pub fn kept(words: Vec<[u8; WORD_BYTES as usize]>, cost: NvmCost, kept: Arc<dyn Keep>) -> Self {
+        Self { words, kept: Some(kept), cost, usage: NvmUsage::default(), left: None }
     }
 
     /// Cuts power after `stores` more stored words: the next store is lost, and everything after it.
@@ -248,7 +270,11 @@ impl Nvram {
             Some(left) => *left -= 1,
             None => {}
         }
-        with(&mut self.words[word as usize]);
+        let place = &mut self.words[word as usize];
+        with(place);
+        if let Some(kept) = &self.kept {
+            kept.keep(word * WORD_BYTES, *place)?;
+        }
         self.usage.stored_words += 1;
         Ok(())
     }

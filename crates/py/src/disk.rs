@@ -7,11 +7,11 @@ use crate::Text;
 use nandlab_lab::served::Served;
 use nandlab_serve::control::{self, Control};
 use nandlab_serve::regions::Regions;
-use nandlab_serve::{fuse, http, nbd, volume, Export, Options};
+use nandlab_serve::{directory, fuse, http, nbd, volume, Export, Options};
 use pyo3::prelude::*;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Makes an image with the device that `text` describes; what was rounded or set aside, in sentences.
 #[pyfunction]
@@ -49,11 +49,29 @@ struct Servers {
     control: Option<Control>,
     nbd: Vec<nbd::Server>,
     fuse: Vec<fuse::Mounted>,
+    directories: Vec<directory::Mounted>,
     http: Vec<http::Page>,
 }
 
 fn failed(error: &io::Error) -> PyErr {
     NandlabError::new_err(error.to_string())
+}
+
+impl Disk {
+    /// Refuses what takes sectors on a file system without any.
+    fn with_sectors(&self) -> PyResult<()> {
+        match self.disk.is_bare() {
+            false => Ok(()),
+            true => Err(NandlabError::new_err(format!(
+                "{} holds files on bare flash, and no sectors: `nandlab mount` makes a directory of it",
+                self.path.display()
+            ))),
+        }
+    }
+
+    fn servers(&self) -> MutexGuard<'_, Servers> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[pymethods]
@@ -101,6 +119,7 @@ impl Disk {
 
     /// Starts a native trace of every request.
     fn record(&self, path: PathBuf) -> PyResult<()> {
+        self.with_sectors()?;
         self.disk.record_to(&path).map_err(|error| failed(&error))
     }
 
@@ -117,15 +136,16 @@ impl Disk {
             let socket = control::socket_of(&self.path);
             NandlabError::new_err(format!("the socket {} cannot be made: {error}", socket.display()))
         })?;
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner).control = Some(started);
+        self.servers().control = Some(started);
         Ok(())
     }
 
     /// Serves the disk by NBD on a unix socket.
     fn nbd(&self, socket: PathBuf) -> PyResult<()> {
+        self.with_sectors()?;
         let disk: Arc<dyn Export> = Arc::clone(&self.disk) as _;
         let started = nbd::Server::start(&socket, disk).map_err(|error| NandlabError::new_err(error.to_string()))?;
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner).nbd.push(started);
+        self.servers().nbd.push(started);
         Ok(())
     }
 
@@ -133,24 +153,39 @@ impl Disk {
     fn http(&self, at: &str) -> PyResult<()> {
         let disk: Arc<dyn http::Watched> = Arc::clone(&self.disk) as _;
         let page = http::Page::start(at, disk).map_err(|error| NandlabError::new_err(error.to_string()))?;
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner).http.push(page);
+        self.servers().http.push(page);
         Ok(())
     }
 
     /// Serves the disk as the file `disk` of a directory, by FUSE.
     fn fuse(&self, directory: PathBuf) -> PyResult<()> {
+        self.with_sectors()?;
         let disk: Arc<dyn Export> = Arc::clone(&self.disk) as _;
         let mounted = fuse::mount(&directory, disk).map_err(|error| {
             NandlabError::new_err(format!("the disk cannot be mounted on {}: {error}", directory.display()))
         })?;
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner).fuse.push(mounted);
+        self.servers().fuse.push(mounted);
         Ok(())
+    }
+
+    /// Makes a directory of the file system on the disk: the one that its image names, or a FAT volume; its name.
+    /// `others`: for all users.
+    #[pyo3(signature = (directory, others=false))]
+    fn mount(&self, py: Python<'_>, directory: PathBuf, others: bool) -> PyResult<&'static str> {
+        let mounted = py.detach(|| directory::mount(&directory, Arc::clone(&self.disk), others)).map_err(|error| {
+            let text = format!("{} cannot be mounted on {}: {error}", self.path.display(), directory.display());
+            NandlabError::new_err(text)
+        })?;
+        let fs = mounted.fs();
+        self.servers().directories.push(mounted);
+        Ok(fs)
     }
 
     /// Finds the file system on the disk and gives requests the origins of its regions: superblocks, bitmaps, inodes,
     /// journal, data. Returns its kind and the lines that [`Disk::regions`] takes; None if no known file system is
     /// there. The few sectors that it reads are counted.
     fn find_regions(&self, py: Python<'_>) -> PyResult<Option<(&'static str, String)>> {
+        self.with_sectors()?;
         let found = py.detach(|| {
             volume::find(self.disk.size(), &mut |offset, out| {
                 self.disk.read(offset, out).map(nandlab_serve::Due::sleep)
@@ -162,13 +197,16 @@ impl Disk {
         Ok(Some((found.kind, lines)))
     }
 
-    /// Ends what is served, flushes, and keeps the counts in the image.
+    /// Ends what is served; directories are unmounted.
+    fn end(&self, py: Python<'_>) {
+        let servers = std::mem::take(&mut *self.servers());
+        py.detach(|| drop(servers));
+    }
+
+    /// The same, flushes, and keeps the counts in the image.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let servers = std::mem::take(&mut *self.servers.lock().unwrap_or_else(PoisonError::into_inner));
-        let closed = py.detach(|| {
-            drop(servers);
-            caught(|| self.disk.close())
-        })?;
+        self.end(py);
+        let closed = py.detach(|| caught(|| self.disk.close()))?;
         closed.map_err(|error| failed(&error))
     }
 }

@@ -4,8 +4,9 @@ use crate::clock::Clock;
 use crate::record::Recorder;
 use crate::regions::Regions;
 use crate::{check_range, Due, Export};
-use nandlab_block::{Error, Op, Payload, Request};
-use nandlab_lab::served::{Checked, Lifetime, Live, Served};
+use nandlab_block::{Completion, Error, Op, Payload, Request};
+use nandlab_fs::{FileSystem, FsConfig};
+use nandlab_lab::served::{Asked, Checked, Lifetime, Live, Served};
 use nandlab_lab::LabError;
 use nandlab_nand::backed::{BackedError, ImageFile};
 use nandlab_nand::{Time, SECTOR_BYTES};
@@ -166,16 +167,67 @@ impl Disk {
         self.lock().served.check()
     }
 
+    /// Whether it is a file system on bare flash: programs ask it for files, not for bytes.
+    pub fn is_bare(&self) -> bool {
+        self.lock().served.is_bare()
+    }
+
+    /// The file system on it, if its image says which.
+    pub fn fs(&self) -> Option<FsConfig> {
+        self.lock().served.experiment().fs.clone()
+    }
+
+    /// Carries out `work` on the file system on bare flash; it says what a program asked, for the counts.
+    ///
+    /// # Errors
+    /// The disk was stopped.
+    pub(crate) fn on_files(&self, work: impl FnOnce(&mut dyn FileSystem) -> Option<Asked>) -> io::Result<Due> {
+        let took = self.guarded(|inner| inner.served.on_files(work))?;
+        Ok(if self.pace { Due::at(Instant::now() + Duration::from_nanos(took)) } else { Due::NOW })
+    }
+
+    /// Carries out a request with the origin that it has. A flush waits for the disk of this machine.
+    pub(crate) fn submit(&self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        let done = self.guarded(|inner| inner.ask_as(*request, data));
+        let done = done.map_err(|_| Error::PowerLost)??;
+        if request.op == Op::Flush {
+            self.sync().map_err(|_| Error::PowerLost)?;
+        }
+        if self.pace {
+            Due::at(self.started + Duration::from_nanos(done.done)).sleep();
+        }
+        Ok(done)
+    }
+
+    /// Keeps the counts in the image and waits until everything written is on the disk of this machine.
+    pub(crate) fn keep(&self) -> io::Result<()> {
+        self.lock().served.save().map_err(|error| io::Error::other(error.to_string()))?;
+        self.sync()
+    }
+
     /// Flushes everything, keeps the counts and waits until the image is on the disk of this machine; ends a trace.
     ///
     /// # Errors
     /// Those of a flush; the counts or the trace cannot be written.
     pub fn close(&self) -> io::Result<()> {
-        let flushed = self.request(|inner| inner.ask(Op::Flush, 0, 0, Payload::None));
+        let flushed = match self.is_bare() {
+            true => self.sync_files(),
+            false => self.request(|inner| inner.ask(Op::Flush, 0, 0, Payload::None)).map(drop),
+        };
         let recorded = self.end_record();
         let saved = self.lock().served.save().map_err(|error| io::Error::other(error.to_string()));
         let synced = self.sync();
         flushed.and(recorded.map(|_| ())).and(saved).and(synced)
+    }
+
+    /// Makes every file survive a power cut.
+    fn sync_files(&self) -> io::Result<()> {
+        let mut synced = Ok(());
+        self.on_files(|files| {
+            synced = files.sync_all();
+            None
+        })?;
+        synced.map_err(|error| io::Error::other(error.to_string()))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -183,8 +235,8 @@ impl Disk {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Carries out `work` at the present time; when it is done.
-    fn request(&self, work: impl FnOnce(&mut Inner) -> Result<Time, Error>) -> io::Result<Due> {
+    /// Carries out `work`, unless the disk was stopped.
+    fn guarded<R>(&self, work: impl FnOnce(&mut Inner) -> R) -> io::Result<R> {
         let mut inner = self.lock();
         if let Some(broken) = &inner.broken {
             return Err(io::Error::other(broken.clone()));
@@ -194,16 +246,16 @@ impl Disk {
             return Err(of_image(why));
         }
         inner.real = self.started.elapsed().as_nanos() as Time;
-        let done = match catch_unwind(AssertUnwindSafe(|| work(&mut inner))) {
-            Ok(done) => done,
-            Err(panic) => {
-                let text = format!("internal error, the disk was stopped: {}", said(&*panic));
-                inner.broken = Some(text.clone());
-                return Err(io::Error::other(text));
-            }
-        };
-        drop(inner);
-        let done = done.map_err(|error| self.failed(&error))?;
+        catch_unwind(AssertUnwindSafe(|| work(&mut inner))).map_err(|panic| {
+            let text = format!("internal error, the disk was stopped: {}", said(&*panic));
+            inner.broken = Some(text.clone());
+            io::Error::other(text)
+        })
+    }
+
+    /// Carries out `work` at the present time; when it is done.
+    fn request(&self, work: impl FnOnce(&mut Inner) -> Result<Time, Error>) -> io::Result<Due> {
+        let done = self.guarded(work)?.map_err(|error| self.failed(&error))?;
         if !self.pace {
             return Ok(Due::NOW);
         }
@@ -273,7 +325,13 @@ impl Inner {
     /// Asks for sectors of one origin; when that is done.
     fn ask(&mut self, op: Op, sector: u64, sectors: u64, data: Payload<'_>) -> Result<Time, Error> {
         let origin = self.regions.origin(sector);
-        let request = Request { time: self.clock.arrival(self.real), sector, sectors: sectors as u32, op, origin };
+        let request = Request { time: 0, sector, sectors: sectors as u32, op, origin };
+        self.ask_as(request, data).map(|completion| completion.done)
+    }
+
+    /// Asks at the present time, whatever the request says of its own.
+    fn ask_as(&mut self, request: Request, data: Payload<'_>) -> Result<Completion, Error> {
+        let request = Request { time: self.clock.arrival(self.real), ..request };
         if let Some(recorder) = &mut self.recorder {
             if recorder.add(&Request { time: self.real, ..request }).is_err() {
                 // A full disk ends the trace, not the program that is traced.
@@ -282,7 +340,7 @@ impl Inner {
         }
         let completion = self.served.submit(&request, data)?;
         self.clock.complete(completion.done);
-        Ok(completion.done)
+        Ok(completion)
     }
 
     /// Reads whole sectors.

@@ -2,10 +2,12 @@
 //!
 //! [`Export`] is a disk of bytes, callable from any thread. [`nbd`] serves it over a Unix socket, [`fuse`] as a file in a
 //! directory. The protocols know nothing of flash: they carry bytes, flushes and trims, and hold an answer back until it is
-//! [`Due`]. [`Disk`] is a simulated device in an image as such a disk.
+//! [`Due`]. [`Disk`] is a simulated device in an image as such a disk. [`directory`] serves the files of a file system in an
+//! image.
 
 mod clock;
 pub mod control;
+pub mod directory;
 mod disk;
 mod due;
 mod export;

@@ -49,7 +49,6 @@ fn run_and_kill(image: &Path, seed: u64, lines: u64, model: &mut Model) {
         .args(["--exact", "writes_until_it_is_killed", "--nocapture", "--test-threads=1"])
         .env(CHILD, format!("{seed} {}", image.display()))
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let mut acts = Acts::new(seed, model.may_hold.len() as u64);

@@ -28,6 +28,7 @@ COMMANDS = (
     "reproduce",
     "choose",
     "disk",
+    "mount",
     "trace",
     "profile",
     "list",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +11,12 @@ import click
 
 from nandlab.cli import trying
 from nandlab.cli.background import interruptible
-from nandlab.cli.disk_output import print_stats, text_of
+from nandlab.cli.disk_output import IMAGE, print_stats, text_of, wait
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
 from nandlab.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from nandlab._native import Disk
-
-IMAGE = click.Path(exists=True, dir_okay=False)
-POLL_S = 0.2
-"""Seconds between two looks for Ctrl-C."""
 
 
 @click.group("disk")
@@ -82,9 +77,11 @@ def _print_info(image: str, found: dict[str, Any]) -> None:
     all_, host = found["in_all"], found["in_all"]["host"]
     used, whole = units.size(found["allocated_bytes"]), units.size(found["file_bytes"])
     blocks = f"{found['blocks']:,} blocks of {found['pages_per_block']} pages"
+    ftl = found["ftl"] or "none, files are on bare flash"
     rows = [
         ["image", f"{image}, {used} of {whole} used"],
-        ["FTL", found["ftl"] + (f" under the buffer {found['buffer']}" if found["buffer"] else "")],
+        ["FTL", ftl + (f" under the buffer {found['buffer']}" if found["buffer"] else "")],
+        *([["file system", found["fs"]]] if found["fs"] else []),
         ["disk", f"{units.size(found['bytes'])}, pages of {units.size(found['page_bytes'])}"],
         ["flash", f"{units.size(found['physical_bytes'])}: {blocks}"],
         ["opened", units.counted(all_["sessions"], "time") + (", in use now" if found["in_use"] else "")],
@@ -116,9 +113,9 @@ def check(image: str, as_json: bool) -> None:
         for notice in found["notices"]:
             click.echo(notice)
         if found["broken"]:
-            click.echo(f"the FTL is broken: {found['broken']}")
+            click.echo(f"an invariant is broken: {found['broken']}")
         else:
-            click.echo("every invariant of the FTL holds")
+            click.echo("every invariant holds")
     if not found["sound"]:
         raise SystemExit(1)
 
@@ -170,8 +167,7 @@ def record(image: str, output: str) -> None:
         raise _native.NandlabError(f"no process serves {image}: start one with `nandlab disk serve {image}`")
     say(f"recording into {output}; Ctrl-C ends it")
     with contextlib.suppress(KeyboardInterrupt):
-        while True:
-            time.sleep(POLL_S)
+        wait()
     ended = _ask(image, "end-record")
     if ended is None or ended["requests"] is None:
         raise _native.NandlabError(f"the process that served {image} has ended, and the trace with it")
@@ -251,7 +247,6 @@ def _serve_until_stopped(image: str, disk: Disk, options: dict[str, Any]) -> Non
             disk.http(options["http"])
             ways.append(f"with a page at {options['http']}")
         say(f"serving {image} {' and '.join(ways)}; Ctrl-C ends it")
-        while True:
-            time.sleep(POLL_S)
+        wait()
     except KeyboardInterrupt:
         say("ending: everything is being flushed")

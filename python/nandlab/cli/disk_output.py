@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,16 @@ import click
 
 from nandlab.cli.options import Pair, override
 from nandlab.cli.output import print_table
+
+IMAGE = click.Path(exists=True, dir_okay=False)
+POLL_S = 0.2
+"""Seconds between two looks for Ctrl-C."""
+
+
+def wait() -> None:
+    """Sleeps until Ctrl-C or SIGTERM, which raise KeyboardInterrupt."""
+    while True:
+        time.sleep(POLL_S)
 
 
 def text_of(file: str | None, pairs: list[Pair]) -> Any:  # noqa: ANN401 - a class of the compiled module

@@ -54,6 +54,10 @@ impl<N: Nand + Send> FlashFs<N> for Minv<N, Nvram> {
         self.block_uses()
     }
 
+    fn check(&mut self) {
+        self.check();
+    }
+
     fn into_devices(self: Box<Self>) -> (N, Nvram) {
         Self::into_devices(*self)
     }

@@ -2,7 +2,7 @@
 
 use super::chunks::Chunked;
 use super::tree::{self, Place, Renaming, Tree};
-use crate::{FileSystem, FsError, Handle, Kind, Links, Space, Stat};
+use crate::{Attributes, FileSystem, FsError, Handle, Kind, Links, Space, Stat};
 use nandlab_block::RamUse;
 
 /// Most bytes in a symbolic link's target, as in YAFFS.
@@ -28,6 +28,14 @@ pub(crate) trait Volume: Chunked + Tree {
     /// Pages in all usable blocks.
     fn usable_pages(&self) -> u64;
     fn memory(&self) -> RamUse;
+    /// As [`FileSystem::attributes`].
+    fn stored_attributes(&self, _entry: u32) -> Option<Attributes> {
+        None
+    }
+    /// As [`FileSystem::set_attributes`].
+    fn store_attributes(&mut self, _entry: u32, _attributes: Attributes) -> Result<(), FsError> {
+        Err(FsError::Unsupported("a stored mode, owner or time"))
+    }
 }
 
 impl<V: Volume> FileSystem for V {
@@ -139,6 +147,29 @@ impl<V: Volume> FileSystem for V {
         let mut used = self.memory();
         used.sram.insert("handles", self.handles().bytes());
         used
+    }
+
+    fn longest_name(&self) -> usize {
+        self.name_bytes()
+    }
+
+    fn number(&mut self, path: &str) -> Result<Option<u32>, FsError> {
+        tree::entry(self, path).map(Some)
+    }
+
+    fn attributes(&mut self, path: &str) -> Result<Option<Attributes>, FsError> {
+        let entry = tree::entry(self, path)?;
+        Ok(self.stored_attributes(entry))
+    }
+
+    fn set_attributes(&mut self, path: &str, attributes: Attributes) -> Result<(), FsError> {
+        self.alive()?;
+        let entry = tree::entry(self, path)?;
+        self.store_attributes(entry, attributes)
+    }
+
+    fn links(&mut self) -> Option<&mut dyn Links> {
+        Some(self)
     }
 }
 

@@ -4,14 +4,14 @@
 //! torn or inconsistent, the checkpoint is void and the mount scans.
 
 use super::blocks::{Block, State};
-use super::header::Type;
+use super::header::{attributes_from, attributes_to_bytes, Type};
 use super::objects::{Object, Objects, Owner, ROOT};
 use super::scan_large::Heads;
 use super::Yaffs;
 use crate::parts::driver::Driver;
 use crate::parts::tags::Tags;
 use crate::parts::wait;
-use crate::FsError;
+use crate::{Attributes, FsError};
 use nandlab_nand::{BlockId, Cause, Kind, Nand, NandError, Origin, Ppa};
 use std::collections::BTreeMap;
 
@@ -154,6 +154,11 @@ impl<N: Nand> Yaffs<N> {
         let lost: Vec<u32> = (0..).zip(&self.owners).filter(|(_, owner)| owner.lost).map(|(page, _)| page).collect();
         out.extend((lost.len() as u32).to_le_bytes());
         lost.into_iter().for_each(|page| out.extend(page.to_le_bytes()));
+        // Nothing where no program stored any.
+        for (number, object) in self.objects.iter().filter(|(_, object)| object.attributes != Attributes::default()) {
+            out.extend(number.to_le_bytes());
+            out.extend(attributes_to_bytes(object.attributes));
+        }
         let (bytes, sum) = (out.len() as u32, checksum(&out[HEAD..]));
         for (at, word) in [MAGIC, bytes, sum].into_iter().enumerate() {
             out[at * 4..at * 4 + 4].copy_from_slice(&word.to_le_bytes());
@@ -322,6 +327,12 @@ impl<N: Nand> Yaffs<N> {
         let mut lost = Vec::new();
         for _ in 0..from.word()? {
             lost.push(Ppa(from.word()?));
+        }
+        while !from.0.is_empty() {
+            let number = from.word()?;
+            let attributes = attributes_from(from.take(20)?.try_into().ok()?);
+            objects.known(number)?;
+            objects.get_mut(number).attributes = attributes;
         }
         (self.sequence, self.time) = (sequence, time);
         Some(Tables { objects, states, open: open.is_some().then_some((open, next)), lost, tagged })

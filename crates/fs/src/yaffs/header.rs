@@ -1,14 +1,16 @@
 //! The object header: one page per change of name, place, size or time.
 
 use crate::parts::volume::TARGET_BYTES;
-use crate::FsError;
+use crate::{Attributes, FsError};
 
 /// Bytes in a header, at the end of its page.
 pub(super) const BYTES: usize = 512;
 /// Most bytes in a name, as in YAFFS.
 pub(super) const NAME_BYTES: usize = 255;
 const FIXED: usize = 40;
-const _: () = assert!(FIXED + NAME_BYTES + TARGET_BYTES <= BYTES, "a header is a page");
+/// Where mode, owner, group and time stand.
+const ATTRIBUTES: usize = (FIXED + NAME_BYTES + TARGET_BYTES).next_multiple_of(8);
+const _: () = assert!(ATTRIBUTES + 20 <= BYTES, "a header is a page");
 /// "YH", then the version.
 const MAGIC: [u8; 3] = [b'Y', b'H', 1];
 
@@ -36,6 +38,7 @@ pub(super) struct Header {
     pub(super) name: String,
     /// Target path of a symbolic link.
     pub(super) target: String,
+    pub(super) attributes: Attributes,
 }
 
 impl Header {
@@ -54,6 +57,7 @@ impl Header {
         bytes[FIXED..FIXED + name.len()].copy_from_slice(name);
         let at = FIXED + NAME_BYTES;
         bytes[at..at + target.len()].copy_from_slice(target);
+        bytes[ATTRIBUTES..ATTRIBUTES + 20].copy_from_slice(&attributes_to_bytes(self.attributes));
         bytes
     }
 
@@ -81,8 +85,27 @@ impl Header {
             shadows: word(28),
             name: text(FIXED, bytes[32].into()).ok_or_else(damaged)?,
             target: text(FIXED + NAME_BYTES, bytes[33].into()).ok_or_else(damaged)?,
+            attributes: attributes_from(bytes[ATTRIBUTES..ATTRIBUTES + 20].try_into().expect("20 bytes")),
         })
     }
+}
+
+/// Mode, owner, group and time, as they stand in a header and in a checkpoint.
+pub(super) fn attributes_to_bytes(attributes: Attributes) -> [u8; 20] {
+    let Attributes { mode, owner, group, changed_ns } = attributes;
+    let mut bytes = [0; 20];
+    bytes[..4].copy_from_slice(&mode.to_le_bytes());
+    bytes[4..8].copy_from_slice(&owner.to_le_bytes());
+    bytes[8..12].copy_from_slice(&group.to_le_bytes());
+    bytes[12..].copy_from_slice(&changed_ns.to_le_bytes());
+    bytes
+}
+
+/// The reverse.
+pub(super) fn attributes_from(bytes: [u8; 20]) -> Attributes {
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let changed_ns = u64::from_le_bytes(bytes[12..].try_into().expect("eight bytes"));
+    Attributes { mode: word(0), owner: word(4), group: word(8), changed_ns }
 }
 
 #[cfg(test)]
@@ -100,6 +123,7 @@ mod tests {
             shadows: 4,
             name: "n".repeat(NAME_BYTES),
             target: "t".repeat(TARGET_BYTES),
+            attributes: Attributes { mode: 0o120_777, owner: 1000, group: 100, changed_ns: u64::MAX - 1 },
         };
         assert_eq!(Header::from_bytes(&header.to_bytes()), Ok(header));
         assert!(Header::from_bytes(&[0; BYTES]).is_err());

@@ -59,6 +59,10 @@ impl<N: Nand + Send> FlashFs<N> for Yaffs<N> {
         self.block_uses()
     }
 
+    fn check(&mut self) {
+        self.check();
+    }
+
     fn into_devices(self: Box<Self>) -> (N, Nvram) {
         (self.into_nand(), no_nvram())
     }

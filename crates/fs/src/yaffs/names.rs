@@ -1,12 +1,13 @@
 //! Names: creates, renames and removes files, directories and links.
 
 use super::header::{Type, NAME_BYTES};
-use super::objects::{Object, ROOT, UNLINKED};
+use super::objects::{Object, Objects, ROOT, UNLINKED};
 use super::Yaffs;
+use crate::parts::chunks::Chunked;
 use crate::parts::driver::Driver;
 use crate::parts::tree::{Place, Renaming, Tree};
 use crate::parts::volume::Volume;
-use crate::{FsError, Kind};
+use crate::{Attributes, FsError, Kind};
 use nandlab_block::RamUse;
 use nandlab_nand::{Nand, Ppa};
 
@@ -165,5 +166,26 @@ impl<N: Nand> Volume for Yaffs<N> {
 
     fn memory(&self) -> RamUse {
         self.table_bytes()
+    }
+
+    fn stored_attributes(&self, entry: u32) -> Option<Attributes> {
+        Some(self.objects.get(entry).attributes)
+    }
+
+    fn store_attributes(&mut self, entry: u32, attributes: Attributes) -> Result<(), FsError> {
+        if !Objects::is_on_flash(entry) {
+            // The root directory has no header.
+            return Ok(());
+        }
+        if self.objects.get(entry).attributes == attributes {
+            return Ok(());
+        }
+        if self.objects.get(entry).kind == Type::File {
+            // The header tells the length, so the bytes go to flash before it.
+            self.flush(entry)?;
+        }
+        self.ask_collector()?;
+        self.objects.get_mut(entry).attributes = attributes;
+        self.put_header(entry, 0, false)
     }
 }

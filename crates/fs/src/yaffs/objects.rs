@@ -2,6 +2,7 @@
 
 use super::header::{Header, Type};
 use crate::parts::tags::MAX_OBJECT;
+use crate::Attributes;
 use nandlab_nand::{Kind, Ppa};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,6 +67,7 @@ pub(super) struct Object {
     pub(super) equivalent: u32,
     /// Hard links to this file.
     pub(super) links: BTreeSet<u32>,
+    pub(super) attributes: Attributes,
 }
 
 impl Object {
@@ -86,6 +88,7 @@ impl Object {
             target: String::new(),
             equivalent: 0,
             links: BTreeSet::new(),
+            attributes: Attributes::default(),
         }
     }
 
@@ -97,6 +100,7 @@ impl Object {
             header: at,
             target: header.target,
             equivalent: header.equivalent,
+            attributes: header.attributes,
             ..Self::new(header.kind, header.parent, &header.name)
         }
     }
@@ -111,6 +115,7 @@ impl Object {
             shadows,
             name: self.name.clone(),
             target: self.target.clone(),
+            attributes: self.attributes,
         }
     }
 

@@ -73,11 +73,13 @@ impl Experiment {
 }
 
 fn refuse_what_a_disk_is_not(tree: &Tree) -> Result<(), ConfigError> {
-    for table in ["fs", "index"] {
-        if tree.root.get(table).is_some_and(|table| !table.is_null()) {
-            let message = format!("[{table}] does not go with a disk: programs bring their own; leave it out");
-            return Err(tree.error(table, Part::Key, message));
-        }
+    if tree.root.get("index").is_some_and(|table| !table.is_null()) {
+        let message = "[index] does not go with a disk: programs bring their own; leave it out".to_owned();
+        return Err(tree.error("index", Part::Key, message));
+    }
+    if tree.root.get("fs").and_then(|fs| fs.get("posix")).is_some() {
+        let message = "fs.posix is a directory of this machine, and has no image; leave it out".to_owned();
+        return Err(tree.error("fs.posix", Part::Key, message));
     }
     for (key, why) in NOT_KEPT {
         if tree.root.get("device").and_then(|device| device.get(key)).is_some() {

@@ -1,6 +1,7 @@
 //! Checks that a file system, its workload and the device fit together.
 
 use super::asks::{asks, workloads};
+use super::disk;
 use super::tree::{Part, Tree};
 use super::{Arrival, Experiment, Host, Precondition, Sizing};
 use crate::error::ConfigError;
@@ -13,6 +14,8 @@ use nandlab_workload::{Asks, Kind};
 pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String)> {
     let workload = experiment.workload.name();
     let fs = match (experiment.workload.kind(), &experiment.fs) {
+        // A directory that programs use.
+        (_, Some(fs)) if disk::is_none(&experiment.workload) => fs,
         (Kind::Requests(_) | Kind::Keys(_), None) => return Ok(()),
         (Kind::Files(_), Some(fs)) => fs,
         (Kind::Files(_), None) => {

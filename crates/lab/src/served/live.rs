@@ -35,7 +35,7 @@ pub enum LiveKind {
 /// A device at work.
 #[derive(Clone, Debug, Serialize)]
 pub struct Live {
-    /// The FTL's name.
+    /// The name of the FTL, or of the file system on bare flash.
     pub ftl: &'static str,
     /// The size of the disk, bytes.
     pub bytes: u64,
@@ -76,7 +76,7 @@ impl Served {
         let cells = total.total();
         let blocks = self.live_blocks();
         Live {
-            ftl: self.experiment.ftl.as_ref().map_or("", nandlab_ftl::FtlConfig::name),
+            ftl: self.lowest(),
             bytes: self.sizing.logical_bytes(),
             time_us,
             host: self.meter.host,

@@ -4,8 +4,9 @@ use super::{BufferCounts, Chip, Door, Engine, Files, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FlashFs, FsConfig, FsError};
 use nandlab_ftl::{BlockState, Events, RamUse, Recycling};
-use nandlab_nand::nvm::Nvm;
-use nandlab_nand::{Matrix, Nand, Time};
+use nandlab_nand::backed::Verified;
+use nandlab_nand::nvm::{Nvm, Nvram};
+use nandlab_nand::{Matrix, Nand, NandError, Time};
 
 /// A mounted file system, and the options to mount it again.
 pub(crate) struct OnFlash<N: Nand> {
@@ -19,6 +20,11 @@ impl<N: Nand + Send + 'static> OnFlash<N> {
     /// Mounts the file system on an erased device.
     pub(crate) fn mount(config: &FsConfig, nand: N) -> Result<Self, FsError> {
         let nvram = config.nvram(nand.geometry());
+        Self::mount_with(config, nand, nvram)
+    }
+
+    /// Mounts what is on flash and in NVRAM.
+    pub(crate) fn mount_with(config: &FsConfig, nand: N, nvram: Nvram) -> Result<Self, FsError> {
         Ok(Self { fs: Some(config.mount(nand, nvram)?), config: config.clone(), unreadable: 0 })
     }
 }
@@ -100,6 +106,14 @@ impl<N: Nand + Chip + Send + 'static> Engine for OnFlash<N> {
     fn blocks(&self) -> Vec<BlockState> {
         let blocks = self.fs().blocks();
         blocks.iter().map(|block| BlockState { valid: block.live, is_free: block.empty }).collect()
+    }
+
+    fn check(&mut self) {
+        self.fs_mut().check();
+    }
+
+    fn verify(&mut self) -> Option<Result<Verified, NandError>> {
+        self.fs_mut().nand_mut().verify()
     }
 
     fn chip(&self) -> &dyn Chip {

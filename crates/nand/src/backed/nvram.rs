@@ -1,7 +1,9 @@
 //! NVRAM in an image: it survives as the flash does.
 
 use super::shared::ImageFile;
-use crate::nvm::{Nvm, NvmCost, NvmUsage, PowerLost, WORD_BYTES};
+use super::BackedError;
+use crate::nvm::{Keep, Nvm, NvmCost, NvmUsage, Nvram, PowerLost, WORD_BYTES};
+use std::sync::Arc;
 
 /// The NVRAM of an image. Nothing of it is kept in RAM; each store is written through.
 ///
@@ -18,6 +20,24 @@ impl ImageFile {
     /// The NVRAM, which survives as the flash does.
     pub fn nvram(&self, cost: NvmCost) -> ImageNvram {
         ImageNvram { image: self.clone(), cost, usage: NvmUsage::default() }
+    }
+
+    /// The NVRAM with a copy of its words in memory, for users that read far more than they store.
+    ///
+    /// # Errors
+    /// [`BackedError::Io`].
+    pub fn nvram_in_memory(&self, cost: NvmCost) -> Result<Nvram, BackedError> {
+        let mut words = vec![[0; WORD_BYTES as usize]; self.nvram_bytes().div_ceil(WORD_BYTES) as usize];
+        let read = self.0.read_at(self.0.layout.nvram, words.as_flattened_mut());
+        read.map_err(|source| self.0.error("read", source))?;
+        Ok(Nvram::kept(words, cost, Arc::new(self.nvram(cost))))
+    }
+}
+
+impl Keep for ImageNvram {
+    fn keep(&self, at: u64, word: [u8; WORD_BYTES as usize]) -> Result<(), PowerLost> {
+        self.powered()?;
+        self.guard("write", self.image.0.write_at(self.place(at, WORD_BYTES), &word))
     }
 }
 

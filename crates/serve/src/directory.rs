@@ -1,0 +1,19 @@
+//! A file system in an image as a directory of this machine.
+//!
+//! ## Idea
+//! One thread owns the file system and carries out jobs one after the other, so that a file system over an FTL, which
+//! borrows its device while it is mounted, is served as one on bare flash. [`names::Names`] keeps what a kernel expects
+//! and our file systems do not know: inode numbers, open files that were removed or renamed, owners and times where the
+//! format has no room for them. [`fuse`] passes on what the kernel asks.
+//!
+//! ## What a format cannot do
+//! YAFFS stores mode, owner and time in its headers. FAT and MiNV have no room for them: modes stay 755, a chown to
+//! somebody else fails with EPERM as in the kernel's FAT, times last until the unmount. No file system has hard links
+//! here, and FAT has no symbolic links: EPERM.
+
+mod errno;
+mod fuse;
+mod names;
+mod worker;
+
+pub use fuse::{mount, Mounted};

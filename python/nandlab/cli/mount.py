@@ -1,0 +1,62 @@
+"""`nandlab mount`: the files of a simulated device, in a directory of this machine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from nandlab.cli.background import interruptible
+from nandlab.cli.disk_output import IMAGE, print_stats, wait
+from nandlab.cli.options import json_option
+from nandlab.cli.output import print_json, say
+
+
+@click.command("mount")
+@click.argument("image", type=IMAGE)
+@click.argument("directory", type=click.Path(exists=True, file_okay=False))
+@click.option(
+    "--http", metavar="127.0.0.1:PORT", help="Show the device at work on a page, for this machine alone."
+)
+@click.option("--pace", is_flag=True, help="Answer when the simulated time of a request is over.")
+@click.option(
+    "--durable",
+    is_flag=True,
+    help="What is flushed also survives an end of this machine: erases wait for its disk.",
+)
+@click.option(
+    "--allow-other",
+    is_flag=True,
+    help="Let other users use the directory, too; for that FUSE asks for root or `user_allow_other`.",
+)
+@json_option
+def command(image: str, directory: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
+    """Show the files of IMAGE in DIRECTORY until Ctrl-C or SIGTERM; print what they cost at the end.
+
+    IMAGE is made by `nandlab disk create` with a table [fs.yaffs], [fs.minv] or [fs.fat]. A FAT volume that
+    another program made on a disk is mounted, too. No root is needed.
+    """
+    from nandlab import _native
+
+    disk = interruptible(lambda: _native.Disk(image, options["pace"], options["durable"]))
+    for notice in disk.notices():
+        say(f"warning: {notice}")
+    try:
+        disk.answer()
+        fs = disk.mount(directory, options["allow_other"])
+        page = ""
+        if options["http"] is not None:
+            disk.http(options["http"])
+            page = f", with a page at {options['http']}"
+        say(f"{fs} of {image} is in {directory}{page}; Ctrl-C ends it")
+        wait()
+    except KeyboardInterrupt:
+        say("ending: everything is being flushed")
+    disk.end()
+    found = json.loads(disk.stats())
+    disk.close()
+    if as_json:
+        print_json(found)
+    else:
+        print_stats(found)

@@ -1,0 +1,36 @@
+"""Programs that are no part of nandlab, and processes that serve an image to them."""
+
+import contextlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+
+def program(*arguments, cwd=None):
+    """Runs a program that is no part of nandlab; a test without it is skipped and says so."""
+    if shutil.which(arguments[0]) is None:
+        pytest.skip(f"{arguments[0]} is not installed")
+    done = subprocess.run(
+        [*map(str, arguments)], capture_output=True, text=True, timeout=100, check=False, cwd=cwd
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@contextlib.contextmanager
+def process(*arguments, says, first=None):
+    """A command of nandlab in a process of its own, once it has printed `says`; killed at the end."""
+    command = [sys.executable, "-m", "nandlab", *map(str, arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, preexec_fn=first, **pipes) as started:  # noqa: PLW1509 - no test has threads
+        try:
+            for line in started.stderr:
+                if says in line:
+                    break
+            else:
+                pytest.fail("it ended before it served")
+            yield started
+        finally:
+            started.kill()
