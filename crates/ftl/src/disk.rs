@@ -189,7 +189,16 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
 
     #[inline]
     fn read(&mut self, piece: &Piece, request: &Request, data: &mut Payload<'_>) -> Result<(), FtlError> {
-        self.ftl.read(&mut self.nand, piece.at, SectorMask::run(piece.first, piece.count), &mut self.page)?;
+        let sectors = SectorMask::run(piece.first, piece.count);
+        let is_part = piece.count >> self.page_shift == 0;
+        if is_part {
+            self.nand.ctx().ask(piece.count);
+        }
+        let read = self.ftl.read(&mut self.nand, piece.at, sectors, &mut self.page);
+        if is_part {
+            self.nand.ctx().ask(0);
+        }
+        read?;
         if let (Payload::Read(bytes), Some(page)) = (data, self.page.bytes()) {
             bytes[in_payload(piece, request, self.page_shift)].copy_from_slice(&page[in_page(piece)]);
         }

@@ -309,11 +309,13 @@ impl SectorLog {
             logged.iter().for_each(|logged| missing.0 &= !(1 << logged.place));
         }
         if !missing.is_empty() {
+            nand.ctx().ask_of_these(missing.iter().count() as u32);
             refuse_lost(from, nand.read(from, page)?)?;
         }
         logged.sort_unstable_by_key(|logged| (logged.page, logged.at));
         let mut found = N::Buf::zeroed(self.geometry.page_bytes());
         for of_page in logged.chunk_by(|a, b| a.page == b.page) {
+            nand.ctx().ask_of_these(of_page.len() as u32);
             nand.read(of_page[0].page, &mut found)?;
             of_page.iter().for_each(|logged| copy_sector(&found, logged.at as usize, page, logged.place as usize));
         }

@@ -70,6 +70,8 @@ pub struct Record {
     pub joined_programs: u64,
     /// Reads that overtook an erase or a program on their die, by suspending it or by going first.
     pub reads_ahead: u64,
+    /// Channel time that reads of a part of a page did not take, us; `busy_us` includes it.
+    pub spared_transfer_us: f64,
     /// Write amplification: programs x sectors per page / sectors written by the host; null if the host wrote
     /// none.
     pub waf: Option<f64>,

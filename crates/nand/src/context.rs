@@ -1,5 +1,6 @@
 //! Operation context (origin, cause, times), and counts by origin and cause.
 
+mod asked;
 mod cause;
 mod retry;
 mod trail;
@@ -246,6 +247,10 @@ pub struct Ctx {
     ahead: u64,
     /// An operation's delay by overtaking reads since the last query.
     delay: Option<Time>,
+    /// Sectors that the host reads in the current page; 0 for the whole page.
+    asked: u32,
+    /// Channel time so far that reads of a part of a page did not take.
+    spared: Time,
     /// Whether the device is repeating a read for a waiting host or flush.
     repeats: bool,
     strain: Option<Strain>,

@@ -37,9 +37,12 @@
 //! ```
 
 mod slc;
+mod suspend;
 mod timing;
 
 pub use slc::SlcTiming;
+pub use suspend::Suspend;
+pub use timing::ReadTransfer;
 
 use crate::address::{Geometry, GeometryError, Shape};
 use crate::context::{Cell, Time, ERASE_SHARE};
@@ -89,6 +92,12 @@ pub struct Timing {
     /// One byte on a channel's bus, ns; 0 if the times above include the transfer.
     #[serde(deserialize_with = "quantity")]
     pub transfer_ns_per_byte: f64,
+    /// Time that the channel needs for the command of each read and program, in addition to its bytes, us.
+    #[serde(default, deserialize_with = "quantity", skip_serializing_if = "timing::is_nothing")]
+    pub transfer_command_us: f64,
+    /// What the channel moves if the host reads a part of a page.
+    #[serde(default, skip_serializing_if = "timing::is_page")]
+    pub read_transfer: ReadTransfer,
     /// Read of a spare area alone; default [`Self::read_us`], because the chip senses the whole page. The bus
     /// moves 16 bytes.
     #[serde(default, deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
@@ -108,38 +117,6 @@ pub struct Timing {
     /// Blocks with one bit per cell, if the chip has them ([`Rules::bits_per_cell`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcTiming>,
-}
-
-/// How an erase, or a program in the background, gives way to reads.
-///
-/// Source: G. Wu, X. He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST 2012; S.
-/// Kim et al., "Practical erase suspension for modern low-latency SSDs", USENIX ATC 2019. Data sheets state
-/// both times.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Suspend {
-    /// From the command until the array is free for a read.
-    #[serde(deserialize_with = "quantity")]
-    pub suspend_us: f64,
-    /// From the last read's end until the array continues.
-    #[serde(deserialize_with = "quantity")]
-    pub resume_us: f64,
-    /// Most reads that may interrupt one operation; later reads wait for its end. A convention that guarantees
-    /// its completion.
-    #[serde(default = "most_reads", deserialize_with = "some_reads")]
-    pub most_reads: u32,
-    /// Whether to suspend programs, too, if no request waits for them.
-    #[serde(default)]
-    pub programs: bool,
-}
-
-fn most_reads() -> u32 {
-    16
-}
-
-fn some_reads<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let why = "0 cannot work: an operation gives way to 1 read or more; leave out suspend for none";
-    Some(u32::deserialize(deserializer)?).filter(|&reads| reads > 0).ok_or_else(|| D::Error::custom(why))
 }
 
 /// How a page moves inside the device.
@@ -218,9 +195,9 @@ impl Profile {
 
     /// The total time of the operations in `cell` in sequence, in ns.
     ///
-    /// Equals the sum of [`crate::timed::Timed::unit_busy_ns`], except for two distinctions missing from `cell`
+    /// Equals the sum of [`crate::timed::Timed::unit_busy_ns`], except for three distinctions missing from `cell`
     /// on a profile with a bus (`transfer_ns_per_byte` above 0): a copy counts as a copy inside a plane, and a
-    /// read of a page's tail as a read of the page.
+    /// read of a page's tail or of a part of it as a read of the page ([`crate::Ctx::spared`]).
     pub fn busy_ns(&self, cell: &Cell) -> Time {
         let times = Durations::new(&self.timing, &self.shape);
         let copy = times.copy_inside.unwrap_or(times.read + times.program + 2 * times.page_transfer);
@@ -258,6 +235,8 @@ pub(crate) struct Durations {
     pub(crate) spare_transfer: Time,
     /// A copy without the bus, if the chip supports it.
     pub(crate) copy_inside: Option<Time>,
+    /// The channel's time for a command, part of each transfer.
+    command: Time,
     ns_per_byte: f64,
 }
 
@@ -269,26 +248,33 @@ impl Durations {
         let program = whole_ns("program_us", timing.program_us);
         let ns_per_byte = timing.transfer_ns_per_byte;
         assert!(is_quantity(ns_per_byte), "transfer_ns_per_byte = {ns_per_byte} is not in {QUANTITY_RANGE}");
+        let command = whole_ns("transfer_command_us", timing.transfer_command_us);
         Self {
             read,
             program,
             erase: whole_ns("erase_us", timing.erase_us),
             spare_read: timing.spare_read_us.map_or(read, |us| whole_ns("spare_read_us", us)),
             spare_program: timing.spare_program_us.map_or(program, |us| whole_ns("spare_program_us", us)),
-            page_transfer: transfer(ns_per_byte, shape.page_bytes + shape.spare_bytes),
-            spare_transfer: transfer(ns_per_byte, Oob::BYTES as u32),
+            page_transfer: command + transfer(ns_per_byte, shape.page_bytes + shape.spare_bytes),
+            spare_transfer: command + transfer(ns_per_byte, Oob::BYTES as u32),
             copy_inside: match timing.copy {
                 PageCopy::Copyback => Some(read + program),
                 PageCopy::External => None,
                 PageCopy::TotalUs(us) => Some(whole_ns("total_us", us)),
             },
+            command,
             ns_per_byte,
         }
     }
 
     /// A page's last `tail` bytes and its spare-area metadata.
     pub(crate) fn tail_transfer(&self, tail: usize) -> Time {
-        transfer(self.ns_per_byte, (tail + Oob::BYTES) as u32)
+        self.command + transfer(self.ns_per_byte, (tail + Oob::BYTES) as u32)
+    }
+
+    /// `bytes` of a page and its spare area.
+    pub(crate) fn part_transfer(&self, bytes: u32) -> Time {
+        self.command + transfer(self.ns_per_byte, bytes)
     }
 }
 
@@ -340,6 +326,8 @@ mod tests {
                 program_us: 100.0,
                 erase_us: 1000.0,
                 transfer_ns_per_byte,
+                transfer_command_us: 0.0,
+                read_transfer: ReadTransfer::Page,
                 spare_read_us: Some(5.0),
                 spare_program_us: None,
                 copy,

@@ -19,6 +19,7 @@
 //! So a channel remembers its units' transfers, and a new transfer goes into the first sufficient gap.
 
 mod channel;
+mod partial;
 mod suspending;
 mod together;
 
@@ -26,7 +27,7 @@ use crate::address::{BlockId, Geometry, Ppa};
 use crate::context::{Ctx, Held, Time};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
-use crate::profile::{Durations, PageCopy, PlaneOverlap, Timing};
+use crate::profile::{Durations, PageCopy, PlaneOverlap, ReadTransfer, Timing};
 use crate::rules::Rules;
 use crate::wrapper::ways_inside;
 use channel::Channel;
@@ -39,7 +40,7 @@ use together::Together;
 /// ([`Ctx::begin`]), because the clock forgets a bus's gaps before an arrival.
 ///
 /// Rare features need `EXTRAS`, and a device without them pays nothing: reads that suspend erases, programs of
-/// several planes at once, blocks of one bit a cell with times of their own.
+/// several planes at once, blocks of one bit a cell with times of their own, reads of a part of a page.
 #[derive(Clone, Debug)]
 pub struct Timed<N, const EXTRAS: bool = false> {
     inner: N,
@@ -50,6 +51,8 @@ pub struct Timed<N, const EXTRAS: bool = false> {
     /// Copies stay inside only within a plane; otherwise within a unit.
     copy_in_plane: bool,
     units_are_planes: bool,
+    /// Host reads move the asked sectors alone.
+    moves_sectors: bool,
     units: Vec<Unit>,
     channels: Vec<Channel>,
     /// Suspendable operations, if any.
@@ -88,7 +91,8 @@ impl<N: Nand> Timed<N> {
 
 impl<N: Nand> Timed<N, true> {
     /// `inner` with every channel and die free at time 0. According to `timing`, reads suspend operations,
-    /// planes program together, and blocks with one bit per cell have times of their own.
+    /// planes program together, blocks with one bit per cell have times of their own, and host reads move the asked
+    /// sectors alone.
     ///
     /// # Panics
     /// If a time in `timing` is negative or not a number; a parsed profile holds none.
@@ -116,6 +120,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             slc: Durations::slc(timing, shape).map(Box::new),
             copy_in_plane: timing.copy == PageCopy::Copyback,
             units_are_planes,
+            moves_sectors: timing.read_transfer == ReadTransfer::Sectors,
             suspending: timing.suspend.map(|suspend| Box::new(Suspending::new(&suspend, units.len()))),
             together: if timing.plane_overlap == PlaneOverlap::MultiPlane {
                 vec![Together::default(); units.len()]
@@ -138,6 +143,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             slc: self.slc,
             copy_in_plane: self.copy_in_plane,
             units_are_planes: self.units_are_planes,
+            moves_sectors: self.moves_sectors,
             units: self.units,
             channels: self.channels,
             suspending: self.suspending,
@@ -379,7 +385,8 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     fn read(&mut self, at: Ppa, page: &mut Self::Buf) -> Result<Oob, NandError> {
         let result = self.inner.read(at, page);
         if took_place(&result) {
-            self.time_read(at, self.times_at(at).read, self.times.page_transfer);
+            let transfer = self.read_transfer();
+            self.time_read(at, self.times_at(at).read, transfer);
         }
         result
     }

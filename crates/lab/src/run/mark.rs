@@ -20,6 +20,8 @@ pub(crate) struct Mark {
     pub(crate) joined_programs: u64,
     /// Reads that overtook an erase or a program.
     pub(crate) reads_ahead: u64,
+    /// Channel time that reads of a part of a page did not take.
+    pub(crate) spared_transfer: Time,
     /// The next recycling's number in the FTL.
     pub(crate) recyclings: u64,
     /// By block.
@@ -41,6 +43,7 @@ impl Mark {
             events: engine.events(),
             joined_programs: engine.joined_programs(),
             reads_ahead: engine.reads_ahead(),
+            spared_transfer: engine.spared_transfer(),
             recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
             pe_cycles: engine.chip().pe_cycles().to_vec(),
             buffer: engine.buffer(),

@@ -49,6 +49,7 @@ impl Run<'_> {
             busy_us: busy_us(&device.profile, &total, slc.as_ref().map(Matrix::total).as_ref()),
             joined_programs: end.joined_programs - start.joined_programs,
             reads_ahead: end.reads_ahead - start.reads_ahead,
+            spared_transfer_us: us(end.spared_transfer - start.spared_transfer),
             waf: self.waf(total.programs(), host.written_sectors),
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,

@@ -172,6 +172,10 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Engine for Stack<F, N, C> {
         self.disk.nand_mut().ctx().joined_programs()
     }
 
+    fn spared_transfer(&mut self) -> Time {
+        self.disk.nand_mut().ctx().spared()
+    }
+
     fn reads_ahead(&mut self) -> u64 {
         self.disk.nand_mut().ctx().reads_ahead()
     }

@@ -108,6 +108,11 @@ pub trait Engine: Send {
         0
     }
 
+    /// Channel time that reads of a part of a page did not take.
+    fn spared_transfer(&mut self) -> Time {
+        0
+    }
+
     /// Reads that overtook an erase or a program.
     fn reads_ahead(&mut self) -> u64 {
         0

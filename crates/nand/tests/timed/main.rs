@@ -7,6 +7,7 @@
 
 mod edges;
 mod failures;
+mod partial;
 mod random;
 mod slc;
 mod stalls;

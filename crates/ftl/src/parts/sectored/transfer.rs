@@ -150,6 +150,7 @@ impl<S: Scheme> SectorMapped<S> {
     fn fetch<N: Nand>(&self, nand: &mut N, run: &[Wanted], page: &mut N::Buf) -> Result<(), FtlError> {
         let from = self.page_of(run[0].1);
         let mut found = N::Buf::zeroed(self.geometry.page_bytes());
+        nand.ctx().ask_of_these(run.len() as u32);
         let oob = nand.read(from, &mut found)?;
         refuse_lost(from, oob)?;
         if oob.kind == Kind::Sectors && oob.aux & LOST != 0 {
