@@ -346,3 +346,40 @@ fn look_ups_need_requests_of_the_host() {
     let files = refused("[workload.phone]\n[fs.fat]\n[ftl.page]", &["host.lookup_us=1"]);
     assert!(files.message.contains("a file system or an index makes these"), "{files}");
 }
+
+/// Reads on one die: pages of 8 sectors, each with 16 spare bytes, so 528 bytes at 2.5 ns for each sector.
+const READS: &str = "[workload.uniform]\nrequests = 500\nread_share = 1.0\n[precondition]\nfill = \"sequential\"\n\
+                     [device]\ncapacity = \"8 MiB\"\nover_provisioning = 1.2\n[device.shape]\npages_per_block = 32\n";
+
+#[test]
+fn a_read_of_a_part_of_a_page_takes_the_command_and_its_sectors() {
+    let sets = ["device.timing.transfer_command_us=7.5", "device.timing.read_transfer=sectors"];
+    for (sectors, ftl) in
+        [(1, "page"), (2, "page"), (4, "page"), (8, "page"), (1, "bast"), (4, "fast"), (2, "sector_map")]
+    {
+        let (bytes, ftl) = (sectors * 512, format!("ftl={{{ftl}={{}}}}"));
+        let size = [&format!("workload.uniform.size={bytes} B"), &format!("workload.uniform.alignment={bytes}"), &ftl];
+        let run = |sets: &[&str]| record(READS, &[sets, &size.map(String::as_str)].concat());
+        let (part, whole) = (run(&sets), run(&sets[..1]));
+        let read = |record: &nandlab_lab::record::Record| record.latency_us.unwrap().read.unwrap();
+        let (found, before) = (read(&part), read(&whole));
+        assert_eq!((found.mean, found.max), (57.5 + 1.32 * f64::from(sectors), found.mean), "{sectors} {ftl}");
+        assert_eq!((before.mean, before.max), (57.5 + 8.0 * 1.32, before.mean), "{sectors} {ftl}");
+        assert_eq!((part.flash, part.busy_us), (whole.flash, whole.busy_us));
+        assert_eq!((part.spared_transfer_us * 1000.0).round(), f64::from(500 * (8 - sectors)) * 1320.0);
+        assert_eq!(whole.spared_transfer_us, 0.0);
+    }
+}
+
+#[test]
+fn reads_of_a_part_of_a_page_change_no_count() {
+    for ftl in ["page", "fast", "sector_map", "sector_log"] {
+        let text = support::MIXED.replace("[ftl.page]", &format!("[ftl.{ftl}]"));
+        let run = |transfer: &str| {
+            record(&text, &["workload.zipf.requests=5000", &format!("device.timing.read_transfer={transfer}")])
+        };
+        let (page, sectors) = (run("page"), run("sectors"));
+        assert_eq!((sectors.flash, &sectors.matrix), (page.flash, &page.matrix), "{ftl}");
+        assert!(sectors.spared_transfer_us > 0.0 && sectors.time_us < page.time_us, "{ftl}");
+    }
+}

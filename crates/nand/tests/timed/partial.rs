@@ -91,7 +91,8 @@ fn the_profile_adds_up_to_the_busy_time_and_what_was_spared() {
     profile.timing.transfer_command_us = 3.5;
     profile.timing.read_transfer = ReadTransfer::Sectors;
     let geometry = Geometry::new(Shape { blocks_per_plane: 4, ..profile.shape }).unwrap();
-    let mut nand = Timed::with_extras(Counting::<nandlab_nand::counting::Full>::new(geometry, profile.rules), &profile.timing);
+    let mut nand =
+        Timed::with_extras(Counting::<nandlab_nand::counting::Full>::new(geometry, profile.rules), &profile.timing);
     program(&mut nand, Ppa(0));
     (1..=8).for_each(|asked| {
         nand.ctx().ask(asked);
