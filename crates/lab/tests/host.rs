@@ -354,20 +354,19 @@ const READS: &str = "[workload.uniform]\nrequests = 500\nread_share = 1.0\n[prec
 #[test]
 fn a_read_of_a_part_of_a_page_takes_the_command_and_its_sectors() {
     let sets = ["device.timing.transfer_command_us=7.5", "device.timing.read_transfer=sectors"];
-    for (sectors, ftl) in
-        [(1, "page"), (2, "page"), (4, "page"), (8, "page"), (1, "bast"), (4, "fast"), (2, "sector_map")]
-    {
-        let (bytes, ftl) = (sectors * 512, format!("ftl={{{ftl}={{}}}}"));
-        let size = [&format!("workload.uniform.size={bytes} B"), &format!("workload.uniform.alignment={bytes}"), &ftl];
-        let run = |sets: &[&str]| record(READS, &[sets, &size.map(String::as_str)].concat());
+    for (sectors, ftl) in [(1, "page"), (2, "page"), (4, "page"), (8, "page"), (1, "bast"), (4, "fast")] {
+        let text = format!("{READS}[ftl.{ftl}]\n");
+        let size = [&*format!("workload.uniform.size={} B", sectors * 512), "workload.uniform.alignment=4096"];
+        let run = |sets: &[&str]| record(&text, &[sets, &size].concat());
         let (part, whole) = (run(&sets), run(&sets[..1]));
-        let read = |record: &nandlab_lab::record::Record| record.latency_us.unwrap().read.unwrap();
-        let (found, before) = (read(&part), read(&whole));
-        assert_eq!((found.mean, found.max), (57.5 + 1.32 * f64::from(sectors), found.mean), "{sectors} {ftl}");
-        assert_eq!((before.mean, before.max), (57.5 + 8.0 * 1.32, before.mean), "{sectors} {ftl}");
+        for (record, moved) in [(&part, sectors), (&whole, 8)] {
+            let read = record.latency_us.unwrap().read.unwrap();
+            let ns = [read.mean, read.max].map(|us| (us * 1000.0).round());
+            assert_eq!(ns, [f64::from(57_500 + 1320 * moved); 2], "{sectors} {ftl}");
+        }
         assert_eq!((part.flash, part.busy_us), (whole.flash, whole.busy_us));
-        assert_eq!((part.spared_transfer_us * 1000.0).round(), f64::from(500 * (8 - sectors)) * 1320.0);
-        assert_eq!(whole.spared_transfer_us, 0.0);
+        let spared = [&part, &whole].map(|record| (record.spared_transfer_us * 1000.0).round());
+        assert_eq!(spared, [f64::from(500 * (8 - sectors) * 1320), 0.0]);
     }
 }
 
