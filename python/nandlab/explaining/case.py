@@ -61,7 +61,8 @@ class Case:
         if not self.result.time_us:
             return 0.0
         program_us = self.experiment["device"]["timing"]["program_us"]
-        busy = self.result.busy_us - self.result.joined_programs * program_us
+        shared = self.result.joined_programs * program_us + self.result.spared_transfer_us
+        busy = self.result.busy_us - shared
         return max(0.0, 1.0 - busy / (self.units * self.result.time_us))
 
     @cached_property

@@ -310,7 +310,8 @@ class Record(View):
         busy_us: Sum of the data-sheet times of all operations, us.
         joined_programs: Programs that shared the array time of another plane's; all is in `busy_us`.
         reads_ahead: Reads that did not wait for the erase or the program on their die, which gave way.
-        spared_transfer_us: Channel time that reads of a part of a page did not take, us; `busy_us` includes it.
+        spared_transfer_us: Channel time that reads of a part of a page did not take, us;
+            `busy_us` includes it.
         waf: Write amplification: programs x sectors per page / sectors that the host wrote;
             None when nothing was written.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
