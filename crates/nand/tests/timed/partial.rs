@@ -79,10 +79,10 @@ fn programs_spare_areas_and_copies_take_the_command_and_erases_do_not() {
         nand.channel_busy_ns()[0] - before
     };
     let page = COMMAND + 4 * SECTOR;
-    assert_eq!(moved(&|nand| drop(program(nand, Ppa(8)))), page);
-    assert_eq!(moved(&|nand| drop(nand.read_spare(Ppa(0)).unwrap())), COMMAND + SPARE);
-    assert_eq!(moved(&|nand| drop(nand.copy(Ppa(0), Ppa(9), oob(0)).unwrap())), 2 * page);
-    assert_eq!(moved(&|nand| drop(erase(nand, 0))), 0);
+    assert_eq!(moved(&|nand| _ = program(nand, Ppa(8))), page);
+    assert_eq!(moved(&|nand| _ = nand.read_spare(Ppa(0)).unwrap()), COMMAND + SPARE);
+    assert_eq!(moved(&|nand| _ = nand.copy(Ppa(0), Ppa(9), oob(0)).unwrap()), 2 * page);
+    assert_eq!(moved(&|nand| _ = erase(nand, 0)), 0);
 }
 
 #[test]
@@ -111,7 +111,9 @@ fn a_channel_serves_reads_one_command_and_their_sectors_apart() {
         let mut nand = device(16, &sectors());
         nand.ctx().begin(Origin::HOST, 0);
         nand.ctx().ask(asked);
-        (0..16).for_each(|die| drop(read(&mut nand, Ppa(die * 32))));
+        for die in 0..16 {
+            read(&mut nand, Ppa(die * 32));
+        }
         assert_eq!(nand.ctx().finish(), READ + 16 * (COMMAND + u64::from(asked) * SECTOR));
     }
 }
