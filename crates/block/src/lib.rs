@@ -85,7 +85,8 @@ pub trait BlockDevice {
         clock: &mut HostClock,
         done: &mut Vec<Completion>,
     ) -> Result<(), Error> {
-        for request in requests {
+        for (at, request) in requests.iter().enumerate() {
+            self.prefetch(&requests[at..]);
             let arrival = clock.arrival(request);
             let time = clock.begin(arrival, || self.look_ups(request));
             let completion = self.submit(&Request { time, ..*request }, Payload::None)?;
@@ -96,6 +97,9 @@ pub trait BlockDevice {
         }
         Ok(())
     }
+
+    /// Starts loading table entries for the requests that follow; the first of `ahead` is carried out next.
+    fn prefetch(&self, _ahead: &[Request]) {}
 
     /// Map entries that firmware looks up for a request, as things are now; 0 where what is above a device sends it other
     /// requests than those of the host.

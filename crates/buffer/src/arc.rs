@@ -121,6 +121,22 @@ impl Replacement for Arc {
     }
 
     #[inline]
+    fn prefetch_slot(&self, slot: Slot) {
+        self.links.prefetch(slot);
+    }
+
+    #[inline]
+    fn prefetch_neighbours(&self, slot: Slot) {
+        self.links.prefetch_neighbours(slot);
+    }
+
+    #[inline]
+    fn prefetch(&self, lpn: u32) {
+        self.once_ghosts.prefetch(lpn);
+        self.again_ghosts.prefetch(lpn);
+    }
+
+    #[inline]
     fn victim(&mut self, _: &mut Pages) -> Slot {
         self.leaves_ghost = true;
         if self.ghost == Known::No {
@@ -136,6 +152,14 @@ impl Replacement for Arc {
         } else {
             self.again.back()
         }
+    }
+
+    #[inline]
+    fn prefetch_victims(&self, pages: &Pages) {
+        pages.prefetch_victims(&self.links, self.once.back());
+        pages.prefetch_victims(&self.links, self.again.back());
+        self.once_ghosts.prefetch_oldest();
+        self.again_ghosts.prefetch_oldest();
     }
 
     #[inline]

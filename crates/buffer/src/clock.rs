@@ -98,6 +98,11 @@ impl Replacement for Clock {
     }
 
     #[inline]
+    fn prefetch_victims(&self, pages: &Pages) {
+        pages.prefetch_victims(&self.links, self.ring.back());
+    }
+
+    #[inline]
     fn evicted(&mut self, slot: Slot, _: u32) {
         self.ring.remove(&mut self.links, slot);
     }

@@ -62,6 +62,9 @@ pub trait Buffer: Send {
     /// buffer.
     fn submit(&mut self, devices: Devices<'_>, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
 
+    /// Starts loading table entries for the requests that follow; the first of `ahead` is carried out next.
+    fn prefetch(&self, _ahead: &[Request]) {}
+
     /// Counts since the mount.
     fn counts(&self) -> Counts;
 
@@ -205,6 +208,11 @@ impl std::fmt::Debug for Buffered<'_> {
 impl BlockDevice for Buffered<'_> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         self.buffer.submit(Devices { below: self.below, nvram: self.nvram }, request, data)
+    }
+
+    #[inline]
+    fn prefetch(&self, ahead: &[Request]) {
+        self.buffer.prefetch(ahead);
     }
 
     fn request_done(&mut self, completion: &Completion) {

@@ -52,8 +52,23 @@ impl Replacement for Lru {
     }
 
     #[inline]
+    fn prefetch_slot(&self, slot: Slot) {
+        self.links.prefetch(slot);
+    }
+
+    #[inline]
+    fn prefetch_neighbours(&self, slot: Slot) {
+        self.links.prefetch_neighbours(slot);
+    }
+
+    #[inline]
     fn victim(&mut self, _: &mut Pages) -> Slot {
         self.list.back()
+    }
+
+    #[inline]
+    fn prefetch_victims(&self, pages: &Pages) {
+        pages.prefetch_victims(&self.links, self.list.back());
     }
 
     #[inline]

@@ -173,6 +173,11 @@ impl Replacement for S3Fifo {
     }
 
     #[inline]
+    fn prefetch(&self, lpn: u32) {
+        self.ghosts.prefetch(lpn);
+    }
+
+    #[inline]
     fn victim(&mut self, pages: &mut Pages) -> Slot {
         self.fills_main = false;
         if self.main.len() <= self.main_pages || self.main.is_empty() {
@@ -181,6 +186,13 @@ impl Replacement for S3Fifo {
             }
         }
         self.main_victim(pages)
+    }
+
+    #[inline]
+    fn prefetch_victims(&self, pages: &Pages) {
+        pages.prefetch_victims(&self.links, self.small.back());
+        pages.prefetch_victims(&self.links, self.main.back());
+        self.ghosts.prefetch_oldest();
     }
 
     #[inline]

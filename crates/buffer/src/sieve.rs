@@ -83,6 +83,11 @@ impl Replacement for Sieve {
     }
 
     #[inline]
+    fn prefetch_victims(&self, pages: &Pages) {
+        pages.prefetch_victims(&self.links, self.hand);
+    }
+
+    #[inline]
     fn evicted(&mut self, slot: Slot, _: u32) {
         self.take_out(slot);
     }

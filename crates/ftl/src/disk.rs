@@ -1,7 +1,7 @@
 //! An FTL on a device as a disk of 512-byte sectors.
 
 use crate::{Ftl, FtlError};
-use nandlab_block::{BlockDevice, Completion, Error, HostClock, Op, Payload, Request};
+use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_nand::{Lpn, Nand, NandError, Origin, PageBuf, SectorMask, Time, SECTOR_BYTES};
 
 /// How many requests ahead map entries are prefetched.
@@ -239,28 +239,14 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
         Ok(Completion { arrival: request.time, done: self.nand.ctx().finish() })
     }
 
-    fn submit_batch(
-        &mut self,
-        requests: &[Request],
-        clock: &mut HostClock,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), Error> {
-        for (at, request) in requests.iter().enumerate() {
-            if let Some(ahead) = requests.get(at + LOOKAHEAD) {
-                self.ftl.prefetch(Lpn((ahead.sector >> self.page_shift) as u32));
-            }
-            if let Some(ahead) = requests.get(at + ARRIVED) {
-                self.ftl.prefetch_old(Lpn((ahead.sector >> self.page_shift) as u32));
-            }
-            let arrival = clock.arrival(request);
-            let time = clock.begin(arrival, || self.look_ups(request));
-            let completion = self.submit(&Request { time, ..*request }, Payload::None)?;
-            clock.complete(completion.done);
-            let completion = Completion { arrival, ..completion };
-            self.request_done(&completion);
-            done.push(completion);
+    #[inline]
+    fn prefetch(&self, ahead: &[Request]) {
+        if let Some(request) = ahead.get(LOOKAHEAD) {
+            self.ftl.prefetch(Lpn((request.sector >> self.page_shift) as u32));
         }
-        Ok(())
+        if let Some(request) = ahead.get(ARRIVED) {
+            self.ftl.prefetch_old(Lpn((request.sector >> self.page_shift) as u32));
+        }
     }
 
     fn look_ups(&self, request: &Request) -> u64 {

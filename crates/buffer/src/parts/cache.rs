@@ -6,6 +6,15 @@ use crate::{Buffer, Counts, Devices, Memory, Placement};
 use nandlab_block::{Completion, Error, Op, Payload, RamUse, Request};
 use nandlab_nand::{Origin, SectorMask, SECTOR_BYTES};
 
+/// How many requests ahead table cells are prefetched.
+const LOOKAHEAD: usize = 16;
+
+/// How many requests ahead the cells have arrived.
+const ARRIVED: usize = 8;
+
+/// How many requests ahead the links of a page have arrived.
+const NEAR: usize = 4;
+
 /// A request's access to one page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
@@ -19,6 +28,15 @@ pub(crate) struct Access {
 ///
 /// A policy makes room before it takes a slot. If a write-back or move fails, its lists are unchanged.
 pub(crate) trait Policy: Send {
+    /// Starts loading what it looks up by a page's number.
+    fn prefetch(&self, _lpn: u32) {}
+
+    /// Starts loading a buffered page's place on the lists.
+    fn prefetch_slot(&self, _slot: Slot) {}
+
+    /// Starts loading its neighbours on the lists; the place has arrived.
+    fn prefetch_neighbours(&self, _slot: Slot) {}
+
     /// Sees a read or write before it is carried out page by page.
     fn begin(&mut self, _request: &Request) {}
 
@@ -269,6 +287,27 @@ impl<P: Policy> Buffer for Cached<P> {
             (Op::Flush, _) => Self::flush(policy, &mut io),
         }?;
         Ok(Completion { arrival: request.time, done: io.done(before) })
+    }
+
+    /// First the table cell; when it has arrived, the page's frame and its place on the lists.
+    fn prefetch(&self, ahead: &[Request]) {
+        if !self.pages.is_large() {
+            return;
+        }
+        let page =
+            |distance: usize| ahead.get(distance).map(|request| (request.sector >> self.pages.page_shift) as u32);
+        if let Some(lpn) = page(LOOKAHEAD) {
+            self.pages.prefetch(lpn);
+            self.policy.prefetch(lpn);
+        }
+        if let Some(lpn) = page(ARRIVED) {
+            let slot = self.pages.guess(lpn);
+            self.pages.prefetch_slot(slot);
+            self.policy.prefetch_slot(slot);
+        }
+        if let Some(lpn) = page(NEAR) {
+            self.policy.prefetch_neighbours(self.pages.guess(lpn));
+        }
     }
 
     fn counts(&self) -> Counts {

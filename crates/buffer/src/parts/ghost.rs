@@ -2,6 +2,7 @@
 
 use super::list::{Links, List};
 use super::table::Table;
+use nandlab_nand::prefetch::prefetch;
 
 /// Page numbers in order of arrival.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,24 @@ impl Ghost {
 
     pub(crate) fn len(&self) -> u32 {
         self.list.len()
+    }
+
+    /// Starts loading what [`Self::remove`] looks at first.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: u32) {
+        self.table.prefetch(key);
+    }
+
+    /// Starts loading what the next calls of [`Self::pop`] need, as [`super::pages::Pages::prefetch_victims`] does.
+    #[inline]
+    pub(crate) fn prefetch_oldest(&self) {
+        if !self.list.is_empty() {
+            let last = self.list.back();
+            let before = self.links.prev(last);
+            self.table.prefetch(self.keys[last as usize]);
+            prefetch(&self.keys, before as usize);
+            self.links.prefetch(before);
+        }
     }
 
     /// Adds `key`, a new entry, as the newest.

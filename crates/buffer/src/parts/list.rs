@@ -1,5 +1,7 @@
 //! Doubly linked lists of numbered items: a few words per item, without an allocation per item.
 
+use nandlab_nand::prefetch::prefetch;
+
 /// No item.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -31,6 +33,21 @@ impl Links {
     #[inline]
     fn set(&mut self, item: u32, side: usize, to: u32) {
         self.0[item as usize][side] = to;
+    }
+
+    /// Starts loading an item's neighbours.
+    #[inline]
+    pub(crate) fn prefetch(&self, item: u32) {
+        prefetch(&self.0, item as usize);
+    }
+
+    /// Starts loading the links that the removal of an item changes; its own have arrived.
+    #[inline]
+    pub(crate) fn prefetch_neighbours(&self, item: u32) {
+        if let Some(&[prev, next]) = self.0.get(item as usize) {
+            self.prefetch(prev);
+            self.prefetch(next);
+        }
     }
 
     /// The item before `item`, towards the front.

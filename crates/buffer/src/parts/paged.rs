@@ -16,6 +16,18 @@ pub(crate) trait Replacement: Send {
     /// Called when a buffered page is used again.
     fn hit(&mut self, pages: &mut Pages, slot: Slot);
 
+    /// Starts loading what [`Self::miss`] looks up.
+    fn prefetch(&self, _lpn: u32) {}
+
+    /// Starts loading what [`Self::hit`] changes.
+    fn prefetch_slot(&self, _slot: Slot) {}
+
+    /// The same for its neighbours on the lists.
+    fn prefetch_neighbours(&self, _slot: Slot) {}
+
+    /// Starts loading what the next evictions need; called after an eviction.
+    fn prefetch_victims(&self, _pages: &Pages) {}
+
     /// Called for a page outside the buffer, before it is added.
     fn miss(&mut self, _lpn: u32) {}
 
@@ -72,6 +84,21 @@ impl<R: Replacement> Policy for Paged<R> {
     }
 
     #[inline]
+    fn prefetch(&self, lpn: u32) {
+        self.replacement.prefetch(lpn);
+    }
+
+    #[inline]
+    fn prefetch_slot(&self, slot: Slot) {
+        self.replacement.prefetch_slot(slot);
+    }
+
+    #[inline]
+    fn prefetch_neighbours(&self, slot: Slot) {
+        self.replacement.prefetch_neighbours(slot);
+    }
+
+    #[inline]
     fn touch(&mut self, io: &mut Io<'_>, slot: Slot, _: &Access) -> Result<(), Error> {
         self.replacement.hit(io.pages, slot);
         Ok(())
@@ -85,6 +112,9 @@ impl<R: Replacement> Policy for Paged<R> {
             let lpn = io.pages.lpn(victim);
             io.evict(victim)?;
             self.replacement.evicted(victim, lpn);
+            if io.pages.is_large() {
+                self.replacement.prefetch_victims(io.pages);
+            }
             self.used -= 1;
         }
         let slot = io.pages.take(access.lpn, Memory::Dram);

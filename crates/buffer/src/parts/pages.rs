@@ -1,10 +1,11 @@
 //! Buffered pages: their memory and their dirty sectors.
 
-use super::list::NONE;
+use super::list::{Links, NONE};
 use super::places::{Header, Places};
 use super::table::Table;
 use crate::{Counts, Memory, MountError};
 use nandlab_nand::nvm::Nvm;
+use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{Geometry, Origin, SECTOR_BYTES};
 
 /// A buffered page's number; policies keep their lists over slots.
@@ -109,6 +110,42 @@ impl Pages {
     #[inline]
     pub(crate) fn find(&self, lpn: u32) -> Option<Slot> {
         self.table.get(lpn)
+    }
+
+    /// Whether the tables are larger than the processor's cache; a hint for a table in the cache costs more than it saves.
+    #[inline]
+    pub(crate) fn is_large(&self) -> bool {
+        self.frames.len() > 1 << 14
+    }
+
+    /// Starts loading what [`Self::find`] looks at.
+    #[inline]
+    pub(crate) fn prefetch(&self, lpn: u32) {
+        self.table.prefetch(lpn);
+    }
+
+    /// A guess at a page's slot; its table cell has arrived. It may be another page's slot, or none.
+    #[inline]
+    pub(crate) fn guess(&self, lpn: u32) -> Slot {
+        self.table.guess(lpn)
+    }
+
+    /// Starts loading a slot's frame.
+    #[inline]
+    pub(crate) fn prefetch_slot(&self, slot: Slot) {
+        prefetch(&self.frames, slot as usize);
+    }
+
+    /// Starts loading what the eviction of the pages at the end of a list needs: the table cell of the last one, whose
+    /// frame has arrived, and the frame and links of the one before it.
+    #[inline]
+    pub(crate) fn prefetch_victims(&self, links: &Links, last: Slot) {
+        if last != NONE {
+            let before = links.prev(last);
+            self.prefetch(self.lpn(last));
+            self.prefetch_slot(before);
+            links.prefetch(before);
+        }
     }
 
     /// Takes a slot for a new page, without valid sectors.

@@ -1,6 +1,7 @@
 //! Slots by page number: open addressing, so the table scales with the buffer, not with the device.
 
 use super::list::NONE;
+use nandlab_nand::prefetch::prefetch;
 
 /// A map from pages or blocks to slots.
 ///
@@ -62,6 +63,18 @@ impl Table {
     pub(crate) fn get(&self, key: u32) -> Option<u32> {
         let slot = self.cells[self.place(key)].slot;
         (slot != NONE).then_some(slot)
+    }
+
+    /// Starts loading the cell where the search for `key` begins.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: u32) {
+        prefetch(&self.cells, self.home(key));
+    }
+
+    /// A guess at the slot of `key`, for prefetching: the one in its first cell, or [`NONE`].
+    #[inline]
+    pub(crate) fn guess(&self, key: u32) -> u32 {
+        self.cells[self.home(key)].slot
     }
 
     #[inline]
