@@ -26,6 +26,7 @@ pub mod random;
 pub mod rules;
 mod side_table;
 pub mod slc;
+pub mod tables;
 pub mod timed;
 pub mod traced;
 mod wrapper;

@@ -17,7 +17,7 @@ from nandlab.cli.output import print_json, print_table, say
 @click.option("--quick", is_flag=True, help="Small states and few repetitions: to see that it works.")
 @json_option
 def command(names: tuple[str, ...], quick: bool, as_json: bool) -> None:
-    """Measure the hot loops, and the machine's own limits beside them."""
+    """Measure the hot loops and the machine's own limits, or NAME alone."""
     from nandlab import __version__, _native
 
     figures = json.loads(interruptible(lambda: _native.bench(list(names), quick, say)))

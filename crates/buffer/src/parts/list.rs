@@ -1,6 +1,7 @@
 //! Doubly linked lists of numbered items: a few words per item, without an allocation per item.
 
 use nandlab_nand::prefetch::prefetch;
+use nandlab_nand::tables::resize;
 
 /// No item.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -21,7 +22,7 @@ impl Links {
     #[inline]
     fn make_room(&mut self, item: u32) {
         if item as usize >= self.0.len() {
-            self.0.resize((item as usize + 1).next_power_of_two(), [NONE; 2]);
+            resize(&mut self.0, (item as usize + 1).next_power_of_two(), [NONE; 2]);
         }
     }
 

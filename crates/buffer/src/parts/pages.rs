@@ -6,6 +6,7 @@ use super::table::Table;
 use crate::{Counts, Memory, MountError};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::prefetch::prefetch;
+use nandlab_nand::tables::reserve;
 use nandlab_nand::{Geometry, Origin, SECTOR_BYTES};
 
 /// A buffered page's number; policies keep their lists over slots.
@@ -31,6 +32,9 @@ pub(super) struct Frame {
     /// A few bits for the policy: referenced, visited, a count.
     pub mark: u8,
 }
+
+/// Room for frames at first.
+const FIRST_FRAMES: usize = 64;
 
 /// Buffer state without the policy.
 #[derive(Clone, Debug)]
@@ -160,6 +164,10 @@ impl Pages {
                 slot
             }
             None => {
+                if self.frames.len() == self.frames.capacity() {
+                    let room = (2 * self.frames.len()).max(FIRST_FRAMES);
+                    reserve(&mut self.frames, room);
+                }
                 self.frames.push(fresh);
                 self.frames.len() as u32 - 1
             }

@@ -2,6 +2,7 @@
 
 use super::list::NONE;
 use nandlab_nand::prefetch::prefetch;
+use nandlab_nand::tables::filled;
 
 /// A map from pages or blocks to slots.
 ///
@@ -112,7 +113,7 @@ impl Table {
 
     #[cold]
     fn grow(&mut self) {
-        let larger = vec![EMPTY; self.cells.len() * 2];
+        let larger = filled(EMPTY, self.cells.len() * 2);
         self.shift -= 1;
         for cell in std::mem::replace(&mut self.cells, larger) {
             if cell.slot != NONE {

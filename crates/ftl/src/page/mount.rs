@@ -12,6 +12,7 @@ use crate::parts::newest::Newest;
 use crate::parts::placement::{Placement, Placer};
 use crate::parts::trim_notes::TrimNotes;
 use crate::{Events, Ftl, FtlError};
+use nandlab_nand::tables::filled;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa, Rules};
 use std::collections::VecDeque;
 
@@ -79,7 +80,11 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
         wear: config.wear,
         wear_policy: config.wear_policy(geometry),
         refreshing: Refreshing::new(config.refresh_percent, geometry),
-        owners: if config.placement.asks_who_moves() { vec![Lpn::NONE; geometry.pages() as usize] } else { Vec::new() },
+        owners: if config.placement.asks_who_moves() {
+            filled(Lpn::NONE, geometry.pages() as usize)
+        } else {
+            Vec::new()
+        },
         notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
         superseded: vec![0; geometry.blocks() as usize],
         mapped: 0,

@@ -7,6 +7,7 @@
 //! and whose erases fail, one after the other, loses a block for each that it empties, and what it has no room for goes to the
 //! others, which make room for that as for pages of the host.
 
+use super::relocation::Relocation;
 use super::{slc, PageMap};
 use crate::parts::frontier::Frontier;
 use crate::FtlError;
@@ -62,7 +63,17 @@ impl PageMap {
     /// page of the host, and the reserve is whole once that block is erased.
     #[inline]
     pub(super) fn has_reserve(&self, die: usize) -> bool {
-        (self.reserve > 1 && self.dies[die].free.len() >= self.reserve) || self.has_reserve_afterwards(die)
+        self.dies[die].free.len() >= self.reserve && self.holds_victim(die) || self.has_reserve_afterwards(die)
+    }
+
+    /// Whether the free blocks of the reserve alone have room for the rest of the block that is being emptied, if one is. A
+    /// second one is room enough for any block and its notes.
+    #[inline]
+    fn holds_victim(&self, die: usize) -> bool {
+        let state = &self.dies[die];
+        let rest = |relocation: &Relocation| self.table.valid_pages(relocation.block) + self.most_notes();
+        let room = || state.free.len() as u32 * self.geometry.pages_per_block();
+        self.reserve > 1 || state.relocation.as_ref().is_none_or(|relocation| room() > rest(relocation))
     }
 
     fn has_reserve_afterwards(&self, die: usize) -> bool {

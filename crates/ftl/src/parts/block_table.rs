@@ -4,6 +4,7 @@ use super::closing_order::ClosingOrder;
 use super::scan::first_minimum;
 pub use super::valid_counts::BlockUse;
 use super::valid_counts::{ValidCounts, Word};
+use nandlab_nand::tables::filled;
 use nandlab_nand::{BlockId, Geometry, Ppa};
 use std::ops::Range;
 
@@ -41,7 +42,7 @@ impl BlockTable {
         Self {
             geometry: *geometry,
             counts: ValidCounts::new(geometry.blocks()),
-            bits: vec![0; geometry.pages().div_ceil(64) as usize],
+            bits: filled(0, geometry.pages().div_ceil(64) as usize),
             order: ClosingOrder::new(geometry, (pools * geometry.dies()).max(1)),
             pools,
             words_of_pool: Vec::new(),

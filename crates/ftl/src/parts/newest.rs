@@ -4,6 +4,7 @@ use super::block_scan::{BlockScan, Page};
 use super::trim_note;
 use super::trim_notes::TrimNotes;
 use crate::FtlError;
+use nandlab_nand::tables::filled;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
 
 /// The newest copy of each logical page, and the notes of trims.
@@ -20,7 +21,7 @@ impl Newest {
     /// Of what the scans of all blocks say.
     pub(crate) fn of(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockScan>]) -> Self {
         let count = logical_pages as usize;
-        let mut newest = Self { map: vec![Ppa::NONE; count], seqs: vec![0; count], notes: Vec::new(), highest: 0 };
+        let mut newest = Self { map: filled(Ppa::NONE, count), seqs: vec![0; count], notes: Vec::new(), highest: 0 };
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let Some(scan) = scan else { continue };
             newest.highest = newest.highest.max(scan.highest);

@@ -5,6 +5,7 @@ use crate::context::Origin;
 use crate::oob::{Kind, Oob};
 use crate::prefetch::prefetch;
 use crate::side_table::SideTable;
+use crate::tables::filled;
 
 /// Page-metadata storage.
 pub trait SpareStore: Send + 'static {
@@ -51,7 +52,7 @@ impl Lean {
 
 impl SpareStore for Lean {
     fn new(geometry: &Geometry) -> Self {
-        Self { words: vec![Self::ERASED; geometry.pages() as usize], others: SideTable::default() }
+        Self { words: filled(Self::ERASED, geometry.pages() as usize), others: SideTable::default() }
     }
 
     #[inline]
@@ -142,7 +143,7 @@ impl Full {
 impl SpareStore for Full {
     fn new(geometry: &Geometry) -> Self {
         Self {
-            words: vec![Self::ERASED; geometry.pages() as usize],
+            words: filled(Self::ERASED, geometry.pages() as usize),
             bases: vec![0; geometry.blocks() as usize],
             far: SideTable::default(),
         }
