@@ -248,6 +248,22 @@ def check_links(folder, fs):
 
 
 @pytest.mark.parametrize("fs", SETS)
+def test_an_end_beside_an_open_file_loses_nothing_that_was_written(nandlab_command, tmp_path, fs):
+    image = created(nandlab_command, tmp_path, fs)
+    with mounted(image) as (folder, shown):
+        left = (folder / "open").open("w")
+        left.write("written")
+        left.flush()
+        shown.send_signal(signal.SIGTERM)
+        shown.communicate(timeout=30)
+        assert shown.returncode == 0
+        with contextlib.suppress(OSError):
+            left.close()
+    with mounted(image) as (folder, _):
+        assert (folder / "open").read_text() == "written"
+
+
+@pytest.mark.parametrize("fs", SETS)
 def test_what_was_synced_survives_a_kill(nandlab_command, tmp_path, fs):
     image = created(nandlab_command, tmp_path, fs)
     contents = {f"file {number}": os.urandom(5000 * number) for number in range(1, 9)}

@@ -30,6 +30,9 @@ const FOREVER: Duration = Duration::from_secs(3600);
 /// Requests that are carried out at the same time; a paced disk needs several to keep its dies busy.
 const THREADS: usize = 8;
 
+/// How long the threads of a directory may take to end.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Modes of `fallocate`.
 mod mode {
     pub const KEEP_SIZE: i32 = 1;
@@ -39,7 +42,27 @@ mod mode {
 
 /// A mounted export; it is unmounted when this is dropped.
 pub struct Mounted {
-    _session: fuser::BackgroundSession,
+    session: Option<fuser::BackgroundSession>,
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            unmount(session);
+        }
+    }
+}
+
+/// Unmounts a directory and waits until its threads have ended: they hold the image open.
+///
+/// They go on while a program has a file open there. That is no reason to wait longer than a while.
+pub(crate) fn unmount(session: fuser::BackgroundSession) {
+    let (ended, has_ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = session.umount_and_join();
+        let _ = ended.send(());
+    });
+    let _ = has_ended.recv_timeout(PATIENCE);
 }
 
 /// Mounts `export` on the directory `at`.
@@ -55,7 +78,7 @@ pub fn mount(at: &Path, export: Arc<dyn Export>) -> io::Result<Mounted> {
     let mut config = fuser::Config::default();
     config.mount_options = vec![MountOption::FSName("nandlab".into()), MountOption::NoAtime, MountOption::NoSuid];
     config.n_threads = Some(THREADS);
-    Ok(Mounted { _session: fuser::spawn_mount(served, at, &config)? })
+    Ok(Mounted { session: Some(fuser::spawn_mount(served, at, &config)?) })
 }
 
 struct Served {

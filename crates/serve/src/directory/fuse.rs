@@ -2,6 +2,7 @@
 
 use super::names::{Change, Entry, Kind, Maker, Names, Status, ROOT};
 use super::worker::Worker;
+use crate::fuse::unmount;
 use crate::Disk;
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, MountOption,
@@ -29,6 +30,7 @@ const APPEND: i32 = 0o2000;
 /// A mounted file system; it is unmounted when this is dropped.
 pub struct Mounted {
     session: Option<fuser::BackgroundSession>,
+    worker: Arc<Worker>,
     fs: &'static str,
 }
 
@@ -42,9 +44,10 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
-            // The last close of a program comes before the end of the file system.
-            let _ = session.umount_and_join();
+            // What programs have closed is stored before the end of the file system.
+            unmount(session);
         }
+        self.worker.stop();
     }
 }
 
@@ -62,9 +65,9 @@ pub fn mount(at: &Path, disk: Arc<Disk>, others: bool) -> io::Result<Mounted> {
     let folds_case = !disk.is_bare();
     let fs = disk.fs().unwrap_or_else(|| FsConfig::Fat(fat::Config::default()));
     let name = fs.name();
-    let worker = Worker::start(disk, fs, Names::new(folder.uid(), folder.gid()))?;
+    let worker = Arc::new(Worker::start(disk, fs, Names::new(folder.uid(), folder.gid()))?);
     let directory = Directory {
-        worker,
+        worker: Arc::clone(&worker),
         block_bytes,
         names_kept: if folds_case { NOT_KEPT } else { KEPT },
         listings: Mutex::default(),
@@ -78,12 +81,13 @@ pub fn mount(at: &Path, disk: Arc<Disk>, others: bool) -> io::Result<Mounted> {
         MountOption::NoDev,
         MountOption::NoSuid,
     ];
-    Ok(Mounted { session: Some(fuser::spawn_mount(directory, at, &config)?), fs: name })
+    let session = fuser::spawn_mount(directory, at, &config).inspect_err(|_| worker.stop())?;
+    Ok(Mounted { session: Some(session), worker, fs: name })
 }
 
 /// A file system as the kernel sees it.
 struct Directory {
-    worker: Worker,
+    worker: Arc<Worker>,
     block_bytes: u32,
     /// How long the kernel may keep names.
     names_kept: Duration,

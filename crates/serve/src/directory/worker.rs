@@ -8,16 +8,21 @@ use nandlab_fs::{FileSystem, FsConfig};
 use nandlab_nand::SECTOR_BYTES;
 use std::io;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 type Job = Box<dyn FnOnce(&mut Names, &mut dyn FileSystem) + Send>;
 
-/// A file system at work in a thread of its own; dropping this unmounts it.
+/// A file system at work in a thread of its own.
 pub(super) struct Worker {
-    jobs: Option<Sender<Job>>,
     disk: Arc<Disk>,
-    thread: Option<JoinHandle<()>>,
+    /// `None` once it was stopped.
+    running: Mutex<Option<Running>>,
+}
+
+struct Running {
+    jobs: Sender<Job>,
+    thread: JoinHandle<()>,
 }
 
 /// The disk as a device below a file system.
@@ -59,7 +64,7 @@ impl Worker {
                 let _ = mounted.try_send(Err(error));
             }
         })?;
-        let worker = Self { jobs: Some(jobs), disk, thread: Some(thread) };
+        let worker = Self { disk, running: Mutex::new(Some(Running { jobs, thread })) };
         match is_mounted.recv() {
             Ok(Ok(())) => Ok(worker),
             Ok(Err(error)) => Err(error),
@@ -76,8 +81,10 @@ impl Worker {
         let job: Job = Box::new(move |names, fs| {
             let _ = answer.send(work(names, fs));
         });
-        let jobs = self.jobs.as_ref().expect("it is there until the drop");
+        let running = self.running();
+        let jobs = &running.as_ref().ok_or(Errno::EIO)?.jobs;
         jobs.send(job).map_err(|_| Errno::EIO)?;
+        drop(running);
         answered.recv().map_err(|_| Errno::EIO)?
     }
 
@@ -85,14 +92,16 @@ impl Worker {
     pub(super) fn keep(&self) -> Result<(), Errno> {
         self.disk.keep().map_err(|_| Errno::EIO)
     }
-}
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        drop(self.jobs.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+    /// Unmounts the file system; whoever still asks gets EIO.
+    pub(super) fn stop(&self) {
+        let Some(Running { jobs, thread }) = self.running().take() else { return };
+        drop(jobs);
+        let _ = thread.join();
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

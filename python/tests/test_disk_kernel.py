@@ -1,0 +1,105 @@
+"""File systems of the kernel on every FTL: ext4 and XFS on a loop device over `nandlab disk serve --fuse`.
+
+Mounts take root and a loop device. Programs that nobody here wrote say what is right: e2fsck, xfs_repair,
+diff, SQLite and fio.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from programs import process, program
+
+import nandlab
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/dev/loop-control").exists() or shutil.which("fusermount3") is None,
+    reason="root, loop devices or fusermount3 are not there",
+)
+
+MAKE = {
+    "ext4": ["mkfs.ext4", "-q", "-F", "-b", "4096"],
+    "xfs": ["mkfs.xfs", "-q", "-f"],
+}
+CHECK = {"ext4": ["e2fsck", "-fn"], "xfs": ["xfs_repair", "-n"]}
+FTLS = [name for name in dir(nandlab.ftl) if not name.startswith("_")]
+QUICK = [("page", "ext4"), ("fast", "xfs")]
+
+
+def pairs():
+    """Two pairs of an FTL and a file system, and all of them where long tests are asked for."""
+    every = [(ftl, fs) for ftl in FTLS for fs in MAKE]
+    return [
+        pytest.param(*pair, marks=[] if pair in QUICK else [pytest.mark.long])
+        for pair in sorted(every, key=str)
+    ]
+
+
+@contextlib.contextmanager
+def loop_device(image):
+    """The disk of the image as a device of the kernel."""
+    folder = image.parent / "fuse"
+    folder.mkdir(exist_ok=True)
+    with process("disk", "serve", image, "--fuse", folder, says="Ctrl-C ends it") as served:
+        device = program("losetup", "--find", "--show", "--direct-io=on", folder / "disk").strip()
+        try:
+            yield device, served
+        finally:
+            subprocess.run(["losetup", "--detach", device], check=False)
+            if served.poll() is None:
+                served.send_signal(signal.SIGTERM)
+                served.communicate(timeout=100)
+            subprocess.run(["fusermount3", "-u", str(folder)], capture_output=True, check=False)
+
+
+@contextlib.contextmanager
+def mounted(device, folder):
+    folder.mkdir(exist_ok=True)
+    program("mount", device, folder)
+    try:
+        yield folder
+    finally:
+        program("umount", folder)
+
+
+@pytest.mark.parametrize(("ftl", "fs"), pairs())
+def test_programs_on_a_file_system_of_the_kernel(nandlab_command, tmp_path, ftl, fs):
+    tree = tmp_path / "tree"
+    for number in range(50):
+        below = tree / f"d{number % 5}"
+        below.mkdir(parents=True, exist_ok=True)
+        (below / f"file{number}").write_bytes(os.urandom(number * 1500))
+    image = tmp_path / "my.img"
+    # MTBS keeps half of the device in reserve; XFS takes no less than 300 MB.
+    spare = 1.2 if ftl == "mtbs" else 0.28
+    capacity = "64MiB" if fs == "ext4" else "320MiB"
+    sets = [f"ftl={ftl}", f"device.capacity={capacity}", f"device.over_provisioning={spare}"]
+    created = nandlab_command("disk", "create", image, *[part for one in sets for part in ("--set", one)])
+    assert created.status == 0, created.err
+    with loop_device(image) as (device, _):
+        program(*MAKE[fs], device)
+        with mounted(device, tmp_path / "mnt") as folder:
+            program("cp", "-a", tree, folder / "tree")
+            for mode in ("wal", "delete"):
+                rows = "with recursive c(x) as (select 1 union all select x + 1 from c where x < 2000)"
+                script = f"pragma journal_mode={mode}; pragma synchronous=extra; create table t(a);"
+                program(
+                    "sqlite3", folder / f"{mode}.db", f"{script} {rows} insert into t select hex(x) from c;"
+                )
+            job = ["--rw=randwrite", "--bs=4k", "--size=8M", "--verify=crc32c", "--verify_state_save=0"]
+            program("fio", "--name=j", f"--directory={folder}", "--fsync=32", *job, "--minimal", cwd=tmp_path)
+            program("rm", "-rf", folder / "tree" / "d3")
+            program("fstrim", folder)
+    shutil.rmtree(tree / "d3")
+    with loop_device(image) as (device, _):
+        program(*CHECK[fs], device)
+        with mounted(device, tmp_path / "mnt") as folder:
+            program("diff", "-r", tree, folder / "tree")
+            for mode in ("wal", "delete"):
+                question = "pragma integrity_check; select count(*) from t;"
+                assert program("sqlite3", folder / f"{mode}.db", question).split() == ["ok", "2000"]
+    assert nandlab_command("disk", "check", image).status == 0
