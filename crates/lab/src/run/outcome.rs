@@ -27,10 +27,9 @@ impl Run<'_> {
         precondition: Option<PreconditionRecord>,
     ) -> Record {
         let end = self.mark();
-        let matrix = end.matrix.since(&start.matrix);
+        let (matrix, time) = (end.matrix.since(&start.matrix), self.keeps_time().then(|| end.time - start.time));
         let (slc, total, nvram) = (end.slc_since(start), matrix.total(), end.nvram_since(start));
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
-        let time = self.keeps_time().then(|| end.time - start.time);
         let (device, daily) = (&self.experiment.device, self.experiment.host.daily.map(|daily| daily.0));
         let (endurance, chip) = (device.profile.rules.endurance, (&self.sizing.geometry, &device.profile));
         let powers = self.powers(time, &meter);
