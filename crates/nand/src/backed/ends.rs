@@ -1,0 +1,97 @@
+//! Ends of the process between any two writes, and inside of them.
+
+use super::layout::BLOCK_BYTES;
+use super::{Backed, Image};
+use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
+use crate::content::{Content, PageBuf};
+use crate::context::Origin;
+use crate::nand::Nand;
+use crate::nvm::{Nvm, NvmCost};
+use crate::oob::Oob;
+use crate::random::Random;
+use crate::rules::{ProgramOrder, Rules};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+const BLOCKS: u32 = 6;
+const PAGES: u32 = 8;
+const NVRAM: u64 = 64;
+
+/// By page: its spare area and its first byte; the word in the NVRAM.
+type View = (Vec<Option<(Oob, u8)>>, u64);
+
+fn view(device: &mut Backed<Image>) -> View {
+    let pages = (0..BLOCKS * PAGES).map(Ppa).map(|at| {
+        let oob = device.read_spare(at).expect("no page is damaged")?;
+        let mut page = Content::zeroed(512);
+        device.read(at, &mut page).expect("a programmed page can be read");
+        Some((oob, page.bytes().expect("it is real")[0]))
+    });
+    let pages = pages.collect();
+    let mut word = [0; 8];
+    device.file().nvram(NvmCost::default()).peek(0, &mut word);
+    (pages, u64::from_le_bytes(word))
+}
+
+/// Some operation on two blocks that are filled in turn, and on the others.
+fn operate(device: &mut Backed<Image>, random: &mut Random, number: u64) {
+    let block = |index: u64| BlockId((index % u64::from(BLOCKS)) as u32);
+    let oob = Oob::data(Lpn(number as u32), Seq(number), Origin::HOST);
+    let open = block(number / 20 + number % 2);
+    let end = device.high_water(open);
+    let next = Ppa(open.0 * PAGES + end.min(PAGES - 1));
+    let any = Ppa(random.below(u64::from(BLOCKS * PAGES)) as u32);
+    let is_programmed = matches!(device.read_spare(any), Ok(Some(_)));
+    let done = match random.below(12) {
+        0 => {
+            device.file().nvram(NvmCost::default()).store(0, number.to_le_bytes()).map_err(|_| unreachable!("it works"))
+        }
+        1 if is_programmed => device.program_spare(any, oob).map(drop),
+        2 | 3 if is_programmed && end < PAGES && any.0 < next.0 => device.copy(any, next, oob).map(drop),
+        4 => device.sync().map_err(|error| unreachable!("{error}")),
+        _ if end == PAGES => device.erase(open).map(drop),
+        5 => device.program(next, &Content(Some(vec![number as u8; 512].into())), &[number as u8; 9], oob).map(drop),
+        _ => device.program(next, &Content(Some(vec![number as u8; 512].into())), &[], oob).map(drop),
+    };
+    done.expect("the operation is legal");
+}
+
+fn opened(path: &Path) -> View {
+    view(&mut Backed::open(path).expect("an image is valid wherever the process ends"))
+}
+
+#[test]
+fn an_end_leaves_the_operations_up_to_some_moment() {
+    let folder = tempfile::tempdir().expect("a folder for files");
+    let (path, copy) = (folder.path().join("image"), folder.path().join("copy"));
+    let geometry = Geometry::single_die(BLOCKS, PAGES, 512).expect("a shape that is allowed");
+    let rules = Rules { program_order: ProgramOrder::AscendingDense, partial_programs: 255, ..Rules::default() };
+    let mut device = Backed::create_with(&path, geometry, rules, NVRAM, String::new()).expect("a new image");
+    std::fs::copy(&path, &copy).expect("a second file");
+    let log = device.file().0;
+    log.log.lock().expect("nobody panicked").clear();
+    let mut random = Random::new(11);
+    let mut views = vec![view(&mut device)];
+    // By write: how many operations were done before it.
+    let mut writes = Vec::new();
+    for number in 1..=400 {
+        operate(&mut device, &mut random, number);
+        views.push(view(&mut device));
+        let new = std::mem::take(&mut *log.log.lock().expect("nobody panicked"));
+        writes.extend(new.into_iter().map(|write| (number as usize, write)));
+    }
+    assert!(writes.iter().any(|(_, (_, bytes))| bytes.len() > 1024), "neighbours are written with one call");
+    let file = std::fs::OpenOptions::new().write(true).open(&copy).expect("the second file");
+    let mut at = 0;
+    for (number, (place, bytes)) in writes {
+        // A record is in a sector, which is never torn.
+        let whole = if bytes.len() == BLOCK_BYTES { BLOCK_BYTES } else { 64 };
+        for (place, bytes) in (place..).step_by(whole).zip(bytes.chunks(whole)) {
+            file.write_all_at(bytes, place).expect("room for a file");
+            let found = opened(&copy);
+            let ahead = views[at..=number].iter().position(|view| *view == found);
+            at += ahead.unwrap_or_else(|| panic!("operation {number}: no moment from {at} on was like that"));
+        }
+    }
+    assert!(at > 390, "the last writes are there");
+}

@@ -1,0 +1,167 @@
+//! Programs that are not in the file yet: pages that lie side by side are written with one call.
+//!
+//! The bytes of all pages are written first, in any order, for a page counts from its record on. The records are written
+//! in the order of the programs. So wherever the process ends, the programs up to some moment are in the file.
+
+use std::io;
+
+/// Bytes of pages that are gathered before they are written.
+const MOST_BYTES: usize = 256 << 10;
+/// Blocks that are filled in turn, each with a run of its own: one for the host and one for collection on each of a few dies.
+const MOST_RUNS: usize = 16;
+
+/// Bytes that lie side by side in the file.
+#[derive(Debug, Default)]
+struct Run {
+    place: u64,
+    bytes: Vec<u8>,
+}
+
+impl Run {
+    fn end(&self) -> u64 {
+        self.place + self.bytes.len() as u64
+    }
+
+    fn get(&self, place: u64, length: usize) -> Option<&[u8]> {
+        let start = usize::try_from(place.checked_sub(self.place)?).ok()?;
+        self.bytes.get(start..start.checked_add(length)?)
+    }
+}
+
+/// Pages and records that wait to be written.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    /// Bytes of pages. Runs beyond `used` are empty and keep their memory.
+    pages: Vec<Run>,
+    used: usize,
+    page_bytes: usize,
+    /// Records in the order of their programs.
+    records: Vec<u8>,
+    /// Where the records lie in the file: place and bytes of each run of them.
+    places: Vec<(u64, usize)>,
+}
+
+impl Gathered {
+    pub fn is_empty(&self) -> bool {
+        self.used == 0 && self.places.is_empty()
+    }
+
+    /// Takes the bytes of a page; false where everything must be written first.
+    pub fn add_page(&mut self, place: u64, bytes: &[u8]) -> bool {
+        if self.page_bytes + bytes.len() > MOST_BYTES && self.used > 0 {
+            return false;
+        }
+        let next = self.pages[..self.used].iter().position(|run| run.end() == place);
+        let at = match next {
+            Some(at) => at,
+            None if self.used == MOST_RUNS => return false,
+            None => {
+                if self.used == self.pages.len() {
+                    self.pages.push(Run::default());
+                }
+                self.pages[self.used].place = place;
+                self.used += 1;
+                self.used - 1
+            }
+        };
+        self.pages[at].bytes.extend_from_slice(bytes);
+        self.page_bytes += bytes.len();
+        true
+    }
+
+    /// Takes the record of a page whose bytes were taken, or are in the file.
+    pub fn add_record(&mut self, place: u64, record: &[u8]) {
+        self.records.extend_from_slice(record);
+        match self.places.last_mut() {
+            Some((first, bytes)) if *first + *bytes as u64 == place => *bytes += record.len(),
+            _ => self.places.push((place, record.len())),
+        }
+    }
+
+    /// The `length` bytes from `place` on, if they are those of pages that wait.
+    pub fn page(&self, place: u64, length: usize) -> Option<&[u8]> {
+        self.pages[..self.used].iter().find_map(|run| run.get(place, length))
+    }
+
+    /// Hands everything to `write`. What cannot be written is lost, and so is what comes behind it.
+    pub fn write(&mut self, mut write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        let written = self.write_in_order(&mut write);
+        self.pages[..self.used].iter_mut().for_each(|run| run.bytes.clear());
+        (self.used, self.page_bytes) = (0, 0);
+        self.records.clear();
+        self.places.clear();
+        written
+    }
+
+    fn write_in_order(&self, write: &mut impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        for run in &self.pages[..self.used] {
+            write(run.place, &run.bytes)?;
+        }
+        let mut records = &self.records[..];
+        for &(place, bytes) in &self.places {
+            let (now, later) = records.split_at(bytes);
+            write(place, now)?;
+            records = later;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(gathered: &mut Gathered) -> Vec<(u64, Vec<u8>)> {
+        let mut all = Vec::new();
+        let write = |place: u64, bytes: &[u8]| {
+            all.push((place, bytes.to_vec()));
+            Ok(())
+        };
+        gathered.write(write).unwrap();
+        all
+    }
+
+    #[test]
+    fn pages_side_by_side_are_one_run_and_records_keep_their_order() {
+        let mut gathered = Gathered::default();
+        for (page, record) in [(100, 10), (500, 50), (104, 11), (108, 12), (504, 51)] {
+            assert!(gathered.add_page(page, &[record as u8; 4]));
+            gathered.add_record(record, &[record as u8]);
+        }
+        assert_eq!(gathered.page(104, 4), Some(&[11; 4][..]));
+        assert_eq!(gathered.page(112, 4), None);
+        let pages = [(100, [[10; 4], [11; 4], [12; 4]].concat()), (500, [[50; 4], [51; 4]].concat())];
+        let records = [(10, vec![10]), (50, vec![50]), (11, vec![11, 12]), (51, vec![51])];
+        assert_eq!(written(&mut gathered), [&pages[..], &records[..]].concat());
+        assert!(gathered.is_empty() && gathered.page(104, 4).is_none() && written(&mut gathered).is_empty());
+    }
+
+    #[test]
+    fn it_is_full_at_so_many_bytes_or_runs() {
+        let mut gathered = Gathered::default();
+        let page = vec![1; MOST_BYTES / 4];
+        for at in 0..4 {
+            assert!(gathered.add_page(at * page.len() as u64, &page));
+        }
+        assert!(!gathered.add_page(0, &[1]));
+        assert_eq!(written(&mut gathered).len(), 1);
+        for run in 0..MOST_RUNS as u64 {
+            assert!(gathered.add_page(10 * run, &[1]));
+        }
+        assert!(!gathered.add_page(7, &[1]) && gathered.add_page(1, &[1]));
+    }
+
+    #[test]
+    fn nothing_is_written_behind_an_error() {
+        let mut gathered = Gathered::default();
+        assert!(gathered.add_page(0, &[1]));
+        gathered.add_record(9, &[1]);
+        let mut calls = 0;
+        let refuse = |_: u64, _: &[u8]| {
+            calls += 1;
+            Err(io::ErrorKind::StorageFull.into())
+        };
+        assert_eq!(gathered.write(refuse).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert!(calls == 1 && gathered.is_empty());
+    }
+}
