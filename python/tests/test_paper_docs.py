@@ -1,0 +1,168 @@
+"""Figures in the prose of the documents: of the kept searches, of the claims, and of runs over a trace."""
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import TRACES
+
+import nandlab
+from nandlab.reproduce import load
+from nandlab.reproduce.search_file import beside, parse_csv
+from nandlab.reproduce.search_words import meets, met_by
+
+ROOT = Path(__file__).parents[2]
+WORDS = (
+    *(
+        "no",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
+
+
+def prose(path):
+    """A document on one line, without line breaks in sentences."""
+    return " ".join((ROOT / path).read_text(encoding="utf-8").split())
+
+
+def word(number):
+    return WORDS[number] if number < len(WORDS) else str(number)
+
+
+class Kept:
+    """The kept search of a paper, and counts of its points."""
+
+    def __init__(self, name):
+        path = ROOT / "papers" / f"{name}.toml"
+        self.paper = load(str(path))
+        self.found = parse_csv(beside(path).read_text(encoding="utf-8"), name)
+        self.rows = self.found.rows
+        self.points = {kind: len(self.found.of_kind(kind)) for kind in ("chosen", "alone", "tried", "joint")}
+
+    def joint(self, *claims):
+        """How many joint points meet all of some claims."""
+        return sum(self.meets(row, *claims) for row in self.found.of_kind("joint"))
+
+    def all(self, *claims):
+        """How many points of all kinds do."""
+        return sum(self.meets(row, *claims) for row in self.rows)
+
+    @staticmethod
+    def meets(row, *claims):
+        return all(row.seen[claim].is_met for claim in claims or row.seen)
+
+    @property
+    def most(self):
+        return max(map(meets, self.rows))
+
+
+def of_sector_map(kept):
+    number, judged = kept.points, len(kept.rows[0].seen)
+    alone, joint, tried = number["alone"], number["joint"], number["tried"]
+    yield f"{alone} values one at a time, {joint} joint points and {tried} found by hand"
+    always = [name for name in kept.rows[0].seen if kept.all(name) == len(kept.rows)]
+    yield f"The {word(len(always))} orders and signs that are no fits hold at all {len(kept.rows)} points"
+    yield f"keep all {word(judged)} claims that the search judges"
+    assert all(kept.meets(row) for row in kept.found.of_kind("tried"))
+    meet = word(kept.joint()).capitalize()
+    yield f"{meet} joint points meet all {word(judged)}, and so do the {word(tried)} found by hand"
+
+
+def of_minv(kept):
+    number = kept.points
+    yield f"{len(kept.paper.opens)} open values, one at a time ({number['alone']} points)"
+    yield f"and all at once ({number['joint']} points"
+    yield f"It judges {kept.most} claims of the paper. The chosen values meet all of them"
+    assert kept.meets(kept.rows[0])
+    yield f"A single joint point of the {number['joint']} meets all {kept.most} claims"
+    assert kept.joint() == 1
+    for name, what in {
+        "fig2.minv_quiet": "MiNV hardly erases until 2,000",
+        "fig2.minv_aggressive": "MiNV aggressive from 2,000 to 2,500 on",
+        "fig3.minv_empty": "MiNV has blocks never used until 2,000",
+        "fig3.yaffs_all_used": "YAFFS has used every block by 900 to 1,100",
+        "fig2.yaffs_aggressive": "YAFFS aggressive from 1,500 to 2,000 on",
+        "fig3.yaffs_aggressive": 'YAFFS aggressive "after 1,000", to 2,000',
+        "fig2.gap_grows": "the time saved grows",
+        "fig2.yaffs_passive": "passive collection of YAFFS from 500 through 1,500",
+        "fig2.erases_by_gc": "most erases come from collection",
+        "fig2.time_rises": "time rises with aggressive collection",
+        "fig2.minv_faster": "MiNV is faster in each 500 transactions",
+        "sec2.mount": "MiNV mounts at once, YAFFS scans",
+        "sec1.fewer_copies": "fewer copies in MiNV",
+        "abstract.fewer_aggressive": "fewer aggressive collections in MiNV",
+    }.items():
+        yield re.compile(rf"\| {re.escape(what)} \| [^|]* \| {met_by(kept.found, name)}\b[^|]*\|")
+
+
+def of_btree(kept):
+    victims = "sec4.bast_thrash"
+    cells = [[f"table1.bast.{page}.{what}" for what in ("writes", "erases")] for page in ("4k", "512")]
+    met = kept.all(victims, *cells[0]), max(kept.all(victims, cell) for cell in cells[1])
+    yield (
+        f"Of the {len(kept.rows)} points of the search {word(met[0])} meets it "
+        "together with both cells of BAST at 4 KB, "
+        f"and {'none' if met[1] == 0 else met[1]} with a cell at 512 B"
+    )
+    yield f"The file lists the {word(len(kept.paper.opens))} things that are open"
+
+
+PROSE = {"sector-map": of_sector_map, "minv": of_minv, "btree": of_btree}
+
+
+@pytest.mark.parametrize("name", PROSE)
+def test_a_document_says_what_the_search_of_its_paper_kept(name):
+    text = prose(f"docs/papers/{name}.md")
+    for sentence in PROSE[name](Kept(name)):
+        found = sentence.search(text) if isinstance(sentence, re.Pattern) else sentence in text
+        assert found, sentence
+
+
+APPLICATIONS = {
+    "e-mail": "log111_email",
+    "browsing": "log166_webBrowsing",
+    "Facebook": "log191_facebook",
+    "shopping": "log196_Amazon",
+    "a map": "log202_GoogleMap",
+}
+
+
+def percentiles(latencies):
+    return "; ".join(f"{latencies[each]:,.0f}" for each in ("mean", "p50", "p99"))
+
+
+@pytest.mark.traces
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_predicted_latencies_stand_beside_recorded_ones(name):
+    """Each figure of the table in docs/validation.md, of a run at the recorded times."""
+    records = [
+        nandlab.Experiment(
+            workload=nandlab.workload.trace(
+                path=str(Path(TRACES) / "biotracer" / f"{APPLICATIONS[name]}.txt"), addresses="fold"
+            ),
+            ftl=nandlab.ftl.page(),
+            host={"arrival": "recorded"},
+            precondition={"fill": "sequential"},
+            device={"profile": profile, "capacity": "4 GiB"},
+        )
+        .run()
+        .to_dict()
+        for profile in ("generic", "tlc-3d")
+    ]
+    text = prose("docs/validation.md")
+    for kind in ("read", "write"):
+        cells = [records[0][key][kind] for key in ("recorded_latency_us", "recorded_service_us")]
+        cells += [record["latency_us"][kind] for record in records]
+        assert f"| {name} | {kind} | {' | '.join(map(percentiles, cells))} |" in text
