@@ -1,5 +1,6 @@
 """Figures in the prose of the documents: of the kept searches, of the claims, and of runs over a trace."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -7,9 +8,10 @@ import pytest
 from conftest import TRACES
 
 import nandlab
-from nandlab.reproduce import load
+from nandlab.reproduce import load, reproduce
 from nandlab.reproduce.search_file import beside, parse_csv
 from nandlab.reproduce.search_words import meets, met_by
+from nandlab.reproduce.words import Why
 
 ROOT = Path(__file__).parents[2]
 WORDS = (
@@ -163,6 +165,54 @@ def test_a_document_says_what_the_search_of_its_paper_kept(name):
     for sentence in PROSE[name](Kept(name)):
         found = sentence.search(text) if isinstance(sentence, re.Pattern) else sentence in text
         assert found, sentence
+
+
+QUOTED = {
+    "minv": [
+        "| every block of YAFFS used once, by transaction | 1,000 | {fig3.yaffs_all_used:,.0f} |",
+        '| YAFFS collects aggressively from | 2,000, sampled every 500; also "after 1,000" '
+        "| {fig2.yaffs_aggressive:,.0f} |",
+        "| most erases of MiNV in 500 transactions, to 2,000 | hardly any | {fig2.minv_quiet:.0f} |",
+        "| MiNV collects aggressively from | 2,500, sampled every 500 | {fig2.minv_aggressive:,.0f} |",
+    ],
+    "sector-map": [
+        "over the super-page map, map in memory | at least 20 | {fig4.512w:.1f} | fit |",
+        "| 4 KB random writes | at least 20 | {fig4.4kw:.1f} | fit |",
+        "| 512 B random writes without map traffic | 28,370 | {table1.without:,.0f} | fit |",
+        "| with map traffic, the whole device | 540 | {table1.with:.0f} | fit |",
+        "| the ratio of the two | 52.5 | {table1.ratio:.1f} | fit |",
+        "7.95; 8.01 | {jasmine.waf:.2f};",
+    ],
+    "wap-lru": [
+        "mean; best trace (both fitted) | 63.1; 99.7 % | {fig3.mean:.1f}; {fig3.max:.1f} % |",
+        "| webmail: collections against CLOCK-DNV | +32.1 % | {fig3.webmail:+.1f} % |",
+        "than CLOCK-DNV (both fitted) | 39.5; 14.3 % | {fig4.mean:.1f}; {fig4.clock_dnv:.1f} % |",
+        "mean; best trace (both fitted) | 53.4; 74.1 % | {fig5.mean:.1f}; {fig5.max:.1f} % |",
+        "| webmail: energy against CLOCK-DNV (fitted) | 1 % | {fig5.webmail:.1f} % |",
+        "| energy that each 25 % of NVRAM saves (fitted) | 21.8 % | {fig7.step:.1f} %;",
+        "its change over the shares | 26.1; 3 % | {fig7.dynamic_share:.1f}; {fig7.dynamic_flat:.0f} %",
+    ],
+}
+"""Rows of tables in `docs/papers`, with the claims that a usual run measures."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", QUOTED)
+def test_a_document_quotes_what_a_usual_run_measures(name):
+    text = prose(f"docs/papers/{name}.md")
+    drawn = dict.fromkeys(("figures", "grids", "timelines", "op_figures", "block_maps", "conclusions"), ())
+    paper = dataclasses.replace(load(str(ROOT / "papers" / f"{name}.toml")), **drawn)
+    names = set(re.findall(r"{([^:}]*):", " ".join(QUOTED[name])))
+    bare = {"note": Why("", ()), "why": Why("", ()), "together": ()}
+    claims = [dataclasses.replace(claim, **bare) for claim in paper.claims if claim.id in names]
+    measured = {
+        each.claim.id: each.measured
+        for each in reproduce(dataclasses.replace(paper, claims=tuple(claims))).claims
+    }
+    assert set(measured) == names
+    for row in QUOTED[name]:
+        said = re.sub(r"{([^:}]*):([^}]*)}", lambda each: format(measured[each[1]], each[2]), row)
+        assert said in text
 
 
 APPLICATIONS = {
