@@ -246,11 +246,16 @@ impl Disk {
             return Err(of_image(why));
         }
         inner.real = self.started.elapsed().as_nanos() as Time;
-        catch_unwind(AssertUnwindSafe(|| work(&mut inner))).map_err(|panic| {
+        let done = catch_unwind(AssertUnwindSafe(|| work(&mut inner))).map_err(|panic| {
             let text = format!("internal error, the disk was stopped: {}", said(&*panic));
             inner.broken = Some(text.clone());
             io::Error::other(text)
-        })
+        })?;
+        // What is answered survives a kill of the process, and whoever fills the host's disk is told.
+        if let Err(error) = self.image.write_gathered() {
+            return Err(of_image(self.image.failure().get().unwrap_or(&error)));
+        }
+        Ok(done)
     }
 
     /// Carries out `work` at the present time; when it is done.

@@ -184,6 +184,14 @@ impl ImageFile {
         self.0.failure.clone()
     }
 
+    /// Hands what was gathered to the operating system: from then on it survives an end of the process.
+    ///
+    /// # Errors
+    /// [`BackedError::Io`]; the image fails then.
+    pub fn write_gathered(&self) -> Result<(), BackedError> {
+        self.0.write_gathered().map_err(|source| self.0.error("write", source))
+    }
+
     /// Waits until the operating system has on its disk what was written so far.
     ///
     /// # Errors
