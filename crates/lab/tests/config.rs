@@ -264,11 +264,12 @@ fn memories_of_a_controller_are_sizes() {
             "0 is no size of a memory: expected 1 to",
         ),
         (
-            &with("", "[device.controller]\ndram_bytes = 5"),
-            "device.controller",
-            Some((4, 9)),
-            "needs the key `sram_bytes`",
+            &with("", "[device.controller]\nlatency_us = -5"),
+            "device.controller.latency_us",
+            Some((5, 14)),
+            "-5 is not in the range",
         ),
+        (&with("", "[device.link]\nread_gb_s = 5"), "device.link.read_gb_s", None, "did you mean `read_mb_s`?"),
     ]);
 }
 
@@ -426,7 +427,7 @@ fn profiles_of_ones_own_are_read_and_their_mistakes_are_theirs() {
         Experiment::parse(&text, Format::Toml, "x.toml", &folder, &[])
     };
     let read = parse("good.toml").unwrap().device.profile;
-    assert_eq!((read.name.as_str(), read.controller.map(|one| one.sram_bytes)), ("wap", Some(4096)));
+    assert_eq!((read.name.as_str(), read.controller.and_then(|one| one.sram_bytes)), ("wap", Some(4096)));
     for (from, to, sentence) in [
         ("page_bytes =", "page_byets =", "did you mean `page_bytes`?"),
         ("page_bytes = 4096", "page_bytes = 3000", "shape.page_bytes = 3000 cannot work"),

@@ -1,6 +1,7 @@
 //! Operation context (origin, cause, times), and counts by origin and cause.
 
 mod asked;
+mod by_events;
 mod cause;
 mod retry;
 mod trail;
@@ -10,6 +11,7 @@ pub use retry::Strain;
 use serde::{Deserialize, Serialize};
 pub(crate) use trail::Held;
 pub use trail::Stall;
+use crate::timeline::Timeline;
 use trail::Trail;
 
 /// Simulated time in nanoseconds.
@@ -258,6 +260,9 @@ pub struct Ctx {
     /// The counts' part in blocks with one bit per cell, if a wrapper counts it.
     pub(crate) slc: Option<Box<Matrix>>,
     pub(crate) trail: Trail,
+    /// The device's operations in the order of events, if it keeps them.
+    events: Option<Box<Timeline>>,
+    follows_events: bool,
 }
 
 impl Ctx {
@@ -446,6 +451,9 @@ impl Ctx {
     #[inline]
     pub fn wait_until(&mut self, at: Time) {
         self.finish = self.finish.max(at);
+        if self.follows_events {
+            self.wait_for_operation(at);
+        }
     }
 
     /// The counts.

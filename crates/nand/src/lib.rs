@@ -28,14 +28,16 @@ mod side_table;
 pub mod slc;
 pub mod tables;
 pub mod timed;
+pub mod timeline;
 pub mod traced;
 mod wrapper;
 
 pub use address::{BlockId, Geometry, GeometryError, Lpn, Ppa, SectorMask, Seq, Shape, SECTOR_BYTES};
 pub use content::{Bytes, Content, PageBuf};
 pub use context::{Cause, Cell, Ctx, Matrix, Origin, Stall, Strain, Time, ERASE_SHARE};
-pub use controller::Controller;
+pub use controller::{Controller, Link};
 pub use counting::Counting;
 pub use nand::{scoped, Done, Nand, NandError};
 pub use oob::{Kind, Oob};
 pub use rules::{ProgramOrder, Rules};
+pub use timeline::{Answer, Timeline};

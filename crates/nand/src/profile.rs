@@ -34,19 +34,24 @@
 //! [controller]             # Controller; optional
 //! sram_bytes = 98_304
 //! dram_bytes = 67_108_864
+//!
+//! [link]                   # Link; optional
+//! read_mb_s = 3200
 //! ```
 
 mod slc;
 mod suspend;
 mod timing;
+mod types;
 
 pub use slc::SlcTiming;
 pub use suspend::Suspend;
-pub use timing::ReadTransfer;
+pub use timing::{Order, ReadTransfer};
+pub use types::{ByType, PageTypes};
 
 use crate::address::{Geometry, GeometryError, Shape};
 use crate::context::{Cell, Time, ERASE_SHARE};
-use crate::controller::Controller;
+use crate::controller::{Controller, Link};
 use crate::oob::Oob;
 use crate::rules::Rules;
 use serde::de::Error as _;
@@ -71,9 +76,12 @@ pub struct Profile {
     /// Operation energies; without it a report has no energy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
-    /// Controller memories; without it the record does not compare them with the need.
+    /// The controller; without its memories the record does not compare them with the need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
+    /// The link to the host; without it, data moves in no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
 }
 
 /// A chip's operation times, in array microseconds unless stated otherwise.
@@ -117,6 +125,23 @@ pub struct Timing {
     /// Blocks with one bit per cell, if the chip has them ([`Rules::bits_per_cell`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcTiming>,
+    /// Times of lower, middle and upper pages, if they differ; they replace [`Self::read_us`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_types: Option<PageTypes>,
+    /// Pages that a die programs at once: planes times bits of a cell. The die gathers them, and its array works when it
+    /// has them all.
+    #[serde(default = "timing::one", deserialize_with = "timing::some_pages", skip_serializing_if = "timing::is_one")]
+    pub program_pages: u32,
+    /// Which operation a unit or a channel takes next.
+    #[serde(default, skip_serializing_if = "timing::is_issue")]
+    pub order: Order,
+    /// Whether a unit reads its next page during the transfer of the last one (needs `order = "events"`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_cache: bool,
+    /// Whether reads that a request waits for go ahead of everything that waits for their unit (needs `order =
+    /// "events"`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_first: bool,
 }
 
 /// How a page moves inside the device.
@@ -296,7 +321,7 @@ fn is_quantity(value: f64) -> bool {
 }
 
 /// A time or an energy; checked here, so the error names its line.
-fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+pub(crate) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let value = f64::deserialize(deserializer)?;
     if is_quantity(value) {
         Ok(value)
@@ -334,9 +359,15 @@ mod tests {
                 plane_overlap: PlaneOverlap::None,
                 suspend: None,
                 slc: None,
+                page_types: None,
+                program_pages: 1,
+                order: Order::Issue,
+                read_cache: false,
+                read_first: false,
             },
             energy: Some(Energy { read_nj: 1500.0, program_nj: 4000.0, erase_nj: 34_000.0 }),
             controller: None,
+            link: None,
         }
     }
 

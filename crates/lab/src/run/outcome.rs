@@ -147,7 +147,7 @@ impl Run<'_> {
     pub(super) fn ram(&self, host: RamUse) -> RamRecord {
         let firmware = self.engine.ram();
         let controller = self.experiment.device.profile.controller.filter(|_| self.experiment.ftl.is_some());
-        let controller = controller.map(|controller| ControllerRecord::of(controller, &firmware));
+        let controller = controller.and_then(|controller| ControllerRecord::of(controller, &firmware));
         let all = firmware.and(host);
         RamRecord { total_bytes: all.total(), sram: all.sram, dram: all.dram, controller }
     }
