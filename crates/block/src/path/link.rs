@@ -72,7 +72,7 @@ mod tests {
     /// Compared with a link that is kept nanosecond by nanosecond.
     #[test]
     fn each_nanosecond_is_used_once() {
-        let mut random = nandlab_nand::Random::new(7);
+        let mut random = nandlab_nand::random::Random::new(7);
         let mut link = Link::default();
         let (mut busy, mut arrival) = (vec![false; 60_000], 0);
         for _ in 0..4_000 {
