@@ -173,4 +173,3 @@ fn bytes(request: &Request) -> u64 {
 fn data(request: &Request, ns_per_byte: f64) -> Time {
     (bytes(request) as f64 * ns_per_byte).round() as Time
 }
-

@@ -29,9 +29,9 @@ pub mod sieve;
 pub mod wap_lru;
 
 use nandlab_block::{BlockDevice, ByteCount, Completion, Error, Payload, RamUse, Request};
-use nandlab_nand::Timeline;
 use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, PowerLost};
 use nandlab_nand::Geometry;
+use nandlab_nand::Timeline;
 use parts::places::Places;
 use parts::sizes::Size;
 use wap_lru::profile::{Profiler, Thresholds};

@@ -6,12 +6,12 @@ mod cause;
 mod retry;
 mod trail;
 
+use crate::timeline::Timeline;
 pub use cause::Cause;
 pub use retry::Strain;
 use serde::{Deserialize, Serialize};
 pub(crate) use trail::Held;
 pub use trail::Stall;
-use crate::timeline::Timeline;
 use trail::Trail;
 
 /// Simulated time in nanoseconds.

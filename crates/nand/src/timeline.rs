@@ -320,6 +320,3 @@ impl Timeline {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

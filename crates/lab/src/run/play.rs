@@ -50,11 +50,18 @@ impl Run<'_> {
                 let (piece, rest) = left.split_at(piece_length(left));
                 worn_out = self.submit(piece, &mut clock, &mut done)?;
                 meter.add(&piece[..done.len()], &done, self.engine.failed());
-                meter.add_ended(&clock.take_ended());
-                if recorded {
-                    meter.add_pace(&done);
-                } else if paces_itself && !meter.by_events {
-                    self.tell(workload, &mut done);
+                match (recorded, paces_itself, meter.by_events) {
+                    // The ends are told before the next request.
+                    (_, true, true) => {}
+                    (_, true, false) => self.tell(workload, &mut done),
+                    (is_recorded, false, by_events) => {
+                        if by_events {
+                            meter.add_ended(&clock.take_ended());
+                        }
+                        if is_recorded {
+                            meter.add_pace(&done);
+                        }
+                    }
                 }
                 left = rest;
             }

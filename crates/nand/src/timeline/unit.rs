@@ -39,9 +39,16 @@ pub(super) enum Array {
     /// It waits for the channel, or uses it.
     OnChannel(u32),
     /// A step after the transfer: it ends at `end`, the unit's next event, and leaves `left`.
-    After { op: u32, end: Time, left: Time },
+    After {
+        op: u32,
+        end: Time,
+        left: Time,
+    },
     /// It stops for reads at the unit's next event, and leaves `left`.
-    Stopping { op: u32, left: Time },
+    Stopping {
+        op: u32,
+        left: Time,
+    },
 }
 
 impl Unit {
