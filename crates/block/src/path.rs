@@ -29,10 +29,14 @@ pub struct PathTimes {
     pub read_command: Time,
     /// Processor time of a write, a trim or a flush, ns.
     pub write_command: Time,
-    /// Additional processor time for data of more than 8 KiB, ns.
-    pub list: Time,
-    /// Link time of each read or write in addition to its data, ns.
-    pub link_command: Time,
+    /// Additional processor time of a read of more than 8 KiB, ns.
+    pub read_list: Time,
+    /// The same for a write, ns.
+    pub write_list: Time,
+    /// Link time of each read in addition to its data, ns.
+    pub link_read: Time,
+    /// Link time of each write in addition to its data, ns.
+    pub link_write: Time,
     /// Link time from device to host, ns per byte.
     pub read_ns_per_byte: f64,
     /// Link time from host to device, ns per byte.
@@ -99,9 +103,13 @@ impl Path {
     /// When the processor is done with a request that came at `arrival`.
     pub(crate) fn process(&mut self, request: &Request, arrival: Time) -> Time {
         let times = &self.times;
-        let command = if request.op == Op::Read { times.read_command } else { times.write_command };
-        let moves = matches!(request.op, Op::Read | Op::Write);
-        let command = command + if moves && request.sectors > SECTORS_WITHOUT_LIST { times.list } else { 0 };
+        let has_list = request.sectors > SECTORS_WITHOUT_LIST;
+        let command = match request.op {
+            Op::Read if has_list => times.read_command + times.read_list,
+            Op::Read => times.read_command,
+            Op::Write if has_list => times.write_command + times.write_list,
+            Op::Write | Op::Trim | Op::Flush => times.write_command,
+        };
         self.used.processor += command;
         self.processor_free = self.processor_free.max(arrival) + command;
         self.processor_free
@@ -123,7 +131,7 @@ impl Path {
         if let Some(space) = &mut self.buffer {
             space.take(bytes(request));
         }
-        let moved = self.times.link_command + data(request, self.times.write_ns_per_byte);
+        let moved = self.times.link_write + data(request, self.times.write_ns_per_byte);
         self.used.link_write += moved;
         self.from_host_free = self.from_host_free.max(at) + moved;
         self.from_host_free
@@ -143,7 +151,7 @@ impl Path {
         let latency = self.times.latency;
         match request.op {
             Op::Read => {
-                let moves = self.times.link_command + data(request, self.times.read_ns_per_byte);
+                let moves = self.times.link_read + data(request, self.times.read_ns_per_byte);
                 self.used.link_read += moves;
                 self.to_host.forget(arrival);
                 self.to_host.take(flash, moves) + latency

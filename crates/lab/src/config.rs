@@ -298,6 +298,7 @@ impl Experiment {
             return self.check_gaps(&refuse);
         }
         self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
+        self.check_timing(&refuse)?;
         self.check_host(&refuse)?;
         let arrival = self.host.arrival;
         let has_times = match self.workload.kind() {

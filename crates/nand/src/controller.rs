@@ -27,16 +27,15 @@ pub struct Controller {
     /// The same for a write, a trim or a flush, us.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
     pub write_command_us: f64,
-    /// Additional processor time of a read or write of more than 8 KiB, us: its command refers to a list of memory
-    /// pages.
+    /// Additional processor time of a read of more than 8 KiB, us: its command refers to a list of memory pages.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
-    pub list_us: f64,
+    pub read_list_us: f64,
+    /// The same for a write, us.
+    #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
+    pub write_list_us: f64,
     /// Size of the buffer that answers writes before they are in flash, bytes; 0 for none.
     #[serde(deserialize_with = "buffer_bytes", skip_serializing_if = "is_zero")]
     pub write_buffer_bytes: u64,
-    /// Whether the write buffer survives a power cut.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub power_loss_protected: bool,
 }
 
 /// Larger than any controller's memory, and exact in JSON.

@@ -440,6 +440,7 @@ mod tests {
     fn every_shipped_profile_is_a_device() {
         const GIB: u64 = 1 << 30;
         let sizes = [
+            ("980pro", 48 * 1024 * 1536 * 16_384),
             ("btree", GIB / 32),
             ("generic-8x4", 16 * GIB),
             ("generic", GIB),
@@ -447,9 +448,12 @@ mod tests {
             ("k9f5608", GIB / 32),
             ("k9k4g", GIB / 2),
             ("k9l8g08u0m", GIB),
+            ("nvme-a", 32 * 1536 * 1536 * 16_384),
+            ("nvme-b", 32 * 1024 * 1024 * 4096),
             ("qlc-3d", 32 * 171 * 768 * 16_384),
             ("tlc-3d", 32 * 228 * 576 * 16_384),
             ("wap", 64 * GIB),
+            ("zn540", 32 * 1536 * 1536 * 16_384),
         ];
         let shipped = shipped();
         assert_eq!(shipped.len(), sizes.len());

@@ -161,6 +161,11 @@ impl Timeline {
         }
     }
 
+    /// Time of the last event.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
     /// End of the last operation that ended.
     pub fn last(&self) -> Time {
         self.last

@@ -154,9 +154,17 @@ impl Device {
             ));
         }
         if table.model == Model::Counting {
-            let idle = ["suspend", "plane_overlap", "transfer_command_us", "read_transfer"]
-                .into_iter()
-                .filter(|&key| table.timing.contains_key(key));
+            let idle = [
+                "suspend",
+                "plane_overlap",
+                "transfer_command_us",
+                "read_transfer",
+                "order",
+                "page_types",
+                "program_pages",
+            ]
+            .into_iter()
+            .filter(|&key| table.timing.contains_key(key));
             notices.extend(
                 idle.map(|key| format!("device.timing.{key} has no effect: device.model = \"counting\" keeps no time")),
             );

@@ -20,6 +20,8 @@ pub(crate) struct Meter {
     pub(crate) pace: Option<Pace>,
     /// Whether latencies come later, from [`Self::add_ended`].
     pub(crate) by_events: bool,
+    /// When the last request was answered, on a device with time.
+    pub(crate) answered: Time,
     /// The longest request, if any took time.
     pub(crate) longest: Option<Longest>,
 }
@@ -43,6 +45,7 @@ impl Meter {
             page_shift: sectors_per_page.trailing_zeros(),
             pace: None,
             by_events: false,
+            answered: 0,
             longest: None,
         }
     }
@@ -119,6 +122,7 @@ impl Meter {
     #[inline]
     fn add_latency(&mut self, number: u64, request: &Request, completion: &Completion) {
         let Some(latency) = &mut self.latency else { return };
+        self.answered = self.answered.max(completion.done);
         if latency.add(request, completion) {
             let one = Longest { number, request: *request, completion: *completion };
             let is_longest = self.longest.is_none_or(|longest| one.latency() > longest.latency());

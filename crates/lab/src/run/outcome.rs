@@ -36,6 +36,7 @@ impl Run<'_> {
         let buffer =
             end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
         let (energy_j, energy_all_j) = self.energies(&total, buffer.as_ref(), nvram.as_ref(), host.written_sectors);
+        let host_time = self.host_time(time, &meter, start);
         let read = (meter.page_reads, meter.pace.filter(|_| self.keeps_time()));
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
@@ -72,7 +73,7 @@ impl Run<'_> {
             recorded_service_us: None,
             recorded_latency_histogram: None,
             longest_request: self.longest(&meter, start),
-            throughput: time.map(|time| throughput(&host, time)),
+            throughput: host_time.map(|time| throughput(&host, time)),
             energy_j,
             energy_all_j,
             ram: self.ram(RamUse::default()),
@@ -88,6 +89,12 @@ impl Run<'_> {
         };
         record.notices.extend(self.notices(&record, start, &matrix, read));
         record
+    }
+
+    /// Time in which the host had its answers: until the device is at rest, but for a device that answers early.
+    fn host_time(&self, time: Option<Time>, meter: &Meter, start: &Mark) -> Option<Time> {
+        let answers_early = self.experiment.device.path_times().write_buffer > 0;
+        time.map(|time| if answers_early { meter.answered.saturating_sub(start.time).max(1) } else { time })
     }
 
     /// Flash energy, and energy for all memories together.

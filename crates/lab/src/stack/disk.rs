@@ -188,7 +188,9 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Engine for Stack<F, N, C> {
     }
 
     fn now(&mut self) -> Time {
-        self.disk.nand_mut().ctx().horizon()
+        let ctx = self.disk.nand_mut().ctx();
+        let events = ctx.timeline().map(|timeline| timeline.now());
+        events.unwrap_or_else(|| ctx.horizon())
     }
 
     fn joined_programs(&mut self) -> u64 {

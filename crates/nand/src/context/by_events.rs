@@ -21,8 +21,9 @@ impl Ctx {
     pub fn leave_events(&mut self) {
         if let Some(timeline) = self.timeline() {
             assert!(timeline.is_idle(), "operations are under way");
+            // So far the horizon was an estimate.
             let last = timeline.last();
-            (self.follows_events, self.horizon) = (false, self.horizon.max(last));
+            (self.follows_events, self.horizon) = (false, last);
         }
     }
 

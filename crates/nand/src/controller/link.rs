@@ -9,9 +9,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Link {
-    /// Time of each read or write in addition to its data, us.
+    /// Time of each read in addition to its data, us.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
-    pub command_us: f64,
+    pub read_command_us: f64,
+    /// Time of each write in addition to its data, us.
+    #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
+    pub write_command_us: f64,
     /// From device to host, MB/s (10^6 bytes); 0: no time.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
     pub read_mb_s: f64,
