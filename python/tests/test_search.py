@@ -12,7 +12,16 @@ from nandlab import ConfigError
 from nandlab.reproduce import load, parse, reproduce, search
 from nandlab.reproduce.search_file import csv_text, parse_csv, point_of
 from nandlab.reproduce.search_points import fingerprint, points_of, takes_all
-from nandlab.reproduce.search_words import exclusions, flips, gains, met_by, nearest, unflipped, unmarked
+from nandlab.reproduce.search_words import (
+    exclusions,
+    flips,
+    gains,
+    met_by,
+    nearest,
+    points_in_words,
+    unflipped,
+    unmarked,
+)
 
 # Every request writes one page of an empty device, so that programs are requests: 500 in the file.
 PAPER = """\
@@ -203,6 +212,38 @@ def test_three_claims_of_which_each_two_come_out_together():
     assert exclusions(paper, search(paper)) == [("a", "b", "c")]
 
 
+def test_a_point_found_by_hand_runs_as_long_as_a_usual_run():
+    """250 requests and more spare blocks; all other points run 100 requests of the second workload."""
+    short = "[search.parts.double.workload.sequential]\nrequests = 100\n"
+
+    def tried(spare):
+        return f'[[search.tried]]\nwhat = "a find"\nvalues = {{ spare = "{spare}" }}\n'
+
+    alone = PAPER.replace(', "parts.double.workload.sequential.requests"]', "]", 1)
+    assert alone != PAPER
+    text = alone.replace("[[open]]", short + tried("more") + "[[open]]", 1)
+    paper = parse(text, "mine", "mine.toml")
+    points = points_of(paper)
+    assert [point.kind for point in points] == ["chosen"] + ["alone"] * 4 + ["tried"] + ["joint"] * 9
+    assert dict(points[5].values) == {"requests": 500, "spare": "more"}
+    by_hand, joint = (
+        search(paper, [point]).rows[0].seen["most"].measured for point in (points[5], points[-2])
+    )
+    # (600 - requests) / 600: how much of the larger side is left.
+    assert by_hand == pytest.approx(1 / 6) and joint == pytest.approx(5 / 6)
+    found = search(paper)
+    assert parse_csv(csv_text(paper, found), "mine.csv").of_kind("tried") == found.of_kind("tried")
+    assert "1 found by hand" in points_in_words(paper, found)
+    # Another point is another search; so is the length of a usual run, which these points alone have.
+    for old, new in ((tried("more"), tried("none")), (tried("more"), "")):
+        assert fingerprint(parse(text.replace(old, new), "mine", "mine.toml")) != found.fingerprint
+    longer = text.replace(
+        "[parts.double.workload.sequential]\nrequests = 500",
+        "[parts.double.workload.sequential]\nrequests = 400",
+    )
+    assert fingerprint(parse(longer, "mine", "mine.toml")) != found.fingerprint
+
+
 def test_an_order_that_is_fitted_has_that_verdict(paper):
     claims = {each.claim.id: each for each in reproduce(paper).claims}
     assert claims["most"].verdict == "fitted" and "a fit, and no confirmation" in claims["most"].why
@@ -280,6 +321,9 @@ RUN, DOUBLE = "parts.run.workload.sequential.requests", "[parts.double.workload.
         (MORE, "[open.choices.more.parts.fast.device]", 28, "there is no part 'fast'"),
         (MORE, "[open.choices.more.templet.device]", 28, "there is no such key"),
         ('name = "spare"', 'name = "requests"', 24, "stands twice"),
+        ("seed = 3", '[[search.tried]]\nwhat = "w"\nvalues = { spares = 1 }', 19, "of this name is open"),
+        ("seed = 3", '[[search.tried]]\nwhat = "w"\nvalues = { requests = 7 }', 19, "7 is no value that"),
+        ("seed = 3", '[[search.tried]]\nwhat = "w"', 17, "expected values of what is open"),
         ("seed = 3", 'claims = ["fewer"]', 17, "there is no claim 'fewer'"),
         ("points = 30", "point = 30", 16, "did you mean points?"),
         ("points = 30", "parts.none.a = 30", 16, "there is no part 'none'"),

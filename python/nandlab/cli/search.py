@@ -222,7 +222,8 @@ def _print_best(paper: Paper, found: Found) -> None:
     assert found.chosen is not None
     count = len(found.chosen.seen)
     click.echo(
-        f"\nThe chosen values meet {meets(found.chosen)} of {count} claims. Joint points that meet the most:"
+        f"\nThe chosen values meet {meets(found.chosen)} of {count} claims. "
+        "Points with other values that meet the most:"
     )
     for row in best(paper, found, BEST):
         lacking = [name for name, one in row.seen.items() if not one.is_met]

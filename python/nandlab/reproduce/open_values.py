@@ -73,6 +73,13 @@ class Open:
             return self._value(self.range.at(share))
         return self.values[min(int(share * len(self.values)), len(self.values) - 1)]
 
+    def has(self, value: Value) -> bool:
+        """Whether this is the chosen value, a listed one or one in the range."""
+        if value == self.chosen or value in self.values:
+            return True
+        number = None if self.range is None else _number_of(value, self.unit)
+        return number is not None and self.range is not None and self.range.low <= number <= self.range.high
+
     def _value(self, number: float) -> Value:
         return f"{number:g} {self.unit}" if self.unit else number
 

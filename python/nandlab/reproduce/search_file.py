@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from nandlab._native import ConfigError
 from nandlab.reproduce.search_points import Point, PointKind, searched_claims
@@ -64,7 +64,7 @@ class Found:
     stopped: bool = False
 
     def of_kind(self, kind: PointKind) -> list[Row]:
-        """The chosen point, the values alone, or the joint points."""
+        """The chosen point, the values alone, the points found by hand, or the joint points."""
         return [row for row in self.rows if row.kind == kind]
 
     @property
@@ -148,8 +148,10 @@ def _row(file: str, at: int, titles: list[str], line: list[str]) -> Row:
         raise _error(file, at, f"expected {len(titles)} cells, given {len(line)}")
     cells = dict(zip(titles, line, strict=True))
     kind: Any = cells.get("point")
-    if kind not in ("chosen", "alone", "joint"):
-        raise _error(file, at, f"expected a point that is chosen, alone or joint, given {kind!r}")
+    if kind not in get_args(PointKind):
+        raise _error(
+            file, at, f"expected a point that is one of {', '.join(get_args(PointKind))}, given {kind!r}"
+        )
     values = {title.removeprefix("open "): cell for title, cell in cells.items() if title.startswith("open ")}
     seen = {}
     for title in titles:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nandlab.reproduce.open_values import Open
     from nandlab.reproduce.paper import Paper
 
-PointKind = Literal["chosen", "alone", "joint"]
+PointKind = Literal["chosen", "alone", "tried", "joint"]
 JUDGED = ("value", "order", "sign")
 """Kinds of claims that a point can meet."""
 POINTS = 100
@@ -42,6 +42,8 @@ class Search:
     """Claims that are judged; all that are measured where there is none."""
     parts: dict[str, Tree] = field(default_factory=dict)
     """What is laid over parts, to shorten their runs."""
+    tried: tuple[Mapping[str, Any], ...] = ()
+    """Points found by hand: values of some open things; the others stay as chosen."""
 
 
 @dataclass(frozen=True)
@@ -73,18 +75,44 @@ def parse_search(top: Table, parts: Iterable[str]) -> Search:
         keeps_chosen=table.truth("keeps_chosen", False),
         claims=tuple(table.texts("claims")),
         parts={key: over.plain(key) for key in over.keys()},  # noqa: SIM118
+        tried=tuple(_parse_tried(each) for each in table.tables("tried")),
     )
     table.end()
     return found
 
 
+def _parse_tried(table: Table) -> Mapping[str, Any]:
+    """An entry `[[search.tried]]`; its words are for readers of the file."""
+    table.text("what")
+    values = table.plain("values")
+    table.end()
+    if not values:
+        raise table.error("values", "expected values of what is open")
+    return values
+
+
+def _check_tried(top: Table, paper: Paper) -> None:
+    opens = {each.name: each for each in paper.opens}
+    for table, values in zip(top.table("search").tables("tried"), paper.search.tried, strict=True):
+        for name, value in values.items():
+            if name not in opens:
+                raise table.table("values").error(
+                    name, f"nothing of this name is open; there are {', '.join(opens)}"
+                )
+            if not opens[name].has(value):
+                raise table.table("values").error(
+                    name, f"{value!r} is no value that the entry [[open]] of {name} allows"
+                )
+
+
 def check_search(top: Table, paper: Paper) -> None:
-    """Refuses claims of a search, and claims together with others, that are not judged at its points.
+    """Refuses points found by hand with values that are not open, and claims that no point judges.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
 
     """
+    _check_tried(top, paper)
     kinds = {claim.id: claim.kind for claim in paper.claims}
     for name in paper.search.claims:
         if name not in kinds:
@@ -114,12 +142,16 @@ def names_of(claims: Iterable[Claim]) -> list[str]:
     return list(dict.fromkeys(name for claim in claims for name in claim.names))
 
 
-def paper_at(paper: Paper, values: Mapping[str, Any]) -> Paper:
-    """The paper with values for what is open, its runs as short as its search says."""
+def paper_at(paper: Paper, values: Mapping[str, Any], kind: PointKind = "chosen") -> Paper:
+    """The paper with values for what is open.
+
+    Its runs are as short as its search says, but for points found by hand, which run as long as a usual run.
+    """
+    shorter = {} if kind == "tried" else paper.search.parts
     measures = {key: formula.text for key, formula in paper.measures.items()}
     file: Tree = {
         "template": paper.template,
-        "parts": merged(paper.parts, paper.search.parts),
+        "parts": merged(paper.parts, shorter),
         "measures": measures,
     }
     for each in paper.opens:
@@ -132,7 +164,7 @@ def paper_at(paper: Paper, values: Mapping[str, Any]) -> Paper:
 
 
 def points_of(paper: Paper) -> list[Point]:
-    """The points of a search: the chosen values, each value alone, and all of them at random.
+    """The points of a search: the chosen values, each value alone, finds by hand, and all values at random.
 
     The draws are those of Python's `random.Random(seed)`: one number from 0 to 1 for each open value of each
     point, in the order of the file. With `keeps_chosen` a number before these says which part of the values
@@ -142,7 +174,8 @@ def points_of(paper: Paper) -> list[Point]:
     """
     chosen = {each.name: each.chosen for each in paper.opens}
     alone = [Point("alone", {**chosen, each.name: value}) for each in paper.opens for value in each.alone]
-    return [Point("chosen", chosen), *alone, *_joint(paper)]
+    tried = [Point("tried", {**chosen, **values}) for values in paper.search.tried]
+    return [Point("chosen", chosen), *alone, *tried, *_joint(paper)]
 
 
 def combinations(paper: Paper) -> float:
@@ -184,12 +217,15 @@ def fingerprint(paper: Paper) -> str:
     read from, what is open, and how it is searched.
     """
     claims = searched_claims(paper)
-    at = paper_at(paper, {each.name: each.chosen for each in paper.opens})
-    runs = {}
-    for name in names_of(claims):
-        run, measure = at.split(name)
-        runs[name] = [at.tree(run), at.measures[measure].text, at.has_one_course(run)]
     search = paper.search
+    kinds: tuple[PointKind, ...] = ("chosen", "tried") if search.tried else ("chosen",)
+    chosen, runs = {each.name: each.chosen for each in paper.opens}, dict[str, list[Any]]()
+    for at in (paper_at(paper, chosen, kind) for kind in kinds):
+        for name in names_of(claims):
+            run, measure = at.split(name)
+            runs.setdefault(name, []).extend(
+                [at.tree(run), at.measures[measure].text, at.has_one_course(run)]
+            )
     document = {
         "claims": [
             [claim.id, claim.kind, claim.published, claim.tolerance, claim.loose and claim.loose.text,
@@ -200,6 +236,7 @@ def fingerprint(paper: Paper) -> str:
         "runs": runs,
         "open": [each.meaning() for each in paper.opens],
         "search": [search.points, search.seed, search.seeds, search.parts]
-        + ["keeps_chosen"] * search.keeps_chosen,
+        + ["keeps_chosen"] * search.keeps_chosen
+        + [dict(values) for values in search.tried],
     }  # fmt: skip
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]

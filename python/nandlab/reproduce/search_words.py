@@ -86,8 +86,8 @@ def met_by(found: Found, claim: str) -> int:
 
 
 def best(paper: Paper, found: Found, count: int) -> list[Row]:
-    """The joint points that meet the most claims, but the chosen one; of equal ones the earlier first."""
-    rows = [row for row in found.of_kind("joint") if changed(paper, row)]
+    """Points found by hand and joint ones that meet the most claims; of equal ones the earlier first."""
+    rows = [row for row in (*found.of_kind("tried"), *found.of_kind("joint")) if changed(paper, row)]
     return sorted(rows, key=lambda row: -meets(row))[:count]
 
 
@@ -155,13 +155,14 @@ def _figure(claim: Claim, row: Row) -> str:
 
 def points_in_words(paper: Paper, found: Found) -> str:
     """How many points there are, and of which kind."""
-    joint, alone = len(found.of_kind("joint")), len(found.of_kind("alone"))
+    joint, alone, tried = (len(found.of_kind(kind)) for kind in ("joint", "alone", "tried"))
     how = (
         "every combination of the listed values"
         if takes_all(paper)
         else f"drawn at random with seed {found.seed}"
     )
-    kinds = f"{joint:,} joint ones, {how}, {alone} with one value changed, and the chosen one"
+    by_hand = f"{tried} found by hand, " if tried else ""
+    kinds = f"{joint:,} joint ones, {how}, {by_hand}{alone} with one value changed, and the chosen one"
     return f"{len(found.rows):,} points ({kinds})"
 
 

@@ -55,7 +55,8 @@ def search(
     planned: dict[Key, Job] = {}
     at_points = []
     for point in points if points is not None else points_of(paper):
-        figures = Figures(paper_at(replace(paper, claims=claims), point.values), paper.search.seeds, False)
+        at = paper_at(replace(paper, claims=claims), point.values, point.kind)
+        figures = Figures(at, paper.search.seeds, False)
         _plan(planned, figures, names)
         if point.kind == "chosen":
             _refuse_what_cannot_run(figures, names)

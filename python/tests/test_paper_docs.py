@@ -1,0 +1,280 @@
+"""Figures in the prose of the documents: of the kept searches, of the claims, and of runs over a trace."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+from conftest import TRACES
+
+import nandlab
+from nandlab.reproduce import load, reproduce
+from nandlab.reproduce.search_file import beside, parse_csv
+from nandlab.reproduce.search_words import meets, met_by
+from nandlab.reproduce.words import Why
+
+ROOT = Path(__file__).parents[2]
+WORDS = (
+    *(
+        "no",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
+
+
+def prose(path):
+    """A document on one line, without line breaks in sentences."""
+    return " ".join((ROOT / path).read_text(encoding="utf-8").split())
+
+
+def word(number):
+    return WORDS[number] if number < len(WORDS) else str(number)
+
+
+class Kept:
+    """The kept search of a paper, and counts of its points."""
+
+    def __init__(self, name):
+        path = ROOT / "papers" / f"{name}.toml"
+        self.paper = load(str(path))
+        self.found = parse_csv(beside(path).read_text(encoding="utf-8"), name)
+        self.rows = self.found.rows
+        self.points = {kind: len(self.found.of_kind(kind)) for kind in ("chosen", "alone", "tried", "joint")}
+
+    def joint(self, *claims):
+        """How many joint points meet all of some claims."""
+        return sum(self.meets(row, *claims) for row in self.found.of_kind("joint"))
+
+    def all(self, *claims):
+        """How many points of all kinds do."""
+        return sum(self.meets(row, *claims) for row in self.rows)
+
+    @staticmethod
+    def meets(row, *claims):
+        return all(row.seen[claim].is_met for claim in claims or row.seen)
+
+    @property
+    def most(self):
+        return max(map(meets, self.rows))
+
+
+def of_sector_map(kept):
+    number, judged = kept.points, len(kept.rows[0].seen)
+    alone, joint, tried = number["alone"], number["joint"], number["tried"]
+    yield f"{alone} values one at a time, {joint} joint points and {tried} found by hand"
+    always = [name for name in kept.rows[0].seen if kept.all(name) == len(kept.rows)]
+    yield f"The {word(len(always))} orders and signs that are no fits hold at all {len(kept.rows)} points"
+    yield f"keep all {word(judged)} claims that the search judges"
+    assert all(kept.meets(row) for row in kept.found.of_kind("tried"))
+    meet = word(kept.joint()).capitalize()
+    yield f"{meet} joint points meet all {word(judged)}, and so do the {word(tried)} found by hand"
+
+
+def of_minv(kept):
+    number = kept.points
+    yield f"{len(kept.paper.opens)} open values, one at a time ({number['alone']} points)"
+    yield f"and all at once ({number['joint']} points"
+    yield f"It judges {kept.most} claims of the paper. The chosen values meet all of them"
+    assert kept.meets(kept.rows[0])
+    yield f"A single joint point of the {number['joint']} meets all {kept.most} claims"
+    assert kept.joint() == 1
+    short = [row for row in kept.rows if row.values["message"] == "160"]
+    first = [
+        row.seen[name].word for row in short for name in ("fig2.yaffs_aggressive", "fig2.minv_aggressive")
+    ]
+    assert set(first) == {"not_exercised"}
+    yield f"at any of the {len(short)} points of the search with this size"
+    for name, what in {
+        "fig2.minv_quiet": "MiNV hardly erases until 2,000",
+        "fig2.minv_aggressive": "MiNV aggressive from 2,000 to 2,500 on",
+        "fig3.minv_empty": "MiNV has blocks never used until 2,000",
+        "fig3.yaffs_all_used": "YAFFS has used every block by 900 to 1,100",
+        "fig2.yaffs_aggressive": "YAFFS aggressive from 1,500 to 2,000 on",
+        "fig3.yaffs_aggressive": 'YAFFS aggressive "after 1,000", to 2,000',
+        "fig2.gap_grows": "the time saved grows",
+        "fig2.yaffs_passive": "passive collection of YAFFS from 500 through 1,500",
+        "fig2.erases_by_gc": "most erases come from collection",
+        "fig2.time_rises": "time rises with aggressive collection",
+        "fig2.minv_faster": "MiNV is faster in each 500 transactions",
+        "sec2.mount": "MiNV mounts at once, YAFFS scans",
+        "sec1.fewer_copies": "fewer copies in MiNV",
+        "abstract.fewer_aggressive": "fewer aggressive collections in MiNV",
+    }.items():
+        yield re.compile(rf"\| {re.escape(what)} \| [^|]* \| {met_by(kept.found, name)}\b[^|]*\|")
+
+
+def of_btree(kept):
+    victims = "sec4.bast_thrash"
+    cells = [[f"table1.bast.{page}.{what}" for what in ("writes", "erases")] for page in ("4k", "512")]
+    met = kept.all(victims, *cells[0]), max(kept.all(victims, cell) for cell in cells[1])
+    yield (
+        f"Of the {len(kept.rows)} points of the search {word(met[0])} meets it "
+        "together with both cells of BAST at 4 KB, "
+        f"and {'none' if met[1] == 0 else met[1]} with a cell at 512 B"
+    )
+    yield f"The file lists the {word(len(kept.paper.opens))} things that are open"
+
+
+def figure(row, name, digits=".1f"):
+    return f"{row.seen[name].measured:{digits}}"
+
+
+def of_wap(kept):
+    number, claims = kept.points, len(kept.rows[0].seen)
+    yield f"changes {len(kept.paper.opens)} open values"
+    yield f"has {len(kept.rows)} points, {number['joint']} of them joint and {number['tried']} found by hand"
+    most = max(map(meets, kept.found.of_kind("joint")))
+    assert most == meets(kept.rows[0])
+    yield f"chosen values meet {most} of {claims} claims, and no joint point meets more"
+    yield f"{word(kept.joint('fig3.webmail')).capitalize()} joint points meet the claim about webmail"
+    assert not kept.joint("fig3.webmail", "fig3.mean", "fig4.mean")
+    assert not kept.joint("fig6.dram_lower") and not kept.joint("sec2.cbm_write_heavy")
+    tried = kept.found.of_kind("tried")
+    assert kept.meets(tried[0], "fig6.dram_lower") and kept.meets(tried[1], "sec2.cbm_write_heavy")
+    best = max(tried, key=meets)
+    lacking = {name for name in best.seen if not kept.meets(best, name)}
+    assert lacking == {"fig6.dram_lower", "sec2.cbm_write_heavy", "sec2.clock_dnv_mixed"}
+    yield f"One setting found by hand meets {meets(best)} of the {claims}"
+    fewer = [figure(best, name) for name in ("fig3.mean", "fig3.max")]
+    yield f"{fewer[0]} % fewer collections than LRU on the mean and {fewer[1]} %"
+    yield f"collects {figure(best, 'fig3.webmail')} % more than CLOCK-DNV"
+    writes = [figure(best, name) for name in ("fig4.mean", "fig4.clock_dnv")]
+    yield f"writes {writes[0]} % less than LRU and {writes[1]} % less than CLOCK-DNV"
+    energy = [figure(best, name) for name in ("fig5.mean", "fig5.max")]
+    yield f"saves {energy[0]} % of the energy of DRAM alone, and {energy[1]} % with the best trace"
+
+
+def of_migration(kept):
+    number = kept.points
+    yield f"has {len(kept.rows)} points, {number['joint']} of them joint and {number['tried']} found by hand"
+    yield f"over {len(kept.paper.opens)} open parameters; it judges {len(kept.rows[0].seen)} claims"
+    assert kept.most == meets(kept.rows[0])
+    yield f"The chosen values meet {kept.most} claims, and no point meets more"
+    phone, both = kept.joint("fig10.phone"), kept.joint("fig10.phone", "fig10.recorder")
+    yield f"{word(phone).capitalize()} joint points give the phone's 22 % within tolerance, and {word(both)}"
+    few, one_fat, _ = kept.found.of_kind("tried")
+    assert kept.meets(few, "fig10.phone", "fig10.recorder", "fig10.fax", "fig10.recorder_p")
+    assert kept.meets(one_fat, "fig10.phone", "fig10.recorder", "fig10.fax", "fig10.recorder_order")
+    met = word(kept.all("fig10.phone"))
+    yield f"None of these {met} points meets the order of Fig. 10 or a figure of Fig. 7"
+    for name in ("fig10.phone", "fig10.recorder_order"):
+        assert not any(kept.all(name, f"fig7.{each}") for each in ("migration", "limit", "macro"))
+    assert not kept.all("fig10.phone", "fig10.order")
+    yield f"comes out at {word(kept.joint('fig10.recorder_order'))} joint points and with `blank` alone"
+    yield f"Fig. 12 of phone and fax comes out at {word(kept.all('fig12.knee'))} points"
+    assert not kept.all("fig12.knee", "fig12.recorder_flat")
+
+
+PROSE = {
+    "migration": of_migration,
+    "wap-lru": of_wap,
+    "sector-map": of_sector_map,
+    "minv": of_minv,
+    "btree": of_btree,
+}
+
+
+@pytest.mark.parametrize("name", PROSE)
+def test_a_document_says_what_the_search_of_its_paper_kept(name):
+    text = prose(f"docs/papers/{name}.md")
+    for sentence in PROSE[name](Kept(name)):
+        found = sentence.search(text) if isinstance(sentence, re.Pattern) else sentence in text
+        assert found, sentence
+
+
+QUOTED = {
+    "minv": [
+        "| every block of YAFFS used once, by transaction | 1,000 | {fig3.yaffs_all_used:,.0f} |",
+        '| YAFFS collects aggressively from | 2,000, sampled every 500; also "after 1,000" '
+        "| {fig2.yaffs_aggressive:,.0f} |",
+        "| most erases of MiNV in 500 transactions, to 2,000 | hardly any | {fig2.minv_quiet:.0f} |",
+        "| MiNV collects aggressively from | 2,500, sampled every 500 | {fig2.minv_aggressive:,.0f} |",
+    ],
+    "sector-map": [
+        "over the super-page map, map in memory | at least 20 | {fig4.512w:.1f} | fit |",
+        "| 4 KB random writes | at least 20 | {fig4.4kw:.1f} | fit |",
+        "| 512 B random writes without map traffic | 28,370 | {table1.without:,.0f} | fit |",
+        "| with map traffic, the whole device | 540 | {table1.with:.0f} | fit |",
+        "| the ratio of the two | 52.5 | {table1.ratio:.1f} | fit |",
+        "7.95; 8.01 | {jasmine.waf:.2f};",
+    ],
+    "wap-lru": [
+        "mean; best trace (both fitted) | 63.1; 99.7 % | {fig3.mean:.1f}; {fig3.max:.1f} % |",
+        "| webmail: collections against CLOCK-DNV | +32.1 % | {fig3.webmail:+.1f} % |",
+        "than CLOCK-DNV (both fitted) | 39.5; 14.3 % | {fig4.mean:.1f}; {fig4.clock_dnv:.1f} % |",
+        "mean; best trace (both fitted) | 53.4; 74.1 % | {fig5.mean:.1f}; {fig5.max:.1f} % |",
+        "| webmail: energy against CLOCK-DNV (fitted) | 1 % | {fig5.webmail:.1f} % |",
+        "| energy that each 25 % of NVRAM saves (fitted) | 21.8 % | {fig7.step:.1f} %;",
+        "its change over the shares | 26.1; 3 % | {fig7.dynamic_share:.1f}; {fig7.dynamic_flat:.0f} %",
+    ],
+}
+"""Rows of tables in `docs/papers`, with the claims that a usual run measures."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", QUOTED)
+def test_a_document_quotes_what_a_usual_run_measures(name):
+    text = prose(f"docs/papers/{name}.md")
+    drawn = dict.fromkeys(("figures", "grids", "timelines", "op_figures", "block_maps", "conclusions"), ())
+    paper = dataclasses.replace(load(str(ROOT / "papers" / f"{name}.toml")), **drawn)
+    names = set(re.findall(r"{([^:}]*):", " ".join(QUOTED[name])))
+    bare = {"note": Why("", ()), "why": Why("", ()), "together": ()}
+    claims = [dataclasses.replace(claim, **bare) for claim in paper.claims if claim.id in names]
+    measured = {
+        each.claim.id: each.measured
+        for each in reproduce(dataclasses.replace(paper, claims=tuple(claims))).claims
+    }
+    assert set(measured) == names
+    for row in QUOTED[name]:
+        said = re.sub(r"{([^:}]*):([^}]*)}", lambda each: format(measured[each[1]], each[2]), row)
+        assert said in text
+
+
+APPLICATIONS = {
+    "e-mail": "log111_email",
+    "browsing": "log166_webBrowsing",
+    "Facebook": "log191_facebook",
+    "shopping": "log196_Amazon",
+    "a map": "log202_GoogleMap",
+}
+
+
+def percentiles(latencies):
+    return "; ".join(f"{latencies[each]:,.0f}" for each in ("mean", "p50", "p99"))
+
+
+@pytest.mark.traces
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_predicted_latencies_stand_beside_recorded_ones(name):
+    """Each figure of the table in docs/validation.md, of a run at the recorded times."""
+    records = [
+        nandlab.Experiment(
+            workload=nandlab.workload.trace(
+                path=str(Path(TRACES) / "biotracer" / f"{APPLICATIONS[name]}.txt"), addresses="fold"
+            ),
+            ftl=nandlab.ftl.page(),
+            host={"arrival": "recorded"},
+            precondition={"fill": "sequential"},
+            device={"profile": profile, "capacity": "4 GiB"},
+        )
+        .run()
+        .to_dict()
+        for profile in ("generic", "tlc-3d")
+    ]
+    text = prose("docs/validation.md")
+    for kind in ("read", "write"):
+        cells = [records[0][key][kind] for key in ("recorded_latency_us", "recorded_service_us")]
+        cells += [record["latency_us"][kind] for record in records]
+        assert f"| {name} | {kind} | {' | '.join(map(percentiles, cells))} |" in text
