@@ -1,12 +1,11 @@
 //! Requests on a device that follows events: their ends are known later than they are issued.
 
-use crate::clock::HostClock;
 use crate::path::{Path, PathTimes};
 use crate::request::Request;
-use crate::{BlockDevice, Completion, Error};
+use crate::Completion;
 use nandlab_nand::{Answer, Time, Timeline};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// Requests under way.
 #[derive(Clone, Debug)]
@@ -16,7 +15,7 @@ pub(crate) struct Late {
     slots: Option<BinaryHeap<Reverse<Time>>>,
     think: Time,
     issued: u64,
-    under_way: HashMap<u64, UnderWay>,
+    under_way: BTreeMap<u64, UnderWay>,
     /// Requests with their ends, in the order of their ends.
     ended: Vec<Ended>,
 }
@@ -49,7 +48,7 @@ impl Late {
             slots: slots.map(|slots| (0..slots).map(|_| Reverse(start)).collect()),
             think,
             issued: 0,
-            under_way: HashMap::new(),
+            under_way: BTreeMap::new(),
             ended: Vec::new(),
         }
     }
@@ -59,7 +58,7 @@ impl Late {
     }
 
     /// When `request` comes; everything before has taken place.
-    fn arrival(&mut self, request: &Request, timeline: &mut Timeline) -> Time {
+    pub(crate) fn arrival(&mut self, request: &Request, timeline: &mut Timeline) -> Time {
         let Some(slots) = &self.slots else {
             while self.step(timeline, request.time) {}
             return request.time;
@@ -73,7 +72,7 @@ impl Late {
     }
 
     /// When the FTL begins with a request that came at `arrival`.
-    fn begin(&mut self, request: &Request, arrival: Time, timeline: &mut Timeline) -> Time {
+    pub(crate) fn begin(&mut self, request: &Request, arrival: Time, timeline: &mut Timeline) -> Time {
         let mut at = self.path.process(request, arrival);
         while self.path.waits_for_space(request) {
             let Some(answer) = timeline.step(Time::MAX) else { unreachable!("an idle device holds no data back") };
@@ -86,7 +85,7 @@ impl Late {
     }
 
     /// Registers a request that is issued next; returns its number.
-    fn issue(&mut self, request: &Request, arrival: Time, begun: Time) -> u64 {
+    pub(crate) fn issue(&mut self, request: &Request, arrival: Time, begun: Time) -> u64 {
         let number = self.issued;
         self.issued += 1;
         let early = self.path.answers_early(request);
@@ -137,36 +136,4 @@ impl Late {
     pub(crate) fn take_ended(&mut self) -> Vec<Ended> {
         std::mem::take(&mut self.ended)
     }
-}
-
-/// Carries out `requests` on a device that follows events. What `done` gets are estimates: [`HostClock::take_ended`] has
-/// the ends.
-///
-/// # Errors
-/// As [`BlockDevice::submit_batch`].
-///
-/// # Panics
-/// If the clock or the device does not follow events.
-pub fn submit<D: BlockDevice + ?Sized>(
-    device: &mut D,
-    requests: &[Request],
-    clock: &mut HostClock,
-    done: &mut Vec<Completion>,
-    mut submit_one: impl FnMut(&mut D, &Request) -> Result<Completion, Error>,
-) -> Result<(), Error> {
-    for request in requests {
-        let late = clock.late.as_mut().expect("the clock follows events");
-        let timeline = device.timeline().expect("the device follows events");
-        let arrival = late.arrival(request, timeline);
-        let at = late.begin(request, arrival, timeline);
-        let begun = clock.look_up(at, || device.look_ups(request));
-        let late = clock.late.as_mut().expect("the clock follows events");
-        let number = late.issue(request, arrival, begun);
-        device.timeline().expect("the device follows events").open(number);
-        let estimate = submit_one(device, &Request { time: begun, ..*request });
-        device.timeline().expect("the device follows events").close(begun);
-        let completion = Completion { arrival, done: estimate?.done };
-        done.push(completion);
-    }
-    Ok(())
 }

@@ -4,6 +4,7 @@
 //! [`BlockDevice`] is object-safe: it is crossed once a request, or once a batch of requests. A [`Mirror`] keeps the bytes
 //! for a device without. [`ByteCount`] is how the options of everything above write sizes.
 
+mod by_events;
 mod clock;
 mod late;
 mod mirror;
@@ -13,8 +14,9 @@ mod ram;
 mod request;
 mod suggest;
 
+pub use by_events::submit as submit_late;
 pub use clock::HostClock;
-pub use late::{submit as submit_late, Ended};
+pub use late::Ended;
 pub use mirror::{Blank, Mirror, Switch};
 pub use path::{PathTimes, PathUse};
 pub use quantity::ByteCount;

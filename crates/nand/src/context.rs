@@ -6,6 +6,7 @@ mod cause;
 mod retry;
 mod trail;
 
+pub use crate::time::Time;
 use crate::timeline::Timeline;
 pub use cause::Cause;
 pub use retry::Strain;
@@ -13,9 +14,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) use trail::Held;
 pub use trail::Stall;
 use trail::Trail;
-
-/// Simulated time in nanoseconds.
-pub type Time = u64;
 
 /// A page's author: the part of the host that wrote it.
 ///

@@ -4,7 +4,7 @@ mod link;
 
 pub use link::Link;
 
-use crate::profile::quantity;
+use crate::quantity::quantity;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 

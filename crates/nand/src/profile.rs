@@ -39,11 +39,13 @@
 //! read_mb_s = 3200
 //! ```
 
+mod energy;
 mod slc;
 mod suspend;
 mod timing;
 mod types;
 
+pub use energy::{Energy, EnergyUse};
 pub use slc::SlcTiming;
 pub use suspend::Suspend;
 pub use timing::{Order, ReadTransfer};
@@ -53,8 +55,8 @@ use crate::address::{Geometry, GeometryError, Shape};
 use crate::context::{Cell, Time, ERASE_SHARE};
 use crate::controller::{Controller, Link};
 use crate::oob::Oob;
+use crate::quantity::{is_quantity, quantity, QUANTITY_RANGE};
 use crate::rules::Rules;
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A device profile.
@@ -173,42 +175,6 @@ pub enum PlaneOverlap {
     MultiPlane,
 }
 
-/// Energy of a chip's operations, in nanojoules.
-///
-/// An operation on the spare area alone costs as much as on the page, because it senses or pulses the whole
-/// word line.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Energy {
-    /// Page read.
-    #[serde(deserialize_with = "quantity")]
-    pub read_nj: f64,
-    /// Page program.
-    #[serde(deserialize_with = "quantity")]
-    pub program_nj: f64,
-    /// Block erase.
-    #[serde(deserialize_with = "quantity")]
-    pub erase_nj: f64,
-}
-
-/// Operation energies, in joules; a copy is a read and a program.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct EnergyUse {
-    /// Page and spare-area reads, J.
-    pub read_j: f64,
-    /// Page and spare-area programs, J.
-    pub program_j: f64,
-    /// Erases, J.
-    pub erase_j: f64,
-}
-
-impl EnergyUse {
-    /// The sum, J.
-    pub fn total_j(&self) -> f64 {
-        self.read_j + self.program_j + self.erase_j
-    }
-}
-
 impl Profile {
     /// The checked shape.
     ///
@@ -310,24 +276,6 @@ fn transfer(ns_per_byte: f64, bytes: u32) -> Time {
 fn whole_ns(key: &str, us: f64) -> Time {
     assert!(is_quantity(us), "{key} = {us} is not in {QUANTITY_RANGE}");
     (us * 1000.0).round() as Time
-}
-
-/// Larger than any chip's time or energy (a billion microseconds are 17 minutes), and safe from overflow.
-const MAX_QUANTITY: f64 = 1e9;
-const QUANTITY_RANGE: &str = "the range from 0 to 1,000,000,000";
-
-fn is_quantity(value: f64) -> bool {
-    (0.0..=MAX_QUANTITY).contains(&value)
-}
-
-/// A time or an energy; checked here, so the error names its line.
-pub(crate) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let value = f64::deserialize(deserializer)?;
-    if is_quantity(value) {
-        Ok(value)
-    } else {
-        Err(D::Error::custom(format!("{value} is not in {QUANTITY_RANGE}")))
-    }
 }
 
 fn some_quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {

@@ -18,11 +18,10 @@ mod unit;
 
 pub use requests::Answer;
 
-use crate::context::Time;
-use crate::profile::Timing;
+use crate::time::Time;
 use requests::Requests;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use unit::Unit;
 
 /// An operation's times, in ns; those that it does not need are 0.
@@ -95,34 +94,17 @@ struct Channel {
 
 /// How a unit's operations may overlap and give way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Rules {
-    read_cache: bool,
-    read_first: bool,
+pub(crate) struct Rules {
+    pub(crate) read_cache: bool,
+    pub(crate) read_first: bool,
     /// Time until an array that is told to stop is free, and time until it goes on.
-    suspend: Time,
-    resume: Time,
-    most_reads: u32,
+    pub(crate) suspend: Time,
+    pub(crate) resume: Time,
+    pub(crate) most_reads: u32,
     /// Length of a step of an operation that stops between steps only.
-    slice: Option<Time>,
-    stops_erases: bool,
-    stops_programs: bool,
-}
-
-impl Rules {
-    fn new(timing: &Timing) -> Self {
-        let ns = |us: f64| (us * 1000.0).round() as Time;
-        let suspend = timing.suspend;
-        Self {
-            read_cache: timing.read_cache,
-            read_first: timing.read_first,
-            suspend: suspend.map_or(0, |suspend| ns(suspend.suspend_us)),
-            resume: suspend.map_or(0, |suspend| ns(suspend.resume_us)),
-            most_reads: suspend.map_or(0, |suspend| suspend.most_reads),
-            slice: suspend.and_then(|suspend| suspend.slice_us).map(ns),
-            stops_erases: suspend.is_some(),
-            stops_programs: suspend.is_some_and(|suspend| suspend.programs),
-        }
-    }
+    pub(crate) slice: Option<Time>,
+    pub(crate) stops_erases: bool,
+    pub(crate) stops_programs: bool,
 }
 
 /// A device's operations in the order of events.
@@ -136,7 +118,7 @@ pub struct Timeline {
     channels: Vec<Channel>,
     ops: Vec<Op>,
     unused: Vec<u32>,
-    by_name: HashMap<Time, u32>,
+    by_name: BTreeMap<Time, u32>,
     events: BinaryHeap<Reverse<(Time, u64, What)>>,
     /// Events so far; those at the same time happen in this order.
     number: u64,
@@ -145,16 +127,16 @@ pub struct Timeline {
 
 impl Timeline {
     /// An idle device; `channel_of` has each unit's channel.
-    pub(crate) fn new(timing: &Timing, channel_of: impl Iterator<Item = u32>, channels: u32) -> Self {
+    pub(crate) fn new(rules: Rules, channel_of: impl Iterator<Item = u32>, channels: u32) -> Self {
         Self {
             now: 0,
             last: 0,
-            rules: Rules::new(timing),
+            rules,
             units: channel_of.map(Unit::new).collect(),
             channels: vec![Channel::default(); channels as usize],
             ops: Vec::new(),
             unused: Vec::new(),
-            by_name: HashMap::new(),
+            by_name: BTreeMap::new(),
             events: BinaryHeap::new(),
             number: 0,
             requests: Requests::default(),

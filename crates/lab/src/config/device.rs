@@ -58,6 +58,23 @@ pub(super) struct DeviceTable {
     reliability: Option<aging::Config>,
 }
 
+impl DeviceTable {
+    /// Notices about times on a device that keeps none.
+    fn idle_times(&self) -> impl Iterator<Item = String> + '_ {
+        let keys = [
+            "suspend",
+            "plane_overlap",
+            "transfer_command_us",
+            "read_transfer",
+            "order",
+            "page_types",
+            "program_pages",
+        ];
+        let idle = keys.into_iter().filter(|&key| self.model == Model::Counting && self.timing.contains_key(key));
+        idle.map(|key| format!("device.timing.{key} has no effect: device.model = \"counting\" keeps no time"))
+    }
+}
+
 impl Default for DeviceTable {
     fn default() -> Self {
         Self {
@@ -153,22 +170,7 @@ impl Device {
                  {WEAR_COUNTS}"
             ));
         }
-        if table.model == Model::Counting {
-            let idle = [
-                "suspend",
-                "plane_overlap",
-                "transfer_command_us",
-                "read_transfer",
-                "order",
-                "page_types",
-                "program_pages",
-            ]
-            .into_iter()
-            .filter(|&key| table.timing.contains_key(key));
-            notices.extend(
-                idle.map(|key| format!("device.timing.{key} has no effect: device.model = \"counting\" keeps no time")),
-            );
-        }
+        notices.extend(table.idle_times());
         let device = Self {
             named: table.profile,
             profile,

@@ -32,11 +32,10 @@ impl Run<'_> {
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let (device, daily) = (&self.experiment.device, self.experiment.host.daily.map(|daily| daily.0));
         let (endurance, chip) = (device.profile.rules.endurance, (&self.sizing.geometry, &device.profile));
-        let powers = self.powers(time, &meter);
+        let (powers, answered) = (self.powers(time, &meter), meter.answered.saturating_sub(start.time));
         let buffer =
             end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
         let (energy_j, energy_all_j) = self.energies(&total, buffer.as_ref(), nvram.as_ref(), host.written_sectors);
-        let host_time = self.host_time(time, &meter, start);
         let read = (meter.page_reads, meter.pace.filter(|_| self.keeps_time()));
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
@@ -73,7 +72,7 @@ impl Run<'_> {
             recorded_service_us: None,
             recorded_latency_histogram: None,
             longest_request: self.longest(&meter, start),
-            throughput: host_time.map(|time| throughput(&host, time)),
+            throughput: self.host_time(time, answered).map(|time| throughput(&host, time)),
             energy_j,
             energy_all_j,
             ram: self.ram(RamUse::default()),
@@ -92,9 +91,9 @@ impl Run<'_> {
     }
 
     /// Time in which the host had its answers: until the device is at rest, but for a device that answers early.
-    fn host_time(&self, time: Option<Time>, meter: &Meter, start: &Mark) -> Option<Time> {
+    fn host_time(&self, time: Option<Time>, answered: Time) -> Option<Time> {
         let answers_early = self.experiment.device.path_times().write_buffer > 0;
-        time.map(|time| if answers_early { meter.answered.saturating_sub(start.time).max(1) } else { time })
+        time.map(|time| if answers_early { answered.max(1) } else { time })
     }
 
     /// Flash energy, and energy for all memories together.

@@ -6,7 +6,7 @@ use super::session::{piece_length, Run, BATCH};
 use crate::config::Arrival;
 use crate::error::LabError;
 use crate::record::{StopReason, Stopped};
-use nandlab_block::HostClock;
+use nandlab_block::{Completion, HostClock};
 use nandlab_nand::Time;
 use nandlab_workload::Workload;
 
@@ -50,19 +50,7 @@ impl Run<'_> {
                 let (piece, rest) = left.split_at(piece_length(left));
                 worn_out = self.submit(piece, &mut clock, &mut done)?;
                 meter.add(&piece[..done.len()], &done, self.engine.failed());
-                match (recorded, paces_itself, meter.by_events) {
-                    // The ends are told before the next request.
-                    (_, true, true) => {}
-                    (_, true, false) => self.tell(workload, &mut done),
-                    (is_recorded, false, by_events) => {
-                        if by_events {
-                            meter.add_ended(&clock.take_ended());
-                        }
-                        if is_recorded {
-                            meter.add_pace(&done);
-                        }
-                    }
-                }
+                self.report(workload, meter, &mut clock, &mut done);
                 left = rest;
             }
             self.control.set_done(meter.host.requests);
@@ -87,6 +75,21 @@ impl Run<'_> {
             }
             None => stopped(StopReason::Cancelled, format!("after {requests} {noun}")),
         })
+    }
+
+    /// Tells the ends of requests to the meter, and to a self-paced workload.
+    fn report(&self, workload: &mut dyn Workload, meter: &mut Meter, clock: &mut HostClock, done: &mut [Completion]) {
+        match (self.experiment.paces_itself(), meter.by_events) {
+            // `follow` tells them before the next request.
+            (true, true) => {}
+            (true, false) => self.tell(workload, done),
+            (false, _) => {
+                meter.add_ended(&clock.take_ended());
+                if self.experiment.host.arrival == Arrival::Recorded {
+                    meter.add_pace(done);
+                }
+            }
+        }
     }
 
     /// Lets a self-paced workload know the ends of its requests, until it has a request that comes before the next end.

@@ -1,7 +1,7 @@
 //! The link between host and device.
 
 use super::is_nothing;
-use crate::profile::quantity;
+use crate::quantity::quantity;
 use serde::{Deserialize, Serialize};
 
 /// The link between host and device: the table `[link]` of a profile. Each direction moves one request's data after the

@@ -4,14 +4,14 @@ use super::Timed;
 use crate::context::Time;
 use crate::nand::{Done, Nand};
 use crate::profile::{Order, Timing};
-use crate::timeline::{Steps, Timeline};
+use crate::timeline::{Rules, Steps, Timeline};
 
 impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     /// Prepares the order of events, if the profile asks for it.
     pub(super) fn keep_events(&mut self, timing: &Timing) {
         if timing.order == Order::Events {
             let channel_of = self.units.iter().map(|unit| unit.channel);
-            let timeline = Timeline::new(timing, channel_of, self.channels.len() as u32);
+            let timeline = Timeline::new(rules(timing), channel_of, self.channels.len() as u32);
             self.inner.ctx().set_timeline(timeline);
         }
     }
@@ -35,5 +35,20 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         state.free = state.free.max(from) + steps.total();
         let estimate = state.free;
         self.inner.ctx().issue(unit as u32, from, steps, is_erase, estimate)
+    }
+}
+
+fn rules(timing: &Timing) -> Rules {
+    let ns = |us: f64| (us * 1000.0).round() as Time;
+    let suspend = timing.suspend;
+    Rules {
+        read_cache: timing.read_cache,
+        read_first: timing.read_first,
+        suspend: suspend.map_or(0, |suspend| ns(suspend.suspend_us)),
+        resume: suspend.map_or(0, |suspend| ns(suspend.resume_us)),
+        most_reads: suspend.map_or(0, |suspend| suspend.most_reads),
+        slice: suspend.and_then(|suspend| suspend.slice_us).map(ns),
+        stops_erases: suspend.is_some(),
+        stops_programs: suspend.is_some_and(|suspend| suspend.programs),
     }
 }

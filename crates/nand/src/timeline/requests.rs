@@ -1,7 +1,7 @@
 //! Requests whose operations are under way.
 
 use super::Part;
-use crate::context::Time;
+use crate::time::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

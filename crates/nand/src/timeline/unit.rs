@@ -1,7 +1,7 @@
 //! A die (or a plane, if planes work independently) in the order of events.
 
 use super::{Timeline, What, NEVER};
-use crate::context::Time;
+use crate::time::Time;
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug)]

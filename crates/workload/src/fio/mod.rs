@@ -34,7 +34,7 @@ use nandlab_nand::random::{self, Random};
 use nandlab_nand::{Origin, Time, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::io::Read;
 use stream::Stream;
 use subjob::Subjob;
@@ -318,7 +318,7 @@ struct Later {
     /// Requests since then.
     issued: u64,
     /// The clones of the requests under way, by number.
-    clones: HashMap<u64, usize>,
+    clones: BTreeMap<u64, usize>,
 }
 
 impl Jobs {
