@@ -8,6 +8,7 @@ from nandlab.listing import Choice
 def page(
     *,
     stripe: Literal['dies', 'planes'] | None = None,
+    stripe_pages: int | None = None,
     victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | None = None,
     choices: int | None = None,
     window: int | None = None,
@@ -36,6 +37,8 @@ def page(
     Args:
         stripe: What consecutive pages of the host go to in turn, and what has frontiers, a reserve and
             victims of its own. Default "dies".
+        stripe_pages: Consecutive pages of the host that one die takes before the next one, at least 1:
+            with `device.timing.program_pages`, the pages that it programs at once. Default 1.
         victim: Which block garbage collection empties next. Default "greedy".
         choices: With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
         window: With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at

@@ -40,6 +40,11 @@ LISTED = {
         "75a9a5b5a07410a81778faee5bc1ad03bf5434005d27950a2e944908bdf6be0d",
         ("fig", "table1.", "sec", "jasmine."),
     ),
+    "drives": (
+        563,
+        "9d8ec975ddfa31c551c24f755b7a3f2ff178d0a22ed8f12884512a767f3650d2",
+        ("zn540.", "980pro.", "nvme-a.", "nvme-b."),
+    ),
     "theory": (
         114,
         "8d5903419ab146ff9506b445f41b05bf9fe34f520cc73f5e81540b3cd70beb9c",

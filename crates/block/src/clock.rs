@@ -1,8 +1,10 @@
 //! When requests come, from the trace or as earlier ones are answered and the host has thought; and when firmware has
 //! looked at them.
 
+use crate::late::{Ended, Late};
+use crate::path::{Path, PathTimes, PathUse};
 use crate::request::Request;
-use nandlab_nand::Time;
+use nandlab_nand::{Time, Timeline};
 
 /// Decides when the next request comes, and when the device begins with it.
 #[derive(Clone, Debug)]
@@ -14,6 +16,10 @@ pub struct HostClock {
     look_up: Time,
     /// When the processor of the firmware is free.
     free: Time,
+    /// What is between the host and the FTL, if it takes time.
+    path: Option<Box<Path>>,
+    /// The requests under way, if the device follows events.
+    pub(crate) late: Option<Box<Late>>,
 }
 
 #[derive(Clone, Debug)]
@@ -27,7 +33,7 @@ enum Mode {
 impl HostClock {
     /// Requests come at their own times.
     pub fn open_loop() -> Self {
-        Self { mode: Mode::Open, firmware: 0, look_up: 0, free: 0 }
+        Self::with_mode(Mode::Open)
     }
 
     /// `queue_depth` requests are outstanding all the time; the next comes when the first of them is done.
@@ -45,7 +51,22 @@ impl HostClock {
     pub fn thinking(queue_depth: u32, think: Time, start: Time) -> Self {
         assert!(queue_depth > 0, "a closed loop keeps at least one request outstanding");
         let outstanding = Outstanding::new(queue_depth, start);
-        Self { mode: Mode::Closed { outstanding, think }, firmware: 0, look_up: 0, free: 0 }
+        Self::with_mode(Mode::Closed { outstanding, think })
+    }
+
+    fn with_mode(mode: Mode) -> Self {
+        Self { mode, firmware: 0, look_up: 0, free: 0, path: None, late: None }
+    }
+
+    /// Requests take time between the host and the FTL.
+    pub fn with_path(self, times: &PathTimes) -> Self {
+        Self { path: Path::new(times).map(Box::new), ..self }
+    }
+
+    /// How long each part between the host and the FTL worked.
+    pub fn path_use(&self) -> PathUse {
+        let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
+        path.map(Path::used).unwrap_or_default()
     }
 
     /// Firmware on one processor takes `request` for each request and `look_up` for each map entry that it needs, before
@@ -54,16 +75,61 @@ impl HostClock {
         Self { firmware: request, look_up, ..self }
     }
 
-    /// When the device begins with a request that came at `arrival`; `look_ups` counts the map entries that it needs, and
+    /// When the FTL begins with a request that came at `arrival`; `look_ups` counts the map entries that it needs, and
     /// is called only where they take time.
     #[inline]
-    pub fn begin(&mut self, arrival: Time, look_ups: impl FnOnce() -> u64) -> Time {
+    pub fn begin(&mut self, request: &Request, arrival: Time, look_ups: impl FnOnce() -> u64) -> Time {
+        let at = match &mut self.path {
+            Some(path) => path.begin(request, arrival),
+            None => arrival,
+        };
+        self.look_up(at, look_ups)
+    }
+
+    /// When firmware has looked up the map entries of a request that it gets at `at`.
+    #[inline]
+    pub(crate) fn look_up(&mut self, at: Time, look_ups: impl FnOnce() -> u64) -> Time {
         if self.firmware | self.look_up == 0 {
-            return arrival;
+            return at;
         }
         let entries = if self.look_up == 0 { 0 } else { look_ups() };
-        self.free = self.free.max(arrival) + self.firmware + self.look_up * entries;
+        self.free = self.free.max(at) + self.firmware + self.look_up * entries;
         self.free
+    }
+
+    /// Follows the events of a device that does so.
+    pub fn follow_events(self, times: &PathTimes, start: Time) -> Self {
+        let (slots, think) = match &self.mode {
+            Mode::Open => (None, 0),
+            Mode::Closed { outstanding, think } => (Some(outstanding.depth), *think),
+        };
+        Self { path: None, late: Some(Box::new(Late::new(times, slots, think, start))), ..self }
+    }
+
+    /// Whether it follows the events of a device: ends are then known later ([`Self::take_ended`]).
+    #[inline]
+    pub fn follows_events(&self) -> bool {
+        self.late.is_some()
+    }
+
+    /// Goes on until a request ends, but not beyond `limit`; false if none ends by then.
+    pub fn step(&mut self, timeline: &mut Timeline, limit: Time) -> bool {
+        self.late.as_mut().is_some_and(|late| late.step(timeline, limit))
+    }
+
+    /// The requests that ended since the last call, on a device that follows events.
+    pub fn take_ended(&mut self) -> Vec<Ended> {
+        self.late.as_mut().map(|late| late.take_ended()).unwrap_or_default()
+    }
+
+    /// When the host has the answer to a request that came at the first time of `came`, that the FTL began at the
+    /// second, and whose flash operations end at `flash`.
+    #[inline]
+    pub fn end(&mut self, request: &Request, came: (Time, Time), flash: Time) -> Time {
+        match &mut self.path {
+            Some(path) => path.end(request, came, flash),
+            None => flash,
+        }
     }
 
     /// When `request` comes.
@@ -89,6 +155,7 @@ impl HostClock {
 struct Outstanding {
     /// The winner of all at 1, of the games below it at 2 and 3, and so on; the last half are the requests.
     games: Vec<End>,
+    depth: u32,
 }
 
 /// The end of a request.
@@ -108,7 +175,7 @@ impl Outstanding {
         for game in (1..players as usize).rev() {
             games[game] = games[2 * game];
         }
-        Self { games }
+        Self { games, depth }
     }
 
     #[inline]
@@ -162,16 +229,17 @@ mod tests {
     /// Requests wait for the processor one behind the other, and it for them.
     #[test]
     fn firmware_looks_at_one_request_at_a_time() {
+        let any = Request::new(Op::Read, 0, 1);
         let mut clock = HostClock::open_loop().with_firmware(10, 0);
         let uncounted = || unreachable!("look-ups take no time");
-        assert_eq!([0, 0, 5, 100].map(|arrival| clock.begin(arrival, uncounted)), [10, 20, 30, 110]);
-        assert_eq!(HostClock::open_loop().begin(7, uncounted), 7);
+        assert_eq!([0, 0, 5, 100].map(|arrival| clock.begin(&any, arrival, uncounted)), [10, 20, 30, 110]);
+        assert_eq!(HostClock::open_loop().begin(&any, 7, uncounted), 7);
         let mut clock = HostClock::open_loop().with_firmware(10, 2);
         assert_eq!(
-            [(0, 1), (0, 64), (500, 0)].map(|(arrival, entries)| clock.begin(arrival, || entries)),
+            [(0, 1), (0, 64), (500, 0)].map(|(arrival, entries)| clock.begin(&any, arrival, || entries)),
             [12, 150, 510]
         );
-        assert_eq!(HostClock::open_loop().with_firmware(0, 3).begin(7, || 2), 13);
+        assert_eq!(HostClock::open_loop().with_firmware(0, 3).begin(&any, 7, || 2), 13);
     }
 
     #[test]

@@ -4,21 +4,27 @@
 //! [`BlockDevice`] is object-safe: it is crossed once a request, or once a batch of requests. A [`Mirror`] keeps the bytes
 //! for a device without. [`ByteCount`] is how the options of everything above write sizes.
 
+mod by_events;
 mod clock;
+mod late;
 mod mirror;
+mod path;
 mod quantity;
 mod ram;
 mod request;
 mod suggest;
 
+pub use by_events::submit as submit_late;
 pub use clock::HostClock;
+pub use late::Ended;
 pub use mirror::{Blank, Mirror, Switch};
+pub use path::{PathTimes, PathUse};
 pub use quantity::ByteCount;
 pub use ram::RamUse;
 pub use request::{Op, Request};
 pub use suggest::nearest;
 
-use nandlab_nand::Time;
+use nandlab_nand::{Time, Timeline};
 
 /// Bytes that go with a request.
 #[derive(Debug)]
@@ -85,13 +91,16 @@ pub trait BlockDevice {
         clock: &mut HostClock,
         done: &mut Vec<Completion>,
     ) -> Result<(), Error> {
+        if clock.follows_events() {
+            return submit_late(self, requests, clock, done, |device, request| device.submit(request, Payload::None));
+        }
         for (at, request) in requests.iter().enumerate() {
             self.prefetch(&requests[at..]);
             let arrival = clock.arrival(request);
-            let time = clock.begin(arrival, || self.look_ups(request));
-            let completion = self.submit(&Request { time, ..*request }, Payload::None)?;
+            let time = clock.begin(request, arrival, || self.look_ups(request));
+            let flash = self.submit(&Request { time, ..*request }, Payload::None)?.done;
+            let completion = Completion { arrival, done: clock.end(request, (arrival, time), flash) };
             clock.complete(completion.done);
-            let completion = Completion { arrival, ..completion };
             self.request_done(&completion);
             done.push(completion);
         }
@@ -110,6 +119,11 @@ pub trait BlockDevice {
     /// A request of the host is over; [`Self::submit`] does not say so, since what is above a device may make several
     /// requests of one.
     fn request_done(&mut self, _: &Completion) {}
+
+    /// The device's operations in the order of events, while it follows them.
+    fn timeline(&mut self) -> Option<&mut Timeline> {
+        None
+    }
 
     /// Sectors of the device.
     fn sectors(&self) -> u64;

@@ -31,6 +31,7 @@ pub mod wap_lru;
 use nandlab_block::{BlockDevice, ByteCount, Completion, Error, Payload, RamUse, Request};
 use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, PowerLost};
 use nandlab_nand::Geometry;
+use nandlab_nand::Timeline;
 use parts::places::Places;
 use parts::sizes::Size;
 use wap_lru::profile::{Profiler, Thresholds};
@@ -217,6 +218,10 @@ impl BlockDevice for Buffered<'_> {
 
     fn request_done(&mut self, completion: &Completion) {
         self.below.request_done(completion);
+    }
+
+    fn timeline(&mut self) -> Option<&mut Timeline> {
+        self.below.timeline()
     }
 
     fn sectors(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use crate::{Ftl, FtlError};
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
-use nandlab_nand::{Lpn, Nand, NandError, Origin, PageBuf, SectorMask, Time, SECTOR_BYTES};
+use nandlab_nand::{Lpn, Nand, NandError, Origin, PageBuf, SectorMask, Time, Timeline, SECTOR_BYTES};
 
 /// How many requests ahead map entries are prefetched.
 const LOOKAHEAD: usize = 32;
@@ -271,6 +271,10 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
     #[inline]
     fn request_done(&mut self, completion: &Completion) {
         self.nand.ctx().request_done(completion.arrival, completion.done);
+    }
+
+    fn timeline(&mut self) -> Option<&mut Timeline> {
+        self.nand.ctx().timeline()
     }
 
     fn sectors(&self) -> u64 {

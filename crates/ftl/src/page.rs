@@ -174,6 +174,9 @@ pub struct PageMap {
     lenders: Vec<usize>,
     /// The die of the next host page.
     turn: usize,
+    /// Host pages that a die takes in turn, and those that it still takes now.
+    stripe_pages: u32,
+    left_in_turn: u32,
     seq: u64,
     geometry: Geometry,
     full: SectorMask,

@@ -16,6 +16,7 @@ mod fs;
 mod host;
 mod index;
 mod memory;
+mod path;
 mod precondition;
 mod reliability;
 mod sizing;
@@ -168,6 +169,7 @@ impl Experiment {
         let said = reliability::check(&experiment, &sizing);
         notices.extend(said.map_err(|(key, message)| tree.error(&key, Part::Value, message))?);
         notices.extend(experiment.unread_precondition());
+        notices.extend(experiment.unused_path());
         if let Some(fs) = &experiment.fs {
             let said = fs.notices(sizing.sectors());
             notices.extend(said.into_iter().map(|notice| format!("fs.{}.{notice}", fs.name())));
@@ -296,6 +298,7 @@ impl Experiment {
             return self.check_gaps(&refuse);
         }
         self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
+        self.check_timing(&refuse)?;
         self.check_host(&refuse)?;
         let arrival = self.host.arrival;
         let has_times = match self.workload.kind() {

@@ -8,6 +8,7 @@ use crate::error::ConfigError;
 /// Every bundled paper, by its name in `nandlab reproduce`.
 pub const LIST: &[Bundled] = bundled! { "papers":
     "btree",
+    "drives",
     "migration",
     "minv",
     "sector-map",

@@ -4,6 +4,7 @@ use crate::bundled::{bundled, Bundled};
 
 /// Every bundled profile, by its name in `device.profile`.
 pub const LIST: &[Bundled] = bundled! { "profiles":
+    "980pro",
     "btree",
     "generic",
     "generic-8x4",
@@ -11,9 +12,12 @@ pub const LIST: &[Bundled] = bundled! { "profiles":
     "k9f5608",
     "k9k4g",
     "k9l8g08u0m",
+    "nvme-a",
+    "nvme-b",
     "qlc-3d",
     "tlc-3d",
     "wap",
+    "zn540",
 };
 
 #[cfg(test)]

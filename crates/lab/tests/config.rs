@@ -264,12 +264,42 @@ fn memories_of_a_controller_are_sizes() {
             "0 is no size of a memory: expected 1 to",
         ),
         (
-            &with("", "[device.controller]\ndram_bytes = 5"),
-            "device.controller",
-            Some((4, 9)),
-            "needs the key `sram_bytes`",
+            &with("", "[device.controller]\nlatency_us = -5"),
+            "device.controller.latency_us",
+            Some((5, 14)),
+            "-5 is not in the range",
         ),
+        (&with("", "[device.link]\nread_gb_s = 5"), "device.link.read_gb_s", Some((5, 1)), "did you mean `read_mb_s`?"),
     ]);
+}
+
+#[test]
+fn times_that_contradict_each_other_are_refused() {
+    let timing = |lines: &str| with("", &format!("[device.timing]\n{lines}"));
+    for (lines, key, message) in [
+        ("read_first = true", "read_first", "read_first = true cannot work: it needs device.timing.order = \"events\""),
+        ("read_cache = true", "read_cache", "it needs device.timing.order = \"events\""),
+        (
+            "suspend = { suspend_us = 1, resume_us = 1, slice_us = 200 }",
+            "suspend.slice_us",
+            "slice_us = 200 cannot work: it needs device.timing.order",
+        ),
+        ("order = \"events\"\nplane_overlap = \"multi_plane\"", "order", "set device.timing.program_pages"),
+        ("program_pages = 4\ncopy = \"copyback\"", "program_pages", "set device.timing.copy = \"external\""),
+        (
+            "page_types = { read_us = [40, 50, 60] }",
+            "page_types",
+            "a cell of device.rules.bits_per_cell = 1 has as many",
+        ),
+        ("page_types = { read_us = [] }", "page_types", "0 times cannot work: a cell holds 1 to 5 bits"),
+        ("program_pages = 0", "program_pages", "a die programs 1 to 4096 pages at once"),
+    ] {
+        let error = error(&timing(lines));
+        assert!(error.message.contains(message), "{lines}: {error}");
+        assert!(error.key.as_deref().unwrap_or("").starts_with(&format!("device.timing.{key}")), "{lines}: {error:?}");
+    }
+    let events = with("", "[device.timing]\norder = \"events\"\n[host]\nexplain_longest = true");
+    assert!(error(&events).message.contains("leave it or device.timing.order out"));
 }
 
 #[test]
@@ -426,7 +456,7 @@ fn profiles_of_ones_own_are_read_and_their_mistakes_are_theirs() {
         Experiment::parse(&text, Format::Toml, "x.toml", &folder, &[])
     };
     let read = parse("good.toml").unwrap().device.profile;
-    assert_eq!((read.name.as_str(), read.controller.map(|one| one.sram_bytes)), ("wap", Some(4096)));
+    assert_eq!((read.name.as_str(), read.controller.and_then(|one| one.sram_bytes)), ("wap", Some(4096)));
     for (from, to, sentence) in [
         ("page_bytes =", "page_byets =", "did you mean `page_bytes`?"),
         ("page_bytes = 4096", "page_bytes = 3000", "shape.page_bytes = 3000 cannot work"),

@@ -1,19 +1,19 @@
 //! Operation context (origin, cause, times), and counts by origin and cause.
 
 mod asked;
+mod by_events;
 mod cause;
 mod retry;
 mod trail;
 
+pub use crate::time::Time;
+use crate::timeline::Timeline;
 pub use cause::Cause;
 pub use retry::Strain;
 use serde::{Deserialize, Serialize};
 pub(crate) use trail::Held;
 pub use trail::Stall;
 use trail::Trail;
-
-/// Simulated time in nanoseconds.
-pub type Time = u64;
 
 /// A page's author: the part of the host that wrote it.
 ///
@@ -258,6 +258,9 @@ pub struct Ctx {
     /// The counts' part in blocks with one bit per cell, if a wrapper counts it.
     pub(crate) slc: Option<Box<Matrix>>,
     pub(crate) trail: Trail,
+    /// The device's operations in the order of events, if it keeps them.
+    events: Option<Box<Timeline>>,
+    follows_events: bool,
 }
 
 impl Ctx {
@@ -446,6 +449,9 @@ impl Ctx {
     #[inline]
     pub fn wait_until(&mut self, at: Time) {
         self.finish = self.finish.max(at);
+        if self.follows_events {
+            self.wait_for_operation(at);
+        }
     }
 
     /// The counts.

@@ -1,18 +1,41 @@
-//! Memories of a device's controller, for its firmware.
+//! A device's controller and its link to the host: memories for the firmware, times of commands and data.
 
+mod link;
+
+pub use link::Link;
+
+use crate::quantity::quantity;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Memories of a controller, in bytes: the table `[controller]` of a profile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A controller: the table `[controller]` of a profile.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Controller {
-    /// Fast memory on the controller.
-    #[serde(deserialize_with = "some_bytes")]
-    pub sram_bytes: u64,
-    /// Memory beside it; 0 for a controller without. Omitted if unknown.
-    #[serde(default, deserialize_with = "bytes", skip_serializing_if = "Option::is_none")]
+    /// Fast memory on the controller, bytes. Omitted if unknown.
+    #[serde(deserialize_with = "some_bytes", skip_serializing_if = "Option::is_none")]
+    pub sram_bytes: Option<u64>,
+    /// Memory beside it, bytes; 0 for a controller without. Omitted if unknown.
+    #[serde(deserialize_with = "bytes", skip_serializing_if = "Option::is_none")]
     pub dram_bytes: Option<u64>,
+    /// Constant part of each request's latency in host software, interface and controller, us. It occupies nothing.
+    #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
+    pub latency_us: f64,
+    /// Time of the controller's processor for a read command, us. It takes one command at a time, in order of arrival.
+    #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
+    pub read_command_us: f64,
+    /// The same for a write, a trim or a flush, us.
+    #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
+    pub write_command_us: f64,
+    /// Additional processor time of a read of more than 8 KiB, us: its command refers to a list of memory pages.
+    #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
+    pub read_list_us: f64,
+    /// The same for a write, us.
+    #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
+    pub write_list_us: f64,
+    /// Size of the buffer that answers writes before they are in flash, bytes; 0 for none.
+    #[serde(deserialize_with = "buffer_bytes", skip_serializing_if = "is_zero")]
+    pub write_buffer_bytes: u64,
 }
 
 /// Larger than any controller's memory, and exact in JSON.
@@ -23,8 +46,20 @@ fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::E
     within(deserializer, 0).map(Some)
 }
 
-fn some_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    within(deserializer, 1)
+fn some_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    within(deserializer, 1).map(Some)
+}
+
+fn buffer_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    within(deserializer, 0)
+}
+
+fn is_nothing(time: &f64) -> bool {
+    *time == 0.0
+}
+
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 fn within<'de, D: Deserializer<'de>>(deserializer: D, least: u64) -> Result<u64, D::Error> {
@@ -42,7 +77,7 @@ mod tests {
     fn a_controller_may_have_no_dram_or_not_say() {
         for (text, dram_bytes) in [("sram_bytes = 65_536", None), ("sram_bytes = 65_536\ndram_bytes = 0", Some(0))] {
             let read = toml::from_str::<Controller>(text).unwrap();
-            assert_eq!(read, Controller { sram_bytes: 65_536, dram_bytes });
+            assert_eq!((read.sram_bytes, read.dram_bytes), (Some(65_536), dram_bytes));
             let again: Controller = toml::from_str(&toml::to_string(&read).unwrap()).unwrap();
             assert_eq!(again, read);
         }
@@ -57,8 +92,9 @@ mod tests {
             ("sram_bytes = 4096\ndram_bytes = -1", "-1 is no size of a memory: expected 0 to"),
             ("sram_bytes = \"96 KiB\"", "expected i64"),
             ("sram_bytes = 1.5", "expected i64"),
-            ("dram_bytes = 4096", "missing field `sram_bytes`"),
-            ("sram_bytes = 4096\ndram = 1", "unknown field `dram`, expected `sram_bytes` or `dram_bytes`"),
+            ("latency_us = -1", "-1 is not in the range"),
+            ("write_buffer_bytes = -1", "-1 is no size of a memory: expected 0 to"),
+            ("sram_bytes = 4096\ndram = 1", "unknown field `dram`, expected one of `sram_bytes`, `dram_bytes`"),
         ] {
             let error = toml::from_str::<Controller>(text).unwrap_err().to_string();
             assert!(error.contains(sentence), "{text}: {error}");

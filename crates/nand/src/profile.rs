@@ -34,22 +34,29 @@
 //! [controller]             # Controller; optional
 //! sram_bytes = 98_304
 //! dram_bytes = 67_108_864
+//!
+//! [link]                   # Link; optional
+//! read_mb_s = 3200
 //! ```
 
+mod energy;
 mod slc;
 mod suspend;
 mod timing;
+mod types;
 
+pub use energy::{Energy, EnergyUse};
 pub use slc::SlcTiming;
 pub use suspend::Suspend;
-pub use timing::ReadTransfer;
+pub use timing::{Order, ReadTransfer};
+pub use types::{ByType, PageTypes};
 
 use crate::address::{Geometry, GeometryError, Shape};
 use crate::context::{Cell, Time, ERASE_SHARE};
-use crate::controller::Controller;
+use crate::controller::{Controller, Link};
 use crate::oob::Oob;
+use crate::quantity::{is_quantity, quantity, QUANTITY_RANGE};
 use crate::rules::Rules;
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A device profile.
@@ -71,9 +78,12 @@ pub struct Profile {
     /// Operation energies; without it a report has no energy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
-    /// Controller memories; without it the record does not compare them with the need.
+    /// The controller; without its memories the record does not compare them with the need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
+    /// The link to the host; without it, data moves in no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
 }
 
 /// A chip's operation times, in array microseconds unless stated otherwise.
@@ -117,6 +127,23 @@ pub struct Timing {
     /// Blocks with one bit per cell, if the chip has them ([`Rules::bits_per_cell`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcTiming>,
+    /// Times of lower, middle and upper pages, if they differ; they replace [`Self::read_us`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_types: Option<PageTypes>,
+    /// Pages that a die programs at once: planes times bits of a cell. The die gathers them, and its array works when it
+    /// has them all.
+    #[serde(default = "timing::one", deserialize_with = "timing::some_pages", skip_serializing_if = "timing::is_one")]
+    pub program_pages: u32,
+    /// Which operation a unit or a channel takes next.
+    #[serde(default, skip_serializing_if = "timing::is_issue")]
+    pub order: Order,
+    /// Whether a unit reads its next page during the transfer of the last one (needs `order = "events"`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_cache: bool,
+    /// Whether reads that a request waits for go ahead of everything that waits for their unit (needs `order =
+    /// "events"`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_first: bool,
 }
 
 /// How a page moves inside the device.
@@ -146,42 +173,6 @@ pub enum PlaneOverlap {
     /// blocks and consecutive, are transferred one by one and programmed at once. Otherwise a die does one
     /// thing at a time.
     MultiPlane,
-}
-
-/// Energy of a chip's operations, in nanojoules.
-///
-/// An operation on the spare area alone costs as much as on the page, because it senses or pulses the whole
-/// word line.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Energy {
-    /// Page read.
-    #[serde(deserialize_with = "quantity")]
-    pub read_nj: f64,
-    /// Page program.
-    #[serde(deserialize_with = "quantity")]
-    pub program_nj: f64,
-    /// Block erase.
-    #[serde(deserialize_with = "quantity")]
-    pub erase_nj: f64,
-}
-
-/// Operation energies, in joules; a copy is a read and a program.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct EnergyUse {
-    /// Page and spare-area reads, J.
-    pub read_j: f64,
-    /// Page and spare-area programs, J.
-    pub program_j: f64,
-    /// Erases, J.
-    pub erase_j: f64,
-}
-
-impl EnergyUse {
-    /// The sum, J.
-    pub fn total_j(&self) -> f64 {
-        self.read_j + self.program_j + self.erase_j
-    }
 }
 
 impl Profile {
@@ -287,24 +278,6 @@ fn whole_ns(key: &str, us: f64) -> Time {
     (us * 1000.0).round() as Time
 }
 
-/// Larger than any chip's time or energy (a billion microseconds are 17 minutes), and safe from overflow.
-const MAX_QUANTITY: f64 = 1e9;
-const QUANTITY_RANGE: &str = "the range from 0 to 1,000,000,000";
-
-fn is_quantity(value: f64) -> bool {
-    (0.0..=MAX_QUANTITY).contains(&value)
-}
-
-/// A time or an energy; checked here, so the error names its line.
-fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let value = f64::deserialize(deserializer)?;
-    if is_quantity(value) {
-        Ok(value)
-    } else {
-        Err(D::Error::custom(format!("{value} is not in {QUANTITY_RANGE}")))
-    }
-}
-
 fn some_quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     quantity(deserializer).map(Some)
 }
@@ -334,9 +307,15 @@ mod tests {
                 plane_overlap: PlaneOverlap::None,
                 suspend: None,
                 slc: None,
+                page_types: None,
+                program_pages: 1,
+                order: Order::Issue,
+                read_cache: false,
+                read_first: false,
             },
             energy: Some(Energy { read_nj: 1500.0, program_nj: 4000.0, erase_nj: 34_000.0 }),
             controller: None,
+            link: None,
         }
     }
 
@@ -409,6 +388,7 @@ mod tests {
     fn every_shipped_profile_is_a_device() {
         const GIB: u64 = 1 << 30;
         let sizes = [
+            ("980pro", 48 * 1024 * 1536 * 16_384),
             ("btree", GIB / 32),
             ("generic-8x4", 16 * GIB),
             ("generic", GIB),
@@ -416,9 +396,12 @@ mod tests {
             ("k9f5608", GIB / 32),
             ("k9k4g", GIB / 2),
             ("k9l8g08u0m", GIB),
+            ("nvme-a", 32 * 1536 * 1536 * 16_384),
+            ("nvme-b", 32 * 1024 * 1024 * 4096),
             ("qlc-3d", 32 * 171 * 768 * 16_384),
             ("tlc-3d", 32 * 228 * 576 * 16_384),
             ("wap", 64 * GIB),
+            ("zn540", 32 * 1536 * 1536 * 16_384),
         ];
         let shipped = shipped();
         assert_eq!(shipped.len(), sizes.len());

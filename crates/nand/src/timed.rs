@@ -18,7 +18,9 @@
 //! A read takes its bus in the future, after its array time; a transfer of another die may use the gap before.
 //! So a channel remembers its units' transfers, and a new transfer goes into the first sufficient gap.
 
+mod by_events;
 mod channel;
+mod pages;
 mod partial;
 mod suspending;
 mod together;
@@ -29,8 +31,10 @@ use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::profile::{Durations, PageCopy, PlaneOverlap, ReadTransfer, Timing};
 use crate::rules::Rules;
+use crate::timeline::Steps;
 use crate::wrapper::ways_inside;
 use channel::Channel;
+use pages::Pages;
 use suspending::Suspending;
 use together::Together;
 
@@ -59,6 +63,8 @@ pub struct Timed<N, const EXTRAS: bool = false> {
     suspending: Option<Box<Suspending>>,
     /// By unit: the last programs, if planes program together; otherwise empty.
     together: Vec<Together>,
+    /// Page types and pages that program together, if any.
+    pages: Option<Box<Pages>>,
 }
 
 /// Most memory for a device's clock, in bytes, before its operations run far ahead of the host.
@@ -97,7 +103,9 @@ impl<N: Nand> Timed<N, true> {
     /// # Panics
     /// If a time in `timing` is negative or not a number; a parsed profile holds none.
     pub fn with_extras(inner: N, timing: &Timing) -> Self {
-        Self::assemble(inner, timing)
+        let mut device = Self::assemble(inner, timing);
+        device.keep_events(timing);
+        device
     }
 }
 
@@ -127,6 +135,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             } else {
                 Vec::new()
             },
+            pages: Pages::new(timing, units.len()).map(Box::new),
             units,
             channels: lanes.into_iter().map(|units| Channel::new(units as usize)).collect(),
             geometry,
@@ -148,6 +157,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             channels: self.channels,
             suspending: self.suspending,
             together: self.together,
+            pages: self.pages,
         }
     }
 
@@ -207,6 +217,9 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     /// Array time on `unit`, then its transfer; no earlier than `from`. Returns the end.
     #[inline]
     fn read_out(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
+        if EXTRAS && self.inner.ctx().follows_events() {
+            return self.issue(unit, from, Steps { before: array, transfer, after: 0 });
+        }
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start + array, transfer);
         self.hold(unit, (start, end), array, (array, transfer));
@@ -216,6 +229,9 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     /// Transfer to `unit`, then its array time; no earlier than `from`. Returns the end.
     #[inline]
     fn write_in(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
+        if EXTRAS && self.inner.ctx().follows_events() {
+            return self.issue(unit, from, Steps { before: 0, transfer, after: array });
+        }
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start, transfer) + array;
         self.hold(unit, (start, end), 0, (array, transfer));
@@ -227,6 +243,9 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     #[inline]
     fn copy_over_bus(&mut self, unit: usize, from: Time, (read, program): (Time, Time)) -> Time {
         let page_transfer = self.times.page_transfer;
+        if EXTRAS && self.inner.ctx().follows_events() {
+            return self.issue(unit, from, Steps { before: read, transfer: 2 * page_transfer, after: program });
+        }
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start + read, 2 * page_transfer) + program;
         self.hold(unit, (start, end), read, (read + program, 2 * page_transfer));
@@ -289,57 +308,14 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.complete(end)
     }
 
-    /// Serves a read at once by suspending or delaying an operation; `None` if no operation can give way.
-    /// Returns the end of the read.
-    fn read_early(&mut self, unit: usize, ready: Time, (array, transfer): (Time, Time)) -> Option<Time> {
-        let free = self.units[unit].free;
-        let suspending = self.suspending.as_ref().filter(|_| self.inner.ctx().goes_first())?;
-        let slot = suspending.slot(unit, ready, free)?;
-        let end = self.transfer(unit, slot.start + array, transfer);
-        self.hold(unit, (slot.start, end), array, (array, transfer));
-        let put_off = self.suspending.as_mut().map_or(end, |suspending| suspending.take(unit, slot, end));
-        self.units[unit].free = put_off;
-        let ctx = self.inner.ctx();
-        ctx.put_off(put_off);
-        ctx.go_ahead(put_off - free);
-        Some(end)
-    }
-
-    /// Erases a block so that reads may interrupt it, unless a request waits for the erase.
-    fn erase_suspendably(&mut self, block: BlockId, erase: Time) -> Done {
-        let unit = self.unit_of(block);
-        let before = self.units[unit].free;
-        let Done(end) = self.time_write(block, erase, 0);
-        self.offer(unit, Some(before), (end - erase, end));
-        Done(end)
-    }
-
-    /// Makes the last operation of `unit`, in the array between two times, suspendable if no request waits for
-    /// it.
-    fn offer(&mut self, unit: usize, before: Option<Time>, array: (Time, Time)) {
-        let is_waited_for = self.inner.ctx().is_waited_for();
-        if let Some(suspending) = self.suspending.as_mut().filter(|_| !is_waited_for) {
-            suspending.offer(unit, before, array);
-        }
-    }
-
-    /// Makes the last program of `block`, up to `end`, suspendable.
-    fn offer_program(&mut self, block: BlockId, end: Time) {
-        if self.suspending.as_ref().is_some_and(|suspending| suspending.programs) {
-            let times = self.times_in(block);
-            let whole = times.copy_inside.unwrap_or(times.program);
-            let start = end - times.program.min(whole);
-            self.offer(self.unit_of(block), None, (start, end));
-        }
-    }
-
     #[inline]
-    fn time_copy(&mut self, from: BlockId, to: BlockId) -> Done {
+    fn time_copy(&mut self, source_page: Ppa, target_page: Ppa) -> Done {
+        let (from, to) = (self.geometry.block_of(source_page), self.geometry.block_of(target_page));
         let (source, target) = (self.unit_of(from), self.unit_of(to));
         let ready = self.inner.ctx().ready();
         let reached =
             source == target && (!self.copy_in_plane || self.geometry.plane_of(from) == self.geometry.plane_of(to));
-        let (read, program) = (self.times_in(from).read, self.times_in(to).program);
+        let (read, program) = (self.array_read(source_page), self.array_program(target_page, target));
         let Durations { page_transfer, copy_inside, .. } = self.times;
         let end = match copy_inside {
             Some(total) if reached && EXTRAS => {
@@ -386,7 +362,7 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
         let result = self.inner.read(at, page);
         if took_place(&result) {
             let transfer = self.read_transfer();
-            self.time_read(at, self.times_at(at).read, transfer);
+            self.time_read(at, self.array_read(at), transfer);
         }
         result
     }
@@ -417,7 +393,7 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
         let result = self.inner.read_tail(at, tail);
         if took_place(&result) {
-            self.time_read(at, self.times_at(at).read, self.times.tail_transfer(tail.len()));
+            self.time_read(at, self.array_read(at), self.times.tail_transfer(tail.len()));
         }
         result
     }
@@ -425,7 +401,7 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     fn read_with_tail(&mut self, at: Ppa, page: &mut Self::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
         let result = self.inner.read_with_tail(at, page, tail);
         if took_place(&result) {
-            self.time_read(at, self.times_at(at).read, self.times.page_transfer);
+            self.time_read(at, self.array_read(at), self.times.page_transfer);
         }
         result
     }
@@ -437,10 +413,10 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
             Err(NandError::PowerLost) => {}
             // The page was read and found beyond its ECC; nothing was programmed.
             Err(NandError::Uncorrectable(_)) => {
-                self.time_read(from, self.times_at(from).read, self.times.page_transfer);
+                self.time_read(from, self.array_read(from), self.times.page_transfer);
             }
             _ => {
-                self.time_copy(self.geometry.block_of(from), self.geometry.block_of(to));
+                self.time_copy(from, to);
             }
         }
         result

@@ -270,7 +270,7 @@ fn nobody_waits_for_retries_in_the_background_but_the_die() {
 
 #[test]
 fn retries_of_the_host_go_in_front_of_a_suspended_erase_and_others_do_not() {
-    let suspend = Suspend { suspend_us: 20.0, resume_us: 30.0, most_reads: 16, programs: false };
+    let suspend = Suspend { suspend_us: 20.0, resume_us: 30.0, most_reads: 16, programs: false, slice_us: None };
     let timing = Timing { suspend: Some(suspend), ..TIMING };
     let erasing = |errors: f64| {
         let counting: Counting = Counting::new(geometry(8, 4), rules(ProgramOrder::Ascending));

@@ -29,7 +29,7 @@ pub use permutation::Permutation;
 pub use size::{Size, SizeRange, WeightedSize};
 
 use nandlab_block::{Completion, Op, Request};
-use nandlab_nand::Origin;
+use nandlab_nand::{Origin, Time};
 
 use std::path::Path;
 use trace::Took;
@@ -54,6 +54,17 @@ pub trait Workload: Send {
 
     /// Takes how the requests of the last [`Self::fill`] went, in their order; only where [`Options::paces_itself`].
     fn completed(&mut self, _: &[Completion]) {}
+
+    /// Ends will be told later, by [`Self::ended`]; only where [`Options::paces_itself`].
+    fn tells_later(&mut self) {}
+
+    /// When the next request comes, as far as that is known; `None` until another request ends.
+    fn next_time(&self) -> Option<Time> {
+        None
+    }
+
+    /// The request with this number ended; they are counted from 0 since [`Self::tells_later`].
+    fn ended(&mut self, _number: u64, _end: Time) {}
 
     /// Names of the origins of its requests that have none ([`Origin::NAMES`]).
     fn origins(&self) -> Vec<(Origin, String)> {

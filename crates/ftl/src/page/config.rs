@@ -14,6 +14,9 @@ use nandlab_nand::{Geometry, Time};
 pub struct Config {
     /// What consecutive pages of the host go to in turn, and what has frontiers, a reserve and victims of its own.
     pub stripe: Stripe,
+    /// Consecutive pages of the host that one die takes before the next one, at least 1: with `device.timing.program_pages`,
+    /// the pages that it programs at once. Default 1.
+    pub stripe_pages: u32,
     /// Which block garbage collection empties next.
     pub victim: Victim,
     /// With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
@@ -75,6 +78,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             stripe: Stripe::Dies,
+            stripe_pages: 1,
             victim: Victim::Greedy,
             choices: 5,
             window: 64,
@@ -139,6 +143,7 @@ impl Config {
             ("window", self.window, 1, u32::MAX),
             ("streams", self.streams, 1, most_streams),
             ("regions", self.regions, 2, placement::MOST_FRONTIERS),
+            ("stripe_pages", self.stripe_pages, 1, 65_536),
             ("wear_threshold", self.wear_threshold, 1, u32::MAX),
             ("wear_set", self.wear_set, 1, u32::MAX),
             ("refresh_percent", self.refresh_percent, 0, 100),

@@ -66,6 +66,8 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
         working: geometry.dies(),
         lenders: Vec::new(),
         turn: geometry.dies() as usize - 1,
+        stripe_pages: config.stripe_pages,
+        left_in_turn: 0,
         seq,
         geometry: *geometry,
         full: geometry.full_mask(),

@@ -21,6 +21,13 @@ impl PageMap {
         if self.dies.len() == 1 {
             return 0;
         }
+        if self.left_in_turn > 0 {
+            self.left_in_turn -= 1;
+            if self.takes(self.turn, frontier) {
+                return self.turn;
+            }
+        }
+        self.left_in_turn = self.stripe_pages - 1;
         for _ in 0..self.dies.len() {
             self.turn = if self.turn + 1 == self.dies.len() { 0 } else { self.turn + 1 };
             if self.takes(self.turn, frontier) {

@@ -52,6 +52,10 @@ pub(super) fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) 
     if config.stripe == Stripe::Planes && geometry.shape().planes_per_die == 1 {
         notices.push("ftl.page.stripe = \"planes\" has no effect: a die of the device has one plane".to_owned());
     }
+    if config.stripe_pages > 1 && (config.stripe == Stripe::Planes || geometry.dies() == 1) {
+        let why = "it counts only with stripe = \"dies\" on a device of several dies";
+        notices.push(format!("ftl.page.stripe_pages = {} has no effect: {why}", config.stripe_pages));
+    }
     notices.extend(never_enough(config, &config.stripe.view(geometry), logical_pages));
     notices
 }

@@ -51,9 +51,28 @@ pub(super) struct DeviceTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     controller: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     faults: Option<faulty::Config>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reliability: Option<aging::Config>,
+}
+
+impl DeviceTable {
+    /// Notices about times on a device that keeps none.
+    fn idle_times(&self) -> impl Iterator<Item = String> + '_ {
+        let keys = [
+            "suspend",
+            "plane_overlap",
+            "transfer_command_us",
+            "read_transfer",
+            "order",
+            "page_types",
+            "program_pages",
+        ];
+        let idle = keys.into_iter().filter(|&key| self.model == Model::Counting && self.timing.contains_key(key));
+        idle.map(|key| format!("device.timing.{key} has no effect: device.model = \"counting\" keeps no time"))
+    }
 }
 
 impl Default for DeviceTable {
@@ -69,6 +88,7 @@ impl Default for DeviceTable {
             timing: Map::new(),
             energy: None,
             controller: None,
+            link: None,
             faults: None,
             reliability: None,
         }
@@ -150,14 +170,7 @@ impl Device {
                  {WEAR_COUNTS}"
             ));
         }
-        if table.model == Model::Counting {
-            let idle = ["suspend", "plane_overlap", "transfer_command_us", "read_transfer"]
-                .into_iter()
-                .filter(|&key| table.timing.contains_key(key));
-            notices.extend(
-                idle.map(|key| format!("device.timing.{key} has no effect: device.model = \"counting\" keeps no time")),
-            );
-        }
+        notices.extend(table.idle_times());
         let device = Self {
             named: table.profile,
             profile,
@@ -176,7 +189,7 @@ impl Device {
     pub(super) fn stand_in(tree: &Tree) -> Result<Self, ConfigError> {
         let table = DeviceTable { model: Model::Counting, ..DeviceTable::default() };
         let (mut device, _) = Self::from_table(tree, table, Path::new(""), false)?;
-        (device.profile.energy, device.profile.controller) = (None, None);
+        (device.profile.energy, device.profile.controller, device.profile.link) = (None, None, None);
         Ok(Self { stands_in: true, ..device })
     }
 
@@ -191,7 +204,7 @@ impl Device {
             Ok(Value::Object(map)) => map,
             _ => Map::new(),
         };
-        let Profile { shape, rules, timing, energy, controller, .. } = &self.profile;
+        let Profile { shape, rules, timing, energy, controller, link, .. } = &self.profile;
         let mut shape = object(serde_json::to_value(shape));
         if self.capacity.is_some() {
             shape.shift_remove("blocks_per_plane");
@@ -207,6 +220,7 @@ impl Device {
             timing: object(serde_json::to_value(timing)),
             energy: energy.map(|energy| object(serde_json::to_value(energy))),
             controller: controller.map(|controller| object(serde_json::to_value(controller))),
+            link: link.map(|link| object(serde_json::to_value(link))),
             faults: self.faults.clone(),
             reliability: self.reliability.clone(),
         }
@@ -236,6 +250,7 @@ fn load(tree: &Tree, table: &DeviceTable, base: &Path) -> Result<(Profile, Profi
         ("timing", &table.timing),
         ("energy", table.energy.as_ref().unwrap_or(&empty)),
         ("controller", table.controller.as_ref().unwrap_or(&empty)),
+        ("link", table.link.as_ref().unwrap_or(&empty)),
     ] {
         if overrides.is_empty() {
             continue;

@@ -3,6 +3,7 @@
 use super::{Experiment, Model};
 use nandlab_block::ByteCount;
 use nandlab_fs::{FsConfig, Over};
+use nandlab_nand::profile::Order;
 use nandlab_nand::Time;
 use nandlab_workload::Kind;
 use serde::{Deserialize, Serialize};
@@ -193,6 +194,10 @@ impl Experiment {
         if explain_longest && self.device.profile.timing.suspend.is_some() {
             let why = "an operation that is suspended has no single end to follow back from; leave it or device.timing.suspend \
                        out";
+            return refuse("host.explain_longest", &explain_longest, why);
+        }
+        if explain_longest && self.device.profile.timing.order == Order::Events {
+            let why = "it goes back over times that operations have at issue; leave it or device.timing.order out";
             return refuse("host.explain_longest", &explain_longest, why);
         }
         if let Some(none) = daily.filter(|daily| daily.0 == 0) {

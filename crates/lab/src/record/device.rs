@@ -62,13 +62,13 @@ pub struct ControllerRecord {
 }
 
 impl ControllerRecord {
-    /// A controller's memories compared with the need in `ram`.
-    pub(crate) fn of(controller: Controller, ram: &RamUse) -> Self {
-        Self {
-            sram_bytes: controller.sram_bytes,
+    /// A controller's memories compared with the need in `ram`; `None` if they are unknown.
+    pub(crate) fn of(controller: Controller, ram: &RamUse) -> Option<Self> {
+        Some(Self {
+            sram_bytes: controller.sram_bytes?,
             dram_bytes: controller.dram_bytes,
             used_sram_bytes: ram.sram.values().sum(),
             used_dram_bytes: ram.dram.values().sum(),
-        }
+        })
     }
 }

@@ -3,7 +3,7 @@
 use crate::latency::LatencyMeter;
 use crate::record::{HostCounts, Longest};
 use crate::run::series::Series;
-use nandlab_block::{Completion, Op, Request};
+use nandlab_block::{Completion, Ended, Op, Request};
 use nandlab_nand::Time;
 
 /// Counts, latencies and time series of a run.
@@ -18,6 +18,10 @@ pub(crate) struct Meter {
     page_shift: u32,
     /// Arrival pace, for requests with their own times.
     pub(crate) pace: Option<Pace>,
+    /// Whether latencies come later, from [`Self::add_ended`].
+    pub(crate) by_events: bool,
+    /// When the last request was answered, on a device with time.
+    pub(crate) answered: Time,
     /// The longest request, if any took time.
     pub(crate) longest: Option<Longest>,
 }
@@ -40,6 +44,8 @@ impl Meter {
             page_reads: 0,
             page_shift: sectors_per_page.trailing_zeros(),
             pace: None,
+            by_events: false,
+            answered: 0,
             longest: None,
         }
     }
@@ -56,9 +62,12 @@ impl Meter {
     /// Updates the pace from requests that do not wait for each other.
     pub(crate) fn add_pace(&mut self, done: &[Completion]) {
         let (Some(first), Some(last)) = (done.first(), done.last()) else { return };
-        let pace = self.pace.get_or_insert(Pace { first: first.arrival, last: last.arrival, done: last.done });
+        let end = if self.by_events { last.arrival } else { last.done };
+        let pace = self.pace.get_or_insert(Pace { first: first.arrival, last: last.arrival, done: end });
         pace.last = last.arrival;
-        pace.done = done.iter().fold(pace.done, |latest, one| latest.max(one.done));
+        if !self.by_events {
+            pace.done = done.iter().fold(pace.done, |latest, one| latest.max(one.done));
+        }
     }
 
     /// Adds finished requests; `failed` has the indexes for requests with lost data.
@@ -93,14 +102,31 @@ impl Meter {
                 Op::Flush => {}
             }
         }
-        if let Some(latency) = &mut self.latency {
+        if !self.by_events {
             for (at, (request, completion)) in requests.iter().zip(done).enumerate() {
-                if latency.add(request, completion) {
-                    let one = Longest { number: before + at as u64 + 1, request: *request, completion: *completion };
-                    let is_longest = self.longest.is_none_or(|longest| one.latency() > longest.latency());
-                    self.longest = if is_longest { Some(one) } else { self.longest };
-                }
+                self.add_latency(before + at as u64 + 1, request, completion);
             }
+        }
+    }
+
+    /// Adds the latencies of requests that ended, on a device that follows events.
+    pub(crate) fn add_ended(&mut self, ended: &[Ended]) {
+        for one in ended {
+            self.add_latency(one.number + 1, &one.request, &one.completion);
+            if let Some(pace) = &mut self.pace {
+                pace.done = pace.done.max(one.completion.done);
+            }
+        }
+    }
+
+    #[inline]
+    fn add_latency(&mut self, number: u64, request: &Request, completion: &Completion) {
+        let Some(latency) = &mut self.latency else { return };
+        self.answered = self.answered.max(completion.done);
+        if latency.add(request, completion) {
+            let one = Longest { number, request: *request, completion: *completion };
+            let is_longest = self.longest.is_none_or(|longest| one.latency() > longest.latency());
+            self.longest = if is_longest { Some(one) } else { self.longest };
         }
     }
 }

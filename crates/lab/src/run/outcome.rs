@@ -32,7 +32,7 @@ impl Run<'_> {
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let (device, daily) = (&self.experiment.device, self.experiment.host.daily.map(|daily| daily.0));
         let (endurance, chip) = (device.profile.rules.endurance, (&self.sizing.geometry, &device.profile));
-        let powers = self.powers(time, &meter);
+        let (powers, answered) = (self.powers(time, &meter), meter.answered.saturating_sub(start.time));
         let buffer =
             end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
         let (energy_j, energy_all_j) = self.energies(&total, buffer.as_ref(), nvram.as_ref(), host.written_sectors);
@@ -72,7 +72,7 @@ impl Run<'_> {
             recorded_service_us: None,
             recorded_latency_histogram: None,
             longest_request: self.longest(&meter, start),
-            throughput: time.map(|time| throughput(&host, time)),
+            throughput: self.host_time(time, answered).map(|time| throughput(&host, time)),
             energy_j,
             energy_all_j,
             ram: self.ram(RamUse::default()),
@@ -88,6 +88,12 @@ impl Run<'_> {
         };
         record.notices.extend(self.notices(&record, start, &matrix, read));
         record
+    }
+
+    /// Time in which the host had its answers: until the device is at rest, but for a device that answers early.
+    fn host_time(&self, time: Option<Time>, answered: Time) -> Option<Time> {
+        let answers_early = self.experiment.device.path_times().write_buffer > 0;
+        time.map(|time| if answers_early { answered.max(1) } else { time })
     }
 
     /// Flash energy, and energy for all memories together.
@@ -147,7 +153,7 @@ impl Run<'_> {
     pub(super) fn ram(&self, host: RamUse) -> RamRecord {
         let firmware = self.engine.ram();
         let controller = self.experiment.device.profile.controller.filter(|_| self.experiment.ftl.is_some());
-        let controller = controller.map(|controller| ControllerRecord::of(controller, &firmware));
+        let controller = controller.and_then(|controller| ControllerRecord::of(controller, &firmware));
         let all = firmware.and(host);
         RamRecord { total_bytes: all.total(), sram: all.sram, dram: all.dram, controller }
     }

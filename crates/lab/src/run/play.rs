@@ -6,6 +6,8 @@ use super::session::{piece_length, Run, BATCH};
 use crate::config::Arrival;
 use crate::error::LabError;
 use crate::record::{StopReason, Stopped};
+use nandlab_block::{Completion, HostClock};
+use nandlab_nand::Time;
 use nandlab_workload::Workload;
 
 impl Run<'_> {
@@ -22,9 +24,20 @@ impl Run<'_> {
         }
         let paces_itself = self.experiment.paces_itself();
         let mut clock = self.clock(!recorded && !paces_itself, start.time);
+        meter.by_events = self.engine.requests().follow_events();
+        if meter.by_events {
+            clock = clock.follow_events(&self.experiment.device.path_times(), start.time);
+            workload.tells_later();
+        }
         let room = meter.series.every().clamp(1, BATCH);
         let (mut batch, mut done, mut worn_out) = (Vec::new(), Vec::new(), None);
-        while worn_out.is_none() && self.next_batch(workload, &mut batch, room)? {
+        while worn_out.is_none() {
+            if paces_itself && meter.by_events {
+                self.follow(workload, &mut clock, meter, start.time);
+            }
+            if !self.next_batch(workload, &mut batch, room)? {
+                break;
+            }
             if recorded {
                 // Shifts request times past the preconditioning.
                 let played = self.played;
@@ -37,17 +50,18 @@ impl Run<'_> {
                 let (piece, rest) = left.split_at(piece_length(left));
                 worn_out = self.submit(piece, &mut clock, &mut done)?;
                 meter.add(&piece[..done.len()], &done, self.engine.failed());
-                if recorded {
-                    meter.add_pace(&done);
-                } else if paces_itself {
-                    self.tell(workload, &mut done);
-                }
+                self.report(workload, meter, &mut clock, &mut done);
                 left = rest;
             }
             self.control.set_done(meter.host.requests);
             if meter.series.is_due(meter.host.requests) {
                 sample(self.engine, meter, start);
             }
+        }
+        if meter.by_events {
+            while self.engine.requests().step(&mut clock, Time::MAX) {}
+            meter.add_ended(&clock.take_ended());
+            self.engine.requests().leave_events();
         }
         sample(self.engine, meter, start);
         let requests = meter.host.requests;
@@ -61,5 +75,37 @@ impl Run<'_> {
             }
             None => stopped(StopReason::Cancelled, format!("after {requests} {noun}")),
         })
+    }
+
+    /// Tells the ends of requests to the meter, and to a self-paced workload.
+    fn report(&self, workload: &mut dyn Workload, meter: &mut Meter, clock: &mut HostClock, done: &mut [Completion]) {
+        match (self.experiment.paces_itself(), meter.by_events) {
+            // `follow` tells them before the next request.
+            (true, true) => {}
+            (true, false) => self.tell(workload, done),
+            (false, _) => {
+                meter.add_ended(&clock.take_ended());
+                if self.experiment.host.arrival == Arrival::Recorded {
+                    meter.add_pace(done);
+                }
+            }
+        }
+    }
+
+    /// Lets a self-paced workload know the ends of its requests, until it has a request that comes before the next end.
+    fn follow(&mut self, workload: &mut dyn Workload, clock: &mut HostClock, meter: &mut Meter, start: Time) {
+        let epoch = *self.epoch.get_or_insert(start);
+        loop {
+            let next = workload.next_time().map_or(Time::MAX, |time| (time + epoch).max(start));
+            let goes_on = self.engine.requests().step(clock, next);
+            let ended = clock.take_ended();
+            for one in &ended {
+                workload.ended(one.number, one.completion.done - epoch);
+            }
+            meter.add_ended(&ended);
+            if !goes_on {
+                return;
+            }
+        }
     }
 }

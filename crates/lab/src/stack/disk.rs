@@ -44,12 +44,15 @@ impl Carry for Oracle {
         clock: &mut HostClock,
         done: &mut Vec<Completion>,
     ) -> Result<(), Error> {
+        if clock.follows_events() {
+            return nandlab_block::submit_late(disk, requests, clock, done, |disk, request| self.submit(disk, request));
+        }
         for request in requests {
             let arrival = clock.arrival(request);
-            let time = clock.begin(arrival, || disk.look_ups(request));
-            let completion = self.submit(disk, &Request { time, ..*request })?;
+            let time = clock.begin(request, arrival, || disk.look_ups(request));
+            let flash = self.submit(disk, &Request { time, ..*request })?.done;
+            let completion = Completion { arrival, done: clock.end(request, (arrival, time), flash) };
             clock.complete(completion.done);
-            let completion = Completion { arrival, ..completion };
             disk.request_done(&completion);
             done.push(completion);
         }
@@ -100,6 +103,12 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Requests for Stack<F, N, C> {
                 Err(Error::Unreadable { .. }) => {
                     self.unreadable += 1;
                     self.failed.push(done.len() - first);
+                    if clock.follows_events() {
+                        // Its operations are under way, and end as those of any other request.
+                        let at = self.disk.nand_mut().ctx().arrival();
+                        done.push(Completion { arrival: at, done: at });
+                        continue;
+                    }
                     let arrival = clock.arrival(&requests[done.len() - first]);
                     let end = self.disk.nand_mut().ctx().finish().max(arrival);
                     clock.complete(end);
@@ -111,6 +120,20 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Requests for Stack<F, N, C> {
             }
         }
         Ok(())
+    }
+
+    fn follow_events(&mut self) -> bool {
+        let ctx = self.disk.nand_mut().ctx();
+        ctx.follow_events();
+        ctx.timeline().is_some()
+    }
+
+    fn step(&mut self, clock: &mut HostClock, limit: Time) -> bool {
+        self.disk.timeline().is_some_and(|timeline| clock.step(timeline, limit))
+    }
+
+    fn leave_events(&mut self) {
+        self.disk.nand_mut().ctx().leave_events();
     }
 
     fn bypass_buffer(&mut self, bypass: bool) {
@@ -165,7 +188,9 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Engine for Stack<F, N, C> {
     }
 
     fn now(&mut self) -> Time {
-        self.disk.nand_mut().ctx().horizon()
+        let ctx = self.disk.nand_mut().ctx();
+        let events = ctx.timeline().map(|timeline| timeline.now());
+        events.unwrap_or_else(|| ctx.horizon())
     }
 
     fn joined_programs(&mut self) -> u64 {

@@ -1,6 +1,6 @@
 //! Times of operations that give way to reads.
 
-use super::quantity;
+use super::{quantity, some_quantity};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -18,13 +18,17 @@ pub struct Suspend {
     /// From the last read's end until the array continues.
     #[serde(deserialize_with = "quantity")]
     pub resume_us: f64,
-    /// Most reads that may interrupt one operation; later reads wait for its end. A convention that guarantees
-    /// its completion.
+    /// Most reads that may interrupt one operation (with [`Self::slice_us`]: between two slices); later reads wait. A
+    /// convention that guarantees its completion.
     #[serde(default = "most_reads", deserialize_with = "some_reads")]
     pub most_reads: u32,
     /// Whether to suspend programs, too, if no request waits for them.
     #[serde(default)]
     pub programs: bool,
+    /// Array time between two points at which an operation can stop, us; if omitted, it can stop at any time. Needs
+    /// `order = "events"`.
+    #[serde(default, deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub slice_us: Option<f64>,
 }
 
 fn most_reads() -> u32 {

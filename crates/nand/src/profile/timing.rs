@@ -1,7 +1,8 @@
 //! Constructors and queries for chip times.
 
 use super::{PageCopy, PlaneOverlap, Timing};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What the channel moves if the host reads a part of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -13,6 +14,39 @@ pub enum ReadTransfer {
     /// The sectors that the host reads, each with its share of the spare area (the ECC). Other reads move whole
     /// pages: collection, read-modify-write, mapping pages.
     Sectors,
+}
+
+/// Which operation a unit or a channel takes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Each operation has its times when it is issued: a later one only uses gaps that are left.
+    #[default]
+    Issue,
+    /// One event after the other: a channel serves the unit whose data was ready first.
+    Events,
+}
+
+pub(super) fn is_issue(order: &Order) -> bool {
+    *order == Order::Issue
+}
+
+pub(super) fn is_one(pages: &u32) -> bool {
+    *pages == 1
+}
+
+pub(super) fn one() -> u32 {
+    1
+}
+
+pub(super) fn some_pages<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let why = "a die programs 1 to 4096 pages at once";
+    let pages = u32::deserialize(deserializer)?;
+    if (1..=4096).contains(&pages) {
+        Ok(pages)
+    } else {
+        Err(D::Error::custom(format!("{pages} cannot work: {why}")))
+    }
 }
 
 pub(super) fn is_nothing(time: &f64) -> bool {
@@ -39,13 +73,22 @@ impl Timing {
             plane_overlap: PlaneOverlap::None,
             suspend: None,
             slc: None,
+            page_types: None,
+            program_pages: 1,
+            order: Order::Issue,
+            read_cache: false,
+            read_first: false,
         }
     }
 
-    /// Whether it needs rare features: suspended erases, planes that program together, reads of a part of a page.
+    /// Whether it needs rare features: suspended erases, planes or pages that program together, reads of a part of a
+    /// page, page types, an order of events.
     pub fn has_extras(&self) -> bool {
         self.suspend.is_some()
             || self.plane_overlap == PlaneOverlap::MultiPlane
             || self.read_transfer == ReadTransfer::Sectors
+            || self.page_types.is_some()
+            || self.program_pages > 1
+            || self.order == Order::Events
     }
 }

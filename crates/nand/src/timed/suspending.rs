@@ -14,7 +14,10 @@
 //! times. Also, nobody may wait for its end, because the device reported this time when it issued the
 //! operation. So programs of a request are not suspended.
 
+use super::Timed;
+use crate::address::BlockId;
 use crate::context::Time;
+use crate::nand::{Done, Nand};
 use crate::profile::Suspend;
 
 /// Each unit's suspendable operation.
@@ -99,5 +102,57 @@ impl Suspending {
         tail.reads += 1;
         (tail.before, tail.paused) = if slot.is_in_front { (Some(end), None) } else { (None, Some(end)) };
         tail.end
+    }
+}
+
+impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
+    /// Serves a read at once by suspending or delaying an operation; `None` if no operation can give way.
+    /// Returns the end of the read.
+    pub(super) fn read_early(&mut self, unit: usize, ready: Time, (array, transfer): (Time, Time)) -> Option<Time> {
+        if self.inner.ctx().follows_events() {
+            return None;
+        }
+        let free = self.units[unit].free;
+        let suspending = self.suspending.as_ref().filter(|_| self.inner.ctx().goes_first())?;
+        let slot = suspending.slot(unit, ready, free)?;
+        let end = self.transfer(unit, slot.start + array, transfer);
+        self.hold(unit, (slot.start, end), array, (array, transfer));
+        let put_off = self.suspending.as_mut().map_or(end, |suspending| suspending.take(unit, slot, end));
+        self.units[unit].free = put_off;
+        let ctx = self.inner.ctx();
+        ctx.put_off(put_off);
+        ctx.go_ahead(put_off - free);
+        Some(end)
+    }
+
+    /// Erases a block so that reads may interrupt it, unless a request waits for the erase.
+    pub(super) fn erase_suspendably(&mut self, block: BlockId, erase: Time) -> Done {
+        let unit = self.unit_of(block);
+        if self.inner.ctx().follows_events() {
+            return self.issue_erase(unit, erase);
+        }
+        let before = self.units[unit].free;
+        let Done(end) = self.time_write(block, erase, 0);
+        self.offer(unit, Some(before), (end - erase, end));
+        Done(end)
+    }
+
+    /// Makes the last operation of `unit`, in the array between two times, suspendable if no request waits for
+    /// it.
+    fn offer(&mut self, unit: usize, before: Option<Time>, array: (Time, Time)) {
+        let is_waited_for = self.inner.ctx().is_waited_for();
+        if let Some(suspending) = self.suspending.as_mut().filter(|_| !is_waited_for) {
+            suspending.offer(unit, before, array);
+        }
+    }
+
+    /// Makes the last program of `block`, up to `end`, suspendable.
+    pub(super) fn offer_program(&mut self, block: BlockId, end: Time) {
+        if self.suspending.as_ref().is_some_and(|suspending| suspending.programs) {
+            let times = self.times_in(block);
+            let whole = times.copy_inside.unwrap_or(times.program);
+            let start = end - times.program.min(whole);
+            self.offer(self.unit_of(block), None, (start, end));
+        }
     }
 }

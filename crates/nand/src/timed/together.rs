@@ -37,7 +37,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     pub(super) fn time_program(&mut self, at: Ppa) -> Done {
         let block = self.geometry.block_of(at);
         let unit = self.unit_of(block);
-        let (program, transfer) = (self.times_in(block).program, self.times.page_transfer);
+        let (program, transfer) = (self.array_program(at, unit), self.times.page_transfer);
         if self.together.is_empty() {
             let done = self.time_write(block, program, transfer);
             self.offer_program(block, done.0);

@@ -98,6 +98,7 @@ fn counts_by_mode_sum_to_the_time_of_the_die() {
         rules: *nand.rules(),
         timing,
         controller: None,
+        link: None,
         energy: None,
     };
     let busy = nand.inner().unit_busy_ns()[0];

@@ -8,7 +8,7 @@ const SUSPEND: Time = 20 * US;
 const RESUME: Time = 30 * US;
 
 fn suspending(most_reads: u32) -> Timing {
-    let suspend = Suspend { suspend_us: 20.0, resume_us: 30.0, most_reads, programs: true };
+    let suspend = Suspend { suspend_us: 20.0, resume_us: 30.0, most_reads, programs: true, slice_us: None };
     Timing { suspend: Some(suspend), copy: PageCopy::Copyback, ..timing() }
 }
 

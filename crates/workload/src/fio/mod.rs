@@ -34,7 +34,7 @@ use nandlab_nand::random::{self, Random};
 use nandlab_nand::{Origin, Time, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::io::Read;
 use stream::Stream;
 use subjob::Subjob;
@@ -209,6 +209,8 @@ struct Jobs {
     at_work: usize,
     /// The clone whose request was handed out, and when that came.
     waits_for: Option<(usize, Time)>,
+    /// If ends are told later: the requests under way.
+    later: Option<Later>,
     /// When the last request came, and how many came then.
     last: Time,
     at_once: u32,
@@ -238,6 +240,7 @@ impl Jobs {
             group: 0,
             at_work: 0,
             waits_for: None,
+            later: None,
             last: 0,
             at_once: 0,
             random: Random::of(seed, random::Stream::FioGaps),
@@ -282,6 +285,11 @@ impl Jobs {
             self.queue.push(Reverse((next, number)));
             return;
         }
+        self.end_clone(end);
+    }
+
+    /// A clone has nothing more to ask; `end` is the end of its last request.
+    fn end_clone(&mut self, end: Time) {
         self.at_work -= 1;
         if self.at_work == 0 && self.clones.last().is_some_and(|last| self.group < last.group) {
             let end = self.group_end(end);
@@ -301,6 +309,30 @@ impl Jobs {
             "a job that is time_based ends when its runtime is over, and no time passes here: leave time_based \
                        out, or take a device that keeps time";
         Err(WorkloadError::File { file: self.file.clone(), message: message.to_owned() })
+    }
+}
+
+/// Requests whose ends are told later.
+#[derive(Debug, Default)]
+struct Later {
+    /// Requests since then.
+    issued: u64,
+    /// The clones of the requests under way, by number.
+    clones: BTreeMap<u64, usize>,
+}
+
+impl Jobs {
+    /// A clone asked, and the end of its request will be told.
+    fn leave_open(&mut self, number: usize) {
+        let clone = &mut self.clones[number];
+        clone.leave_open();
+        if let Some(next) = clone.next_time() {
+            self.queue.push(Reverse((next, number)));
+        }
+        if let Some(later) = &mut self.later {
+            later.clones.insert(later.issued, number);
+            later.issued += 1;
+        }
     }
 }
 
@@ -325,8 +357,32 @@ impl Workload for Jobs {
             op: ask.op,
             origin: clone.origin,
         });
-        self.waits_for = Some((number, time));
+        if self.later.is_some() {
+            self.leave_open(number);
+        } else {
+            self.waits_for = Some((number, time));
+        }
         Ok(1)
+    }
+
+    fn tells_later(&mut self) {
+        self.later = Some(Later::default());
+    }
+
+    fn next_time(&self) -> Option<Time> {
+        self.queue.peek().map(|&Reverse((time, _))| time)
+    }
+
+    fn ended(&mut self, number: u64, end: Time) {
+        let Some(clone) = self.later.as_mut().and_then(|later| later.clones.remove(&number)) else { return };
+        let state = &mut self.clones[clone];
+        let was_blocked = state.is_blocked();
+        state.end(end);
+        match state.next_time() {
+            Some(next) if was_blocked => self.queue.push(Reverse((next, clone))),
+            None if !state.has_unknown() => self.end_clone(end),
+            _ => {}
+        }
     }
 
     fn completed(&mut self, done: &[Completion]) {

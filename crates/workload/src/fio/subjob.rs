@@ -31,6 +31,8 @@ pub(super) struct Subjob {
     now: Time,
     /// Ends of what is outstanding; what ended may be among them while there is room.
     outstanding: BinaryHeap<Reverse<Time>>,
+    /// Outstanding requests whose ends are unknown.
+    unknown: usize,
     /// The latest end of a request.
     pub(super) last_end: Time,
     /// Requests since it thought.
@@ -103,6 +105,7 @@ impl Subjob {
             start: 0,
             now: 0,
             outstanding: BinaryHeap::with_capacity(depth as usize + 1),
+            unknown: 0,
             last_end: 0,
             since_thought: 0,
             next: None,
@@ -125,8 +128,11 @@ impl Subjob {
     /// When its next request comes; `None` at its end.
     pub(super) fn next_time(&self) -> Option<Time> {
         let ask = self.next?;
+        if self.is_blocked() {
+            return None;
+        }
         let mut time = self.now;
-        if self.outstanding.len() == self.depth {
+        if self.outstanding.len() + self.unknown == self.depth {
             time = time.max(self.outstanding.peek().expect("a depth is at least 1").0);
         }
         if self.think > 0 && self.since_thought == self.think_blocks {
@@ -138,11 +144,34 @@ impl Subjob {
         Some(time).filter(|&time| self.runtime.is_none_or(|runtime| time < self.start + runtime))
     }
 
+    /// Whether it asks again only when a request ends whose end is unknown.
+    pub(super) fn is_blocked(&self) -> bool {
+        let thinks = self.think > 0 && self.since_thought == self.think_blocks;
+        self.unknown == self.depth || thinks && self.unknown > 0
+    }
+
+    /// Whether requests with unknown ends are outstanding.
+    pub(super) fn has_unknown(&self) -> bool {
+        self.unknown > 0
+    }
+
+    /// The request that was issued last ends at an unknown time.
+    pub(super) fn leave_open(&mut self) {
+        self.unknown += 1;
+    }
+
+    /// One of the requests with unknown ends ends at `end`.
+    pub(super) fn end(&mut self, end: Time) {
+        self.unknown -= 1;
+        self.outstanding.push(Reverse(end));
+        self.last_end = self.last_end.max(end);
+    }
+
     /// Issues the next request, at the time that [`Self::next_time`] says.
     pub(super) fn issue(&mut self, time: Time, random: &mut Random) -> Ask {
         let ask = self.next.take().expect("a request that comes was made");
         self.now = time;
-        if self.outstanding.len() == self.depth {
+        if self.outstanding.len() + self.unknown == self.depth {
             self.outstanding.pop();
         }
         if self.since_thought == self.think_blocks {

@@ -1,0 +1,37 @@
+//! Batches of requests on a device that follows events.
+
+use crate::clock::HostClock;
+use crate::request::Request;
+use crate::{BlockDevice, Completion, Error};
+
+/// Carries out `requests` on a device that follows events. What `done` gets are estimates: [`HostClock::take_ended`] has
+/// the ends.
+///
+/// # Errors
+/// As [`BlockDevice::submit_batch`].
+///
+/// # Panics
+/// If the clock or the device does not follow events.
+pub fn submit<D: BlockDevice + ?Sized>(
+    device: &mut D,
+    requests: &[Request],
+    clock: &mut HostClock,
+    done: &mut Vec<Completion>,
+    mut submit_one: impl FnMut(&mut D, &Request) -> Result<Completion, Error>,
+) -> Result<(), Error> {
+    for request in requests {
+        let late = clock.late.as_mut().expect("the clock follows events");
+        let timeline = device.timeline().expect("the device follows events");
+        let arrival = late.arrival(request, timeline);
+        let at = late.begin(request, arrival, timeline);
+        let begun = clock.look_up(at, || device.look_ups(request));
+        let late = clock.late.as_mut().expect("the clock follows events");
+        let number = late.issue(request, arrival, begun);
+        device.timeline().expect("the device follows events").open(number);
+        let estimate = submit_one(device, &Request { time: begun, ..*request });
+        device.timeline().expect("the device follows events").close(begun);
+        let completion = Completion { arrival, done: estimate?.done };
+        done.push(completion);
+    }
+    Ok(())
+}

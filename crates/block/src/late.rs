@@ -1,0 +1,139 @@
+//! Requests on a device that follows events: their ends are known later than they are issued.
+
+use crate::path::{Path, PathTimes};
+use crate::request::Request;
+use crate::Completion;
+use nandlab_nand::{Answer, Time, Timeline};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Requests under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Late {
+    path: Path,
+    /// When the slots of a closed loop ask again, as far as that is known; `None` in an open loop.
+    slots: Option<BinaryHeap<Reverse<Time>>>,
+    think: Time,
+    issued: u64,
+    under_way: BTreeMap<u64, UnderWay>,
+    /// Requests with their ends, in the order of their ends.
+    ended: Vec<Ended>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    request: Request,
+    arrival: Time,
+    begun: Time,
+    is_answered: bool,
+    is_stored: bool,
+}
+
+/// A request that ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// Its number: requests are counted from 0 in the order of their issue.
+    pub number: u64,
+    /// What was asked.
+    pub request: Request,
+    /// When it came, and when it was answered.
+    pub completion: Completion,
+}
+
+impl Late {
+    /// With `slots` in a closed loop that think, each from `start` on.
+    pub(crate) fn new(times: &PathTimes, slots: Option<u32>, think: Time, start: Time) -> Self {
+        Self {
+            path: Path::always(times),
+            slots: slots.map(|slots| (0..slots).map(|_| Reverse(start)).collect()),
+            think,
+            issued: 0,
+            under_way: BTreeMap::new(),
+            ended: Vec::new(),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// When `request` comes; everything before has taken place.
+    pub(crate) fn arrival(&mut self, request: &Request, timeline: &mut Timeline) -> Time {
+        let Some(slots) = &self.slots else {
+            while self.step(timeline, request.time) {}
+            return request.time;
+        };
+        let mut first = slots.peek().map_or(Time::MAX, |&Reverse(time)| time);
+        while self.step(timeline, first) {
+            let slots = self.slots.as_ref().expect("a closed loop has slots");
+            first = slots.peek().map_or(Time::MAX, |&Reverse(time)| time);
+        }
+        self.slots.as_mut().and_then(BinaryHeap::pop).map_or(first, |Reverse(time)| time)
+    }
+
+    /// When the FTL begins with a request that came at `arrival`.
+    pub(crate) fn begin(&mut self, request: &Request, arrival: Time, timeline: &mut Timeline) -> Time {
+        let mut at = self.path.process(request, arrival);
+        while self.path.waits_for_space(request) {
+            let Some(answer) = timeline.step(Time::MAX) else { unreachable!("an idle device holds no data back") };
+            if let Answer::Stored { at: end, .. } = answer {
+                at = at.max(end);
+            }
+            self.take(answer);
+        }
+        self.path.send(request, at)
+    }
+
+    /// Registers a request that is issued next; returns its number.
+    pub(crate) fn issue(&mut self, request: &Request, arrival: Time, begun: Time) -> u64 {
+        let number = self.issued;
+        self.issued += 1;
+        let early = self.path.answers_early(request);
+        let under_way = UnderWay { request: *request, arrival, begun, is_answered: early, is_stored: false };
+        self.under_way.insert(number, under_way);
+        if early {
+            self.answer(number, &under_way, begun);
+        }
+        number
+    }
+
+    /// Goes on to the next news of a request, but not beyond `limit`; false if there is none by then.
+    pub(crate) fn step(&mut self, timeline: &mut Timeline, limit: Time) -> bool {
+        timeline.step(limit).map(|answer| self.take(answer)).is_some()
+    }
+
+    fn take(&mut self, answer: Answer) {
+        let (Answer::Done { request: number, .. } | Answer::Stored { request: number, .. }) = answer;
+        let Some(mut one) = self.under_way.get(&number).copied() else { return };
+        match answer {
+            Answer::Done { at, .. } if !one.is_answered => {
+                one.is_answered = true;
+                self.answer(number, &one, at);
+            }
+            Answer::Done { .. } => {}
+            Answer::Stored { .. } => {
+                one.is_stored = true;
+                self.path.stored(&one.request);
+            }
+        }
+        if one.is_answered && one.is_stored {
+            self.under_way.remove(&number);
+        } else {
+            self.under_way.insert(number, one);
+        }
+    }
+
+    fn answer(&mut self, number: u64, one: &UnderWay, flash: Time) {
+        let done = self.path.answer(&one.request, (one.arrival, one.begun), flash);
+        if let Some(slots) = &mut self.slots {
+            slots.push(Reverse(done + self.think));
+        }
+        let completion = Completion { arrival: one.arrival, done };
+        self.ended.push(Ended { number, request: one.request, completion });
+    }
+
+    /// The requests that ended since the last call.
+    pub(crate) fn take_ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ended)
+    }
+}

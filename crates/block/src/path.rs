@@ -1,0 +1,183 @@
+//! The way of a request between the host and the FTL: processor, link, write buffer.
+//!
+//! ```text
+//! read    | processor |------- flash -------|= link =| latency |
+//! write   | processor | wait for space |= link =|------- flash -------| latency |
+//!                                               | latency |                          with a write buffer: answered here
+//! ```
+//!
+//! Processor and link serve one request at a time. The processor takes requests in the order of their arrival. The
+//! link moves the data of reads in gaps that earlier requests left, because flash finishes them in another order.
+
+mod link;
+mod space;
+
+use crate::request::{Op, Request};
+use link::Link;
+use nandlab_nand::{Time, SECTOR_BYTES};
+use space::Space;
+
+/// Data of more than two memory pages of 4 KiB needs a list of addresses (NVMe Base Specification, PRP list).
+const SECTORS_WITHOUT_LIST: u32 = 16;
+
+/// Times between the host and the FTL; all 0 by default.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct PathTimes {
+    /// Constant part of each request's latency, ns; it occupies nothing.
+    pub latency: Time,
+    /// Processor time of a read, ns.
+    pub read_command: Time,
+    /// Processor time of a write, a trim or a flush, ns.
+    pub write_command: Time,
+    /// Additional processor time of a read of more than 8 KiB, ns.
+    pub read_list: Time,
+    /// The same for a write, ns.
+    pub write_list: Time,
+    /// Link time of each read in addition to its data, ns.
+    pub link_read: Time,
+    /// Link time of each write in addition to its data, ns.
+    pub link_write: Time,
+    /// Link time from device to host, ns per byte.
+    pub read_ns_per_byte: f64,
+    /// Link time from host to device, ns per byte.
+    pub write_ns_per_byte: f64,
+    /// Size of the buffer that answers writes before they are in flash, bytes; 0: none.
+    pub write_buffer: u64,
+}
+
+/// How long each part worked, and how long requests waited for buffer space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathUse {
+    /// Processor, ns.
+    pub processor: Time,
+    /// Link from device to host, ns.
+    pub link_read: Time,
+    /// Link from host to device, ns.
+    pub link_write: Time,
+    /// Wait for space in the write buffer, ns, summed over the writes.
+    pub buffer_wait: Time,
+}
+
+/// The parts between host and FTL, and when each is free.
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    times: PathTimes,
+    processor_free: Time,
+    to_host: Link,
+    /// From host to device, in order of arrival.
+    from_host_free: Time,
+    buffer: Option<Space>,
+    used: PathUse,
+}
+
+impl Path {
+    /// `None` if no part takes time or space.
+    pub(crate) fn new(times: &PathTimes) -> Option<Self> {
+        (*times != PathTimes::default()).then(|| Self::always(times))
+    }
+
+    pub(crate) fn always(times: &PathTimes) -> Self {
+        Self {
+            times: *times,
+            processor_free: 0,
+            to_host: Link::default(),
+            from_host_free: 0,
+            buffer: (times.write_buffer > 0).then(|| Space::new(times.write_buffer)),
+            used: PathUse::default(),
+        }
+    }
+
+    pub(crate) fn used(&self) -> PathUse {
+        self.used
+    }
+
+    /// When the FTL begins with a request that came at `arrival`, if all earlier ends are known.
+    pub(crate) fn begin(&mut self, request: &Request, arrival: Time) -> Time {
+        let mut at = self.process(request, arrival);
+        if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
+            at = space.admit(at, bytes(request));
+        }
+        self.send(request, at)
+    }
+
+    /// When the processor is done with a request that came at `arrival`.
+    pub(crate) fn process(&mut self, request: &Request, arrival: Time) -> Time {
+        let times = &self.times;
+        let has_list = request.sectors > SECTORS_WITHOUT_LIST;
+        let command = match request.op {
+            Op::Read if has_list => times.read_command + times.read_list,
+            Op::Read => times.read_command,
+            Op::Write if has_list => times.write_command + times.write_list,
+            Op::Write | Op::Trim | Op::Flush => times.write_command,
+        };
+        self.used.processor += command;
+        self.processor_free = self.processor_free.max(arrival) + command;
+        self.processor_free
+    }
+
+    /// Whether a request must wait for space in the write buffer.
+    pub(crate) fn waits_for_space(&self, request: &Request) -> bool {
+        request.op == Op::Write && self.buffer.as_ref().is_some_and(|space| !space.has_room(bytes(request)))
+    }
+
+    /// When the FTL begins with a request that was processed, and has its space, at `at`.
+    pub(crate) fn send(&mut self, request: &Request, at: Time) -> Time {
+        // Commands are admitted in order: those behind a write wait for its space, too.
+        self.used.buffer_wait += at - self.processor_free;
+        self.processor_free = at;
+        if request.op != Op::Write {
+            return at;
+        }
+        if let Some(space) = &mut self.buffer {
+            space.take(bytes(request));
+        }
+        let moved = self.times.link_write + data(request, self.times.write_ns_per_byte);
+        self.used.link_write += moved;
+        self.from_host_free = self.from_host_free.max(at) + moved;
+        self.from_host_free
+    }
+
+    /// When the host has the answer to a request that came at `arrival`, that the FTL began at `begun`, and whose flash
+    /// operations end at `flash`.
+    pub(crate) fn end(&mut self, request: &Request, (arrival, begun): (Time, Time), flash: Time) -> Time {
+        if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
+            space.ends(flash, bytes(request));
+        }
+        self.answer(request, (arrival, begun), flash)
+    }
+
+    /// As [`Self::end`], but flash may not have the data yet.
+    pub(crate) fn answer(&mut self, request: &Request, (arrival, begun): (Time, Time), flash: Time) -> Time {
+        let latency = self.times.latency;
+        match request.op {
+            Op::Read => {
+                let moves = self.times.link_read + data(request, self.times.read_ns_per_byte);
+                self.used.link_read += moves;
+                self.to_host.forget(arrival);
+                self.to_host.take(flash, moves) + latency
+            }
+            Op::Write if self.buffer.is_some() => begun + latency,
+            _ => flash + latency,
+        }
+    }
+
+    /// Whether the host has the answer to a request before flash ends it.
+    pub(crate) fn answers_early(&self, request: &Request) -> bool {
+        request.op == Op::Write && self.buffer.is_some()
+    }
+
+    /// Flash has the data of a write.
+    pub(crate) fn stored(&mut self, request: &Request) {
+        if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
+            space.free(bytes(request));
+        }
+    }
+}
+
+fn bytes(request: &Request) -> u64 {
+    u64::from(request.sectors) * u64::from(SECTOR_BYTES)
+}
+
+fn data(request: &Request, ns_per_byte: f64) -> Time {
+    (bytes(request) as f64 * ns_per_byte).round() as Time
+}

@@ -1,0 +1,95 @@
+//! The way between host and FTL, according to the device's controller and link.
+
+use super::host::Refuse;
+use super::{Device, Experiment, Model};
+use nandlab_block::PathTimes;
+use nandlab_nand::profile::{Order, PageCopy, PlaneOverlap, Profile};
+use nandlab_nand::Time;
+use nandlab_workload::Kind;
+
+impl Device {
+    /// Times between host and FTL; none on a device without time.
+    pub(crate) fn path_times(&self) -> PathTimes {
+        if self.model == Model::Counting {
+            return PathTimes::default();
+        }
+        let controller = self.profile.controller.unwrap_or_default();
+        let link = self.profile.link.unwrap_or_default();
+        PathTimes {
+            latency: ns(controller.latency_us),
+            read_command: ns(controller.read_command_us),
+            write_command: ns(controller.write_command_us),
+            read_list: ns(controller.read_list_us),
+            write_list: ns(controller.write_list_us),
+            link_read: ns(link.read_command_us),
+            link_write: ns(link.write_command_us),
+            read_ns_per_byte: ns_per_byte(link.read_mb_s),
+            write_ns_per_byte: ns_per_byte(link.write_mb_s),
+            write_buffer: controller.write_buffer_bytes,
+        }
+    }
+}
+
+fn ns(us: f64) -> Time {
+    (us * 1000.0).round() as Time
+}
+
+fn ns_per_byte(mb_s: f64) -> f64 {
+    if mb_s > 0.0 {
+        1000.0 / mb_s
+    } else {
+        0.0
+    }
+}
+
+impl Experiment {
+    /// Refuses times of the device that contradict each other, or would have no effect.
+    pub(super) fn check_timing(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+        let Profile { timing, rules, .. } = &self.device.profile;
+        let follows_events = timing.order == Order::Events;
+        if !follows_events {
+            let slice_us = timing.suspend.and_then(|suspend| suspend.slice_us);
+            for (key, is_set) in [
+                ("read_cache", timing.read_cache),
+                ("read_first", timing.read_first),
+                ("suspend.slice_us", slice_us.is_some()),
+            ] {
+                if is_set {
+                    let given =
+                        slice_us.filter(|_| key == "suspend.slice_us").map_or("true".to_owned(), |us| us.to_string());
+                    let why = "it needs device.timing.order = \"events\"";
+                    return refuse(&format!("device.timing.{key}"), &given, why);
+                }
+            }
+        }
+        if follows_events && timing.plane_overlap == PlaneOverlap::MultiPlane {
+            let why =
+                "multi-plane programs have their times at issue; leave it out, or set device.timing.program_pages for \
+                       planes that program together";
+            return refuse("device.timing.order", &"\"events\"", why);
+        }
+        if timing.program_pages > 1 && timing.copy != PageCopy::External {
+            let why = "a page that moves inside the die cannot wait for others; set device.timing.copy = \"external\"";
+            return refuse("device.timing.program_pages", &timing.program_pages, why);
+        }
+        if let Some(types) = timing.page_types {
+            let bits = usize::from(rules.bits_per_cell);
+            let programs = types.program_us.map_or(bits, |times| times.us().len());
+            if types.read_us.us().len() != bits || programs != bits {
+                let why = format!("a cell of device.rules.bits_per_cell = {bits} has as many types of pages");
+                return refuse("device.timing.page_types", &format!("{} times", types.read_us.us().len()), &why);
+            }
+        }
+        Ok(())
+    }
+
+    /// A notice if the device states times that these requests do not take.
+    pub(super) fn unused_path(&self) -> Option<String> {
+        let has_path = self.device.path_times() != PathTimes::default();
+        (has_path && !matches!(self.workload.kind(), Kind::Requests(_))).then(|| {
+            "the times of [device.controller] and [device.link] have no effect: they are added to requests that come by \
+             themselves, and a file system or an index makes these"
+                .to_owned()
+        })
+    }
+}

@@ -1,0 +1,4 @@
+//! Simulated time.
+
+/// Simulated time in nanoseconds.
+pub type Time = u64;

@@ -1,0 +1,309 @@
+//! A device's time by the order of events.
+//!
+//! [`crate::timed::Timed`] gives each operation its times when it is issued. So a later operation cannot go ahead on a
+//! shared bus, and no read can pass a queue of programs. A timeline keeps the issued operations instead, and carries
+//! them out one event after the other: the bus goes to the unit whose data was ready first, reads go ahead, programs
+//! stop for them.
+//!
+//! ```text
+//! issue --> [queue of a unit] --> array --> [queue of the channel] --> transfer --> array --> end
+//!                                 (tR)                                              (tPROG)
+//! ```
+//!
+//! Ends are known later than issues. So each operation is issued with an *estimated end*, under which the software above
+//! refers to it: an operation that must wait for another has its estimated end as its earliest start.
+
+mod requests;
+mod unit;
+
+pub use requests::Answer;
+
+use crate::time::Time;
+use requests::Requests;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use unit::Unit;
+
+/// An operation's times, in ns; those that it does not need are 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Steps {
+    /// In the array, before its transfer.
+    pub(crate) before: Time,
+    /// On the channel.
+    pub(crate) transfer: Time,
+    /// In the array, after its transfer.
+    pub(crate) after: Time,
+}
+
+impl Steps {
+    pub(crate) fn total(&self) -> Time {
+        self.before + self.transfer + self.after
+    }
+
+    fn is_read(&self) -> bool {
+        self.before > 0 && self.after == 0
+    }
+}
+
+/// Whose operation it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Part {
+    /// Whether the host waits for it.
+    pub(crate) is_waited_for: bool,
+    /// Whether it belongs to the request's own data, even if the host does not wait.
+    pub(crate) is_own: bool,
+}
+
+/// An issued operation.
+#[derive(Clone, Debug)]
+struct Op {
+    unit: u32,
+    steps: Steps,
+    /// No start before this; [`NEVER`] while it waits for another operation.
+    ready: Time,
+    /// Estimated end, its name.
+    name: Time,
+    /// Whether it stops for reads.
+    gives_way: bool,
+    /// Reads that it gave way to.
+    reads: u32,
+    /// Requests that wait for it.
+    requests: Vec<(u64, Part)>,
+    /// Operations that wait for it.
+    followers: Vec<u32>,
+}
+
+const NEVER: Time = Time::MAX;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum What {
+    /// A unit looks for work, or ends a step in its array; valid in this epoch of the unit only.
+    Unit { unit: u32, epoch: u32 },
+    /// A read is ready for a unit that can stop its operation.
+    Wake(u32),
+    /// A channel ends a transfer.
+    Channel(u32),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Channel {
+    /// Units that wait for the channel: first come, first served.
+    waiting: VecDeque<u32>,
+    current: Option<u32>,
+}
+
+/// How a unit's operations may overlap and give way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Rules {
+    pub(crate) read_cache: bool,
+    pub(crate) read_first: bool,
+    /// Time until an array that is told to stop is free, and time until it goes on.
+    pub(crate) suspend: Time,
+    pub(crate) resume: Time,
+    pub(crate) most_reads: u32,
+    /// Length of a step of an operation that stops between steps only.
+    pub(crate) slice: Option<Time>,
+    pub(crate) stops_erases: bool,
+    pub(crate) stops_programs: bool,
+}
+
+/// A device's operations in the order of events.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    now: Time,
+    /// End of the last operation.
+    last: Time,
+    rules: Rules,
+    units: Vec<Unit>,
+    channels: Vec<Channel>,
+    ops: Vec<Op>,
+    unused: Vec<u32>,
+    by_name: BTreeMap<Time, u32>,
+    events: BinaryHeap<Reverse<(Time, u64, What)>>,
+    /// Events so far; those at the same time happen in this order.
+    number: u64,
+    requests: Requests,
+}
+
+impl Timeline {
+    /// An idle device; `channel_of` has each unit's channel.
+    pub(crate) fn new(rules: Rules, channel_of: impl Iterator<Item = u32>, channels: u32) -> Self {
+        Self {
+            now: 0,
+            last: 0,
+            rules,
+            units: channel_of.map(Unit::new).collect(),
+            channels: vec![Channel::default(); channels as usize],
+            ops: Vec::new(),
+            unused: Vec::new(),
+            by_name: BTreeMap::new(),
+            events: BinaryHeap::new(),
+            number: 0,
+            requests: Requests::default(),
+        }
+    }
+
+    /// Time of the last event.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// End of the last operation that ended.
+    pub fn last(&self) -> Time {
+        self.last
+    }
+
+    /// Begins anew at `start`, when the device is idle.
+    pub(crate) fn restart(&mut self, start: Time) {
+        assert!(self.by_name.is_empty(), "operations are under way");
+        (self.now, self.last) = (start, start);
+    }
+
+    /// Whether no operation is under way.
+    pub fn is_idle(&self) -> bool {
+        self.by_name.is_empty()
+    }
+
+    /// The operations that follow belong to the request with this number; numbers are consecutive.
+    pub fn open(&mut self, request: u64) {
+        self.requests.open(request);
+    }
+
+    /// All operations of the open request are issued, and it ends at `earliest` or later.
+    pub fn close(&mut self, earliest: Time) {
+        self.requests.close(earliest);
+    }
+
+    /// Goes on until a request ends, but not beyond `limit`; `None` if none ends by then.
+    pub fn step(&mut self, limit: Time) -> Option<Answer> {
+        loop {
+            if let Some(answer) = self.requests.next(self.now.max(limit.min(self.next_event()))) {
+                return Some(answer);
+            }
+            let &Reverse((time, _, what)) = self.events.peek().filter(|Reverse((time, ..))| *time <= limit)?;
+            self.events.pop();
+            self.now = time;
+            match what {
+                What::Unit { unit, epoch } if self.units[unit as usize].epoch == epoch => self.unit_event(unit),
+                What::Unit { .. } => {}
+                What::Wake(unit) => self.look_for_work(unit),
+                What::Channel(channel) => self.transferred(channel),
+            }
+        }
+    }
+
+    fn next_event(&self) -> Time {
+        self.events.peek().map_or(NEVER, |Reverse((time, ..))| *time)
+    }
+
+    /// Issues an operation on `unit` no earlier than `ready`; returns its name, an estimated end near `estimate`.
+    ///
+    /// If `ready` names an operation that is under way, this one follows it; names of ended operations are no bound.
+    pub(crate) fn issue(
+        &mut self,
+        unit: u32,
+        (arrival, ready): (Time, Time),
+        steps: Steps,
+        (part, is_erase): (Part, bool),
+        estimate: Time,
+    ) -> Time {
+        let mut name = estimate;
+        while self.by_name.contains_key(&name) {
+            name += 1;
+        }
+        let leader = if ready > arrival { self.by_name.get(&ready).copied() } else { None };
+        let gives_way = if is_erase { self.rules.stops_erases } else { self.rules.stops_programs };
+        let request = self.requests.add(part);
+        let op = Op {
+            unit,
+            steps,
+            ready: if leader.is_some() { NEVER } else { arrival.max(self.now) },
+            name,
+            gives_way: gives_way && steps.after > 0,
+            reads: 0,
+            requests: request.into_iter().collect(),
+            followers: Vec::new(),
+        };
+        let goes_first = self.rules.read_first && steps.is_read() && part.is_waited_for;
+        let number = self.store(op);
+        self.by_name.insert(name, number);
+        if let Some(leader) = leader {
+            self.ops[leader as usize].followers.push(number);
+        }
+        let unit_state = &mut self.units[unit as usize];
+        if goes_first { &mut unit_state.reads } else { &mut unit_state.others }.push_back(number);
+        self.look_for_work(unit);
+        name
+    }
+
+    /// Makes the open request wait for the operation of this name, too.
+    pub(crate) fn wait_for(&mut self, name: Time) {
+        let Some(&op) = self.by_name.get(&name) else { return };
+        let part = Part { is_waited_for: true, is_own: false };
+        if let Some(request) = self.requests.add(part) {
+            self.ops[op as usize].requests.push(request);
+        }
+    }
+
+    fn store(&mut self, op: Op) -> u32 {
+        match self.unused.pop() {
+            Some(number) => {
+                self.ops[number as usize] = op;
+                number
+            }
+            None => {
+                self.ops.push(op);
+                self.ops.len() as u32 - 1
+            }
+        }
+    }
+
+    fn at(&mut self, time: Time, what: What) {
+        self.number += 1;
+        self.events.push(Reverse((time, self.number, what)));
+    }
+
+    /// Queues a unit for its channel.
+    fn ask_for_channel(&mut self, unit: u32) {
+        let number = self.units[unit as usize].channel;
+        let channel = &mut self.channels[number as usize];
+        channel.waiting.push_back(unit);
+        if channel.current.is_none() {
+            self.next_transfer(number);
+        }
+    }
+
+    fn next_transfer(&mut self, number: u32) {
+        let channel = &mut self.channels[number as usize];
+        channel.current = channel.waiting.pop_front();
+        if let Some(unit) = channel.current {
+            let op = self.units[unit as usize].on_channel();
+            let end = self.now + self.ops[op as usize].steps.transfer;
+            self.at(end, What::Channel(number));
+        }
+    }
+
+    fn transferred(&mut self, number: u32) {
+        let unit = self.channels[number as usize].current.take().expect("a transfer ends");
+        self.next_transfer(number);
+        self.after_transfer(unit);
+    }
+
+    /// Ends an operation now.
+    fn end(&mut self, number: u32) {
+        self.last = self.now;
+        let op = &mut self.ops[number as usize];
+        self.by_name.remove(&op.name);
+        let (requests, followers) = (std::mem::take(&mut op.requests), std::mem::take(&mut op.followers));
+        self.unused.push(number);
+        for (request, part) in requests {
+            self.requests.end(request, part, self.now);
+        }
+        for follower in followers {
+            let op = &mut self.ops[follower as usize];
+            op.ready = self.now;
+            let unit = op.unit;
+            self.look_for_work(unit);
+        }
+    }
+}

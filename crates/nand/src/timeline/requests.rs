@@ -1,0 +1,123 @@
+//! Requests whose operations are under way.
+
+use super::Part;
+use crate::time::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// News of a request.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Answer {
+    /// Everything that the host waits for ended at this time.
+    Done {
+        /// Its number.
+        request: u64,
+        /// The end of the last of these operations.
+        at: Time,
+    },
+    /// Its data is in flash since this time.
+    Stored {
+        /// Its number.
+        request: u64,
+        /// The end of the last operation of its own.
+        at: Time,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Request {
+    /// Operations that the host waits for, and operations of its own.
+    waited_for: u32,
+    own: u32,
+    end: Time,
+    stored: Time,
+    is_closed: bool,
+    is_done: bool,
+    is_stored: bool,
+}
+
+/// The requests between the first that has operations under way and the latest.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Requests {
+    first: u64,
+    known: VecDeque<Request>,
+    is_open: bool,
+    /// Ended requests, to be reported in the order of time.
+    ended: BinaryHeap<Reverse<(Time, u64, Answer)>>,
+    reported: u64,
+}
+
+impl Requests {
+    pub(super) fn open(&mut self, number: u64) {
+        if self.known.is_empty() {
+            self.first = number;
+        }
+        assert_eq!(number, self.first + self.known.len() as u64, "numbers are consecutive");
+        self.known.push_back(Request::default());
+        self.is_open = true;
+    }
+
+    /// Counts an operation of the open request; `None` outside of requests.
+    pub(super) fn add(&mut self, part: Part) -> Option<(u64, Part)> {
+        if !self.is_open || !(part.is_waited_for || part.is_own) {
+            return None;
+        }
+        let number = self.first + self.known.len() as u64 - 1;
+        let request = self.known.back_mut()?;
+        request.waited_for += u32::from(part.is_waited_for);
+        request.own += u32::from(part.is_own);
+        Some((number, part))
+    }
+
+    pub(super) fn close(&mut self, earliest: Time) {
+        self.is_open = false;
+        let number = self.first + self.known.len() as u64 - 1;
+        let request = self.known.back_mut().expect("a request is open");
+        request.is_closed = true;
+        (request.end, request.stored) = (request.end.max(earliest), request.stored.max(earliest));
+        self.report(number);
+    }
+
+    pub(super) fn end(&mut self, number: u64, part: Part, now: Time) {
+        let request = &mut self.known[(number - self.first) as usize];
+        if part.is_waited_for {
+            request.waited_for -= 1;
+            request.end = request.end.max(now);
+        }
+        if part.is_own {
+            request.own -= 1;
+            request.stored = request.stored.max(now);
+        }
+        self.report(number);
+    }
+
+    fn report(&mut self, number: u64) {
+        let request = &mut self.known[(number - self.first) as usize];
+        let mut news = [None; 2];
+        if request.is_closed && request.waited_for == 0 && !request.is_done {
+            request.is_done = true;
+            news[0] = Some((request.end, Answer::Done { request: number, at: request.end }));
+        }
+        if request.is_closed && request.own == 0 && !request.is_stored {
+            request.is_stored = true;
+            news[1] = Some((request.stored, Answer::Stored { request: number, at: request.stored }));
+        }
+        for (time, answer) in news.into_iter().flatten() {
+            self.reported += 1;
+            self.ended.push(Reverse((time, self.reported, answer)));
+        }
+        while self.known.front().is_some_and(|request| request.is_done && request.is_stored) {
+            self.known.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// The next request that ended by `now`.
+    pub(super) fn next(&mut self, now: Time) -> Option<Answer> {
+        let Reverse((time, ..)) = self.ended.peek()?;
+        if *time > now {
+            return None;
+        }
+        self.ended.pop().map(|Reverse((.., answer))| answer)
+    }
+}
