@@ -48,7 +48,9 @@ pub struct PathTimes {
 /// How long each part worked, and how long requests waited for buffer space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathUse {
-    /// Processor, ns.
+    /// Processor of the firmware, ns.
+    pub firmware: Time,
+    /// Processor that takes commands, ns.
     pub processor: Time,
     /// Link from device to host, ns.
     pub link_read: Time,
@@ -56,6 +58,8 @@ pub struct PathUse {
     pub link_write: Time,
     /// Wait for space in the write buffer, ns, summed over the writes.
     pub buffer_wait: Time,
+    /// Writes that waited for it.
+    pub buffer_waits: u64,
 }
 
 /// The parts between host and FTL, and when each is free.
@@ -124,6 +128,7 @@ impl Path {
     pub(crate) fn send(&mut self, request: &Request, at: Time) -> Time {
         // Commands are admitted in order: those behind a write wait for its space, too.
         self.used.buffer_wait += at - self.processor_free;
+        self.used.buffer_waits += u64::from(at > self.processor_free);
         self.processor_free = at;
         if request.op != Op::Write {
             return at;

@@ -83,6 +83,12 @@ impl Experiment {
         Ok(())
     }
 
+    /// Whether a request takes time between host and FTL.
+    pub(crate) fn has_path(&self) -> bool {
+        let firmware = self.device.model != Model::Counting && self.host.firmware_ns() + self.host.lookup_ns() > 0;
+        firmware || self.device.path_times() != PathTimes::default()
+    }
+
     /// A notice if the device states times that these requests do not take.
     pub(super) fn unused_path(&self) -> Option<String> {
         let has_path = self.device.path_times() != PathTimes::default();

@@ -6,7 +6,7 @@ use crate::latency::LatencyMeter;
 use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
     FlashCounts, FsNvramRecord, HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord,
-    Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord, Speed, Throughput, Wear,
+    PathRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord, Speed, Throughput, Wear,
     WholeEnergyRecord,
 };
 use crate::run::meter::{Meter, Pace};
@@ -14,7 +14,7 @@ use crate::run::notices::{
     degenerate_placement, endurance_passed, fell_behind, levelling_not_begun, not_steady, nothing_erased,
     reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_of_few_erases,
 };
-use nandlab_block::RamUse;
+use nandlab_block::{PathTimes, RamUse};
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Cell, Matrix, Time, SECTOR_BYTES};
 
@@ -27,12 +27,14 @@ impl Run<'_> {
         precondition: Option<PreconditionRecord>,
     ) -> Record {
         let end = self.mark();
-        let (matrix, time) = (end.matrix.since(&start.matrix), self.keeps_time().then(|| end.time - start.time));
+        let answered = meter.answered.saturating_sub(start.time);
+        let time = self.keeps_time().then(|| self.whole_time(end.time - start.time, answered));
+        let matrix = end.matrix.since(&start.matrix);
         let (slc, total, nvram) = (end.slc_since(start), matrix.total(), end.nvram_since(start));
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let (device, daily) = (&self.experiment.device, self.experiment.host.daily.map(|daily| daily.0));
         let (endurance, chip) = (device.profile.rules.endurance, (&self.sizing.geometry, &device.profile));
-        let (powers, answered) = (self.powers(time, &meter), meter.answered.saturating_sub(start.time));
+        let powers = self.powers(time, &meter);
         let buffer =
             end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
         let (energy_j, energy_all_j) = self.energies(&total, buffer.as_ref(), nvram.as_ref(), host.written_sectors);
@@ -49,6 +51,7 @@ impl Run<'_> {
             joined_programs: end.joined_programs - start.joined_programs,
             reads_ahead: end.reads_ahead - start.reads_ahead,
             spared_transfer_us: us(end.spared_transfer - start.spared_transfer),
+            path: meter.path.as_ref().map(PathRecord::of),
             waf: self.waf(total.programs(), host.written_sectors),
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,
@@ -88,6 +91,16 @@ impl Run<'_> {
         };
         record.notices.extend(self.notices(&record, start, &matrix, read));
         record
+    }
+
+    /// Time until the device is at rest, and until the last answer if data crosses a link after the flash.
+    fn whole_time(&self, rest: Time, answered: Time) -> Time {
+        let has_link = self.experiment.device.path_times() != PathTimes::default();
+        if has_link {
+            rest.max(answered)
+        } else {
+            rest
+        }
     }
 
     /// Time in which the host had its answers: until the device is at rest, but for a device that answers early.
