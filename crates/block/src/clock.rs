@@ -2,7 +2,7 @@
 //! looked at them.
 
 use crate::late::{Ended, Late};
-use crate::path::{Path, PathTimes, PathUse};
+use crate::path::{HeldUp, Path, PathTimes, PathUse};
 use crate::request::Request;
 use nandlab_nand::{Time, Timeline};
 
@@ -69,6 +69,12 @@ impl HostClock {
     pub fn path_use(&self) -> PathUse {
         let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
         PathUse { firmware: self.worked, ..path.map(Path::used).unwrap_or_default() }
+    }
+
+    /// The longest request's wait for space in the write buffer.
+    pub fn held_up(&self) -> HeldUp {
+        let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
+        path.map(Path::longest).unwrap_or_default()
     }
 
     /// Firmware on one processor takes `request` for each request and `look_up` for each map entry that it needs, before

@@ -16,6 +16,7 @@ use crate::request::{Op, Request};
 use link::Link;
 use nandlab_nand::{Time, SECTOR_BYTES};
 use space::Space;
+use std::collections::VecDeque;
 
 /// Data of more than two memory pages of 4 KiB needs a list of addresses (NVMe Base Specification, PRP list).
 const SECTORS_WITHOUT_LIST: u32 = 16;
@@ -74,6 +75,22 @@ pub(crate) struct Path {
     from_host_free: Time,
     buffer: Option<Space>,
     used: PathUse,
+    /// When the processor stood still because a write waited for space; the past is forgotten.
+    standstills: VecDeque<(Time, Time)>,
+    /// How much of it the latest request waited.
+    held_up: Time,
+    longest: HeldUp,
+}
+
+/// The longest request, and how long it waited for space in the write buffer, its own or that of writes before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HeldUp {
+    /// When it came.
+    pub arrival: Time,
+    /// When it was answered.
+    pub done: Time,
+    /// The wait, ns.
+    pub wait: Time,
 }
 
 impl Path {
@@ -90,6 +107,9 @@ impl Path {
             from_host_free: 0,
             buffer: (times.write_buffer > 0).then(|| Space::new(times.write_buffer)),
             used: PathUse::default(),
+            standstills: VecDeque::new(),
+            held_up: 0,
+            longest: HeldUp::default(),
         }
     }
 
@@ -103,7 +123,7 @@ impl Path {
         if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
             at = space.admit(at, bytes(request));
         }
-        self.send(request, at)
+        self.send(request, arrival, at)
     }
 
     /// When the processor is done with a request that came at `arrival`.
@@ -126,8 +146,9 @@ impl Path {
         request.op == Op::Write && self.buffer.as_ref().is_some_and(|space| !space.has_room(bytes(request)))
     }
 
-    /// When the FTL begins with a request that was processed, and has its space, at `at`.
-    pub(crate) fn send(&mut self, request: &Request, at: Time) -> Time {
+    /// When the FTL begins with a request that came at `arrival`, was processed, and has its space at `at`.
+    pub(crate) fn send(&mut self, request: &Request, arrival: Time, at: Time) -> Time {
+        self.stand_still(arrival, at);
         // Commands are admitted in order: those behind a write wait for its space, too.
         self.used.buffer_wait += at - self.processor_free;
         self.used.buffer_waits += u64::from(at > self.processor_free);
@@ -150,7 +171,9 @@ impl Path {
         if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
             space.ends(flash, bytes(request));
         }
-        self.answer(request, (arrival, begun), flash)
+        let done = self.answer(request, (arrival, begun), flash);
+        self.answered(arrival, done, self.held_up);
+        done
     }
 
     /// As [`Self::end`], but flash may not have the data yet.
@@ -166,6 +189,32 @@ impl Path {
             _ if self.answers_early(request) => begun + latency,
             _ => flash + latency,
         }
+    }
+
+    fn stand_still(&mut self, arrival: Time, at: Time) {
+        while self.standstills.front().is_some_and(|&(_, end)| end <= arrival) {
+            self.standstills.pop_front();
+        }
+        if at > self.processor_free {
+            self.standstills.push_back((self.processor_free, at));
+        }
+        self.held_up = self.standstills.iter().map(|&(start, end)| end - start.max(arrival).min(end)).sum();
+    }
+
+    /// How long the latest request waited for space in the buffer.
+    pub(crate) fn held_up(&self) -> Time {
+        self.held_up
+    }
+
+    /// A request was answered that waited so long for space.
+    pub(crate) fn answered(&mut self, arrival: Time, done: Time, wait: Time) {
+        if done - arrival > self.longest.done - self.longest.arrival {
+            self.longest = HeldUp { arrival, done, wait };
+        }
+    }
+
+    pub(crate) fn longest(&self) -> HeldUp {
+        self.longest
     }
 
     /// Whether the host has the answer to a request before flash ends it.

@@ -125,7 +125,7 @@ impl Run<'_> {
     /// The longest request.
     fn longest(&mut self, meter: &Meter, start: &Mark) -> Option<LongestRequest> {
         let stall = self.engine.longest_stall();
-        meter.longest.map(|longest| LongestRequest::of(&longest, stall.as_ref(), start.time))
+        meter.longest.map(|longest| LongestRequest::of(&longest, stall.as_ref(), &meter.held_up, start.time))
     }
 
     /// Notices about a record that began at `start`; the host read this many pages.
