@@ -184,12 +184,22 @@ def of_migration(kept):
     few, one_fat, _ = kept.found.of_kind("tried")
     assert kept.meets(few, "fig10.phone", "fig10.recorder", "fig10.fax", "fig10.recorder_p")
     assert kept.meets(one_fat, "fig10.phone", "fig10.recorder", "fig10.fax", "fig10.recorder_order")
-    met = word(kept.all("fig10.phone"))
-    yield f"None of these {met} points meets the order of Fig. 10 or a figure of Fig. 7"
-    for name in ("fig10.phone", "fig10.recorder_order"):
-        assert not any(kept.all(name, f"fig7.{each}") for each in ("migration", "limit", "macro"))
+    yield f"None of these {word(kept.all('fig10.phone'))} points meets the order of Fig. 10"
     assert not kept.all("fig10.phone", "fig10.order")
+    seventh = [f"fig7.{each}" for each in ("migration", "limit", "macro")]
+    some = [
+        row
+        for row in kept.rows
+        if kept.meets(row, "fig10.phone") and any(kept.meets(row, each) for each in seventh)
+    ]
+    yield f"{word(len(some)).capitalize()} of them meet figures of Fig. 7, each at a price"
+    met = [
+        {each for each in (*seventh, "fig10.recorder", "fig10.recorder_p") if kept.meets(row, each)}
+        for row in some
+    ]
+    assert met == [{"fig7.migration", "fig7.macro"}, {"fig7.migration", "fig10.recorder"}]
     yield f"comes out at {word(kept.joint('fig10.recorder_order'))} joint points and with `blank` alone"
+    assert not any(kept.all("fig10.recorder_order", each) for each in seventh)
     yield f"Fig. 12 of phone and fax comes out at {word(kept.all('fig12.knee'))} points"
     assert not kept.all("fig12.knee", "fig12.recorder_flat")
 
