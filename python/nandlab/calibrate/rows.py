@@ -67,7 +67,8 @@ class Job:
         """A name such as `randread.4k.qd32`."""
         size = f"{self.bs // 1024}k" if self.bs % 1024 == 0 else f"{self.bs}b"
         clones = f".x{self.numjobs}" if self.numjobs > 1 else ""
-        rate = f".{units.short(self.rate / 2**20)}mib_s" if self.rate else ""
+        unit, name = (2**20, "mib_s") if self.rate >= 2**20 else (2**10, "kib_s")
+        rate = f".{units.short(self.rate / unit)}{name}" if self.rate else ""
         mix = f".r{self.rwmixread}" if len(KINDS[self.rw]) > 1 else ""
         return f"{self.rw}{mix}.{size}.qd{self.iodepth}{clones}{rate}"
 
