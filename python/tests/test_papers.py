@@ -41,9 +41,9 @@ LISTED = {
         ("fig", "table1.", "sec", "jasmine."),
     ),
     "drives": (
-        563,
-        "9d8ec975ddfa31c551c24f755b7a3f2ff178d0a22ed8f12884512a767f3650d2",
-        ("zn540.", "980pro.", "nvme-a.", "nvme-b."),
+        606,
+        "191a79d694e32e347c21f33a5a1c7af789e178684328b40a7a43212ed8a1dbff",
+        ("zn540.", "980pro.", "nvme-a.", "nvme-b.", "warp-ssd-a."),
     ),
     "theory": (
         114,

@@ -6,6 +6,7 @@
 
 mod by_events;
 mod clock;
+mod early;
 mod late;
 mod mirror;
 mod path;
@@ -16,6 +17,7 @@ mod suggest;
 
 pub use by_events::submit as submit_late;
 pub use clock::HostClock;
+pub use early::{Early, EarlyBuffer};
 pub use late::Ended;
 pub use mirror::{Blank, Mirror, Switch};
 pub use path::{PathTimes, PathUse};

@@ -43,12 +43,16 @@ pub struct PathTimes {
     pub write_ns_per_byte: f64,
     /// Size of the buffer that answers writes before they are in flash, bytes; 0: none.
     pub write_buffer: u64,
+    /// Whether capacitors protect it, so that a flush need not wait for flash.
+    pub is_protected: bool,
 }
 
 /// How long each part worked, and how long requests waited for buffer space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathUse {
-    /// Processor, ns.
+    /// Processor of the firmware, ns.
+    pub firmware: Time,
+    /// Processor that takes commands, ns.
     pub processor: Time,
     /// Link from device to host, ns.
     pub link_read: Time,
@@ -56,6 +60,8 @@ pub struct PathUse {
     pub link_write: Time,
     /// Wait for space in the write buffer, ns, summed over the writes.
     pub buffer_wait: Time,
+    /// Writes that waited for it.
+    pub buffer_waits: u64,
 }
 
 /// The parts between host and FTL, and when each is free.
@@ -124,6 +130,7 @@ impl Path {
     pub(crate) fn send(&mut self, request: &Request, at: Time) -> Time {
         // Commands are admitted in order: those behind a write wait for its space, too.
         self.used.buffer_wait += at - self.processor_free;
+        self.used.buffer_waits += u64::from(at > self.processor_free);
         self.processor_free = at;
         if request.op != Op::Write {
             return at;
@@ -156,14 +163,18 @@ impl Path {
                 self.to_host.forget(arrival);
                 self.to_host.take(flash, moves) + latency
             }
-            Op::Write if self.buffer.is_some() => begun + latency,
+            _ if self.answers_early(request) => begun + latency,
             _ => flash + latency,
         }
     }
 
     /// Whether the host has the answer to a request before flash ends it.
     pub(crate) fn answers_early(&self, request: &Request) -> bool {
-        request.op == Op::Write && self.buffer.is_some()
+        match request.op {
+            Op::Write => self.buffer.is_some(),
+            Op::Flush => self.buffer.is_some() && self.times.is_protected,
+            Op::Read | Op::Trim => false,
+        }
     }
 
     /// Flash has the data of a write.
@@ -180,4 +191,77 @@ fn bytes(request: &Request) -> u64 {
 
 fn data(request: &Request, ns_per_byte: f64) -> Time {
     (bytes(request) as f64 * ns_per_byte).round() as Time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMES: PathTimes = PathTimes {
+        latency: 1_000,
+        read_command: 10,
+        write_command: 20,
+        read_list: 5,
+        write_list: 7,
+        link_read: 2,
+        link_write: 3,
+        read_ns_per_byte: 0.5,
+        write_ns_per_byte: 0.25,
+        write_buffer: 0,
+        is_protected: false,
+    };
+
+    fn request(op: Op, sectors: u32) -> Request {
+        Request::new(op, 0, sectors)
+    }
+
+    /// When the FTL begins and the host has the answer, if flash takes `flash` for each.
+    fn play(path: &mut Path, requests: &[(Op, u32, Time)], flash: Time) -> Vec<(Time, Time)> {
+        let one = |&(op, sectors, arrival): &(Op, u32, Time)| {
+            let request = request(op, sectors);
+            let begun = path.begin(&request, arrival);
+            (begun, path.end(&request, (arrival, begun), begun + flash))
+        };
+        requests.iter().map(one).collect()
+    }
+
+    #[test]
+    fn each_part_adds_its_time() {
+        let read = |sectors, arrival| (Op::Read, sectors, arrival);
+        let mut path = Path::always(&TIMES);
+        // 4 KiB at 0.5 ns a byte take 2,048 ns; 16 KiB need a list.
+        let found = play(&mut path, &[read(8, 0), read(8, 0), read(32, 100_000)], 500);
+        assert_eq!(found[0], (10, 10 + 500 + 2 + 2048 + 1000));
+        assert_eq!(found[1], (20, 510 + 2 * (2 + 2048) + 1000), "behind the first on the link");
+        assert_eq!(found[2], (100_015, 100_515 + 2 + 8192 + 1000));
+        let mut path = Path::always(&TIMES);
+        let found =
+            play(&mut path, &[(Op::Write, 8, 0), (Op::Trim, 8, 0), (Op::Flush, 0, 0), (Op::Write, 32, 9_000)], 700);
+        assert_eq!(found[0], (20 + 3 + 1024, 1047 + 700 + 1000));
+        assert_eq!(found[1], (40, 40 + 700 + 1000), "a trim has no data");
+        assert_eq!(found[2], (60, 60 + 700 + 1000));
+        assert_eq!(found[3], (9_027 + 3 + 4096, 13_126 + 700 + 1000));
+        let used = PathUse { processor: 20 * 4 + 7, link_write: 1027 + 4099, ..PathUse::default() };
+        assert_eq!(path.used(), used);
+    }
+
+    /// Room for two writes of 4 KiB; flash takes a millisecond.
+    #[test]
+    fn a_full_buffer_holds_up_all_commands_behind_the_write() {
+        for is_protected in [false, true] {
+            let times = PathTimes { write_buffer: 8192, is_protected, ..TIMES };
+            let mut path = Path::always(&times);
+            let write = (Op::Write, 8, 0);
+            let found = play(&mut path, &[write, write, write, (Op::Read, 8, 0), (Op::Flush, 0, 0)], 1_000_000);
+            assert_eq!(found[0], (1_047, 2_047), "it is answered once it crossed the link");
+            assert_eq!(found[1], (2_074, 3_074));
+            // The first is in flash at 1,001,047.
+            assert_eq!(found[2].0, 1_001_047 + 1_027);
+            assert_eq!(found[3], (1_001_057, 2_001_057 + 2_050 + 1_000), "commands are admitted in order");
+            let flush = 1_001_077;
+            assert_eq!(found[4], (flush, if is_protected { flush + 1_000 } else { flush + 1_001_000 }));
+            let used = path.used();
+            assert_eq!((used.buffer_waits, used.buffer_wait), (1, 1_001_047 - 60));
+        }
+    }
 }

@@ -269,6 +269,12 @@ fn memories_of_a_controller_are_sizes() {
             Some((5, 14)),
             "-5 is not in the range",
         ),
+        (
+            &with("", "[device.controller]\nwrite_buffer_protected = true"),
+            "device.controller.write_buffer_protected",
+            Some((5, 26)),
+            "there is no write buffer to protect",
+        ),
         (&with("", "[device.link]\nread_gb_s = 5"), "device.link.read_gb_s", Some((5, 1)), "did you mean `read_mb_s`?"),
     ]);
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from nandlab.figures import file_system, index, recyclings
+from nandlab.figures import file_system, index, path, recyclings
 from nandlab.figures.longest import longest_words
 from nandlab.figures.table import Column
 from nandlab.record.blocks import Life
@@ -76,6 +76,7 @@ def headline(result: Record) -> list[tuple[str, str, str]]:
         can_explain = "suspend" not in result.experiment["device"]["timing"]
         words = longest_words(longest, can_explain)
         rows.insert(after, ("longest request", units.time_us(longest.latency_us), words))
+    rows += path.rows(result)
     rows += _years(result)
     if result.time_us is None:
         rows = [row for row in rows if row[0] != "time"]

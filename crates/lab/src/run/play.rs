@@ -63,6 +63,7 @@ impl Run<'_> {
             meter.add_ended(&clock.take_ended());
             self.engine.requests().leave_events();
         }
+        meter.path = self.experiment.has_path().then(|| clock.path_use());
         sample(self.engine, meter, start);
         let requests = meter.host.requests;
         let noun = if requests == 1 { "request" } else { "requests" };
