@@ -41,9 +41,9 @@ LISTED = {
         ("fig", "table1.", "sec", "jasmine."),
     ),
     "drives": (
-        606,
-        "191a79d694e32e347c21f33a5a1c7af789e178684328b40a7a43212ed8a1dbff",
-        ("zn540.", "980pro.", "nvme-a.", "nvme-b.", "warp-ssd-a."),
+        642,
+        "ad8dc7ded88b48aa236bebfd739cd248f2c21a1d34b41527e156f48043cbf8d2",
+        ("zn540.", "980pro.", "nvme-a.", "nvme-b.", "warp-ssd-a.", "emmc."),
     ),
     "theory": (
         114,
