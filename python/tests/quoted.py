@@ -147,7 +147,9 @@ def in_both_units(judged):
 def farthest(judged):
     """How many claims are met, and the one that is farthest off."""
     met = sum(each.verdict == "fitted" for each in judged)
-    off = {each: each.measured / each.claim.published - 1 for each in judged}
-    worst = max(judged, key=lambda each: abs(off[each]))
-    _, _, size, count = worst.claim.id.split(".")
-    return f"{met} of {len(judged)} | {100 * off[worst]:+.1f} % ({count}, {_SIZES[size]})"
+    off, worst = max(
+        ((100 * each.measured / each.claim.published - 100, each.claim.id) for each in judged),
+        key=lambda pair: abs(pair[0]),
+    )
+    _, _, size, count = worst.split(".")
+    return f"{met} of {len(judged)} | {off:+.1f} % ({count}, {_SIZES[size]})"
