@@ -260,7 +260,10 @@ def load(paper: str) -> Paper:
     try:
         found = parse(path.read_text(encoding="utf-8"), path.stem, paper)
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
+        raise ConfigError(f"{paper}: byte {error.start} is not UTF-8 text") from None
+    except OSError as error:
+        error.filename = paper
+        raise
     kept = beside(path)
     return _with_search(found, kept.read_text(encoding="utf-8") if kept.is_file() else None, str(kept))
 
