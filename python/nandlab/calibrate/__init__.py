@@ -53,6 +53,8 @@ class Plan:
     seed: int
     jobs: int | None
     budget: int
+    notes: tuple[str, ...] = ()
+    """What a user has to know of the rows."""
 
     @property
     def fitted(self) -> list[Case]:
@@ -141,12 +143,13 @@ def plan(  # noqa: PLR0913 - one for each option
     files = [os.fspath(path) for path in (*measured, *fio)]
     if not files:
         raise ConfigError("there are no measured rows: give a table with --measured, or --fio result.json")
-    cases = [case for path in measured for case in read_csv(path)] + [
+    notes: list[str] = []
+    cases = [case for path in measured for case in read_csv(path, notes.append)] + [
         case for path in fio for case in read_fio(path)
     ]
     bench = bench_of(experiment, requests)
     rows = _held(together(cases, files), hold_out, seed)
-    found = Plan(bench, tuple(free_of(bench, free)), rows, seed, jobs, budget)
+    found = Plan(bench, tuple(free_of(bench, free)), rows, seed, jobs, budget, tuple(notes))
     for case in rows.cases:
         bench.of(case)
     figures = sum(len(row.measured) for row in rows.rows if not row.hold_out)

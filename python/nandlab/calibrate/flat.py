@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from nandlab.calibrate.fit import Measured, Places, Search, Spent, Stopped, jacobian
 from nandlab.calibrate.free import Free
 from nandlab.calibrate.rows import ACCURACY
-from nandlab.writing import units
 
 STEP = 0.05
 """Part of a range over which a derivative is taken, to both sides."""
@@ -35,7 +34,7 @@ class Flat:
     @property
     def sentence(self) -> str:
         """What a user is told."""
-        most = f" by more than {units.percent(self.change)}" if self.change else ""
+        most = f" by more than {100 * self.change:.2g} %" if self.change else ""
         tell = f"no figure changes{most}"
         ends = [f"{key} from {low:.4g} to {high:.4g}" for key, low, high in self.moves]
         if len(ends) == 1:

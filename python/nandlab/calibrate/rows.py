@@ -10,7 +10,7 @@ import csv
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -44,6 +44,22 @@ KINDS: Mapping[str, tuple[Direction, ...]] = {
 
 OPTIONS = ("name", "group", "rw", "bs", "iodepth", "numjobs", "rwmixread", "rate", "direction", "hold_out")
 COLUMNS = (*OPTIONS, *ACCURACY)
+ALSO = {
+    "kind": "rw",
+    "operation": "rw",
+    "block_bytes": "bs",
+    "request_bytes": "bs",
+    "queue_depth": "iodepth",
+    "jobs": "numjobs",
+    "lat_mean_us": "mean_us",
+    "lat_p50_us": "p50_us",
+    "lat_p90_us": "p90_us",
+    "lat_p99_us": "p99_us",
+    "lat_p99.9_us": "p999_us",
+}
+"""Other names of columns."""
+UNUSED = ("bandwidth_bytes_s", "condition", "engine", "lat_max_us", "note", "runtime_s", "source_path")
+"""Columns that may be there and change nothing."""
 NEEDED = ("rw", "bs", "iodepth")
 SECTOR = 512
 
@@ -67,7 +83,8 @@ class Job:
         """A name such as `randread.4k.qd32`."""
         size = f"{self.bs // 1024}k" if self.bs % 1024 == 0 else f"{self.bs}b"
         clones = f".x{self.numjobs}" if self.numjobs > 1 else ""
-        rate = f".{units.short(self.rate / 2**20)}mib_s" if self.rate else ""
+        unit, name = (2**20, "mib_s") if self.rate >= 2**20 else (2**10, "kib_s")
+        rate = f".{units.short(self.rate / unit)}{name}" if self.rate else ""
         mix = f".r{self.rwmixread}" if len(KINDS[self.rw]) > 1 else ""
         return f"{self.rw}{mix}.{size}.qd{self.iodepth}{clones}{rate}"
 
@@ -153,8 +170,8 @@ def bytes_of(text: str) -> int:
     return int(found[1]) * 1024 ** " kmgt".index(found[2].lower() or " ")
 
 
-def read_csv(path: str | os.PathLike[str]) -> list[Case]:
-    """The rows of a table.
+def read_csv(path: str | os.PathLike[str], note: Callable[[str], object] = lambda _: None) -> list[Case]:
+    """The rows of a table; `note` is told which columns are not used.
 
     Raises:
         ConfigError: With the file, the line, the column, and what is allowed.
@@ -171,6 +188,8 @@ def read_csv(path: str | os.PathLike[str]) -> list[Case]:
         raise ConfigError(f"{name}: the file is empty: expected a line with columns and a line for each row")
     reader = csv.reader(line for _, line in kept)
     columns = _columns(name, [cell.strip() for cell in next(reader)])
+    if unused := [column for column in columns if column in UNUSED]:
+        note(f"{name}: not used: {', '.join(unused)}")
     rows: dict[str, list[Row]] = {}
     for (at, _), cells in zip(kept[1:], reader, strict=False):
         where = f"{name}, line {at}"
@@ -183,9 +202,10 @@ def read_csv(path: str | os.PathLike[str]) -> list[Case]:
     return [Case(tuple(_adjacent(each))) for each in rows.values()]
 
 
-def _columns(name: str, columns: Sequence[str]) -> Sequence[str]:
+def _columns(name: str, given: Sequence[str]) -> Sequence[str]:
+    columns = [ALSO.get(column, column) for column in given]
     for column in columns:
-        known_or_near(f"{name}: there is no column", column, COLUMNS)
+        known_or_near(f"{name}: there is no column", column, (*COLUMNS, *ALSO, *UNUSED))
         if columns.count(column) > 1:
             raise ConfigError(f"{name}: the column {column} is there twice")
     missing = [column for column in NEEDED if column not in columns]

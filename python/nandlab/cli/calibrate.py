@@ -145,6 +145,8 @@ def command(  # noqa: PLR0913 - one for each option
     refuse_overwriting({"--output": output}, inputs)
     planned = plan(experiment, free, tables, fio, hold_out, seed, jobs, budget, requests)
     _refuse_profile(planned, output)
+    for note in planned.notes:
+        say(f"note: {note}")
     found = _carried_out(planned)
     if found is None:
         say(f"stopped before the first parameter set was measured: {output} was not written")
