@@ -37,10 +37,13 @@ IS_LONG = bool(os.environ.get("NANDLAB_LONG"))
 TRACES = os.environ.get("NANDLAB_TRACES")
 """The folder of published traces; they are not ours to distribute, so it is no part of the project."""
 
+MEASUREMENTS = os.environ.get("NANDLAB_MEASUREMENTS")
+"""The folder of measurements of real drives."""
+
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what was not asked for: long tests, and those of published traces."""
-    asked = {"long": IS_LONG, "traces": TRACES is not None}
+    """Leaves out what was not asked for: long tests, and those of published traces and measurements."""
+    asked = {"long": IS_LONG, "traces": TRACES is not None, "measurements": MEASUREMENTS is not None}
     missing = [marker for marker, is_asked in asked.items() if not is_asked]
     left_out = [item for item in items if any(map(item.get_closest_marker, missing))]
     if left_out:

@@ -5,8 +5,8 @@ import nandlab
 Device, workload, ftl = nandlab.Device, nandlab.workload, nandlab.ftl
 
 
-def run(work, over=None, *, capacity="16 MiB", op=0.3, shape=None, **tables):
-    device = Device(capacity=capacity, over_provisioning=op, shape=shape)
+def run(work, over=None, *, capacity="16 MiB", op=0.3, shape=None, controller=None, **tables):
+    device = Device(capacity=capacity, over_provisioning=op, shape=shape, controller=controller)
     return nandlab.Experiment(workload=work, ftl=over or ftl.page(), device=device, **tables)
 
 
@@ -103,6 +103,30 @@ CASES = {
         "time",
     ),
     # A buffer of half of what is written again and again.
+    # The processor takes twice as long as the flash of all dies together.
+    "faster_path": (
+        run(
+            workload.uniform(requests=20_000, read_share=1.0),
+            capacity="64 MiB",
+            op=0.5,
+            shape={"channels": 4, "dies_per_channel": 2},
+            controller={"read_command_us": 40},
+            precondition={"fill": "sequential"},
+            host={"queue_depth": 16},
+        ),
+        "time",
+    ),
+    # Bursts of eight writes to two dies, and room for two of them.
+    "larger_write_buffer": (
+        run(
+            workload.uniform(requests=8000),
+            op=0.5,
+            shape={"channels": 2},
+            controller={"write_buffer_bytes": 8192},
+            host={"queue_depth": 8, "think_time_us": 8000},
+        ),
+        "time",
+    ),
     "larger_buffer": (
         run(workload.uniform(requests=20_000, footprint="4 MiB"), buffer=nandlab.buffer.lru(size="2 MiB")),
         "time",

@@ -96,6 +96,7 @@ def press_ctrl_c(postmark, times, *sets):
         time.sleep(0.02)
     out, err = process.communicate(timeout=60)
     assert "Traceback" not in err
+    assert out, f"status {process.returncode}: {err}"
     return process.returncode, out
 
 

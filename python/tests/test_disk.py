@@ -108,6 +108,29 @@ def test_what_was_written_survives_a_kill(nandlab_command, image, tmp_path):
     assert checked.document["pages"] >= 20 << 8
 
 
+@pytest.mark.parametrize(
+    ("flush", "protected", "survives"),
+    [((), "false", False), (("--flush",), "false", True), ((), "true", True)],
+)
+def test_a_write_buffer_without_protection_loses_what_was_not_flushed(
+    nandlab_command, tmp_path, flush, protected, survives
+):
+    contents, image, back = (tmp_path / name for name in ("contents", "my.img", "back"))
+    contents.write_bytes(os.urandom(512 << 10))
+    table = f"device.controller={{write_buffer_bytes=1048576,write_buffer_protected={protected}}}"
+    assert nandlab_command("disk", "create", image, *DEVICE, "--set", table).status == 0
+    with served(image) as (process, uri):
+        program("nbdcopy", *flush, contents, uri)
+        program("nbdcopy", uri, back)
+        assert back.read_bytes()[: 512 << 10] == contents.read_bytes(), "an answered write is readable"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with served(image) as (_, uri):
+        program("nbdcopy", uri, back)
+    found = back.read_bytes()[: 512 << 10]
+    assert found == (contents.read_bytes() if survives else bytes(512 << 10))
+
+
 def test_a_damaged_page_is_found(nandlab_command, image, tmp_path):
     contents = tmp_path / "contents"
     contents.write_bytes(b"nandlab!" * (1 << 17))

@@ -307,7 +307,7 @@ def test_the_page_has_a_row_for_each_rule():
     folder = Path(__file__).parents[2]
     rules = {
         name
-        for name in ("ftl_rules", "host_rules", "policy_rules")
+        for name in ("ftl_rules", "host_rules", "path_rules", "policy_rules")
         for name in re.findall(
             r"(?:Change\(|_buffer\()\s*(?:case, )?\"(\w+)\"",
             (folder / f"python/nandlab/explaining/{name}.py").read_text(),

@@ -116,6 +116,21 @@ def test_a_path_given_on_the_command_line_starts_from_the_current_folder(nandlab
     assert ended.document["host"]["written_sectors"] == 8
 
 
+def test_an_error_names_a_file_as_it_was_given(nandlab_command, tmp_path):
+    write(tmp_path / "wrong.toml", "[ftl.pge]\n")
+    write(tmp_path / "absent.toml", '[workload.trace]\npath = "./none.spc"\n[ftl.page]\n')
+    for command, says in {
+        "run ./wrong.toml": "./wrong.toml, line 1,",
+        f"check ../{tmp_path.name}/./wrong.toml": f"../{tmp_path.name}/./wrong.toml, line 1,",
+        "run ./absent.toml": "./none.spc: there is no such file (workload.trace.path in ./absent.toml",
+        "reproduce ./none.toml": "./none.toml: ",
+        "reproduce .//wrong.toml": ".//wrong.toml: ",
+    }.items():
+        ended = nandlab_command(*command.split(), cwd=tmp_path)
+        assert ended.status != 0
+        assert f"error: {says}" in ended.err
+
+
 def test_an_output_is_never_an_input_or_another_output(nandlab_command, small, tmp_path):
     before = small.read_text(encoding="utf-8")
     both = tmp_path / "both.csv"

@@ -20,6 +20,6 @@ def test_what_runs_is_apart_from_the_tools_of_development():
     assert needed == {"altair", "click", "great-tables", "polars", "rich", "vl-convert-python"}
     # maturin builds the package, which a user of a wheel does not.
     assert pinned == needed | {"maturin"}
-    assert extra == {"distributed"}
+    assert extra == {"distributed", "scipy"}
     assert extra < tools
     assert not tools & pinned

@@ -5,10 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
+import quoted
 from conftest import TRACES
 
 import nandlab
 from nandlab.reproduce import load, reproduce
+from nandlab.reproduce.formula import parse_formula
 from nandlab.reproduce.search_file import beside, parse_csv
 from nandlab.reproduce.search_words import meets, met_by
 from nandlab.reproduce.words import Why
@@ -117,12 +119,27 @@ def of_minv(kept):
 
 def of_btree(kept):
     victims = "sec4.bast_thrash"
-    cells = [[f"table1.bast.{page}.{what}" for what in ("writes", "erases")] for page in ("4k", "512")]
-    met = kept.all(victims, *cells[0]), max(kept.all(victims, cell) for cell in cells[1])
+    small, large = ([f"table1.bast.{page}.{what}" for what in ("writes", "erases")] for page in ("512", "4k"))
+    met = [row for row in kept.rows if kept.meets(row, victims, *large)]
     yield (
-        f"Of the {len(kept.rows)} points of the search {word(met[0])} meets it "
-        "together with both cells of BAST at 4 KB, "
-        f"and {'none' if met[1] == 0 else met[1]} with a cell at 512 B"
+        f"Of the {len(kept.rows)} points of the search {word(len(met))} meet it together with both cells "
+        "of BAST at 4 KB, both with a buffer of 340,000 bytes"
+    )
+    assert len(met) == 2 and all(row.values["buffer_bytes"] == "340000" for row in met)
+    (tried,) = kept.found.of_kind("tried")
+    assert [row for row in met if kept.meets(row, *small)] == [tried]
+    off = {
+        name: 100 * tried.seen[name].measured / claim.published - 100
+        for claim in kept.paper.claims
+        if (name := claim.id).startswith("table1.") and ".bast." in name
+    }
+    yield (
+        f"BAST is {off[small[0]]:+.0f} and {off[small[1]]:+.0f} % off at 512 B (writes, erases), "
+        f"{off[large[0]]:+.0f} and {off[large[1]]:+.0f} % at 4 KB"
+    )
+    yield (
+        f"this point meets {meets(tried)} of the {len(tried.seen)} claims that the search judges, "
+        f"the chosen values {meets(kept.rows[0])}"
     )
     yield f"The file lists the {word(len(kept.paper.opens))} things that are open"
 
@@ -167,12 +184,22 @@ def of_migration(kept):
     few, one_fat, _ = kept.found.of_kind("tried")
     assert kept.meets(few, "fig10.phone", "fig10.recorder", "fig10.fax", "fig10.recorder_p")
     assert kept.meets(one_fat, "fig10.phone", "fig10.recorder", "fig10.fax", "fig10.recorder_order")
-    met = word(kept.all("fig10.phone"))
-    yield f"None of these {met} points meets the order of Fig. 10 or a figure of Fig. 7"
-    for name in ("fig10.phone", "fig10.recorder_order"):
-        assert not any(kept.all(name, f"fig7.{each}") for each in ("migration", "limit", "macro"))
+    yield f"None of these {word(kept.all('fig10.phone'))} points meets the order of Fig. 10"
     assert not kept.all("fig10.phone", "fig10.order")
+    seventh = [f"fig7.{each}" for each in ("migration", "limit", "macro")]
+    some = [
+        row
+        for row in kept.rows
+        if kept.meets(row, "fig10.phone") and any(kept.meets(row, each) for each in seventh)
+    ]
+    yield f"{word(len(some)).capitalize()} of them meet figures of Fig. 7, each at a price"
+    met = [
+        {each for each in (*seventh, "fig10.recorder", "fig10.recorder_p") if kept.meets(row, each)}
+        for row in some
+    ]
+    assert met == [{"fig7.migration", "fig7.macro"}, {"fig7.migration", "fig10.recorder"}]
     yield f"comes out at {word(kept.joint('fig10.recorder_order'))} joint points and with `blank` alone"
+    assert not any(kept.all("fig10.recorder_order", each) for each in seventh)
     yield f"Fig. 12 of phone and fax comes out at {word(kept.all('fig12.knee'))} points"
     assert not kept.all("fig12.knee", "fig12.recorder_flat")
 
@@ -194,52 +221,45 @@ def test_a_document_says_what_the_search_of_its_paper_kept(name):
         assert found, sentence
 
 
-QUOTED = {
-    "minv": [
-        "| every block of YAFFS used once, by transaction | 1,000 | {fig3.yaffs_all_used:,.0f} |",
-        '| YAFFS collects aggressively from | 2,000, sampled every 500; also "after 1,000" '
-        "| {fig2.yaffs_aggressive:,.0f} |",
-        "| most erases of MiNV in 500 transactions, to 2,000 | hardly any | {fig2.minv_quiet:.0f} |",
-        "| MiNV collects aggressively from | 2,500, sampled every 500 | {fig2.minv_aggressive:,.0f} |",
-    ],
-    "sector-map": [
-        "over the super-page map, map in memory | at least 20 | {fig4.512w:.1f} | fit |",
-        "| 4 KB random writes | at least 20 | {fig4.4kw:.1f} | fit |",
-        "| 512 B random writes without map traffic | 28,370 | {table1.without:,.0f} | fit |",
-        "| with map traffic, the whole device | 540 | {table1.with:.0f} | fit |",
-        "| the ratio of the two | 52.5 | {table1.ratio:.1f} | fit |",
-        "7.95; 8.01 | {jasmine.waf:.2f};",
-    ],
-    "wap-lru": [
-        "mean; best trace (both fitted) | 63.1; 99.7 % | {fig3.mean:.1f}; {fig3.max:.1f} % |",
-        "| webmail: collections against CLOCK-DNV | +32.1 % | {fig3.webmail:+.1f} % |",
-        "than CLOCK-DNV (both fitted) | 39.5; 14.3 % | {fig4.mean:.1f}; {fig4.clock_dnv:.1f} % |",
-        "mean; best trace (both fitted) | 53.4; 74.1 % | {fig5.mean:.1f}; {fig5.max:.1f} % |",
-        "| webmail: energy against CLOCK-DNV (fitted) | 1 % | {fig5.webmail:.1f} % |",
-        "| energy that each 25 % of NVRAM saves (fitted) | 21.8 % | {fig7.step:.1f} %;",
-        "its change over the shares | 26.1; 3 % | {fig7.dynamic_share:.1f}; {fig7.dynamic_flat:.0f} %",
-    ],
-}
-"""Rows of tables in `docs/papers`, with the claims that a usual run measures."""
+def claim_of(paper, name):
+    """A claim of a paper, or a figure that a formula over its runs reads."""
+    bare = {"note": Why("", ()), "why": Why("", ()), "together": ()}
+    for claim in paper.claims:
+        if claim.id == name:
+            return dataclasses.replace(claim, **bare)
+    some = next(claim for claim in paper.claims if claim.kind == "value")
+    nothing = {"true_units": None, "holds": (), "also": (), "true_holds": (), "exercised": (), **bare}
+    return dataclasses.replace(some, id=name, measured=parse_formula(name), **nothing)
+
+
+def measured_again(paper, names):
+    """Claims and formulas, judged in a usual run that measures nothing else."""
+    drawn = dict.fromkeys(("figures", "grids", "timelines", "op_figures", "block_maps", "conclusions"), ())
+    claims = tuple(claim_of(paper, name) for name in dict.fromkeys(names))
+    found = reproduce(dataclasses.replace(paper, claims=claims, **drawn)).claims
+    return {each.claim.id: each for each in found}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", QUOTED)
+@pytest.mark.parametrize("name", quoted.ROWS)
 def test_a_document_quotes_what_a_usual_run_measures(name):
     text = prose(f"docs/papers/{name}.md")
-    drawn = dict.fromkeys(("figures", "grids", "timelines", "op_figures", "block_maps", "conclusions"), ())
-    paper = dataclasses.replace(load(str(ROOT / "papers" / f"{name}.toml")), **drawn)
-    names = set(re.findall(r"{([^:}]*):", " ".join(QUOTED[name])))
-    bare = {"note": Why("", ()), "why": Why("", ()), "together": ()}
-    claims = [dataclasses.replace(claim, **bare) for claim in paper.claims if claim.id in names]
-    measured = {
-        each.claim.id: each.measured
-        for each in reproduce(dataclasses.replace(paper, claims=tuple(claims))).claims
-    }
-    assert set(measured) == names
-    for row in QUOTED[name]:
-        said = re.sub(r"{([^:}]*):([^}]*)}", lambda each: format(measured[each[1]], each[2]), row)
-        assert said in text
+    rows = quoted.ROWS[name]
+    verdicts = quoted.VERDICTS.get(name, {})
+    cells = {each for ids in quoted.FARTHEST.get(name, {}).values() for each in ids}
+    found = measured_again(
+        load(str(ROOT / "papers" / f"{name}.toml")),
+        [*(each for row in rows for each in quoted.names_in(row)), *verdicts.values(), *sorted(cells)],
+    )
+    figures = {key: each.measured for key, each in found.items()}
+    for row in rows:
+        assert quoted.filled(row, figures) in text
+    for what, key in verdicts.items():
+        words = quoted.in_both_units(found[key])
+        assert re.search(rf"\| {re.escape(what)} \| {words[0]}[^|]*\| {words[1]}[^|]*\|", text), (what, words)
+    for what, ids in quoted.FARTHEST.get(name, {}).items():
+        said = quoted.farthest([found[each] for each in ids])
+        assert f"| {what} | {said}" in text
 
 
 APPLICATIONS = {

@@ -41,9 +41,9 @@ LISTED = {
         ("fig", "table1.", "sec", "jasmine."),
     ),
     "drives": (
-        563,
-        "9d8ec975ddfa31c551c24f755b7a3f2ff178d0a22ed8f12884512a767f3650d2",
-        ("zn540.", "980pro.", "nvme-a.", "nvme-b."),
+        642,
+        "ad8dc7ded88b48aa236bebfd739cd248f2c21a1d34b41527e156f48043cbf8d2",
+        ("zn540.", "980pro.", "nvme-a.", "nvme-b.", "warp-ssd-a.", "emmc."),
     ),
     "theory": (
         114,

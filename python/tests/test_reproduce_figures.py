@@ -272,3 +272,56 @@ def test_a_front_takes_an_x_that_is_measured():
     text += '[figures.y]\nmeasure = "programs"\ntitle = "y"\n'
     with pytest.raises(ConfigError, match=r"figures\[0\].front: a front takes an x that is measured"):
         parse(text, "mine", "mine.toml")
+
+
+CURVE = """
+[[figures.measured]]
+panel = "large"
+x = [1, 2]
+y = [100, "printed"]
+[[figures.measured]]
+panel = "large"
+line = "theirs"
+x = [3, 4.5]
+y = [300, 450]
+[[claims]]
+id = "printed"
+where = "Table 1"
+kind = "value"
+published = 1234
+tolerance = "factor 100"
+statement = "programs"
+measured = "small.page.programs"
+"""
+
+
+def test_what_others_measured_is_drawn(monkeypatch):
+    drawn = {}
+
+    def keep(rows, colours, panels, axes, marks=()):
+        drawn.update(rows=rows, colours=colours, marks=marks)
+        return "<svg >"
+
+    reproduced = reproduce(parse(PAPER + CURVE, "mine", "mine.toml"))
+    monkeypatch.setattr(charts, "curves", keep)
+    figures(reproduced)
+    theirs = [(row["panel"], row["x"], row["y"]) for row in drawn["rows"] if row["colour"] == "theirs"]
+    assert theirs == [("large", 3, 300), ("large", 4.5, 450)]
+    assert drawn["colours"][-1] == "theirs"
+    points = [(mark.x, mark.y, list(mark.panels)) for mark in drawn["marks"] if not mark.name]
+    assert points == [(1, 100, ["large"]), (2, 1234, ["large"])]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('panel = "large"\nx', 'panel = "larg"\nx', "panel: expected one of small, large; given 'larg'"),
+        ("y = [300, 450]", "y = [300]", "y: expected as many values as x has, 2, given 1"),
+        ("x = [3, 4.5]", 'x = [3, "a"]', "x: expected numbers"),
+        ('[100, "printed"]', '[100, "first"]', "y: first is no claim that prints a number"),
+    ],
+)
+def test_mistakes_in_what_others_measured_are_named(old, new, words):
+    assert old in CURVE
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        parse(PAPER + CURVE.replace(old, new, 1), "mine", "mine.toml")

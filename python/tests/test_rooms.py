@@ -20,9 +20,10 @@ ROOMS = {
     "sweeping": "_native experiment figures record report running writing",
     "choose": "_native experiment listing report running writing",
     "reproduce": "_native experiment figures record report running writing",
+    "calibrate": "_native experiment listing report running sweeping writing",
     "explaining": "_native experiment figures running sweeping writing",
-    "cli": "_native choose experiment explaining figures listing record report reproduce running sweeping "
-    "traces writing",
+    "cli": "_native calibrate choose experiment explaining figures listing record report reproduce running "
+    "sweeping traces writing",
 }
 """Each room, a package or a module of `nandlab`, and the rooms that it may see."""
 

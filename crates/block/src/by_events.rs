@@ -26,8 +26,9 @@ pub fn submit<D: BlockDevice + ?Sized>(
         let at = late.begin(request, arrival, timeline);
         let begun = clock.look_up(at, || device.look_ups(request));
         let late = clock.late.as_mut().expect("the clock follows events");
-        let number = late.issue(request, arrival, begun);
-        device.timeline().expect("the device follows events").open(number);
+        let timeline = device.timeline().expect("the device follows events");
+        let number = late.issue(request, arrival, begun, timeline);
+        timeline.open(number);
         let estimate = submit_one(device, &Request { time: begun, ..*request });
         device.timeline().expect("the device follows events").close(begun);
         let completion = Completion { arrival, done: estimate?.done };

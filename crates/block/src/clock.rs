@@ -2,7 +2,7 @@
 //! looked at them.
 
 use crate::late::{Ended, Late};
-use crate::path::{Path, PathTimes, PathUse};
+use crate::path::{HeldUp, Path, PathTimes, PathUse};
 use crate::request::Request;
 use nandlab_nand::{Time, Timeline};
 
@@ -16,6 +16,8 @@ pub struct HostClock {
     look_up: Time,
     /// When the processor of the firmware is free.
     free: Time,
+    /// How long it worked.
+    worked: Time,
     /// What is between the host and the FTL, if it takes time.
     path: Option<Box<Path>>,
     /// The requests under way, if the device follows events.
@@ -55,7 +57,7 @@ impl HostClock {
     }
 
     fn with_mode(mode: Mode) -> Self {
-        Self { mode, firmware: 0, look_up: 0, free: 0, path: None, late: None }
+        Self { mode, firmware: 0, look_up: 0, free: 0, worked: 0, path: None, late: None }
     }
 
     /// Requests take time between the host and the FTL.
@@ -63,10 +65,16 @@ impl HostClock {
         Self { path: Path::new(times).map(Box::new), ..self }
     }
 
-    /// How long each part between the host and the FTL worked.
+    /// How long each part between the host and the FTL worked, the firmware's processor included.
     pub fn path_use(&self) -> PathUse {
         let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
-        path.map(Path::used).unwrap_or_default()
+        PathUse { firmware: self.worked, ..path.map(Path::used).unwrap_or_default() }
+    }
+
+    /// The longest request's wait for space in the write buffer.
+    pub fn held_up(&self) -> HeldUp {
+        let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
+        path.map(Path::longest).unwrap_or_default()
     }
 
     /// Firmware on one processor takes `request` for each request and `look_up` for each map entry that it needs, before
@@ -93,7 +101,9 @@ impl HostClock {
             return at;
         }
         let entries = if self.look_up == 0 { 0 } else { look_ups() };
-        self.free = self.free.max(at) + self.firmware + self.look_up * entries;
+        let takes = self.firmware + self.look_up * entries;
+        self.worked += takes;
+        self.free = self.free.max(at) + takes;
         self.free
     }
 

@@ -25,6 +25,8 @@ struct UnderWay {
     request: Request,
     arrival: Time,
     begun: Time,
+    /// Its wait for space in the write buffer.
+    held_up: Time,
     is_answered: bool,
     is_stored: bool,
 }
@@ -79,36 +81,37 @@ impl Late {
             if let Answer::Stored { at: end, .. } = answer {
                 at = at.max(end);
             }
-            self.take(answer);
+            self.take(answer, timeline);
         }
-        self.path.send(request, at)
+        self.path.send(request, arrival, at)
     }
 
     /// Registers a request that is issued next; returns its number.
-    pub(crate) fn issue(&mut self, request: &Request, arrival: Time, begun: Time) -> u64 {
+    pub(crate) fn issue(&mut self, request: &Request, arrival: Time, begun: Time, timeline: &mut Timeline) -> u64 {
         let number = self.issued;
         self.issued += 1;
         let early = self.path.answers_early(request);
-        let under_way = UnderWay { request: *request, arrival, begun, is_answered: early, is_stored: false };
+        let held_up = self.path.held_up();
+        let under_way = UnderWay { request: *request, arrival, begun, held_up, is_answered: early, is_stored: false };
         self.under_way.insert(number, under_way);
         if early {
-            self.answer(number, &under_way, begun);
+            self.answer(number, &under_way, begun, timeline);
         }
         number
     }
 
     /// Goes on to the next news of a request, but not beyond `limit`; false if there is none by then.
     pub(crate) fn step(&mut self, timeline: &mut Timeline, limit: Time) -> bool {
-        timeline.step(limit).map(|answer| self.take(answer)).is_some()
+        timeline.step(limit).map(|answer| self.take(answer, timeline)).is_some()
     }
 
-    fn take(&mut self, answer: Answer) {
+    fn take(&mut self, answer: Answer, timeline: &mut Timeline) {
         let (Answer::Done { request: number, .. } | Answer::Stored { request: number, .. }) = answer;
         let Some(mut one) = self.under_way.get(&number).copied() else { return };
         match answer {
             Answer::Done { at, .. } if !one.is_answered => {
                 one.is_answered = true;
-                self.answer(number, &one, at);
+                self.answer(number, &one, at, timeline);
             }
             Answer::Done { .. } => {}
             Answer::Stored { .. } => {
@@ -123,11 +126,13 @@ impl Late {
         }
     }
 
-    fn answer(&mut self, number: u64, one: &UnderWay, flash: Time) {
+    fn answer(&mut self, number: u64, one: &UnderWay, flash: Time, timeline: &mut Timeline) {
         let done = self.path.answer(&one.request, (one.arrival, one.begun), flash);
         if let Some(slots) = &mut self.slots {
             slots.push(Reverse(done + self.think));
         }
+        timeline.answered(number, one.arrival, done);
+        self.path.answered(one.arrival, done, one.held_up);
         let completion = Completion { arrival: one.arrival, done };
         self.ended.push(Ended { number, request: one.request, completion });
     }

@@ -6,6 +6,7 @@
 
 mod by_events;
 mod clock;
+mod early;
 mod late;
 mod mirror;
 mod path;
@@ -16,9 +17,10 @@ mod suggest;
 
 pub use by_events::submit as submit_late;
 pub use clock::HostClock;
+pub use early::{Early, EarlyBuffer};
 pub use late::Ended;
 pub use mirror::{Blank, Mirror, Switch};
-pub use path::{PathTimes, PathUse};
+pub use path::{HeldUp, PathTimes, PathUse};
 pub use quantity::ByteCount;
 pub use ram::RamUse;
 pub use request::{Op, Request};

@@ -16,6 +16,7 @@ use crate::request::{Op, Request};
 use link::Link;
 use nandlab_nand::{Time, SECTOR_BYTES};
 use space::Space;
+use std::collections::VecDeque;
 
 /// Data of more than two memory pages of 4 KiB needs a list of addresses (NVMe Base Specification, PRP list).
 const SECTORS_WITHOUT_LIST: u32 = 16;
@@ -43,12 +44,16 @@ pub struct PathTimes {
     pub write_ns_per_byte: f64,
     /// Size of the buffer that answers writes before they are in flash, bytes; 0: none.
     pub write_buffer: u64,
+    /// Whether capacitors protect it, so that a flush need not wait for flash.
+    pub is_protected: bool,
 }
 
 /// How long each part worked, and how long requests waited for buffer space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathUse {
-    /// Processor, ns.
+    /// Processor of the firmware, ns.
+    pub firmware: Time,
+    /// Processor that takes commands, ns.
     pub processor: Time,
     /// Link from device to host, ns.
     pub link_read: Time,
@@ -56,6 +61,8 @@ pub struct PathUse {
     pub link_write: Time,
     /// Wait for space in the write buffer, ns, summed over the writes.
     pub buffer_wait: Time,
+    /// Writes that waited for it.
+    pub buffer_waits: u64,
 }
 
 /// The parts between host and FTL, and when each is free.
@@ -68,6 +75,22 @@ pub(crate) struct Path {
     from_host_free: Time,
     buffer: Option<Space>,
     used: PathUse,
+    /// When the processor stood still because a write waited for space; the past is forgotten.
+    standstills: VecDeque<(Time, Time)>,
+    /// How much of it the latest request waited.
+    held_up: Time,
+    longest: HeldUp,
+}
+
+/// The longest request, and how long it waited for space in the write buffer, its own or that of writes before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HeldUp {
+    /// When it came.
+    pub arrival: Time,
+    /// When it was answered.
+    pub done: Time,
+    /// The wait, ns.
+    pub wait: Time,
 }
 
 impl Path {
@@ -84,6 +107,9 @@ impl Path {
             from_host_free: 0,
             buffer: (times.write_buffer > 0).then(|| Space::new(times.write_buffer)),
             used: PathUse::default(),
+            standstills: VecDeque::new(),
+            held_up: 0,
+            longest: HeldUp::default(),
         }
     }
 
@@ -97,7 +123,7 @@ impl Path {
         if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
             at = space.admit(at, bytes(request));
         }
-        self.send(request, at)
+        self.send(request, arrival, at)
     }
 
     /// When the processor is done with a request that came at `arrival`.
@@ -120,10 +146,12 @@ impl Path {
         request.op == Op::Write && self.buffer.as_ref().is_some_and(|space| !space.has_room(bytes(request)))
     }
 
-    /// When the FTL begins with a request that was processed, and has its space, at `at`.
-    pub(crate) fn send(&mut self, request: &Request, at: Time) -> Time {
+    /// When the FTL begins with a request that came at `arrival`, was processed, and has its space at `at`.
+    pub(crate) fn send(&mut self, request: &Request, arrival: Time, at: Time) -> Time {
+        self.stand_still(arrival, at);
         // Commands are admitted in order: those behind a write wait for its space, too.
         self.used.buffer_wait += at - self.processor_free;
+        self.used.buffer_waits += u64::from(at > self.processor_free);
         self.processor_free = at;
         if request.op != Op::Write {
             return at;
@@ -143,7 +171,9 @@ impl Path {
         if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
             space.ends(flash, bytes(request));
         }
-        self.answer(request, (arrival, begun), flash)
+        let done = self.answer(request, (arrival, begun), flash);
+        self.answered(arrival, done, self.held_up);
+        done
     }
 
     /// As [`Self::end`], but flash may not have the data yet.
@@ -156,14 +186,44 @@ impl Path {
                 self.to_host.forget(arrival);
                 self.to_host.take(flash, moves) + latency
             }
-            Op::Write if self.buffer.is_some() => begun + latency,
+            _ if self.answers_early(request) => begun + latency,
             _ => flash + latency,
         }
     }
 
+    fn stand_still(&mut self, arrival: Time, at: Time) {
+        while self.standstills.front().is_some_and(|&(_, end)| end <= arrival) {
+            self.standstills.pop_front();
+        }
+        if at > self.processor_free {
+            self.standstills.push_back((self.processor_free, at));
+        }
+        self.held_up = self.standstills.iter().map(|&(start, end)| end - start.max(arrival).min(end)).sum();
+    }
+
+    /// How long the latest request waited for space in the buffer.
+    pub(crate) fn held_up(&self) -> Time {
+        self.held_up
+    }
+
+    /// A request was answered that waited so long for space.
+    pub(crate) fn answered(&mut self, arrival: Time, done: Time, wait: Time) {
+        if done - arrival > self.longest.done - self.longest.arrival {
+            self.longest = HeldUp { arrival, done, wait };
+        }
+    }
+
+    pub(crate) fn longest(&self) -> HeldUp {
+        self.longest
+    }
+
     /// Whether the host has the answer to a request before flash ends it.
     pub(crate) fn answers_early(&self, request: &Request) -> bool {
-        request.op == Op::Write && self.buffer.is_some()
+        match request.op {
+            Op::Write => self.buffer.is_some(),
+            Op::Flush => self.buffer.is_some() && self.times.is_protected,
+            Op::Read | Op::Trim => false,
+        }
     }
 
     /// Flash has the data of a write.
@@ -180,4 +240,77 @@ fn bytes(request: &Request) -> u64 {
 
 fn data(request: &Request, ns_per_byte: f64) -> Time {
     (bytes(request) as f64 * ns_per_byte).round() as Time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMES: PathTimes = PathTimes {
+        latency: 1_000,
+        read_command: 10,
+        write_command: 20,
+        read_list: 5,
+        write_list: 7,
+        link_read: 2,
+        link_write: 3,
+        read_ns_per_byte: 0.5,
+        write_ns_per_byte: 0.25,
+        write_buffer: 0,
+        is_protected: false,
+    };
+
+    fn request(op: Op, sectors: u32) -> Request {
+        Request::new(op, 0, sectors)
+    }
+
+    /// When the FTL begins and the host has the answer, if flash takes `flash` for each.
+    fn play(path: &mut Path, requests: &[(Op, u32, Time)], flash: Time) -> Vec<(Time, Time)> {
+        let one = |&(op, sectors, arrival): &(Op, u32, Time)| {
+            let request = request(op, sectors);
+            let begun = path.begin(&request, arrival);
+            (begun, path.end(&request, (arrival, begun), begun + flash))
+        };
+        requests.iter().map(one).collect()
+    }
+
+    #[test]
+    fn each_part_adds_its_time() {
+        let read = |sectors, arrival| (Op::Read, sectors, arrival);
+        let mut path = Path::always(&TIMES);
+        // 4 KiB at 0.5 ns a byte take 2,048 ns; 16 KiB need a list.
+        let found = play(&mut path, &[read(8, 0), read(8, 0), read(32, 100_000)], 500);
+        assert_eq!(found[0], (10, 10 + 500 + 2 + 2048 + 1000));
+        assert_eq!(found[1], (20, 510 + 2 * (2 + 2048) + 1000), "behind the first on the link");
+        assert_eq!(found[2], (100_015, 100_515 + 2 + 8192 + 1000));
+        let mut path = Path::always(&TIMES);
+        let found =
+            play(&mut path, &[(Op::Write, 8, 0), (Op::Trim, 8, 0), (Op::Flush, 0, 0), (Op::Write, 32, 9_000)], 700);
+        assert_eq!(found[0], (20 + 3 + 1024, 1047 + 700 + 1000));
+        assert_eq!(found[1], (40, 40 + 700 + 1000), "a trim has no data");
+        assert_eq!(found[2], (60, 60 + 700 + 1000));
+        assert_eq!(found[3], (9_027 + 3 + 4096, 13_126 + 700 + 1000));
+        let used = PathUse { processor: 20 * 4 + 7, link_write: 1027 + 4099, ..PathUse::default() };
+        assert_eq!(path.used(), used);
+    }
+
+    /// Room for two writes of 4 KiB; flash takes a millisecond.
+    #[test]
+    fn a_full_buffer_holds_up_all_commands_behind_the_write() {
+        for is_protected in [false, true] {
+            let times = PathTimes { write_buffer: 8192, is_protected, ..TIMES };
+            let mut path = Path::always(&times);
+            let write = (Op::Write, 8, 0);
+            let found = play(&mut path, &[write, write, write, (Op::Read, 8, 0), (Op::Flush, 0, 0)], 1_000_000);
+            assert_eq!(found[0], (1_047, 2_047), "it is answered once it crossed the link");
+            assert_eq!(found[1], (2_074, 3_074));
+            // The first is in flash at 1,001,047.
+            assert_eq!(found[2].0, 1_001_047 + 1_027);
+            assert_eq!(found[3], (1_001_057, 2_001_057 + 2_050 + 1_000), "commands are admitted in order");
+            let flush = 1_001_077;
+            assert_eq!(found[4], (flush, if is_protected { flush + 1_000 } else { flush + 1_001_000 }));
+            let used = path.used();
+            assert_eq!((used.buffer_waits, used.buffer_wait), (1, 1_001_047 - 60));
+        }
+    }
 }

@@ -6,6 +6,7 @@ use crate::bundled::{bundled, Bundled};
 pub const LIST: &[Bundled] = bundled! { "profiles":
     "980pro",
     "btree",
+    "emmc-nexus5",
     "generic",
     "generic-8x4",
     "jasmine",

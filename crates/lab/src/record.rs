@@ -11,6 +11,7 @@ mod latency;
 mod longest;
 mod mount;
 mod origins;
+mod path;
 mod recycling;
 mod reliability;
 mod slc;
@@ -30,6 +31,7 @@ pub(crate) use longest::Longest;
 pub use longest::{LatencyPart, LongestRequest};
 pub use mount::{MountRecord, MountShare};
 pub use origins::OriginLatency;
+pub use path::PathRecord;
 pub use recycling::RecyclingRecord;
 pub use reliability::ReliabilityRecord;
 pub(crate) use slc::busy_us;
@@ -72,6 +74,9 @@ pub struct Record {
     pub reads_ahead: u64,
     /// Channel time that reads of a part of a page did not take, us; `busy_us` includes it.
     pub spared_transfer_us: f64,
+    /// Work of the controller, the link and the firmware; null if none of them takes time, and without requests that
+    /// come by themselves.
+    pub path: Option<PathRecord>,
     /// Write amplification: programs x sectors per page / sectors written by the host; null if the host wrote
     /// none.
     pub waf: Option<f64>,
@@ -104,7 +109,8 @@ pub struct Record {
     /// Cost to open it again after the run, with a file system; null without a file system, under a buffer, and
     /// after a run unable to go on.
     pub remount: Option<MountRecord>,
-    /// Simulated time from the workload's start to the end of its last operation, us; null without time.
+    /// Simulated time from the workload's start to the end of its last operation or the last answer, us; null without
+    /// time.
     pub time_us: Option<f64>,
     /// Request latencies, us; null without time.
     pub latency_us: Option<Latencies>,

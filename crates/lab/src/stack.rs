@@ -18,7 +18,7 @@ use crate::config::{key_and_message, Device, Experiment, Memory, Model, Sizing};
 use crate::error::{ConfigError, LabError};
 use disk::{Bare, Stack};
 use engine::Mounted;
-use nandlab_block::Error;
+use nandlab_block::{EarlyBuffer, Error};
 use nandlab_buffer::{BufferConfig, MountError};
 use nandlab_fs::{FsConfig, FsError, Over};
 use nandlab_ftl::{Disk, Ftl, FtlError, Visitor};
@@ -212,7 +212,7 @@ impl Visitor for Assembly<'_> {
             let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
             let again = mounts_again.then(|| config.clone());
             if is_image {
-                return Ok(Box::new(Stack::new(disk, buffer, Bare)));
+                return Ok(Box::new(Stack::new(disk, buffer, Bare).answering_early(volatile_buffer(device))));
             }
             if device.model == Model::Bytes {
                 let has_bit_errors = device.faults.as_ref().is_some_and(|faults| faults.bit_errors.is_some());
@@ -240,6 +240,12 @@ impl Visitor for Assembly<'_> {
         let disk = Disk::<F, _>::mount(timed, pages, config).map_err(mount_error)?;
         Ok(Box::new(Stack::new(disk, buffer, Bare)))
     }
+}
+
+/// The controller's write buffer, if a power cut takes what is in it.
+fn volatile_buffer(device: &Device) -> Option<EarlyBuffer> {
+    let controller = device.profile.controller.filter(|one| one.write_buffer_bytes > 0 && !one.write_buffer_protected);
+    controller.map(|one| EarlyBuffer::new(usize::try_from(one.write_buffer_bytes).unwrap_or(usize::MAX), false))
 }
 
 /// The FTL, mounted on a device before its possible conversion to another form.

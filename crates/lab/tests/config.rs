@@ -269,6 +269,12 @@ fn memories_of_a_controller_are_sizes() {
             Some((5, 14)),
             "-5 is not in the range",
         ),
+        (
+            &with("", "[device.controller]\nwrite_buffer_protected = true"),
+            "device.controller.write_buffer_protected",
+            Some((5, 26)),
+            "there is no write buffer to protect",
+        ),
         (&with("", "[device.link]\nread_gb_s = 5"), "device.link.read_gb_s", Some((5, 1)), "did you mean `read_mb_s`?"),
     ]);
 }
@@ -298,8 +304,6 @@ fn times_that_contradict_each_other_are_refused() {
         assert!(error.message.contains(message), "{lines}: {error}");
         assert!(error.key.as_deref().unwrap_or("").starts_with(&format!("device.timing.{key}")), "{lines}: {error:?}");
     }
-    let events = with("", "[device.timing]\norder = \"events\"\n[host]\nexplain_longest = true");
-    assert!(error(&events).message.contains("leave it or device.timing.order out"));
 }
 
 #[test]

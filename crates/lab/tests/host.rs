@@ -90,7 +90,11 @@ fn the_longest_write_waits_for_collection_to_the_nanosecond() {
         // Random victims: some are nearly full, and cost a write many copies.
         let sets =
             [&format!("workload.uniform.requests={requests}"), "host.explain_longest=true", "ftl.page.victim=random"];
-        record(COLLECTING, &sets)
+        let record = self::record(COLLECTING, &sets);
+        // On one die, the order of events is the order of issue.
+        let events = self::record(COLLECTING, &[&sets[..], &["device.timing.order=events"]].concat());
+        assert_eq!(events.longest_request, record.longest_request);
+        record
     };
     let longest = run(4000).longest_request.unwrap();
     assert_eq!((longest.op, longest.origin.as_str(), longest.unknown_us), ("write", "host", Some(0.0)));
@@ -104,6 +108,48 @@ fn the_longest_write_waits_for_collection_to_the_nanosecond() {
     let ns = |us: f64| (us * 1000.0).round();
     assert_eq!(ns(gc.waited_us), ns(copies * copy_us + erases * 3000.0));
     assert_eq!(ns(longest.latency_us), ns(gc.waited_us + WRITE_US));
+}
+
+/// On a device that follows events, with all that comes between host and flash, and with programs that stop for reads.
+#[test]
+fn the_time_of_the_longest_request_divides_without_a_rest_by_events() {
+    let path = "device.controller={latency_us=5,write_command_us=2,write_buffer_bytes=32768}";
+    let link = "device.link={read_mb_s=1000,write_mb_s=500}";
+    let suspend = "device.timing.suspend={suspend_us=20,resume_us=30,most_reads=4,programs=true}";
+    let extras = [&[][..], &[path, link], &[suspend, "device.timing.read_first=true"], &[path, suspend]];
+    for (ftl, extra) in ["page", "bast", "fast", "dftl"].into_iter().flat_map(|ftl| extras.map(|extra| (ftl, extra))) {
+        let text = support::MIXED.replace("[ftl.page]", &format!("[ftl.{ftl}]"));
+        let shape = "device.shape={channels=2,dies_per_channel=2,planes_per_die=1}";
+        let sets = [shape, "workload.zipf.requests=3000", "host.queue_depth=8", "device.timing.order=events"];
+        let told = |aids: &[&str]| record(&text, &[&sets[..], extra, aids].concat());
+        let explained = told(&["host.explain_longest=true"]);
+        let longest = explained.longest_request.unwrap();
+        let sum: f64 = longest.parts.iter().flatten().map(|part| part.own_us + part.waited_us).sum();
+        let outside = longest.space_us.unwrap() + longest.elsewhere_us.unwrap();
+        assert!((sum + outside - longest.latency_us).abs() < 1e-6, "{ftl} {extra:?}: {longest:?}");
+        assert_eq!(longest.unknown_us, Some(0.0), "{ftl} {extra:?}");
+        if !extra.contains(&path) {
+            assert_eq!(outside, 0.0, "{ftl} {extra:?}: {longest:?}");
+        }
+        let plain = told(&[]);
+        assert_eq!((plain.flash, plain.latency_us), (explained.flash, explained.latency_us));
+    }
+}
+
+/// Eight writes at once to one die, and room for one of them: the seventh waits until the sixth is in flash.
+#[test]
+fn a_write_waits_for_space_in_the_controller() {
+    let sets = ["workload.uniform.requests=8", "host.queue_depth=8", "host.explain_longest=true", "precondition={}"];
+    for order in ["issue", "events"] {
+        let order = format!("device.timing.order={order}");
+        let buffer = "device.controller={write_buffer_bytes=4096,latency_us=3}";
+        let found = record(COLLECTING, &[&sets[..], &[&order, buffer]].concat());
+        let longest = found.longest_request.unwrap();
+        assert_eq!((longest.number, longest.parts, longest.elsewhere_us), (8, Some(vec![]), Some(3.0)));
+        assert_eq!(longest.space_us, Some(7.0 * WRITE_US), "{order}");
+        let path = found.path.unwrap();
+        assert_eq!((path.buffer_waits, path.buffer_wait_us), (7, 7.0 * WRITE_US), "{order}: each stands still for one");
+    }
 }
 
 #[test]
@@ -258,7 +304,7 @@ fn reads_that_suspend_erases_wait_for_less_and_change_no_count() {
     // The minimum is the data-sheet time in both cases.
     assert_eq!(before.p50, after.p50);
     let error = refused(&text, &[recorded, suspend, "host.explain_longest=true"]);
-    assert!(error.message.contains("an operation that is suspended has no single end"), "{error}");
+    assert!(error.message.contains("the end of a suspended operation is known too late"), "{error}");
     let error = refused(&text, &["device.timing.suspend={ suspend_us = -1, resume_us = 30 }"]);
     assert!(error.message.contains("-1"), "{error}");
     let none = "device.timing.suspend={ suspend_us = 20, resume_us = 30, most_reads = 0 }";

@@ -2,17 +2,16 @@
 
 mod asked;
 mod by_events;
-mod cause;
 mod retry;
 mod trail;
 
+pub use crate::cause::Cause;
+pub use crate::stall::Stall;
 pub use crate::time::Time;
 use crate::timeline::Timeline;
-pub use cause::Cause;
 pub use retry::Strain;
 use serde::{Deserialize, Serialize};
 pub(crate) use trail::Held;
-pub use trail::Stall;
 use trail::Trail;
 
 /// A page's author: the part of the host that wrote it.

@@ -36,6 +36,9 @@ pub struct Controller {
     /// Size of the buffer that answers writes before they are in flash, bytes; 0 for none.
     #[serde(deserialize_with = "buffer_bytes", skip_serializing_if = "is_zero")]
     pub write_buffer_bytes: u64,
+    /// Whether capacitors protect that buffer from a power cut. If they do, a flush is answered without flash.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub write_buffer_protected: bool,
 }
 
 /// Larger than any controller's memory, and exact in JSON.

@@ -7,6 +7,7 @@
 pub mod address;
 pub mod aging;
 pub mod backed;
+mod cause;
 mod config_error;
 pub mod content;
 pub mod context;
@@ -27,6 +28,7 @@ pub mod random;
 pub mod rules;
 mod side_table;
 pub mod slc;
+mod stall;
 pub mod tables;
 mod time;
 pub mod timed;

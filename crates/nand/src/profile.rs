@@ -390,6 +390,7 @@ mod tests {
         let sizes = [
             ("980pro", 48 * 1024 * 1536 * 16_384),
             ("btree", GIB / 32),
+            ("emmc-nexus5", 30 * GIB),
             ("generic-8x4", 16 * GIB),
             ("generic", GIB),
             ("jasmine", 8 * 2076 * 128 * 32_768),

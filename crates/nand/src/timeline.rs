@@ -13,12 +13,16 @@
 //! Ends are known later than issues. So each operation is issued with an *estimated end*, under which the software above
 //! refers to it: an operation that must wait for another has its estimated end as its earliest start.
 
+mod history;
 mod requests;
 mod unit;
 
 pub use requests::Answer;
 
+use crate::cause::Cause;
+use crate::stall::Stall;
 use crate::time::Time;
+use history::History;
 use requests::Requests;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -71,6 +75,10 @@ struct Op {
     requests: Vec<(u64, Part)>,
     /// Operations that wait for it.
     followers: Vec<u32>,
+    /// When its step after the transfer began or went on.
+    since: Time,
+    /// Its number in the history.
+    past: u64,
 }
 
 const NEVER: Time = Time::MAX;
@@ -123,6 +131,7 @@ pub struct Timeline {
     /// Events so far; those at the same time happen in this order.
     number: u64,
     requests: Requests,
+    history: Option<Box<History>>,
 }
 
 impl Timeline {
@@ -140,6 +149,7 @@ impl Timeline {
             events: BinaryHeap::new(),
             number: 0,
             requests: Requests::default(),
+            history: None,
         }
     }
 
@@ -204,7 +214,7 @@ impl Timeline {
         unit: u32,
         (arrival, ready): (Time, Time),
         steps: Steps,
-        (part, is_erase): (Part, bool),
+        (part, is_erase, cause): (Part, bool, Cause),
         estimate: Time,
     ) -> Time {
         let mut name = estimate;
@@ -214,6 +224,9 @@ impl Timeline {
         let leader = if ready > arrival { self.by_name.get(&ready).copied() } else { None };
         let gives_way = if is_erase { self.rules.stops_erases } else { self.rules.stops_programs };
         let request = self.requests.add(part);
+        let owner = self.requests.current();
+        let past_leader = leader.map(|leader| self.ops[leader as usize].past);
+        let past = self.history.as_mut().map_or(0, |history| history.issue(unit, cause, owner, past_leader));
         let op = Op {
             unit,
             steps,
@@ -223,6 +236,8 @@ impl Timeline {
             reads: 0,
             requests: request.into_iter().collect(),
             followers: Vec::new(),
+            since: 0,
+            past,
         };
         let goes_first = self.rules.read_first && steps.is_read() && part.is_waited_for;
         let number = self.store(op);
@@ -258,6 +273,33 @@ impl Timeline {
         }
     }
 
+    /// Looks for the longest request from now on.
+    pub(crate) fn look_for_stalls(&mut self) {
+        let channel_of = self.units.iter().map(|unit| unit.channel).collect();
+        self.history = Some(Box::new(History::new(channel_of)));
+    }
+
+    /// A request that came at `arrival` was answered at `done`.
+    #[inline]
+    pub fn answered(&mut self, request: u64, arrival: Time, done: Time) {
+        if let Some(history) = &mut self.history {
+            history.answered(request, arrival, done);
+        }
+    }
+
+    /// The longest request's breakdown; `None` if none took time, or nobody looks for it.
+    pub(crate) fn longest_stall(&mut self) -> Option<&Stall> {
+        self.history.as_mut().and_then(|history| history.stall())
+    }
+
+    /// An operation worked from `start` until now.
+    #[inline]
+    fn worked(&mut self, op: u32, start: Time, is_transfer: bool) {
+        if let Some(history) = &mut self.history {
+            history.worked(self.ops[op as usize].past, start, self.now, is_transfer);
+        }
+    }
+
     fn at(&mut self, time: Time, what: What) {
         self.number += 1;
         self.events.push(Reverse((time, self.number, what)));
@@ -285,6 +327,8 @@ impl Timeline {
 
     fn transferred(&mut self, number: u32) {
         let unit = self.channels[number as usize].current.take().expect("a transfer ends");
+        let op = self.units[unit as usize].on_channel();
+        self.worked(op, self.now - self.ops[op as usize].steps.transfer, true);
         self.next_transfer(number);
         self.after_transfer(unit);
     }
@@ -294,9 +338,13 @@ impl Timeline {
         self.last = self.now;
         let op = &mut self.ops[number as usize];
         self.by_name.remove(&op.name);
-        let (requests, followers) = (std::mem::take(&mut op.requests), std::mem::take(&mut op.followers));
+        let (requests, followers, past) =
+            (std::mem::take(&mut op.requests), std::mem::take(&mut op.followers), op.past);
         self.unused.push(number);
         for (request, part) in requests {
+            if let Some(history) = self.history.as_mut().filter(|_| part.is_waited_for) {
+                history.ended(request, past, self.now);
+            }
             self.requests.end(request, part, self.now);
         }
         for follower in followers {

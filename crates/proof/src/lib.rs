@@ -7,6 +7,7 @@ pub mod buffers;
 pub mod conformance;
 pub mod cuts;
 pub mod device;
+pub mod early;
 pub mod faults;
 pub mod fuzz;
 pub mod model;

@@ -26,6 +26,7 @@ COMMANDS = (
     "sweep",
     "explain",
     "reproduce",
+    "calibrate",
     "choose",
     "disk",
     "mount",

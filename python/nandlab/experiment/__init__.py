@@ -139,16 +139,19 @@ class Experiment:
             ConfigError: It is not UTF-8 text. What is wrong inside it is said by `resolve()` and `run()`.
 
         """
-        path = Path(path)
+        given, path = os.fspath(path), Path(path)
         for override in sets:
             if override != readable(override):
                 raise _native.ConfigError(f"--set {readable(override)}: this is not UTF-8 text")
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
-            raise _native.ConfigError(f"{readable(path)}: byte {error.start} is not UTF-8 text") from None
+            raise _native.ConfigError(f"{readable(given)}: byte {error.start} is not UTF-8 text") from None
+        except OSError as error:
+            error.filename = given
+            raise
         experiment = cls.__new__(cls)
-        experiment._setup(text, "json" if path.suffix == ".json" else "toml", str(path), path.parent, sets)
+        experiment._setup(text, "json" if path.suffix == ".json" else "toml", given, path.parent, sets)
         return experiment
 
     def resolve(self) -> dict[str, Any]:

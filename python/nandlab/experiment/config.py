@@ -29,7 +29,8 @@ class Device:
         rules: Overrides of what the chip allows.
         timing: Overrides of times, in microseconds.
         energy: Overrides of energies.
-        controller: Overrides of the memories of the controller, `sram_bytes` and `dram_bytes`.
+        controller: Overrides of the controller: its memories, the times of its processor, its write buffer.
+        link: Overrides of the rates and times of the link to the host.
         faults: Bad blocks, failures and bit errors.
         reliability: Bit errors of cells that age, and the ECC that corrects them.
 
@@ -48,6 +49,7 @@ class Device:
     timing: Table | None = None
     energy: Table | None = None
     controller: Table | None = None
+    link: Table | None = None
     faults: Table | None = None
     reliability: Table | None = None
 

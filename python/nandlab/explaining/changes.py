@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nandlab.explaining import ftl_rules, host_rules, policy_rules
+from nandlab.explaining import ftl_rules, host_rules, path_rules, policy_rules
 from nandlab.explaining.case import Case
 from nandlab.explaining.change import LEAST_SHARE, Change
 
@@ -33,6 +33,8 @@ RULES: tuple[Callable[[Case], Change | None], ...] = (
     host_rules.page_cache,
     host_rules.larger_pool,
     host_rules.larger_buffer,
+    path_rules.faster_path,
+    path_rules.larger_write_buffer,
     policy_rules.separate_by_lifetime,
     ftl_rules.map_in_memory,
     ftl_rules.more_log_blocks,

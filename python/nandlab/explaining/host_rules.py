@@ -5,6 +5,7 @@ from __future__ import annotations
 from nandlab.explaining.case import MERGES, Case
 from nandlab.explaining.change import Change, doubled, part, partial_pages, why_partial
 from nandlab.explaining.ftl_rules import collection, merges_of
+from nandlab.figures import path
 from nandlab.sweeping.axes import bytes_of
 from nandlab.writing import units
 
@@ -16,6 +17,9 @@ def deeper_queue(case: Case) -> Change | None:
     """Dies without work get some where more requests are outstanding."""
     if case.measure != "time" or "index" in case.experiment or "fs" in case.experiment:
         # Those wait for each request.
+        return None
+    if path.bottleneck(case.result):
+        # More requests would only queue in front of it.
         return None
     depth, units_ = case.experiment["host"]["queue_depth"], case.units
     if units_ == 1 or not case.is_closed or depth >= 4 * units_:

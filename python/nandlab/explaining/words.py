@@ -10,7 +10,7 @@ from nandlab.experiment.result import Result
 from nandlab.explaining.case import Case
 from nandlab.explaining.change import LEAST_GAIN, LEAST_SHARE
 from nandlab.explaining.ftl_rules import collection
-from nandlab.figures import summary
+from nandlab.figures import path, summary
 from nandlab.writing import units
 
 if TYPE_CHECKING:
@@ -53,6 +53,12 @@ def where(case: Case) -> list[str]:
         "Where it went\n" + _wrapped(_parts(case, "cause")),
         "Which origin caused it\n" + _wrapped(_parts(case, "origin")),
     ]
+    limit = path.bottleneck(result)
+    if limit is not None:
+        share = units.percent(path.shares(result)[limit])
+        name = path.PARTS[limit]
+        told = f"{name[:1].upper()}{name[1:]} worked {share} of the time: it limits the run."
+        said[1] += "\n" + _wrapped(told)
     amplified = result.waf_by_cause()
     if len(amplified) > 1:
         parts = ", ".join(

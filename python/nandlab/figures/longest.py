@@ -14,7 +14,11 @@ def longest_parts(longest: LongestRequest) -> list[tuple[str, float]]:
         waited = f"waiting for {plain if part.cause != 'host' else 'other requests'}"
         own = "its own operations" if part.cause == "host" else f"its own {plain}"
         found += [(waited, part.waited_us), (own, part.own_us)]
-    found += [("other memories", longest.elsewhere_us or 0.0), ("no longer known", longest.unknown_us or 0.0)]
+    found += [
+        ("waiting for space in the controller's write buffer", longest.space_us or 0.0),
+        ("outside of the flash", longest.elsewhere_us or 0.0),
+        ("no longer known", longest.unknown_us or 0.0),
+    ]
     return sorted(((words, us) for words, us in found if us > 0), key=lambda each: -each[1])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from nandlab.figures import file_system, index, recyclings
+from nandlab.figures import file_system, index, path, recyclings
 from nandlab.figures.longest import longest_words
 from nandlab.figures.table import Column
 from nandlab.record.blocks import Life
@@ -72,10 +72,12 @@ def headline(result: Record) -> list[tuple[str, str, str]]:
     longest = result.longest_request
     if longest is not None:
         after = next(at for at, row in enumerate(rows) if row[0] == "time") + 1
-        # Operations that are suspended cannot be followed back, and the option is refused.
-        can_explain = "suspend" not in result.experiment["device"]["timing"]
+        timing = result.experiment["device"]["timing"]
+        # By issue, operations that are suspended cannot be followed back, and the option is refused.
+        can_explain = "suspend" not in timing or timing.get("order") == "events"
         words = longest_words(longest, can_explain)
         rows.insert(after, ("longest request", units.time_us(longest.latency_us), words))
+    rows += path.rows(result)
     rows += _years(result)
     if result.time_us is None:
         rows = [row for row in rows if row[0] != "time"]

@@ -48,9 +48,9 @@ class LatencyPart(View):
 class LongestRequest(View):
     """The request that took longest, its `number` from 1, and what its time went to, the most first.
 
-    `parts` and what follows are None unless `host.explain_longest` asked for them. `elsewhere_us` is time
-    in which it waited for no operation of the flash, `unknown_us` that of operations which the simulator no
-    longer remembered.
+    `parts` and what follows are None unless `host.explain_longest` asked for them. `space_us` is the wait
+    for space in the controller's write buffer, `elsewhere_us` other time in which it waited for no operation
+    of the flash, `unknown_us` that of operations which the simulator no longer remembered.
     """
 
     number: int
@@ -59,5 +59,6 @@ class LongestRequest(View):
     arrival_us: float
     latency_us: float
     parts: list[LatencyPart] | None
+    space_us: float | None
     elsewhere_us: float | None
     unknown_us: float | None

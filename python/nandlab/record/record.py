@@ -102,6 +102,17 @@ class Cell(View):
     busy_us: float
 
 
+class Path(View):
+    """How long each part between host and FTL worked, us, and the writes that waited for buffer space."""
+
+    processor_us: float
+    firmware_us: float
+    link_read_us: float
+    link_write_us: float
+    buffer_waits: int
+    buffer_wait_us: float
+
+
 class Merges(View):
     """How log blocks became data blocks."""
 
@@ -312,6 +323,7 @@ class Record(View):
         reads_ahead: Reads that did not wait for the erase or the program on their die, which gave way.
         spared_transfer_us: Channel time that reads of a part of a page did not take, us;
             `busy_us` includes it.
+        path: Work of controller, link and firmware; None where they take no time.
         waf: Write amplification: programs x sectors per page / sectors that the host wrote;
             None when nothing was written.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
@@ -344,6 +356,7 @@ class Record(View):
     joined_programs: int
     reads_ahead: int
     spared_transfer_us: float
+    path: Path | None
     waf: float | None
     merges: Merges
     migrations: int

@@ -81,7 +81,7 @@ def _lines(marks: Sequence[tuple[str, float]], y: dict[str, Any]) -> list[dict[s
     data = {"values": [{"name": name, "at": value} for name, value in marks]}
     at = {**y, "field": "at"}
     rule = {"type": "rule", "strokeDash": [5, 4], "color": "var(--ink)"}
-    text = {"type": "text", "align": "right", "dx": -3, "dy": -6}
+    text = {"type": "text", "align": "right", "dx": -3, "dy": -6, "stroke": theme.HALO, "strokeWidth": 3}
     words = {"y": at, "x": {"value": "width"}, "text": {"field": "name"}}
     return [
         {"data": data, "mark": rule, "encoding": {"y": at}},

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nandlab.report.theme import COLOURS, DASHES, Spec, require_vl_convert, standalone, svg
+from nandlab.report.theme import COLOURS, DASHES, HALO, Spec, require_vl_convert, standalone, svg
 
 __all__ = [
     "COLOURS",
@@ -27,6 +27,9 @@ Rows = Sequence[dict[str, Any]]
 
 SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-down", "triangle-right")
 """Points of lines that lie on one another; no divisor in common with the dashes."""
+
+WIDTHS = {1: 540, 2: 390}
+"""Pixels of a panel, where there are so few of them; three or more are in rows of three."""
 
 LANE = 13
 """Pixels between names of lines from top to bottom."""
@@ -96,7 +99,8 @@ def curves(
     """
     is_measured = any("order" in row for row in rows)
     scale = {"type": "log", "nice": False} if axes.x_log else {"zero": False}
-    x_axis: Spec = {"format": ",~f", "labelOverlap": "greedy", **_ticks(rows, is_measured, axes.x_log)}
+    x_axis: Spec = {"format": ",~f", "labelOverlap": "greedy", "labelFlush": False}
+    x_axis |= _ticks(rows, is_measured, axes.x_log)
     if axes.x_is_size:
         x_axis["labelExpr"] = "format(datum.value / 1024, ',.0f')"
     y_scale = {"type": "log"} if axes.y_log else {"zero": True}
@@ -120,12 +124,12 @@ def curves(
         for layer in layers:
             layer["transform"] = [*layer.get("transform", []), {"filter": "!isValid(datum.mark)"}]
         layers += _marks(encoding, sum(mark.y is None for mark in marks))
-    size: Spec = {"width": 250, "height": 200}
+    size: Spec = {"width": WIDTHS.get(len(panels), 250), "height": 200}
     spec: Spec = {**size, **layers[0]} if len(layers) == 1 else {**size, "layer": layers}
     facet = {"field": "panel", "type": "nominal", "sort": list(panels), "title": None}
     own: Spec = {"resolve": {"scale": {"y": "independent"}}} if axes.own else {}
     drawn = [*rows, *_drawn(marks, panels, statistics.fmean(ends))]
-    return svg({**_data(drawn), "facet": facet, "columns": 3, "spec": spec, "spacing": 16, **own}, colours)
+    return svg({**_data(drawn), "facet": facet, "columns": 3, "spec": spec, "spacing": 30, **own}, colours)
 
 
 def coincide(rows: Rows, axes: Axes) -> bool:
@@ -216,8 +220,9 @@ def _marks(encoding: Spec, lanes: int) -> list[Spec]:
     )
     rule: Spec = {"type": "rule", "strokeDash": [5, 4], "color": "var(--ink)", "strokeWidth": 1}
     point: Spec = {"type": "point", "shape": "diamond", "size": 90, "color": "var(--ink)", "opacity": 1}
-    words: Spec = {"type": "text", "align": "right", "dx": -3, "dy": -6}
-    above: Spec = {"type": "text", "align": "center", "dy": -11}
+    over: Spec = {"type": "text", "stroke": HALO, "strokeWidth": 3}
+    words: Spec = {**over, "align": "right", "dx": -3, "dy": -6}
+    above: Spec = {**over, "align": "center", "dy": -11}
     name = {"text": {"field": "name"}}
     kinds: dict[str, list[tuple[Spec, Spec]]] = {
         "datum.mark === 'across'": [(rule, {"y": y}), (words, {"y": y, "x": {"value": "width"}, **name})],

@@ -38,7 +38,15 @@ class Mark:
         return f'<span class="mark {self.kind}">{escape(self.text)}</span>'
 
 
-Cell = str | Wide | Mark
+@dataclass(frozen=True)
+class Named:
+    """A name, and words of any length below it."""
+
+    text: str
+    words: str
+
+
+Cell = str | Wide | Mark | Named
 """What a cell of a table holds."""
 
 
@@ -167,7 +175,8 @@ def letters(titles: Sequence[str], rows: Sequence[Sequence[Cell]], wraps: Iterab
     for row in rows:
         for at, cell in enumerate(row):
             if not isinstance(cell, Wide):
-                wide = len(cell.text if isinstance(cell, Mark) else cell)
+                wide = len(cell if isinstance(cell, str) else cell.text)
+                wide = max(wide, WRAPPED) if isinstance(cell, Named) else wide
                 length = min(wide, WRAPPED) if at in short else wide
                 widths[at] = max(widths.get(at, 0), length)
     return sum(width + 2 for width in widths.values())
@@ -178,6 +187,9 @@ def _cell(tag: str, at: int, text: Cell, numbers: set[int], share: float = 0.0) 
         return f'<{tag} class="wide" colspan="{text.columns}">{prose(text.text)}</{tag}>'
     if isinstance(text, Mark):
         return f"<{tag}>{text}</{tag}>"
+    if isinstance(text, Named):
+        words = f'<span class="words">{prose(text.words)}</span>'
+        return f'<{tag} scope="row">{prose(text.text)}{words}</{tag}>'
     kind = ' class="number"' if at in numbers else ""
     style = f' style="--{MARK}:{share * 100:.0f}%"' if share > 0 else ""
     scope = ' scope="row"' if tag == "th" and at == 0 else ""

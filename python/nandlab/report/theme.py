@@ -38,6 +38,9 @@ TIME_LABELS = (
 SCALE = 2
 """Pixels of a PNG for one of a chart."""
 
+HALO = "var(--paper)"
+"""Colour of the stroke around words that stand over lines; it is drawn below the letters."""
+
 _TEXT = {"labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "titleFontSize": 12}
 _CONFIG = {
     "background": "transparent",
@@ -89,6 +92,7 @@ def svg(spec: Spec, names: Iterable[str] = ()) -> str:
     room = 10 + max((len(name) for name in names), default=0)
     padding = {"left": room, "right": room + 20, "top": 5, "bottom": 5}
     text = vl_convert.vegalite_to_svg({**spec, "padding": padding, "config": _CONFIG})
+    text = text.replace(f'stroke="{HALO}"', f'stroke="{HALO}" paint-order="stroke"')
     # The chart takes the width of the page where that is smaller; its own size is in the view box.
     return re.sub(r"(<svg [^>]*?)\s*xmlns:xlink=\"[^\"]*\"", r"\1", text, count=1)
 

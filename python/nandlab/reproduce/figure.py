@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nandlab.reproduce.curves import Curve, parse_curves
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.heading import Headed, parse_heading
 from nandlab.reproduce.published import Mark, parse_marks
@@ -41,6 +42,7 @@ class Figure(Headed):
     marked: Mapping[str, float] = field(default_factory=dict)
     """Values of y that a horizontal line marks, by what it is called; such as no paper prints."""
     published: tuple[Mark, ...] = ()
+    measured: tuple[Curve, ...] = ()
     front: bool = False
     """Whether a line joins the points of a panel that no other one beats in x and y, where less is better."""
 
@@ -108,6 +110,7 @@ def parse_figure(table: Table) -> Figure:
         joined=_joined(table, colours, by_key),
         marked=_marked(table.table("marked"), y_log),
         published=parse_marks(table),
+        measured=parse_curves(table),
         front=table.truth("front", False),
     )
     if figure.lowest_from and figure.lowest_from not in figure.colours:

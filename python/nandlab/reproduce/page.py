@@ -120,7 +120,20 @@ def _draw(found: Reproduction, at: int) -> str:
     axes = charts.Axes(figure.x_title, figure.y_title, figure.x_log, figure.y_log, figure.x_is_size)
     named = [[figure.labels.get(name, name) for name in names] for names in (figure.lines, figure.panels)]
     marked = [charts.Mark(name, y=value) for name, value in figure.marked.items()]
-    return charts.curves(values, named[0], named[1], axes, [*marked, *_published(found, figure)])
+    values, colours, points = _with_measured(found, figure, values, named[0])
+    return charts.curves(values, colours, named[1], axes, [*marked, *points, *_published(found, figure)])
+
+
+def _with_measured(
+    found: Reproduction, chart: Figure | Timeline, values: list[dict[str, Any]], colours: list[str]
+) -> tuple[list[dict[str, Any]], list[str], list[charts.Mark]]:
+    """Points and lines of a chart with those that others measured, and measured points without a line."""
+    rows = [each for curve in chart.measured for each in curve.points(chart.labels, found.paper.claims)]
+    joined, alone = ([row for row in rows if bool(row["colour"]) == is_line] for is_line in (True, False))
+    if not any("order" in row for row in values):
+        joined = [{key: row[key] for key in ("panel", "colour", "x", "y")} for row in joined]
+    lines = list(dict.fromkeys([*colours, *(row["colour"] for row in joined)]))
+    return [*values, *joined], lines, [charts.Mark("", row["x"], row["y"], [row["panel"]]) for row in alone]
 
 
 def _published(found: Reproduction, chart: Figure | Timeline) -> list[charts.Mark]:
@@ -163,7 +176,8 @@ def _draw_picture(found: Reproduction, picture: Timeline | BlockMap) -> str:
     if isinstance(picture, BlockMap):
         return device_charts.block_map(values, picture.columns, picture.rows, picture.y_title)
     axes = charts.Axes(picture.x_title, picture.y_title, False, picture.y_log, False, picture.compares)
-    return charts.curves(values, picture.colours, picture.panels, axes, _published(found, picture))
+    values, colours, points = _with_measured(found, picture, values, picture.colours)
+    return charts.curves(values, colours, picture.panels, axes, [*points, *_published(found, picture)])
 
 
 def _bars(found: Reproduction, grid: Grid) -> str:

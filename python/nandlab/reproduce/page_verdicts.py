@@ -68,10 +68,11 @@ def tiles(found: Reproduction) -> str:
 
 
 def claims(found: Reproduction) -> str:
-    """Every claim in a line."""
-    titles = (*TITLES, *(IN_TRUE_UNITS if found.paper.readings else ()), "what it says")
+    """Every claim in a line, with what it says."""
+    titles = (*TITLES, *(IN_TRUE_UNITS if found.paper.readings else ()))
     lines = [_claim(each, bool(found.paper.readings)) for each in found.claims]
-    return html.table(titles, lines, right=(1, 2, 3, 6) if found.paper.readings else (1, 2, 3))
+    right = (1, 2, 3, 6) if found.paper.readings else (1, 2, 3)
+    return html.table(titles, lines, right, kind="claims")
 
 
 def _claim(each: Judged, has_readings: bool) -> list[html.Cell]:
@@ -81,14 +82,13 @@ def _claim(each: Judged, has_readings: bool) -> list[html.Cell]:
         mark(each.true_verdict),
     ]
     return [
-        claim.id,
+        html.Named(claim.id, f"{claim.statement} ({claim.where})"),
         "" if claim.published is None else short(claim.published),
         _measured(each.measured, each.held),
         each.off,
         claim.tolerance + (f", loose: {claim.loose.text}" if claim.loose else ""),
         mark(each.verdict),
         *(in_true_units if has_readings else []),
-        html.Wide(f"{claim.statement} ({claim.where})", 1),
     ]
 
 

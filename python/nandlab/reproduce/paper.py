@@ -13,6 +13,7 @@ from nandlab._native import ConfigError, papers, searches
 from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.claim import Claim, parse_claim
 from nandlab.reproduce.conclusion import Conclusion, parse_conclusions
+from nandlab.reproduce.curves import check_curves
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.figure import Figure, parse_figure
 from nandlab.reproduce.formula import Formula, parse_formula
@@ -259,7 +260,10 @@ def load(paper: str) -> Paper:
     try:
         found = parse(path.read_text(encoding="utf-8"), path.stem, paper)
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
+        raise ConfigError(f"{paper}: byte {error.start} is not UTF-8 text") from None
+    except OSError as error:
+        error.filename = paper
+        raise
     kept = beside(path)
     return _with_search(found, kept.read_text(encoding="utf-8") if kept.is_file() else None, str(kept))
 
@@ -340,11 +344,14 @@ def _check_drawn(top: Table, paper: Paper, claims: tuple[Claim, ...]) -> None:
     for table, figure in zip(top.tables("figures"), paper.figures, strict=True):
         _check_figure(table, figure, paper)
         check_marks(table, figure.published, figure.panels, claims)
+        check_curves(table, figure.measured, figure.panels, claims)
     for table, grid in zip(top.tables("tables"), paper.grids, strict=True):
         _check_grid(table, grid, paper)
         check_cells(table, grid.published, claims)
     for table, line in zip(top.tables("timelines"), paper.timelines, strict=True):
-        check_marks(table, line.published, tuple(line.lines if line.compares else line.runs), claims)
+        panels = tuple(line.lines if line.compares else line.runs)
+        check_marks(table, line.published, panels, claims)
+        check_curves(table, line.measured, panels, claims)
     pictures = [*top.tables("timelines"), *top.tables("block_maps")]
     for table, picture in zip(pictures, paper.pictures, strict=True):
         _check_picture(table, picture, paper)

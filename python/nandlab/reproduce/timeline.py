@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nandlab.reproduce.curves import Curve, parse_curves
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Formula, FormulaError, parse_formula
 from nandlab.reproduce.heading import Headed, parse_heading
@@ -35,6 +36,7 @@ class Timeline(Headed):
     compares: bool
     """Whether each line of `lines` is a panel with a line for each run, and not the other way round."""
     published: tuple[Mark, ...] = ()
+    measured: tuple[Curve, ...] = ()
 
     @property
     def panels(self) -> list[str]:
@@ -113,6 +115,7 @@ def parse_timeline(table: Table) -> Timeline:
         y_log=table.truth("y_log", False),
         compares=table.truth("compares", False),
         published=parse_marks(table),
+        measured=parse_curves(table),
     )
     for each in (x, table):
         each.end()

@@ -191,13 +191,11 @@ impl Experiment {
             let why = "it takes a device that keeps time, below an FTL; leave it out";
             return refuse("host.explain_longest", &explain_longest, why);
         }
-        if explain_longest && self.device.profile.timing.suspend.is_some() {
-            let why = "an operation that is suspended has no single end to follow back from; leave it or device.timing.suspend \
-                       out";
-            return refuse("host.explain_longest", &explain_longest, why);
-        }
-        if explain_longest && self.device.profile.timing.order == Order::Events {
-            let why = "it goes back over times that operations have at issue; leave it or device.timing.order out";
+        let timing = &self.device.profile.timing;
+        if explain_longest && timing.suspend.is_some() && timing.order == Order::Issue {
+            let why =
+                "the end of a suspended operation is known too late; set device.timing.order = \"events\", or leave \
+                       device.timing.suspend out";
             return refuse("host.explain_longest", &explain_longest, why);
         }
         if let Some(none) = daily.filter(|daily| daily.0 == 0) {

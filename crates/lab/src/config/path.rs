@@ -26,6 +26,7 @@ impl Device {
             read_ns_per_byte: ns_per_byte(link.read_mb_s),
             write_ns_per_byte: ns_per_byte(link.write_mb_s),
             write_buffer: controller.write_buffer_bytes,
+            is_protected: controller.write_buffer_protected,
         }
     }
 }
@@ -46,6 +47,11 @@ impl Experiment {
     /// Refuses times of the device that contradict each other, or would have no effect.
     pub(super) fn check_timing(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
         let Profile { timing, rules, .. } = &self.device.profile;
+        let controller = self.device.profile.controller.unwrap_or_default();
+        if controller.write_buffer_protected && controller.write_buffer_bytes == 0 {
+            let why = "there is no write buffer to protect; set device.controller.write_buffer_bytes";
+            return refuse("device.controller.write_buffer_protected", &true, why);
+        }
         let follows_events = timing.order == Order::Events;
         if !follows_events {
             let slice_us = timing.suspend.and_then(|suspend| suspend.slice_us);
@@ -81,6 +87,12 @@ impl Experiment {
             }
         }
         Ok(())
+    }
+
+    /// Whether a request takes time between host and FTL.
+    pub(crate) fn has_path(&self) -> bool {
+        let firmware = self.device.model != Model::Counting && self.host.firmware_ns() + self.host.lookup_ns() > 0;
+        firmware || self.device.path_times() != PathTimes::default()
     }
 
     /// A notice if the device states times that these requests do not take.

@@ -1,7 +1,7 @@
 //! The record's part about the longest request and its causes.
 
 use super::figures::us;
-use nandlab_block::{Completion, Op, Request};
+use nandlab_block::{Completion, HeldUp, Op, Request};
 use nandlab_nand::{Cause, Stall, Time};
 use serde::Serialize;
 
@@ -35,8 +35,10 @@ pub struct LongestRequest {
     pub latency_us: f64,
     /// Its time by cause, longest part first; null unless `host.explain_longest` asks for it.
     pub parts: Option<Vec<LatencyPart>>,
-    /// Time without waiting for the flash, us: spent in the memories of a buffer, or in firmware. Null if
-    /// `parts` is null.
+    /// Time waiting for space in the controller's write buffer, us; null if `parts` is null.
+    pub space_us: Option<f64>,
+    /// Other time without waiting for the flash, us: spent in the memories of a buffer, in firmware, in the controller or
+    /// on the link. Null if `parts` is null.
     pub elsewhere_us: Option<f64>,
     /// Time in operations already forgotten by the simulator, us; null if `parts` is null.
     pub unknown_us: Option<f64>,
@@ -54,14 +56,16 @@ pub struct LatencyPart {
 }
 
 impl LongestRequest {
-    /// `stall` is the device's account of its longest request, if the experiment asks for one; `start` is the
-    /// start of the workload.
-    pub(crate) fn of(longest: &Longest, stall: Option<&Stall>, start: Time) -> Self {
+    /// `stall` is the device's account of its longest request, if the experiment asks for one; `held_up` is how long it
+    /// waited for the write buffer; `start` is the start of the workload.
+    pub(crate) fn of(longest: &Longest, stall: Option<&Stall>, held_up: &HeldUp, start: Time) -> Self {
         let Longest { number, request, completion } = longest;
         let took = completion.done - completion.arrival;
         let is_it = |stall: &Stall| (stall.arrival, stall.done) == (completion.arrival, completion.done);
         // The device never hears about a request that ended in a data error.
         let (known, other) = (stall.filter(|stall| is_it(stall)), stall.filter(|stall| !is_it(stall)));
+        let is_held_up = (held_up.arrival, held_up.done) == (completion.arrival, completion.done);
+        let space = known.filter(|_| is_held_up).map_or(0, |stall| held_up.wait.min(stall.elsewhere));
         Self {
             number: *number,
             op: name(request.op),
@@ -69,7 +73,8 @@ impl LongestRequest {
             arrival_us: us(completion.arrival.saturating_sub(start)),
             latency_us: us(took),
             parts: known.map(parts).or(other.map(|_| Vec::new())),
-            elsewhere_us: known.map(|stall| us(stall.elsewhere)).or(other.map(|_| 0.0)),
+            space_us: stall.map(|_| us(space)),
+            elsewhere_us: known.map(|stall| us(stall.elsewhere - space)).or(other.map(|_| 0.0)),
             unknown_us: known.map(|stall| us(stall.unknown)).or(other.map(|_| us(took))),
         }
     }

@@ -3,7 +3,7 @@
 use crate::latency::LatencyMeter;
 use crate::record::{HostCounts, Longest};
 use crate::run::series::Series;
-use nandlab_block::{Completion, Ended, Op, Request};
+use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, Request};
 use nandlab_nand::Time;
 
 /// Counts, latencies and time series of a run.
@@ -24,6 +24,10 @@ pub(crate) struct Meter {
     pub(crate) answered: Time,
     /// The longest request, if any took time.
     pub(crate) longest: Option<Longest>,
+    /// How long the parts between host and FTL worked, if they take time.
+    pub(crate) path: Option<PathUse>,
+    /// The longest request's wait for space in the controller's write buffer.
+    pub(crate) held_up: HeldUp,
 }
 
 /// First and last arrival, and the last request's end.
@@ -47,6 +51,8 @@ impl Meter {
             by_events: false,
             answered: 0,
             longest: None,
+            path: None,
+            held_up: HeldUp::default(),
         }
     }
 

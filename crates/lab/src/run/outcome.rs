@@ -6,7 +6,7 @@ use crate::latency::LatencyMeter;
 use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
     FlashCounts, FsNvramRecord, HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord,
-    Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord, Speed, Throughput, Wear,
+    PathRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord, Speed, Throughput, Wear,
     WholeEnergyRecord,
 };
 use crate::run::meter::{Meter, Pace};
@@ -14,7 +14,7 @@ use crate::run::notices::{
     degenerate_placement, endurance_passed, fell_behind, levelling_not_begun, not_steady, nothing_erased,
     reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_of_few_erases,
 };
-use nandlab_block::RamUse;
+use nandlab_block::{PathTimes, RamUse};
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Cell, Matrix, Time, SECTOR_BYTES};
 
@@ -27,16 +27,15 @@ impl Run<'_> {
         precondition: Option<PreconditionRecord>,
     ) -> Record {
         let end = self.mark();
-        let (matrix, time) = (end.matrix.since(&start.matrix), self.keeps_time().then(|| end.time - start.time));
+        let (time, host_time) = self.times(end.time - start.time, meter.answered.saturating_sub(start.time)).unzip();
+        let (matrix, powers) = (end.matrix.since(&start.matrix), self.powers(time, &meter));
         let (slc, total, nvram) = (end.slc_since(start), matrix.total(), end.nvram_since(start));
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let (device, daily) = (&self.experiment.device, self.experiment.host.daily.map(|daily| daily.0));
         let (endurance, chip) = (device.profile.rules.endurance, (&self.sizing.geometry, &device.profile));
-        let (powers, answered) = (self.powers(time, &meter), meter.answered.saturating_sub(start.time));
         let buffer =
             end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
         let (energy_j, energy_all_j) = self.energies(&total, buffer.as_ref(), nvram.as_ref(), host.written_sectors);
-        let read = (meter.page_reads, meter.pace.filter(|_| self.keeps_time()));
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.experiment.seed,
@@ -49,6 +48,7 @@ impl Run<'_> {
             joined_programs: end.joined_programs - start.joined_programs,
             reads_ahead: end.reads_ahead - start.reads_ahead,
             spared_transfer_us: us(end.spared_transfer - start.spared_transfer),
+            path: meter.path.as_ref().map(PathRecord::of),
             waf: self.waf(total.programs(), host.written_sectors),
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,
@@ -72,7 +72,7 @@ impl Run<'_> {
             recorded_service_us: None,
             recorded_latency_histogram: None,
             longest_request: self.longest(&meter, start),
-            throughput: self.host_time(time, answered).map(|time| throughput(&host, time)),
+            throughput: host_time.map(|time| throughput(&host, time)),
             energy_j,
             energy_all_j,
             ram: self.ram(RamUse::default()),
@@ -86,14 +86,20 @@ impl Run<'_> {
             speed: Speed::default(),
             notices: self.experiment.notices.clone(),
         };
-        record.notices.extend(self.notices(&record, start, &matrix, read));
+        record.notices.extend(self.notices(&record, start, &matrix, (meter.page_reads, meter.pace)));
         record
     }
 
-    /// Time in which the host had its answers: until the device is at rest, but for a device that answers early.
-    fn host_time(&self, time: Option<Time>, answered: Time) -> Option<Time> {
-        let answers_early = self.experiment.device.path_times().write_buffer > 0;
-        time.map(|time| if answers_early { answered.max(1) } else { time })
+    /// The run's time and the host's, if time is kept, from when the device is at rest and when the last request was
+    /// answered.
+    ///
+    /// The last answer may come after the flash, over the link. A device that answers early still works when the host has
+    /// all answers.
+    fn times(&self, rest: Time, answered: Time) -> Option<(Time, Time)> {
+        let path = self.experiment.device.path_times();
+        let time = if path == PathTimes::default() { rest } else { rest.max(answered) };
+        let host_time = if path.write_buffer > 0 { answered.max(1) } else { time };
+        self.keeps_time().then_some((time, host_time))
     }
 
     /// Flash energy, and energy for all memories together.
@@ -119,7 +125,7 @@ impl Run<'_> {
     /// The longest request.
     fn longest(&mut self, meter: &Meter, start: &Mark) -> Option<LongestRequest> {
         let stall = self.engine.longest_stall();
-        meter.longest.map(|longest| LongestRequest::of(&longest, stall.as_ref(), start.time))
+        meter.longest.map(|longest| LongestRequest::of(&longest, stall.as_ref(), &meter.held_up, start.time))
     }
 
     /// Notices about a record that began at `start`; the host read this many pages.
@@ -131,6 +137,7 @@ impl Run<'_> {
         (page_reads, pace): (u64, Option<Pace>),
     ) -> Vec<String> {
         let was_levelled = self.begun.is_levelled || start.events.wear_moves > 0;
+        let pace = pace.filter(|_| self.keeps_time());
         let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads;
         let answered = answered + record.buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let sizes = (self.sizing.sectors(), u64::from(self.sizing.geometry.sectors_per_page()));

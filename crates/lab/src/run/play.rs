@@ -63,6 +63,8 @@ impl Run<'_> {
             meter.add_ended(&clock.take_ended());
             self.engine.requests().leave_events();
         }
+        meter.held_up = clock.held_up();
+        meter.path = self.experiment.has_path().then(|| clock.path_use());
         sample(self.engine, meter, start);
         let requests = meter.host.requests;
         let noun = if requests == 1 { "request" } else { "requests" };

@@ -3,7 +3,7 @@
 use super::chip::Chip;
 use super::engine::{BufferCounts, Door, Engine, Mounted, Requests};
 use super::verify::Oracle;
-use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, Request};
+use nandlab_block::{BlockDevice, Completion, EarlyBuffer, Error, HostClock, Payload, Request};
 use nandlab_buffer::Buffered;
 use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlError, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
@@ -64,6 +64,8 @@ impl Carry for Oracle {
 pub(crate) struct Stack<F: Ftl, N: Nand, C> {
     disk: Disk<F, N>,
     buffer: Option<Mounted>,
+    /// The controller's write buffer with its bytes, for programs.
+    early: Option<EarlyBuffer>,
     /// Requests go past the buffer.
     bypass: bool,
     carry: C,
@@ -75,7 +77,12 @@ pub(crate) struct Stack<F: Ftl, N: Nand, C> {
 
 impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
     pub(crate) fn new(disk: Disk<F, N>, buffer: Option<Mounted>, carry: C) -> Self {
-        Self { disk, buffer, bypass: false, carry, again: None, unreadable: 0, failed: Vec::new() }
+        Self { disk, buffer, early: None, bypass: false, carry, again: None, unreadable: 0, failed: Vec::new() }
+    }
+
+    /// The same stack with a write buffer in the controller, for [`Requests::submit_one`].
+    pub(crate) fn answering_early(self, early: Option<EarlyBuffer>) -> Self {
+        Self { early, ..self }
     }
 
     /// The same stack, with the FTL's options if its device stores enough for a mount.
@@ -141,10 +148,15 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Requests for Stack<F, N, C> {
     }
 
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
-        let submitted = match &mut self.buffer {
-            None => self.disk.submit(request, data),
-            Some(Mounted { buffer, nvram }) => {
-                Buffered::new(&mut **buffer, &mut **nvram, &mut self.disk).submit(request, data)
+        let submitted = match (&mut self.early, &mut self.buffer) {
+            (None, None) => self.disk.submit(request, data),
+            (Some(early), None) => early.on(&mut self.disk).submit(request, data),
+            (early, Some(Mounted { buffer, nvram })) => {
+                let mut buffered = Buffered::new(&mut **buffer, &mut **nvram, &mut self.disk);
+                match early {
+                    None => buffered.submit(request, data),
+                    Some(early) => early.on(&mut buffered).submit(request, data),
+                }
             }
         };
         self.unreadable += u64::from(matches!(submitted, Err(Error::Unreadable { .. })));

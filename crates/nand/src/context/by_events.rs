@@ -41,9 +41,9 @@ impl Ctx {
     /// Issues an operation on a unit; returns its estimated end, under which others refer to it.
     pub(crate) fn issue(&mut self, unit: u32, ready: Time, steps: Steps, is_erase: bool, estimate: Time) -> Time {
         let part = Part { is_waited_for: self.is_waited_for() && !self.buffered, is_own: self.is_waited_for() };
-        let arrival = self.arrival;
+        let (arrival, cause) = (self.arrival, self.cause());
         match &mut self.events {
-            Some(timeline) => timeline.issue(unit, (arrival, ready), steps, (part, is_erase), estimate),
+            Some(timeline) => timeline.issue(unit, (arrival, ready), steps, (part, is_erase, cause), estimate),
             None => estimate,
         }
     }

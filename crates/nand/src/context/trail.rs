@@ -11,23 +11,7 @@
 //! The device breaks down the longest request only, and only before it forgets needed records or when asked.
 
 use super::{Cause, Ctx, Time};
-
-/// A request's time by cause.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stall {
-    /// Request arrival.
-    pub arrival: Time,
-    /// Request end.
-    pub done: Time,
-    /// By cause, time in the request's own operations, in ns.
-    pub own: [Time; Cause::COUNT],
-    /// By cause, time in earlier requests' operations, in ns.
-    pub others: [Time; Cause::COUNT],
-    /// Time without a delaying flash operation, in ns: spent in other memories.
-    pub elsewhere: Time,
-    /// Time in operations already forgotten, in ns.
-    pub unknown: Time,
-}
+use crate::stall::Stall;
 
 /// An operation on a unit.
 #[derive(Clone, Copy, Debug)]
@@ -257,7 +241,11 @@ impl Trail {
 impl Ctx {
     /// Looks for the longest request from now on.
     pub fn look_for_stalls(&mut self) {
-        self.trail.start();
+        match &mut self.events {
+            // The device follows them during the workload.
+            Some(timeline) => timeline.look_for_stalls(),
+            None => self.trail.start(),
+        }
     }
 
     /// Ends a host request; the host interface calls this after each request.
@@ -270,7 +258,10 @@ impl Ctx {
 
     /// The longest request's breakdown since [`Self::look_for_stalls`]; `None` if no request took time.
     pub fn longest_stall(&mut self) -> Option<&Stall> {
-        self.trail.stall()
+        match &mut self.events {
+            Some(timeline) => timeline.longest_stall(),
+            None => self.trail.stall(),
+        }
     }
 
     /// Records a unit's use by an operation with the current cause.
@@ -280,25 +271,5 @@ impl Ctx {
             let cause = self.cause();
             self.trail.add(cause, held);
         }
-    }
-}
-
-impl Stall {
-    fn nothing() -> Self {
-        let none = [0; Cause::COUNT];
-        Self { arrival: 0, done: 0, own: none, others: none, elsewhere: 0, unknown: 0 }
-    }
-
-    fn of(&mut self, own: bool) -> &mut [Time; Cause::COUNT] {
-        if own {
-            &mut self.own
-        } else {
-            &mut self.others
-        }
-    }
-
-    /// The sum: the request's latency.
-    pub fn total(&self) -> Time {
-        self.own.iter().chain(&self.others).sum::<Time>() + self.elsewhere + self.unknown
     }
 }

@@ -57,6 +57,11 @@ impl Requests {
         self.is_open = true;
     }
 
+    /// The open request.
+    pub(super) fn current(&self) -> Option<u64> {
+        self.is_open.then(|| self.first + self.known.len() as u64 - 1)
+    }
+
     /// Counts an operation of the open request; `None` outside of requests.
     pub(super) fn add(&mut self, part: Part) -> Option<(u64, Part)> {
         if !self.is_open || !(part.is_waited_for || part.is_own) {

@@ -88,6 +88,7 @@ impl Timeline {
             Array::Before(op) => self.after_first_step(unit, op),
             Array::After { op, left, .. } => self.after_last_step(unit, op, left),
             Array::Stopping { op, left } => {
+                self.worked(op, self.ops[op as usize].since, false);
                 let state = &mut self.units[unit as usize];
                 state.paused = Some(Paused { op, left, reads: 0 });
                 state.array = Array::Free;
@@ -190,6 +191,7 @@ impl Timeline {
         let slice = self.rules.slice.filter(|_| self.ops[op as usize].gives_way);
         let now = slice.map_or(whole, |slice| slice.min(whole));
         let end = self.now + resume + now;
+        self.ops[op as usize].since = self.now;
         self.units[unit as usize].array = Array::After { op, end, left: whole - now };
         self.unit_at(unit, end);
         if slice.is_none() {
@@ -199,6 +201,9 @@ impl Timeline {
 
     fn start(&mut self, unit: u32, op: u32) {
         let steps = self.ops[op as usize].steps;
+        if let Some(history) = &mut self.history {
+            history.began(self.ops[op as usize].past, self.now);
+        }
         if steps.before > 0 {
             self.units[unit as usize].array = Array::Before(op);
             self.unit_at(unit, self.now + steps.before);
@@ -208,6 +213,7 @@ impl Timeline {
     }
 
     fn after_first_step(&mut self, unit: u32, op: u32) {
+        self.worked(op, self.now - self.ops[op as usize].steps.before, false);
         self.move_data(unit, op);
     }
 
@@ -260,6 +266,7 @@ impl Timeline {
     }
 
     fn after_last_step(&mut self, unit: u32, op: u32, left: Time) {
+        self.worked(op, self.ops[op as usize].since, false);
         if left == 0 {
             self.free_array(unit, op);
             return;

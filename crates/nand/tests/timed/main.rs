@@ -8,6 +8,7 @@
 mod edges;
 mod events;
 mod failures;
+mod late_stalls;
 mod partial;
 mod random;
 mod slc;

@@ -134,6 +134,7 @@ mod tests {
             (&["0,nz:u:eeW511W3dcH3de3d15ec,22,304,12,get,0", "1,nz:u:x,9,0,3,set,3600"], "Twitter"),
             (&["key,op,size,op_count,key_size", "1668437,SET,82,1,16"], "CacheLib"),
             (&["time,obj_id,obj_size", "1,2,4096"], "libCacheSim"),
+            (&["time,object,size,next_access_vtime", "1,2,4096,9"], "libCacheSim"),
             (&["Linux 6.1", "Device r/s rkB/s w/s wkB/s", "sda 1 2 3 4"], "iostat"),
             (&["Device tps kB_read/s kB_wrtn/s", "sda 1 2 3"], "iostat"),
         ] {

@@ -11,7 +11,7 @@ pub(super) fn text(lines: &[Numbered<'_>]) -> Option<&'static str> {
     if has("key") && has("op") && (has("op_count") || has("key_size")) {
         return Some(CACHELIB);
     }
-    if ["obj_id", "obj-id", "object_id"].iter().any(|&name| has(name)) {
+    if ["obj_id", "obj-id", "object_id", "object", "obj", "next_access_vtime"].iter().any(|&name| has(name)) {
         return Some(LIBCACHESIM);
     }
     let is_twitter = |(_, line): &&Numbered<'_>| {

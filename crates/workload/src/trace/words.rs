@@ -60,13 +60,13 @@ pub(super) fn opposite(field: &str) -> Option<&'static str> {
     PAIRS.iter().copied().find_map(other)
 }
 
-/// The operation that a word means.
+/// The operation that a word means, or a command of SCSI in hexadecimal digits.
 pub(super) fn word(field: &str) -> Option<&'static str> {
     match field.to_lowercase().as_str() {
         "r" | "rd" | "rs" | "ra" | "rm" | "rsm" | "ram" | "read" | "reads" | "get" | "readfile" | "diskread"
-        | "irp_mj_read" | "0x28" | "0x88" => Some("read"),
+        | "irp_mj_read" | "0x28" | "0x88" | "28" | "88" => Some("read"),
         "w" | "wr" | "ws" | "wm" | "wsm" | "wa" | "wfs" | "fws" | "wfsm" | "wfm" | "write" | "writes" | "put"
-        | "writefile" | "diskwrite" | "irp_mj_write" | "0x2a" | "0x8a" => Some("write"),
+        | "writefile" | "diskwrite" | "irp_mj_write" | "0x2a" | "0x8a" | "2a" | "8a" => Some("write"),
         "t" | "d" | "ds" | "trim" | "discard" | "unmap" | "delete" | "0x42" => Some("trim"),
         "f" | "ff" | "flush" | "sync" | "fsync" | "fua" | "flushbuffersfile" | "diskflush" | "0x35" => Some("flush"),
         _ => None,

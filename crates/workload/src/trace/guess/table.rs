@@ -98,7 +98,9 @@ impl<'a> Table<'a> {
         let is_op = |column: &[&str]| most(column, |field| word(field).is_some());
         let is_flag = |column: &[&str]| column.iter().all(|field| truth(field).is_some());
         let all = &self.columns;
-        let by_words = self.named(OP, all, &[], is_op).or_else(|| all.iter().position(|column| is_op(column)));
+        // Numbers, such as 28 of SCSI, are operations only below a name that says so.
+        let says = |column: &[&str]| is_op(column) && column.iter().any(|field| field.parse::<u64>().is_err());
+        let by_words = self.named(OP, all, &[], is_op).or_else(|| all.iter().position(|column| says(column)));
         by_words.or_else(|| self.named(FLAG, all, &[], is_flag)).or_else(|| self.named(OP, all, &[], is_flag)).or_else(
             || {
                 // Without a name only a column with both of them is one, and only where it is the only one.

@@ -54,6 +54,19 @@ fn a_header_names_the_columns_and_their_units() {
 }
 
 #[test]
+fn commands_of_scsi_are_operations_below_a_name_that_says_so() {
+    // As libCacheSim writes the requests of CloudPhysics.
+    let text =
+        "version,time,op,size,lbn\n1,33898,2a,512,42932745\n1,33898,28,6656,40409911\n1,33899,2a,6144,31954535\n";
+    let columns = "op = \"op\"; address = \"lbn\"; size = \"size\"; time = \"time\"; address_unit_bytes = 512; \
+                   size_unit_bytes = 1; read = [\"28\"]; write = [\"2a\"]";
+    check(text, &[columns]);
+    // A column of the same number is none.
+    check("28 W 100 8\n28 R 9200 16\n28 W 200 16\n", &["op = 2"]);
+    check("9.5 28 W 100 8\n9.6 28 R 9200 16\n9.7 28 W 200 16\n", &["op = 3"]);
+}
+
+#[test]
 fn without_a_header_numbers_tell_the_columns() {
     let columns = "op = 2; address = 3; size = 4; time = 1; address_unit_bytes = 512";
     check("0 R 100 8\n1 W 9200 16\n2 W 200 16\n", &[columns, "separator = \"blanks\""]);

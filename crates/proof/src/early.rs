@@ -1,0 +1,177 @@
+//! A controller's write buffer that answers early, over FTLs, under power cuts in the NAND below.
+//!
+//! After a cut, everything that was flushed must be there. With protection, everything that was answered must be there.
+
+use crate::device::Device;
+use crate::model::Model;
+use crate::rig::{flash, Flash};
+use crate::script::{self, Mix, Step};
+use nandlab_block::{BlockDevice, EarlyBuffer, Error, Op, Payload, Request};
+use nandlab_ftl::{Disk, Ftl, FtlConfig, FtlError, Visitor};
+use nandlab_nand::power_cut::CutPlan;
+use nandlab_nand::{scoped, Cause, Nand, NandError, Time, SECTOR_BYTES};
+
+/// Steps before the first cut and after each.
+const STEPS: [usize; 2] = [120, 12];
+
+/// An FTL with a write buffer in front of it, and a script.
+#[derive(Clone, Debug)]
+pub struct Bench<'a> {
+    /// The FTL.
+    pub ftl: &'a FtlConfig,
+    /// The device.
+    pub device: Device,
+    /// Size of the buffer, in pages.
+    pub pages: u32,
+    /// Whether capacitors protect it.
+    pub is_protected: bool,
+    /// Seed of the script.
+    pub seed: u64,
+}
+
+/// What the cuts of a case did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Fallen {
+    /// Cuts that fell before their script ended.
+    pub cuts: usize,
+    /// Answered writes that went with the power.
+    pub lost: usize,
+    /// Answered writes that the buffer gave back after a cut.
+    pub kept: usize,
+}
+
+impl Bench<'_> {
+    /// Plays a script with `cuts`, each followed by a mount and a comparison of everything; `None` if the FTL refuses the
+    /// device. A cut that follows another one may fall into the mount or into what the buffer gives back.
+    ///
+    /// # Panics
+    /// If anything is lost or stale that must be there.
+    pub fn cut(&self, cuts: &[CutPlan]) -> Option<Fallen> {
+        self.ftl.dispatch(Cutting { bench: self, cuts })
+    }
+}
+
+struct Cutting<'a> {
+    bench: &'a Bench<'a>,
+    cuts: &'a [CutPlan],
+}
+
+impl Visitor for Cutting<'_> {
+    type Out = Option<Fallen>;
+
+    fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
+        let Device { geometry, rules, .. } = &self.bench.device;
+        let pages = crate::exportable::<F>(geometry, rules, config)?;
+        let page = geometry.sectors_per_page();
+        let sectors = u64::from(pages) * u64::from(page);
+        let disk = Disk::<F, Flash>::mount(flash(&self.bench.device, Default::default()), pages, config);
+        let mut stack = Stack {
+            disk: disk.expect("an erased device mounts"),
+            buffer: EarlyBuffer::new((self.bench.pages * geometry.page_bytes()) as usize, self.bench.is_protected),
+            is_protected: self.bench.is_protected,
+            model: Model::new(sectors, page, F::trims(config)),
+            now: 0,
+        };
+        let mut fallen = Fallen::default();
+        for (depth, cut) in self.cuts.iter().enumerate() {
+            stack.disk.nand_mut().arm(*cut);
+            let steps = STEPS[usize::from(depth > 0)];
+            let script = script::random(self.bench.seed ^ (depth as u64) << 32, sectors, page, steps, Mix::CHANGES);
+            let played = script.iter().try_for_each(|step| match step {
+                Step::Do(request) => stack.step(request),
+                Step::Remount => Ok(()),
+            });
+            match played {
+                Ok(()) => return Some(fallen),
+                Err(Error::PowerLost) => fallen.cuts += 1,
+                Err(error) => panic!("{error}"),
+            }
+            fallen.kept += if self.bench.is_protected { stack.buffer.waiting() } else { 0 };
+            fallen.lost += stack.buffer.power_cut();
+            stack.model.power_cut();
+            // The next cut falls into the mount and what comes after, or only into that.
+            let next = self.cuts.get(depth + 1).filter(|_| depth % 2 == 0);
+            stack = match stack.recovered(pages, config, next) {
+                Ok(stack) => stack,
+                Err(again) => again.recovered(pages, config, None).unwrap_or_else(|_| panic!("no second cut")),
+            };
+        }
+        Some(fallen)
+    }
+}
+
+/// A write buffer over a disk, and the model of both.
+struct Stack<F> {
+    disk: Disk<F, Flash>,
+    buffer: EarlyBuffer,
+    is_protected: bool,
+    model: Model,
+    now: Time,
+}
+
+impl<F: Ftl> Stack<F> {
+    /// Mounts after a cut, lets the buffer give back what it kept, and compares everything.
+    fn recovered(self, pages: u32, config: &F::Config, cut: Option<&CutPlan>) -> Result<Self, Box<Self>> {
+        let Self { disk, buffer, is_protected, model, .. } = self;
+        let mut nand = disk.into_nand();
+        nand.restore();
+        cut.into_iter().for_each(|cut| nand.arm(*cut));
+        let now = nand.ctx().arrival();
+        let mounted = scoped(&mut nand, Cause::Mount, |nand| F::mount(nand, pages, config));
+        let ftl = match mounted {
+            Ok(ftl) => ftl,
+            Err(FtlError::Nand(NandError::PowerLost)) => {
+                nand.restore();
+                scoped(&mut nand, Cause::Mount, |nand| F::mount(nand, pages, config)).expect("there is power")
+            }
+            Err(error) => panic!("mount after a power cut: {error}"),
+        };
+        let mut stack = Self { disk: Disk::assemble(ftl, nand), buffer, is_protected, model, now };
+        let recovered = stack.buffer.on(&mut stack.disk).recover(now).and_then(|()| stack.compare_all());
+        match recovered {
+            Ok(()) => {
+                stack.disk.check();
+                stack.model.settled();
+                Ok(stack)
+            }
+            Err(Error::PowerLost) => {
+                stack.buffer.power_cut();
+                Err(Box::new(stack))
+            }
+            Err(error) => panic!("recovery after a power cut: {error}"),
+        }
+    }
+
+    fn compare_all(&mut self) -> Result<(), Error> {
+        let page = self.disk.nand().geometry().sectors_per_page();
+        let sectors = self.model.sectors();
+        (0..sectors).step_by(page as usize).try_for_each(|at| self.step(&Request::new(Op::Read, at, page)))
+    }
+
+    fn step(&mut self, request: &Request) -> Result<(), Error> {
+        let mut bytes = match request.op {
+            Op::Write => self.model.payload(request),
+            Op::Read => vec![0xA5; (request.sectors * SECTOR_BYTES) as usize],
+            Op::Trim | Op::Flush => Vec::new(),
+        };
+        self.model.started(request, &bytes);
+        let payload = match request.op {
+            Op::Write => Payload::Write(&bytes),
+            Op::Read => Payload::Read(&mut bytes),
+            Op::Trim | Op::Flush => Payload::None,
+        };
+        let done = self.buffer.on(&mut self.disk).submit(&Request { time: self.now, ..*request }, payload)?.done;
+        if matches!(request.op, Op::Read | Op::Flush) {
+            self.now = done;
+        }
+        if request.op == Op::Read {
+            self.model.compare(request, &bytes);
+            return Ok(());
+        }
+        self.model.done(request, &bytes);
+        if self.is_protected {
+            (request.sector..request.end()).for_each(|sector| self.model.persisted(sector));
+        }
+        Ok(())
+    }
+}

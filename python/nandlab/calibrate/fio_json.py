@@ -1,0 +1,144 @@
+"""Rows from what fio writes with `--output-format=json`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from nandlab._native import ConfigError
+from nandlab.calibrate.rows import KINDS, Case, Job, Row, bytes_of, checked, named_row
+from nandlab.writing.new_file import readable
+
+PERCENTILES = {
+    "50.000000": "p50_us",
+    "90.000000": "p90_us",
+    "99.000000": "p99_us",
+    "99.900000": "p999_us",
+}
+"""Percentiles of fio that a row takes."""
+
+WAITING = ("psync", "sync", "pvsync", "pvsync2", "vsync", "mmap")
+"""Engines that have one request outstanding whatever `iodepth` says."""
+
+REFUSED = (
+    "bsrange",
+    "bssplit",
+    "blocksize_range",
+    "rate_iops",
+    "random_distribution",
+    "thinktime",
+    "zonemode",
+)
+"""Options that change the requests and that a row cannot say."""
+
+
+def read_fio(path: str | os.PathLike[str]) -> list[Case]:
+    """The rows of a file of fio; jobs without `stonewall` between them ran at the same time.
+
+    Raises:
+        ConfigError: With the file, the job and the option.
+        OSError: The file cannot be read.
+
+    """
+    name = readable(path)
+    document = _document(Path(path), name)
+    given, jobs = document.get("global options", {}), document.get("jobs")
+    if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) for job in jobs):
+        raise ConfigError(f"{name}: there is no list of jobs: is this what fio --output-format=json wrote?")
+    groups: dict[Any, list[Row]] = {}
+    named = Counter((job.get("groupid", 0), job.get("jobname")) for job in jobs)
+    for job in jobs:
+        group = job.get("groupid", 0)
+        # Without group_reporting each clone stands for itself.
+        is_clone = named[group, job.get("jobname")] > 1
+        groups.setdefault(group, []).extend(_rows(job, given, name, is_clone))
+    return [Case(tuple(rows)) for rows in groups.values()]
+
+
+def _document(path: Path, name: str) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name}: byte {error.start} is not UTF-8 text") from None
+    # Warnings of fio stand before the document.
+    start = re.search(r"^\{", text, re.MULTILINE)
+    if start is None:
+        raise ConfigError(f"{name}: there is no JSON document: write it with fio --output-format=json")
+    try:
+        document, _ = json.JSONDecoder().raw_decode(text, start.start())
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            f"{name}, line {error.lineno}: the JSON document is cut off or damaged: {error.msg}"
+        ) from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"{name}: expected a JSON object, as fio writes it")
+    return document
+
+
+def _rows(job: Mapping[str, Any], shared: Mapping[str, str], name: str, is_clone: bool) -> Iterator[Row]:
+    """A row for each direction of a job."""
+    label = str(job.get("jobname", "?"))
+    where = f"{name}, job {label}"
+    if job.get("error"):
+        raise ConfigError(f"{where}: it ended with error {job['error']}; leave it out")
+    # A job has its own option in place of the shared one.
+    options = {
+        _long(key): text for table in (shared, job.get("job options", {})) for key, text in table.items()
+    }
+    for option in REFUSED:
+        if option in options:
+            raise ConfigError(f"{where}: {option}: a measured row cannot have it; leave the job out")
+    spec = _job(options | ({"numjobs": "1"} if is_clone else {}), where)
+    for direction in KINDS[spec.rw]:
+        measured = _figures(job.get(direction, {}))
+        if measured:
+            yield named_row(label, spec, direction, measured, where, False)
+        else:
+            raise ConfigError(f"{where}: {direction}: no request was measured")
+
+
+def _long(option: str) -> str:
+    return {"readwrite": "rw", "blocksize": "bs"}.get(option, option)
+
+
+def _job(options: Mapping[str, str], where: str) -> Job:
+    waits = options.get("ioengine", "psync") in WAITING
+    sizes = {}
+    for key, default in (("bs", "4k"), ("rate", "0")):
+        # One size for reads and writes.
+        parts = {part for part in options.get(key, default).split(",") if part}
+        try:
+            (sizes[key],) = {bytes_of(part) for part in parts}
+        except ValueError:
+            raise ConfigError(
+                f"{where}: {key}: expected one size for all requests, given {options[key]!r}"
+            ) from None
+    try:
+        iodepth, numjobs, mix = (
+            int(options.get(key, default))
+            for key, default in (("iodepth", "1"), ("numjobs", "1"), ("rwmixread", "50"))
+        )
+    except ValueError:
+        raise ConfigError(f"{where}: iodepth, numjobs and rwmixread are whole numbers") from None
+    rw = options.get("rw", "read").partition(":")[0]
+    job = Job(rw, sizes["bs"], 1 if waits else iodepth, numjobs, mix, sizes["rate"])
+    return checked(job, where)
+
+
+def _figures(side: Mapping[str, Any]) -> dict[str, float]:
+    """What fio measured of a direction. Latency is that of completion, else the total."""
+    if not side.get("total_ios"):
+        return {}
+    found = {"iops": float(side["iops"])}
+    sides = [side.get(key, {}) for key in ("clat_ns", "lat_ns")]
+    spread: Mapping[str, Any] = next((each for each in sides if each.get("percentile")), {})
+    for percentile, figure in PERCENTILES.items():
+        value = spread.get("percentile", {}).get(percentile)
+        if value:
+            found[figure] = value / 1000
+    return found

@@ -1,0 +1,167 @@
+"""Cases as experiments: the jobs of a case run on the device of an experiment, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab._native import ConfigError, NandlabError
+from nandlab.calibrate.rows import Case, Job, Row
+from nandlab.experiment import Experiment
+from nandlab.experiment.result import Result
+from nandlab.writing.toml_text import toml_value
+
+MOST_JOBS = 13
+"""Jobs of a case."""
+LIMITED = 200
+"""Requests that a job with a rate makes at least."""
+PROBE = "[global]\nfilename=/dev/drive\n[probe]\nrw=read\nbs=4k\nnumber_ios=1\n"
+"""A job that any device can run."""
+PACING = ("arrival", "queue_depth", "think_time_us")
+"""Keys of `[host]` in whose place the jobs stand."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """An experiment whose workload is replaced by measured jobs."""
+
+    experiment: Experiment
+    requests: int
+    """Requests of a row."""
+    logical_bytes: int
+    """Bytes that the host sees."""
+
+    def resolved_device(self, sets: Sequence[str] = ()) -> dict[str, Any]:
+        """The table of the device with every default written out, with keys that are set."""
+        return dict(self.experiment.override(*sets, _workload(PROBE)).resolve()["device"])
+
+    def of(self, case: Case, sets: Sequence[str] = ()) -> Experiment:
+        """The experiment that measures a case, with keys that are set."""
+        jobs = job_file(case, self.logical_bytes, self.requests)
+        return self.experiment.override(*sets, _workload(jobs))
+
+
+def bench_of(experiment: Experiment, requests: int) -> Bench:
+    """The bench of an experiment; the workload and the queue depth that it has are left aside.
+
+    Raises:
+        ConfigError: The experiment cannot be run as it is written.
+
+    """
+    try:
+        experiment.override(_workload(PROBE)).resolve()
+    except ConfigError:
+        host = {key: value for key, value in experiment.resolve()["host"].items() if key not in PACING}
+        experiment = experiment.override(f"host={toml_value(host)}")
+    inspected = experiment.override(_workload(PROBE)).inspect()
+    return Bench(experiment, requests, int(inspected["device"]["logical_bytes"]))
+
+
+def _workload(jobs: str) -> str:
+    return f"workload={toml_value({'fio': {'text': jobs}})}"
+
+
+def job_file(case: Case, logical_bytes: int, requests: int) -> str:
+    """The jobs of a case as a job file of fio; each has a part of the device of its own.
+
+    A job alone makes `requests` requests, and writes no more than the device holds. Jobs beside one another
+    run for a time in which the first measured one makes as many.
+
+    Raises:
+        ConfigError: A job does not fit its part of the device, or there are too many.
+
+    """
+    jobs = case.jobs
+    if len(jobs) > MOST_JOBS:
+        raise ConfigError(
+            f"{case.rows[0].where}: {len(jobs)} jobs at the same time; at most {MOST_JOBS} can run"
+        )
+    part = logical_bytes // len(jobs) // 2**20 * 2**20
+    lines = ["[global]", "ioengine=libaio", "filename=/dev/drive"]
+    alone = len(jobs) == 1 and not jobs[0][1].rate
+    if not alone:
+        lines += ["time_based=1", f"runtime={_runtime_ms(case, requests)}ms"]
+    for at, (_, job) in enumerate(jobs):
+        room = part // job.bs * job.bs
+        if room == 0:
+            raise ConfigError(
+                f"{case.rows[0].where}: bs: a request of {job.bs:,} bytes does not fit its part of the "
+                f"device, {part:,} bytes; give device.capacity more"
+            )
+        lines += [f"[job{at}]", f"rw={job.rw}", f"bs={job.bs}", f"iodepth={job.iodepth}"]
+        lines += [
+            f"numjobs={job.numjobs}",
+            f"rwmixread={job.rwmixread}",
+            f"offset={at * part}",
+            f"size={room}",
+        ]
+        if job.rate:
+            lines.append(f"rate={job.rate},{job.rate}")
+        if alone:
+            lines.append(f"io_size={_io_bytes(job, room, requests)}")
+        if job.rw == "randread":
+            # The map of places would only take time.
+            lines.append("norandommap=1")
+    return "\n".join(lines) + "\n"
+
+
+def _io_bytes(job: Job, room: int, requests: int) -> int:
+    """Bytes of each clone."""
+    wanted = max(1, requests // job.numjobs) * job.bs
+    # A second pass would measure collection.
+    return wanted if job.rw in ("read", "randread") else min(wanted, room)
+
+
+def _runtime_ms(case: Case, requests: int) -> int:
+    """Simulated milliseconds in which the first measured row makes its requests, and a limited one enough."""
+    seconds = [LIMITED * job.bs / (job.rate * job.numjobs) for _, job in case.jobs if job.rate]
+    for row in case.rows:
+        rate = expected_rate(row)
+        if rate is not None:
+            seconds.append(requests / rate)
+            break
+    return max(10, round(1000 * max(seconds, default=1.0)))
+
+
+def expected_rate(row: Row) -> float | None:
+    """Requests a second of a row by its own figures; None where nothing was measured."""
+    if "iops" in row.measured:
+        return row.measured["iops"]
+    latency = row.measured.get("mean_us", row.measured.get("p50_us"))
+    return None if latency is None else row.job.iodepth * row.job.numjobs * 1e6 / latency
+
+
+class Unusable(Exception):
+    """A run that gives no figure for a row."""
+
+
+def figures_of(case: Case, result: Result) -> list[dict[str, float]]:
+    """For each row of a case the figures of `ACCURACY` that the run gives.
+
+    Raises:
+        Unusable: The run ended before its jobs did, or made no request of a row.
+
+    """
+    if result.stopped is not None:
+        raise Unusable(result.stopped.message)
+    origins = {each.origin: each.latency_us for each in result.latency_by_origin or ()}
+    if not origins and result.latency_us is not None:
+        # One job is no origin beside others.
+        origins = {"job0": result.latency_us}
+    found = []
+    for row in case.rows:
+        spreads = origins.get(f"job{case.job_of(row)}")
+        spread = None if spreads is None else spreads.read if row.direction == "read" else spreads.write
+        if spread is None or not result.time_us:
+            raise Unusable(f"{row.name}: the run made no {row.direction}")
+        figures = {
+            f"{figure}_us": float(getattr(spread, figure)) for figure in ("mean", "p50", "p90", "p99", "p999")
+        }
+        found.append({"iops": 1e6 * spread.count / result.time_us, **figures})
+    return found
+
+
+def said(case: Case, error: NandlabError | Unusable) -> str:
+    """Why a case cannot run, with where it stands."""
+    return f"{case.rows[0].where}: {error}"

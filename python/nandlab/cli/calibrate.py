@@ -1,0 +1,262 @@
+"""`nandlab calibrate FILE`: fits free numbers of a device to measured rows of a drive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nandlab.cli import DONE, FAILED
+from nandlab.cli.options import (
+    Pair,
+    experiment_argument,
+    json_option,
+    override,
+    refuse_overwriting,
+    sets_option,
+    writable,
+)
+from nandlab.cli.output import print_json, print_table, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nandlab.calibrate import Calibration, Line, Plan
+
+FILE = click.Path(exists=True, dir_okay=False, readable=True)
+
+
+def _free(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    free: dict[str, str] = {}
+    for text in given:
+        key, separator, values = (part.strip() for part in text.partition("="))
+        if not separator or not key:
+            raise click.BadParameter(
+                f"{text!r} is not of the form KEY=LOW..HIGH, as in device.timing.read_us=40..80"
+            )
+        if key in free:
+            raise click.BadParameter(f"{key} is given twice")
+        free[key] = values
+    return free
+
+
+def _output(_ctx: click.Context, _parameter: click.Parameter, path: str) -> str:
+    if not path.endswith(".toml"):
+        raise click.BadParameter(f"{path}: a profile is a .toml file")
+    writable(path)
+    return path
+
+
+def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
+    if folder is not None:
+        from nandlab.report.plots import check_folder
+        from nandlab.report.theme import require_vl_convert
+
+        require_vl_convert()
+        try:
+            check_folder(folder)
+        except OSError as error:
+            raise click.BadParameter(str(error)) from None
+    return folder
+
+
+@click.command("calibrate")
+@experiment_argument()
+@click.option(
+    "--measured", "tables", metavar="ROWS.csv", type=FILE, multiple=True, help="A table of measured rows."
+)
+@click.option(
+    "--fio", metavar="RESULT.json", type=FILE, multiple=True, help="What `fio --output-format=json` wrote."
+)
+@click.option(
+    "--free",
+    metavar="KEY=LOW..HIGH",
+    multiple=True,
+    required=True,
+    callback=_free,
+    help="A number of the device that is fitted, and its range; LOW..HIGH:log for a range of several "
+    "decades. KEY[0,1] are items of a list. Can be repeated.",
+)
+@click.option(
+    "--hold-out",
+    metavar="NAME|SHARE",
+    multiple=True,
+    help="Rows that are predicted and not fitted: a name with * and ?, or a share such as 25%.",
+)
+@click.option(
+    "--output", metavar="PROFILE.toml", required=True, callback=_output, help="The profile that is written."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of the search."
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
+@click.option(
+    "--budget",
+    type=click.IntRange(1, 1_000_000),
+    default=300,
+    show_default=True,
+    help="The most parameter sets that the search measures.",
+)
+@click.option(
+    "--requests",
+    type=click.IntRange(100, 100_000_000),
+    default=20_000,
+    show_default=True,
+    help="Requests of a row.",
+)
+@sets_option
+@click.option(
+    "--plots",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    callback=_plots,
+    help="Draw measured and simulated curves (SVG, PNG) into DIR.",
+)
+@json_option
+def command(  # noqa: PLR0913 - one for each option
+    file: str,
+    tables: tuple[str, ...],
+    fio: tuple[str, ...],
+    free: dict[str, str],
+    hold_out: tuple[str, ...],
+    output: str,
+    seed: int,
+    jobs: int | None,
+    budget: int,
+    requests: int,
+    sets: list[Pair],
+    plots: str | None,
+    as_json: bool,
+) -> int:
+    """Fit free numbers of the device of FILE to measured rows of a drive, and write a profile.
+
+    The rows take the place of the workload of FILE. Its device, FTL and preconditioning stay. The command
+    prints measured beside fitted figures, then the predictions for rows that were held out. Then it says
+    which numbers the rows cannot tell apart.
+
+    Ctrl-C stops the search and writes the best numbers until then, with exit status 1.
+    """
+    from nandlab.calibrate import plan
+    from nandlab.experiment import Experiment
+
+    experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
+    inputs = [Path(file), *map(Path, tables), *map(Path, fio)]
+    refuse_overwriting({"--output": output}, inputs)
+    planned = plan(experiment, free, tables, fio, hold_out, seed, jobs, budget, requests)
+    _refuse_profile(planned, output)
+    for note in planned.notes:
+        say(f"note: {note}")
+    found = _carried_out(planned)
+    if found is None:
+        say(f"stopped before the first parameter set was measured: {output} was not written")
+        return FAILED
+    return _end(found, output, plots, as_json)
+
+
+def _refuse_profile(planned: Plan, output: str) -> None:
+    """Refuses to write over the profile that the experiment has."""
+    experiment = planned.bench.experiment
+    profile = planned.bench.resolved_device()["profile"]
+    refuse_overwriting({"--output": output}, [Path(experiment.folder) / profile])
+
+
+def _carried_out(planned: Plan) -> Calibration | None:
+    from nandlab.calibrate import calibrate
+    from nandlab.cli.progress import Waiting
+
+    with Waiting() as waiting:
+
+        def show(done: int, most: int, share: float, worst: float | None) -> None:
+            off = "" if worst is None else f", worst row off by {100 * worst:.1f} %"
+            waiting.update("calibrate", share, f"{done:,} of at most {most:,} parameter sets{off}")
+
+        return calibrate(planned, show)
+
+
+def _end(found: Calibration, output: str, plots: str | None, as_json: bool) -> int:
+    from nandlab.calibrate.profile import write_profile
+
+    write_profile(found, output)
+    if as_json:
+        print_json(_document(found, output))
+    else:
+        _print(found)
+        click.echo(f"\nprofile: {output}")
+    if plots is not None:
+        from nandlab.calibrate.pictures import write_pictures
+
+        for path in write_pictures(found, plots):
+            say(f"picture: {path}")
+    if found.stopped:
+        say(f"stopped: {output} has the best numbers until then; rows that were held out may have no result")
+        return FAILED
+    return DONE
+
+
+def _document(found: Calibration, output: str) -> dict[str, Any]:
+    known = found.known
+    return {
+        "profile": output,
+        "free": [
+            {
+                "key": free.key,
+                "low": free.low,
+                "high": free.high,
+                "fitted": value,
+                "alone": None if known is None else known.alone[at],
+            }
+            for at, (free, value) in enumerate(zip(found.plan.free, found.values, strict=True))
+        ],
+        "fitted": [_line(line) for line in found.lines],
+        "predicted": [_line(line) for line in found.predicted],
+        "sentences": found.sentences,
+        "parameter_sets": found.spent,
+        "seed": found.plan.seed,
+        "stopped": found.stopped,
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    return {
+        "row": line.row.name,
+        "figure": line.figure,
+        "measured": line.measured,
+        "simulated": line.simulated,
+        "error": line.error,
+    }
+
+
+def _print(found: Calibration) -> None:
+    known = found.known
+    numbers = []
+    for at, (free, value) in enumerate(zip(found.plan.free, found.values, strict=True)):
+        alone = (
+            "" if known is None else "the whole range" if (far := known.alone[at]) is None else f"{far:.3g}"
+        )
+        numbers.append([free.key, f"{free.low:g} to {free.high:g}", f"{value:g}", alone])
+    print_table(numbers, ["free number", "range", "fitted", "known to within"], right=(2, 3))
+    for title, lines in (("fitted", found.lines), ("predicted", found.predicted)):
+        if lines:
+            click.echo("")
+            _print_lines(title, lines)
+    if found.sentences:
+        click.echo("")
+    for sentence in found.sentences:
+        click.echo(sentence)
+
+
+def _print_lines(title: str, lines: Sequence[Line]) -> None:
+    from nandlab.calibrate.words import value_text
+
+    rows = [
+        [
+            line.row.name,
+            line.figure,
+            value_text(line.figure, line.measured),
+            "no result" if line.simulated is None else value_text(line.figure, line.simulated),
+            "" if line.error is None else f"{100 * line.error:+.1f} %",
+        ]
+        for line in lines
+    ]
+    print_table(rows, ["row", "figure", "measured", title, "error"], right=(2, 3, 4))

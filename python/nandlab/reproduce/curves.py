@@ -1,0 +1,79 @@
+"""Curves of somebody else's measurements, drawn beside those that are simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nandlab.reproduce.document import Table
+
+if TYPE_CHECKING:
+    from nandlab.reproduce.claim import Claim
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points in one panel."""
+
+    line: str
+    """The name of the line that joins them; empty where they stand alone."""
+    panel: str
+    x: tuple[float, ...]
+    y: tuple[float | str, ...]
+    """Numbers, or ids of claims, whose published numbers they are."""
+
+    def points(self, labels: Mapping[str, str], claims: Sequence[Claim]) -> list[dict[str, Any]]:
+        """Its points: `panel`, `colour`, `x` and `y`, and the `order` in which the line joins them."""
+        place = {"panel": labels.get(self.panel, self.panel), "colour": self.line}
+        printed = {claim.id: claim.published for claim in claims}
+        values = [printed[y] if isinstance(y, str) else y for y in self.y]
+        return [
+            {**place, "x": x, "y": y, "order": at, "point": self.line}
+            for at, (x, y) in enumerate(zip(self.x, values, strict=True))
+        ]
+
+
+def parse_curves(table: Table) -> tuple[Curve, ...]:
+    """Reads `[[measured]]` of a figure or a timeline.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    return tuple(_curve(each) for each in table.tables("measured"))
+
+
+def _curve(table: Table) -> Curve:
+    x, y = table.values("x"), table.values("y")
+    found = Curve(table.text("line", ""), table.text("panel"), tuple(x), tuple(y))
+    table.end()
+    if not all(_is_number(each) for each in x):
+        raise table.error("x", "expected numbers")
+    if not all(_is_number(each) or isinstance(each, str) for each in y):
+        raise table.error("y", "expected numbers, or ids of claims")
+    if len(x) != len(y):
+        raise table.error("y", f"expected as many values as x has, {len(x)}, given {len(y)}")
+    return found
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401 - a TOML value
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def check_curves(
+    table: Table, curves: Sequence[Curve], panels: Sequence[str], claims: Sequence[Claim]
+) -> None:
+    """Refuses curves of claims that print no number, and in panels that there are not.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    printed = {claim.id for claim in claims if claim.published is not None}
+    for entry, curve in zip(table.tables("measured"), curves, strict=True):
+        if curve.panel not in panels:
+            raise entry.error("panel", f"expected one of {', '.join(panels)}; given {curve.panel!r}")
+        for name in curve.y:
+            if isinstance(name, str) and name not in printed:
+                raise entry.error("y", f"{name} is no claim that prints a number")
