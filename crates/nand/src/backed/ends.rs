@@ -1,6 +1,7 @@
 //! Ends of the process between any two writes, and inside of them.
 
 use super::layout::BLOCK_BYTES;
+use super::os;
 use super::{Backed, Image};
 use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
 use crate::content::{Content, PageBuf};
@@ -10,7 +11,6 @@ use crate::nvm::{Nvm, NvmCost};
 use crate::oob::Oob;
 use crate::random::Random;
 use crate::rules::{ProgramOrder, Rules};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 const BLOCKS: u32 = 6;
@@ -87,7 +87,7 @@ fn an_end_leaves_the_operations_up_to_some_moment() {
         // A record is in a sector, which is never torn.
         let whole = if bytes.len() == BLOCK_BYTES { BLOCK_BYTES } else { 64 };
         for (place, bytes) in (place..).step_by(whole).zip(bytes.chunks(whole)) {
-            file.write_all_at(bytes, place).expect("room for a file");
+            os::write_at(&file, place, bytes).expect("room for a file");
             let found = opened(&copy);
             let ahead = views[at..=number].iter().position(|view| *view == found);
             at += ahead.unwrap_or_else(|| panic!("operation {number}: no moment from {at} on was like that"));
