@@ -96,7 +96,8 @@ def press_ctrl_c(postmark, times, *sets):
         time.sleep(0.02)
     out, err = process.communicate(timeout=60)
     assert "Traceback" not in err
-    assert out, f"status {process.returncode}: {err}"
+    # A second one may come while the record is printed.
+    assert out or times > 1, f"status {process.returncode}: {err}"
     return process.returncode, out
 
 
