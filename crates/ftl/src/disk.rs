@@ -1,7 +1,7 @@
 //! An FTL on a device as a disk of 512-byte sectors.
 
 use crate::{Ftl, FtlError};
-use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
+use nandlab_block::{submit_late, BlockDevice, Completion, Error, HostClock, Op, Payload, Request};
 use nandlab_nand::{Lpn, Nand, NandError, Origin, PageBuf, SectorMask, Time, Timeline, SECTOR_BYTES};
 
 /// How many requests ahead map entries are prefetched.
@@ -102,7 +102,9 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     pub fn idle(&mut self, until: Time) -> Result<(), FtlError> {
         let from = self.nand.ctx().horizon();
         self.nand.ctx().begin(Origin::FTL, from);
-        self.ftl.idle(&mut self.nand, until)
+        let done = self.ftl.idle(&mut self.nand, until);
+        self.ftl.catch_up(&mut self.nand);
+        done
     }
 
     /// Carries out `request` at its time; the end is in the device's context.
@@ -205,6 +207,27 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         Ok(())
     }
 
+    /// Carries out the next request of a batch.
+    #[inline(always)]
+    fn submit_next(
+        &mut self,
+        request: &Request,
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        let arrival = clock.arrival(request);
+        let time = clock.begin(request, arrival, || self.look_ups(request));
+        let request = Request { time, ..*request };
+        self.refuse_outside(&request)?;
+        self.carry_out(&request, Payload::None)?;
+        let flash = self.nand.ctx().finish();
+        let completion = Completion { arrival, done: clock.end(&request, (arrival, time), flash) };
+        clock.complete(completion.done);
+        self.nand.ctx().request_done(completion.arrival, completion.done);
+        done.push(completion);
+        Ok(())
+    }
+
     fn refuse_outside(&self, request: &Request) -> Result<(), Error> {
         if request.end() > self.sectors {
             let (sector, sectors, capacity) = (request.sector, request.sectors, self.sectors);
@@ -244,8 +267,27 @@ fn in_payload(piece: &Piece, request: &Request, page_shift: u32) -> std::ops::Ra
 impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         self.refuse_outside(request)?;
-        self.carry_out(request, data)?;
+        let carried_out = self.carry_out(request, data);
+        self.ftl.catch_up(&mut self.nand);
+        carried_out?;
         Ok(Completion { arrival: request.time, done: self.nand.ctx().finish() })
+    }
+
+    fn submit_batch(
+        &mut self,
+        requests: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        if clock.follows_events() {
+            return submit_late(self, requests, clock, done, |disk, request| disk.submit(request, Payload::None));
+        }
+        let carried_out = (0..requests.len()).try_for_each(|at| {
+            self.prefetch(&requests[at..]);
+            self.submit_next(&requests[at], clock, done)
+        });
+        self.ftl.catch_up(&mut self.nand);
+        carried_out
     }
 
     #[inline]

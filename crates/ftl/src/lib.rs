@@ -142,6 +142,10 @@ pub trait Ftl: Sized + Send + 'static {
         1
     }
 
+    /// Carries out what was put off: afterwards the device holds and counts everything that was issued.
+    #[inline]
+    fn catch_up<N: Nand>(&mut self, _nand: &mut N) {}
+
     /// Starts loading the map entry of `at` into the processor's cache; changes nothing.
     #[inline]
     fn prefetch(&self, _at: Lpn) {}

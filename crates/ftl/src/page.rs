@@ -91,6 +91,7 @@ mod check;
 mod collect;
 mod config;
 mod idle;
+mod inspect;
 mod mount;
 mod open;
 mod planes;
@@ -98,13 +99,14 @@ mod pools;
 mod refresh;
 mod relocation;
 mod room;
+mod runs;
 mod slc;
 #[cfg(test)]
 mod tests;
 mod trim_notes;
 mod unused;
 
-use crate::parts::block_table::{BlockTable, BlockUse};
+use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::{Frontier, Frontiers};
 use crate::parts::partial::{merged, padded, read_mapped};
 pub use crate::parts::placement::Placement;
@@ -119,6 +121,7 @@ use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Seq, Time,
 };
+use relocation::Relocation;
 use room::{balance_pages, usable_pages};
 pub use slc::{SlcCache, SlcFull};
 use std::collections::VecDeque;
@@ -138,7 +141,7 @@ struct Die {
     /// Whether too few of its blocks are good for it to take pages.
     is_weak: bool,
     free: VecDeque<FreeBlock>,
-    relocation: Option<relocation::Relocation>,
+    relocation: Option<Relocation>,
     /// Whether the last relocation was for the sake of wear; the next one is not.
     levelled: bool,
     /// Blocks with a failed program, to be emptied and retired.
@@ -150,7 +153,7 @@ struct Die {
 impl Die {
     /// Whether a block with a failed program waits to be retired.
     fn is_failing(&self) -> bool {
-        !self.failing.is_empty() || self.relocation.as_ref().is_some_and(relocation::Relocation::retires)
+        !self.failing.is_empty() || self.relocation.as_ref().is_some_and(Relocation::retires)
     }
 }
 
@@ -204,6 +207,10 @@ pub struct PageMap {
     mapped: Time,
     /// When the last note ends, and the writes of the pages that it lists no more.
     noted: Time,
+    /// Whether copies may be carried out later: the place of each is known before, and only copies go to its block.
+    lets_copies_wait: bool,
+    /// Whether some wait.
+    puts_off: bool,
     events: Events,
 }
 
@@ -445,6 +452,13 @@ impl Ftl for PageMap {
     }
 
     #[inline]
+    fn catch_up<N: Nand>(&mut self, nand: &mut N) {
+        if self.puts_off {
+            self.carry_out_all(nand);
+        }
+    }
+
+    #[inline]
     fn prefetch(&self, at: Lpn) {
         prefetch(&self.map, at.index());
     }
@@ -461,24 +475,7 @@ impl Ftl for PageMap {
     }
 
     fn ram(&self) -> RamUse {
-        let mut ram = RamUse::default();
-        let (counts, bits) = self.table.bytes();
-        ram.sram.insert("valid_counts", counts);
-        ram.dram.insert("map", 4 * self.map.len() as u64);
-        if self.valid_pages == ValidPages::Bitmap {
-            ram.dram.insert("valid_bits", bits);
-            if !self.owners.is_empty() {
-                ram.dram.insert("reverse_map", 4 * self.owners.len() as u64);
-            }
-        }
-        if self.cache.is_some() {
-            ram.sram.insert("slc_blocks", u64::from(self.geometry.blocks()).div_ceil(8));
-        }
-        if self.placer.bytes() > 0 {
-            ram.dram.insert("placement", self.placer.bytes());
-        }
-        ram.sram.insert("trim_notes", self.notes.bytes());
-        ram
+        self.tables()
     }
 
     fn events(&self) -> Events {
@@ -486,11 +483,7 @@ impl Ftl for PageMap {
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        let state = |block| BlockState {
-            valid: self.table.valid_pages(block),
-            is_free: self.table.usage(block) == BlockUse::Free,
-        };
-        (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
+        self.block_states()
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

@@ -5,16 +5,17 @@
 //! benchmarks and large sweeps; it forgets sequence numbers and `aux`, so it cannot be mounted after a write.
 //! Both count alike.
 
+mod runs;
 mod spare;
 mod state;
 mod tails;
 
 pub use spare::{Full, Lean, SpareStore};
 
-use crate::address::{BlockId, Geometry, Ppa, Seq};
+use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
 use crate::context::{Ctx, Origin};
 use crate::nand::{Done, Nand, NandError};
-use crate::oob::Oob;
+use crate::oob::{Kind, Oob};
 use crate::rules::{assert_block_in_range, assert_in_range, BlockStates, ProgramOrder, Rules};
 use crate::side_table::SideTable;
 use tails::Tails;
@@ -162,58 +163,6 @@ impl<S: SpareStore> Counting<S> {
     fn has_left(&mut self, source: BlockId, origin: Origin) {
         let left = &mut self.programmed[source.index()][usize::from(origin.0) & (Origin::COUNT - 1)];
         *left = left.saturating_sub(1);
-    }
-
-    /// Copies pages to the next pages of a block, up to the first possible tail; returns their number.
-    ///
-    /// # Panics
-    /// If a source page is erased (named in the message), or if the block is bad.
-    #[inline]
-    fn copy_next(&mut self, from: &[Ppa], (to, block): (Ppa, BlockId), aux: u16, seq: Seq) -> usize {
-        let place = self.geometry.page_in_block(to);
-        let (mut source, mut source_pages, mut first_tail) = (BlockId::NONE, 0..0, Ppa::NONE);
-        // Consecutive pages with the same author and block count together.
-        let (mut author, mut alike) = (Origin::FTL, 0);
-        let mut copied = 0;
-        for (n, &from) in (0..).zip(from) {
-            if !source_pages.contains(&from.0) {
-                self.have_moved((source, block), author, std::mem::take(&mut alike));
-                assert_in_range(&self.geometry, from);
-                source = self.geometry.block_of(from);
-                let first = self.geometry.page(source, 0).0;
-                source_pages = first..first + self.states.high_water(source);
-                assert!(source_pages.contains(&from.0), "copy of page {from}: the page is erased");
-                first_tail = self.tails.first_in(source);
-            }
-            if from >= first_tail {
-                break;
-            }
-            let target = (Ppa(to.0 + n), block);
-            let origin = self.spare.renew((from, source), target, place + n == 0, aux, Seq(seq.0 + u64::from(n)));
-            let Some(origin) = origin else { panic!("copy of page {from}: the page is erased") };
-            if origin != author {
-                self.have_moved((source, block), author, std::mem::take(&mut alike));
-                author = origin;
-            }
-            alike += 1;
-            copied += 1;
-        }
-        self.have_moved((source, block), author, alike);
-        self.states.program_run(block, place, copied);
-        copied as usize
-    }
-
-    /// Counts copies for this many pages by one author.
-    #[inline]
-    fn have_moved(&mut self, (source, target): (BlockId, BlockId), author: Origin, pages: u16) {
-        if pages == 0 {
-            return;
-        }
-        let at = usize::from(author.0) & (Origin::COUNT - 1);
-        self.programmed[target.index()][at] += pages;
-        let left = &mut self.programmed[source.index()][at];
-        *left = left.saturating_sub(pages);
-        self.ctx.count(author).copies += u64::from(pages);
     }
 
     /// Pages of `block` by their authors in the metadata.
@@ -374,15 +323,23 @@ impl<S: SpareStore> Nand for Counting<S> {
 
     #[inline]
     fn copy_run(&mut self, from: &[Ppa], to: Ppa, aux: u16, seq: Seq) -> Result<(), (usize, NandError)> {
-        assert_in_range(&self.geometry, Ppa(to.0 + from.len() as u32 - u32::from(!from.is_empty())));
-        let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
-        let moved =
-            if self.states.high_water(block) == place { self.copy_next(from, (to, block), aux, seq) } else { 0 };
-        for (n, &from) in (moved..).zip(&from[moved..]) {
-            let (to, seq) = (Ppa(to.0 + n as u32), Seq(seq.0 + n as u64));
-            self.copy(from, to, Oob::renewed(aux, seq)).map_err(|error| (n, error))?;
-        }
+        self.move_run(from, to, (aux, seq), &mut []);
         Ok(())
+    }
+
+    #[inline]
+    fn defers_copies(&self) -> bool {
+        S::FORGETS_ORDER
+    }
+
+    #[inline]
+    fn issue_copies(&mut self, from: &[Ppa], _: Ppa) {
+        from.iter().for_each(|&from| self.spare.prefetch(from));
+    }
+
+    #[inline]
+    fn carry_out_copies(&mut self, from: &[Ppa], to: Ppa, held: &mut [(Lpn, Kind)]) {
+        self.move_run(from, to, (0, Seq(0)), held);
     }
 
     fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
@@ -469,7 +426,6 @@ impl<S: SpareStore> Nand for Counting<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address::Lpn;
 
     #[test]
     fn a_frontier_that_idles_for_long_is_filled_further() {

@@ -5,11 +5,11 @@
 //! caller and panics with the address and the rule. Events that can hit a correct program (a failed program, a
 //! page beyond ECC, power loss) are a [`NandError`].
 
-use crate::address::{BlockId, Geometry, Ppa, Seq};
+use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
 use crate::as_inside;
 use crate::content::PageBuf;
 use crate::context::{Cause, Ctx, Time};
-use crate::oob::Oob;
+use crate::oob::{Kind, Oob};
 use crate::rules::Rules;
 
 /// Flash failures in a correct program.
@@ -103,6 +103,26 @@ pub trait Nand {
             self.copy(from, Ppa(to.0 + n), oob).map_err(|error| (n as usize, error))?;
         }
         Ok(())
+    }
+
+    /// Whether copies may be [issued](Self::issue_copies) first and carried out together later. The results are those of
+    /// one copy after another, on a device that neither fails nor loses power, and forgets sequence numbers.
+    fn defers_copies(&self) -> bool {
+        false
+    }
+
+    /// Issues copies of the pages `from` of one block to `to` and the following pages: they take their time now.
+    ///
+    /// [`Self::carry_out_copies`] moves them, before the next program of their target block and before the erase of
+    /// their source. Until then, the pages are read in their old place.
+    fn issue_copies(&mut self, _from: &[Ppa], _to: Ppa) {
+        unreachable!("this device defers no copies")
+    }
+
+    /// Carries out copies that were issued, from one block to another, and counts them. `held` is as long as `from`, and
+    /// gets each page's logical page and kind.
+    fn carry_out_copies(&mut self, _from: &[Ppa], _to: Ppa, _held: &mut [(Lpn, Kind)]) {
+        unreachable!("this device defers no copies")
     }
 
     /// Programs the spare area of a programmed page once more, within [`Rules::partial_programs`]. The page

@@ -22,13 +22,14 @@ mod by_events;
 mod channel;
 mod pages;
 mod partial;
+mod runs;
 mod suspending;
 mod together;
 
-use crate::address::{BlockId, Geometry, Ppa};
+use crate::address::{BlockId, Geometry, Lpn, Ppa};
 use crate::context::{Ctx, Held, Time};
 use crate::nand::{Done, Nand, NandError};
-use crate::oob::Oob;
+use crate::oob::{Kind, Oob};
 use crate::profile::{Durations, PageCopy, PlaneOverlap, ReadTransfer, Timing};
 use crate::rules::Rules;
 use crate::timeline::Steps;
@@ -420,6 +421,22 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
             }
         }
         result
+    }
+
+    #[inline]
+    fn defers_copies(&self) -> bool {
+        !EXTRAS && self.inner.defers_copies()
+    }
+
+    #[inline]
+    fn issue_copies(&mut self, from: &[Ppa], to: Ppa) {
+        self.inner.issue_copies(from, to);
+        self.time_copies(from, to);
+    }
+
+    #[inline]
+    fn carry_out_copies(&mut self, from: &[Ppa], to: Ppa, held: &mut [(Lpn, Kind)]) {
+        self.inner.carry_out_copies(from, to, held);
     }
 
     fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {

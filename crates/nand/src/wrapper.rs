@@ -30,7 +30,7 @@ macro_rules! ways_inside {
 macro_rules! as_inside {
     (*) => {
         $crate::as_inside!(*: geometry, rules, read, read_spare, program, read_tail, read_with_tail, copy, copy_run,
-            program_spare, erase, retire, set_slc, is_slc, ctx);
+            defers_copies, issue_copies, carry_out_copies, program_spare, erase, retire, set_slc, is_slc, ctx);
     };
     ($field:tt: $($what:ident),*) => { $($crate::as_inside!(@$what $field);)* };
     (@geometry $field:tt) => { $crate::as_inside!(@fn $field, geometry(&self) -> &$crate::Geometry); };
@@ -58,6 +58,14 @@ macro_rules! as_inside {
     (@copy_run $field:tt) => {
         $crate::as_inside!(@fn $field, copy_run(&mut self, from: &[$crate::Ppa], to: $crate::Ppa, aux: u16, seq: $crate::Seq)
             -> ::core::result::Result<(), (usize, $crate::NandError)>);
+    };
+    (@defers_copies $field:tt) => { $crate::as_inside!(@fn $field, defers_copies(&self) -> bool); };
+    (@issue_copies $field:tt) => {
+        $crate::as_inside!(@fn $field, issue_copies(&mut self, from: &[$crate::Ppa], to: $crate::Ppa) -> ());
+    };
+    (@carry_out_copies $field:tt) => {
+        $crate::as_inside!(@fn $field, carry_out_copies(&mut self, from: &[$crate::Ppa], to: $crate::Ppa,
+            held: &mut [($crate::Lpn, $crate::Kind)]) -> ());
     };
     (@program_spare $field:tt) => {
         $crate::as_inside!(@try $field, program_spare(self, at: $crate::Ppa, oob: $crate::Oob) -> $crate::Done);

@@ -87,7 +87,7 @@ fn newest_on_flash<N: Nand>(ftl: &PageMap, nand: &mut N) -> Vec<Option<(u64, Ppa
         .iter()
         .filter_map(|die| die.relocation.as_ref())
         .flat_map(Relocation::unmapped)
-        .map(|copy| copy.to)
+        .map(|(_, to)| to)
         .collect();
     newest_copies(nand, ftl.map.len(), ftl.seq, |page| unmapped.contains(&page))
 }

@@ -1,6 +1,6 @@
 //! Garbage collection of the page map: opening blocks, choosing victims, relocating pages, erasing.
 
-use super::relocation::{Move, Moves, Reason, Relocation, Source, MOVES, ONE};
+use super::relocation::{Move, Moves, Reason, Relocation, Run, Source, MOVES, ONE};
 use super::{Die, FreeBlock, PageMap, ValidPages};
 use crate::parts::erase::erase_behind;
 use crate::parts::frontier::Frontier;
@@ -96,6 +96,7 @@ impl PageMap {
             next,
             end: next + pages,
             moves: Moves::none(),
+            run: Run::none(),
             rate,
             credit: 0,
             copied: 0,
@@ -171,6 +172,9 @@ impl PageMap {
 
     /// Moves up to `pages` pages of the block that is being emptied; ends with the block when none is left.
     pub(super) fn relocate<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
+        if self.lets_copies_wait && nand.defers_copies() {
+            return self.issue(nand, die, pages);
+        }
         let mut left = pages;
         while let Some(relocation) = &mut self.dies[die].relocation {
             let Some(from) = self.table.next_valid(relocation.next..relocation.end) else {
@@ -189,6 +193,7 @@ impl PageMap {
 
     /// Moves one page of the block that is being emptied; ends with the block where none is left.
     pub(super) fn relocate_one<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        self.carry_out(nand, die);
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
         let (cause, to) = (relocation.cause(), relocation.to);
         let from = self.table.next_valid(relocation.next..relocation.end);
@@ -204,7 +209,12 @@ impl PageMap {
     /// Copies a valid page to the GC frontier. The map follows a few copies later, when its entry has arrived
     /// in the cache.
     #[inline(always)]
-    fn copy_page<N: Nand>(&mut self, nand: &mut N, (die, to): (usize, usize), from: Ppa) -> Result<(), FtlError> {
+    pub(super) fn copy_page<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (die, to): (usize, usize),
+        from: Ppa,
+    ) -> Result<(), FtlError> {
         let frontier = if self.owners.is_empty() { to } else { self.frontier_of_moved(die, self.owners[from.index()]) };
         let source = Source::Page(from);
         let (on, to, (at, kind)) = match self.program_gc(nand, (die, frontier), &source, (Lpn::NONE, Kind::Data)) {
@@ -348,6 +358,7 @@ impl PageMap {
 
     /// Erases or retires the block that has been emptied.
     pub(super) fn finish<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        self.carry_out(nand, die);
         self.map_moves(die);
         // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the
         // newest goes, or a mount would bring back an older one.

@@ -77,6 +77,8 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
         valid_pages: config.valid_pages,
         policy: config.policy(),
         has_one_way: placer.has_one_for_host() && cache.is_none(),
+        lets_copies_wait: !config.placement.asks_who_moves() && !placer.shares() && cache.is_none(),
+        puts_off: false,
         placer,
         cache,
         wear: config.wear,

@@ -15,6 +15,7 @@ pub(super) struct Relocation {
     pub(super) next: u32,
     pub(super) end: u32,
     pub(super) moves: Moves,
+    pub(super) run: Run,
     /// Relocations that each host page pays for, and what was paid and not used yet, in parts of [`ONE`].
     pub(super) rate: u64,
     pub(super) credit: u64,
@@ -76,6 +77,46 @@ impl Moves {
     }
 }
 
+/// Copies that are carried out together, on a device that lets them wait.
+pub(super) const RUN: usize = 32;
+
+/// Copies to consecutive pages.
+#[derive(Debug)]
+pub(super) struct Copies {
+    pub(super) from: [Ppa; RUN],
+    pub(super) count: usize,
+    /// Where the first one goes.
+    pub(super) to: Ppa,
+}
+
+impl Copies {
+    fn none() -> Self {
+        Self { from: [Ppa::NONE; RUN], count: 0, to: Ppa::NONE }
+    }
+
+    /// From where, and where to.
+    fn pairs(&self) -> impl Iterator<Item = (Ppa, Ppa)> + '_ {
+        self.from[..self.count].iter().copied().zip((self.to.0..).map(Ppa))
+    }
+}
+
+/// Copies that wait, on a device that lets them.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// They have taken their time, and are to be carried out.
+    pub(super) issued: Copies,
+    /// They were carried out, and are to be mapped when their map entries have arrived in the processor's cache.
+    pub(super) copied: Copies,
+    /// What these pages hold.
+    pub(super) held: [(Lpn, Kind); RUN],
+}
+
+impl Run {
+    pub(super) fn none() -> Self {
+        Self { issued: Copies::none(), copied: Copies::none(), held: [(Lpn::NONE, Kind::Data); RUN] }
+    }
+}
+
 /// Where the contents of a relocated page come from.
 pub(super) enum Source {
     /// Another page, which keeps its metadata.
@@ -104,9 +145,10 @@ impl Relocation {
         self.block
     }
 
-    /// Copies that are not mapped yet.
-    pub(super) fn unmapped(&self) -> impl Iterator<Item = &Move> {
-        self.moves.ring.iter().flatten()
+    /// Copies that are not mapped yet: from where, and where to.
+    pub(super) fn unmapped(&self) -> impl Iterator<Item = (Ppa, Ppa)> + '_ {
+        let moves = self.moves.ring.iter().flatten().map(|copy| (copy.from, copy.to));
+        moves.chain(self.run.issued.pairs()).chain(self.run.copied.pairs())
     }
 
     /// Whether the block is free when it is empty, to take any page.

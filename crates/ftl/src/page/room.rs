@@ -92,7 +92,7 @@ impl PageMap {
         }
         let Some(relocation) = &self.dies[die].relocation else { return room >= whole };
         // Copies that are not mapped yet have taken their room.
-        let waiting = relocation.unmapped().filter(|copy| self.table.is_valid(copy.from)).count() as u32;
+        let waiting = relocation.unmapped().filter(|&(from, _)| self.table.is_valid(from)).count() as u32;
         let left = self.table.valid_pages(relocation.block) - waiting;
         room > left + self.most_notes() && (!relocation.frees_block() || room + pages >= left + whole)
     }

@@ -116,6 +116,26 @@ impl BlockTable {
         block
     }
 
+    /// Pages `from` of one block, ascending, at most 32, were copied to `to` and the following pages of another block: where
+    /// a bit of `moved` is set, the copy is valid instead.
+    #[inline]
+    pub fn move_valid(&mut self, from: &[Ppa], to: Ppa, moved: u32) {
+        let Some(&first) = from.first() else { return };
+        for (n, page) in from.iter().enumerate() {
+            self.bits[page.index() / 64] &= !(u64::from(moved >> n & 1) << (page.0 % 64));
+        }
+        let (word, shift) = (to.index() / 64, to.0 % 64);
+        self.bits[word] |= u64::from(moved) << shift;
+        if shift > 32 {
+            if let Some(next) = self.bits.get_mut(word + 1) {
+                *next |= u64::from(moved) >> (64 - shift);
+            }
+        }
+        let count = moved.count_ones();
+        self.counts.sub(self.geometry.block_of(first), count);
+        self.counts.add(self.geometry.block_of(to), count);
+    }
+
     /// The first valid page in `pages`.
     #[inline]
     pub fn next_valid(&self, pages: Range<u32>) -> Option<Ppa> {

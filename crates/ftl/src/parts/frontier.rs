@@ -121,6 +121,19 @@ impl Frontier {
         (page, count, aux)
     }
 
+    /// Takes `count` of the next pages, on a device that forgets their `aux`: the first.
+    ///
+    /// # Panics
+    /// In debug builds if fewer are left.
+    #[inline]
+    pub fn take_unmarked(&mut self, count: u32) -> Ppa {
+        debug_assert!(count <= self.left(), "block {} has {} pages left", self.block, self.left());
+        self.mark = 0;
+        let page = Ppa(self.next);
+        self.next += count;
+        page
+    }
+
     /// Returns the pages from `page` on, which were taken last and not programmed.
     pub fn give_back_from(&mut self, page: Ppa, first: bool, aux: u16) {
         self.next = page.0;

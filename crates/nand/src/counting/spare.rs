@@ -7,8 +7,14 @@ use crate::prefetch::prefetch;
 use crate::side_table::SideTable;
 use crate::tables::filled;
 
+/// Author, logical page and kind of a page that was copied.
+pub(crate) type Renewed = (Origin, (Lpn, Kind));
+
 /// Page-metadata storage.
 pub trait SpareStore: Send + 'static {
+    /// Whether it keeps neither sequence numbers nor aux, so that it cannot be mounted.
+    const FORGETS_ORDER: bool = false;
+
     /// Storage for the pages in `geometry`, all erased.
     fn new(geometry: &Geometry) -> Self;
     /// Stores a page's metadata; `first` if it is the block's first program since the erase.
@@ -18,12 +24,12 @@ pub trait SpareStore: Send + 'static {
     /// Starts loading a page's metadata, if the page exists.
     fn prefetch(&self, at: Ppa);
     /// Stores the metadata of the programmed page `from` again for `to`, with another aux and sequence number;
-    /// returns the author.
+    /// returns who wrote the page, and what it holds.
     #[inline]
-    fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Origin> {
+    fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Renewed> {
         let old = self.get(from.0, from.1)?;
         self.set(to.0, to.1, first, Oob { aux, seq, ..old });
-        Some(old.origin)
+        Some((old.origin, (old.lpn, old.kind)))
     }
     /// True for an erased page.
     fn is_erased(&self, at: Ppa) -> bool;
@@ -51,6 +57,8 @@ impl Lean {
 }
 
 impl SpareStore for Lean {
+    const FORGETS_ORDER: bool = true;
+
     fn new(geometry: &Geometry) -> Self {
         Self { words: filled(Self::ERASED, geometry.pages() as usize), others: SideTable::default() }
     }
@@ -86,15 +94,16 @@ impl SpareStore for Lean {
     }
 
     #[inline]
-    fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Origin> {
+    fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Renewed> {
         let word = self.words[from.0.index()];
-        if word & Self::LPN_MASK == Self::ELSEWHERE {
+        let lpn = word & Self::LPN_MASK;
+        if lpn == Self::ELSEWHERE {
             let old = self.get(from.0, from.1)?;
             self.set(to.0, to.1, first, Oob { aux, seq, ..old });
-            return Some(old.origin);
+            return Some((old.origin, (old.lpn, old.kind)));
         }
         self.words[to.0.index()] = word;
-        Some(Origin((word >> Self::LPN_BITS) as u8))
+        Some((Origin((word >> Self::LPN_BITS) as u8), (Lpn(lpn), Kind::Data)))
     }
 
     #[inline]

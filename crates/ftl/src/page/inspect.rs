@@ -1,0 +1,46 @@
+//! What others may see of the page map: the memory that firmware would need, and the blocks.
+
+use super::relocation::Relocation;
+use super::{PageMap, ValidPages};
+use crate::parts::block_table::BlockUse;
+use crate::{BlockState, RamUse};
+use nandlab_nand::BlockId;
+
+impl PageMap {
+    /// Bytes by table.
+    pub(super) fn tables(&self) -> RamUse {
+        let mut ram = RamUse::default();
+        let (counts, bits) = self.table.bytes();
+        ram.sram.insert("valid_counts", counts);
+        ram.dram.insert("map", 4 * self.map.len() as u64);
+        if self.valid_pages == ValidPages::Bitmap {
+            ram.dram.insert("valid_bits", bits);
+            if !self.owners.is_empty() {
+                ram.dram.insert("reverse_map", 4 * self.owners.len() as u64);
+            }
+        }
+        if self.cache.is_some() {
+            ram.sram.insert("slc_blocks", u64::from(self.geometry.blocks()).div_ceil(8));
+        }
+        if self.placer.bytes() > 0 {
+            ram.dram.insert("placement", self.placer.bytes());
+        }
+        ram.sram.insert("trim_notes", self.notes.bytes());
+        ram
+    }
+
+    /// The state of each block. A copy counts where it is, mapped or not.
+    pub(super) fn block_states(&self) -> Vec<BlockState> {
+        let state = |block| BlockState {
+            valid: self.table.valid_pages(block),
+            is_free: self.table.usage(block) == BlockUse::Free,
+        };
+        let mut blocks: Vec<_> = (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect();
+        let unmapped = self.dies.iter().filter_map(|die| die.relocation.as_ref()).flat_map(Relocation::unmapped);
+        for (from, to) in unmapped.filter(|&(from, _)| self.table.is_valid(from)) {
+            blocks[self.geometry.block_of(from).index()].valid -= 1;
+            blocks[self.geometry.block_of(to).index()].valid += 1;
+        }
+        blocks
+    }
+}

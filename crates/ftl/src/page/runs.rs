@@ -1,0 +1,179 @@
+//! Copies in runs, on a device that lets them wait.
+//!
+//! A copy is *issued* when the host pays for it: it takes its time, its place at the frontier and its sequence number.
+//! It is *carried out* together with others, when [`RUN`] of them wait, the frontier is full, the victim is empty or a
+//! batch of requests ends. It is *mapped* with the next run, when its map entry has arrived in the processor's cache.
+//! Counts, wear and times are those of one copy after another.
+
+use super::relocation::{Relocation, RUN};
+use super::PageMap;
+use crate::FtlError;
+use nandlab_nand::prefetch::prefetch;
+use nandlab_nand::{scoped, Kind, Nand, Ppa};
+
+impl PageMap {
+    /// Issues copies of up to `pages` pages of the block that is being emptied; ends with the block when none is left.
+    pub(super) fn issue<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
+        let mut left = pages;
+        loop {
+            let state = &mut self.dies[die];
+            let Some(relocation) = &mut state.relocation else { return Ok(()) };
+            let Some(first) = self.table.next_valid(relocation.next..relocation.end) else {
+                return self.finish(nand, die);
+            };
+            if left == 0 {
+                return Ok(());
+            }
+            let frontier = &mut state.frontiers[relocation.to];
+            if frontier.is_full() {
+                left -= self.open_for_run(nand, die, first)?;
+                continue;
+            }
+            let issued = &mut relocation.run.issued;
+            let most = left.min(frontier.left()).min((RUN - issued.count) as u32) as usize;
+            let before = issued.count;
+            let (mut next, mut end) = (Some(first), before + most);
+            for at in before..end {
+                let Some(from) = next else {
+                    end = at;
+                    break;
+                };
+                issued.from[at] = from;
+                relocation.next = from.0 + 1;
+                next = self.table.next_valid(relocation.next..relocation.end);
+            }
+            let count = (end - before) as u32;
+            let to = frontier.take_unmarked(count);
+            if before == 0 {
+                issued.to = to;
+            }
+            issued.count = end;
+            left -= count;
+            self.seq += u64::from(count);
+            nand.issue_copies(&issued.from[before..end], to);
+            relocation.copied = relocation.copied.max(nand.ctx().last());
+            self.puts_off = true;
+            if end == RUN || frontier.is_full() {
+                self.carry_out_run(nand, die);
+            }
+        }
+    }
+
+    /// Opens a block for the copies of `die`. Where another die lends one, `page` is copied there alone; returns how many
+    /// pages were copied.
+    #[cold]
+    fn open_for_run<N: Nand>(&mut self, nand: &mut N, die: usize, page: Ppa) -> Result<u32, FtlError> {
+        let Some(to) = self.dies[die].relocation.as_ref().map(|relocation| relocation.to) else { return Ok(0) };
+        let on = self.open_gc_block(nand, die, to)?;
+        if on == die {
+            return Ok(0);
+        }
+        self.carry_out(nand, on);
+        if let Some(relocation) = &mut self.dies[die].relocation {
+            relocation.next = page.0 + 1;
+        }
+        self.copy_page(nand, (die, to), page).map(|()| 1)
+    }
+
+    /// Carries out the copies that were issued, and maps those before.
+    pub(super) fn carry_out_run<N: Nand>(&mut self, nand: &mut N, die: usize) {
+        self.map_run(die);
+        let Some(relocation) = &mut self.dies[die].relocation else { return };
+        let cause = relocation.cause();
+        let run = &mut relocation.run;
+        let count = std::mem::take(&mut run.issued.count);
+        if count == 0 {
+            return;
+        }
+        (run.copied.from, run.copied.to, run.copied.count) = (run.issued.from, run.issued.to, count);
+        let held = &mut run.held[..count];
+        scoped(nand, cause, |nand| nand.carry_out_copies(&run.copied.from[..count], run.copied.to, held));
+        held.iter().for_each(|(at, _)| prefetch(&self.map, at.index()));
+    }
+
+    /// Maps the copies that were carried out.
+    fn map_run(&mut self, die: usize) {
+        let Some(Relocation { run, .. }) = &mut self.dies[die].relocation else { return };
+        let count = std::mem::take(&mut run.copied.count);
+        let from = &run.copied.from[..count];
+        let mut mapped: u32 = 0;
+        for (n, (&from, &(at, kind))) in (0..).zip(from.iter().zip(&run.held)) {
+            let entry = match kind {
+                Kind::TrimNote => self.notes.entry(at),
+                _ => &mut self.map[at.index()],
+            };
+            // The host may have written or trimmed the page since the copy was issued.
+            if *entry == from {
+                *entry = Ppa(run.copied.to.0 + n);
+                mapped |= 1 << n;
+            }
+        }
+        self.table.move_valid(from, run.copied.to, mapped);
+    }
+
+    /// Carries out and maps the copies of a die.
+    pub(super) fn carry_out<N: Nand>(&mut self, nand: &mut N, die: usize) {
+        if self.puts_off {
+            self.carry_out_run(nand, die);
+            self.map_run(die);
+        }
+    }
+
+    /// Carries out and maps the copies of all dies.
+    pub(super) fn carry_out_all<N: Nand>(&mut self, nand: &mut N) {
+        (0..self.dies.len()).for_each(|die| self.carry_out(nand, die));
+        self.puts_off = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::Config;
+    use crate::parts::wear::Wear;
+    use crate::{BlockState, Disk, Events, Ftl};
+    use nandlab_block::{BlockDevice, HostClock, Op, Request};
+    use nandlab_nand::counting::{Full, Lean, SpareStore};
+    use nandlab_nand::profile::Timing;
+    use nandlab_nand::random::Random;
+    use nandlab_nand::timed::Timed;
+    use nandlab_nand::{Counting, Geometry, Matrix, Rules, Time};
+
+    /// Counts, erases by block, blocks, the map, events, and the end of the last operation.
+    type Left = (Matrix, Vec<u32>, Vec<BlockState>, Vec<Ppa>, Events, Time);
+
+    /// Writes, trims, reads and flushes in batches of 500 requests; 64 blocks of 48 pages with 28 % spare ones.
+    fn left_by<S: SpareStore>(config: &Config) -> Left {
+        let geometry = Geometry::single_die(64, 48, 512).unwrap();
+        let timing = Timing { transfer_ns_per_byte: 10.0, ..Timing::array(50.0, 500.0, 3000.0) };
+        let nand = Timed::new(Counting::<S>::new(geometry, Rules::default()), &timing);
+        let mut disk = Disk::<PageMap, _>::mount(nand, 2400, config).unwrap();
+        let (mut random, mut clock, mut done) = (Random::new(5), HostClock::closed_loop(4), Vec::new());
+        for _ in 0..40 {
+            let request = |_| match random.below(50) {
+                0 => Request::new(Op::Flush, 0, 0),
+                1..=3 => Request::new(Op::Trim, random.below(2400), 1),
+                4..=8 => Request::new(Op::Read, random.below(2400), 1),
+                _ => Request::new(Op::Write, random.below(2399), 1 + random.below(2) as u32),
+            };
+            let requests: Vec<Request> = (0..500).map(request).collect();
+            disk.submit_batch(&requests, &mut clock, &mut done).unwrap();
+        }
+        let (cycles, end) = (disk.nand().inner().pe_cycles().to_vec(), disk.nand_mut().ctx().horizon());
+        let counts = disk.nand_mut().ctx().matrix().clone();
+        (counts, cycles, disk.ftl().blocks(), disk.ftl().map.clone(), disk.ftl().events(), end)
+    }
+
+    #[test]
+    fn runs_leave_what_single_copies_leave() {
+        for config in [Config::default(), Config { reserve_blocks: 1, wear: Wear::Bet, ..Config::default() }] {
+            let (mut runs, mut single) = (left_by::<Lean>(&config), left_by::<Full>(&config));
+            assert!(runs.0.total().copies > 10_000, "{:?}", runs.0.total());
+            // The last copies may be mapped already, or not yet.
+            let differ = runs.3.iter().zip(&single.3).filter(|(a, b)| a != b).count();
+            assert!(differ < 8, "{differ} pages are mapped elsewhere");
+            (runs.3, single.3) = (Vec::new(), Vec::new());
+            assert_eq!(runs, single);
+        }
+    }
+}

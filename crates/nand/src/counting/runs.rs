@@ -1,0 +1,91 @@
+//! Copies of many pages at once.
+
+use super::{Counting, SpareStore};
+use crate::address::{BlockId, Lpn, Ppa, Seq};
+use crate::context::Origin;
+use crate::nand::Nand;
+use crate::oob::{Kind, Oob};
+use crate::rules::assert_in_range;
+
+impl<S: SpareStore> Counting<S> {
+    /// Moves the pages `from` to `to` and the following pages in one block. `held` is empty, or gets each page's logical
+    /// page and kind.
+    #[inline]
+    pub(super) fn move_run(&mut self, from: &[Ppa], to: Ppa, (aux, seq): (u16, Seq), held: &mut [(Lpn, Kind)]) {
+        if from.is_empty() {
+            return;
+        }
+        assert_in_range(&self.geometry, Ppa(to.0 + from.len() as u32 - 1));
+        let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
+        let is_next = self.states.high_water(block) == place;
+        let moved = if is_next { self.copy_next(from, (to, block), (aux, seq), held) } else { 0 };
+        for (n, &from) in (moved..).zip(&from[moved..]) {
+            let (to, seq) = (Ppa(to.0 + n as u32), Seq(seq.0 + n as u64));
+            let Ok(oob) = self.copy(from, to, Oob::renewed(aux, seq)) else { unreachable!("no copy fails here") };
+            if let Some(held) = held.get_mut(n) {
+                *held = (oob.lpn, oob.kind);
+            }
+        }
+    }
+
+    /// Copies pages to the next pages of a block, up to the first possible tail; returns their number.
+    ///
+    /// # Panics
+    /// If a source page is erased (named in the message), or if the block is bad.
+    #[inline]
+    fn copy_next(
+        &mut self,
+        from: &[Ppa],
+        (to, block): (Ppa, BlockId),
+        (aux, seq): (u16, Seq),
+        held: &mut [(Lpn, Kind)],
+    ) -> usize {
+        let place = self.geometry.page_in_block(to);
+        let (mut source, mut source_pages, mut first_tail) = (BlockId::NONE, 0..0, Ppa::NONE);
+        // Consecutive pages with the same author and block count together.
+        let (mut author, mut alike) = (Origin::FTL, 0);
+        let mut copied = 0;
+        for (n, &from) in (0..).zip(from) {
+            if !source_pages.contains(&from.0) {
+                self.have_moved((source, block), author, std::mem::take(&mut alike));
+                assert_in_range(&self.geometry, from);
+                source = self.geometry.block_of(from);
+                let first = self.geometry.page(source, 0).0;
+                source_pages = first..first + self.states.high_water(source);
+                assert!(source_pages.contains(&from.0), "copy of page {from}: the page is erased");
+                first_tail = self.tails.first_in(source);
+            }
+            if from >= first_tail {
+                break;
+            }
+            let target = (Ppa(to.0 + n), block);
+            let renewed = self.spare.renew((from, source), target, place + n == 0, aux, Seq(seq.0 + u64::from(n)));
+            let Some((origin, holds)) = renewed else { panic!("copy of page {from}: the page is erased") };
+            if let Some(held) = held.get_mut(n as usize) {
+                *held = holds;
+            }
+            if origin != author {
+                self.have_moved((source, block), author, std::mem::take(&mut alike));
+                author = origin;
+            }
+            alike += 1;
+            copied += 1;
+        }
+        self.have_moved((source, block), author, alike);
+        self.states.program_run(block, place, copied);
+        copied as usize
+    }
+
+    /// Counts copies for this many pages by one author.
+    #[inline]
+    fn have_moved(&mut self, (source, target): (BlockId, BlockId), author: Origin, pages: u16) {
+        if pages == 0 {
+            return;
+        }
+        let at = usize::from(author.0) & (Origin::COUNT - 1);
+        self.programmed[target.index()][at] += pages;
+        let left = &mut self.programmed[source.index()][at];
+        *left = left.saturating_sub(pages);
+        self.ctx.count(author).copies += u64::from(pages);
+    }
+}
