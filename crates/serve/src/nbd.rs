@@ -17,5 +17,6 @@ mod negotiate;
 mod server;
 mod wire;
 
+pub use connection::serve;
 pub(crate) use server::remove_stale;
 pub use server::{Server, SocketError};

@@ -64,11 +64,11 @@ impl Replies {
     }
 }
 
-/// Serves one client until it leaves.
+/// Serves one client until it leaves, in this thread.
 ///
 /// # Errors
 /// `InvalidData` where it does not follow the protocol; what the socket fails with.
-pub(super) fn serve(stream: UnixStream, export: &dyn Export) -> io::Result<()> {
+pub fn serve(stream: UnixStream, export: &dyn Export) -> io::Result<()> {
     let mut incoming = Incoming::new(Watched::new(stream.try_clone()?));
     let mut negotiating = stream.try_clone()?;
     if !negotiate(&mut incoming, &mut negotiating, export)? {
