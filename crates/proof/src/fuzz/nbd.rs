@@ -61,7 +61,7 @@ fn items(mut data: &[u8]) -> Vec<Item<'_>> {
 /// The data of request `number`, where it is a write that is sent with its data.
 fn payload(number: usize, length: u32) -> Vec<u8> {
     let length = if length > 1 << 16 { 0 } else { length };
-    (0..length).map(|at| (at ^ 7 * number as u32) as u8).collect()
+    (0..length).map(|at| (at ^ (7 * number as u32)) as u8).collect()
 }
 
 fn bytes_of(flags: u8, items: &[Item<'_>]) -> Vec<u8> {
