@@ -130,7 +130,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
             let piece = self.piece(sector, end);
             let done = match request.op {
                 Op::Write => self.write(&piece, request, &data),
-                Op::Read => self.read(&piece, request, &mut data),
+                Op::Read => self.read(&piece, pages, request, &mut data),
                 Op::Trim => self.ftl.trim(&mut self.nand, piece.at, SectorMask::run(piece.first, piece.count)),
                 Op::Flush => Ok(()),
             };
@@ -190,13 +190,19 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     }
 
     #[inline]
-    fn read(&mut self, piece: &Piece, request: &Request, data: &mut Payload<'_>) -> Result<(), FtlError> {
+    fn read(&mut self, piece: &Piece, pages: u64, request: &Request, data: &mut Payload<'_>) -> Result<(), FtlError> {
         let sectors = SectorMask::run(piece.first, piece.count);
         let is_part = piece.count >> self.page_shift == 0;
         if is_part {
             self.nand.ctx().ask(piece.count);
         }
+        if pages > 1 {
+            self.nand.ctx().want(pages as u32);
+        }
         let read = self.ftl.read(&mut self.nand, piece.at, sectors, &mut self.page);
+        if pages > 1 {
+            self.nand.ctx().want(0);
+        }
         if is_part {
             self.nand.ctx().ask(0);
         }

@@ -156,6 +156,7 @@ impl Served {
             // A damaged image may hold what no FTL writes.
             Err(panic) => return Err(not_ours(&image, &format!("the FTL cannot be mounted: {}", said(&*panic)))),
         };
+        nandlab_nand::tables::give_back_free_memory();
         let control = Control::default();
         let mut run = Run::new(&experiment, &sizing, &control, &mut *engine);
         let (mount, meter) = (run.mount_record(), run.meter(0));

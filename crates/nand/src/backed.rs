@@ -10,9 +10,11 @@
 //! process ends: that is a power cut of the device. Programs since the last [`ImageFile::sync`] may be lost then, the last
 //! ones first. Where the machine ends, they may also be unreadable. An image is locked while it is open.
 
+mod ahead;
 #[cfg(test)]
 mod ends;
 mod error;
+mod freed;
 mod gathered;
 mod image;
 mod layout;
@@ -31,12 +33,15 @@ pub use store::{PageStore, Ram};
 use crate::address::{BlockId, Geometry, Ppa};
 use crate::content::{Bytes, Content, PageBuf};
 use crate::context::Ctx;
-use crate::counting::Counting;
+use crate::counting::{Counting, SpareStore};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::rules::Rules;
 use layout::Header;
 use std::path::Path;
+
+/// How many pages ahead the metadata of a longer read is prefetched.
+const PAGES_AHEAD: u32 = 8;
 
 /// A device whose pages hold bytes; `S` is [`Ram`] or [`Image`].
 ///
@@ -212,7 +217,12 @@ impl<S: PageStore> Nand for Backed<S> {
         self.store.check()?;
         let oob = self.counting.read(at, &mut ())?;
         let page_bytes = self.counting.geometry().page_bytes();
-        self.store.load(at, page.0.get_or_insert_with(|| Bytes::zeroed(page_bytes)))?;
+        let wanted = self.counting.ctx().wanted();
+        if wanted > 1 {
+            // The bytes of pages drive the tables out of the cache.
+            self.counting.spare.prefetch(Ppa(at.0 + PAGES_AHEAD));
+        }
+        self.store.load(at, page.0.get_or_insert_with(|| Bytes::zeroed(page_bytes)), wanted)?;
         Ok(oob)
     }
 
@@ -242,7 +252,12 @@ impl<S: PageStore> Nand for Backed<S> {
     fn read_with_tail(&mut self, at: Ppa, page: &mut Content, tail: &mut [u8]) -> Result<Oob, NandError> {
         let oob = self.read_tail(at, tail)?;
         let page_bytes = self.counting.geometry().page_bytes();
-        self.store.load(at, page.0.get_or_insert_with(|| Bytes::zeroed(page_bytes)))?;
+        let wanted = self.counting.ctx().wanted();
+        if wanted > 1 {
+            // The bytes of pages drive the tables out of the cache.
+            self.counting.spare.prefetch(Ppa(at.0 + PAGES_AHEAD));
+        }
+        self.store.load(at, page.0.get_or_insert_with(|| Bytes::zeroed(page_bytes)), wanted)?;
         Ok(oob)
     }
 

@@ -248,6 +248,8 @@ pub struct Ctx {
     delay: Option<Time>,
     /// Sectors that the host reads in the current page; 0 for the whole page.
     asked: u32,
+    /// Pages that the host reads from the next one on.
+    wanted: u32,
     /// Channel time so far that reads of a part of a page did not take.
     spared: Time,
     /// Whether the device is repeating a read for a waiting host or flush.

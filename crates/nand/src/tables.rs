@@ -1,5 +1,5 @@
 //! Large tables in huge pages, if the system has them: a random access then rarely waits for the translation of its
-//! address.
+//! address. And memory that was used once.
 
 /// A table of `len` times `value`.
 pub fn filled<T: Clone>(value: T, len: usize) -> Vec<T> {
@@ -44,6 +44,22 @@ fn ask_for_huge_pages<T>(table: &Vec<T>) {
 /// Other systems choose the size themselves.
 #[cfg(not(target_os = "linux"))]
 fn ask_for_huge_pages<T>(_: &[T]) {}
+
+/// Gives memory that is free back to the system. A mount reads much that it forgets again, in many small pieces, and the
+/// GNU allocator keeps the room of such.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[allow(unsafe_code)]
+pub fn give_back_free_memory() {
+    extern "C" {
+        fn malloc_trim(pad: usize) -> std::ffi::c_int;
+    }
+    // SAFETY: it may be called at any time and by any thread; it touches only memory that is free.
+    let _ = unsafe { malloc_trim(0) };
+}
+
+/// Other allocators decide themselves.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn give_back_free_memory() {}
 
 #[cfg(test)]
 mod tests {

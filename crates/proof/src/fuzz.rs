@@ -6,6 +6,7 @@
 
 mod configuration;
 mod image;
+mod nbd;
 mod operations;
 mod options;
 mod trace;
@@ -27,6 +28,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "configuration", run: configuration },
     Target { name: "trace", run: trace },
     Target { name: "image", run: image },
+    Target { name: "nbd", run: nbd },
 ];
 
 /// Bytes of a message beside what it quotes.
@@ -65,6 +67,14 @@ pub fn trace(data: &[u8]) {
 /// Where it is neither refused in a sentence nor a device that can be used.
 pub fn image(data: &[u8]) {
     image::run(data);
+}
+
+/// What an NBD client sends, beside a model of the disk.
+///
+/// # Panics
+/// Where the server does not answer as the protocol says, or a read finds what was not written.
+pub fn nbd(data: &[u8]) {
+    nbd::run(data);
 }
 
 /// A message that can be shown: words, on one line, without control characters of the input, and no longer than

@@ -72,6 +72,11 @@ fn images_survive_random_changes() {
 }
 
 #[test]
+fn servers_survive_random_changes() {
+    survive_random_changes("nbd", 5_000);
+}
+
+#[test]
 fn configurations_survive_random_changes() {
     survive_random_changes("configuration", 20_000);
 }

@@ -4,21 +4,24 @@
 //! starts at a multiple of 4 KiB; numbers are little endian; header, states and records end in a CRC-32.
 //!
 //! A program writes the bytes, then the record of its page; the page counts from its record on. Programs are gathered and
-//! written a few at a time, in their order, before anything else is. An erase writes the record of its block, then gives the
-//! room of the pages back. So an end of the process between any two writes leaves the device as it was after some operation,
+//! written a few at a time, in their order, before anything else is. An erase writes the record of its block; the
+//! room of its pages is given back later, if they are not programmed again soon. So an end of the process between any two writes leaves the device as it was after some operation,
 //! none before the last sync.
 //!
 //! Where the machine ends, the operating system may have later writes on its disk and not earlier ones. A page whose
 //! record is there without its bytes is unreadable, as a torn page of a chip is. [`Image::survive_machine`] keeps erases
 //! behind the programs before them.
 
+use super::ahead::Ahead;
 use super::error::{BackedError, Failure};
+use super::freed::Freed;
 use super::layout::{Header, BLOCK_BYTES, FIXED_BYTES, MAGIC};
 use super::os;
 use super::records::{inline, programmed, torn_oob, BlockRecord, Found, PageRecord};
 use super::shared::{ImageFile, Shared};
 use super::store::PageStore;
 use crate::address::{BlockId, Ppa, Seq};
+use crate::content::Bytes;
 use crate::context::Origin;
 use crate::counting::{assert_has_tail, Counting, Kept, SpareStore};
 use crate::nand::{Nand, NandError};
@@ -37,7 +40,7 @@ const WINDOW: u64 = 8192;
 pub struct Image {
     shared: Arc<Shared>,
     /// One page, the last that was programmed with a tail or copied.
-    scratch: Box<[u8]>,
+    scratch: Bytes,
     /// By page: CRC-32 of its bytes.
     sums: Vec<u32>,
     /// By page: bytes of its tail.
@@ -48,6 +51,8 @@ pub struct Image {
     blocks: Vec<OfBlock>,
     /// Records that were read for their tails, and where they begin in the file.
     window: (u64, Vec<u8>),
+    ahead: Ahead,
+    freed: Freed,
     /// Whether an erase waits until what was written before is on the disk.
     survives_machine: bool,
     notices: Vec<String>,
@@ -146,6 +151,8 @@ impl Image {
             torn: BTreeSet::new(),
             blocks: vec![OfBlock::default(); geometry.blocks() as usize],
             window: (u64::MAX, Vec::new()),
+            ahead: Ahead::default(),
+            freed: Freed::new(geometry),
             survives_machine: false,
             notices: Vec::new(),
             shared: Arc::new(shared),
@@ -246,10 +253,27 @@ impl Image {
         })
     }
 
-    /// Fills `page` with the bytes of page `at`; whether they are those that were programmed.
-    fn read_page(&self, at: Ppa, page: &mut [u8]) -> Result<bool, NandError> {
-        self.guard("read", self.shared.read_page(self.shared.layout.bytes(at), page))?;
+    /// Fills `page` with the bytes of page `at`, the first of so many that are asked for; whether they are those that were
+    /// programmed.
+    fn read_page(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<bool, NandError> {
+        let place = self.shared.layout.bytes(at);
+        if !self.ahead.take(place, page) {
+            let read = self.read_new(at, page, wanted);
+            self.guard("read", read)?;
+        }
         Ok(crc32fast::hash(page) == self.sums[at.index()])
+    }
+
+    fn read_new(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> io::Result<()> {
+        let pages = self.shared.header.geometry.pages_per_block();
+        let place = self.shared.layout.bytes(at);
+        match self.ahead.together(place, page.len(), wanted.min(pages - at.0 % pages)) {
+            0 | 1 => self.shared.read_page(place, page),
+            count => {
+                self.shared.write_gathered()?;
+                self.ahead.read(&self.shared.file, place, page, count)
+            }
+        }
     }
 
     /// Whether the bytes of the programmed page `at` are those that were programmed.
@@ -258,7 +282,7 @@ impl Image {
             return Ok(false);
         }
         let mut page = std::mem::take(&mut self.scratch);
-        let is_sound = self.read_page(at, &mut page);
+        let is_sound = self.read_page(at, &mut page, 1);
         self.scratch = page;
         is_sound
     }
@@ -324,9 +348,9 @@ impl PageStore for Image {
         Err(NandError::Uncorrectable(at))
     }
 
-    fn load(&mut self, at: Ppa, page: &mut [u8]) -> Result<(), NandError> {
+    fn load(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<(), NandError> {
         self.spare(at)?;
-        if self.read_page(at, page)? {
+        if self.read_page(at, page, wanted)? {
             return Ok(());
         }
         Err(NandError::Uncorrectable(at))
@@ -343,7 +367,7 @@ impl PageStore for Image {
             return Ok(());
         }
         let mut page = std::mem::take(&mut self.scratch);
-        let loaded = self.load(at, &mut page);
+        let loaded = self.load(at, &mut page, 1);
         tail.copy_from_slice(&page[page.len() - tail.len()..]);
         self.scratch = page;
         loaded
@@ -351,6 +375,7 @@ impl PageStore for Image {
 
     fn program(&mut self, at: Ppa, page: Option<&[u8]>, tail: &[u8]) -> Result<(), NandError> {
         let place = self.shared.layout.bytes(at);
+        self.ahead.clear();
         self.tails[at.index()] = tail.len() as u16;
         if let (Some(bytes), []) = (page, tail) {
             self.sums[at.index()] = crc32fast::hash(bytes);
@@ -368,7 +393,7 @@ impl PageStore for Image {
 
     fn fetch(&mut self, from: Ppa) -> Result<(), NandError> {
         let mut page = std::mem::take(&mut self.scratch);
-        let loaded = self.load(from, &mut page);
+        let loaded = self.load(from, &mut page, 1);
         self.scratch = page;
         loaded
     }
@@ -376,6 +401,7 @@ impl PageStore for Image {
     fn copy(&mut self, from: Ppa, to: Ppa) -> Result<(), NandError> {
         let source = self.shared.header.geometry.block_of(from);
         self.blocks[source.index()].is_old = true;
+        self.ahead.clear();
         self.sums[to.index()] = self.sums[from.index()];
         self.tails[to.index()] = self.tails[from.index()];
         self.guard("write", self.shared.gather_page(self.shared.layout.bytes(to), &self.scratch))
@@ -393,10 +419,7 @@ impl PageStore for Image {
             self.guard("synchronise", self.shared.sync())?;
         }
         self.write_block(device, block)?;
-        let first = device.geometry().page(block, 0);
-        let start = self.shared.layout.bytes(first);
-        let bytes = u64::from(device.geometry().pages_per_block()) * self.shared.layout.page_bytes;
-        os::punch(&self.shared.file, start..start + bytes);
+        self.freed.add(block, device.geometry(), (&self.shared.file, &self.shared.layout));
         Ok(())
     }
 
@@ -406,6 +429,7 @@ impl PageStore for Image {
 
     fn save_page(&mut self, device: &Counting, at: Ppa) -> Result<(), NandError> {
         let block = device.geometry().block_of(at);
+        self.freed.take(block);
         if !self.blocks[block.index()].has_record {
             self.write_block(device, block)?;
         }
@@ -436,6 +460,7 @@ impl PageStore for Image {
                 self.write_block(device, block)?;
             }
         }
+        self.freed.give_back(0, device.geometry(), (&self.shared.file, &self.shared.layout));
         Ok(())
     }
 }

@@ -1,12 +1,35 @@
 //! The calls of the operating system that an image needs.
 
+use crate::content::Bytes;
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::ops::Range;
 
 /// Fills `bytes` from `place` on.
 pub(super) fn read_at(file: &File, place: u64, bytes: &mut [u8]) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, place)
+}
+
+/// Fills `pages` one after the other from `place` on.
+pub(super) fn read_pages_at<'a>(
+    file: &File,
+    mut place: u64,
+    pages: impl Iterator<Item = &'a mut Bytes>,
+) -> io::Result<()> {
+    let mut slices: Vec<_> = pages.map(|page| IoSliceMut::new(page)).collect();
+    let mut left = &mut slices[..];
+    while !left.is_empty() {
+        match rustix::io::preadv(file, left, place) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                place += read as u64;
+                IoSliceMut::advance_slices(&mut left, read);
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// Writes `bytes` from `place` on.

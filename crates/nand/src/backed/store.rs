@@ -1,6 +1,7 @@
 //! Where the bytes of pages are kept.
 
 use crate::address::{BlockId, Geometry, Ppa};
+use crate::content::Bytes;
 use crate::counting::Counting;
 use crate::nand::NandError;
 use std::ops::Range;
@@ -21,8 +22,9 @@ pub trait PageStore: Send {
         Ok(())
     }
 
-    /// Fills `page` with the contents of a programmed page; [`NandError::Uncorrectable`] where they are spoilt.
-    fn load(&mut self, at: Ppa, page: &mut [u8]) -> Result<(), NandError>;
+    /// Fills `page` with the contents of a programmed page, the first of `wanted` that are likely read one after the other;
+    /// [`NandError::Uncorrectable`] where they are spoilt.
+    fn load(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<(), NandError>;
 
     /// Fills `tail`, where the device does not keep tails itself.
     fn load_tail(&mut self, _at: Ppa, _tail: &mut [u8]) -> Result<(), NandError> {
@@ -112,7 +114,7 @@ impl Ram {
 }
 
 impl PageStore for Ram {
-    fn load(&mut self, at: Ppa, page: &mut [u8]) -> Result<(), NandError> {
+    fn load(&mut self, at: Ppa, page: &mut Bytes, _wanted: u32) -> Result<(), NandError> {
         match self.get(at) {
             Some(bytes) => page.copy_from_slice(bytes),
             None => page.fill(0),

@@ -1,4 +1,4 @@
-//! The part of a page that the host reads.
+//! The part of a page that the host reads, and how many pages.
 
 use super::{Ctx, Time};
 
@@ -22,6 +22,18 @@ impl Ctx {
     #[inline]
     pub(crate) fn asked(&self) -> u32 {
         self.asked
+    }
+
+    /// The next host read is the first of this many pages that are read one after the other; 0 or 1: of it alone.
+    #[inline]
+    pub fn want(&mut self, pages: u32) {
+        self.wanted = pages;
+    }
+
+    /// Pages that the host reads from the next one on.
+    #[inline]
+    pub(crate) fn wanted(&self) -> u32 {
+        self.wanted
     }
 
     /// Counts channel time that a read of a part of a page does not take.

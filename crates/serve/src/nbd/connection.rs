@@ -2,7 +2,9 @@
 
 use super::later::Later;
 use super::negotiate::{broken, negotiate};
-use super::wire::{error, send, Incoming, Number, Out, MOST_BYTES, REPLY, REPLY_BYTES, REQUEST, REQUEST_BYTES};
+use super::wire::{
+    error, send, Incoming, Number, Out, Watched, MOST_BYTES, REPLY, REPLY_BYTES, REQUEST, REQUEST_BYTES,
+};
 use crate::{Due, Export};
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -10,6 +12,9 @@ use std::sync::{Arc, Mutex};
 
 /// Replies are written when they are more than this many bytes, even if further requests have arrived.
 const REPLIES_AT_ONCE: usize = 256 << 10;
+
+/// Bytes of replies that the operating system is asked to keep until the client reads them.
+const SEND_BYTES: usize = 1 << 20;
 
 mod command {
     pub const READ: u16 = 0;
@@ -59,16 +64,18 @@ impl Replies {
     }
 }
 
-/// Serves one client until it leaves.
+/// Serves one client until it leaves, in this thread.
 ///
 /// # Errors
 /// `InvalidData` where it does not follow the protocol; what the socket fails with.
-pub(super) fn serve(stream: UnixStream, export: &dyn Export) -> io::Result<()> {
-    let mut incoming = Incoming::new(stream.try_clone()?);
+pub fn serve(stream: UnixStream, export: &dyn Export) -> io::Result<()> {
+    let mut incoming = Incoming::new(Watched::new(stream.try_clone()?));
     let mut negotiating = stream.try_clone()?;
     if !negotiate(&mut incoming, &mut negotiating, export)? {
         return Ok(());
     }
+    // Without room for the replies of several requests, this thread would wait for the client to read. Less is fine, too.
+    let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BYTES);
     let out: Out = Arc::new(Mutex::new(stream));
     let mut later = Later::new(&out);
     let mut replies = Replies { bytes: Vec::new(), used: 0 };

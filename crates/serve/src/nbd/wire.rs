@@ -1,8 +1,11 @@
 //! Numbers of the protocol, and the buffers of a connection.
 
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 pub(super) const INIT: u64 = u64::from_be_bytes(*b"NBDMAGIC");
 pub(super) const OPTION: u64 = u64::from_be_bytes(*b"IHAVEOPT");
@@ -47,6 +50,53 @@ pub(super) type Out = Arc<Mutex<UnixStream>>;
 /// Writes whole replies.
 pub(super) fn send(out: &Out, replies: &[u8]) -> io::Result<()> {
     out.lock().unwrap_or_else(PoisonError::into_inner).write_all(replies)
+}
+
+/// A socket that is looked at for a moment before the thread sleeps.
+///
+/// Waking a thread on an idle processor takes longer than most requests, and a client that waits for each answer asks again
+/// at once. A client that is slower than that is waited for asleep.
+#[derive(Debug)]
+pub(super) struct Watched {
+    stream: UnixStream,
+    /// Whether the last bytes came within `LOOK`.
+    is_quick: bool,
+}
+
+/// How long a socket is looked at.
+const LOOK: Duration = Duration::from_micros(50);
+
+impl Watched {
+    pub fn new(stream: UnixStream) -> Self {
+        Self { stream, is_quick: false }
+    }
+
+    /// What arrives within `LOOK`; `None`: nothing.
+    fn look(&self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
+        let start = Instant::now();
+        loop {
+            match rustix::net::recv(&self.stream, &mut *bytes, RecvFlags::DONTWAIT) {
+                Ok((read, _)) => return Ok(Some(read)),
+                Err(Errno::AGAIN) if start.elapsed() < LOOK => std::thread::yield_now(),
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Read for Watched {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if self.is_quick {
+            if let Some(read) = self.look(bytes)? {
+                return Ok(read);
+            }
+        }
+        let start = Instant::now();
+        let read = self.stream.read(bytes);
+        self.is_quick = start.elapsed() < LOOK;
+        read
+    }
 }
 
 /// Bytes that arrived and are not used yet. The buffer is never cleared, only overwritten.
