@@ -108,7 +108,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     }
 
     /// Carries out `request` at its time; the end is in the device's context.
-    #[inline]
+    #[inline(always)]
     fn carry_out(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), Error> {
         if request.time > self.nand.ctx().horizon() {
             self.idle(request.time).map_err(|error| failed(&error, request.sector))?;
@@ -125,6 +125,11 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
             if request.op == Op::Write && pages > 1 {
                 self.write_run(sector, pages, request, &data).map_err(|error| failed(&error, sector))?;
                 sector += pages << self.page_shift;
+                continue;
+            }
+            if request.op == Op::Write && pages == 1 {
+                self.write_page(sector, request, &data).map_err(|error| failed(&error, sector))?;
+                sector += 1 << self.page_shift;
                 continue;
             }
             let piece = self.piece(sector, end);
@@ -179,6 +184,17 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         let first = (sector & ((1 << self.page_shift) - 1)) as u32;
         let count = u64::from((1 << self.page_shift) - first).min(end - sector) as u32;
         Piece { at: Lpn((sector >> self.page_shift) as u32), first, count }
+    }
+
+    /// Writes a whole page.
+    #[inline(always)]
+    fn write_page(&mut self, sector: u64, request: &Request, data: &Payload<'_>) -> Result<(), FtlError> {
+        if let (Payload::Write(bytes), Some(page)) = (data, self.page.bytes_mut()) {
+            let start = (sector - request.sector) as usize * SECTOR_BYTES as usize;
+            page.copy_from_slice(&bytes[start..start + page.len()]);
+        }
+        let full = SectorMask::full(1 << self.page_shift);
+        self.ftl.write(&mut self.nand, Lpn((sector >> self.page_shift) as u32), full, &self.page)
     }
 
     #[inline]

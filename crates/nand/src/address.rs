@@ -143,7 +143,8 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// Page size in bytes, without the spare area.
     pub page_bytes: u32,
-    /// Spare area per page, in bytes.
+    /// Spare area per page, in bytes, at least 16; or 0 if `page_bytes` or the transfer time includes it. It adds to the bytes
+    /// on the bus, and the metadata is stored either way.
     pub spare_bytes: u32,
 }
 
@@ -217,8 +218,12 @@ impl Geometry {
         if !(Self::MIN_PAGES_PER_BLOCK..=Self::MAX_PAGES_PER_BLOCK).contains(&shape.pages_per_block) {
             return refuse("pages_per_block", shape.pages_per_block, "a block has 2 to 16,381 pages");
         }
-        if shape.spare_bytes < Self::MIN_SPARE_BYTES {
-            return refuse("spare_bytes", shape.spare_bytes, "the metadata of a page takes 16 bytes of its spare area");
+        if shape.spare_bytes > 0 && shape.spare_bytes < Self::MIN_SPARE_BYTES {
+            return refuse(
+                "spare_bytes",
+                shape.spare_bytes,
+                "the metadata of a page takes 16 bytes of its spare area; 0 if page_bytes or the transfer time includes it",
+            );
         }
         let dies = u64::from(shape.channels) * u64::from(shape.dies_per_channel);
         let planes = dies.saturating_mul(shape.planes_per_die.into());
@@ -431,6 +436,7 @@ mod tests {
             let error = Geometry::new(shape).unwrap_err().to_string();
             assert!(error.starts_with(what), "{error}");
         }
+        assert!(Geometry::new(Shape { spare_bytes: 0, ..ok }).is_ok());
         let huge = Shape { blocks_per_plane: 1 << 30, pages_per_block: 64, ..ok };
         // It has 2^64 planes, and a wrapping product would be zero.
         let wrapping = Shape { channels: 1 << 31, dies_per_channel: 1 << 31, planes_per_die: 4, ..ok };

@@ -165,6 +165,17 @@ impl<S: SpareStore> Counting<S> {
         *left = left.saturating_sub(1);
     }
 
+    /// Stores the tail of a page that was just programmed.
+    #[cold]
+    fn program_tail(&mut self, at: Ppa, tail: &[u8], origin: Origin) {
+        self.ctx.count(origin).meta_programs += 1;
+        let most = self.geometry.page_bytes() as usize;
+        assert!(tail.len() <= most, "a tail of {} bytes is longer than a page", tail.len());
+        if !self.has_no_tails {
+            self.tails.insert(at, self.geometry.block_of(at), tail.into());
+        }
+    }
+
     /// Pages of `block` by their authors in the metadata.
     pub(crate) fn pages_by_origin(&self, block: BlockId) -> [u16; Origin::COUNT] {
         let mut pages = [0; Origin::COUNT];
@@ -263,21 +274,12 @@ impl<S: SpareStore> Nand for Counting<S> {
         Ok(None)
     }
 
-    #[inline]
+    #[inline(always)]
     fn program(&mut self, at: Ppa, (): &Self::Buf, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
         self.store(at, oob);
-        let cell = self.ctx.count(oob.origin);
-        cell.page_programs += 1;
+        self.ctx.count(oob.origin).page_programs += 1;
         if !tail.is_empty() {
-            cell.meta_programs += 1;
-            assert!(
-                tail.len() <= self.geometry.page_bytes() as usize,
-                "a tail of {} bytes is longer than a page",
-                tail.len()
-            );
-            if !self.has_no_tails {
-                self.tails.insert(at, self.geometry.block_of(at), tail.into());
-            }
+            self.program_tail(at, tail, oob.origin);
         }
         Ok(Done::default())
     }

@@ -20,6 +20,8 @@ pub(super) struct Channel {
     places: Vec<u32>,
     /// Total transfer time.
     pub(super) busy: Time,
+    /// End of the last transfer of all.
+    end: Time,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +44,7 @@ impl Channel {
     pub(super) fn new(units: usize) -> Self {
         let room = Self::FIRST_ROOM;
         let places = (0..units * units).map(|place| (Self::lane(units, place) * room) as u32).collect();
-        Self { units, room, taken: vec![Interval::NEVER; units * room], places, busy: 0 }
+        Self { units, room, taken: vec![Interval::NEVER; units * room], places, busy: 0, end: 0 }
     }
 
     /// Bytes for a bus with `units` units while its rooms have not grown.
@@ -70,12 +72,15 @@ impl Channel {
         let places = &mut self.places[unit * self.units..][..self.units];
         let (own, others) = places.split_first_mut().expect("a unit has a place among its own transfers");
         let start = match <&mut [u32; 3]>::try_from(&mut *others) {
+            // Behind all transfers the bus is free; later searches pass them.
+            _ if from >= self.end => from,
             // The usual unit count is fixed, and needs no loop.
             Ok(three) => first_gap(&self.taken, three, from, ns),
             Err(_) => first_gap(&self.taken, others, from, ns),
         };
         self.taken[*own as usize] = Interval { start, end: start + ns };
         *own += 1;
+        self.end = self.end.max(start + ns);
         start + ns
     }
 
