@@ -92,7 +92,7 @@ help:
 
 prerequisites:
 	@command -v cargo >/dev/null || { \
-		echo 'nandlab is built with Rust: install Rust 1.85 or newer, so that cargo is found' >&2; exit 1; }
+		echo 'nandlab is built with Rust: install Rust 1.86 or newer, so that cargo is found' >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
 		echo 'nandlab needs Python 3.10 or newer; make PYTHON=/path/to/python3 takes another one' >&2; exit 1; }
 

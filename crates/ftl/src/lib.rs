@@ -413,6 +413,47 @@ macro_rules! ftls {
                 }
             }
 
+            /// As [`Ftl::PAGED_VARIANT`].
+            pub fn paged_variant(&self) -> Option<&'static str> {
+                match self { $(Self::$variant(_) => $module::$ftl::PAGED_VARIANT,)* }
+            }
+
+            /// As [`Ftl::notices`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn notices(&self, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
+                match self { $(Self::$variant(config) => $module::$ftl::notices(config, geometry, logical_pages),)* }
+            }
+
+            /// As [`Ftl::set_seed`].
+            pub fn set_seed(&mut self, seed: u64) {
+                match self { $(Self::$variant(config) => $module::$ftl::set_seed(config, seed),)* }
+            }
+
+            /// As [`Ftl::trims`].
+            pub fn trims(&self) -> Trims {
+                match self { $(Self::$variant(config) => $module::$ftl::trims(config),)* }
+            }
+
+            /// As [`Ftl::collects`].
+            pub fn collects(&self) -> bool {
+                match self { $(Self::$variant(config) => $module::$ftl::collects(config),)* }
+            }
+
+            /// As [`Ftl::uses_slc`].
+            pub fn uses_slc(&self) -> bool {
+                match self { $(Self::$variant(config) => $module::$ftl::uses_slc(config),)* }
+            }
+
+            /// As [`Ftl::max_logical_pages`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn max_logical_pages(&self, geometry: &Geometry, rules: &Rules) -> Result<u32, FtlError> {
+                match self { $(Self::$variant(config) => $module::$ftl::max_logical_pages(geometry, rules, config),)* }
+            }
+
             /// The name of the chosen FTL.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => stringify!($module),)* }

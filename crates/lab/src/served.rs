@@ -15,7 +15,7 @@ use crate::record::{MountRecord, Record};
 use crate::run::{Mark, Meter, Run};
 use crate::stack::{self, Engine, Start};
 use nandlab_block::{Completion, Error, Payload, Request};
-use nandlab_ftl::{Ftl, Trims, Visitor};
+use nandlab_ftl::Trims;
 use nandlab_nand::backed::{Backed, BackedError, Failure, ImageFile};
 use nandlab_nand::Time;
 use serde::{Deserialize, Serialize};
@@ -196,14 +196,7 @@ impl Served {
 
     /// Whether a page that was trimmed and flushed reads as zeros from then on, also after a mount.
     pub fn trims_last(&self) -> bool {
-        struct Lasting;
-        impl Visitor for Lasting {
-            type Out = bool;
-            fn visit<F: Ftl>(self, config: &F::Config) -> bool {
-                F::trims(config) == Trims::Durable
-            }
-        }
-        self.experiment.ftl.as_ref().is_some_and(|ftl| ftl.dispatch(Lasting))
+        self.experiment.ftl.as_ref().is_some_and(|ftl| ftl.trims() == Trims::Durable)
     }
 
     /// Simulated time since it was opened, to the end of the last operation; the mount came before.

@@ -2,7 +2,6 @@
 //!
 //! [`open`] gives an [`Engine`] that owns everything below it and can go to another thread.
 
-mod chip;
 mod disk;
 mod engine;
 mod on_directory;
@@ -10,18 +9,18 @@ mod on_flash;
 mod oplog;
 mod verify;
 
-pub use chip::{BlockKind, Chip};
+pub use nandlab_drive::{BlockKind, Chip};
 pub use engine::{BufferCounts, Door, Engine, Files, NvramState, Requests};
 pub use oplog::OpLog;
 
 use crate::config::{key_and_message, Device, Experiment, Memory, Model, Sizing};
 use crate::error::{ConfigError, LabError};
-use disk::{Bare, Stack};
+use disk::{Bare, Below, Stack};
 use engine::Mounted;
 use nandlab_block::{EarlyBuffer, Error};
 use nandlab_buffer::{BufferConfig, MountError};
 use nandlab_fs::{FsConfig, FsError, Over};
-use nandlab_ftl::{Disk, Ftl, FtlError, Visitor};
+use nandlab_ftl::{FtlConfig, FtlError};
 use nandlab_nand::aging::Aging;
 use nandlab_nand::backed::{Backed, Image, ImageFile};
 use nandlab_nand::counting::{Full, Lean, SpareStore};
@@ -31,7 +30,7 @@ use nandlab_nand::plain::WithContent;
 use nandlab_nand::slc::Metered;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
-use nandlab_nand::{scoped, Cause, Counting, Nand, NandError};
+use nandlab_nand::{Counting, NandError};
 
 use on_directory::OnDirectory;
 use on_flash::OnFlash;
@@ -96,7 +95,7 @@ pub fn open(
     let mount = |buffer| mount_buffer(buffer, memory.as_ref(), (device.model, image.as_ref()), sizing);
     let buffer = buffer.as_ref().map(mount).transpose()?;
     let mounts_again = experiment.fs.is_some();
-    ftl.dispatch(Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, log })
+    Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, log }.open(ftl)
 }
 
 /// A file system on the bare device. A counting device stores whole spare areas, for the mount at the end.
@@ -191,15 +190,12 @@ struct Assembly<'a> {
     log: Option<&'a OpLog>,
 }
 
-impl Visitor for Assembly<'_> {
-    type Out = Result<Box<dyn Engine>, LabError>;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
+impl Assembly<'_> {
+    fn open(self, ftl: &FtlConfig) -> Result<Box<dyn Engine>, LabError> {
         let Self { device, buffer, mounts_again, start, seed, sizing, log } = self;
-        let mut config = config.clone();
-        F::set_seed(&mut config, seed);
-        let config = &config;
-        let slc = F::uses_slc(config);
+        let mut ftl = ftl.clone();
+        ftl.set_seed(seed);
+        let slc = ftl.uses_slc();
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;
         let is_image = matches!(start, Start::Image(_));
@@ -209,36 +205,28 @@ impl Visitor for Assembly<'_> {
                 Start::Erased if !mounts_again => boxed_device::<Lean>(device, seed, sizing, (log, slc), None)?,
                 start => boxed_device::<Full>(device, seed, sizing, (log, slc), start.device())?,
             };
-            let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
-            let again = mounts_again.then(|| config.clone());
+            let mounted = nandlab_drive::on(&ftl, nand, pages).map_err(|refused| mount_error(refused.error))?;
+            let drive = Below::Boxed(mounted);
             if is_image {
-                return Ok(Box::new(Stack::new(disk, buffer, Bare).answering_early(volatile_buffer(device))));
+                let stack = Stack::new(drive, buffer, Box::new(Bare));
+                return Ok(Box::new(stack.answering_early(volatile_buffer(device))));
             }
             if device.model == Model::Bytes {
                 let has_bit_errors = device.faults.as_ref().is_some_and(|faults| faults.bit_errors.is_some());
                 let oracle = Oracle::new(sizing.sectors(), has_bit_errors || device.reliability.is_some());
-                return Ok(Box::new(Stack::new(disk, buffer, oracle).mounting(again)));
+                return Ok(Box::new(Stack::new(drive, buffer, Box::new(oracle)).mounting(mounts_again)));
             }
-            return Ok(Box::new(Stack::new(disk, buffer, Bare).mounting(again)));
+            return Ok(Box::new(Stack::new(drive, buffer, Box::new(Bare)).mounting(mounts_again)));
         }
-        if let Some(mut kept) = start.device() {
-            // The lean form cannot be mounted, but continues from a mount on the full form.
-            if device.model == Model::Counting {
-                let ftl = mounted::<F, _>(&mut kept, pages, config)?;
-                return Ok(Box::new(Stack::new(Disk::assemble(ftl, kept.into_lean()), buffer, Bare)));
-            }
-            let mut timed = Timed::new(kept, &device.profile.timing);
-            let ftl = mounted::<F, _>(&mut timed, pages, config)?;
-            return Ok(Box::new(Stack::new(Disk::assemble(ftl, timed.map(Counting::into_lean)), buffer, Bare)));
-        }
-        let counting = Counting::<Lean>::new(geometry, rules);
-        if device.model == Model::Counting {
-            let disk = Disk::<F, _>::mount(counting, pages, config).map_err(mount_error)?;
-            return Ok(Box::new(Stack::new(disk, buffer, Bare)));
-        }
-        let timed = Timed::new(counting, &device.profile.timing);
-        let disk = Disk::<F, _>::mount(timed, pages, config).map_err(mount_error)?;
-        Ok(Box::new(Stack::new(disk, buffer, Bare)))
+        let timed = device.model == Model::Timed;
+        let timing = &device.profile.timing;
+        let drive = match start.device() {
+            Some(kept) if timed => nandlab_drive::timed_from(&ftl, Timed::new(kept, timing), pages),
+            Some(kept) => nandlab_drive::counting_from(&ftl, kept, pages),
+            None if timed => nandlab_drive::timed(&ftl, Timed::new(Counting::new(geometry, rules), timing), pages),
+            None => nandlab_drive::counting(&ftl, Counting::new(geometry, rules), pages),
+        };
+        Ok(Box::new(Stack::new(Below::Lean(drive.map_err(mount_error)?), buffer, Box::new(Bare))))
     }
 }
 
@@ -248,15 +236,10 @@ fn volatile_buffer(device: &Device) -> Option<EarlyBuffer> {
     controller.map(|one| EarlyBuffer::new(usize::try_from(one.write_buffer_bytes).unwrap_or(usize::MAX), false))
 }
 
-/// The FTL, mounted on a device before its possible conversion to another form.
-fn mounted<F: Ftl, N: Nand>(nand: &mut N, pages: u32, config: &F::Config) -> Result<F, LabError> {
-    scoped(nand, Cause::Mount, |nand| F::mount(nand, pages, config)).map_err(mount_error)
-}
-
 /// The device of the boxed stack that is in an image.
-fn image_device(device: &Device, image: Backed<Image>, slc: bool) -> Box<dyn chip::Device> {
+fn image_device(device: &Device, image: Backed<Image>, slc: bool) -> Box<dyn nandlab_drive::Device> {
     let timing = &device.profile.timing;
-    let timed: Box<dyn chip::Device> = match slc || timing.has_extras() {
+    let timed: Box<dyn nandlab_drive::Device> = match slc || timing.has_extras() {
         true => Box::new(Timed::with_extras(image, timing)),
         false => Box::new(Timed::new(image, timing)),
     };
@@ -276,12 +259,12 @@ fn boxed_device<S: SpareStore + 'static>(
     sizing: &Sizing,
     (log, slc): (Option<&OpLog>, bool),
     start: Option<Counting<S>>,
-) -> Result<Box<dyn chip::Device>, LabError> {
+) -> Result<Box<dyn nandlab_drive::Device>, LabError> {
     let (geometry, rules) = (sizing.geometry, device.profile.rules);
     let timing = &device.profile.timing;
     let has_extras = slc || timing.has_extras();
     let counting = || start.unwrap_or_else(|| Counting::new(geometry, rules));
-    let mut nand: Box<dyn chip::Device> = match device.model {
+    let mut nand: Box<dyn nandlab_drive::Device> = match device.model {
         Model::Bytes if has_extras => Box::new(Timed::with_extras(Backed::ram(geometry, rules), timing)),
         Model::Bytes => Box::new(Timed::new(Backed::ram(geometry, rules), timing)),
         Model::Timed if has_extras => Box::new(Timed::with_extras(WithContent::new(counting()), timing)),

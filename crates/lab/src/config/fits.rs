@@ -3,7 +3,7 @@
 use super::advice::Advice;
 use super::sizing::{bare, key_and_message, most_pages, sizes, Fault, Sizing};
 use super::{slc, Experiment};
-use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
+use nandlab_ftl::FtlConfig;
 use nandlab_nand::Geometry;
 use nandlab_workload::ByteCount;
 
@@ -73,12 +73,5 @@ fn counted(count: u32, noun: &str) -> String {
 
 /// Sentences about options in `ftl` without effect at this many exported pages.
 fn ftl_notices(ftl: &FtlConfig, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, Fault> {
-    struct Notices<'a>(&'a Geometry, u32);
-    impl Visitor for Notices<'_> {
-        type Out = Result<Vec<String>, FtlError>;
-        fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-            F::notices(config, self.0, self.1)
-        }
-    }
-    ftl.dispatch(Notices(geometry, logical_pages)).map_err(|error| key_and_message(&error))
+    ftl.notices(geometry, logical_pages).map_err(|error| key_and_message(&error))
 }

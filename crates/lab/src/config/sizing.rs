@@ -1,7 +1,7 @@
 //! Device size: flash blocks, and exported pages.
 
 use super::device::{Device, DEFAULT_OVER_PROVISIONING};
-use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
+use nandlab_ftl::{FtlConfig, FtlError};
 use nandlab_nand::{Geometry, Rules, Shape};
 use nandlab_workload::ByteCount;
 
@@ -117,14 +117,7 @@ fn geometry(shape: Shape) -> Result<Geometry, Fault> {
 
 /// Most pages that `ftl` can export.
 pub(super) fn most_pages(ftl: &FtlConfig, geometry: &Geometry, rules: &Rules) -> Result<u32, Fault> {
-    struct Most<'a>(&'a Geometry, &'a Rules);
-    impl Visitor for Most<'_> {
-        type Out = Result<u32, FtlError>;
-        fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-            F::max_logical_pages(self.0, self.1, config)
-        }
-    }
-    ftl.dispatch(Most(geometry, rules)).map_err(|error| key_and_message(&error))
+    ftl.max_logical_pages(geometry, rules).map_err(|error| key_and_message(&error))
 }
 
 /// An FTL's sentence starts with the key at fault, if there is one.

@@ -1,13 +1,13 @@
 //! An FTL on a device, with or without a buffer over it.
 
-use super::chip::Chip;
 use super::engine::{BufferCounts, Door, Engine, Mounted, Requests};
 use super::verify::Oracle;
 use nandlab_block::{BlockDevice, Completion, EarlyBuffer, Error, HostClock, Payload, Request};
 use nandlab_buffer::Buffered;
-use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlError, RamUse, Recycling};
+use nandlab_drive::{Chip, Drive, DriveOn};
+use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
-use nandlab_nand::{BlockId, Matrix, Nand, NandError, Stall, Time};
+use nandlab_nand::{BlockId, Matrix, NandError, Stall, Time};
 
 /// How a stack carries out requests.
 pub(crate) trait Carry: Send {
@@ -60,24 +60,57 @@ impl Carry for Oracle {
     }
 }
 
+/// An FTL on a device.
+pub(crate) enum Below {
+    /// On one that counts, with or without time.
+    Lean(Box<dyn Drive>),
+    /// On any other one.
+    Boxed(Box<dyn DriveOn>),
+}
+
+impl Below {
+    fn drive(&self) -> &dyn Drive {
+        match self {
+            Self::Lean(drive) => &**drive,
+            Self::Boxed(drive) => &**drive,
+        }
+    }
+
+    fn drive_mut(&mut self) -> &mut dyn Drive {
+        match self {
+            Self::Lean(drive) => &mut **drive,
+            Self::Boxed(drive) => &mut **drive,
+        }
+    }
+}
+
 /// An FTL on a device, with an optional buffer over it.
-pub(crate) struct Stack<F: Ftl, N: Nand, C> {
-    disk: Disk<F, N>,
+pub(crate) struct Stack {
+    below: Below,
     buffer: Option<Mounted>,
     /// The controller's write buffer with its bytes, for programs.
     early: Option<EarlyBuffer>,
     /// Requests go past the buffer.
     bypass: bool,
-    carry: C,
-    /// The FTL's options, if it can be mounted again.
-    again: Option<F::Config>,
+    carry: Box<dyn Carry>,
+    /// A run mounts the FTL again at its end.
+    mounts_again: bool,
     unreadable: u64,
     failed: Vec<usize>,
 }
 
-impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
-    pub(crate) fn new(disk: Disk<F, N>, buffer: Option<Mounted>, carry: C) -> Self {
-        Self { disk, buffer, early: None, bypass: false, carry, again: None, unreadable: 0, failed: Vec::new() }
+impl Stack {
+    pub(crate) fn new(below: Below, buffer: Option<Mounted>, carry: Box<dyn Carry>) -> Self {
+        Self {
+            below,
+            buffer,
+            early: None,
+            bypass: false,
+            carry,
+            mounts_again: false,
+            unreadable: 0,
+            failed: Vec::new(),
+        }
     }
 
     /// The same stack with a write buffer in the controller, for [`Requests::submit_one`].
@@ -85,23 +118,24 @@ impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
         Self { early, ..self }
     }
 
-    /// The same stack, with the FTL's options if its device stores enough for a mount.
-    pub(crate) fn mounting(self, again: Option<F::Config>) -> Self {
-        Self { again, ..self }
+    /// The same stack, whose device stores enough for a mount, if a run is to mount it again.
+    pub(crate) fn mounting(self, mounts_again: bool) -> Self {
+        Self { mounts_again, ..self }
     }
 }
 
-impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Requests for Stack<F, N, C> {
+impl Requests for Stack {
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error> {
         let first = done.len();
         self.failed.clear();
+        let disk = self.below.drive_mut();
         while done.len() - first < requests.len() {
             let left = &requests[done.len() - first..];
             let carried = match self.buffer.as_mut().filter(|_| !self.bypass) {
-                // The whole batch in one loop, compiled for this FTL and device.
-                None => self.carry.carry(&mut self.disk, left, clock, done),
+                // The whole batch in one loop, which is compiled for this FTL and device.
+                None => self.carry.carry(disk, left, clock, done),
                 Some(Mounted { buffer, nvram }) => {
-                    let mut buffered = Buffered::new(&mut **buffer, &mut **nvram, &mut self.disk);
+                    let mut buffered = Buffered::new(&mut **buffer, &mut **nvram, disk);
                     self.carry.carry(&mut buffered, left, clock, done)
                 }
             };
@@ -112,15 +146,15 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Requests for Stack<F, N, C> {
                     self.failed.push(done.len() - first);
                     if clock.follows_events() {
                         // Its operations are under way, and end as those of any other request.
-                        let at = self.disk.nand_mut().ctx().arrival();
+                        let at = disk.ctx().arrival();
                         done.push(Completion { arrival: at, done: at });
                         continue;
                     }
                     let arrival = clock.arrival(&requests[done.len() - first]);
-                    let end = self.disk.nand_mut().ctx().finish().max(arrival);
+                    let end = disk.ctx().finish().max(arrival);
                     clock.complete(end);
                     let completion = Completion { arrival, done: end };
-                    self.disk.request_done(&completion);
+                    disk.request_done(&completion);
                     done.push(completion);
                 }
                 Err(error) => return Err(error),
@@ -130,17 +164,17 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Requests for Stack<F, N, C> {
     }
 
     fn follow_events(&mut self) -> bool {
-        let ctx = self.disk.nand_mut().ctx();
+        let ctx = self.below.drive_mut().ctx();
         ctx.follow_events();
         ctx.timeline().is_some()
     }
 
     fn step(&mut self, clock: &mut HostClock, limit: Time) -> bool {
-        self.disk.timeline().is_some_and(|timeline| clock.step(timeline, limit))
+        self.below.drive_mut().timeline().is_some_and(|timeline| clock.step(timeline, limit))
     }
 
     fn leave_events(&mut self) {
-        self.disk.nand_mut().ctx().leave_events();
+        self.below.drive_mut().ctx().leave_events();
     }
 
     fn bypass_buffer(&mut self, bypass: bool) {
@@ -148,11 +182,12 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Requests for Stack<F, N, C> {
     }
 
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        let disk = self.below.drive_mut();
         let submitted = match (&mut self.early, &mut self.buffer) {
-            (None, None) => self.disk.submit(request, data),
-            (Some(early), None) => early.on(&mut self.disk).submit(request, data),
+            (None, None) => disk.submit(request, data),
+            (Some(early), None) => early.on(disk).submit(request, data),
             (early, Some(Mounted { buffer, nvram })) => {
-                let mut buffered = Buffered::new(&mut **buffer, &mut **nvram, &mut self.disk);
+                let mut buffered = Buffered::new(&mut **buffer, &mut **nvram, disk);
                 match early {
                     None => buffered.submit(request, data),
                     Some(early) => early.on(&mut buffered).submit(request, data),
@@ -161,65 +196,65 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Requests for Stack<F, N, C> {
         };
         self.unreadable += u64::from(matches!(submitted, Err(Error::Unreadable { .. })));
         if let Ok(completion) = &submitted {
-            self.disk.request_done(completion);
+            disk.request_done(completion);
         }
         submitted
     }
 
     fn remount(&mut self) -> Result<bool, FtlError> {
-        match (&self.again, &self.buffer) {
-            (Some(config), None) => self.disk.remount(config).map(|()| true),
+        match (&mut self.below, &self.buffer) {
+            (Below::Boxed(drive), None) if self.mounts_again => drive.remount().map(|()| true),
             _ => Ok(false),
         }
     }
 }
 
-impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Engine for Stack<F, N, C> {
+impl Engine for Stack {
     fn door(&mut self) -> Door<'_> {
         Door::Requests(self)
     }
 
     fn sectors(&self) -> u64 {
-        self.disk.sectors()
+        self.below.drive().sectors()
     }
 
     fn matrix(&mut self) -> &Matrix {
-        self.disk.nand_mut().ctx().matrix()
+        self.below.drive_mut().ctx().matrix()
     }
 
     fn slc(&mut self) -> Option<&Matrix> {
-        self.disk.nand_mut().ctx().slc()
+        self.below.drive_mut().ctx().slc()
     }
 
     fn look_for_stalls(&mut self) {
-        self.disk.nand_mut().ctx().look_for_stalls();
+        self.below.drive_mut().ctx().look_for_stalls();
     }
 
     fn longest_stall(&mut self) -> Option<Stall> {
-        self.disk.nand_mut().ctx().longest_stall().cloned()
+        self.below.drive_mut().ctx().longest_stall().cloned()
     }
 
     fn now(&mut self) -> Time {
-        let ctx = self.disk.nand_mut().ctx();
+        let ctx = self.below.drive_mut().ctx();
         let events = ctx.timeline().map(|timeline| timeline.now());
         events.unwrap_or_else(|| ctx.horizon())
     }
 
     fn joined_programs(&mut self) -> u64 {
-        self.disk.nand_mut().ctx().joined_programs()
+        self.below.drive_mut().ctx().joined_programs()
     }
 
     fn spared_transfer(&mut self) -> Time {
-        self.disk.nand_mut().ctx().spared()
+        self.below.drive_mut().ctx().spared()
     }
 
     fn reads_ahead(&mut self) -> u64 {
-        self.disk.nand_mut().ctx().reads_ahead()
+        self.below.drive_mut().ctx().reads_ahead()
     }
 
     fn ram(&self) -> RamUse {
         let buffer = self.buffer.as_ref().map(|mounted| mounted.buffer.ram()).unwrap_or_default();
-        self.disk.ftl().ram().and(buffer)
+        self.below.drive().ram().and(buffer)
     }
 
     fn buffer(&self) -> Option<BufferCounts> {
@@ -231,35 +266,37 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Engine for Stack<F, N, C> {
     }
 
     fn events(&self) -> Events {
-        self.disk.ftl().events()
+        self.below.drive().events()
     }
 
     fn recyclings(&self) -> Vec<Recycling> {
-        self.disk.ftl().recyclings()
+        self.below.drive().recyclings()
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        self.disk.ftl().blocks()
+        self.below.drive().blocks()
     }
 
     fn log_blocks(&self) -> Vec<BlockId> {
-        self.disk.ftl().log_blocks()
+        self.below.drive().log_blocks()
     }
 
     fn chip(&self) -> &dyn Chip {
-        self.disk.nand()
+        self.below.drive().chip()
     }
 
     fn check(&mut self) {
-        self.disk.check();
+        if let Below::Boxed(drive) = &mut self.below {
+            drive.check();
+        }
     }
 
     fn verify(&mut self) -> Option<Result<Verified, NandError>> {
-        self.disk.nand_mut().verify()
+        self.below.drive_mut().verify()
     }
 
     fn lie(&mut self, ns: Time) {
-        self.disk.nand_mut().lie(ns);
+        self.below.drive_mut().lie(ns);
     }
 
     fn unreadable(&self) -> u64 {

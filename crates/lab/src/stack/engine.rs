@@ -1,6 +1,6 @@
 //! Interface for all stacks: called once per batch.
 
-use super::chip::Chip;
+use nandlab_drive::Chip;
 use nandlab_block::{Completion, Error, HostClock, Payload, Request};
 use nandlab_buffer::{Buffer, Counts, Placement};
 use nandlab_fs::parts::collector::Counts as Collections;

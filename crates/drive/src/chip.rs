@@ -5,6 +5,7 @@ use nandlab_nand::backed::{Backed, Image, Verified};
 use nandlab_nand::counting::SpareStore;
 use nandlab_nand::faulty::{FaultCounts, Faulty};
 use nandlab_nand::plain::WithContent;
+use nandlab_nand::power_cut::PowerCut;
 use nandlab_nand::slc::Metered;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
@@ -104,6 +105,7 @@ chip_of_inner! {
         fn uses(&self) -> Vec<BlockKind> { self.inner().uses() },
         fn full(&self) -> Option<&Counting> { self.inner().full() },
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
+    <N: Nand> PowerCut<N>, inner;
     <N: Nand> Traced<N>, inner, fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Aging<N>, inner,
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() },
@@ -141,10 +143,27 @@ impl<N: Nand<Buf = ()> + Chip> Chip for WithContent<N> {
     }
 }
 
-/// A device in the boxed stack: with bytes, faults or an operation log.
-pub(crate) trait Device: Nand<Buf = Content> + Chip + Send {}
+/// A device whose type is known only at run time: with bytes, faults or an operation log.
+pub trait Device: Nand<Buf = Content> + Chip + Send + 'static {
+    /// The same, to find its type again.
+    fn as_any(&self) -> &dyn Any;
+    /// The same, to find its type again.
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+    /// The same, to find its type again.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
 
-impl<N: Nand<Buf = Content> + Chip + Send> Device for N {}
+impl<N: Nand<Buf = Content> + Chip + Send + 'static> Device for N {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
 
 impl Chip for Box<dyn Device> {
     fn full(&self) -> Option<&Counting> {
