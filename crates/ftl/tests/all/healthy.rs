@@ -1,0 +1,112 @@
+//! A page map on a device without faults takes writes for ever, whichever block is emptied next and wherever pages go.
+
+use nandlab_block::{BlockDevice, Op, Payload, Request};
+use nandlab_ftl::page::{Config, PageMap, Placement, Stripe};
+use nandlab_ftl::parts::victim::Victim;
+use nandlab_ftl::parts::wear::Wear;
+use nandlab_ftl::{Disk, Ftl};
+use nandlab_nand::counting::Lean;
+use nandlab_nand::random::Random;
+use nandlab_nand::{Counting, Geometry, Rules, Shape};
+
+const PLACEMENTS: [Placement; 6] =
+    [Placement::One, Placement::Two, Placement::Origin, Placement::Dac, Placement::Sepbit, Placement::Pools];
+
+/// Dies, planes of each, blocks of each plane, pages of a block.
+type Small = [u32; 4];
+
+/// The options that a case is about.
+fn config(victim: Victim, placement: Placement, seed: u64) -> Config {
+    let numbers =
+        Config { choices: 2, window: 3, streams: 2, regions: 3, pool_pages: 8, pool_blocks: 4, ..Config::default() };
+    Config { victim, placement, seed, ..numbers }
+}
+
+/// Writes a device of pages of 512 bytes full and then over as often as `times` says, in requests of up to `run` pages; one
+/// in a hundred so many is a trim of a page. `used` per cent of what can be exported is.
+fn overwrite([dies, planes, blocks, pages]: Small, config: &Config, [used, trims, run]: [u32; 3], times: u32) {
+    let shape = Shape {
+        channels: 1,
+        dies_per_channel: dies,
+        planes_per_die: planes,
+        blocks_per_plane: blocks,
+        pages_per_block: pages,
+        page_bytes: 512,
+        spare_bytes: 64,
+    };
+    let geometry = Geometry::new(shape).unwrap();
+    let rules = Rules::default();
+    let most = PageMap::max_logical_pages(&geometry, &rules, config).unwrap() * used / 100;
+    let mut disk = Disk::<PageMap, _>::mount(Counting::<Lean>::new(geometry, rules), most, config).unwrap();
+    let mut random = Random::new(config.seed);
+    for n in 0..(1 + times) * most {
+        let op = if random.below(100) < u64::from(trims) { Op::Trim } else { Op::Write };
+        let at = if n < most { u64::from(n) } else { random.below(most.into()) };
+        let count = if op == Op::Trim { 1 } else { (1 + random.below(run.into())).min(u64::from(most) - at) };
+        let request = Request::new(op, at, count as u32);
+        disk.submit(&request, Payload::None).unwrap_or_else(|error| {
+            panic!("request {n} of {most} pages: {error}: {shape:?} {used} % {trims} {config:?}")
+        });
+    }
+    disk.check();
+}
+
+/// A policy that looks at more than valid pages empties blocks of which it gains nothing, and each may take a note of trims
+/// with it. Where pages that are moved fill the block of the host, the host once used up the reserve meanwhile.
+#[test]
+fn every_victim_and_placement_takes_writes_for_ever() {
+    for small in [[1, 1, 24, 4], [1, 1, 20, 16], [2, 1, 24, 4]] {
+        for &victim in Victim::ALL {
+            for placement in PLACEMENTS {
+                for (seed, load) in (1..).zip([[100, 0, 1], [100, 5, 1], [97, 30, 2]]) {
+                    overwrite(small, &config(victim, placement, seed), load, 12);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_wear_levelling_and_reserve_takes_writes_for_ever() {
+    for victim in [Victim::Random, Victim::Fifo, Victim::DChoices] {
+        for wear in [Wear::Dynamic, Wear::Threshold, Wear::Bet, Wear::DualPool] {
+            for reserve_blocks in 1..=3 {
+                for (seed, placement) in (1..).zip([Placement::One, Placement::Two, Placement::Dac]) {
+                    let config = Config { wear, wear_threshold: 2, reserve_blocks, ..config(victim, placement, seed) };
+                    overwrite([1, 1, 24, 4], &config, [100, 10, 1], 12);
+                }
+            }
+        }
+    }
+}
+
+/// A die whose block for the host is never full, since moved pages open the next one, once took pages beyond its share until
+/// it had nothing left to gain.
+#[test]
+fn no_die_takes_more_than_it_can_hold() {
+    for stripe in [Stripe::Dies, Stripe::Planes] {
+        for &victim in Victim::ALL {
+            for placement in PLACEMENTS {
+                let config = Config { stripe, ..config(victim, placement, 3) };
+                overwrite([4, 4, 16, 4], &config, [95, 0, 8], 8);
+            }
+        }
+    }
+}
+
+/// In blocks of many pages the host pays for a victim over many of its own. Where these go to the block that takes the copies,
+/// one of them once took the room of the last copy.
+#[test]
+fn what_is_being_emptied_finds_room_to_its_end() {
+    for small in [[1, 1, 32, 64], [1, 4, 20, 64]] {
+        for &victim in Victim::ALL {
+            for placement in PLACEMENTS {
+                for (seed, load) in (1..).zip([[100, 0, 1], [98, 3, 80]]) {
+                    let usual = config(victim, placement, seed);
+                    let stripe = if small[1] > 1 { Stripe::Planes } else { Stripe::Dies };
+                    overwrite(small, &Config { reserve_blocks: 1, durable_trim: false, stripe, ..usual }, load, 3);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Behaviour of the page map that the small devices of the proofs do not show.
+
+use nandlab_block::{BlockDevice, HostClock, Op, Payload, Request};
+use nandlab_ftl::page::{Config, PageMap};
+use nandlab_ftl::{Disk, Ftl};
+use nandlab_nand::counting::Lean;
+use nandlab_nand::profile::Profile;
+use nandlab_nand::random::Random;
+use nandlab_nand::timed::Timed;
+use nandlab_nand::{Counting, Geometry, Nand, Rules, Shape};
+
+/// A trim of everything leaves more notes pending than the reserve has pages; a device once answered that it
+/// was worn out.
+#[test]
+fn a_large_trim_without_a_flush_leaves_room() {
+    let geometry = Geometry::single_die(4_000, 4, 512).unwrap();
+    let pages = 14_400;
+    let nand = Counting::<Lean>::new(geometry, Rules::default());
+    let mut disk = Disk::<PageMap, _>::mount(nand, pages, &Config::default()).unwrap();
+    let mut random = Random::new(1);
+    for round in 0..3 {
+        for at in 0..u64::from(pages) {
+            disk.submit(&Request::new(Op::Write, at, 1), Payload::None).unwrap();
+        }
+        disk.submit(&Request::new(Op::Trim, 0, pages), Payload::None).unwrap();
+        for _ in 0..3_000 {
+            let at = random.below(pages.into());
+            let op = if random.chance(0.3) { Op::Trim } else { Op::Write };
+            disk.submit(&Request::new(op, at, 1), Payload::None).unwrap_or_else(|e| panic!("round {round}: {e}"));
+        }
+    }
+    disk.check();
+}
+
+fn striped(op: f64, timing: &Profile) -> Disk<PageMap, Timed<Counting<Lean>>> {
+    let shape = Shape {
+        channels: 4,
+        dies_per_channel: 2,
+        planes_per_die: 1,
+        blocks_per_plane: 64,
+        pages_per_block: 64,
+        page_bytes: 4096,
+        spare_bytes: 64,
+    };
+    let geometry = Geometry::new(shape).unwrap();
+    let most = PageMap::max_logical_pages(&geometry, &Rules::default(), &Config::default()).unwrap();
+    let pages = most.min((f64::from(geometry.pages()) / (1.0 + op)) as u32);
+    Disk::mount(Timed::new(Counting::new(geometry, Rules::default()), &timing.timing), pages, &Config::default())
+        .unwrap()
+}
+
+fn profile() -> Profile {
+    toml::from_str(include_str!("../../../../profiles/generic-8x4.toml")).unwrap()
+}
+
+/// Fills the device and writes at random.
+fn overwrite(disk: &mut Disk<PageMap, Timed<Counting<Lean>>>, queue_depth: u32, writes: u64) -> Vec<u64> {
+    let pages = disk.sectors() / 8;
+    let mut clock = HostClock::closed_loop(queue_depth);
+    let mut random = Random::new(7);
+    let (mut batch, mut done, mut latencies) = (Vec::new(), Vec::new(), Vec::new());
+    for first in (0..pages + writes).step_by(1024) {
+        batch.clear();
+        done.clear();
+        let sector = |at: u64, random: &mut Random| 8 * if at < pages { at } else { random.below(pages) };
+        batch.extend((first..first + 1024).map(|at| Request::new(Op::Write, sector(at, &mut random), 8)));
+        disk.submit_batch(&batch, &mut clock, &mut done).unwrap();
+        if first > pages {
+            latencies.extend(done.iter().map(|completion| completion.done - completion.arrival));
+        }
+    }
+    latencies.sort_unstable();
+    latencies
+}
+
+/// An erase waits for the programs that replaced its block's pages, not for the erases of other dies: with a chain
+/// of erases over all dies they were busy a quarter of the time.
+#[test]
+fn dies_stay_busy_while_they_collect() {
+    let mut disk = striped(0.28, &profile());
+    overwrite(&mut disk, 32, 400_000);
+    let end = disk.nand_mut().ctx().horizon() as f64;
+    let busy = disk.nand().unit_busy_ns();
+    let mean = busy.iter().sum::<u64>() as f64 / busy.len() as f64 / end;
+    println!("dies are busy {:.0} % of the time", 100.0 * mean);
+    assert!(mean > 0.7, "dies are busy {mean} of the time");
+}
+
+/// Collection is paid for page by page: no write waits for a whole victim.
+#[test]
+fn no_write_waits_for_a_whole_victim() {
+    let profile = profile();
+    let mut disk = striped(0.28, &profile);
+    let latencies = overwrite(&mut disk, 1, 400_000);
+    let total = disk.nand_mut().ctx().matrix().total();
+    assert!(total.erases() > 4_000.0, "{} erases", total.erases());
+    let p999 = latencies[latencies.len() * 999 / 1000];
+    let victim = profile.busy_ns(&nandlab_nand::Cell { copies: 40, ..Default::default() });
+    println!(
+        "99.9 % of the writes took at most {:.1} ms, 40 copies take {:.1} ms",
+        p999 as f64 / 1e6,
+        victim as f64 / 1e6
+    );
+    assert!(p999 < victim, "99.9 % of the writes took up to {p999} ns");
+}

@@ -1,0 +1,92 @@
+//! The page map over planes that program together, against the closed form of the geometry.
+
+use nandlab_block::{BlockDevice, Op, Payload, Request};
+use nandlab_ftl::page::{Config, PageMap, Stripe};
+use nandlab_ftl::{Disk, Ftl};
+use nandlab_nand::counting::Full;
+use nandlab_nand::profile::{PlaneOverlap, Timing};
+use nandlab_nand::random::Random;
+use nandlab_nand::timed::Timed;
+use nandlab_nand::{Counting, Geometry, Nand, Rules, Shape, Time};
+
+const PLANES: u32 = 4;
+const PROGRAM: Time = 600_000;
+/// A page of 512 bytes with 64 bytes beside it.
+const PAGE: Time = 576 * 25;
+
+type Flash = Disk<PageMap, Timed<Counting<Full>, true>>;
+
+fn disk(dies: u32, stripe: Stripe) -> Flash {
+    let timing = Timing {
+        transfer_ns_per_byte: 25.0,
+        plane_overlap: PlaneOverlap::MultiPlane,
+        ..Timing::array(50.0, 600.0, 3000.0)
+    };
+    let shape = Shape {
+        channels: 1,
+        dies_per_channel: dies,
+        planes_per_die: PLANES,
+        blocks_per_plane: 24,
+        pages_per_block: 16,
+        page_bytes: 512,
+        spare_bytes: 64,
+    };
+    let geometry = Geometry::new(shape).unwrap();
+    let nand = Timed::with_extras(Counting::<Full>::new(geometry, Rules::default()), &timing);
+    let config = Config { stripe, ..Config::default() };
+    // The same on all: with a reserve for each plane there is less to export.
+    let most = PageMap::max_logical_pages(&geometry, &Rules::default(), &config).unwrap();
+    Flash::mount(nand, most.min(geometry.pages() * 7 / 10), &config).unwrap()
+}
+
+/// Writes pages in one request, when the one before is done; returns when it is.
+fn write(disk: &mut Flash, at: u64, pages: u32, time: Time) -> Time {
+    disk.submit(&Request { time, ..Request::new(Op::Write, at, pages) }, Payload::None).unwrap().done
+}
+
+#[test]
+fn a_request_over_all_planes_takes_their_transfers_and_one_program() {
+    let (planes, requests) = (u64::from(PLANES), 40);
+    let fill = |mut disk: Flash, pages: u32| {
+        let start = disk.nand_mut().ctx().horizon();
+        let end = (0..requests).fold(start, |time, n| write(&mut disk, n * u64::from(pages), pages, time));
+        (end - start, disk.nand_mut().ctx().joined_programs())
+    };
+    let together = requests * (planes * PAGE + PROGRAM);
+    assert_eq!(fill(disk(1, Stripe::Planes), PLANES), (together, requests * (planes - 1)));
+    // Blocks in turn, not planes: a page after the other.
+    assert_eq!(fill(disk(1, Stripe::Dies), PLANES), (requests * planes * (PAGE + PROGRAM), 0));
+    // Two dies on a bus: the second one's pages are moved in while the first one programs.
+    assert_eq!(fill(disk(2, Stripe::Planes), 2 * PLANES).0, requests * (2 * planes * PAGE + PROGRAM));
+    // Single pages join nothing.
+    assert_eq!(fill(disk(1, Stripe::Planes), 1), (requests * (PAGE + PROGRAM), 0));
+}
+
+/// Collections of a plane and notes of trims come in between, and no program of the host is alone. After a mount the planes
+/// are at different places of their blocks; when they have caught up, a request may begin in the middle of a die, which
+/// leaves it in two groups: two of four pages join.
+#[test]
+fn planes_stay_together_while_they_collect() {
+    let mut disk = disk(2, Stripe::Planes);
+    let (planes, sectors) = (u64::from(PLANES), disk.sectors());
+    let runs = sectors / planes;
+    let mut random = Random::new(5);
+    let mut time = disk.nand_mut().ctx().horizon();
+    for round in 0..3 {
+        let before = disk.nand_mut().ctx().joined_programs();
+        for n in 0..3 * runs {
+            let run = if round == 0 && n < runs { n } else { random.below(runs) };
+            time = write(&mut disk, run * planes, PLANES, time);
+            if random.chance(0.02) {
+                let trim = Request { time, ..Request::new(Op::Trim, random.below(sectors), 1) };
+                disk.submit(&trim, Payload::None).unwrap();
+            }
+        }
+        let joined = disk.nand_mut().ctx().joined_programs() - before;
+        let least = if round == 0 { 3 * runs * (planes - 1) } else { 3 * runs * (planes - 2) * 9 / 10 };
+        assert!(joined >= least, "round {round}: {joined}, at least {least}");
+        disk.check();
+        disk.remount(&Config { stripe: Stripe::Planes, ..Config::default() }).unwrap();
+    }
+    assert!(disk.ftl().events().gc_runs == 0 && disk.nand_mut().ctx().matrix().total().erases() > 500.0);
+}

@@ -1,0 +1,140 @@
+//! Two pools of blocks: what is kept apart, over mounts too, and what is refused.
+
+use nandlab_ftl::page::{Config, PageMap};
+use nandlab_ftl::parts::placement::Placement;
+use nandlab_ftl::parts::victim::Victim;
+use nandlab_ftl::parts::wear::Wear;
+use nandlab_ftl::{Ftl, FtlError};
+use nandlab_nand::counting::Full;
+use nandlab_nand::random::Random;
+use nandlab_nand::{BlockId, Counting, Geometry, Lpn, Nand, Rules, SectorMask, Shape};
+
+const PAGE: SectorMask = SectorMask(1);
+const PAGES: u32 = 16;
+const HOT: u32 = 200;
+
+fn geometry(dies: u32) -> Geometry {
+    Geometry::new(Shape {
+        channels: dies,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 128,
+        pages_per_block: PAGES,
+        page_bytes: 512,
+        spare_bytes: 64,
+    })
+    .unwrap()
+}
+
+fn pools(pool_blocks: u32) -> Config {
+    Config { placement: Placement::Pools, pool_pages: HOT, pool_blocks, ..Config::default() }
+}
+
+/// By pool: blocks with pages of it alone. Fails where a block has pages of both.
+fn blocks_by_pool(ftl: &PageMap, nand: &mut Counting<Full>) -> [u32; 2] {
+    let geometry = *nand.geometry();
+    let mut blocks = [0, 0];
+    for (block, state) in (0..).map(BlockId).zip(ftl.blocks()).filter(|(_, state)| !state.is_free) {
+        let of = |page| nand.read_spare(geometry.page(block, page)).unwrap().map(|oob| usize::from(oob.lpn.0 >= HOT));
+        let pools: Vec<usize> = (0..PAGES).filter_map(of).collect();
+        let Some(&pool) = pools.first() else { continue };
+        assert!(pools.iter().all(|&other| other == pool), "{block} ({} valid) has pages of both pools", state.valid);
+        blocks[pool] += 1;
+    }
+    blocks
+}
+
+/// Nine of ten writes to the first pool.
+fn write(ftl: &mut PageMap, nand: &mut Counting<Full>, random: &mut Random, count: u32) {
+    let cold = u64::from(ftl.logical_pages() - HOT);
+    for _ in 0..count {
+        let hot = random.chance(0.9);
+        let at = if hot { random.below(HOT.into()) } else { u64::from(HOT) + random.below(cold) };
+        ftl.write(nand, Lpn(at as u32), PAGE, &()).unwrap();
+    }
+}
+
+#[test]
+fn pages_are_kept_apart_and_each_pool_has_its_part() {
+    for (dies, part, victim) in [(1, 30, Victim::Greedy), (1, 60, Victim::Fifo), (2, 20, Victim::Greedy)] {
+        let mut nand = Counting::<Full>::new(geometry(dies), Rules::default());
+        let config = Config { victim, ..pools(part) };
+        let logical = 1000 * dies;
+        let mut ftl = PageMap::mount(&mut nand, logical, &config).unwrap();
+        for at in 0..logical {
+            ftl.write(&mut nand, Lpn(at), PAGE, &()).unwrap();
+        }
+        let mut random = Random::new(7);
+        for round in 0..5 {
+            write(&mut ftl, &mut nand, &mut random, 20_000);
+            let [hot, cold] = blocks_by_pool(&ftl, &mut nand);
+            // One block more or less on each die while a victim is being emptied.
+            let what = format!("{dies} dies, {part} blocks, round {round}: {hot} and {cold}");
+            assert!(hot.abs_diff(dies * part) <= dies, "{what}");
+            assert!(cold.abs_diff(dies * (128 - 2 - part)) <= 2 * dies, "{what}");
+            ftl.check(&mut nand);
+            // A mount knows the pools again.
+            ftl = PageMap::mount(&mut nand, logical, &config).unwrap();
+        }
+    }
+}
+
+/// The boundary may be another one than before, and pages find their pool when they are moved or written.
+#[test]
+fn pages_that_were_mixed_are_parted() {
+    let mut nand = Counting::<Full>::new(geometry(1), Rules::default());
+    let mut random = Random::new(8);
+    let mut ftl = PageMap::mount(&mut nand, 1500, &Config::default()).unwrap();
+    for at in (0..1500).rev() {
+        ftl.write(&mut nand, Lpn(at * 7 % 1500), PAGE, &()).unwrap();
+    }
+    let mut ftl = PageMap::mount(&mut nand, 1500, &pools(40)).unwrap();
+    write(&mut ftl, &mut nand, &mut random, 200_000);
+    ftl.check(&mut nand);
+    let [hot, cold] = blocks_by_pool(&ftl, &mut nand);
+    assert!(hot.abs_diff(40) <= 1, "{hot} and {cold}");
+}
+
+/// Parts are goals: a pool whose blocks are all valid lets the other one be emptied, and nothing is refused.
+#[test]
+fn a_part_that_a_die_cannot_keep_stops_nothing() {
+    let mut nand = Counting::<Full>::new(geometry(2), Rules::default());
+    // 13 blocks are full of the hot pages of both dies together, which lie on them as they come.
+    let config = Config { pool_pages: 208, ..pools(8) };
+    let mut ftl = PageMap::mount(&mut nand, 3700, &config).unwrap();
+    let mut random = Random::new(9);
+    for _ in 0..100_000 {
+        ftl.write(&mut nand, Lpn(random.below(3700) as u32), PAGE, &()).unwrap();
+    }
+    ftl.check(&mut nand);
+}
+
+fn refused(config: &Config) -> String {
+    match PageMap::max_logical_pages(&geometry(1), &Rules::default(), config) {
+        Err(FtlError::Config(why)) => why,
+        other => panic!("{config:?}: {other:?}"),
+    }
+}
+
+#[test]
+fn pools_that_make_no_sense_are_refused() {
+    for (config, says) in [
+        (Config { pool_pages: 0, ..pools(20) }, "needs ftl.page.pool_pages"),
+        (pools(1), "with ftl.page.pool_blocks = 1: the first pool has at least 2 and at most 124 of the 126 blocks"),
+        (pools(125), "at most 124"),
+        (
+            pools(13),
+            "with ftl.page.pool_pages = 200: 13 blocks of each die (ftl.page.pool_blocks) hold at most 191 pages",
+        ),
+        (Config { wear: Wear::Threshold, ..pools(20) }, "ftl.page.wear would move cold data of both"),
+    ] {
+        let why = refused(&config);
+        assert!(why.starts_with("ftl.page.placement = \"pools\" ") && why.contains(says), "{why}");
+    }
+    // What the second pool holds bounds the device as well: of 106 blocks one is being filled.
+    let most = |config: &Config| PageMap::max_logical_pages(&geometry(1), &Rules::default(), config).unwrap();
+    let notes = Config { durable_trim: false, ..pools(20) };
+    assert_eq!(most(&notes), HOT + 106 * PAGES - 1);
+    let told = |logical| PageMap::notices(&pools(20), &geometry(1), logical).unwrap();
+    assert!(told(200)[0].contains("keeps nothing apart") && told(201).is_empty());
+}

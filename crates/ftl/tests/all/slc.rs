@@ -1,0 +1,271 @@
+//! The cache of blocks of one bit a cell of the page map: closed forms for its bandwidth, its size and what emptying costs.
+//!
+//! On dies that share no channel a die that always has a next page takes bus and program for each: `PAGE + PROGRAM`.
+
+use nandlab_block::{BlockDevice, Op, Payload, Request};
+use nandlab_ftl::page::{Config, PageMap, SlcCache, SlcFull};
+use nandlab_ftl::{Disk, Ftl};
+use nandlab_nand::counting::Full;
+use nandlab_nand::profile::{PageCopy, SlcTiming, Timing};
+use nandlab_nand::slc::Metered;
+use nandlab_nand::timed::Timed;
+use nandlab_nand::{BlockId, Cause, Counting, Geometry, Nand, ProgramOrder, Rules, Shape, Time};
+
+const US: Time = 1000;
+/// A page of 4,096 and 104 bytes on the bus.
+const PAGE: Time = 42 * US;
+const READ: Time = 20 * US;
+const PROGRAM: Time = 600 * US;
+const SLC_READ: Time = 10 * US;
+const SLC_PROGRAM: Time = 150 * US;
+const ERASE: Time = 3000 * US;
+
+const BITS: u32 = 3;
+const PAGES: u32 = 48;
+const SLC_PAGES: u32 = PAGES / BITS;
+const DIES: u32 = 2;
+const BLOCKS: u32 = 40;
+
+type Device = Metered<Timed<Counting<Full>, true>>;
+
+fn geometry() -> Geometry {
+    geometry_of(DIES)
+}
+
+fn geometry_of(dies: u32) -> Geometry {
+    let shape = Shape {
+        channels: dies,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: BLOCKS,
+        pages_per_block: PAGES,
+        page_bytes: 4096,
+        spare_bytes: 104,
+    };
+    Geometry::new(shape).unwrap()
+}
+
+fn rules() -> Rules {
+    let program_order = ProgramOrder::AscendingDense;
+    Rules { program_order, bits_per_cell: BITS as u8, ..Rules::default() }
+}
+
+fn timing() -> Timing {
+    Timing {
+        transfer_ns_per_byte: 10.0,
+        copy: PageCopy::External,
+        slc: Some(SlcTiming { read_us: 10.0, program_us: 150.0, erase_us: 3000.0 }),
+        ..Timing::array(20.0, 600.0, 3000.0)
+    }
+}
+
+fn config(slc_cache: SlcCache, slc_full: SlcFull) -> Config {
+    Config { slc_cache, slc_full, slc_blocks: 4, ..Config::default() }
+}
+
+fn disk(config: &Config) -> Disk<PageMap, Device> {
+    disk_of(DIES, config)
+}
+
+fn disk_of(dies: u32, config: &Config) -> Disk<PageMap, Device> {
+    let geometry = geometry_of(dies);
+    let nand = Metered::new(Timed::with_extras(Counting::new(geometry, rules()), &timing()));
+    let most = PageMap::max_logical_pages(&geometry, &rules(), config).unwrap();
+    let mut disk = Disk::mount(nand, most, config).unwrap();
+    // The mount has read every spare area; the host comes when it is over.
+    disk.nand_mut().ctx().fence();
+    disk
+}
+
+/// Writes `pages` pages from `first` on, all of which are there at `at`; returns when the last one is on flash.
+fn write(disk: &mut Disk<PageMap, Device>, first: u32, pages: u32, at: Time) -> Time {
+    let requests = (first..first + pages).map(|page| Request::new(Op::Write, u64::from(page) * 8, 8));
+    let submit = |request: Request| disk.submit(&Request { time: at, ..request }, Payload::None).unwrap().done;
+    requests.map(submit).max().unwrap_or(at)
+}
+
+fn folded(disk: &mut Disk<PageMap, Device>) -> u64 {
+    disk.nand_mut().ctx().matrix().sum(|_, cause| cause == Cause::Fold).copies
+}
+
+/// Until the cache is full every page takes an SLC program, behind it one of three bits; the cliff is where the blocks of
+/// the cache are full, to the page, and both paces to the nanosecond.
+#[test]
+fn a_fixed_cache_falls_off_its_cliff_where_it_is_full() {
+    let mut disk = disk(&config(SlcCache::Fixed, SlcFull::Direct));
+    let cache = DIES * 4 * SLC_PAGES;
+    let start = disk.nand_mut().ctx().horizon();
+    let full = write(&mut disk, 0, cache, start);
+    assert_eq!(full - start, Time::from(cache / DIES) * (PAGE + SLC_PROGRAM));
+    let events = disk.ftl().events();
+    assert_eq!((events.slc_pages, events.slc_direct_pages), (cache.into(), 0));
+
+    let more = 6 * PAGES;
+    let done = write(&mut disk, cache, more, start);
+    assert_eq!(done - full, Time::from(more / DIES) * (PAGE + PROGRAM), "past a full cache");
+    let events = disk.ftl().events();
+    assert_eq!((events.slc_pages, events.slc_direct_pages, events.slc_folds), (cache.into(), more.into(), 0));
+    disk.check();
+}
+
+/// A full device whose fixed cache holds its first pages is written from the first page again, twice. The cache takes pages
+/// from where its first block on each die holds nothing; each die then does what is its own and never waits for another, so
+/// the rewrite takes as long as the operations of one die: its programs of both kinds and its erases.
+///
+/// Wherever the first page falls: `offset` pages of the second time move it by as many dies.
+#[test]
+fn dies_erase_blocks_of_a_rewritten_cache_side_by_side() {
+    for (dies, offset) in
+        [2, 8, 32].into_iter().flat_map(|dies| [0, 1, dies / 2, dies - 1].map(|offset| (dies, offset)))
+    {
+        let mut disk = disk_of(dies, &config(SlcCache::Fixed, SlcFull::Direct));
+        let (cache, pages) = (dies * 4 * SLC_PAGES, disk.ftl().logical_pages());
+        let filled = (pages - dies * PAGES) / dies * dies;
+        write(&mut disk, 0, filled, 0);
+        write(&mut disk, filled - offset, offset, 0);
+        for pass in 0..3 {
+            let (before, start) = (disk.ftl().events(), disk.nand_mut().ctx().horizon());
+            write(&mut disk, 0, cache, start);
+            let (events, took) = (disk.ftl().events(), disk.nand_mut().ctx().horizon() - start);
+            let direct = events.slc_direct_pages - before.slc_direct_pages;
+            let (cached, erases) = (events.slc_pages - before.slc_pages, events.slc_folds - before.slc_folds);
+            // One block of each die and at most one page more go past the cache, three blocks are erased for the others.
+            assert_eq!((direct + cached, erases, events.gc_runs), (cache.into(), u64::from(3 * dies), 0));
+            let past = direct.checked_sub(u64::from(dies * SLC_PAGES));
+            assert!(past.is_some_and(|past| past <= u64::from(dies)), "{dies} dies, {offset}: {direct} pages");
+            let sum = direct * (PAGE + PROGRAM) + cached * (PAGE + SLC_PROGRAM) + erases * ERASE;
+            let expected = sum / u64::from(dies);
+            // Dies do not end with the same page.
+            let apart = took.abs_diff(expected);
+            assert!(
+                apart < PAGE + PROGRAM,
+                "{dies} dies, {offset}, pass {pass}: {took} ns, a die works for {expected}"
+            );
+        }
+        disk.check();
+    }
+}
+
+/// All free blocks but the reserve and one hold one bit a cell; then a page of the host takes a part of a fold.
+///
+/// A fold frees a block and fills a third of one with three bits, a block of the host takes one: 3/2 folds for it, of a
+/// third of its pages each, so 1/(BITS - 1) of a page is folded for each one of the host.
+#[test]
+fn a_dynamic_cache_is_as_large_as_the_free_blocks_and_then_folds_half_a_page_for_each() {
+    let mut disk = disk(&config(SlcCache::Dynamic, SlcFull::Direct));
+    let cache = DIES * (BLOCKS - 3) * SLC_PAGES;
+    let start = disk.nand_mut().ctx().horizon();
+    let full = write(&mut disk, 0, cache, start);
+    assert_eq!(full - start, Time::from(cache / DIES) * (PAGE + SLC_PROGRAM));
+    assert_eq!((disk.ftl().events().slc_pages, folded(&mut disk)), (cache.into(), 0));
+
+    // The first block past the cache begins it, the steady state is behind.
+    let settled = 4 * DIES * PAGES;
+    write(&mut disk, cache, settled, start);
+    let (folded_before, folds) = (folded(&mut disk), disk.ftl().events().slc_folds);
+    let before = disk.nand_mut().ctx().horizon();
+    let more = 12 * DIES * PAGES;
+    write(&mut disk, cache + settled, more, start);
+    let (moved, folds) = (folded(&mut disk) - folded_before, disk.ftl().events().slc_folds - folds);
+    let expected = f64::from(more) / f64::from(BITS - 1);
+    // A block of each die may be folded sooner or later.
+    assert!((moved as f64 - expected).abs() <= f64::from(2 * DIES * SLC_PAGES), "{moved} pages, expected {expected}");
+    let took = (disk.nand_mut().ctx().horizon() - before) as f64;
+    let host = f64::from(more / DIES) * (PAGE + PROGRAM) as f64;
+    let per_die = |count: u64, each: Time| count as f64 / f64::from(DIES) * each as f64;
+    let sum = host + per_die(moved, SLC_READ + 2 * PAGE + PROGRAM) + per_die(folds, ERASE);
+    assert!((took / sum - 1.0).abs() < 0.02, "{took} ns, the operations of a die take {sum}");
+    disk.check();
+}
+
+/// With `fold` every page is written twice but those that the cache still holds.
+#[test]
+fn where_pages_wait_for_room_all_are_written_twice() {
+    for (kind, cache) in [(SlcCache::Fixed, DIES * 4 * SLC_PAGES), (SlcCache::Dynamic, DIES * (BLOCKS - 2) * SLC_PAGES)]
+    {
+        let mut disk = disk(&config(kind, SlcFull::Fold));
+        let pages = disk.ftl().logical_pages();
+        write(&mut disk, 0, pages, 0);
+        let (events, moved) = (disk.ftl().events(), folded(&mut disk));
+        assert_eq!((events.slc_pages, events.slc_direct_pages), (pages.into(), 0), "{kind:?}");
+        // Nothing became invalid, so a fold moves a whole block; each die may be in the middle of one.
+        let begun = moved - events.slc_folds * u64::from(SLC_PAGES);
+        assert!(begun < u64::from(DIES * SLC_PAGES), "{kind:?}: {moved} pages in {} folds", events.slc_folds);
+        let held = u64::from(pages) - moved;
+        assert!(held <= cache.into() && held > 0, "{kind:?}: {held} pages held, room for {cache}");
+        disk.check();
+    }
+}
+
+/// In a gap a cache is emptied and takes the next pages again; a gap shorter than the time to wait changes nothing.
+#[test]
+fn a_gap_empties_the_cache_and_delays_nobody() {
+    for kind in [SlcCache::Fixed, SlcCache::Dynamic] {
+        let mut disk = disk(&config(kind, SlcFull::Direct));
+        let cache = DIES * 4 * SLC_PAGES;
+        let start = disk.nand_mut().ctx().horizon();
+        let full = write(&mut disk, 0, cache, start);
+        let short = full + 900 * US;
+        let done = write(&mut disk, cache, 1, short);
+        assert_eq!(folded(&mut disk), 0, "{kind:?}: the gap is no longer than idle_after_us");
+        let is_full = kind == SlcCache::Fixed;
+        assert_eq!(done - short, PAGE + if is_full { PROGRAM } else { SLC_PROGRAM });
+
+        // Long enough for everything: each page of the cache once, with its block.
+        let long = done + 1000 * US + Time::from(cache) * (READ + 2 * PAGE + PROGRAM) + 10 * ERASE;
+        let done = write(&mut disk, cache + 1, 1, long);
+        assert_eq!((folded(&mut disk), disk.ftl().events().slc_folds), (u64::from(cache), u64::from(DIES * 4)));
+        assert_eq!(done - long, PAGE + SLC_PROGRAM, "{kind:?}: the device is at rest again");
+        disk.check();
+    }
+}
+
+/// What blocks hold a mount finds out from their pages alone.
+#[test]
+fn a_mount_knows_the_blocks_of_one_bit_from_their_pages() {
+    for (kind, full) in [(SlcCache::Fixed, SlcFull::Fold), (SlcCache::Dynamic, SlcFull::Direct)] {
+        let config = config(kind, full);
+        let mut disk = disk(&config);
+        write(&mut disk, 0, 700, 0);
+        disk.submit(&Request::new(Op::Flush, 0, 0), Payload::None).unwrap();
+        let pages = disk.ftl().logical_pages();
+        let modes = |nand: &Device| (0..DIES * BLOCKS).map(|block| nand.is_slc(BlockId(block))).collect::<Vec<_>>();
+        let before = modes(disk.nand());
+        assert!(before.iter().filter(|&&slc| slc).count() >= 6, "{before:?}");
+        let mut saved = Vec::new();
+        disk.nand().inner().inner().save(&mut saved).unwrap();
+        let again = Counting::<Full>::load(geometry(), rules(), &mut saved.as_slice()).unwrap();
+        assert!(
+            (0..DIES * BLOCKS).all(|block| !again.is_slc(BlockId(block))),
+            "the state of a device says nothing of it"
+        );
+        let nand = Metered::new(Timed::with_extras(again, &timing()));
+        let mut disk = Disk::<PageMap, _>::mount(nand, pages, &config).unwrap();
+        assert_eq!(modes(disk.nand()), before);
+        disk.check();
+        write(&mut disk, 0, pages, 0);
+        disk.check();
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_sentence() {
+    use nandlab_ftl::parts::placement::Placement;
+    use nandlab_ftl::parts::wear::Wear;
+    let fixed = || config(SlcCache::Fixed, SlcFull::Direct);
+    let refused = |config: &Config, rules: &Rules| {
+        PageMap::max_logical_pages(&geometry(), rules, config).unwrap_err().to_string()
+    };
+    let one_bit = Rules { bits_per_cell: 1, ..rules() };
+    for (config, rules, sentence) in [
+        (fixed(), one_bit, "ftl.page.slc_cache = \"fixed\" needs cells of several bits"),
+        (Config { placement: Placement::Dac, ..fixed() }, rules(), "ftl.page.placement keeps some of them apart"),
+        (Config { wear: Wear::Bet, ..fixed() }, rules(), "take \"none\" or \"dynamic\""),
+        (Config { reserve_blocks: 1, ..fixed() }, rules(), "needs ftl.page.reserve_blocks = 2 or more"),
+        (Config { slc_blocks: 1, ..fixed() }, rules(), "ftl.page.slc_blocks = 1: it is at least 2, and at most 34"),
+        (Config { slc_blocks: 35, ..fixed() }, rules(), "ftl.page.slc_blocks = 35: it is at least 2, and at most 34"),
+    ] {
+        let found = refused(&config, &rules);
+        assert!(found.contains(sentence), "{found}");
+    }
+}

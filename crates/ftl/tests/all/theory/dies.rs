@@ -1,0 +1,134 @@
+//! Maps whose dies share their free blocks cost on several dies what they cost on one with as many blocks.
+
+use super::{forms, totals, waf_of};
+use nandlab_block::{BlockDevice, HostClock, Op, Request};
+use nandlab_ftl::dftl::{self, Allocation, Dftl};
+use nandlab_ftl::parts::victim::Victim;
+use nandlab_ftl::sector_log::{self, SectorLog};
+use nandlab_ftl::{Disk, Ftl};
+use nandlab_nand::counting::Lean;
+use nandlab_nand::random::Random;
+use nandlab_nand::{Counting, Geometry, Rules, Shape};
+
+type Lab<F> = Disk<F, Counting<Lean>>;
+
+/// Blocks of the device, pages of a block, bytes of a page.
+const BLOCKS: u32 = 2048;
+const PAGES: u32 = 64;
+const PAGE: u32 = 4096;
+
+fn lab<F: Ftl>(dies: u32, logical: u32, config: &F::Config) -> Lab<F> {
+    let shape = Shape {
+        channels: dies,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: BLOCKS / dies,
+        pages_per_block: PAGES,
+        page_bytes: PAGE,
+        spare_bytes: 64,
+    };
+    let nand = Counting::new(Geometry::new(shape).expect("a plain shape"), Rules::default());
+    Disk::mount(nand, logical, config).expect("it fits")
+}
+
+/// Logical pages that leave so many spare ones, once what is free, being filled or not of the data is left out.
+fn logical(dies: u32, kept: u32, over_provisioning: f64) -> u32 {
+    // The frontier that is to be replaced is full, and the others are half full in the mean.
+    let data = f64::from(BLOCKS - kept - dies) * f64::from(PAGES);
+    (data / (1.0 + over_provisioning)) as u32
+}
+
+/// Programs for each page written, once random writes of pages have come to a steady state.
+fn random_pages<F: Ftl>(mut lab: Lab<F>) -> f64 {
+    let logical = u64::from(lab.ftl().logical_pages());
+    let (mut at, mut random) = (0, Random::new(1));
+    waf_of(&mut lab, logical, || {
+        at = (at + 1) % logical;
+        at
+    });
+    waf_of(&mut lab, 4 * logical, || random.below(logical));
+    waf_of(&mut lab, 4 * logical, || random.below(logical))
+}
+
+fn near(what: &str, measured: f64, expected: f64, tolerance: f64) {
+    let error = measured / expected - 1.0;
+    println!("{what}: {measured:.4} against {expected:.4} ({:+.2} %)", 100.0 * error);
+    assert!(error.abs() < tolerance, "{what}: {measured} against {expected}");
+}
+
+/// DFTL with its whole map in memory, so that what it programs is of data; the quota of the map stays free.
+fn of_dftl(dies: u32, over_provisioning: f64, config: &dftl::Config) -> f64 {
+    // The map, fewer than 128 pages, fills one block and part of another; one is to spare, and one is being filled.
+    let map = 4;
+    let logical = logical(dies, config.reserve_blocks + map, over_provisioning);
+    random_pages(lab::<Dftl>(dies, logical, &dftl::Config { cmt_entries: logical, ..config.clone() }))
+}
+
+#[test]
+fn dftl_collects_on_several_dies_as_on_one() {
+    let expected = forms::greedy(PAGES, 0.12);
+    for allocation in [Allocation::Dynamic, Allocation::Static] {
+        for dies in [1, 4, 8] {
+            let config = dftl::Config { allocation, ..Default::default() };
+            near(&format!("{allocation:?}, {dies} dies"), of_dftl(dies, 0.12, &config), expected, 0.02);
+        }
+    }
+}
+
+#[test]
+fn policies_see_the_blocks_of_all_dies() {
+    let rho = 1.0 / 1.2;
+    for (victim, expected) in [
+        (Victim::Fifo, forms::fifo(0.2)),
+        (Victim::Random, 1.0 / (1.0 - rho)),
+        (Victim::DChoices, forms::d_choices(PAGES, 0.2, 5)),
+    ] {
+        for dies in [1, 8] {
+            let config = dftl::Config { victim, ..Default::default() };
+            near(&format!("{victim:?}, {dies} dies"), of_dftl(dies, 0.2, &config), expected, 0.02);
+        }
+    }
+}
+
+#[test]
+fn the_sector_log_collects_whole_pages_on_several_dies_as_on_one() {
+    let config = sector_log::Config { log_percent: 1, ..Default::default() };
+    let expected = forms::greedy(PAGES, 0.12);
+    for dies in [1, 4, 8] {
+        let log = BLOCKS.div_ceil(100);
+        let logical = logical(dies, config.reserve_blocks + log, 0.12);
+        near(&format!("{dies} dies"), random_pages(lab::<SectorLog>(dies, logical, &config)), expected, 0.02);
+    }
+}
+
+/// Single sectors go through the log, and merges write the pages. The frontiers of the host, which take whole pages, keep
+/// their blocks meanwhile; those of the log make it shorter by half a block each, of 103.
+#[test]
+fn the_sector_log_merges_on_several_dies_as_on_one() {
+    let config = sector_log::Config { log_percent: 5, ..Default::default() };
+    let of = |dies| {
+        let log = BLOCKS.div_ceil(20);
+        let logical = logical(dies, config.reserve_blocks + log + dies / 2, 0.2);
+        let mut lab = lab::<SectorLog>(dies, logical, &config);
+        let (mut at, sectors) = (0, lab.sectors());
+        waf_of(&mut lab, logical.into(), || {
+            at = (at + 1) % u64::from(logical);
+            at
+        });
+        let (mut clock, mut random) = (HostClock::closed_loop(1), Random::new(3));
+        let mut write = |lab: &mut Lab<SectorLog>, count: u64| {
+            let before = totals(lab).programs();
+            for _ in 0..count / 1024 {
+                let batch: Vec<_> = (0..1024).map(|_| Request::new(Op::Write, random.below(sectors), 1)).collect();
+                lab.submit_batch(&batch, &mut clock, &mut Vec::new()).expect("the device has no faults");
+            }
+            (totals(lab).programs() - before) as f64 / count as f64
+        };
+        write(&mut lab, 3 * u64::from(logical));
+        write(&mut lab, 2 * u64::from(logical))
+    };
+    let one = of(1);
+    for dies in [4, 8] {
+        near(&format!("{dies} dies"), of(dies), one, 0.03);
+    }
+}

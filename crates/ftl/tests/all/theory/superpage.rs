@@ -1,0 +1,71 @@
+//! The super-page map of the Jasmine board against the closed form, with the constants of its firmware.
+
+use super::{forms, totals, waf_of};
+use nandlab_ftl::superpage::{Config, SuperPage};
+use nandlab_ftl::{Disk, Ftl};
+use nandlab_nand::counting::Lean;
+use nandlab_nand::profile::Profile;
+use nandlab_nand::random::Random;
+use nandlab_nand::{Counting, Geometry, Shape};
+
+/// What the firmware keeps of each bank: a block for garbage collection, and 32 for its code, its log and its map.
+fn firmware() -> Config {
+    Config { reserve_blocks: 1, firmware_blocks: 32, ..Config::default() }
+}
+
+/// Of 64 GiB of sectors the firmware exports 93 in 100, which its 8 banks share.
+fn logical_pages(banks: u32) -> u64 {
+    let pages = u64::from(134_217_728u32 / 100 * 93).div_ceil(64);
+    assert_eq!(pages, 1_950_351);
+    pages / u64::from(8 / banks)
+}
+
+/// Writes of pages in so many banks of the board: programs of data, and with lists, by page written; what ran a second.
+fn measured(banks: u32) -> (f64, f64, f64) {
+    let profile: Profile =
+        toml::from_str(include_str!("../../../../../profiles/jasmine.toml")).expect("the profile is sound");
+    let shape = Shape { channels: 1, dies_per_channel: banks, ..profile.shape };
+    let geometry = Geometry::new(shape).expect("a part of the board");
+    let logical = logical_pages(banks);
+    let nand = Counting::<Lean>::new(geometry, profile.rules);
+    let mut disk = Disk::<SuperPage, _>::mount(nand, logical as u32, &firmware()).expect("it fits");
+    let mut at = 0;
+    waf_of(&mut disk, logical, || {
+        at = (at + 1) % logical;
+        at
+    });
+    let mut random = Random::new(1);
+    waf_of(&mut disk, 4 * logical, || random.below(logical));
+    let lists = totals(&mut disk).meta_programs;
+    let started = std::time::Instant::now();
+    let with_lists = waf_of(&mut disk, 6 * logical, || random.below(logical));
+    let speed = with_lists * 6.0 * logical as f64 / started.elapsed().as_secs_f64();
+    let lists = totals(&mut disk).meta_programs - lists;
+    assert!(disk.ftl().events().gc_runs > 10_000);
+    (with_lists - lists as f64 / (6 * logical) as f64, with_lists, speed)
+}
+
+/// Blocks that never hold what can be collected leave the pages that count: the one kept for garbage collection, of
+/// 2,044. 127 of the 128 pages of the others take data.
+fn expected() -> f64 {
+    forms::greedy(127, 2043.0 * 127.0 * 8.0 / logical_pages(8) as f64 - 1.0)
+}
+
+#[test]
+fn greedy_of_the_board_agrees_with_the_closed_form_within_one_percent() {
+    assert!((expected() - 7.95).abs() < 0.005, "{}", expected());
+    // The banks do not know of each other, so one tells of all.
+    let banks = if std::env::var_os("NANDLAB_LONG").is_some() { 8 } else { 1 };
+    let (data, with_lists, speed) = measured(banks);
+    println!(
+        "{banks} banks: {data:.4} of data, {with_lists:.4} with lists, {:.4} and {:.4} expected; {:.1} M programs a second",
+        expected(),
+        expected() * 128.0 / 127.0,
+        speed / 1e6
+    );
+    assert!((data / expected() - 1.0).abs() < 0.01, "{data} against {}", expected());
+    assert!(
+        (with_lists / (expected() * 128.0 / 127.0) - 1.0).abs() < 0.01,
+        "{with_lists}, of which lists are one in 128"
+    );
+}

@@ -1,0 +1,8 @@
+//! The tests of the index, in one executable.
+
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
+mod cuts;
+mod pool;
+mod theory;
+mod tree;

@@ -1,0 +1,22 @@
+//! The tests of experiments, in one executable.
+
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
+mod catalogue;
+mod config;
+mod depth;
+mod directory;
+mod endings;
+mod energy;
+mod files;
+mod host;
+mod index;
+mod notices;
+mod precondition;
+mod reliability;
+mod run;
+mod slc;
+mod state;
+mod steady;
+mod support;
+mod ways_out;

@@ -1,0 +1,140 @@
+//! Notices about unused options, and their absence if the run uses the options.
+
+use crate::support::{parse, record, MIXED};
+
+/// Random two-page writes by a host with think time, on a mostly full device: two dies with two planes each.
+const WRITES: &str = r#"
+[workload.uniform]
+requests = 3000
+size = "8 KiB"
+[host]
+think_time_us = 20000
+[precondition]
+fill = "sequential"
+[ftl.page]
+[device]
+capacity = "24 MiB"
+blocks_per_plane = 40
+[device.shape]
+dies_per_channel = 2
+planes_per_die = 2
+pages_per_block = 64
+"#;
+
+/// The notices for `sets` that contain `part`.
+fn told(text: &str, sets: &[&str], part: &str) -> Vec<String> {
+    record(text, sets).notices.into_iter().filter(|notice| notice.contains(part)).collect()
+}
+
+#[test]
+fn gaps_that_are_too_short_to_collect_in() {
+    const SENTENCE: &str = "ftl.page.idle_blocks had no effect: no gap between requests was long enough";
+    let asked = ["ftl.page.idle_blocks=4", "ftl.page.idle_after_us=0"];
+    assert!(record(WRITES, &asked).gc.idle_runs > 0);
+    assert_eq!(told(WRITES, &asked, SENTENCE), [""; 0]);
+    // One block beyond the reserve is enough to finish the collections started by host writes.
+    let one = ["ftl.page.idle_blocks=1", "ftl.page.idle_after_us=0"];
+    assert!(record(WRITES, &one).gc.idle_steps > 0);
+    assert_eq!(told(WRITES, &one, SENTENCE), [""; 0]);
+    let hurried = [&asked[..], &["host.think_time_us=0"]].concat();
+    assert!(record(WRITES, &hurried).gc.runs > 0);
+    assert_eq!(told(WRITES, &hurried, SENTENCE).len(), 1);
+    let never = [&asked[..], &["ftl.page.idle_after_us=30000"]].concat();
+    assert_eq!(told(WRITES, &never, SENTENCE).len(), 1);
+    assert_eq!(told(WRITES, &["host.think_time_us=0"], "idle_blocks"), [""; 0], "nobody asked");
+}
+
+#[test]
+fn planes_that_never_program_together() {
+    const SENTENCE: &str = "plane_overlap = \"multi_plane\" had no effect: no two pages of a request";
+    let joins = "device.timing.plane_overlap=multi_plane";
+    let striped = [joins, "ftl.page.stripe=planes", "device.capacity=16 MiB"];
+    assert!(record(WRITES, &striped).joined_programs > 0);
+    assert_eq!(told(WRITES, &striped, SENTENCE), [""; 0]);
+    let by_die = told(WRITES, &[joins], SENTENCE);
+    assert!(by_die.len() == 1 && by_die[0].ends_with("; ftl.page.stripe = \"planes\" sends consecutive pages to them"));
+    let one = told(WRITES, &[joins, "device.shape.planes_per_die=1", "device.capacity=12 MiB"], SENTENCE);
+    assert!(one.len() == 1 && one[0].ends_with("; a die of the device has one"), "{one:?}");
+    let other = told(WRITES, &[joins, "ftl=dftl"], SENTENCE);
+    assert!(other.len() == 1 && !other[0].contains("stripe"), "{other:?}");
+    assert_eq!(told(WRITES, &["device.timing.plane_overlap=none"], SENTENCE), [""; 0]);
+}
+
+#[test]
+fn a_cache_that_was_full_from_the_start() {
+    const SENTENCE: &str = ": the blocks of one bit a cell were full from the start";
+    let text = r#"
+[workload.uniform]
+requests = 2000
+size = "64 KiB"
+[precondition]
+fill = "sequential"
+[ftl.page]
+slc_cache = "dynamic"
+[device]
+profile = "tlc-3d"
+capacity = "1 GiB"
+over_provisioning = 0.5
+[device.shape]
+channels = 2
+"#;
+    let full = record(text, &[]);
+    let slc = full.slc.unwrap();
+    assert_eq!(slc.written_pages, 0);
+    let says = match slc.folded_pages {
+        0 => "ftl.page.slc_cache had no effect".to_owned(),
+        pages => format!("ftl.page.slc_cache only cost {pages} copies"),
+    };
+    let said = told(text, &[], SENTENCE);
+    assert!(said.len() == 1 && said[0].starts_with(&says), "{said:?}");
+    let new = ["precondition.fill=none"];
+    assert!(record(text, &new).slc.unwrap().written_pages > 0);
+    assert_eq!(told(text, &new, SENTENCE), [""; 0]);
+}
+
+#[test]
+fn times_where_none_are_kept_and_cells_that_never_err() {
+    let notices = |sets: &[&str]| parse(MIXED, sets).unwrap().notices;
+    let suspend = "device.timing.suspend={ suspend_us = 20, resume_us = 30 }";
+    assert_eq!(notices(&[suspend]), [""; 0]);
+    assert_eq!(
+        notices(&[suspend, "device.model=counting"]),
+        ["device.timing.suspend has no effect: device.model = \"counting\" keeps no time"]
+    );
+    let aging = |rate: &str| notices(&[&format!("device.reliability={{ ecc_bits = 8{rate} }}")]);
+    assert_eq!(aging(""), ["device.reliability has no effect: all its rates are 0, so no bit is wrong"]);
+    for rate in ["rber", "wear", "retention", "read_disturb"] {
+        assert_eq!(aging(&format!(", {rate} = 1e-9")), [""; 0]);
+    }
+}
+
+#[test]
+fn options_of_victims_that_are_not_chosen_by_them() {
+    for ftl in ["page", "dftl"] {
+        let notices = |sets: &[&str]| {
+            let sets: Vec<String> = sets.iter().map(|set| format!("ftl.{ftl}.{set}")).collect();
+            let sets: Vec<&str> =
+                std::iter::once("device.capacity=64 MiB").chain(sets.iter().map(String::as_str)).collect();
+            parse(&MIXED.replace("[ftl.page]", &format!("[ftl.{ftl}]")), &sets).unwrap().notices
+        };
+        let sentence = |key: &str, victim: &str| {
+            format!("ftl.{ftl}.{key} = 9 has no effect: it counts only with victim = \"{victim}\"")
+        };
+        for (key, victim) in [("choices", "d_choices"), ("window", "windowed_greedy")] {
+            assert!(notices(&[&format!("{key}=9")]).contains(&sentence(key, victim)), "{ftl} {key}");
+            assert_eq!(notices(&[&format!("{key}=9"), &format!("victim={victim}")]), [""; 0], "{ftl} {key}");
+        }
+    }
+}
+
+#[test]
+fn pools_of_addresses_that_are_all_hot() {
+    let pools = ["ftl.page.placement=pools", "ftl.page.pool_pages=600", "ftl.page.pool_blocks=10"];
+    for workload in ["hot_cold", "zipf"] {
+        let scatter = |on: bool| {
+            let text = format!("workload={{ {workload} = {{ requests = 10, scatter = {on} }} }}");
+            told(WRITES, &[&pools[..], &[&text]].concat(), "spreads the hot pages over all addresses").len()
+        };
+        assert_eq!((scatter(true), scatter(false)), (1, 0), "{workload}");
+    }
+}

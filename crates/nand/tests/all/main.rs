@@ -1,0 +1,13 @@
+//! The tests of the flash devices, in one executable.
+
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
+mod aging;
+mod backed;
+mod faulty;
+mod nvm;
+mod power_cut;
+mod rules;
+mod support;
+mod timed;
+mod traced;

@@ -1,0 +1,18 @@
+//! The comparisons with the plain model and the rules of the house, in one executable.
+
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
+mod buffers;
+mod conformance;
+mod differential;
+mod early;
+mod faults;
+mod foreign;
+mod fuzz;
+mod golden;
+mod index;
+mod model;
+mod power_cut;
+mod subjects;
+mod tidy;
+mod weak_dies;

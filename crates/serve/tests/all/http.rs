@@ -1,0 +1,121 @@
+//! The statistics page, asked as a browser asks.
+
+use nandlab_serve::http::{Block, Kind, Page, PageError, Snapshot, Watched};
+use serde_json::{json, Value};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+
+/// A device of four blocks, one of which changes from look to look.
+#[derive(Default)]
+struct Fake(AtomicU32);
+
+impl Watched for Fake {
+    fn snapshot(&self) -> Snapshot {
+        let look = self.0.fetch_add(1, Ordering::SeqCst);
+        let block = |kind, valid, pe_cycles| Block { kind, valid, pe_cycles };
+        Snapshot {
+            figures: json!({ "host": { "requests": 7, "written_sectors": 16 }, "waf": 1.5, "waf_in_all": null, "erases": 3 }),
+            pages_per_block: 8,
+            blocks: vec![
+                block(Kind::Free, 0, 2),
+                block(Kind::Data, 8, 4),
+                block(Kind::Data, look.min(8), 3),
+                block(Kind::Retired, 0, 900),
+            ],
+        }
+    }
+
+    fn record(&self) -> Value {
+        json!({ "host": { "requests": 7 } })
+    }
+}
+
+fn page() -> Page {
+    Page::start("127.0.0.1:0", Arc::new(Fake::default())).unwrap()
+}
+
+/// Status line and body of an answer.
+fn get(mut stream: impl Read + Write, path: &str, host: &str) -> (String, String) {
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.lines().next().unwrap().to_owned(), body.to_owned())
+}
+
+fn ask(page: &Page, path: &str) -> (String, String) {
+    let address = page.address().unwrap();
+    get(TcpStream::connect(address).unwrap(), path, &address.to_string())
+}
+
+#[test]
+fn the_page_the_record_and_the_metrics_are_answered() {
+    let page = page();
+    let (status, html) = ask(&page, "/");
+    assert!(status.contains("200") && html.contains("<title>nandlab disk</title>"), "{status}");
+    assert!(!html.contains("http://") && !html.contains("https://"), "the page loads nothing from elsewhere");
+    let (_, record) = ask(&page, "/record");
+    assert_eq!(serde_json::from_str::<Value>(&record).unwrap(), json!({ "host": { "requests": 7 } }));
+    let (_, metrics) = ask(&page, "/metrics");
+    for line in [
+        "# TYPE nandlab_host_requests_total counter",
+        "nandlab_host_requests_total 7",
+        "nandlab_waf 1.5",
+        "nandlab_pe_cycles{of=\"min\"} 2",
+        "nandlab_pe_cycles{of=\"mean\"} 3",
+        "nandlab_pe_cycles{of=\"max\"} 4",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} is not in {metrics}");
+    }
+    assert!(!metrics.contains("waf_in_all"), "what is not known has no line");
+    assert!(ask(&page, "/other").0.contains("404"));
+}
+
+#[test]
+fn frames_have_the_blocks_that_changed() {
+    let page = page();
+    let address = page.address().unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET /events HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut frames = BufReader::new(stream).lines().map_while(Result::ok).filter_map(|line| {
+        let text = line.strip_prefix("data: ")?.to_owned();
+        Some(serde_json::from_str::<Value>(&text).unwrap())
+    });
+    let first = frames.next().unwrap();
+    assert_eq!((&first["blocks"], &first["pages_per_block"]), (&json!(4), &json!(8)));
+    assert_eq!(first["changed"], json!([[0, 0, 0, 2], [1, 1, 8, 4], [2, 1, 0, 3], [3, 3, 0, 900]]));
+    let second = frames.next().unwrap();
+    assert_eq!(second["changed"], json!([[2, 1, 1, 3]]));
+    assert_eq!(second["figures"]["erases"], json!(3));
+}
+
+#[test]
+fn other_machines_and_names_are_refused() {
+    let start = |at: &str| Page::start(at, Arc::new(Fake::default())).map(drop);
+    for at in ["0.0.0.0:0", "192.0.2.1:80", "[::]:0"] {
+        assert!(matches!(start(at), Err(PageError::NotLoopback(_))), "{at}");
+    }
+    for at in ["8080", "localhost", "127.0.0.1"] {
+        assert!(matches!(start(at), Err(PageError::NoAddress(_))), "{at}");
+    }
+    let page = page();
+    for host in ["example.com", "127.0.0.1.example.com:80", ""] {
+        let (status, _) = get(TcpStream::connect(page.address().unwrap()).unwrap(), "/record", host);
+        assert_eq!(status.contains("403"), !host.is_empty(), "{host}: {status}");
+    }
+}
+
+#[test]
+fn a_socket_serves_the_page_too_and_goes_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page");
+    let page = Page::start(path.to_str().unwrap(), Arc::new(Fake::default())).unwrap();
+    let (status, _) = get(UnixStream::connect(&path).unwrap(), "/metrics", "localhost");
+    assert!(status.contains("200"), "{status}");
+    assert!(Page::start(path.to_str().unwrap(), Arc::new(Fake::default())).is_err(), "it is in use");
+    drop(page);
+    assert!(!path.exists());
+}

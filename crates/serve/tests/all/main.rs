@@ -1,0 +1,9 @@
+//! The tests of disks and of the protocol that start no other program, in one executable.
+
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
+mod disk;
+mod http;
+mod protocol;
+mod random;
+mod support;

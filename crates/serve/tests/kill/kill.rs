@@ -1,0 +1,129 @@
+//! kill -9 of a process that serves an image, at random points under writes: nothing that was flushed is lost.
+
+use crate::support::{act, create, ftls, open, Act, Acts, Model, SECTOR};
+use nandlab_nand::random::Random;
+use nandlab_serve::Export;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Where the other process finds its image, and from which seed and number on it goes on.
+const CHILD: &str = "NANDLAB_KILLED";
+
+/// Kills of each subject: a few, or 200 where the long tests are asked for.
+fn kills() -> u64 {
+    if std::env::var_os("NANDLAB_LONG").is_some() {
+        200
+    } else {
+        3
+    }
+}
+
+/// The process that is killed: it says what it begins, and when a flush was answered. A run of the tests passes it over.
+#[test]
+fn writes_until_it_is_killed() {
+    let Ok(args) = std::env::var(CHILD) else { return };
+    let (seed, image) = args.split_once(' ').unwrap();
+    let disk = open(Path::new(image));
+    let mut acts = Acts::new(seed.parse().unwrap(), disk.size() / SECTOR as u64);
+    let mut out = std::io::stdout();
+    for number in 1.. {
+        let next = acts.next();
+        // Before it is done, so that the other side knows what may have happened.
+        out.write_all(format!("begin {number}\n").as_bytes()).unwrap();
+        act(&disk, next, number).unwrap();
+        if next == Act::Flush {
+            out.write_all(b"flushed\n").unwrap();
+        }
+    }
+}
+
+/// Runs the other process on `image` until it has said `lines` lines, kills it, and follows in `model` what it did.
+fn run_and_kill(image: &Path, seed: u64, lines: u64, model: &mut Model) {
+    // Numbers of writes differ from session to session by their seed.
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "kill::writes_until_it_is_killed", "--nocapture", "--test-threads=1"])
+        .env(CHILD, format!("{seed} {}", image.display()))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut acts = Acts::new(seed, model.may_hold.len() as u64);
+    let mut said = 0;
+    let mut number = 0;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        // The test runner says things, too.
+        if let Some(at) = line.find("begin ") {
+            assert_eq!(line[at + 6..].parse(), Ok(number + 1));
+            number += 1;
+            model.begin(acts.next(), number);
+        } else if line.ends_with("flushed") {
+            model.flushed();
+        }
+        said += 1;
+        if said == lines {
+            // std sends SIGKILL. What it says before it dies is read to the end.
+            child.kill().unwrap();
+        }
+    }
+    assert!(said >= lines, "the other process ended by itself");
+    child.wait().unwrap();
+}
+
+fn survives(ftl: &str, sets: &[&str]) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut random = Random::new(7);
+    for round in 0..kills().div_ceil(10).max(1) {
+        let image = directory.path().join(format!("image{round}"));
+        create(&image, ftl, sets);
+        let mut model = Model::new(open(&image).size() / SECTOR as u64);
+        for kill in 0..kills().min(10) {
+            let lines = 1 + random.below(if kill == 0 { 3_000 } else { 600 });
+            let what = format!("{ftl} {sets:?}, round {round}, kill {kill} after {lines} lines");
+            run_and_kill(&image, round << 8 | kill, lines, &mut model);
+            let disk = open(&image);
+            model.compare(&disk, &what);
+            let checked = disk.check().unwrap();
+            assert!(checked.is_sound(), "{what}: {checked:?}");
+            // What is there now is what the next session begins with.
+            settle(&disk, &mut model);
+        }
+    }
+}
+
+/// Writes every sector, so that it is known what the next session begins with.
+fn settle(disk: &nandlab_serve::Disk, model: &mut Model) {
+    for sector in (0..model.may_hold.len() as u64).step_by(64) {
+        let every = Act::Write { sector, sectors: 64 };
+        act(disk, every, 1 << 31).unwrap();
+        model.begin(every, 1 << 31);
+    }
+    disk.flush().unwrap();
+    model.flushed();
+    disk.close().unwrap();
+}
+
+#[test]
+fn every_ftl_keeps_what_was_flushed() {
+    for ftl in ftls() {
+        survives(ftl, &[]);
+    }
+}
+
+#[test]
+fn buffers_keep_what_was_flushed_or_is_in_nvram() {
+    for buffer in [
+        &["buffer=lru", "buffer.lru.size=128KiB"][..],
+        &["buffer=hybrid_lru", "buffer.hybrid_lru.dram=64KiB", "buffer.hybrid_lru.nvram=256KiB"],
+        &["buffer=clock_dnv", "buffer.clock_dnv.dram=64KiB", "buffer.clock_dnv.nvram=256KiB"],
+        &["buffer=cbm", "buffer.cbm.dram=64KiB", "buffer.cbm.nvram=256KiB"],
+        &[
+            "buffer=wap_lru",
+            "buffer.wap_lru.dram=64KiB",
+            "buffer.wap_lru.nvram=256KiB",
+            "buffer.wap_lru.thresholds=online",
+        ],
+    ] {
+        survives("page", buffer);
+    }
+}

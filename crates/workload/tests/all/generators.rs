@@ -1,0 +1,172 @@
+//! Behaviour of the generators, seen from outside.
+
+use nandlab_block::{Op, Request};
+use nandlab_workload::{
+    hot_cold, sequential, uniform, zipf, ByteCount, Footprint, Options, Setting, Size, SizeRange, WorkloadError,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const SECTORS: u64 = 1 << 16;
+
+fn open(options: &dyn Options, seed: u64) -> Result<Vec<Request>, WorkloadError> {
+    let setting = Setting { sectors: SECTORS, seed, base: Path::new("."), watch: &|_| true, took: None };
+    let mut workload = options.open(&setting)?;
+    let mut all = Vec::new();
+    // Odd batches: where a batch ends must not matter.
+    for room in (1..100).cycle() {
+        if workload.fill(&mut all, room)? == 0 {
+            break;
+        }
+    }
+    assert_eq!(workload.len_hint(), Some(all.len() as u64));
+    Ok(all)
+}
+
+fn requests(options: &dyn Options) -> Vec<Request> {
+    let all = open(options, 1).unwrap();
+    for request in &all {
+        assert!(request.end() <= SECTORS, "{request:?}");
+        assert!((request.sectors > 0) == (request.op != Op::Flush), "{request:?}");
+    }
+    assert!(all.windows(2).all(|pair| pair[0].time <= pair[1].time));
+    all
+}
+
+#[test]
+fn equal_seeds_give_equal_streams() {
+    let config = zipf::Config { read_share: 0.3, ..Default::default() };
+    assert_eq!(open(&config, 5).unwrap(), open(&config, 5).unwrap());
+    assert_ne!(open(&config, 5).unwrap(), open(&config, 6).unwrap());
+}
+
+#[test]
+fn arrivals_have_the_mean_rate_and_lose_no_part_of_a_nanosecond() {
+    let times = |gap_ns: f64| {
+        let config = uniform::Config { requests_per_s: Some(1e9 / gap_ns), ..Default::default() };
+        requests(&config).iter().map(|request| request.time).collect::<Vec<_>>()
+    };
+    for gap_ns in [1.0, 1000.5] {
+        // The same draws at a rate so low that parts of a nanosecond do not count.
+        let (now, slowly) = (times(gap_ns), times(gap_ns * 1e6));
+        let mut late = now.iter().zip(&slowly).map(|(&now, &slowly)| slowly as f64 / 1e6 - now as f64);
+        assert_eq!(late.find(|late| !(-0.01..1.01).contains(late)), None, "{gap_ns}");
+        let mean = *now.last().unwrap() as f64 / now.len() as f64;
+        // Five standard errors of the mean of so many exponential gaps.
+        let error = 5.0 / (now.len() as f64).sqrt();
+        assert!((mean / gap_ns - 1.0).abs() < error, "{gap_ns}: {mean}");
+    }
+}
+
+#[test]
+fn shares_and_flushes_are_as_asked() {
+    let config = uniform::Config { read_share: 0.5, trim_share: 0.1, flush_every: 9, ..Default::default() };
+    let all = requests(&config);
+    let count = |op| all.iter().filter(|request| request.op == op).count();
+    assert_eq!(all.len(), 100_000);
+    assert_eq!(count(Op::Flush), 10_000);
+    assert!((44_300..45_700).contains(&count(Op::Read)), "{}", count(Op::Read));
+    assert!((8_700..9_300).contains(&count(Op::Trim)), "{}", count(Op::Trim));
+    assert_eq!(all[9].op, Op::Flush);
+}
+
+#[test]
+fn uniform_covers_its_footprint_evenly_and_nothing_else() {
+    let config = uniform::Config { footprint: Footprint::Bytes(ByteCount(64 * 4096)), ..Default::default() };
+    let mut counts = BTreeMap::new();
+    for request in requests(&config) {
+        *counts.entry(request.sector).or_insert(0) += 1;
+    }
+    assert_eq!(counts.keys().copied().collect::<Vec<_>>(), (0..64).map(|n| n * 8).collect::<Vec<_>>());
+    assert!(counts.values().all(|&n| (1_380..1_750).contains(&n)), "{counts:?}");
+}
+
+#[test]
+fn sequential_starts_where_the_last_request_ended() {
+    let size = Size::Range(SizeRange { min: ByteCount(4096), max: ByteCount(32_768), step: None });
+    let config = sequential::Config { size, ..Default::default() };
+    let all = requests(&config);
+    for pair in all.windows(2) {
+        assert!(pair[1].sector == pair[0].end() || pair[1].sector == 0, "{pair:?}");
+        // It starts anew only where it must.
+        assert!(pair[1].sector != 0 || pair[0].end() + u64::from(pair[1].sectors) > SECTORS, "{pair:?}");
+    }
+    assert!(all.iter().filter(|request| request.sector == 0).count() > 10);
+}
+
+#[test]
+fn hot_addresses_get_their_share() {
+    for scatter in [false, true] {
+        let config = hot_cold::Config { hot_share: 0.1, hot_accesses: 0.9, scatter, ..Default::default() };
+        let mut counts = vec![0u32; (SECTORS / 8) as usize];
+        for request in requests(&config) {
+            counts[(request.sector / 8) as usize] += 1;
+        }
+        if !scatter {
+            let hot: u32 = counts[..819].iter().sum();
+            assert!((89_600..90_400).contains(&hot), "{hot}");
+        }
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let hot: u32 = counts[..819].iter().sum();
+        assert!((89_600..90_400).contains(&hot), "{hot}");
+    }
+}
+
+#[test]
+fn scattered_zipf_spreads_the_same_frequencies() {
+    let frequencies = |scatter| {
+        let mut counts = BTreeMap::new();
+        for request in requests(&zipf::Config { scatter, ..Default::default() }) {
+            *counts.entry(request.sector).or_insert(0u32) += 1;
+        }
+        let mut sorted: Vec<u32> = counts.into_values().collect();
+        sorted.sort_unstable();
+        sorted
+    };
+    assert_eq!(frequencies(true), frequencies(false));
+}
+
+#[test]
+fn long_requests_stay_inside() {
+    let size = Size::Fixed(ByteCount(4096 * 7 + 512));
+    let footprint = Footprint::Bytes(ByteCount(4096 * 8 + 1024));
+    for options in [
+        Box::new(uniform::Config { size: size.clone(), footprint, ..Default::default() }) as Box<dyn Options>,
+        Box::new(zipf::Config { size: size.clone(), footprint, ..Default::default() }),
+        Box::new(hot_cold::Config { size: size.clone(), footprint, ..Default::default() }),
+        Box::new(sequential::Config { size: size.clone(), footprint, ..Default::default() }),
+    ] {
+        assert!(requests(&*options).iter().all(|request| request.end() <= 66 && request.sector % 8 == 0));
+    }
+}
+
+#[test]
+fn arrivals_have_the_mean_gap() {
+    let config = uniform::Config { requests_per_s: Some(50_000.0), ..Default::default() };
+    assert!(config.has_times());
+    let all = requests(&config);
+    let mean_ns = all[all.len() - 1].time / all.len() as u64;
+    assert!((19_700..20_300).contains(&mean_ns), "{mean_ns}");
+}
+
+#[test]
+fn options_out_of_range_are_refused_with_the_key() {
+    let cases: [(uniform::Config, &str); 7] = [
+        (uniform::Config { read_share: 1.5, ..Default::default() }, "read_share = 1.5"),
+        (uniform::Config { read_share: f64::NAN, ..Default::default() }, "read_share = NaN"),
+        (uniform::Config { read_share: 0.7, trim_share: 0.7, ..Default::default() }, "trim_share = 0.7"),
+        (uniform::Config { alignment: ByteCount(100), ..Default::default() }, "alignment = 100 B"),
+        (uniform::Config { footprint: Footprint::Share(0.0), ..Default::default() }, "footprint = 0"),
+        (
+            uniform::Config { footprint: Footprint::Bytes(ByteCount(1 << 40)), ..Default::default() },
+            "footprint = 1 TiB",
+        ),
+        (uniform::Config { requests_per_s: Some(0.0), ..Default::default() }, "requests_per_s = 0"),
+    ];
+    for (config, expected) in cases {
+        let error = open(&config, 1).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{expected} cannot work: ")), "{error}");
+    }
+    let small = uniform::Config { footprint: Footprint::Bytes(ByteCount(512)), ..Default::default() };
+    assert!(open(&small, 1).unwrap_err().to_string().contains("no room for a request of 4 KiB"));
+}

@@ -1,0 +1,12 @@
+//! The tests of the workloads and of the readers of traces, in one executable.
+
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
+mod files;
+mod fio;
+mod formats;
+mod generators;
+mod keys;
+mod postmark;
+mod support;
+mod trace;
