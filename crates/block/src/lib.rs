@@ -130,3 +130,38 @@ pub trait BlockDevice {
     /// Sectors of the device.
     fn sectors(&self) -> u64;
 }
+
+impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
+    fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        (**self).submit(request, data)
+    }
+
+    fn submit_batch(
+        &mut self,
+        requests: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        (**self).submit_batch(requests, clock, done)
+    }
+
+    fn prefetch(&self, ahead: &[Request]) {
+        (**self).prefetch(ahead);
+    }
+
+    fn look_ups(&self, request: &Request) -> u64 {
+        (**self).look_ups(request)
+    }
+
+    fn request_done(&mut self, completion: &Completion) {
+        (**self).request_done(completion);
+    }
+
+    fn timeline(&mut self) -> Option<&mut Timeline> {
+        (**self).timeline()
+    }
+
+    fn sectors(&self) -> u64 {
+        (**self).sectors()
+    }
+}

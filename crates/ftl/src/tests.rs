@@ -4,11 +4,16 @@ use crate::parts::block_mapped::{BlockMapped, Scheme};
 use crate::parts::store::EraseWhen;
 use crate::{bast, block, fast, fmax, migration, mtbs, nftl, Disk, Ftl, FtlError};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_nand::counting::Full;
+use nandlab_nand::backed::Backed;
+use nandlab_nand::faulty::{Config as Faults, Faulty};
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
 use nandlab_nand::profile::Timing;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{Cause, Cell, Counting, Geometry, Lpn, Nand, ProgramOrder, Rules, Shape};
+use nandlab_nand::{
+    BlockId, Cause, Cell, Content, Counting, Ctx, Done, Geometry, Lpn, Nand, NandError, Oob, Ppa, ProgramOrder, Rules,
+    Shape,
+};
 
 /// Pages of a block, of one sector each.
 pub(crate) const PAGES: u64 = 8;
@@ -19,8 +24,97 @@ pub(crate) fn rules(program_order: ProgramOrder) -> Rules {
     Rules { program_order, ..Rules::default() }
 }
 
+/// The device of every unit test. One type for all, so that each FTL is compiled once for them.
+pub(crate) type Flash = PowerCut<Faulty<Timed<Chip>>>;
+
+/// What holds the pages: counts alone, or bytes too.
+#[derive(Clone, Debug)]
+pub(crate) enum Chip {
+    Counts(WithContent<Counting>),
+    Bytes(Backed),
+}
+
+impl Chip {
+    /// What only counts.
+    pub(crate) fn counts(&self) -> &Counting {
+        match self {
+            Self::Counts(chip) => chip.inner(),
+            Self::Bytes(_) => unreachable!("the test asked for a device that only counts"),
+        }
+    }
+}
+
+/// Forwards the methods of [`Nand`] to what holds the pages; out of line, so that FTLs stay small.
+macro_rules! of_chip {
+    ($($name:ident(&mut self $(, $arg:ident: $of:ty)*) -> $out:ty;)*) => {$(
+        #[inline(never)]
+        fn $name(&mut self $(, $arg: $of)*) -> $out {
+            match self {
+                Self::Counts(chip) => chip.$name($($arg),*),
+                Self::Bytes(chip) => chip.$name($($arg),*),
+            }
+        }
+    )*};
+}
+
+impl Nand for Chip {
+    type Buf = Content;
+
+    fn geometry(&self) -> &Geometry {
+        match self {
+            Self::Counts(chip) => chip.geometry(),
+            Self::Bytes(chip) => chip.geometry(),
+        }
+    }
+
+    fn rules(&self) -> &Rules {
+        match self {
+            Self::Counts(chip) => chip.rules(),
+            Self::Bytes(chip) => chip.rules(),
+        }
+    }
+
+    fn is_slc(&self, block: BlockId) -> bool {
+        match self {
+            Self::Counts(chip) => chip.is_slc(block),
+            Self::Bytes(chip) => chip.is_slc(block),
+        }
+    }
+
+    of_chip! {
+        read(&mut self, at: Ppa, page: &mut Content) -> Result<Oob, NandError>;
+        read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError>;
+        program(&mut self, at: Ppa, page: &Content, tail: &[u8], oob: Oob) -> Result<Done, NandError>;
+        read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError>;
+        read_with_tail(&mut self, at: Ppa, page: &mut Content, tail: &mut [u8]) -> Result<Oob, NandError>;
+        copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError>;
+        program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError>;
+        erase(&mut self, block: BlockId) -> Result<Done, NandError>;
+        retire(&mut self, block: BlockId) -> Result<Done, NandError>;
+        set_slc(&mut self, block: BlockId, slc: bool) -> ();
+        ctx(&mut self) -> &mut Ctx;
+    }
+}
+
+/// An erased device that only counts, and takes no time.
+pub(crate) fn flash(geometry: Geometry, rules: Rules) -> Flash {
+    timed_flash(geometry, rules, &Timing::array(0.0, 0.0, 0.0))
+}
+
+/// An erased device that counts and keeps time.
+pub(crate) fn timed_flash(geometry: Geometry, rules: Rules, timing: &Timing) -> Flash {
+    let chip = Chip::Counts(WithContent::new(Counting::new(geometry, rules)));
+    PowerCut::new(Faulty::new(Timed::new(chip, timing), Faults::default()).unwrap())
+}
+
+/// An erased device with bytes and these faults.
+pub(crate) fn faulty_flash(geometry: Geometry, rules: Rules, faults: Faults) -> Flash {
+    let chip = Timed::new(Chip::Bytes(Backed::ram(geometry, rules)), &Timing::array(0.0, 0.0, 0.0));
+    PowerCut::new(Faulty::new(chip, faults).unwrap())
+}
+
 /// An erased device of two dies that work at the same time: 10 blocks each, of 4 pages of one sector.
-pub(crate) fn two_dies() -> Timed<Counting<Full>> {
+pub(crate) fn two_dies() -> Flash {
     let shape = Shape {
         channels: 2,
         dies_per_channel: 1,
@@ -31,17 +125,17 @@ pub(crate) fn two_dies() -> Timed<Counting<Full>> {
         spare_bytes: 16,
     };
     let timing = Timing::array(1.0, 10.0, 100.0);
-    Timed::new(Counting::new(Geometry::new(shape).unwrap(), Rules::default()), &timing)
+    timed_flash(Geometry::new(shape).unwrap(), Rules::default(), &timing)
 }
 
 /// An erased disk of `pages` pages on `blocks` blocks.
-pub(crate) fn erased<F: Ftl>(order: ProgramOrder, blocks: u32, pages: u64, config: &F::Config) -> Disk<F, Counting> {
+pub(crate) fn erased<F: Ftl>(order: ProgramOrder, blocks: u32, pages: u64, config: &F::Config) -> Disk<F, Flash> {
     let geometry = Geometry::single_die(blocks, PAGES as u32, 512).unwrap();
-    Disk::mount(Counting::new(geometry, rules(order)), pages as u32, config).unwrap()
+    Disk::mount(flash(geometry, rules(order)), pages as u32, config).unwrap()
 }
 
 /// A disk of `logical_blocks` blocks of [`PAGES`] pages, all written once, in order, on 12 blocks more.
-pub(crate) fn filled<F: Ftl>(order: ProgramOrder, logical_blocks: u32, config: &F::Config) -> Disk<F, Counting> {
+pub(crate) fn filled<F: Ftl>(order: ProgramOrder, logical_blocks: u32, config: &F::Config) -> Disk<F, Flash> {
     let pages = u64::from(logical_blocks) * PAGES;
     let mut disk = erased(order, logical_blocks + 12, pages, config);
     write(&mut disk, 0..pages);
@@ -59,7 +153,7 @@ pub(crate) fn submit<F: Ftl, N: Nand>(disk: &mut Disk<F, N>, op: Op, first: u64,
 }
 
 /// What `work` costs, without the mounts.
-pub(crate) fn cost<F: Ftl>(disk: &mut Disk<F, Counting>, work: impl FnOnce(&mut Disk<F, Counting>)) -> Cell {
+pub(crate) fn cost<F: Ftl>(disk: &mut Disk<F, Flash>, work: impl FnOnce(&mut Disk<F, Flash>)) -> Cell {
     let before = disk.nand_mut().ctx().matrix().clone();
     work(disk);
     let cost = disk.nand_mut().ctx().matrix().since(&before);
@@ -68,7 +162,7 @@ pub(crate) fn cost<F: Ftl>(disk: &mut Disk<F, Counting>, work: impl FnOnce(&mut 
 }
 
 /// What writing `pages` costs: programs of the host, copies and erases.
-pub(crate) fn cost_of<F: Ftl>(disk: &mut Disk<F, Counting>, pages: impl IntoIterator<Item = u64>) -> (u64, u64, u64) {
+pub(crate) fn cost_of<F: Ftl>(disk: &mut Disk<F, Flash>, pages: impl IntoIterator<Item = u64>) -> (u64, u64, u64) {
     let cost = cost(disk, |disk| write(disk, pages));
     (cost.page_programs, cost.copies, cost.erases() as u64)
 }
@@ -141,7 +235,7 @@ fn a_device_with_more_logical_pages_than_fit_is_refused() {
         let geometry = Geometry::single_die(20, PAGES as u32, 512).unwrap();
         let most = BlockMapped::<S>::max_logical_pages(&geometry, &Rules::default(), &config(SHARED)).unwrap();
         let mount = |pages| {
-            let nand: Counting = Counting::new(geometry, Rules::default());
+            let nand = flash(geometry, Rules::default());
             Disk::<BlockMapped<S>, _>::mount(nand, pages, &config(SHARED)).map(drop)
         };
         assert_eq!(mount(most), Ok(()), "{}", S::NAME);
@@ -157,7 +251,7 @@ fn an_erase_waits_until_its_block_is_taken_where_the_option_says_so() {
         // Both runs give back and take the same blocks, the same number of times. The late one has not erased those that
         // are free in the end and were used before; and after few writes it still takes blocks that never were.
         let run = |erase_when| {
-            let mut disk: Disk<BlockMapped<S>, Counting> =
+            let mut disk: Disk<BlockMapped<S>, Flash> =
                 erased(ProgramOrder::Ascending, 18, 16, &config(Shared { erase_when, ..SHARED }));
             write(&mut disk, 0..16);
             let few = cost_of(&mut disk, (0..80).map(|_| 9));
@@ -186,7 +280,7 @@ fn a_flush_notes_trims_where_the_option_says_so() {
     fn test<S: Scheme>(config: impl Fn(Shared) -> S::Config) {
         for (durable_trim, notes) in [(true, 1), (false, 0)] {
             let config = config(Shared { durable_trim, ..SHARED });
-            let mut disk: Disk<BlockMapped<S>, Counting> = erased(ProgramOrder::Ascending, 18, 16, &config);
+            let mut disk: Disk<BlockMapped<S>, Flash> = erased(ProgramOrder::Ascending, 18, 16, &config);
             write(&mut disk, 0..16);
             let cost = cost(&mut disk, |disk| {
                 submit(disk, Op::Trim, 3, 1);
@@ -225,7 +319,7 @@ fn a_note_is_certain_before_the_next_block_is_opened() {
         // The note and the block that is opened next lie on one die or on two.
         for (other_pages, operation) in (0..4 * span).step_by(span as usize).flat_map(|pages| [(pages, 1), (pages, 2)])
         {
-            let nand = PowerCut::new(Counting::<Full>::new(Geometry::new(shape).unwrap(), Rules::default()));
+            let nand = flash(Geometry::new(shape).unwrap(), Rules::default());
             let mut disk = Disk::<BlockMapped<S>, _>::mount(nand, 6 * span as u32, &config).unwrap();
             write(&mut disk, (0..span).chain([0]).chain(span..span + other_pages));
             submit(&mut disk, Op::Flush, 0, 0);

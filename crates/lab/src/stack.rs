@@ -9,8 +9,8 @@ mod on_flash;
 mod oplog;
 mod verify;
 
-pub use nandlab_drive::{BlockKind, Chip};
 pub use engine::{BufferCounts, Door, Engine, Files, NvramState, Requests};
+pub use nandlab_drive::{BlockKind, Chip};
 pub use oplog::OpLog;
 
 use crate::config::{key_and_message, Device, Experiment, Memory, Model, Sizing};

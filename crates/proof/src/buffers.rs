@@ -5,15 +5,16 @@
 //! text replays it.
 
 use crate::device::Device;
+use crate::disk::Disk;
 use crate::model::Model;
 use crate::rig::{flash, Flash};
 use crate::script::{self, Mix, Step};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_buffer::{Buffer, BufferConfig, Buffered, MountError};
-use nandlab_ftl::{Disk, Ftl, FtlConfig, FtlError, Visitor};
+use nandlab_ftl::{FtlConfig, FtlError};
 use nandlab_nand::nvm::{NvmCost, Nvram};
 use nandlab_nand::power_cut::CutPlan;
-use nandlab_nand::{scoped, Cause, Nand, NandError, Time, SECTOR_BYTES};
+use nandlab_nand::{Nand, NandError, Time, SECTOR_BYTES};
 use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::str::FromStr;
@@ -118,7 +119,7 @@ impl Bench {
     /// # Panics
     /// At the first difference.
     pub fn conform(&self, steps: usize) -> Option<nandlab_buffer::Counts> {
-        self.named(&[], || self.ftl.dispatch(Conform { bench: self, steps }))
+        self.named(&[], || Some(Run::new(self)?.conform(steps)))
     }
 
     /// Plays a script with `cuts`, each followed by a mount and a comparison of everything; how many of them fell, or
@@ -127,7 +128,7 @@ impl Bench {
     /// # Panics
     /// With the text of the case, where anything is lost or stale.
     pub fn cut(&self, cuts: &[Cut]) -> Option<usize> {
-        self.named(cuts, || self.ftl.dispatch(Cutting { bench: self, cuts }))
+        self.named(cuts, || Some(Run::new(self)?.cut(cuts)))
     }
 
     fn named<T>(&self, cuts: &[Cut], run: impl FnOnce() -> T) -> T {
@@ -141,84 +142,9 @@ impl Bench {
     }
 }
 
-struct Conform<'a> {
-    bench: &'a Bench,
-    steps: usize,
-}
-
-impl Visitor for Conform<'_> {
-    type Out = Option<nandlab_buffer::Counts>;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-        let run = Run::<F>::new(self.bench, config)?;
-        let mut stack = run.fresh();
-        for step in run.script(0, self.steps, Mix::USUAL) {
-            match step {
-                Step::Do(request) => run.step(&mut stack, &request).unwrap_or_else(|error| panic!("{step:?}: {error}")),
-                Step::Remount => {
-                    run.step(&mut stack, &Request::new(Op::Flush, 0, 0)).expect("there is power");
-                    stack = run.recovered(stack.cut()).unwrap_or_else(|_| panic!("there is power"));
-                }
-            }
-        }
-        run.compare_all(&mut stack).expect("there is power");
-        Some(stack.buffer.counts())
-    }
-}
-
-struct Cutting<'a> {
-    bench: &'a Bench,
-    cuts: &'a [Cut],
-}
-
-impl Visitor for Cutting<'_> {
-    type Out = Option<usize>;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-        let run = Run::<F>::new(self.bench, config)?;
-        let mut stack = run.fresh();
-        let mut fallen = 0;
-        for (depth, cut) in self.cuts.iter().enumerate() {
-            match cut {
-                Cut::Nand(plan) => stack.disk.nand_mut().arm(*plan),
-                Cut::Words(words) => stack.nvram.cut_after(*words),
-            }
-            let script = run.script(depth as u64, STEPS[usize::from(depth > 0)], Mix::CHANGES);
-            let played = script.iter().try_for_each(|step| match step {
-                Step::Do(request) => run.step(&mut stack, request),
-                Step::Remount => Ok(()),
-            });
-            match played {
-                Ok(()) => return Some(fallen),
-                Err(Error::PowerLost) => fallen += 1,
-                Err(error) => panic!("{error}"),
-            }
-            let mut lost = stack.cut();
-            lost.nand.restore();
-            lost.nvram.restore();
-            // The next cut falls into the mount and what comes after, or only into that.
-            if let Some(next) = self.cuts.get(depth + 1).filter(|_| depth % 2 == 0) {
-                match next {
-                    Cut::Nand(plan) => lost.nand.arm(*plan),
-                    Cut::Words(words) => lost.nvram.cut_after(words % 12),
-                }
-            }
-            stack = match run.recovered(lost) {
-                Ok(stack) => stack,
-                Err(mut again) => {
-                    again.nand.restore();
-                    again.nvram.restore();
-                    run.recovered(*again).unwrap_or_else(|_| panic!("power is lost without a cut"))
-                }
-            };
-        }
-        Some(fallen)
-    }
-}
-
 /// A buffer over a disk, and the model of both.
-struct Stack<F> {
-    disk: Disk<F, Flash>,
+struct Stack {
+    disk: Disk<Flash>,
     nvram: Nvram,
     buffer: Box<dyn Buffer>,
     model: Model,
@@ -232,14 +158,14 @@ struct Left {
     model: Model,
 }
 
-impl<F: Ftl> Stack<F> {
+impl Stack {
     fn cut(self) -> Left {
         Left { nand: self.disk.into_nand(), nvram: self.nvram, model: self.model }
     }
 
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<(), Error> {
         let request = Request { time: self.now, ..*request };
-        let mut device = Buffered::new(&mut *self.buffer, &mut self.nvram, &mut self.disk);
+        let mut device = Buffered::new(&mut *self.buffer, &mut self.nvram, &mut *self.disk);
         let done = device.submit(&request, data)?.done;
         if matches!(request.op, Op::Read | Op::Flush) {
             self.now = done;
@@ -248,18 +174,75 @@ impl<F: Ftl> Stack<F> {
     }
 }
 
-struct Run<'a, F: Ftl> {
+struct Run<'a> {
     bench: &'a Bench,
-    config: &'a F::Config,
     buffer: BufferConfig,
     pages: u32,
 }
 
-impl<'a, F: Ftl> Run<'a, F> {
-    fn new(bench: &'a Bench, config: &'a F::Config) -> Option<Self> {
-        let Device { geometry, rules, .. } = &bench.device;
-        let pages = crate::exportable::<F>(geometry, rules, config)?;
-        Some(Self { bench, config, buffer: bench.subject.sized(&bench.device), pages })
+impl<'a> Run<'a> {
+    fn new(bench: &'a Bench) -> Option<Self> {
+        let pages = crate::exportable(&bench.ftl, &bench.device)?;
+        Some(Self { bench, buffer: bench.subject.sized(&bench.device), pages })
+    }
+
+    /// Plays steps without a cut; what the buffer did.
+    fn conform(&self, steps: usize) -> nandlab_buffer::Counts {
+        let mut stack = self.fresh();
+        for step in self.script(0, steps, Mix::USUAL) {
+            match step {
+                Step::Do(request) => {
+                    self.step(&mut stack, &request).unwrap_or_else(|error| panic!("{step:?}: {error}"));
+                }
+                Step::Remount => {
+                    self.step(&mut stack, &Request::new(Op::Flush, 0, 0)).expect("there is power");
+                    stack = self.recovered(stack.cut()).unwrap_or_else(|_| panic!("there is power"));
+                }
+            }
+        }
+        self.compare_all(&mut stack).expect("there is power");
+        stack.buffer.counts()
+    }
+
+    /// Plays with cuts; how many of them fell.
+    fn cut(&self, cuts: &[Cut]) -> usize {
+        let mut stack = self.fresh();
+        let mut fallen = 0;
+        for (depth, cut) in cuts.iter().enumerate() {
+            match cut {
+                Cut::Nand(plan) => stack.disk.nand_mut().arm(*plan),
+                Cut::Words(words) => stack.nvram.cut_after(*words),
+            }
+            let script = self.script(depth as u64, STEPS[usize::from(depth > 0)], Mix::CHANGES);
+            let played = script.iter().try_for_each(|step| match step {
+                Step::Do(request) => self.step(&mut stack, request),
+                Step::Remount => Ok(()),
+            });
+            match played {
+                Ok(()) => return fallen,
+                Err(Error::PowerLost) => fallen += 1,
+                Err(error) => panic!("{error}"),
+            }
+            let mut lost = stack.cut();
+            lost.nand.restore();
+            lost.nvram.restore();
+            // The next cut falls into the mount and what comes after, or only into that.
+            if let Some(next) = cuts.get(depth + 1).filter(|_| depth % 2 == 0) {
+                match next {
+                    Cut::Nand(plan) => lost.nand.arm(*plan),
+                    Cut::Words(words) => lost.nvram.cut_after(words % 12),
+                }
+            }
+            stack = match self.recovered(lost) {
+                Ok(stack) => stack,
+                Err(mut again) => {
+                    again.nand.restore();
+                    again.nvram.restore();
+                    self.recovered(*again).unwrap_or_else(|_| panic!("power is lost without a cut"))
+                }
+            };
+        }
+        fallen
     }
 
     fn page(&self) -> u32 {
@@ -271,28 +254,29 @@ impl<'a, F: Ftl> Run<'a, F> {
         script::random(self.bench.seed ^ stream << 32, sectors, self.page(), steps, mix)
     }
 
-    fn fresh(&self) -> Stack<F> {
+    fn fresh(&self) -> Stack {
         let geometry = &self.bench.device.geometry;
-        let disk = Disk::mount(flash(&self.bench.device, Default::default()), self.pages, self.config);
+        let disk = Disk::mount(flash(&self.bench.device, Default::default()), self.pages, &self.bench.ftl);
         let mut nvram = Nvram::new(self.buffer.nvram_bytes(geometry), NvmCost::default());
         let buffer = self.buffer.mount(geometry, &mut nvram).unwrap_or_else(|error| panic!("{error}"));
-        let model = Model::new(u64::from(self.pages) * u64::from(self.page()), self.page(), F::trims(self.config));
+        let model = Model::new(u64::from(self.pages) * u64::from(self.page()), self.page(), self.bench.ftl.trims());
         Stack { disk: disk.expect("an erased device mounts"), nvram, buffer, model, now: 0 }
     }
 
     /// Mounts and compares everything; what is left where power goes again.
-    fn recovered(&self, left: Left) -> Result<Stack<F>, Box<Left>> {
+    fn recovered(&self, left: Left) -> Result<Stack, Box<Left>> {
         let Left { mut nand, mut nvram, model } = left;
         let before = model.clone();
         let mut model = model;
         model.power_cut();
         let now = nand.ctx().arrival();
-        let ftl = match scoped(&mut nand, Cause::Mount, |nand| F::mount(nand, self.pages, self.config)) {
-            Ok(ftl) => ftl,
-            Err(FtlError::Nand(NandError::PowerLost)) => return Err(Box::new(Left { nand, nvram, model: before })),
-            Err(error) => panic!("mount after a power cut: {error}"),
+        let disk = match Disk::mount_or_back(nand, self.pages, &self.bench.ftl) {
+            Ok(disk) => disk,
+            Err((FtlError::Nand(NandError::PowerLost), nand)) => {
+                return Err(Box::new(Left { nand, nvram, model: before }));
+            }
+            Err((error, _)) => panic!("mount after a power cut: {error}"),
         };
-        let disk = Disk::assemble(ftl, nand);
         let buffer = match self.buffer.mount(&self.bench.device.geometry, &mut nvram) {
             Ok(buffer) => buffer,
             Err(MountError::PowerLost) => {
@@ -312,13 +296,13 @@ impl<'a, F: Ftl> Run<'a, F> {
         }
     }
 
-    fn compare_all(&self, stack: &mut Stack<F>) -> Result<(), Error> {
+    fn compare_all(&self, stack: &mut Stack) -> Result<(), Error> {
         let page = self.page();
         let sectors = stack.model.sectors();
         (0..sectors).step_by(page as usize).try_for_each(|at| self.step(stack, &Request::new(Op::Read, at, page)))
     }
 
-    fn step(&self, stack: &mut Stack<F>, request: &Request) -> Result<(), Error> {
+    fn step(&self, stack: &mut Stack, request: &Request) -> Result<(), Error> {
         let mut bytes = match request.op {
             Op::Write => stack.model.payload(request),
             Op::Read => vec![0xA5; (request.sectors * SECTOR_BYTES) as usize],
@@ -341,7 +325,7 @@ impl<'a, F: Ftl> Run<'a, F> {
     }
 
     /// What is newest in NVRAM survives without a flush: pages that were written there, and those that moved there since.
-    fn pin(&self, stack: &mut Stack<F>) {
+    fn pin(&self, stack: &mut Stack) {
         if self.buffer.nvram_bytes(&self.bench.device.geometry) == 0 {
             return;
         }

@@ -1,11 +1,11 @@
 //! Conformance: random requests on an FTL with bytes and on the model, everything compared.
 
 use crate::device::Device;
-use crate::rig::{flash, Flash, Rig};
+use crate::rig::{flash, Rig};
 use crate::script::{self, Mix, Step};
 use crate::subject::Subject;
 use nandlab_block::{Op, Request};
-use nandlab_ftl::{Events, Ftl, Visitor};
+use nandlab_ftl::Events;
 use nandlab_nand::Nand;
 
 /// Runs `steps` random steps of `seed` with `check()` after each and a full comparison at each remount.
@@ -15,7 +15,10 @@ use nandlab_nand::Nand;
 /// # Panics
 /// At the first difference.
 pub fn run(subject: &Subject, device: &Device, seed: u64, steps: usize) -> Option<Ran> {
-    subject.config.dispatch(Run { subject, device, seed, steps })
+    let pages = crate::exportable(&subject.config, device)?;
+    let page = device.geometry.sectors_per_page();
+    let script = script::random(seed, u64::from(pages) * u64::from(page), page, steps, Mix::USUAL);
+    Some(Run { subject, device, seed }.play(pages, &script))
 }
 
 /// What a run did.
@@ -39,41 +42,29 @@ struct Run<'a> {
     subject: &'a Subject,
     device: &'a Device,
     seed: u64,
-    steps: usize,
-}
-
-impl Visitor for Run<'_> {
-    type Out = Option<Ran>;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Option<Ran> {
-        let Device { geometry, rules, .. } = self.device;
-        let pages = crate::exportable::<F>(geometry, rules, config)?;
-        let sectors = u64::from(pages) * u64::from(geometry.sectors_per_page());
-        let script = script::random(self.seed, sectors, geometry.sectors_per_page(), self.steps, Mix::USUAL);
-        Some(self.play::<F>(config, pages, &script))
-    }
 }
 
 impl Run<'_> {
-    fn play<F: Ftl>(&self, config: &F::Config, logical_pages: u32, script: &[Step]) -> Ran {
+    fn play(&self, logical_pages: u32, script: &[Step]) -> Ran {
+        let config = &self.subject.config;
         let context = |at: usize| format!("{} on {} seed {} step {at}", self.subject, self.device.name, self.seed);
         let nand = flash(self.device, Default::default());
-        let mut rig = Rig::<F, Flash>::new(nand, logical_pages, config).expect("an erased device mounts");
+        let mut rig = Rig::new(nand, logical_pages, config).expect("an erased device mounts");
         let mut events = Events::default();
         for (at, &step) in script.iter().enumerate() {
             rig.step(step).unwrap_or_else(|error| panic!("{}: {step:?}: {error}", context(at)));
             rig.disk_mut().check();
             if step == Step::Remount {
-                let ram = rig.disk().ftl().ram();
-                events = events.and(&rig.disk().ftl().events());
+                let ram = rig.disk().ram();
+                events = events.and(&rig.disk().events());
                 rig = rig.remount(config).unwrap_or_else(|error| panic!("{}: remount: {error}", context(at)));
                 rig.disk_mut().check();
-                assert_eq!(rig.disk().ftl().ram(), ram, "{}: memory after the remount", context(at));
+                assert_eq!(rig.disk().ram(), ram, "{}: memory after the remount", context(at));
                 rig.compare_all().expect("a mounted disk reads");
             }
         }
         rig.step(Step::Do(Request::new(Op::Flush, 0, 0))).expect("a flush goes well");
-        events = events.and(&rig.disk().ftl().events());
+        events = events.and(&rig.disk().events());
         let mut rig = rig.remount(config).expect("a flushed disk mounts");
         rig.compare_all().expect("a mounted disk reads");
         Ran { erases: rig.disk_mut().nand_mut().ctx().matrix().total().erases() as u64, events }

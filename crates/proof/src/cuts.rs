@@ -11,7 +11,7 @@ use crate::rig::{flash, Flash, Lost, Rig};
 use crate::script::{self, Mix, Step};
 use crate::subject::{in_turn, Subject};
 use nandlab_block::Error;
-use nandlab_ftl::{Ftl, Visitor};
+use nandlab_ftl::FtlConfig;
 use nandlab_nand::operation::Operation;
 use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
@@ -67,7 +67,7 @@ impl Bench<'_> {
     /// # Panics
     /// With the id of the case, where anything flushed is lost or an invariant is broken.
     pub fn run(&self, cuts: &[CutPlan]) -> Option<Outcome> {
-        self.subject.config.dispatch(One { bench: self, cuts })
+        Some(Run::new(self, CASE_STEPS)?.run(cuts))
     }
 
     /// Cuts the script at the operations of `stride` in every form, and after each again at every operation,
@@ -78,7 +78,7 @@ impl Bench<'_> {
     /// # Panics
     /// As [`Self::run`].
     pub fn exhaust(&self, depth: usize, stride: Stride) -> Option<u64> {
-        self.subject.config.dispatch(Exhaust { bench: self, depth, stride })
+        Some(Run::new(self, SCRIPT_STEPS)?.exhaust(depth, stride))
     }
 
     fn id(&self, cuts: &[CutPlan]) -> String {
@@ -100,57 +100,27 @@ impl Bench<'_> {
     }
 }
 
-struct One<'a> {
-    bench: &'a Bench<'a>,
-    cuts: &'a [CutPlan],
-}
-
-impl Visitor for One<'_> {
-    type Out = Option<Outcome>;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Option<Outcome> {
-        Some(Run::<F>::new(self.bench, config, CASE_STEPS)?.run(self.cuts))
-    }
-}
-
-struct Exhaust<'a> {
-    bench: &'a Bench<'a>,
-    depth: usize,
-    stride: Stride,
-}
-
-impl Visitor for Exhaust<'_> {
-    type Out = Option<u64>;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Option<u64> {
-        let run = Run::<F>::new(self.bench, config, SCRIPT_STEPS)?;
-        let first = |cuts: &[CutPlan]| run.first_cut(cuts[0]);
-        let then = &mut |cuts: &[CutPlan], cut| run.exhaust_after(cuts, &cut, self.depth - 1);
-        Some(run.every_form(&[], self.stride, first, then))
-    }
-}
-
 /// A device that has lost power, and the operation that was cut.
 struct Cut {
     lost: Lost<Flash>,
     operation: Operation,
 }
 
-struct Run<'a, F: Ftl> {
+struct Run<'a> {
     bench: &'a Bench<'a>,
-    config: &'a F::Config,
+    config: &'a FtlConfig,
     /// Logical pages exported.
     pages: u32,
     /// Steps before the first cut.
     steps: usize,
 }
 
-impl<'a, F: Ftl> Run<'a, F> {
+impl<'a> Run<'a> {
     /// As many logical pages as possible, with room for the blocks that the faults take away; `None` where the FTL
     /// refuses the device.
-    fn new(bench: &'a Bench<'a>, config: &'a F::Config, steps: usize) -> Option<Self> {
-        let Device { geometry, rules, .. } = &bench.device;
-        let most = crate::exportable::<F>(geometry, rules, config)?;
+    fn new(bench: &'a Bench<'a>, steps: usize) -> Option<Self> {
+        let (config, geometry) = (&bench.subject.config, &bench.device.geometry);
+        let most = crate::exportable(config, &bench.device)?;
         let spare = bench.faults.len() as u32 * 2 * geometry.pages_per_block() * geometry.dies();
         let pages = most.checked_sub(spare).filter(|&pages| pages > 0)?;
         Some(Self { bench, config, pages, steps })
@@ -177,14 +147,14 @@ impl<'a, F: Ftl> Run<'a, F> {
                 Fault::Erase(number) => nand.inner_mut().fail_erase(number),
             }
         }
-        let mut rig = Rig::<F, _>::new(nand, self.pages, self.config).expect("an erased device mounts");
+        let mut rig = Rig::new(nand, self.pages, self.config).expect("an erased device mounts");
         rig.disk_mut().nand_mut().arm(plan);
         self.play_until_cut(rig, &self.script(0, self.steps), !self.bench.faults.is_empty())
     }
 
     /// Plays `script`, whose mounts drop the RAM state without a flush; `None`: to its end, or until a device with few spare blocks has no more room, which `harmed`
     /// (after a cut, or with faults) explains.
-    fn play_until_cut(&self, mut rig: Rig<F, Flash>, script: &[Step], harmed: bool) -> Option<Cut> {
+    fn play_until_cut(&self, mut rig: Rig<Flash>, script: &[Step], harmed: bool) -> Option<Cut> {
         for (at, &step) in script.iter().enumerate() {
             if step == Step::Remount {
                 let Lost { nand, model } = rig.power_lost();
@@ -208,7 +178,7 @@ impl<'a, F: Ftl> Run<'a, F> {
     }
 
     /// A device without room still has everything, also after a mount.
-    fn worn_out(&self, mut rig: Rig<F, Flash>, refused: Step) {
+    fn worn_out(&self, mut rig: Rig<Flash>, refused: Step) {
         rig.compare_untouched(refused);
         let Lost { mut nand, model } = rig.power_lost();
         nand.restore();
@@ -249,7 +219,7 @@ impl<'a, F: Ftl> Run<'a, F> {
         rig.compare_all().expect("a mounted disk reads");
     }
 
-    fn recover(&self, nand: Flash, model: &Model) -> Result<Rig<F, Flash>, Lost<Flash>> {
+    fn recover(&self, nand: Flash, model: &Model) -> Result<Rig<Flash>, Lost<Flash>> {
         Rig::recovered(nand, model, self.pages, self.config)
     }
 
@@ -265,6 +235,11 @@ impl<'a, F: Ftl> Run<'a, F> {
             self.last_mount(cut.lost);
             Outcome::Survived
         })
+    }
+
+    fn exhaust(&self, depth: usize, stride: Stride) -> u64 {
+        let first = |cuts: &[CutPlan]| self.first_cut(cuts[0]);
+        self.every_form(&[], stride, first, &mut |cuts, cut| self.exhaust_after(cuts, &cut, depth - 1))
     }
 
     fn exhaust_after(&self, cuts: &[CutPlan], cut: &Cut, depth: usize) -> u64 {

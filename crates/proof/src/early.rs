@@ -3,13 +3,14 @@
 //! After a cut, everything that was flushed must be there. With protection, everything that was answered must be there.
 
 use crate::device::Device;
+use crate::disk::Disk;
 use crate::model::Model;
 use crate::rig::{flash, Flash};
 use crate::script::{self, Mix, Step};
 use nandlab_block::{BlockDevice, EarlyBuffer, Error, Op, Payload, Request};
-use nandlab_ftl::{Disk, Ftl, FtlConfig, FtlError, Visitor};
+use nandlab_ftl::{FtlConfig, FtlError};
 use nandlab_nand::power_cut::CutPlan;
-use nandlab_nand::{scoped, Cause, Nand, NandError, Time, SECTOR_BYTES};
+use nandlab_nand::{Nand, NandError, Time, SECTOR_BYTES};
 
 /// Steps before the first cut and after each.
 const STEPS: [usize; 2] = [120, 12];
@@ -47,36 +48,23 @@ impl Bench<'_> {
     /// # Panics
     /// If anything is lost or stale that must be there.
     pub fn cut(&self, cuts: &[CutPlan]) -> Option<Fallen> {
-        self.ftl.dispatch(Cutting { bench: self, cuts })
-    }
-}
-
-struct Cutting<'a> {
-    bench: &'a Bench<'a>,
-    cuts: &'a [CutPlan],
-}
-
-impl Visitor for Cutting<'_> {
-    type Out = Option<Fallen>;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-        let Device { geometry, rules, .. } = &self.bench.device;
-        let pages = crate::exportable::<F>(geometry, rules, config)?;
+        let geometry = &self.device.geometry;
+        let pages = crate::exportable(self.ftl, &self.device)?;
         let page = geometry.sectors_per_page();
         let sectors = u64::from(pages) * u64::from(page);
-        let disk = Disk::<F, Flash>::mount(flash(&self.bench.device, Default::default()), pages, config);
+        let disk = Disk::mount(flash(&self.device, Default::default()), pages, self.ftl);
         let mut stack = Stack {
             disk: disk.expect("an erased device mounts"),
-            buffer: EarlyBuffer::new((self.bench.pages * geometry.page_bytes()) as usize, self.bench.is_protected),
-            is_protected: self.bench.is_protected,
-            model: Model::new(sectors, page, F::trims(config)),
+            buffer: EarlyBuffer::new((self.pages * geometry.page_bytes()) as usize, self.is_protected),
+            is_protected: self.is_protected,
+            model: Model::new(sectors, page, self.ftl.trims()),
             now: 0,
         };
         let mut fallen = Fallen::default();
-        for (depth, cut) in self.cuts.iter().enumerate() {
+        for (depth, cut) in cuts.iter().enumerate() {
             stack.disk.nand_mut().arm(*cut);
             let steps = STEPS[usize::from(depth > 0)];
-            let script = script::random(self.bench.seed ^ (depth as u64) << 32, sectors, page, steps, Mix::CHANGES);
+            let script = script::random(self.seed ^ (depth as u64) << 32, sectors, page, steps, Mix::CHANGES);
             let played = script.iter().try_for_each(|step| match step {
                 Step::Do(request) => stack.step(request),
                 Step::Remount => Ok(()),
@@ -86,14 +74,14 @@ impl Visitor for Cutting<'_> {
                 Err(Error::PowerLost) => fallen.cuts += 1,
                 Err(error) => panic!("{error}"),
             }
-            fallen.kept += if self.bench.is_protected { stack.buffer.waiting() } else { 0 };
+            fallen.kept += if self.is_protected { stack.buffer.waiting() } else { 0 };
             fallen.lost += stack.buffer.power_cut();
             stack.model.power_cut();
             // The next cut falls into the mount and what comes after, or only into that.
-            let next = self.cuts.get(depth + 1).filter(|_| depth % 2 == 0);
-            stack = match stack.recovered(pages, config, next) {
+            let next = cuts.get(depth + 1).filter(|_| depth % 2 == 0);
+            stack = match stack.recovered(pages, self.ftl, next) {
                 Ok(stack) => stack,
-                Err(again) => again.recovered(pages, config, None).unwrap_or_else(|_| panic!("no second cut")),
+                Err(again) => again.recovered(pages, self.ftl, None).unwrap_or_else(|_| panic!("no second cut")),
             };
         }
         Some(fallen)
@@ -101,33 +89,32 @@ impl Visitor for Cutting<'_> {
 }
 
 /// A write buffer over a disk, and the model of both.
-struct Stack<F> {
-    disk: Disk<F, Flash>,
+struct Stack {
+    disk: Disk<Flash>,
     buffer: EarlyBuffer,
     is_protected: bool,
     model: Model,
     now: Time,
 }
 
-impl<F: Ftl> Stack<F> {
+impl Stack {
     /// Mounts after a cut, lets the buffer give back what it kept, and compares everything.
-    fn recovered(self, pages: u32, config: &F::Config, cut: Option<&CutPlan>) -> Result<Self, Box<Self>> {
+    fn recovered(self, pages: u32, config: &FtlConfig, cut: Option<&CutPlan>) -> Result<Self, Box<Self>> {
         let Self { disk, buffer, is_protected, model, .. } = self;
         let mut nand = disk.into_nand();
         nand.restore();
         cut.into_iter().for_each(|cut| nand.arm(*cut));
         let now = nand.ctx().arrival();
-        let mounted = scoped(&mut nand, Cause::Mount, |nand| F::mount(nand, pages, config));
-        let ftl = match mounted {
-            Ok(ftl) => ftl,
-            Err(FtlError::Nand(NandError::PowerLost)) => {
+        let disk = match Disk::mount_or_back(nand, pages, config) {
+            Ok(disk) => disk,
+            Err((FtlError::Nand(NandError::PowerLost), mut nand)) => {
                 nand.restore();
-                scoped(&mut nand, Cause::Mount, |nand| F::mount(nand, pages, config)).expect("there is power")
+                Disk::mount(nand, pages, config).expect("there is power")
             }
-            Err(error) => panic!("mount after a power cut: {error}"),
+            Err((error, _)) => panic!("mount after a power cut: {error}"),
         };
-        let mut stack = Self { disk: Disk::assemble(ftl, nand), buffer, is_protected, model, now };
-        let recovered = stack.buffer.on(&mut stack.disk).recover(now).and_then(|()| stack.compare_all());
+        let mut stack = Self { disk, buffer, is_protected, model, now };
+        let recovered = stack.buffer.on(&mut *stack.disk).recover(now).and_then(|()| stack.compare_all());
         match recovered {
             Ok(()) => {
                 stack.disk.check();
@@ -160,7 +147,7 @@ impl<F: Ftl> Stack<F> {
             Op::Read => Payload::Read(&mut bytes),
             Op::Trim | Op::Flush => Payload::None,
         };
-        let done = self.buffer.on(&mut self.disk).submit(&Request { time: self.now, ..*request }, payload)?.done;
+        let done = self.buffer.on(&mut *self.disk).submit(&Request { time: self.now, ..*request }, payload)?.done;
         if matches!(request.op, Op::Read | Op::Flush) {
             self.now = done;
         }

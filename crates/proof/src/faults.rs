@@ -5,7 +5,7 @@ use crate::rig::{flash, Flash, Rig};
 use crate::script::{self, Mix, Step};
 use crate::subject::Subject;
 use nandlab_block::{Error, Op, Request};
-use nandlab_ftl::{Ftl, FtlError, Visitor};
+use nandlab_ftl::FtlError;
 use nandlab_nand::faulty::Config as Faults;
 use nandlab_nand::{BlockId, Nand, NandError};
 use std::fmt;
@@ -71,7 +71,8 @@ impl Bench<'_> {
     /// # Panics
     /// Where an acknowledged byte is lost, an invariant is broken, or the block stays in use.
     pub fn one(&self, fault: Fault) -> Option<Outcome> {
-        self.subject.config.dispatch(One { bench: *self, fault })
+        let pages = self.pages(2)?;
+        Some(One { bench: *self, fault }.play(pages))
     }
 
     /// Whether a device with these blocks bad from the factory mounts, or refuses with numbers; `None` where the FTL
@@ -80,12 +81,13 @@ impl Bench<'_> {
     /// # Panics
     /// Where a bad block is used or data is lost.
     pub fn factory_bad(&self, bad: &[u32], full: bool) -> Option<bool> {
-        self.subject.config.dispatch(FactoryBad { bench: *self, bad, full })
+        let pages = self.pages(if full { 0 } else { 2 })?;
+        Some(FactoryBad { bench: *self, bad }.play(pages))
     }
 
-    fn pages<F: Ftl>(&self, config: &F::Config, spare_blocks: u32) -> Option<u32> {
-        let Device { geometry, rules, .. } = self.device;
-        let pages = crate::exportable::<F>(geometry, rules, config)?;
+    fn pages(&self, spare_blocks: u32) -> Option<u32> {
+        let geometry = &self.device.geometry;
+        let pages = crate::exportable(&self.subject.config, self.device)?;
         pages.checked_sub(spare_blocks * geometry.pages_per_block() * geometry.dies()).filter(|&pages| pages > 0)
     }
 
@@ -104,35 +106,27 @@ struct One<'a> {
     fault: Fault,
 }
 
-impl Visitor for One<'_> {
-    type Out = Option<Outcome>;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Option<Outcome> {
-        let pages = self.bench.pages::<F>(config, 2)?;
-        Some(self.play::<F>(config, pages))
-    }
-}
-
 impl One<'_> {
     fn context(&self, at: usize) -> String {
         let Bench { subject, device, seed } = self.bench;
         format!("{subject} on {} seed {seed} {} step {at}", device.name, self.fault)
     }
 
-    fn play<F: Ftl>(&self, config: &F::Config, pages: u32) -> Outcome {
+    fn play(&self, pages: u32) -> Outcome {
+        let config = &self.bench.subject.config;
         let mut faults = Faults::default();
         match self.fault {
             Fault::Program(number) => faults.failing_programs.push(number),
             Fault::Erase(number) => faults.failing_erases.push(number),
         }
         let nand = flash(self.bench.device, faults);
-        let mut rig = Rig::<F, Flash>::new(nand, pages, config).expect("an erased device mounts");
+        let mut rig = Rig::new(nand, pages, config).expect("an erased device mounts");
         let script = self.bench.script(pages, STEPS, Mix { remounts: 4, ..Mix::USUAL });
         let mut since = 0;
         for (at, step) in script.into_iter().enumerate() {
             match rig.step(step) {
                 Err(Error::WornOut(_)) if self.bench.subject.is_tight && failed(&rig) > 0 => {
-                    return self.worn_out(rig, config, step);
+                    return self.worn_out(rig, step);
                 }
                 done => done.unwrap_or_else(|error| panic!("{}: {step:?}: {error}", self.context(at))),
             }
@@ -153,15 +147,16 @@ impl One<'_> {
         self.finish(rig)
     }
 
-    fn worn_out<F: Ftl>(&self, mut rig: Rig<F, Flash>, config: &F::Config, refused: Step) -> Outcome {
+    fn worn_out(&self, mut rig: Rig<Flash>, refused: Step) -> Outcome {
         rig.compare_untouched(refused);
+        let config = &self.bench.subject.config;
         let mut rig = rig.remount(config).unwrap_or_else(|error| panic!("{}: worn out: {error}", self.context(STEPS)));
         rig.compare_all().unwrap_or_else(|error| panic!("{}: worn out: {error}", self.context(STEPS)));
         Outcome::WornOut
     }
 
     /// Everything is there, and a flush retires what has failed, so that no mount forgets it.
-    fn finish<F: Ftl>(&self, mut rig: Rig<F, Flash>) -> Outcome {
+    fn finish(&self, mut rig: Rig<Flash>) -> Outcome {
         rig.compare_all().unwrap_or_else(|error| panic!("{}: at the end: {error}", self.context(STEPS)));
         rig.step(Step::Do(Request::new(Op::Flush, 0, 0))).expect("a flush goes well");
         rig.disk_mut().check();
@@ -181,7 +176,7 @@ impl One<'_> {
 }
 
 /// Programs and erases that failed.
-fn failed<F: Ftl>(rig: &Rig<F, Flash>) -> u64 {
+fn failed(rig: &Rig<Flash>) -> u64 {
     let counts = rig.disk().nand().inner().counts();
     counts.failed_programs + counts.failed_erases
 }
@@ -189,23 +184,14 @@ fn failed<F: Ftl>(rig: &Rig<F, Flash>) -> u64 {
 struct FactoryBad<'a> {
     bench: Bench<'a>,
     bad: &'a [u32],
-    full: bool,
-}
-
-impl Visitor for FactoryBad<'_> {
-    type Out = Option<bool>;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Option<bool> {
-        let pages = self.bench.pages::<F>(config, if self.full { 0 } else { 2 })?;
-        Some(self.play::<F>(config, pages))
-    }
 }
 
 impl FactoryBad<'_> {
-    fn play<F: Ftl>(&self, config: &F::Config, pages: u32) -> bool {
+    fn play(&self, pages: u32) -> bool {
+        let config = &self.bench.subject.config;
         let context = format!("{} on {} with bad blocks {:?}", self.bench.subject, self.bench.device.name, self.bad);
         let faults = Faults { factory_bad_blocks: self.bad.to_vec(), ..Faults::default() };
-        let mut rig = match Rig::<F, _>::new(flash(self.bench.device, faults), pages, config) {
+        let mut rig = match Rig::new(flash(self.bench.device, faults), pages, config) {
             Ok(rig) => rig,
             Err(FtlError::WornOut { good, needed, .. }) => {
                 assert!(good < needed, "{context}: {good} are good and {needed} are enough");

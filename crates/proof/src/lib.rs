@@ -7,6 +7,7 @@ pub mod buffers;
 pub mod conformance;
 pub mod cuts;
 pub mod device;
+pub mod disk;
 pub mod early;
 pub mod faults;
 pub mod fuzz;
@@ -15,16 +16,13 @@ pub mod rig;
 pub mod script;
 pub mod subject;
 
+pub use disk::Disk;
 pub use model::Model;
 pub use rig::{Lost, Rig};
 pub use script::{Mix, Step};
 pub use subject::{assert_pages_map, every_subject, on_all_cores, subjects, Subject};
 
-/// The pages that `F` can export on a device, or `None` where it refuses the device.
-pub fn exportable<F: nandlab_ftl::Ftl>(
-    geometry: &nandlab_nand::Geometry,
-    rules: &nandlab_nand::Rules,
-    config: &F::Config,
-) -> Option<u32> {
-    F::max_logical_pages(geometry, rules, config).ok().filter(|&pages| pages > 0)
+/// The pages that an FTL can export on a device, or `None` where it refuses the device.
+pub fn exportable(config: &nandlab_ftl::FtlConfig, device: &device::Device) -> Option<u32> {
+    config.max_logical_pages(&device.geometry, &device.rules).ok().filter(|&pages| pages > 0)
 }

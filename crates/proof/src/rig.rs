@@ -1,19 +1,19 @@
 //! An FTL with bytes beside the model: each step is carried out on both and compared.
 
 use crate::device::Device;
+use crate::disk::Disk;
 use crate::model::Model;
 use crate::script::Step;
-use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_ftl::{Disk, Ftl, FtlError};
+use nandlab_block::{Error, Op, Payload, Request};
+use nandlab_ftl::{FtlConfig, FtlError};
 use nandlab_nand::aging::{Aging, Config as Errors};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{Config as Faults, Faulty};
 use nandlab_nand::power_cut::PowerCut;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{scoped, Cause, Content, Nand, NandError, Time, SECTOR_BYTES};
+use nandlab_nand::{NandError, Time, SECTOR_BYTES};
 
-/// The device of every run with bytes. One type for all, so that each FTL is compiled for it once: without times where
-/// all its operations take none.
+/// The device of every run with bytes; without times where all its operations take none.
 pub type Flash = PowerCut<Faulty<Aging<Timed<Backed>>>>;
 
 /// A page is read again after so many reads of its block, all of them, copies included.
@@ -46,23 +46,22 @@ pub fn flash(device: &Device, faults: Faults) -> Flash {
 }
 
 /// A disk and the model of it.
-#[derive(Debug)]
-pub struct Rig<F, N: Nand> {
-    disk: Disk<F, N>,
+pub struct Rig<N> {
+    disk: Disk<N>,
     model: Model,
     /// When the next request comes: the host waits for reads and flushes, and for nothing else.
     now: Time,
 }
 
-impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
+impl<N: nandlab_drive::Device> Rig<N> {
     /// Mounts an FTL on an erased device.
     ///
     /// # Errors
     /// As [`Ftl::mount`].
-    pub fn new(nand: N, logical_pages: u32, config: &F::Config) -> Result<Self, FtlError> {
+    pub fn new(nand: N, logical_pages: u32, config: &FtlConfig) -> Result<Self, FtlError> {
         let disk = Disk::mount(nand, logical_pages, config)?;
         let page = disk.nand().geometry().sectors_per_page();
-        let model = Model::new(disk.sectors(), page, F::trims(config));
+        let model = Model::new(disk.sectors(), page, config.trims());
         Ok(Self { disk, model, now: 0 })
     }
 
@@ -73,15 +72,14 @@ impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
     ///
     /// # Panics
     /// Where something flushed is lost, or a sector is what it never was.
-    pub fn recovered(mut nand: N, model: &Model, logical_pages: u32, config: &F::Config) -> Result<Self, Lost<N>> {
+    pub fn recovered(mut nand: N, model: &Model, logical_pages: u32, config: &FtlConfig) -> Result<Self, Lost<N>> {
         let mut model = model.clone();
         model.power_cut();
         let now = nand.ctx().arrival();
-        let mounted = scoped(&mut nand, Cause::Mount, |nand| F::mount(nand, logical_pages, config));
-        let disk = match mounted {
-            Ok(ftl) => Disk::assemble(ftl, nand),
-            Err(FtlError::Nand(NandError::PowerLost)) => return Err(Lost { nand, model }),
-            Err(error) => panic!("mount after a power cut: {error}"),
+        let disk = match Disk::mount_or_back(nand, logical_pages, config) {
+            Ok(disk) => disk,
+            Err((FtlError::Nand(NandError::PowerLost), nand)) => return Err(Lost { nand, model }),
+            Err((error, _)) => panic!("mount after a power cut: {error}"),
         };
         let mut rig = Self { disk, model, now };
         if let Err(error) = rig.compare_all() {
@@ -177,20 +175,20 @@ impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
     ///
     /// # Errors
     /// As [`Ftl::mount`].
-    pub fn remount(self, config: &F::Config) -> Result<Self, FtlError> {
-        let pages = self.disk.ftl().logical_pages();
+    pub fn remount(self, config: &FtlConfig) -> Result<Self, FtlError> {
+        let pages = self.disk.logical_pages();
         let Self { disk, mut model, now } = self;
         model.power_cut();
         Ok(Self { disk: Disk::mount(disk.into_nand(), pages, config)?, model, now })
     }
 
     /// The disk.
-    pub fn disk(&self) -> &Disk<F, N> {
+    pub fn disk(&self) -> &Disk<N> {
         &self.disk
     }
 
     /// The disk, to be changed.
-    pub fn disk_mut(&mut self) -> &mut Disk<F, N> {
+    pub fn disk_mut(&mut self) -> &mut Disk<N> {
         &mut self.disk
     }
 

@@ -1,6 +1,6 @@
 //! What is proven: an FTL with one of its sets of options.
 
-use nandlab_ftl::{Events, Ftl, FtlConfig, Variant, Visitor};
+use nandlab_ftl::{Events, FtlConfig, Variant};
 use std::fmt;
 use std::panic::resume_unwind;
 use std::str::FromStr;
@@ -43,12 +43,12 @@ impl Subject {
 
     /// Whether the map of the FTL is paged.
     pub fn pages_map(&self) -> bool {
-        self.config.dispatch(PagedVariant).is_some()
+        self.config.paged_variant().is_some()
     }
 
     /// Whether the map of the FTL is paged, and these are the options whose runs must do much of it.
     pub fn pages_most(&self) -> bool {
-        self.config.dispatch(PagedVariant) == Some(self.variant)
+        self.config.paged_variant() == Some(self.variant)
     }
 
     /// Whether the options are the default ones.
@@ -80,16 +80,6 @@ impl FromStr for Subject {
         let names = || all.iter().map(Subject::to_string).collect::<Vec<_>>().join(", ");
         let found = all.iter().find(|subject| subject.to_string() == text).cloned();
         found.ok_or_else(|| format!("there is no FTL {text}; there are {}", names()))
-    }
-}
-
-struct PagedVariant;
-
-impl Visitor for PagedVariant {
-    type Out = Option<&'static str>;
-
-    fn visit<F: Ftl>(self, _config: &F::Config) -> Option<&'static str> {
-        F::PAGED_VARIANT
     }
 }
 

@@ -5,11 +5,11 @@
 
 use super::{Bast, Config, FirstWrite, Victim};
 use crate::parts::store::EraseWhen;
-use crate::tests::{cost_of, erased, filled, merges, write, ORDERS, PAGES};
+use crate::tests::{cost_of, erased, filled, merges, write, Flash, ORDERS, PAGES};
 use crate::{Disk, Ftl};
-use nandlab_nand::{Counting, Geometry, ProgramOrder, Rules};
+use nandlab_nand::{Geometry, ProgramOrder, Rules};
 
-type Lab = Disk<Bast, Counting>;
+type Lab = Disk<Bast, Flash>;
 
 fn one_log() -> Config {
     Config { log_blocks: 1, ..Config::default() }

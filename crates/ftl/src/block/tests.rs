@@ -1,15 +1,13 @@
 use super::{BlockMap, Config};
-use crate::tests::{cost, filled, merges, rules, submit, write, ORDERS, PAGES};
+use crate::tests::{cost, faulty_flash, filled, flash, merges, rules, submit, write, Flash, ORDERS, PAGES};
 use crate::{Disk, Ftl, FtlError};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_nand::backed::Backed;
-use nandlab_nand::counting::Full;
-use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
-use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+use nandlab_nand::faulty::{BitErrors, Config as Faults};
+use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Cause, Counting, Geometry, Lpn, Nand, Origin, ProgramOrder, Rules};
+use nandlab_nand::{Cause, Geometry, Lpn, Nand, Origin, ProgramOrder, Rules};
 
-type Lab = Disk<BlockMap, Counting>;
+type Lab = Disk<BlockMap, Flash>;
 
 #[test]
 fn rewriting_in_order_switches_and_copies_nothing() {
@@ -53,7 +51,7 @@ fn the_order_of_the_chip_decides_when_a_block_is_gathered() {
 fn gaps_are_padded_where_the_chip_forbids_them() {
     for (order, padding) in [(ProgramOrder::Ascending, 0), (ProgramOrder::AscendingDense, 3)] {
         let geometry = Geometry::single_die(10, PAGES as u32, 512).unwrap();
-        let mut lab = Lab::mount(Counting::new(geometry, rules(order)), 24, &Config::default()).unwrap();
+        let mut lab = Lab::mount(flash(geometry, rules(order)), 24, &Config::default()).unwrap();
         let cost = cost(&mut lab, |lab| write(lab, [3]));
         assert_eq!(cost.page_programs, 1 + padding, "{order:?}");
         let by_ftl = lab.nand_mut().ctx().matrix().cell(Origin::FTL, Cause::PartialMerge).page_programs;
@@ -111,7 +109,7 @@ fn a_block_left_by_a_torn_erase_takes_no_more_pages() {
         let config = Config { durable_trim, ..Config::default() };
         for order in [ProgramOrder::Any, ProgramOrder::Ascending] {
             let geometry = Geometry::single_die(10, PAGES as u32, 512).unwrap();
-            let nand = PowerCut::new(Counting::<Full>::new(geometry, rules(order)));
+            let nand = flash(geometry, rules(order));
             let mut disk = Disk::<BlockMap, _>::mount(nand, 24, &config).unwrap();
             write(&mut disk, (0..6).chain([8]));
             disk.nand_mut().arm(CutPlan { operation, form: Form::TornErasePrefix });
@@ -133,8 +131,7 @@ fn a_block_left_by_a_torn_erase_takes_no_more_pages() {
 fn random_waf(order: ProgramOrder, pages_per_block: u32) -> f64 {
     let geometry = Geometry::single_die(8, pages_per_block, 4096).unwrap();
     let mut disk =
-        Disk::<BlockMap, Counting>::mount(Counting::new(geometry, rules(order)), pages_per_block, &Config::default())
-            .unwrap();
+        Disk::<BlockMap, Flash>::mount(flash(geometry, rules(order)), pages_per_block, &Config::default()).unwrap();
     let mut random = Random::new(5);
     let sectors = 8;
     let mut write = |page: u64| {
@@ -183,10 +180,10 @@ fn a_block_is_retired_whatever_was_programmed_there() {
     // replacement block, or a copy to the gathered block.
     for (prepare, page, program) in [(vec![], 8, 1), (vec![9], 8, 1), (vec![8, 9], 8, 1), (vec![13], 9, 3)] {
         let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
-        let nand = Faulty::new(Counting::<Full>::new(geometry, Rules::default()), Faults::default()).unwrap();
+        let nand = flash(geometry, Rules::default());
         let mut disk = Disk::<BlockMap, _>::mount(nand, 32, &Config::default()).unwrap();
         write(&mut disk, (0..32).chain(prepare.iter().copied()));
-        disk.nand_mut().fail_program(program);
+        disk.nand_mut().inner_mut().fail_program(program);
         write(&mut disk, [page]);
         disk.check();
         assert_eq!((disk.ftl().events().retired_blocks, disk.ftl().store.free.good()), (1, 15), "{prepare:?}");
@@ -200,7 +197,7 @@ fn a_page_lost_in_a_merge_reads_as_an_error_for_good() {
     let errors = BitErrors { rber: 2e-3, growth: 0, ecc_bits: 12, codeword_bytes: 512 };
     let faults = Faults { bit_errors: Some(errors), seed: 1, ..Faults::default() };
     let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
-    let nand = Faulty::new(Backed::ram(geometry, Rules::default()), faults).unwrap();
+    let nand = faulty_flash(geometry, Rules::default(), faults);
     let mut disk = Disk::<BlockMap, _>::mount(nand, 64, &Config::default()).unwrap();
     let write = |disk: &mut Disk<BlockMap, _>, page: u64| {
         disk.submit(&Request::new(Op::Write, page, 1), Payload::Write(&[page as u8; 512])).unwrap();
@@ -251,7 +248,7 @@ fn configurations_that_would_deadlock_are_refused_with_the_value() {
         let error = most(&Config { reserve_blocks, ..Config::default() }).unwrap_err().to_string();
         assert!(error.starts_with(&format!("ftl.block.reserve_blocks = {reserve_blocks} would deadlock")), "{error}");
     }
-    let nand: Counting = Counting::new(geometry, Rules::default());
+    let nand: Flash = flash(geometry, Rules::default());
     let error = Lab::mount(nand, 5, &Config::default()).unwrap_err();
     assert!(matches!(error, FtlError::Config(text) if text.starts_with("5 logical pages are more")));
 }

@@ -1,25 +1,22 @@
 //! Costs by hand, what lost map pages and lost pages leave, and what waits for what on dies that work at the same time.
 
 use super::{Allocation, Config, Dftl};
-use crate::tests::{cost, two_dies};
+use crate::tests::{cost, faulty_flash, flash, timed_flash, two_dies, Flash};
 use crate::{Disk, Ftl, FtlError};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_nand::backed::Backed;
-use nandlab_nand::counting::Full;
-use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
+use nandlab_nand::faulty::{BitErrors, Config as Faults};
 use nandlab_nand::profile::Timing;
 use nandlab_nand::random::Random;
-use nandlab_nand::timed::Timed;
-use nandlab_nand::{Cause, Counting, Geometry, Lpn, Nand, Origin, Rules, SectorMask, Shape};
+use nandlab_nand::{Cause, Content, Geometry, Lpn, Nand, Origin, Rules, SectorMask, Shape};
 
 /// Map entries of a page of 512 bytes.
 const ENTRIES: u64 = 128;
 
-type Lab = Disk<Dftl, Counting>;
+type Lab = Disk<Dftl, Flash>;
 
 fn lab(logical_pages: u32, config: &Config) -> Lab {
     let geometry = Geometry::single_die(200, 16, 512).unwrap();
-    Disk::mount(Counting::new(geometry, Rules::default()), logical_pages, config).unwrap()
+    Disk::mount(flash(geometry, Rules::default()), logical_pages, config).unwrap()
 }
 
 /// Two entries in memory, one of them protected.
@@ -107,7 +104,7 @@ fn lost_pages_read_as_errors_and_lost_map_pages_are_found_again() {
     let errors = BitErrors { rber: 1.2e-3, growth: 0, ecc_bits: 10, codeword_bytes: 512 };
     let faults = Faults { bit_errors: Some(errors), seed: 3, ..Faults::default() };
     let geometry = Geometry::single_die(80, 8, 512).unwrap();
-    let nand = Faulty::new(Backed::ram(geometry, Rules::default()), faults).unwrap();
+    let nand = faulty_flash(geometry, Rules::default(), faults);
     let config = Config { cmt_entries: 8, ..Config::default() };
     let pages = 400;
     let mut disk = Disk::<Dftl, _>::mount(nand, pages, &config).unwrap();
@@ -149,7 +146,7 @@ fn a_map_page_waits_for_the_pages_that_it_names_first() {
     let mut nand = two_dies();
     let page = SectorMask(1);
     let mut ftl = Dftl::mount(&mut nand, 16, &Config::default()).unwrap();
-    (0..8).for_each(|at| ftl.write(&mut nand, Lpn(at), page, &()).unwrap());
+    (0..8).for_each(|at| ftl.write(&mut nand, Lpn(at), page, &Content(None)).unwrap());
     ftl.trim(&mut nand, Lpn(3), page).unwrap();
     ftl.flush(&mut nand).unwrap();
     // The die of the next page is busy, the one of the map is not.
@@ -157,7 +154,7 @@ fn a_map_page_waits_for_the_pages_that_it_names_first() {
     for _ in 0..5 {
         nand.erase(block).unwrap();
     }
-    ftl.write(&mut nand, Lpn(3), page, &()).unwrap();
+    ftl.write(&mut nand, Lpn(3), page, &Content(None)).unwrap();
     let written = nand.ctx().last();
     assert!(nand.ctx().settled() < written);
     ftl.update(&mut nand, 0, &[]).unwrap();
@@ -169,7 +166,7 @@ const READ: u64 = 1_000;
 const PROGRAM: u64 = 10_000;
 
 /// Two dies with pages of two sectors, of which logical page `n` is on die `n % 2`.
-fn striped(allocation: Allocation) -> (Dftl, Timed<Counting<Full>>) {
+fn striped(allocation: Allocation) -> (Dftl, Flash) {
     let shape = Shape {
         channels: 2,
         dies_per_channel: 1,
@@ -179,10 +176,9 @@ fn striped(allocation: Allocation) -> (Dftl, Timed<Counting<Full>>) {
         page_bytes: 1024,
         spare_bytes: 32,
     };
-    let counting = Counting::new(Geometry::new(shape).unwrap(), Rules::default());
-    let mut nand = Timed::new(counting, &Timing::array(1.0, 10.0, 100.0));
+    let mut nand = timed_flash(Geometry::new(shape).unwrap(), Rules::default(), &Timing::array(1.0, 10.0, 100.0));
     let mut ftl = Dftl::mount(&mut nand, 16, &Config { allocation, ..Config::default() }).unwrap();
-    (0..8).for_each(|at| ftl.write(&mut nand, Lpn(at), SectorMask(3), &()).unwrap());
+    (0..8).for_each(|at| ftl.write(&mut nand, Lpn(at), SectorMask(3), &Content(None)).unwrap());
     for at in (0..8).map(Lpn) {
         let slot = ftl.look_up(&mut nand, at).unwrap().0;
         let block = ftl.geometry.block_of(ftl.cmt.page(slot));
@@ -198,8 +194,8 @@ fn ends(allocation: Allocation, op: Op, then: u32) -> (u64, u64) {
     let mut request = |op: Op, at: u32| {
         nand.ctx().begin(Origin::HOST, arrival);
         match op {
-            Op::Read => ftl.read(&mut nand, Lpn(at), SectorMask(3), &mut ()).unwrap(),
-            _ => ftl.write(&mut nand, Lpn(at), SectorMask(1), &()).unwrap(),
+            Op::Read => ftl.read(&mut nand, Lpn(at), SectorMask(3), &mut Content(None)).unwrap(),
+            _ => ftl.write(&mut nand, Lpn(at), SectorMask(1), &Content(None)).unwrap(),
         }
         nand.ctx().finish() - arrival
     };
@@ -241,7 +237,7 @@ fn options_that_cannot_work_are_refused_with_the_value() {
         let error = most(&config).unwrap_err().to_string();
         assert!(error.starts_with(why), "{error}");
     }
-    let nand: Counting = Counting::new(geometry, Rules::default());
+    let nand: Flash = flash(geometry, Rules::default());
     let error = Lab::mount(nand, 4, &Config::default()).unwrap_err();
     assert!(matches!(error, FtlError::Config(text) if text.starts_with("4 logical pages are more")));
 }

@@ -4,12 +4,12 @@
 //! migration of v valid pages costs v copies and 1 erase.
 
 use super::{Config, Fast, FirstWrite, SequentialMerge, SwRule};
-use crate::tests::{cost_of, erased, filled, merges, submit, write, ORDERS, PAGES};
+use crate::tests::{cost_of, erased, filled, merges, submit, write, Flash, ORDERS, PAGES};
 use crate::{Disk, Ftl};
 use nandlab_block::Op;
-use nandlab_nand::{Counting, Geometry, ProgramOrder, Rules};
+use nandlab_nand::{Geometry, ProgramOrder, Rules};
 
-type Lab = Disk<Fast, Counting>;
+type Lab = Disk<Fast, Flash>;
 
 /// No sequential log block.
 fn random(log_blocks: u32) -> Config {

@@ -2,11 +2,11 @@
 //! pending page copies the other b - 1, a merge without it all b, and both erase the data block and the mirror.
 
 use super::{Config, Fmax};
-use crate::tests::{cost_of, erased, filled, merges, write, ORDERS, PAGES};
+use crate::tests::{cost_of, erased, filled, merges, write, Flash, ORDERS, PAGES};
 use crate::Disk;
-use nandlab_nand::{Counting, ProgramOrder};
+use nandlab_nand::ProgramOrder;
 
-type Lab = Disk<Fmax, Counting>;
+type Lab = Disk<Fmax, Flash>;
 
 #[test]
 fn a_complete_simple_mirror_switches_for_one_erase() {

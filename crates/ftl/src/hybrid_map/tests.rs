@@ -1,23 +1,22 @@
 //! What the hybrid map does, on examples worked by hand.
 
 use super::{Config, HybridMap};
-use crate::tests::{cost, submit};
+use crate::tests::{cost, flash, submit, Flash};
 use crate::{Disk, Ftl};
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
-use nandlab_nand::{Counting, Geometry, Rules};
+use nandlab_nand::{Geometry, Rules};
 
 /// Blocks of 8 pages of 8 sectors.
-fn disk(pages: u32, config: &Config) -> Disk<HybridMap, Counting> {
+fn disk(pages: u32, config: &Config) -> Disk<HybridMap, Flash> {
     let geometry = Geometry::single_die(60, 8, 4096).unwrap();
-    Disk::mount(Counting::new(geometry, Rules::default()), pages, config).unwrap()
+    Disk::mount(flash(geometry, Rules::default()), pages, config).unwrap()
 }
 
 #[test]
 fn a_page_splits_when_written_small_and_folds_when_written_whole() {
     let mut disk = disk(200, &Config::default());
-    let read =
-        |disk: &mut _| cost(disk, |disk: &mut Disk<HybridMap, Counting>| submit(disk, Op::Read, 8, 8)).page_reads;
+    let read = |disk: &mut _| cost(disk, |disk: &mut Disk<HybridMap, Flash>| submit(disk, Op::Read, 8, 8)).page_reads;
     let whole = cost(&mut disk, |disk| submit(disk, Op::Write, 8, 8));
     assert_eq!((whole.page_programs, whole.meta_programs, read(&mut disk)), (1, 0, 1));
     submit(&mut disk, Op::Write, 10, 1);

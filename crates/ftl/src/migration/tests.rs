@@ -3,12 +3,12 @@
 
 use super::{Config, FirstWrite, Fit, Migration, Rule, Victim};
 use crate::parts::store::{EraseWhen, MapUpdate};
-use crate::tests::{cost, cost_of, erased, filled, merges, submit, write, ORDERS, PAGES};
+use crate::tests::{cost, cost_of, erased, filled, flash, merges, submit, write, Flash, ORDERS, PAGES};
 use crate::{Disk, Ftl, RecyclingKind};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_nand::{Cause, Counting, Geometry, Nand, ProgramOrder, Rules};
+use nandlab_nand::{Cause, Geometry, Nand, ProgramOrder, Rules};
 
-type Lab = Disk<Migration, Counting>;
+type Lab = Disk<Migration, Flash>;
 
 /// Without map pages, and with immediate erases, so costs appear at their cause.
 fn rule(recycling: Rule) -> Config {
@@ -100,7 +100,7 @@ fn pages_left_over_from_a_format_are_copied_by_cost_for_ever_and_once_by_the_ada
     // Three pages written once, then one over and over: `cost` carries all four forever.
     let migrations = |recycling| {
         let geometry = Geometry::single_die(16, 64, 512).unwrap();
-        let nand: Counting = Counting::new(geometry, Rules::default());
+        let nand: Flash = flash(geometry, Rules::default());
         let mut lab: Lab = Disk::mount(nand, 256, &rule(recycling)).unwrap();
         write(&mut lab, 0..64);
         write(&mut lab, (0..30).chain((0..6400).map(|_| 0)));
@@ -188,12 +188,11 @@ fn first_writes_go_where_the_option_says() {
 
 #[test]
 fn a_mount_in_the_middle_of_a_migration_finds_every_page_and_merges_first() {
-    use nandlab_nand::counting::Full;
-    use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+    use nandlab_nand::power_cut::{CutPlan, Form};
     let mut in_three = 0;
     for operation in 1..8 {
         let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
-        let nand = PowerCut::new(Counting::<Full>::new(geometry, Rules::default()));
+        let nand = flash(geometry, Rules::default());
         let config = rule(Rule::Cost);
         let mut disk = Disk::<Migration, _>::mount(nand, 24, &config).unwrap();
         write(&mut disk, (0..24).chain(turns(3, PAGES + 3)));

@@ -2,12 +2,12 @@
 //! one merges with d - 1 copies and 1 erase, and leaves the spare area empty: a cycle of s + 1 overwrites.
 
 use super::{Config, Mtbs};
-use crate::tests::{cost, cost_of, erased, merges, rules, submit, write, ORDERS, PAGES};
+use crate::tests::{cost, cost_of, erased, flash, merges, rules, submit, write, Flash, ORDERS, PAGES};
 use crate::{Disk, Ftl};
 use nandlab_block::Op;
-use nandlab_nand::{Counting, Geometry, Lpn, Nand, PageBuf, ProgramOrder, Rules};
+use nandlab_nand::{Geometry, Lpn, Nand, PageBuf, ProgramOrder, Rules};
 
-type Lab = Disk<Mtbs, Counting>;
+type Lab = Disk<Mtbs, Flash>;
 
 #[test]
 fn a_merge_comes_with_every_overwrite_that_finds_the_spare_area_full() {
@@ -43,7 +43,7 @@ fn pages_that_were_never_written_are_not_copied_and_find_their_places() {
 fn a_long_request_is_cut_between_logical_blocks_only() {
     // Logical blocks of 512 pages, 512 pages of spare area each.
     let geometry = Geometry::single_die(8, 1024, 512).unwrap();
-    let nand: Counting = Counting::new(geometry, rules(ProgramOrder::Ascending));
+    let nand: Flash = flash(geometry, rules(ProgramOrder::Ascending));
     let mut lab: Lab = Disk::mount(nand, 1024, &Config::default()).unwrap();
     submit(&mut lab, Op::Write, 0, 1024);
     submit(&mut lab, Op::Write, 0, 412);
@@ -65,9 +65,9 @@ fn the_pages_of_a_request_are_placed_together_or_one_by_one() {
     // Two pages are left in the spare area, and three come: the third one by itself leaves three to copy.
     for (whole_requests, copies) in [(true, 1), (false, 3)] {
         let config = Config { whole_requests, ..Config::default() };
-        let mut nand: Counting = Counting::new(geometry, rules(ProgramOrder::Ascending));
+        let mut nand: Flash = flash(geometry, rules(ProgramOrder::Ascending));
         let mut ftl = Mtbs::mount(&mut nand, 12, &config).unwrap();
-        let pages = vec![<Counting as Nand>::Buf::zeroed(512); 12];
+        let pages = vec![<Flash as Nand>::Buf::zeroed(512); 12];
         ftl.write_run(&mut nand, Lpn(0), &pages).unwrap();
         ftl.write_run(&mut nand, Lpn(4), &pages[..2]).unwrap();
         let before = nand.ctx().matrix().clone();
@@ -81,9 +81,9 @@ fn the_pages_of_a_request_are_placed_together_or_one_by_one() {
 #[test]
 fn a_request_over_several_logical_blocks_is_cut_at_their_borders() {
     let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
-    let mut nand: Counting = Counting::new(geometry, rules(ProgramOrder::Ascending));
+    let mut nand: Flash = flash(geometry, rules(ProgramOrder::Ascending));
     let mut ftl = Mtbs::mount(&mut nand, 12, &Config::default()).unwrap();
-    let pages = vec![<Counting as Nand>::Buf::zeroed(512); 12];
+    let pages = vec![<Flash as Nand>::Buf::zeroed(512); 12];
     ftl.write_run(&mut nand, Lpn(0), &pages).unwrap();
     let before = nand.ctx().matrix().clone();
     // Each time 3, 4 and 1 pages: the first two logical blocks are merged the second time, the last one is not.
@@ -99,9 +99,9 @@ fn the_data_area_takes_what_it_can_before_the_spare_area_closes_it() {
     // Two of the four pages are written, then all four at once: two overwrites and two first writes. Then four
     // pages twice: they do not fit into the remaining two pages, and then fit into the spare area together.
     for order in ORDERS {
-        let mut nand: Counting = Counting::new(geometry, rules(order));
+        let mut nand: Flash = flash(geometry, rules(order));
         let mut ftl = Mtbs::mount(&mut nand, 12, &Config::default()).unwrap();
-        let pages = vec![<Counting as Nand>::Buf::zeroed(512); 4];
+        let pages = vec![<Flash as Nand>::Buf::zeroed(512); 4];
         ftl.write_run(&mut nand, Lpn(4), &pages[..2]).unwrap();
         for (merges, erases) in [(0, 0), (1, 1), (1, 1), (2, 2)] {
             ftl.write_run(&mut nand, Lpn(4), &pages).unwrap();

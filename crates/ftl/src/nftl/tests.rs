@@ -3,11 +3,11 @@
 //! 1.
 
 use super::{Config, Nftl};
-use crate::tests::{cost_of, erased, filled, merges, write, ORDERS, PAGES};
+use crate::tests::{cost_of, erased, filled, merges, write, Flash, ORDERS, PAGES};
 use crate::Disk;
-use nandlab_nand::{Counting, ProgramOrder};
+use nandlab_nand::ProgramOrder;
 
-type Lab = Disk<Nftl, Counting>;
+type Lab = Disk<Nftl, Flash>;
 
 /// Three logical blocks, written once, on a device with room for one more block.
 fn short_of_blocks(order: ProgramOrder) -> Lab {

@@ -5,13 +5,11 @@ use super::{Config, PageMap};
 use crate::parts::block_table::BlockUse;
 use crate::parts::frontier::cycles_in;
 use crate::parts::placement::Placement;
-use crate::tests::two_dies;
+use crate::tests::{two_dies, Flash};
 use crate::Ftl;
-use nandlab_nand::counting::Full;
-use nandlab_nand::timed::Timed;
-use nandlab_nand::{BlockId, Counting, Lpn, Nand, SectorMask, Time};
+use nandlab_nand::{BlockId, Content, Counting, Lpn, Nand, SectorMask, Time};
 
-type Device = Timed<Counting<Full>>;
+type Device = Flash;
 
 const PAGE: SectorMask = SectorMask(1);
 
@@ -26,9 +24,14 @@ fn filled() -> (PageMap, Device) {
     (ftl, nand)
 }
 
+/// What the device counts.
+fn counts(nand: &Device) -> &Counting {
+    nand.inner().inner().inner().counts()
+}
+
 /// Writes a page; returns when its program ends.
 fn write(ftl: &mut PageMap, nand: &mut Device, at: u32) -> Time {
-    ftl.write(nand, Lpn(at), PAGE, &()).unwrap();
+    ftl.write(nand, Lpn(at), PAGE, &Content(None)).unwrap();
     nand.ctx().last()
 }
 
@@ -143,11 +146,11 @@ fn a_mount_finds_the_erases_of_each_block_and_writes_them_on() {
         write(&mut ftl, &mut nand, if n < 16 { n } else { n * 7 % 13 });
     }
     ftl.flush(&mut nand).unwrap();
-    let cycles = nand.inner().pe_cycles().to_vec();
+    let cycles = counts(&nand).pe_cycles().to_vec();
     let mut ftl = PageMap::mount(&mut nand, 16, &config).unwrap();
     for die in 0..2 {
         let blocks = || (10 * die..10 * die + 10).map(BlockId);
-        let (used, blank): (Vec<_>, Vec<_>) = blocks().partition(|&block| nand.inner().high_water(block) > 0);
+        let (used, blank): (Vec<_>, Vec<_>) = blocks().partition(|&block| counts(&nand).high_water(block) > 0);
         let known: Vec<u32> = used.iter().map(|block| cycles[block.index()]).collect();
         assert!(known.iter().min() < known.iter().max(), "the blocks differ: {known:?}");
         let found: Vec<u32> = used.iter().map(|&block| ftl.table.cycles(block)).collect();
@@ -156,14 +159,14 @@ fn a_mount_finds_the_erases_of_each_block_and_writes_them_on() {
         assert!(mean > 0 && !blank.is_empty());
         assert!(blank.iter().all(|&block| ftl.table.cycles(block) == mean), "the mean where no page tells");
     }
-    let filled: Vec<u32> = (0..20).map(|block| nand.inner().high_water(BlockId(block))).collect();
+    let filled: Vec<u32> = (0..20).map(|block| counts(&nand).high_water(BlockId(block))).collect();
     for n in 0..8 {
         write(&mut ftl, &mut nand, n);
     }
     let mut filled_further = 0;
     for block in (0..20).map(BlockId) {
-        let (before, now) = (filled[block.index()], nand.inner().high_water(block));
-        if 0 < before && before < now && nand.inner().pe_cycles()[block.index()] == cycles[block.index()] {
+        let (before, now) = (filled[block.index()], counts(&nand).high_water(block));
+        if 0 < before && before < now && counts(&nand).pe_cycles()[block.index()] == cycles[block.index()] {
             let page = ftl.geometry.page(block, before);
             let oob = nand.read_spare(page).unwrap().expect("the page was programmed");
             assert_eq!(cycles_in(oob.aux), cycles[block.index()]);

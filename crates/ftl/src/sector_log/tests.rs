@@ -2,15 +2,14 @@
 
 use super::{Config, LogVictim, SectorLog};
 use crate::dftl::{self, Dftl};
-use crate::tests::submit;
+use crate::tests::{faulty_flash, flash, submit, Flash};
 use crate::{Disk, Ftl, FtlError};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_nand::backed::Backed;
-use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
+use nandlab_nand::faulty::{BitErrors, Config as Faults};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Cause, Cell, Counting, Geometry, Nand, Rules};
+use nandlab_nand::{Cause, Cell, Geometry, Nand, Rules};
 
-type Lab = Disk<SectorLog, Counting>;
+type Lab = Disk<SectorLog, Flash>;
 
 /// Sectors of a page; a page of the log takes 7 and their list.
 const SECTORS: u64 = 8;
@@ -18,16 +17,16 @@ const SECTORS: u64 = 8;
 /// Blocks of 8 pages, with `pages` logical pages that are all written.
 fn filled(blocks: u32, pages: u32, config: &Config) -> Lab {
     let geometry = Geometry::single_die(blocks, 8, 4096).unwrap();
-    let mut lab = Lab::mount(Counting::new(geometry, Rules::default()), pages, config).unwrap();
+    let mut lab = Lab::mount(flash(geometry, Rules::default()), pages, config).unwrap();
     (0..u64::from(pages)).for_each(|page| submit(&mut lab, Op::Write, SECTORS * page, SECTORS as u32));
     lab
 }
 
 /// What `work` costs, without the mounts.
 fn spent<F: Ftl>(
-    disk: &mut Disk<F, Counting>,
+    disk: &mut Disk<F, Flash>,
     is_counted: impl Fn(Cause) -> bool,
-    work: impl FnOnce(&mut Disk<F, Counting>),
+    work: impl FnOnce(&mut Disk<F, Flash>),
 ) -> Cell {
     let before = disk.nand_mut().ctx().matrix().clone();
     work(disk);
@@ -69,7 +68,7 @@ fn small_writes_share_a_page_of_the_log_and_read_nothing() {
 #[test]
 fn part_of_a_page_without_a_copy_is_programmed_as_a_page() {
     let geometry = Geometry::single_die(40, 8, 4096).unwrap();
-    let mut lab = Lab::mount(Counting::new(geometry, Rules::default()), 130, &Config::default()).unwrap();
+    let mut lab = Lab::mount(flash(geometry, Rules::default()), 130, &Config::default()).unwrap();
     let first = spent(&mut lab, all, |lab| submit(lab, Op::Write, 3, 1));
     assert_eq!((first.page_programs, first.meta_programs, first.page_reads), (1, 0, 0));
     assert_eq!(spent(&mut lab, all, |lab| submit(lab, Op::Write, 4, 1)).page_programs, 0, "that one is gathered");
@@ -155,7 +154,7 @@ fn what_stays_in_the_log_costs_a_seventh_of_a_page() {
 }
 
 /// Writes whole pages at random, 12 times as many as there are.
-fn write_whole<F: Ftl>(disk: &mut Disk<F, Counting>, pages: u32) {
+fn write_whole<F: Ftl>(disk: &mut Disk<F, Flash>, pages: u32) {
     let mut random = Random::new(7);
     (0..12 * pages).for_each(|_| submit(disk, Op::Write, SECTORS * random.below(pages.into()), SECTORS as u32));
 }
@@ -166,7 +165,7 @@ fn write_whole<F: Ftl>(disk: &mut Disk<F, Counting>, pages: u32) {
 fn whole_pages_cost_what_the_closed_form_of_a_page_map_says() {
     let geometry = Geometry::single_die(2000, 64, 4096).unwrap();
     let pages = (2000 - 100 - 2 - 2) * 64 * 10 / 12;
-    let mut lab = Lab::mount(Counting::new(geometry, Rules::default()), pages, &Config::default()).unwrap();
+    let mut lab = Lab::mount(flash(geometry, Rules::default()), pages, &Config::default()).unwrap();
     (0..u64::from(pages)).for_each(|page| submit(&mut lab, Op::Write, SECTORS * page, SECTORS as u32));
     write_whole(&mut lab, pages);
     let cost = spent(&mut lab, all, |lab| write_whole(lab, pages));
@@ -182,9 +181,9 @@ fn whole_pages_cost_what_they_cost_with_another_page_map() {
     let geometry = Geometry::single_die(1300, 64, 4096).unwrap();
     let pages = (1300 - 13 - 2 - 2) * 64 * 10 / 12;
     let paged = dftl::Config { cmt_entries: pages, map_spare_percent: 1000, ..dftl::Config::default() };
-    let mut other = Disk::<Dftl, _>::mount(Counting::new(geometry, Rules::default()), pages, &paged).unwrap();
+    let mut other = Disk::<Dftl, _>::mount(flash(geometry, Rules::default()), pages, &paged).unwrap();
     let config = Config { log_percent: 1, ..Config::default() };
-    let mut lab = Lab::mount(Counting::new(geometry, Rules::default()), pages, &config).unwrap();
+    let mut lab = Lab::mount(flash(geometry, Rules::default()), pages, &config).unwrap();
     let ours = spent(&mut lab, all, |lab| write_whole(lab, pages));
     let others = spent(&mut other, all, |other| write_whole(other, pages));
     let counts = |cell: &Cell| (cell.page_programs, cell.copies, cell.erases(), cell.page_reads);
@@ -199,7 +198,7 @@ fn what_bit_errors_take_reads_as_an_error() {
     let errors = BitErrors { rber: 1.0e-3, growth: 0, ecc_bits: 10, codeword_bytes: 512 };
     let faults = Faults { bit_errors: Some(errors), seed: 3, ..Faults::default() };
     let geometry = Geometry::single_die(60, 8, 4096).unwrap();
-    let nand = Faulty::new(Backed::ram(geometry, Rules::default()), faults).unwrap();
+    let nand = faulty_flash(geometry, Rules::default(), faults);
     let sectors = 100 * SECTORS;
     let mut disk = Disk::<SectorLog, _>::mount(nand, 100, &Config::default()).unwrap();
     let mut random = Random::new(5);
@@ -269,7 +268,7 @@ fn options_that_cannot_work_are_refused_with_a_sentence() {
 #[test]
 fn the_sector_map_is_as_small_as_the_log() {
     let geometry = Geometry::single_die(640, 128, 32_768).unwrap();
-    let lab = Lab::mount(Counting::new(geometry, Rules::default()), 70_000, &Config::default()).unwrap();
+    let lab = Lab::mount(flash(geometry, Rules::default()), 70_000, &Config::default()).unwrap();
     let ram = lab.ftl().ram();
     // 32 blocks of 128 pages of 63 sectors; lists in a power of two.
     assert_eq!(ram.dram["sector_map"], 32 * 128 * 63 * 8 + 4 * (1 << 17));

@@ -1,18 +1,17 @@
 //! What the sector map does, on examples worked by hand.
 
 use super::{Config, SectorMap};
-use crate::tests::{cost, submit};
+use crate::tests::{cost, flash, submit, timed_flash, Flash};
 use crate::{Disk, Ftl};
 use nandlab_block::Op;
 use nandlab_nand::profile::Timing;
 use nandlab_nand::random::Random;
-use nandlab_nand::timed::Timed;
-use nandlab_nand::{Cause, Counting, Geometry, Nand, Rules, Shape};
+use nandlab_nand::{Cause, Geometry, Nand, Rules, Shape};
 
 /// Blocks of 8 pages of 8 sectors; a map page has 1024 entries.
-fn disk(pages: u32, config: &Config) -> Disk<SectorMap, Counting> {
+fn disk(pages: u32, config: &Config) -> Disk<SectorMap, Flash> {
     let geometry = Geometry::single_die(200, 8, 4096).unwrap();
-    Disk::mount(Counting::new(geometry, Rules::default()), pages, config).unwrap()
+    Disk::mount(flash(geometry, Rules::default()), pages, config).unwrap()
 }
 
 #[test]
@@ -42,7 +41,7 @@ fn each_sector_is_read_for_itself_unless_neighbours_join() {
 fn a_unit_that_leaves_memory_is_written_and_the_next_is_read() {
     // Units of two map pages: 2048 sectors. A flash of 800 pages has 6400 sectors, 4 units.
     let mut disk = disk(800, &Config { cmt_units: 1, cmt_unit_bytes: 8192, ..Config::default() });
-    let map = |disk: &mut Disk<SectorMap, Counting>, sector: u64| {
+    let map = |disk: &mut Disk<SectorMap, Flash>, sector: u64| {
         let before = disk.nand_mut().ctx().matrix().clone();
         (0..7).for_each(|at| submit(disk, Op::Write, sector + at, 1));
         let cost = disk.nand_mut().ctx().matrix().since(&before).sum(|_, cause| cause == Cause::Map);
@@ -86,14 +85,14 @@ fn two_dies() -> Geometry {
 
 #[test]
 fn a_die_collects_and_the_other_does_not_know() {
-    let timed = Timed::new(Counting::new(two_dies(), Rules::default()), &Timing::array(1.0, 10.0, 100.0));
-    let mut disk = Disk::<SectorMap, Timed<Counting>>::mount(timed, 170, &Config::default()).unwrap();
+    let timed = timed_flash(two_dies(), Rules::default(), &Timing::array(1.0, 10.0, 100.0));
+    let mut disk = Disk::<SectorMap, Flash>::mount(timed, 170, &Config::default()).unwrap();
     let mut random = Random::new(4);
     let mut collections = [0; 2];
     for _ in 0..40_000 {
-        let (busy, runs) = (disk.nand_mut().unit_busy_ns(), disk.ftl().events().gc_runs);
+        let (busy, runs) = (disk.nand_mut().inner_mut().inner_mut().unit_busy_ns(), disk.ftl().events().gc_runs);
         submit(&mut disk, Op::Write, random.below(170 * 8), 1);
-        let now = disk.nand_mut().unit_busy_ns();
+        let now = disk.nand_mut().inner_mut().inner_mut().unit_busy_ns();
         let worked: Vec<usize> = (0..2).filter(|&die| now[die] > busy[die]).collect();
         assert!(worked.len() <= 1, "a page and what it takes to make room for it are on one die");
         if disk.ftl().events().gc_runs > runs {
@@ -107,11 +106,10 @@ fn a_die_collects_and_the_other_does_not_know() {
 #[test]
 fn a_die_where_all_is_valid_is_passed_over() {
     let mut disk =
-        Disk::<SectorMap, Counting>::mount(Counting::new(two_dies(), Rules::default()), 170, &Config::default())
-            .unwrap();
+        Disk::<SectorMap, Flash>::mount(flash(two_dies(), Rules::default()), 170, &Config::default()).unwrap();
     // Die 0 keeps two blocks in reserve and two for the map; all pages of the others are written once.
     let lasting = (20 - 4) * 8;
-    let hot = |disk: &mut Disk<SectorMap, Counting>, page: u64| {
+    let hot = |disk: &mut Disk<SectorMap, Flash>, page: u64| {
         (0..7).for_each(|at| submit(disk, Op::Write, 1200 + page % 8 * 7 + at, 1));
     };
     for page in 0..lasting {
@@ -130,7 +128,7 @@ fn a_die_where_all_is_valid_is_passed_over() {
 #[test]
 fn the_map_collects_its_emptiest_blocks() {
     let shape = Shape { dies_per_channel: 2, blocks_per_plane: 200, ..*two_dies().shape() };
-    let nand: Counting = Counting::new(Geometry::new(shape).unwrap(), Rules::default());
+    let nand: Flash = flash(Geometry::new(shape).unwrap(), Rules::default());
     let config = Config { cmt_units: 1, cmt_unit_bytes: 4096, ..Config::default() };
     let mut disk = Disk::<SectorMap, _>::mount(nand, 4096, &config).unwrap();
     let mut random = Random::new(5);
@@ -156,7 +154,7 @@ fn a_trimmed_sector_is_noted_by_its_map_page() {
     assert_eq!(cost_of_read(&mut disk, 4), 1);
 }
 
-fn cost_of_read(disk: &mut Disk<SectorMap, Counting>, sector: u64) -> u64 {
+fn cost_of_read(disk: &mut Disk<SectorMap, Flash>, sector: u64) -> u64 {
     submit(disk, Op::Read, 0, 1);
     let before = disk.nand_mut().ctx().matrix().clone();
     submit(disk, Op::Read, sector, 1);
@@ -174,7 +172,7 @@ fn memory_is_that_of_the_paper() {
         page_bytes: 32_768,
         spare_bytes: 1744,
     };
-    let nand: Counting = Counting::new(nandlab_nand::Geometry::new(shape).unwrap(), Rules::default());
+    let nand: Flash = flash(nandlab_nand::Geometry::new(shape).unwrap(), Rules::default());
     let ftl = Disk::<SectorMap, _>::mount(nand, 131_072, &Config::default()).unwrap();
     let ram = ftl.ftl().ram();
     // Section 3 of the paper: 32 MB for the map of 4 GB, 1 MB of merge buffers.

@@ -1,15 +1,15 @@
 //! What the firmware does, on examples worked by hand.
 
 use super::{Config, Firmware, SuperPage};
-use crate::tests::{cost, cost_of, erased, submit, two_dies, write, PAGES};
+use crate::tests::{cost, cost_of, erased, flash, submit, two_dies, write, Flash, PAGES};
 use crate::{Disk, Ftl};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_nand::{Counting, Geometry, Lpn, Nand, ProgramOrder, Rules};
+use nandlab_nand::{Geometry, Lpn, Nand, ProgramOrder, Rules};
 
 /// One bank of super-pages of 64 sectors.
-fn super_pages() -> Disk<SuperPage, Counting> {
+fn super_pages() -> Disk<SuperPage, Flash> {
     let geometry = Geometry::single_die(8, 16, 32_768).unwrap();
-    Disk::mount(Counting::new(geometry, Rules::default()), 40, &Config::default()).unwrap()
+    Disk::mount(flash(geometry, Rules::default()), 40, &Config::default()).unwrap()
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Interface for all stacks: called once per batch.
 
-use nandlab_drive::Chip;
 use nandlab_block::{Completion, Error, HostClock, Payload, Request};
 use nandlab_buffer::{Buffer, Counts, Placement};
+use nandlab_drive::Chip;
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FsError};
 use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Recycling};

@@ -16,10 +16,11 @@
 
 use super::options::{line, named, vary, Varied};
 use crate::device::{devices, Device};
+use crate::disk::Disk;
 use crate::rig::{flash, Flash, Lost, Rig};
 use crate::script::{self, Step};
 use nandlab_block::{Error, Request};
-use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
+use nandlab_ftl::{FtlConfig, FtlError};
 use nandlab_nand::faulty::Config as Faults;
 use nandlab_nand::power_cut::{CutPlan, Form};
 use std::fmt;
@@ -66,20 +67,14 @@ fn ftl_and_rest(data: &[u8]) -> Option<(Varied, Vec<u8>)> {
 }
 
 /// The pages that an FTL exports on a device.
-struct MaxPages<'a>(&'a Device);
-
-impl Visitor for MaxPages<'_> {
-    type Out = Option<u32>;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Option<u32> {
-        match F::max_logical_pages(&self.0.geometry, &self.0.rules, config) {
-            Ok(pages) => Some(pages).filter(|&pages| pages > 0),
-            Err(FtlError::Config(why)) => {
-                assert!(why.contains(' ') && why.contains("ftl."), "no sentence that names the key: {why}");
-                None
-            }
-            Err(error) => panic!("options are refused with a sentence, not with: {error}"),
+fn max_pages(ftl: &FtlConfig, device: &Device) -> Option<u32> {
+    match ftl.max_logical_pages(&device.geometry, &device.rules) {
+        Ok(pages) => Some(pages).filter(|&pages| pages > 0),
+        Err(FtlError::Config(why)) => {
+            assert!(why.contains(' ') && why.contains("ftl."), "no sentence that names the key: {why}");
+            None
         }
+        Err(error) => panic!("options are refused with a sentence, not with: {error}"),
     }
 }
 
@@ -94,7 +89,7 @@ impl Case {
         let devices = devices();
         let device = devices[usize::from(head[0]) % devices.len()];
         let geometry = &device.geometry;
-        let most = ftl.dispatch(MaxPages(&device))?;
+        let most = max_pages(&ftl, &device)?;
         let less = u32::from(head[1] % 16) * geometry.pages_per_block() * geometry.dies() / 4;
         let logical_pages = most.saturating_sub(less).max(1);
         let sectors = u64::from(logical_pages) * u64::from(geometry.sectors_per_page());
@@ -121,7 +116,14 @@ impl Case {
     /// # Panics
     /// At the first defect.
     pub fn run(&self) -> End {
-        self.ftl.dispatch(Play(self))
+        let mut run = Run { case: self, config: &self.ftl, cuts: self.cuts.iter(), fallen: 0 };
+        let mut nand = flash(&self.device, self.faults.clone());
+        run.arm(&mut nand);
+        let page = self.device.geometry.sectors_per_page();
+        let model = crate::Model::new(u64::from(self.logical_pages) * u64::from(page), page, self.ftl.trims());
+        let mounted = run.mount(Lost { nand, model });
+        let played = mounted.is_some_and(|rig| run.play(rig));
+        End { worn_out: !played, cuts: run.fallen }
     }
 
     /// Whether the device may refuse a write as worn out.
@@ -179,37 +181,16 @@ pub struct End {
     pub cuts: usize,
 }
 
-struct Play<'a>(&'a Case);
-
-impl Visitor for Play<'_> {
-    type Out = End;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> End {
-        let case = self.0;
-        let mut run = Run { case, config, cuts: case.cuts.iter(), fallen: 0 };
-        let mut nand = flash(&case.device, case.faults.clone());
-        run.arm(&mut nand);
-        let model = crate::Model::new(
-            u64::from(case.logical_pages) * u64::from(case.device.geometry.sectors_per_page()),
-            case.device.geometry.sectors_per_page(),
-            F::trims(config),
-        );
-        let mounted = run.mount::<F>(Lost { nand, model });
-        let played = mounted.is_some_and(|rig| run.play(rig));
-        End { worn_out: !played, cuts: run.fallen }
-    }
-}
-
-struct Run<'a, C> {
+struct Run<'a> {
     case: &'a Case,
-    config: &'a C,
+    config: &'a FtlConfig,
     /// Cuts that are not armed yet.
     cuts: std::slice::Iter<'a, CutPlan>,
     /// Cuts that fell.
     fallen: usize,
 }
 
-impl<C> Run<'_, C> {
+impl Run<'_> {
     fn arm(&mut self, nand: &mut Flash) {
         if let Some(&plan) = self.cuts.next() {
             nand.arm(plan);
@@ -217,21 +198,21 @@ impl<C> Run<'_, C> {
     }
 
     /// Plays the script; false: the device is worn out.
-    fn play<F: Ftl<Config = C>>(&mut self, mut rig: Rig<F, Flash>) -> bool {
+    fn play(&mut self, mut rig: Rig<Flash>) -> bool {
         for &step in &self.case.script {
             let mounted = match rig.step(step) {
                 Ok(()) if step == Step::Remount => {
-                    let (ram, unharmed) = (rig.disk().ftl().ram(), !self.case.may_wear_out(rig.disk().nand()));
-                    let mounted = self.mount::<F>(rig.power_lost());
+                    let (ram, unharmed) = (rig.disk().ram(), !self.case.may_wear_out(rig.disk().nand()));
+                    let mounted = self.mount(rig.power_lost());
                     if let (Some(rig), true, 0) = (&mounted, unharmed, self.case.cuts.len()) {
-                        assert_eq!(rig.disk().ftl().ram(), ram, "memory after the remount");
+                        assert_eq!(rig.disk().ram(), ram, "memory after the remount");
                     }
                     mounted
                 }
                 Ok(()) => Some(rig),
-                Err(Error::PowerLost) => self.power_back::<F>(rig.power_lost()),
+                Err(Error::PowerLost) => self.power_back(rig.power_lost()),
                 Err(Error::WornOut(why)) => {
-                    let may_end = self.case.may_wear_out(rig.disk().nand()) || !F::collects(self.config);
+                    let may_end = self.case.may_wear_out(rig.disk().nand()) || !self.config.collects();
                     assert!(may_end, "{step:?} on a sound device: {why}");
                     rig.compare_untouched(step);
                     return false;
@@ -248,7 +229,7 @@ impl<C> Run<'_, C> {
         loop {
             match rig.compare_all() {
                 Ok(()) => return true,
-                Err(Error::PowerLost) => match self.power_back::<F>(rig.power_lost()) {
+                Err(Error::PowerLost) => match self.power_back(rig.power_lost()) {
                     Some(next) => rig = next,
                     None => return false,
                 },
@@ -258,7 +239,7 @@ impl<C> Run<'_, C> {
     }
 
     /// Power is back after a cut.
-    fn power_back<F: Ftl<Config = C>>(&mut self, mut lost: Lost<Flash>) -> Option<Rig<F, Flash>> {
+    fn power_back(&mut self, mut lost: Lost<Flash>) -> Option<Rig<Flash>> {
         self.fallen += 1;
         lost.nand.restore();
         self.arm(&mut lost.nand);
@@ -266,9 +247,9 @@ impl<C> Run<'_, C> {
     }
 
     /// Mounts and compares everything, through all cuts that fall meanwhile; `None`: worn out.
-    fn mount<F: Ftl<Config = C>>(&mut self, lost: Lost<Flash>) -> Option<Rig<F, Flash>> {
+    fn mount(&mut self, lost: Lost<Flash>) -> Option<Rig<Flash>> {
         if self.case.may_wear_out(&lost.nand) {
-            let mounted = F::mount(&mut lost.nand.clone(), self.case.logical_pages, self.config);
+            let mounted = Disk::mount(lost.nand.clone(), self.case.logical_pages, self.config);
             if let Err(FtlError::WornOut { good, needed, .. }) = mounted {
                 assert!(good < needed, "{good} blocks are good and {needed} are enough");
                 return None;

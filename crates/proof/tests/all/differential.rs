@@ -1,19 +1,20 @@
 //! Differential: the same script on every kind of device leaves the same counts, and a mount needs the flash alone.
 
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::{Disk, Events, Ftl, RamUse, Trims, Visitor};
+use nandlab_drive::{Chip, Drive, DriveOn};
+use nandlab_ftl::{Events, FtlConfig, FtlError, RamUse, Trims};
 use nandlab_nand::backed::Backed;
-use nandlab_nand::counting::Lean;
+use nandlab_nand::counting::{Full, Lean};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::{PlaneOverlap, Timing};
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{
-    as_inside, BlockId, Cause, Cell, Content, Counting, Done, Geometry, Matrix, Nand, NandError, Oob, Origin, Ppa,
-    Rules, SECTOR_BYTES,
+    as_inside, BlockId, Cause, Cell, Counting, Done, Geometry, Matrix, Nand, NandError, Oob, Origin, Ppa, Rules,
+    SECTOR_BYTES,
 };
 use nandlab_proof::device::{devices, Device};
 use nandlab_proof::script::{self, Mix, Step};
-use nandlab_proof::{exportable, on_all_cores, subjects};
+use nandlab_proof::{exportable, on_all_cores, subjects, Disk};
 
 const STEPS: usize = 1_500;
 /// A lean device cannot be mounted again.
@@ -31,7 +32,7 @@ fn script_for(device: &Device, pages: u32, seed: u64, mix: Mix) -> Vec<Step> {
 }
 
 /// Carries out one request, with bytes where the device takes them.
-fn submit<F: Ftl, N: Nand>(disk: &mut Disk<F, N>, request: &Request) -> Vec<u8> {
+fn submit(disk: &mut (impl BlockDevice + ?Sized), request: &Request) -> Vec<u8> {
     let mut bytes = vec![request.sector as u8 ^ 0x5A; (request.sectors * SECTOR_BYTES) as usize];
     let payload = match request.op {
         Op::Write => Payload::Write(&bytes),
@@ -42,31 +43,49 @@ fn submit<F: Ftl, N: Nand>(disk: &mut Disk<F, N>, request: &Request) -> Vec<u8> 
     bytes
 }
 
-/// Plays a script; every remount is one.
-fn play<F: Ftl, N: Nand>(mut disk: Disk<F, N>, config: &F::Config, script: &[Step]) -> Disk<F, N> {
-    let pages = disk.ftl().logical_pages();
+/// Plays a script in which nothing is mounted.
+fn play(disk: &mut dyn Drive, script: &[Step]) {
     for step in script {
         match step {
-            Step::Do(request) => drop(submit(&mut disk, request)),
+            Step::Do(request) => drop(submit(disk, request)),
+            Step::Remount => panic!("a device that only counts cannot be mounted again"),
+        }
+    }
+}
+
+/// Plays a script; every remount is one.
+fn play_with_mounts(disk: &mut dyn DriveOn, script: &[Step]) {
+    for step in script {
+        match step {
+            Step::Do(request) => drop(submit(disk, request)),
             Step::Remount => {
-                submit(&mut disk, &Request::new(Op::Flush, 0, 0));
-                disk = Disk::mount(disk.into_nand(), pages, config).expect("a flushed disk mounts");
+                submit(disk, &Request::new(Op::Flush, 0, 0));
+                disk.remount().expect("a flushed disk mounts");
             }
         }
     }
-    disk
 }
 
 /// What must be equal.
 type Left = (Matrix, Events, RamUse);
 
-fn left<F: Ftl, N: Nand>(disk: &mut Disk<F, N>) -> Left {
-    (disk.nand_mut().ctx().matrix().clone(), disk.ftl().events(), disk.ftl().ram())
+fn left(disk: &mut dyn Drive) -> Left {
+    (disk.ctx().matrix().clone(), disk.events(), disk.ram())
 }
 
-fn run<F: Ftl, N: Nand>(nand: N, pages: u32, config: &F::Config, script: &[Step]) -> Left {
-    let disk = Disk::<F, N>::mount(nand, pages, config).expect("an erased device mounts");
-    left(&mut play(disk, config, script))
+/// Mounts on an erased device and plays.
+fn run(nand: impl nandlab_drive::Device, pages: u32, config: &FtlConfig, script: &[Step]) -> Left {
+    let mounted = nandlab_drive::on(config, Box::new(nand), pages);
+    let mut disk = mounted.map_err(|refused| refused.error).expect("an erased device mounts");
+    play_with_mounts(&mut *disk, script);
+    left(&mut *disk)
+}
+
+/// The same on a device that only counts.
+fn run_lean(mounted: Result<Box<dyn Drive>, FtlError>, script: &[Step]) -> Left {
+    let mut disk = mounted.expect("an erased device mounts");
+    play(&mut *disk, script);
+    left(&mut *disk)
 }
 
 /// Compares with what a full counting device left.
@@ -77,77 +96,65 @@ fn compare(expected: &Left, found: &Left, what: &str) {
     assert_eq!(expected, found, "{what}");
 }
 
-struct EqualCounts;
+/// Erases, and spare reads at mounts, of scripts that leave the same on every kind of device.
+fn equal_counts(config: &FtlConfig) -> (u64, u64) {
+    let (mut erases, mut mount_reads) = (0, 0);
+    for device in devices() {
+        let (geometry, rules) = (device.geometry, device.rules);
+        let Some(pages) = exportable(config, &device) else { continue };
+        let what = |kind: &str| format!("{} on {kind}", device.name);
+        let full = || WithContent::new(Counting::<Full>::new(geometry, rules));
+        let lean = || Counting::<Lean>::new(geometry, rules);
 
-impl Visitor for EqualCounts {
-    type Out = (u64, u64);
+        let script = script_for(&device, pages, 3, NO_REMOUNTS);
+        let expected = run(full(), pages, config, &script);
+        compare(&expected, &run_lean(nandlab_drive::counting(config, lean(), pages), &script), &what("lean"));
+        let timed = nandlab_drive::timed(config, Timed::new(lean(), &TIMING), pages);
+        compare(&expected, &run_lean(timed, &script), &what("timed lean"));
+        let boxed = WithContent::new(Timed::new(lean(), &TIMING));
+        compare(&expected, &run(boxed, pages, config, &script), &what("boxed timed lean"));
+        compare(&expected, &run(Backed::ram(geometry, rules), pages, config, &script), &what("bytes"));
+        erases += expected.0.total().erases() as u64;
 
-    fn visit<F: Ftl>(self, config: &F::Config) -> (u64, u64) {
-        let (mut erases, mut mount_reads) = (0, 0);
-        for device in devices() {
-            let (geometry, rules) = (device.geometry, device.rules);
-            let Some(pages) = exportable::<F>(&geometry, &rules, config) else { continue };
-            let what = |kind: &str| format!("{} on {kind}", device.name);
-
-            let script = script_for(&device, pages, 3, NO_REMOUNTS);
-            let expected = run::<F, _>(Counting::<_>::new(geometry, rules) as Counting, pages, config, &script);
-            let lean = || Counting::<Lean>::new(geometry, rules);
-            compare(&expected, &run::<F, _>(lean(), pages, config, &script), &what("lean"));
-            compare(&expected, &run::<F, _>(Timed::new(lean(), &TIMING), pages, config, &script), &what("timed lean"));
-            let boxed: Box<dyn Nand<Buf = Content>> = Box::new(WithContent::new(Timed::new(lean(), &TIMING)));
-            compare(&expected, &run::<F, _>(boxed, pages, config, &script), &what("boxed timed lean"));
-            compare(&expected, &run::<F, _>(Backed::ram(geometry, rules), pages, config, &script), &what("bytes"));
-            erases += expected.0.total().erases() as u64;
-
-            let script = script_for(&device, pages, 4, Mix { remounts: 3, ..Mix::USUAL });
-            let expected = run::<F, _>(Counting::<_>::new(geometry, rules) as Counting, pages, config, &script);
-            compare(
-                &expected,
-                &run::<F, _>(Backed::ram(geometry, rules), pages, config, &script),
-                &what("bytes, mounts"),
-            );
-            let boxed: Box<dyn Nand<Buf = Content>> = Box::new(Timed::new(Backed::ram(geometry, rules), &TIMING));
-            compare(&expected, &run::<F, _>(boxed, pages, config, &script), &what("boxed timed bytes, mounts"));
-            mount_reads += expected.0.sum(|_, cause| cause == Cause::Mount).spare_reads;
-        }
-        (erases, mount_reads)
+        let script = script_for(&device, pages, 4, Mix { remounts: 3, ..Mix::USUAL });
+        let expected = run(full(), pages, config, &script);
+        let bytes = Backed::ram(geometry, rules);
+        compare(&expected, &run(bytes, pages, config, &script), &what("bytes, mounts"));
+        let timed = Timed::new(Backed::ram(geometry, rules), &TIMING);
+        compare(&expected, &run(timed, pages, config, &script), &what("timed bytes, mounts"));
+        mount_reads += expected.0.sum(|_, cause| cause == Cause::Mount).spare_reads;
     }
+    (erases, mount_reads)
 }
 
 #[test]
 fn every_kind_of_device_counts_alike() {
     on_all_cores(&subjects().concat(), |subject| {
-        let (erases, mount_reads) = subject.config.dispatch(EqualCounts);
+        let (erases, mount_reads) = equal_counts(&subject.config);
         println!("{subject}: {erases} erases, {mount_reads} spare reads at mounts");
         assert!(erases > 1_000 && mount_reads > 1_000, "{subject}: {erases} erases, {mount_reads} spare reads");
     });
 }
 
-struct NotesOfTheLayer;
-
-impl Visitor for NotesOfTheLayer {
-    type Out = ();
-
-    fn visit<F: Ftl>(self, config: &F::Config) {
-        let geometry = Geometry::single_die(60, 16, 512).expect("a small device");
-        let nand: Counting = Counting::new(geometry, Rules { bits_per_cell: 3, ..Rules::default() });
-        let mut disk = Disk::<F, _>::mount(nand, 100, config).expect("it fits");
-        let journal = |op, sector, sectors| Request { origin: Origin::JOURNAL, ..Request::new(op, sector, sectors) };
-        let requests = [journal(Op::Write, 0, 50), journal(Op::Trim, 10, 5), journal(Op::Flush, 0, 0)];
-        requests.iter().for_each(|request| disk.submit(request, Payload::None).map(drop).expect("there is room"));
-        let matrix = disk.nand_mut().ctx().matrix().clone();
-        let notes = u64::from(F::trims(config) == Trims::Durable);
-        assert_eq!(matrix.cell(Origin::FTL, Cause::Trim).page_programs, notes);
-        assert_eq!(matrix.cell(Origin::JOURNAL, Cause::Host).page_programs, 50);
-        let maps = matrix.cell(Origin::FTL, Cause::Map).page_programs;
-        assert_eq!(matrix.total().page_programs, 50 + notes + maps);
-        assert_eq!(matrix.total().meta_programs, notes + maps);
-    }
+fn assert_notes_are_of_the_layer(config: &FtlConfig) {
+    let geometry = Geometry::single_die(60, 16, 512).expect("a small device");
+    let nand: Counting = Counting::new(geometry, Rules { bits_per_cell: 3, ..Rules::default() });
+    let mut disk = Disk::mount(WithContent::new(nand), 100, config).expect("it fits");
+    let journal = |op, sector, sectors| Request { origin: Origin::JOURNAL, ..Request::new(op, sector, sectors) };
+    let requests = [journal(Op::Write, 0, 50), journal(Op::Trim, 10, 5), journal(Op::Flush, 0, 0)];
+    requests.iter().for_each(|request| disk.submit(request, Payload::None).map(drop).expect("there is room"));
+    let matrix = disk.ctx().matrix().clone();
+    let notes = u64::from(config.trims() == Trims::Durable);
+    assert_eq!(matrix.cell(Origin::FTL, Cause::Trim).page_programs, notes);
+    assert_eq!(matrix.cell(Origin::JOURNAL, Cause::Host).page_programs, 50);
+    let maps = matrix.cell(Origin::FTL, Cause::Map).page_programs;
+    assert_eq!(matrix.total().page_programs, 50 + notes + maps);
+    assert_eq!(matrix.total().meta_programs, notes + maps);
 }
 
 #[test]
 fn notes_are_the_layers_own_pages() {
-    subjects().iter().flatten().for_each(|subject| subject.config.dispatch(NotesOfTheLayer));
+    subjects().iter().flatten().for_each(|subject| assert_notes_are_of_the_layer(&subject.config));
 }
 
 /// Counts every command that reaches the device.
@@ -207,62 +214,66 @@ impl<N: Nand> Nand for Watched<N> {
     }
 }
 
+impl<N: Chip> Chip for Watched<N> {
+    fn pe_cycles(&self) -> &[u32] {
+        self.inner.pe_cycles()
+    }
+    fn programmed_pages(&self) -> u64 {
+        self.inner.programmed_pages()
+    }
+    fn unused_at_erase(&self) -> u64 {
+        self.inner.unused_at_erase()
+    }
+}
+
 /// What every sector reads as.
-fn contents<F: Ftl, N: Nand>(disk: &mut Disk<F, N>) -> Vec<u8> {
+fn contents(disk: &mut dyn Drive) -> Vec<u8> {
     let sectors = disk.sectors();
     (0..sectors).flat_map(|sector| submit(disk, &Request::new(Op::Read, sector, 1))).collect()
 }
 
-struct MountFromFlash;
+/// Reads of mounts that find everything on flash.
+fn mount_from_flash(config: &FtlConfig) -> u64 {
+    let mut reads = 0;
+    // A mount that may undo trims does not leave the contents as they were.
+    let mix = Mix { trims: if config.trims() == Trims::Durable { NO_REMOUNTS.trims } else { 0 }, ..NO_REMOUNTS };
+    for device in devices() {
+        let Some(pages) = exportable(config, &device) else { continue };
+        let nand = Watched::new(Backed::ram(device.geometry, device.rules));
+        let script = script_for(&device, pages, 5, mix);
+        let mut before = Disk::mount(nand, pages, config).expect("it mounts");
+        play(&mut *before, &script);
+        submit(&mut *before, &Request::new(Op::Flush, 0, 0));
+        let (ram, bytes) = (before.ram(), contents(&mut *before));
+        let mut nand = before.into_nand();
 
-impl Visitor for MountFromFlash {
-    type Out = u64;
+        let matrix = nand.ctx().matrix().clone();
+        nand.seen = Cell::default();
+        let mut twin = Disk::mount(nand.clone(), pages, config).expect("it mounts");
+        let mut disk = Disk::mount(nand, pages, config).expect("it mounts");
+        let seen = disk.nand_mut().seen;
+        let counted = disk.ctx().matrix().since(&matrix);
+        assert_eq!(counted.sum(|_, cause| cause == Cause::Mount), seen, "{}: counted and done at mount", device.name);
+        assert_eq!(counted.total(), seen, "{}: counted under another cause at mount", device.name);
+        assert!(seen.spare_reads + seen.page_reads > 0, "{}: a mount without reads", device.name);
 
-    fn visit<F: Ftl>(self, config: &F::Config) -> u64 {
-        let mut reads = 0;
-        // A mount that may undo trims does not leave the contents as they were.
-        let mix = Mix { trims: if F::trims(config) == Trims::Durable { NO_REMOUNTS.trims } else { 0 }, ..NO_REMOUNTS };
-        for device in devices() {
-            let Some(pages) = exportable::<F>(&device.geometry, &device.rules, config) else { continue };
-            let nand = Watched::new(Backed::ram(device.geometry, device.rules));
-            let script = script_for(&device, pages, 5, mix);
-            let mut before = play(Disk::<F, _>::mount(nand, pages, config).expect("it mounts"), config, &script);
-            submit(&mut before, &Request::new(Op::Flush, 0, 0));
-            let (ram, bytes) = (before.ftl().ram(), contents(&mut before));
-            let mut nand = before.into_nand();
-
-            let matrix = nand.ctx().matrix().clone();
-            nand.seen = Cell::default();
-            let mut twin = Disk::<F, _>::mount(nand.clone(), pages, config).expect("it mounts");
-            let mut disk = Disk::<F, _>::mount(nand, pages, config).expect("it mounts");
-            let seen = disk.nand_mut().seen;
-            let counted = disk.nand_mut().ctx().matrix().since(&matrix);
-            assert_eq!(
-                counted.sum(|_, cause| cause == Cause::Mount),
-                seen,
-                "{}: counted and done at mount",
-                device.name
-            );
-            assert_eq!(counted.total(), seen, "{}: counted under another cause at mount", device.name);
-            assert!(seen.spare_reads + seen.page_reads > 0, "{}: a mount without reads", device.name);
-
-            assert_eq!(disk.ftl().ram(), ram, "{}: memory after the mount", device.name);
-            assert_eq!(contents(&mut disk), bytes, "{}: contents after the mount", device.name);
-            // Nothing but the flash decides how it goes on: a twin mounted from the same flash does the same.
-            contents(&mut twin);
-            let tail = script_for(&device, pages, 6, NO_REMOUNTS);
-            let (disk, twin) = (play(disk, config, &tail), play(twin, config, &tail));
-            compare(&left(&mut { twin }), &left(&mut { disk }), &format!("{}: twin", device.name));
-            reads += seen.spare_reads + seen.page_reads;
-        }
-        reads
+        assert_eq!(disk.ram(), ram, "{}: memory after the mount", device.name);
+        assert_eq!(contents(&mut *disk), bytes, "{}: contents after the mount", device.name);
+        // Nothing but the flash decides how it goes on: a twin mounted from the same flash does the same.
+        contents(&mut *twin);
+        let tail = script_for(&device, pages, 6, NO_REMOUNTS);
+        play(&mut *disk, &tail);
+        play(&mut *twin, &tail);
+        compare(&left(&mut *twin), &left(&mut *disk), &format!("{}: twin", device.name));
+        reads += seen.spare_reads + seen.page_reads;
     }
+    reads
 }
 
 #[test]
 fn a_mount_reads_the_flash_and_nothing_else() {
     on_all_cores(&subjects().concat(), |subject| {
-        let reads = subject.config.dispatch(MountFromFlash);
+        let reads = mount_from_flash(&subject.config);
         assert!(reads > 100, "{subject}: only {reads} reads at mounts");
     });
 }

@@ -5,11 +5,13 @@
 //! Where a change is meant, `NANDLAB_BLESS=1 cargo test -p nandlab-proof --test golden` writes `golden.csv` anew,
 //! and CHANGELOG.md says so under "Changed results".
 
-use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::{Disk, Events, Ftl, Visitor};
+use nandlab_block::{Op, Payload, Request};
+use nandlab_drive::Device;
+use nandlab_ftl::{Events, FtlConfig};
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::random::Random;
-use nandlab_nand::{Counting, Geometry, Nand, Origin, ProgramOrder, Rules, Shape};
-use nandlab_proof::{assert_pages_map, subjects};
+use nandlab_nand::{Counting, Geometry, Origin, ProgramOrder, Rules, Shape};
+use nandlab_proof::{assert_pages_map, subjects, Disk};
 use std::path::{Path, PathBuf};
 
 const HEADER: &str =
@@ -82,21 +84,10 @@ fn paging(pages: u64, page: u64) -> Vec<Request> {
     (0..110 * pages).map(|_| Request::new(Op::Write, at(), 1)).collect()
 }
 
-/// The workloads with their names.
-struct Rows<'a>(&'a [(&'static str, Generator)]);
-
-impl Visitor for Rows<'_> {
-    type Out = Vec<(String, Events)>;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Vec<(String, Events)> {
-        DEVICES.iter().flat_map(|device| rows::<F>(device, config, self.0)).collect()
-    }
-}
-
 /// The rows of an FTL on a device, without its name, and what it did.
-fn rows<F: Ftl>(
+fn rows(
     &(device, shape, program_order): &(&str, [u32; 4], ProgramOrder),
-    config: &F::Config,
+    config: &FtlConfig,
     workloads: &[(&'static str, Generator)],
 ) -> Vec<(String, Events)> {
     let [channels, dies_per_channel, planes_per_die, blocks_per_plane] = shape;
@@ -111,26 +102,26 @@ fn rows<F: Ftl>(
     };
     let geometry = Geometry::new(shape).expect("the geometry can be built");
     let rules = Rules { program_order, bits_per_cell: 3, ..Rules::default() };
-    let most = F::max_logical_pages(&geometry, &rules, config).expect("the device is large enough");
+    let most = config.max_logical_pages(&geometry, &rules).expect("the device is large enough");
     let pages = most * USED_PERCENT / 100;
     let row = |(name, requests): &(&str, Generator)| {
         let nand: Counting = Counting::new(geometry, rules);
-        let mut disk = Disk::<F, _>::mount(nand, pages, config).expect("an erased device mounts");
+        let mut disk = Disk::mount(WithContent::new(nand), pages, config).expect("an erased device mounts");
         for request in requests(pages.into(), geometry.sectors_per_page().into()) {
             disk.submit(&request, Payload::None)
                 .unwrap_or_else(|error| panic!("{device}, {name}: {request:?}: {error}"));
         }
         let row = format!("{device},{name},{}", counts(&mut disk));
         disk.check();
-        (row, disk.ftl().events())
+        (row, disk.events())
     };
     workloads.iter().map(row).collect()
 }
 
 /// What was counted, without the mount.
-fn counts<F: Ftl>(disk: &mut Disk<F, Counting>) -> String {
-    let events = disk.ftl().events();
-    let sum = disk.nand_mut().ctx().matrix().sum(|_, cause| cause != nandlab_nand::Cause::Mount);
+fn counts<N: Device>(disk: &mut Disk<N>) -> String {
+    let events = disk.events();
+    let sum = disk.ctx().matrix().sum(|_, cause| cause != nandlab_nand::Cause::Mount);
     format!(
         "{},{},{},{},{},{},{},{},{},{},{},{}",
         sum.programs(),
@@ -173,7 +164,7 @@ fn counts_are_as_they_were() {
     for subject in all.iter().flatten() {
         let paging = subject.pages_most().then_some(PAGING);
         let workloads: Vec<(&str, Generator)> = WORKLOADS.into_iter().chain(paging).collect();
-        let rows = subject.config.dispatch(Rows(&workloads));
+        let rows = DEVICES.iter().flat_map(|device| rows(device, &subject.config, &workloads)).collect::<Vec<_>>();
         did.push(rows.iter().fold(Events::default(), |sum, (_, events)| sum.and(events)));
         for (row, _) in &rows {
             if !says_nothing_new(row, &rows) {

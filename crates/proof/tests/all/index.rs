@@ -5,8 +5,7 @@
 //! writing, as a whole. Without, it holds one of these states too, or is refused as not flushed.
 
 use nandlab_block::{Error, Mirror};
-use nandlab_ftl::page::{self, PageMap};
-use nandlab_ftl::{Disk, Ftl, FtlConfig, Visitor};
+use nandlab_ftl::{page, FtlConfig};
 use nandlab_index::btree::FixedRecords;
 use nandlab_index::pool::{self, Budget, WriteBack};
 use nandlab_index::{Config, IndexError, Records, Tree};
@@ -14,7 +13,8 @@ use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Counting, Geometry, Nand as _, Origin, ProgramOrder, Rules};
+use nandlab_nand::{Counting, Geometry, Origin, ProgramOrder, Rules};
+use nandlab_proof::Disk;
 use nandlab_workload::keys::inserts::{self, Order};
 use nandlab_workload::keys::ycsb::{self, Mix};
 use nandlab_workload::keys::{load_update, Action, KeyOp, KeySetting};
@@ -51,22 +51,22 @@ struct Bench {
 }
 
 impl Bench {
-    fn mount<F: Ftl>(&self, mut nand: Nand, ftl: &F::Config) -> Option<Disk<F, Nand>> {
-        let pages = nandlab_proof::exportable::<F>(&self.geometry, &rules(), ftl)?;
-        let mounted = F::mount(&mut nand, pages, ftl).unwrap_or_else(|error| panic!("mount after a cut: {error}"));
-        Some(Disk::assemble(mounted, nand))
+    fn mount(&self, nand: Nand, ftl: &FtlConfig) -> Option<Disk<Nand>> {
+        let pages = ftl.max_logical_pages(&self.geometry, &rules()).ok().filter(|&pages| pages > 0)?;
+        let mounted = Disk::mount(nand, pages, ftl);
+        Some(mounted.unwrap_or_else(|error| panic!("mount after a cut: {error}")))
     }
 
     /// An empty index, if the FTL takes the device.
-    fn create<F: Ftl>(&self, ftl: &F::Config) -> Option<Disk<F, Nand>> {
-        let mut disk = self.mount::<F>(PowerCut::new(Backed::ram(self.geometry, rules())), ftl)?;
-        Tree::create(&mut disk, &self.config).unwrap();
+    fn create(&self, ftl: &FtlConfig) -> Option<Disk<Nand>> {
+        let mut disk = self.mount(PowerCut::new(Backed::ram(self.geometry, rules())), ftl)?;
+        Tree::create(&mut *disk, &self.config).unwrap();
         Some(disk)
     }
 
     /// Changes and flushes until the power goes; `true` if it does.
-    fn play<F: Ftl>(&self, disk: &mut Disk<F, Nand>, state: &mut State, stream: u64, steps: u64) -> bool {
-        let mut tree = match Tree::open(disk, &self.config.pool) {
+    fn play(&self, disk: &mut Disk<Nand>, state: &mut State, stream: u64, steps: u64) -> bool {
+        let mut tree = match Tree::open(&mut **disk, &self.config.pool) {
             Ok(tree) => tree,
             Err(error) => return is_cut(&error),
         };
@@ -86,8 +86,8 @@ impl Bench {
     }
 
     /// Opens the index and compares; then it must work on.
-    fn look<F: Ftl>(&self, disk: &mut Disk<F, Nand>, state: &mut State) -> Found {
-        let mut tree = match Tree::open(disk, &self.config.pool) {
+    fn look(&self, disk: &mut Disk<Nand>, state: &mut State) -> Found {
+        let mut tree = match Tree::open(&mut **disk, &self.config.pool) {
             Ok(tree) => tree,
             Err(IndexError::Unclean) if !self.config.pool.shadow => return Found::Unclean,
             Err(error) => panic!("open after a cut: {error}"),
@@ -108,8 +108,8 @@ impl Bench {
     }
 
     /// Plays with the cuts one after another; the last comparison, or `None` where a cut was not reached.
-    fn run<F: Ftl>(&self, ftl: &F::Config, cuts: &[CutPlan]) -> Option<Found> {
-        let mut disk = self.create::<F>(ftl)?;
+    fn run(&self, ftl: &FtlConfig, cuts: &[CutPlan]) -> Option<Found> {
+        let mut disk = self.create(ftl)?;
         let mut state = State::default();
         let mut found = None;
         for (&plan, stream) in cuts.iter().zip(0..) {
@@ -119,7 +119,7 @@ impl Bench {
             }
             let mut nand = disk.into_nand();
             nand.restore();
-            disk = self.mount::<F>(nand, ftl)?;
+            disk = self.mount(nand, ftl)?;
             found = Some(self.look(&mut disk, &mut state));
             if found == Some(Found::Unclean) {
                 return found;
@@ -127,7 +127,7 @@ impl Bench {
         }
         assert!(!self.play(&mut disk, &mut state, 99, 100), "power goes without a cut");
         // The last of the 100 steps was a flush.
-        let mut disk = self.mount::<F>(disk.into_nand(), ftl)?;
+        let mut disk = self.mount(disk.into_nand(), ftl)?;
         assert_eq!(self.look(&mut disk, &mut state), Found::Flushed);
         found
     }
@@ -171,38 +171,29 @@ fn benches(shadow: bool) -> Vec<Bench> {
     ]
 }
 
-#[derive(Clone, Copy)]
-struct Exhaust {
-    shadow: bool,
-}
-
-impl Visitor for Exhaust {
-    /// Cases by what was found.
-    type Out = [u64; 3];
-
-    fn visit<F: Ftl>(self, ftl: &F::Config) -> Self::Out {
-        let mut cases = [0; 3];
-        for bench in benches(self.shadow) {
-            if bench.create::<F>(ftl).is_none() {
-                continue;
-            }
-            'operations: for operation in 1.. {
-                for form in Form::ALL {
-                    match bench.run::<F>(ftl, &[CutPlan { operation, form }]) {
-                        Some(found) => cases[found as usize] += 1,
-                        None => break 'operations,
-                    }
+/// Cuts at every operation in every form; the cases by what was found.
+fn exhaust(ftl: &FtlConfig, shadow: bool) -> [u64; 3] {
+    let mut cases = [0; 3];
+    for bench in benches(shadow) {
+        if bench.create(ftl).is_none() {
+            continue;
+        }
+        'operations: for operation in 1.. {
+            for form in Form::ALL {
+                match bench.run(ftl, &[CutPlan { operation, form }]) {
+                    Some(found) => cases[found as usize] += 1,
+                    None => break 'operations,
                 }
             }
         }
-        cases
     }
+    cases
 }
 
 #[test]
 fn a_shadowed_index_is_as_flushed_after_a_cut_at_any_operation() {
     for config in FtlConfig::all() {
-        let [flushed, flushing, unclean] = config.dispatch(Exhaust { shadow: true });
+        let [flushed, flushing, unclean] = exhaust(&config, true);
         println!("{}: {flushed} cuts left the last flush, {flushing} the one under way", config.name());
         assert_eq!(unclean, 0);
         if config.name() == "page" {
@@ -214,39 +205,33 @@ fn a_shadowed_index_is_as_flushed_after_a_cut_at_any_operation() {
 #[test]
 fn an_index_in_place_is_as_flushed_or_refused_after_a_cut() {
     let config = FtlConfig::all().into_iter().find(|config| config.name() == "page").unwrap();
-    let [flushed, flushing, unclean] = config.dispatch(Exhaust { shadow: false });
+    let [flushed, flushing, unclean] = exhaust(&config, false);
     println!("{flushed} cuts left the last flush, {flushing} the one under way, {unclean} neither");
     assert!(flushed > 100 && flushing > 10 && unclean > 1_000);
 }
 
-#[derive(Clone, Copy)]
-struct Twice(u64);
-
-impl Visitor for Twice {
-    type Out = u64;
-
-    fn visit<F: Ftl>(self, ftl: &F::Config) -> u64 {
-        let mut random = Random::new(5);
-        let mut reached = 0;
-        for case in 0..self.0 {
-            let mut bench = benches(true).swap_remove((case % 3) as usize);
-            bench.seed = case;
-            let cuts: Vec<CutPlan> = (0..2 + random.below(2))
-                .map(|_| CutPlan {
-                    operation: 1 + random.below(150),
-                    form: Form::ALL[random.below(Form::ALL.len() as u64) as usize],
-                })
-                .collect();
-            reached += u64::from(bench.run::<F>(ftl, &cuts).is_some());
-        }
-        reached
+/// Random cases of two or three cuts; how many reached their last cut.
+fn twice(ftl: &FtlConfig, cases: u64) -> u64 {
+    let mut random = Random::new(5);
+    let mut reached = 0;
+    for case in 0..cases {
+        let mut bench = benches(true).swap_remove((case % 3) as usize);
+        bench.seed = case;
+        let cuts: Vec<CutPlan> = (0..2 + random.below(2))
+            .map(|_| CutPlan {
+                operation: 1 + random.below(150),
+                form: Form::ALL[random.below(Form::ALL.len() as u64) as usize],
+            })
+            .collect();
+        reached += u64::from(bench.run(ftl, &cuts).is_some());
     }
+    reached
 }
 
 #[test]
 fn a_shadowed_index_survives_cuts_one_after_another() {
     for config in FtlConfig::all() {
-        let reached = config.dispatch(Twice(300));
+        let reached = twice(&config, 300);
         println!("{}: {reached} of 300 cases reached their last cut", config.name());
         assert!(reached > 100 || config.name() != "page");
     }
@@ -306,19 +291,18 @@ fn key_workloads_run_alike_with_bytes_and_over_a_mirror() {
     let geometry = Geometry::single_die(200, 16, 512).unwrap();
     let pool = pool::Config { page_bytes: 512, budget: Budget::Frames(30), ..pool::Config::default() };
     let config = Config { pool, ..Config::default() };
-    let ftl = page::Config::default();
-    let pages = nandlab_proof::exportable::<PageMap>(&geometry, &rules(), &ftl).unwrap();
+    let ftl = FtlConfig::Page(page::Config::default());
+    let pages = ftl.max_logical_pages(&geometry, &rules()).unwrap();
     for workload in workloads {
         let setting = KeySetting { seed: 4, base: Path::new("."), largest_key: u32::MAX.into() };
         let Kind::Keys(options) = workload.kind() else { panic!("{} asks for no keys", workload.name()) };
         let ops: Vec<KeyOp> = options.open(&setting).unwrap().collect::<Result<_, _>>().unwrap();
-        let mut real = Disk::<PageMap, _>::mount(Backed::ram(geometry, rules()), pages, &ftl).unwrap();
-        follow(&mut Tree::create(&mut real, &config).unwrap(), &ops);
+        let mut real = Disk::mount(Backed::ram(geometry, rules()), pages, &ftl).unwrap();
+        follow(&mut Tree::create(&mut *real, &config).unwrap(), &ops);
         let counting = Counting::<Lean>::new(geometry, rules());
-        let mut mirror = Mirror::new(Disk::<PageMap, _>::mount(counting, pages, &ftl).unwrap());
+        let mut mirror = Mirror::new(nandlab_drive::counting(&ftl, counting, pages).unwrap());
         follow(&mut Tree::create(&mut mirror, &config).unwrap(), &ops);
-        let (real, counted) =
-            (real.nand_mut().ctx().matrix().clone(), mirror.inner_mut().nand_mut().ctx().matrix().clone());
+        let (real, counted) = (real.ctx().matrix().clone(), mirror.inner_mut().ctx().matrix().clone());
         assert_eq!(real, counted, "{}", workload.name());
         let leaf = counted.sum(|origin, _| origin == Origin::INDEX_LEAF);
         println!(

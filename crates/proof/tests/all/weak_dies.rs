@@ -4,8 +4,9 @@
 //! What must be enough is computed here anew, in closed form.
 
 use nandlab_block::{Error, Op, Request};
+use nandlab_drive::Chip;
 use nandlab_ftl::page::{self, PageMap, SlcCache, Stripe};
-use nandlab_ftl::{hybrid_map, sector_map, Ftl, FtlError, Variant};
+use nandlab_ftl::{hybrid_map, sector_map, Ftl as _, FtlConfig, FtlError, Variant};
 use nandlab_nand::faulty::Config as Faults;
 use nandlab_nand::{
     as_inside, BlockId, Content, Done, Geometry, Nand, NandError, Oob, Ppa, ProgramOrder, Rules, Shape,
@@ -114,6 +115,18 @@ impl Nand for Weak {
     }
 }
 
+impl Chip for Weak {
+    fn pe_cycles(&self) -> &[u32] {
+        self.flash.pe_cycles()
+    }
+    fn programmed_pages(&self) -> u64 {
+        self.flash.programmed_pages()
+    }
+    fn unused_at_erase(&self) -> u64 {
+        self.flash.unused_at_erase()
+    }
+}
+
 /// What must be good on the dies that take pages.
 enum Needs {
     Sectors {
@@ -190,9 +203,9 @@ fn steps(seed: u64, pages: u32, steps: usize) -> Vec<Step> {
 }
 
 /// Some of the options of an FTL, and what they need.
-struct Case<F: Ftl> {
+struct Case {
     name: String,
-    config: F::Config,
+    config: FtlConfig,
     pages: u32,
     needs: Needs,
     device: Device,
@@ -200,14 +213,14 @@ struct Case<F: Ftl> {
     filled: u32,
 }
 
-impl<F: Ftl> Case<F> {
+impl Case {
     /// Mounts with these blocks bad from the factory, and works; or is refused, with a sentence that is right.
     fn factory_bad(&self, bad: Vec<u32>) -> bool {
         let context = format!("{} with {} pages, bad blocks {bad:?}", self.name, self.pages);
         let mut nand = Weak::new(&self.device, Faults { factory_bad_blocks: bad, ..Faults::default() });
         let good = self.needs.good(&mut nand);
         let working = self.needs.working(good);
-        let mut rig = match Rig::<F, Weak>::new(nand, self.pages, &self.config) {
+        let mut rig = match Rig::new(nand, self.pages, &self.config) {
             Ok(rig) => rig,
             Err(FtlError::WornOut { good: left, needed, weak_dies }) => {
                 if let Needs::Pages { .. } = self.needs {
@@ -247,8 +260,7 @@ impl<F: Ftl> Case<F> {
 
     /// Works while one die after the other fails, until the good blocks are too few; returns how many failed then.
     fn failing(&self, what: Failing, dies: &[usize]) -> Option<usize> {
-        let mut rig =
-            Rig::<F, Weak>::new(Weak::new(&self.device, Faults::default()), self.pages, &self.config).unwrap();
+        let mut rig = Rig::new(Weak::new(&self.device, Faults::default()), self.pages, &self.config).unwrap();
         let (mut beyond, mut weak) = (0, Vec::new());
         for (number, &die) in (1..).zip(dies) {
             let context = format!("{} with {} pages, {what:?} fail on {:?}", self.name, self.pages, &dies[..number]);
@@ -307,7 +319,7 @@ impl<F: Ftl> Case<F> {
     }
 
     /// The end does not come too soon; all that was not being written is there.
-    fn end(&self, mut rig: Rig<F, Weak>, refused: Step, context: &str) {
+    fn end(&self, mut rig: Rig<Weak>, refused: Step, context: &str) {
         rig.compare_untouched(refused);
         let nand = rig.disk_mut().nand_mut();
         let (good, failing) = (self.needs.good(nand), nand.failing_programs);
@@ -336,20 +348,22 @@ fn written(step: Step) -> u32 {
 /// Steps for each die that fails.
 const STEPS: usize = 3000;
 
-fn sector_map(name: &str, pages: u32, config: sector_map::Config) -> Case<sector_map::SectorMap> {
+fn sector_map(name: &str, pages: u32, config: sector_map::Config) -> Case {
     let needs = Needs::sectors(pages, pages * SECTORS, config.reserve_blocks);
+    let config = FtlConfig::SectorMap(config);
     Case { name: format!("sector_map:{name}"), config, pages, needs, device: device(1, BLOCKS), filled: 1 }
 }
 
-fn hybrid_map(name: &str, pages: u32, config: hybrid_map::Config) -> Case<hybrid_map::HybridMap> {
+fn hybrid_map(name: &str, pages: u32, config: hybrid_map::Config) -> Case {
     // The entries of sectors begin with a map page of their own.
     let entries = pages.next_multiple_of(128 * SECTORS) + pages * SECTORS;
     let needs = Needs::sectors(pages, entries, config.reserve_blocks);
+    let config = FtlConfig::HybridMap(config);
     Case { name: format!("hybrid_map:{name}"), config, pages, needs, device: device(1, BLOCKS), filled: 1 }
 }
 
 /// A page map that exports as much as so many dies hold.
-fn page_map(variant: &Variant<page::Config>, blocks: u32, dies: u32) -> Case<PageMap> {
+fn page_map(variant: &Variant<page::Config>, blocks: u32, dies: u32) -> Case {
     let Variant { name, config, .. } = variant.clone();
     let slc = if config.slc_cache == SlcCache::Fixed { config.slc_blocks } else { 0 };
     let filled = config.frontiers() + u32::from(config.slc_cache == SlcCache::Dynamic);
@@ -359,6 +373,7 @@ fn page_map(variant: &Variant<page::Config>, blocks: u32, dies: u32) -> Case<Pag
     let all = dies * ((blocks - slc - each) * PAGES - 1);
     let needs = Needs::Pages { pages: all, each, slc };
     let device = device(if config.stripe == Stripe::Planes { 2 } else { 1 }, blocks);
+    let config = FtlConfig::Page(config);
     Case { name: format!("page:{name}"), config, pages: all - notes, needs, device, filled }
 }
 
@@ -396,7 +411,7 @@ fn spared(pages: u32) -> usize {
     }
 }
 
-fn fail_in_turn<F: Ftl>(case: &Case<F>, what: Failing, dies: &[usize], spared: usize) {
+fn fail_in_turn(case: &Case, what: Failing, dies: &[usize], spared: usize) {
     let failed = case.failing(what, dies);
     assert!(failed.is_none_or(|failed| failed > spared), "{}, {what:?} fail: {failed:?} failed", case.name);
     assert!(failed.is_some() || dies.len() < DIES as usize, "{}: a device without a good die works", case.name);
@@ -465,10 +480,10 @@ fn a_die_of_many_blocks_leaves_what_it_holds_to_the_others() {
 }
 
 /// Works on a device whose programs and erases fail at random, until its good blocks are too few.
-fn wear_out(case: &Case<PageMap>, faults: Faults) {
+fn wear_out(case: &Case, faults: Faults) {
     let context = format!("{} with {} pages, {faults:?}", case.name, case.pages);
     let script = steps(faults.seed, case.pages, 100 * STEPS);
-    let mut rig = Rig::<PageMap, Weak>::new(Weak::new(&case.device, faults), case.pages, &case.config).unwrap();
+    let mut rig = Rig::new(Weak::new(&case.device, faults), case.pages, &case.config).unwrap();
     for (at, step) in script.into_iter().enumerate() {
         match rig.step(step) {
             Err(Error::WornOut(_)) => return case.end(rig, step, &context),

@@ -1,16 +1,14 @@
 //! Tests for the store under any scheme, with the block map as an example.
 
 use crate::block::{BlockMap, Config};
-use crate::tests::{submit, two_dies, write};
+use crate::tests::{flash, submit, two_dies, write, Flash};
 use crate::{Disk, Ftl};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_nand::counting::Full;
-use nandlab_nand::faulty::{Config as Faults, Faulty};
-use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
-use nandlab_nand::{BlockId, Counting, Geometry, Lpn, Nand, Rules, SectorMask};
+use nandlab_nand::{BlockId, Content, Geometry, Lpn, Nand, Rules, SectorMask};
 
-type Lab = Disk<BlockMap, Counting>;
+type Lab = Disk<BlockMap, Flash>;
 
 #[test]
 fn notes_of_many_segments_stay_within_their_blocks() {
@@ -18,7 +16,7 @@ fn notes_of_many_segments_stay_within_their_blocks() {
     let geometry = Geometry::single_die(4700, 4, 512).unwrap();
     let pages = 4 * 4096 + 100;
     let config = Config::default();
-    let mut disk = Lab::mount(Counting::new(geometry, Rules::default()), pages, &config).unwrap();
+    let mut disk = Lab::mount(flash(geometry, Rules::default()), pages, &config).unwrap();
     assert_eq!(disk.ftl().store.notes.most_blocks(), 3);
     write(&mut disk, 0..pages.into());
     let mut random = Random::new(8);
@@ -50,7 +48,7 @@ fn is_mapped<N: Nand>(disk: &Disk<BlockMap, N>, page: u64) -> bool {
 fn notes_survive_a_cut_anywhere_in_the_renewal_of_their_blocks() {
     let geometry = Geometry::single_die(5300, 4, 512).unwrap();
     let pages = 5 * 4096 + 100;
-    let nand = PowerCut::new(Counting::<Full>::new(geometry, Rules::default()));
+    let nand = flash(geometry, Rules::default());
     let mut disk = Disk::<BlockMap, _>::mount(nand, pages, &Config::default()).unwrap();
     write(&mut disk, 0..pages.into());
     // Six segments, three full blocks, each with two live notes: a cut can leave four.
@@ -89,7 +87,7 @@ fn notes_survive_a_cut_anywhere_in_the_renewal_of_their_blocks() {
 #[test]
 fn a_failed_note_moves_the_live_notes_of_its_block() {
     let geometry = Geometry::single_die(1100, 4, 512).unwrap();
-    let nand = Faulty::new(Counting::<Full>::new(geometry, Rules::default()), Faults::default()).unwrap();
+    let nand = flash(geometry, Rules::default());
     let mut disk = Disk::<BlockMap, _>::mount(nand, 4200, &Config::default()).unwrap();
     write(&mut disk, 0..4200);
     let trim = |disk: &mut Disk<BlockMap, _>, page| {
@@ -98,7 +96,7 @@ fn a_failed_note_moves_the_live_notes_of_its_block() {
     };
     [1, 4097].into_iter().for_each(|page| trim(&mut disk, page));
     let failing = disk.ftl().store.notes.blocks().to_vec();
-    disk.nand_mut().fail_program(1);
+    disk.nand_mut().inner_mut().fail_program(1);
     trim(&mut disk, 2);
     disk.check();
     assert!(disk.ftl().store.free.is_bad(failing[0]) && disk.ftl().events().retired_blocks == 1);
@@ -112,11 +110,11 @@ fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
     let mut nand = two_dies();
     let mut ftl = BlockMap::mount(&mut nand, 16, &Config::default()).unwrap();
     let page = SectorMask(1);
-    (0..16).for_each(|at| ftl.write(&mut nand, Lpn(at), page, &()).unwrap());
+    (0..16).for_each(|at| ftl.write(&mut nand, Lpn(at), page, &Content(None)).unwrap());
     ftl.trim(&mut nand, Lpn(7), page).unwrap();
     ftl.flush(&mut nand).unwrap();
     // Both are in the replacement block of their logical block, on its die, and the test keeps that die busy.
-    ftl.write(&mut nand, Lpn(5), page, &()).unwrap();
+    ftl.write(&mut nand, Lpn(5), page, &Content(None)).unwrap();
     let near = ftl.store.geometry.block_of(ftl.store.lookup(Lpn(5)));
     let die = ftl.store.geometry.die_of(near);
     let free = |die: u32| {
@@ -127,7 +125,7 @@ fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
     for _ in 0..9 {
         nand.erase(busy).unwrap();
     }
-    ftl.write(&mut nand, Lpn(7), page, &()).unwrap();
+    ftl.write(&mut nand, Lpn(7), page, &Content(None)).unwrap();
     let written = nand.ctx().last();
     ftl.trim(&mut nand, Lpn(9), page).unwrap();
     ftl.store.write_notes(&mut nand).unwrap();
