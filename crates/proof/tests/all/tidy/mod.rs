@@ -225,8 +225,8 @@ fn tests_are_few_executables() {
     let found: Vec<String> = below("crates/").into_iter().map(|file| file.path).filter(|path| is_found(path)).collect();
     assert!(
         found.len() <= MAX_TEST_EXECUTABLES,
-        "{} executables of tests, at most {MAX_TEST_EXECUTABLES}: each links the crates below it once more, which is most \
-         of what a build of the tests takes. A file is a module in `tests/all/main.rs` of its crate.\n{}",
+        "{} executables of tests, at most {MAX_TEST_EXECUTABLES}: each links the crates below it once more, which is \
+         most of what a build of the tests takes. A file is a module in `tests/all/main.rs` of its crate.\n{}",
         found.len(),
         found.join("\n")
     );
