@@ -53,7 +53,7 @@ docs: build $(VENV)/.docs
 # Quick forms of these three are part of `make test`.
 powercut: prerequisites
 	NANDLAB_LONG=1 NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 \
-		cargo test --release --package nandlab-proof --test power_cut
+		cargo test --release --package nandlab-proof --test all power_cut::
 
 fuzz: prerequisites
 	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked --version $(FUZZ_VERSION)

@@ -1,7 +1,7 @@
 """Published traces through the command line, where `NANDLAB_TRACES` names their folder.
 
 They are not ours to distribute, so they cannot be part of the project; `.ci/run` names the folder. The counts
-are those of the catalogue, listed once, in `crates/lab/tests/catalogue.rs`. The short form runs some of the
+are those of the catalogue, listed once, in `crates/lab/tests/all/catalogue.rs`. The short form runs some of the
 traces, NANDLAB_LONG=1 all of them, with time kept and a report written.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import IS_LONG, TRACES, write
 
-SOURCE = Path(__file__).parents[2] / "crates" / "lab" / "tests" / "catalogue.rs"
+SOURCE = Path(__file__).parents[2] / "crates" / "lab" / "tests" / "all" / "catalogue.rs"
 SHORT = 11_000
 """Requests of a trace that the short form runs."""
 

@@ -68,10 +68,11 @@ def attempt(mutation: dict) -> str:
 def tried(mutation: dict) -> str:
     """What became of a bug that is in the copy."""
     command = ["cargo", "test", "--quiet", "--package", mutation["package"]]
-    command += ["--test", mutation["test"]] if "test" in mutation else ["--lib"]
+    command += ["--test", "all"] if "test" in mutation else ["--lib"]
+    module = f"{mutation['test']}::" if "test" in mutation else ""
     if cargo([*command, "--no-run"], {}).returncode != 0:
         return "ERROR: it does not compile"
-    failed = cargo([*command, mutation.get("filter", "")], mutation.get("env", {})).returncode != 0
+    failed = cargo([*command, module + mutation.get("filter", "")], mutation.get("env", {})).returncode != 0
     return "caught" if failed else "SURVIVED"
 
 

@@ -4,7 +4,7 @@
 //! at which the log block is full, where the state after a merge is the position in the stream alone. Its costs are
 //! the model's, and the same model follows the FTL to the last copy and erase where the schedule is the same.
 //!
-//! `NANDLAB_BLESS=1 cargo test --release -p nandlab-ftl --test migration_regret` writes the tables of
+//! `NANDLAB_BLESS=1 cargo test --release -p nandlab-ftl --test all migration_regret::` writes the tables of
 //! docs/migration.md.
 
 use nandlab_block::{BlockDevice, Op, Payload, Request};

@@ -27,7 +27,7 @@ fn keep_failing<T>(target: &Target, what: &str, input: &[u8], run: impl FnOnce()
     std::fs::create_dir_all(&folder).expect("a folder for the input");
     std::fs::write(&file, input).expect("a file for the input");
     panic!(
-        "{} fails on {what}; NANDLAB_REPLAY={} cargo test -p nandlab-proof --test fuzz replays it",
+        "{} fails on {what}; NANDLAB_REPLAY={} cargo test -p nandlab-proof --test all fuzz:: replays it",
         target.name,
         file.display()
     );

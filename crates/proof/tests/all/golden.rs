@@ -2,7 +2,7 @@
 //! workloads, to the last operation and merge. A row of `any_order` that equals that of `one_die` is left out.
 //!
 //! The figures prove only that nothing changed, not that they are right: that is what the other tests are for.
-//! Where a change is meant, `NANDLAB_BLESS=1 cargo test -p nandlab-proof --test golden` writes `golden.csv` anew,
+//! Where a change is meant, `NANDLAB_BLESS=1 cargo test -p nandlab-proof --test all golden::` writes `golden.csv` anew,
 //! and CHANGELOG.md says so under "Changed results".
 
 use nandlab_block::{Op, Payload, Request};

@@ -216,6 +216,22 @@ fn reach(path: &str, is_root: bool, rust: &BTreeMap<String, String>, reached: &m
     }
 }
 
+/// Executables of integration tests, all crates together: one for each, and some to spare.
+const MAX_TEST_EXECUTABLES: usize = 16;
+
+#[test]
+fn tests_are_few_executables() {
+    let is_found = |path: &str| is_root(path) && path.split('/').nth(2) == Some("tests");
+    let found: Vec<String> = below("crates/").into_iter().map(|file| file.path).filter(|path| is_found(path)).collect();
+    assert!(
+        found.len() <= MAX_TEST_EXECUTABLES,
+        "{} executables of tests, at most {MAX_TEST_EXECUTABLES}: each links the crates below it once more, which is \
+         most of what a build of the tests takes. A file is a module in `tests/all/main.rs` of its crate.\n{}",
+        found.len(),
+        found.join("\n")
+    );
+}
+
 #[test]
 fn every_workload_file_is_explained() {
     let read_mes: Vec<String> = files()
@@ -331,7 +347,7 @@ fn every_file_system_is_explained() {
 #[test]
 fn the_texts_speak_of_the_project_alone() {
     let mut complaints = Vec::new();
-    let this = "crates/proof/tests/tidy/";
+    let this = "crates/proof/tests/all/tidy/";
     // Folders of somebody's machine.
     let folders = ["/home/", "/root/", "/Users/", "/work/", "/tmp/", "C:\\Users"];
     for file in files().iter().filter(|file| !file.path.starts_with(this)) {
