@@ -5,6 +5,7 @@ the time of a short command is the start of the interpreter and the imports.
 """
 
 import atexit
+import io
 import json
 import os
 import shutil
@@ -53,6 +54,34 @@ class Server:
         self.socket.close()
         self.process.wait()
         shutil.rmtree(self.folder)
+
+
+def run_here(arguments: list[str], cwd: str | Path) -> tuple[int, str, str]:
+    """Runs a command in this process, as `main` of the command line does: status, what it prints, and errors.
+
+    That `main` ends a process with this status is shown by every command that is a process.
+    """
+    import pytest
+
+    from nandlab.cli import _guarded, background
+
+    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace") for _ in range(2))
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["nandlab", *arguments])
+            patch.setattr(sys, "stdout", out)
+            patch.setattr(sys, "stderr", err)
+            patch.chdir(cwd)
+            status = _guarded(arguments, None)
+            background.remove_unfinished()
+            background.unfinished.clear()
+    finally:
+        for number, handler in signals.items():
+            signal.signal(number, handler)
+    for stream in (out, err):
+        stream.flush()
+    return status, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
 
 
 def serve(descriptor: int) -> None:

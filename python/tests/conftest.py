@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
-from commands import Server
+from commands import Server, run_here
 
 # A shell starts jobs in the background with SIGINT ignored, and so would every command under test be.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -116,13 +116,21 @@ class Ended:
         return json.loads(self.out)
 
 
+DRAW = {"--report", "--plots"}
+"""Options of commands that draw. They run in this process, which has loaded what draws: a process of its own
+takes three times as long to load that, and to start the engine of JavaScript in it, as to draw a report."""
+
+
 def call(*arguments, cwd=None, env=None, first=None):
     """Runs `nandlab` with these arguments, after `first()`; whatever happens, it prints no traceback."""
-    if env is None and first is None:
-        ended = Ended(*command_server().run([str(each) for each in arguments], str(cwd or Path.cwd())))
+    words = [str(each) for each in arguments]
+    if env is None and first is None and DRAW & set(words):
+        ended = Ended(*run_here(words, cwd or Path.cwd()))
+    elif env is None and first is None:
+        ended = Ended(*command_server().run(words, str(cwd or Path.cwd())))
     else:
         done = subprocess.run(
-            [sys.executable, "-m", "nandlab", *map(str, arguments)],
+            [sys.executable, "-m", "nandlab", *words],
             capture_output=True,
             text=True,
             timeout=120,
