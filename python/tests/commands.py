@@ -5,6 +5,7 @@ the time of a short command is the start of the interpreter and the imports.
 """
 
 import atexit
+import importlib
 import io
 import json
 import os
@@ -17,6 +18,21 @@ import tempfile
 from pathlib import Path
 
 TIMEOUT_S = 120
+
+LOADED = (
+    "altair",
+    "rich.console",
+    "rich.progress",
+    "rich.table",
+    "nandlab.explaining",
+    "nandlab.sweeping",
+    *(
+        f"nandlab.cli.{name}"
+        for name in ("compare", "disk", "explain", "list", "profile", "reproduce", "run", "sweep", "trace")
+    ),
+)
+"""What commands are forked with: most of what the most frequent ones import. What holds threads, such as
+polars, is left to the commands: a fork would lose them."""
 
 
 class Server:
@@ -86,8 +102,8 @@ def run_here(arguments: list[str], cwd: str | Path) -> tuple[int, str, str]:
 
 def serve(descriptor: int) -> None:
     """Answers requests until nobody asks any more."""
-    # What holds threads, such as polars, is left to the commands: a fork would lose them.
-    import altair  # noqa: F401
+    for module in LOADED:
+        importlib.import_module(module)
 
     with socket.socket(fileno=descriptor) as asked:
         for line in asked.makefile():

@@ -41,6 +41,11 @@ MEASUREMENTS = os.environ.get("NANDLAB_MEASUREMENTS")
 """The folder of measurements of real drives."""
 
 
+def begins(item):
+    """What takes longest comes first, so that shared runs end together: files of papers, then large ones."""
+    return not item.path.name.startswith("test_paper"), -item.path.stat().st_size, item.path
+
+
 def pytest_collection_modifyitems(config, items):
     """Leaves out what was not asked for: long tests, and those of published traces and measurements."""
     asked = {"long": IS_LONG, "traces": TRACES is not None, "measurements": MEASUREMENTS is not None}
@@ -49,6 +54,8 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    if config.getoption("share") is not None:
+        items.sort(key=begins)
 
 
 def pytest_addoption(parser):
@@ -120,11 +127,15 @@ DRAW = {"--report", "--plots"}
 """Options of commands that draw. They run in this process, which has loaded what draws: a process of its own
 takes three times as long to load that, and to start the engine of JavaScript in it, as to draw a report."""
 
+SHARED = {"choose", "reproduce"}
+"""Commands of which several tests run the same experiments; here they are `shared_runs`."""
+
 
 def call(*arguments, cwd=None, env=None, first=None):
     """Runs `nandlab` with these arguments, after `first()`; whatever happens, it prints no traceback."""
     words = [str(each) for each in arguments]
-    if env is None and first is None and DRAW & set(words):
+    is_here = words[0] in SHARED or DRAW & set(words)
+    if env is None and first is None and is_here:
         ended = Ended(*run_here(words, cwd or Path.cwd()))
     elif env is None and first is None:
         ended = Ended(*command_server().run(words, str(cwd or Path.cwd())))
@@ -174,6 +185,35 @@ def shared_runs():
         for module in (choose, measure, searching):
             patch.setattr(module, "run_all", run_once)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_drawings():
+    """What has the same specification is drawn once, but by a test that asks for `drawn_anew`."""
+    import vl_convert
+
+    known = {}
+
+    def once(draw):
+        def drawn(spec, **options):
+            key = json.dumps([draw.__name__, spec, options], sort_keys=True)
+            if key not in known:
+                known[key] = draw(spec, **options)
+            return known[key]
+
+        return drawn
+
+    with pytest.MonkeyPatch.context() as patch:
+        for draw in (vl_convert.vegalite_to_svg, vl_convert.vegalite_to_png):
+            patch.setattr(vl_convert, draw.__name__, once(draw))
+        yield known
+
+
+@pytest.fixture
+def drawn_anew(shared_drawings):
+    """Forgets every drawing; called, it does so again."""
+    shared_drawings.clear()
+    return shared_drawings.clear
 
 
 @pytest.fixture
