@@ -131,15 +131,13 @@ SHARED = {"choose", "reproduce"}
 """Commands of which several tests run the same experiments; here they are `shared_runs`."""
 
 
-def call(*arguments, cwd=None, env=None, first=None):
-    """Runs `nandlab` with these arguments, after `first()`; whatever happens, it prints no traceback."""
+def call(*arguments, cwd=None, env=None, first=None, alone=False):
+    """Runs `nandlab` with these arguments, after `first()`; whatever happens, it prints no traceback.
+
+    Alone it is a process that has loaded nothing before, as a user's is. Each command that draws is so once.
+    """
     words = [str(each) for each in arguments]
-    is_here = words[0] in SHARED or DRAW & set(words)
-    if env is None and first is None and is_here:
-        ended = Ended(*run_here(words, cwd or Path.cwd()))
-    elif env is None and first is None:
-        ended = Ended(*command_server().run(words, str(cwd or Path.cwd())))
-    else:
+    if alone or env is not None or first is not None:
         done = subprocess.run(
             [sys.executable, "-m", "nandlab", *words],
             capture_output=True,
@@ -151,6 +149,10 @@ def call(*arguments, cwd=None, env=None, first=None):
             preexec_fn=first,  # noqa: PLW1509 - no test has threads
         )
         ended = Ended(done.returncode, done.stdout, done.stderr)
+    elif words[0] in SHARED or DRAW & set(words):
+        ended = Ended(*run_here(words, cwd or Path.cwd()))
+    else:
+        ended = Ended(*command_server().run(words, str(cwd or Path.cwd())))
     assert "Traceback" not in ended.err
     return ended
 
@@ -196,7 +198,7 @@ def shared_drawings():
 
     def once(draw):
         def drawn(spec, **options):
-            key = json.dumps([draw.__name__, spec, options], sort_keys=True)
+            key = json.dumps([draw.__name__, spec, options])
             if key not in known:
                 known[key] = draw(spec, **options)
             return known[key]

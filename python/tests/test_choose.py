@@ -126,7 +126,7 @@ def test_a_mistake_is_a_sentence(nandlab_command, arguments, said):
 
 def test_a_report_stands_alone(nandlab_command, tmp_path):
     page = tmp_path / "choice.html"
-    ended = nandlab_command("choose", "--flash", "1M", *PHONE, "--report", page)
+    ended = nandlab_command("choose", "--flash", "1M", *PHONE, "--report", page, alone=True)
     assert ended.status == 0
     assert "Take " in ended.out
     text = page.read_text(encoding="utf-8")

@@ -198,7 +198,7 @@ def test_a_folder_that_is_write_protected_is_named(nandlab_command, small, tmp_p
 
 
 def test_run_and_compare_draw_plots(nandlab_command, small, tmp_path):
-    ended = nandlab_command("run", small, "--plots", tmp_path / "run", "--plot-format", "png")
+    ended = nandlab_command("run", small, "--plots", tmp_path / "run", "--plot-format", "png", alone=True)
     assert ended.status == 0
     assert "pictures: 8 in" in ended.err
     assert (tmp_path / "run" / "over-time.png").read_bytes().startswith(PNG)

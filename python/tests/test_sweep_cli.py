@@ -91,7 +91,7 @@ def test_the_file_the_report_and_the_pictures(nandlab_command, small, tmp_path):
     outputs = ("--output", folder / "p.parquet", "--report", folder / "r.html", "--plots", folder / "plots")
     goals = ("--goal", "waf", "--goal", "ram.total_bytes")
     ended = nandlab_command(
-        "sweep", small, *VARY, *goals, *outputs, "--set", "workload.uniform.requests=5000"
+        "sweep", small, *VARY, *goals, *outputs, "--set", "workload.uniform.requests=5000", alone=True
     )
     assert ended.status == 0, ended.err
     assert files_in(folder) == ["p.parquet", "plots", "r.html"]
