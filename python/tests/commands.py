@@ -5,6 +5,8 @@ the time of a short command is the start of the interpreter and the imports.
 """
 
 import atexit
+import importlib
+import io
 import json
 import os
 import shutil
@@ -16,6 +18,21 @@ import tempfile
 from pathlib import Path
 
 TIMEOUT_S = 120
+
+LOADED = (
+    "altair",
+    "rich.console",
+    "rich.progress",
+    "rich.table",
+    "nandlab.explaining",
+    "nandlab.sweeping",
+    *(
+        f"nandlab.cli.{name}"
+        for name in ("compare", "disk", "explain", "list", "profile", "reproduce", "run", "sweep", "trace")
+    ),
+)
+"""What commands are forked with: most of what the most frequent ones import. What holds threads, such as
+polars, is left to the commands: a fork would lose them."""
 
 
 class Server:
@@ -55,10 +72,38 @@ class Server:
         shutil.rmtree(self.folder)
 
 
+def run_here(arguments: list[str], cwd: str | Path) -> tuple[int, str, str]:
+    """Runs a command in this process, as `main` of the command line does: status, what it prints, and errors.
+
+    That `main` ends a process with this status is shown by every command that is a process.
+    """
+    import pytest
+
+    from nandlab.cli import _guarded, background
+
+    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace") for _ in range(2))
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["nandlab", *arguments])
+            patch.setattr(sys, "stdout", out)
+            patch.setattr(sys, "stderr", err)
+            patch.chdir(cwd)
+            status = _guarded(arguments, None)
+            background.remove_unfinished()
+            background.unfinished.clear()
+    finally:
+        for number, handler in signals.items():
+            signal.signal(number, handler)
+    for stream in (out, err):
+        stream.flush()
+    return status, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
+
+
 def serve(descriptor: int) -> None:
     """Answers requests until nobody asks any more."""
-    # What holds threads, such as polars, is left to the commands: a fork would lose them.
-    import altair  # noqa: F401
+    for module in LOADED:
+        importlib.import_module(module)
 
     with socket.socket(fileno=descriptor) as asked:
         for line in asked.makefile():

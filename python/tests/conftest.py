@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
-from commands import Server
+from commands import Server, run_here
 
 # A shell starts jobs in the background with SIGINT ignored, and so would every command under test be.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,6 +41,11 @@ MEASUREMENTS = os.environ.get("NANDLAB_MEASUREMENTS")
 """The folder of measurements of real drives."""
 
 
+def begins(item):
+    """What takes longest comes first, so that shared runs end together: files of papers, then large ones."""
+    return not item.path.name.startswith("test_paper"), -item.path.stat().st_size, item.path
+
+
 def pytest_collection_modifyitems(config, items):
     """Leaves out what was not asked for: long tests, and those of published traces and measurements."""
     asked = {"long": IS_LONG, "traces": TRACES is not None, "measurements": MEASUREMENTS is not None}
@@ -49,6 +54,8 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    if config.getoption("share") is not None:
+        items.sort(key=begins)
 
 
 def pytest_addoption(parser):
@@ -116,13 +123,23 @@ class Ended:
         return json.loads(self.out)
 
 
-def call(*arguments, cwd=None, env=None, first=None):
-    """Runs `nandlab` with these arguments, after `first()`; whatever happens, it prints no traceback."""
-    if env is None and first is None:
-        ended = Ended(*command_server().run([str(each) for each in arguments], str(cwd or Path.cwd())))
-    else:
+DRAW = {"--report", "--plots"}
+"""Options of commands that draw. They run in this process, which has loaded what draws: a process of its own
+takes three times as long to load that, and to start the engine of JavaScript in it, as to draw a report."""
+
+SHARED = {"choose", "reproduce"}
+"""Commands of which several tests run the same experiments; here they are `shared_runs`."""
+
+
+def call(*arguments, cwd=None, env=None, first=None, alone=False):
+    """Runs `nandlab` with these arguments, after `first()`; whatever happens, it prints no traceback.
+
+    Alone it is a process that has loaded nothing before, as a user's is. Each command that draws is so once.
+    """
+    words = [str(each) for each in arguments]
+    if alone or env is not None or first is not None:
         done = subprocess.run(
-            [sys.executable, "-m", "nandlab", *map(str, arguments)],
+            [sys.executable, "-m", "nandlab", *words],
             capture_output=True,
             text=True,
             timeout=120,
@@ -132,6 +149,10 @@ def call(*arguments, cwd=None, env=None, first=None):
             preexec_fn=first,  # noqa: PLW1509 - no test has threads
         )
         ended = Ended(done.returncode, done.stdout, done.stderr)
+    elif words[0] in SHARED or DRAW & set(words):
+        ended = Ended(*run_here(words, cwd or Path.cwd()))
+    else:
+        ended = Ended(*command_server().run(words, str(cwd or Path.cwd())))
     assert "Traceback" not in ended.err
     return ended
 
@@ -166,6 +187,35 @@ def shared_runs():
         for module in (choose, measure, searching):
             patch.setattr(module, "run_all", run_once)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_drawings():
+    """What has the same specification is drawn once, but by a test that asks for `drawn_anew`."""
+    import vl_convert
+
+    known = {}
+
+    def once(draw):
+        def drawn(spec, **options):
+            key = json.dumps([draw.__name__, spec, options])
+            if key not in known:
+                known[key] = draw(spec, **options)
+            return known[key]
+
+        return drawn
+
+    with pytest.MonkeyPatch.context() as patch:
+        for draw in (vl_convert.vegalite_to_svg, vl_convert.vegalite_to_png):
+            patch.setattr(vl_convert, draw.__name__, once(draw))
+        yield known
+
+
+@pytest.fixture
+def drawn_anew(shared_drawings):
+    """Forgets every drawing; called, it does so again."""
+    shared_drawings.clear()
+    return shared_drawings.clear
 
 
 @pytest.fixture

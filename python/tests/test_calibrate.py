@@ -111,7 +111,7 @@ def test_known_numbers_of_our_own_drive_are_found_again(nandlab_command, drive, 
         "--plots",
         tmp_path / "plots",
     )
-    ended = nandlab_command(*arguments, *options, "--json")
+    ended = nandlab_command(*arguments, *options, "--json", alone=True)
     assert ended.status == 0, ended.err
     found = ended.document
     for each in found["free"]:

@@ -110,7 +110,7 @@ def test_the_snippet_can_be_pasted(trace, tmp_path):
 
 def test_the_table_and_the_picture(trace, tmp_path):
     path, _ = trace
-    done = command("profile", path, "--plots", tmp_path / "drawn")
+    done = command("profile", path, "--plots", tmp_path / "drawn", alone=True)
     assert done.status == 0
     assert "[buffer.wap_lru]" in done.out and "t_state" in done.out
     assert (tmp_path / "drawn" / "profile.svg").read_text(encoding="utf-8").startswith("<svg")

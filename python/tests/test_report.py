@@ -165,10 +165,12 @@ def test_names_of_files_are_escaped(nandlab_command, tmp_path):
 
 
 def test_run_and_compare_write_reports(nandlab_command, small, tmp_path):
-    ended = nandlab_command("run", small, "--report", tmp_path / "run.html")
+    ended = nandlab_command("run", small, "--report", tmp_path / "run.html", alone=True)
     assert ended.status == 0
     assert f"nandlab run {small} --report" in Page((tmp_path / "run.html").read_text()).text
-    ended = nandlab_command("compare", small, "--vary", "seed=1,2", "--report", tmp_path / "compare.html")
+    ended = nandlab_command(
+        "compare", small, "--vary", "seed=1,2", "--report", tmp_path / "compare.html", alone=True
+    )
     assert ended.status == 0
     assert "2 runs compared" in Page((tmp_path / "compare.html").read_text()).text
 

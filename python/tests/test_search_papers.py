@@ -1,6 +1,7 @@
 """The searches of the bundled papers, `papers/search/*.csv`: each belongs to its paper and agrees with it."""
 
 import dataclasses
+import functools
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,13 @@ RUNS = 6
 """Runs of a point that is measured again: of the claims that take the fewest."""
 
 
+@functools.cache
 def papers():
     """Every paper in which something is open."""
     return [path.stem for path in sorted(PAPERS.glob("*.toml")) if load(str(path)).opens]
 
 
+@functools.cache
 def read(name):
     """A paper, and its search as it was committed."""
     path = PAPERS / f"{name}.toml"

@@ -49,7 +49,7 @@ def test_info_counts_what_can_be_counted_by_hand(nandlab_command, spc):
 
 def test_info_is_a_table_and_draws(nandlab_command, spc, tmp_path):
     folder = tmp_path / "plots"
-    done = nandlab_command("trace", "info", spc, "--plots", folder)
+    done = nandlab_command("trace", "info", spc, "--plots", folder, alone=True)
     assert done.status == 0, done.err
     assert "sequential" in done.out and "told from its contents" in done.out
     names = {path.name for path in folder.iterdir()}
