@@ -67,9 +67,8 @@ def test_a_table_has_a_row_for_each_point(nandlab_command, small):
 
 
 def test_json_has_every_record(nandlab_command, small):
-    ended = nandlab_command(
-        "sweep", small, *VARY, "--json", "--goal", "flash.erases", "--goal", "ram.total_bytes"
-    )
+    goals = ("--goal", "flash.erases", "--goal", "ram.total_bytes")
+    ended = nandlab_command("sweep", small, *VARY, "--json", *goals)
     document = ended.document
     assert [axis["values"] for axis in document["axes"]] == [[0.25, 0.375, 0.5], [1, 2]]
     assert len(document["points"]) == 6
@@ -436,8 +435,7 @@ def processes_of(group):
 def test_ctrl_c_without_output_says_how_to_keep(tmp_path):
     # So short that the first line already tells of points; the next one comes after ten seconds.
     short = write(tmp_path / "short.toml", SMALL.replace("20000", "100000"))
-    process = start("sweep", short, "--vary", "seed=1..400", "--json")
-    told = ""
+    process, told = start("sweep", short, "--vary", "seed=1..400", "--json"), ""
     while not re.search(r"[1-9]\d* of 400 points", told):
         told += process.stderr.read(1) or pytest.fail(f"it ended before: {told}")
     process.send_signal(signal.SIGINT)

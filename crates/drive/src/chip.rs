@@ -194,3 +194,19 @@ impl Chip for Box<dyn Device> {
         (**self).uses()
     }
 }
+
+/// Inside an `impl Chip`: forwards what every chip tells to the inner device in a field.
+#[macro_export]
+macro_rules! chip_inside {
+    ($field:ident) => {
+        fn pe_cycles(&self) -> &[u32] {
+            self.$field.pe_cycles()
+        }
+        fn programmed_pages(&self) -> u64 {
+            self.$field.programmed_pages()
+        }
+        fn unused_at_erase(&self) -> u64 {
+            self.$field.unused_at_erase()
+        }
+    };
+}

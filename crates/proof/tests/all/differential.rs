@@ -215,15 +215,7 @@ impl<N: Nand> Nand for Watched<N> {
 }
 
 impl<N: Chip> Chip for Watched<N> {
-    fn pe_cycles(&self) -> &[u32] {
-        self.inner.pe_cycles()
-    }
-    fn programmed_pages(&self) -> u64 {
-        self.inner.programmed_pages()
-    }
-    fn unused_at_erase(&self) -> u64 {
-        self.inner.unused_at_erase()
-    }
+    nandlab_drive::chip_inside!(inner);
 }
 
 /// What every sector reads as.

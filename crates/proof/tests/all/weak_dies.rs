@@ -116,15 +116,7 @@ impl Nand for Weak {
 }
 
 impl Chip for Weak {
-    fn pe_cycles(&self) -> &[u32] {
-        self.flash.pe_cycles()
-    }
-    fn programmed_pages(&self) -> u64 {
-        self.flash.programmed_pages()
-    }
-    fn unused_at_erase(&self) -> u64 {
-        self.flash.unused_at_erase()
-    }
+    nandlab_drive::chip_inside!(flash);
 }
 
 /// What must be good on the dies that take pages.

@@ -27,13 +27,14 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("nand", &[], &["serde", "thiserror", "libm", "crc32fast", "rustix"]),
     ("block", &["nand"], &["serde", "thiserror", "schemars"]),
     ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
+    ("drive", &["nand", "block", "ftl"], &[]),
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("fs", &["nand", "block"], &["serde", "thiserror", "schemars", "fatfs"]),
     ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "flate2", "ruzstd", "libm"]),
     (
         "lab",
-        &["nand", "block", "ftl", "buffer", "fs", "index", "workload"],
+        &["nand", "block", "ftl", "drive", "buffer", "fs", "index", "workload"],
         &["serde", "thiserror", "schemars", "toml", "serde_json", "hdrhistogram", "flate2"],
     ),
     (
