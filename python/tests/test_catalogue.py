@@ -1,8 +1,8 @@
 """Published traces through the command line, where `NANDLAB_TRACES` names their folder.
 
 They are not ours to distribute, so they cannot be part of the project; `.ci/run` names the folder. The counts
-are those of the catalogue, listed once, in `crates/lab/tests/all/catalogue.rs`. The short form runs some of the
-traces, NANDLAB_LONG=1 all of them, with time kept and a report written.
+are those of the catalogue, listed once, in `crates/lab/tests/all/catalogue.rs`. The short form runs some of
+the traces, NANDLAB_LONG=1 all of them, with time kept and a report written.
 """
 
 import re

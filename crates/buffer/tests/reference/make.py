@@ -1,4 +1,4 @@
-"""Hits of libCacheSim (https://github.com/1a1a11a/libCacheSim) on streams that tests/all/reference.rs makes too.
+"""Hits of libCacheSim (https://github.com/1a1a11a/libCacheSim) on the streams of tests/all/reference.rs.
 
 Writes hits.csv beside this file: stream, policy, pages of the cache, requests, hits. Run it with
 
