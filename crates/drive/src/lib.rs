@@ -1,7 +1,7 @@
 //! An FTL mounted on a device, each chosen at run time.
 //!
 //! FTLs are generic over the device, so that a counting run compiles into one loop. That loop is worth its compile time once:
-//! this crate compiles every FTL for three kinds of devices, and everything above it, tests included, calls what stands here.
+//! this crate compiles every FTL for three kinds of devices, and `lab`, what is above it and the proofs call what stands here.
 //!
 //! | kind | function | for |
 //! |---|---|---|
