@@ -26,6 +26,8 @@ pub(crate) struct Mark {
     pub(crate) recyclings: u64,
     /// By block.
     pub(crate) pe_cycles: Vec<u32>,
+    /// Pages that are programmed.
+    pub(crate) programmed_pages: u64,
     pub(crate) buffer: Option<BufferCounts>,
     pub(crate) unreadable: u64,
     /// Garbage collection by a file system on bare flash.
@@ -46,6 +48,7 @@ impl Mark {
             spared_transfer: engine.spared_transfer(),
             recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
             pe_cycles: engine.chip().pe_cycles().to_vec(),
+            programmed_pages: engine.chip().programmed_pages(),
             buffer: engine.buffer(),
             unreadable: engine.unreadable(),
             collections: engine.collections(),
@@ -67,9 +70,11 @@ pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
         return;
     }
     let (counted, before) = (engine.matrix().total(), start.matrix.total());
+    let erases = (counted.erase_shares - before.erase_shares) / ERASE_SHARE;
+    meter.see_wear(erases, (start.programmed_pages, engine.chip().programmed_pages()), engine.chip().pe_cycles());
     let below = Below {
         programs: counted.programs() - before.programs(),
-        erases: (counted.erase_shares - before.erase_shares) / ERASE_SHARE,
+        erases,
         free_blocks: engine.blocks().iter().filter(|block| block.is_free).count() as u64,
         time: engine.now() - start.time,
     };

@@ -3,8 +3,9 @@
 use crate::latency::LatencyMeter;
 use crate::record::{HostCounts, Longest};
 use crate::run::series::Series;
+use crate::run::worn::Worn;
 use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, Request};
-use nandlab_nand::Time;
+use nandlab_nand::{Geometry, Time};
 
 /// Counts, latencies and time series of a run.
 #[derive(Clone)]
@@ -12,10 +13,13 @@ pub(crate) struct Meter {
     pub(crate) host: HostCounts,
     pub(crate) latency: Option<LatencyMeter>,
     pub(crate) series: Series,
+    /// What the lifetime is told from.
+    pub(crate) worn: Worn,
     /// Pages read by the host; a request that touches three pages counts three.
     pub(crate) page_reads: u64,
     /// log2(sectors per page).
     page_shift: u32,
+    pages_per_block: u32,
     /// Arrival pace, for requests with their own times.
     pub(crate) pace: Option<Pace>,
     /// Whether latencies come later, from [`Self::add_ended`].
@@ -43,13 +47,16 @@ pub struct Pace {
 
 impl Meter {
     /// For about `total` requests.
-    pub(crate) fn new(total: u64, keeps_time: bool, sectors_per_page: u32) -> Self {
+    pub(crate) fn new(total: u64, keeps_time: bool, geometry: &Geometry) -> Self {
+        let sectors_per_page = geometry.sectors_per_page();
         Self {
             host: HostCounts::default(),
             latency: keeps_time.then(LatencyMeter::default),
             series: Series::new(total, keeps_time, sectors_per_page),
+            worn: Worn::default(),
             page_reads: 0,
             page_shift: sectors_per_page.trailing_zeros(),
+            pages_per_block: geometry.pages_per_block(),
             pace: None,
             by_events: false,
             answered: 0,
@@ -64,8 +71,16 @@ impl Meter {
         self.host = HostCounts::default();
         self.latency = self.latency.take().map(|_| LatencyMeter::default());
         self.series.restart();
+        self.worn = Worn::default();
         self.page_reads = 0;
         self.longest = None;
+    }
+
+    /// Notes the wear at this moment: erases since the start, pages that were programmed then and now, and the P/E cycles
+    /// of each block.
+    pub(crate) fn see_wear(&mut self, erases: u64, (before, now): (u64, u64), pe_cycles: &[u32]) {
+        let pages = (erases * u64::from(self.pages_per_block) + now).saturating_sub(before);
+        self.worn.see(self.host.written_sectors, pages, pe_cycles);
     }
 
     /// Updates the pace from requests that do not wait for each other.
