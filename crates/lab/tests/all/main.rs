@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
 mod catalogue;
+mod clock;
 mod config;
 mod depth;
 mod directory;
