@@ -110,9 +110,13 @@ pub struct Record {
     /// Cost to open it again after the run, with a file system; null without a file system, under a buffer, and
     /// after a run unable to go on.
     pub remount: Option<MountRecord>,
-    /// Simulated time from the workload's start to the end of its last operation or the last answer, us; null without
-    /// time.
+    /// Simulated time of the host from the workload's start to the answer to its last request, us; null without time.
     pub time_us: Option<f64>,
+    /// How long flash was still busy after that, us; null without time. Records without this key are older: their
+    /// `time_us` ends with the last flash operation.
+    pub drain_us: Option<f64>,
+    /// Mean number of requests under way in `time_us`; null without time, and where the requests took none.
+    pub in_flight: Option<f64>,
     /// Request latencies, us; null without time.
     pub latency_us: Option<Latencies>,
     /// Latencies and histograms by origin; null without time, and if one origin made all requests.
@@ -129,7 +133,7 @@ pub struct Record {
     /// The slowest request, and its explanation if the experiment asks for one; null without time, and if no
     /// request took any.
     pub longest_request: Option<LongestRequest>,
-    /// Simulated throughput; null without time.
+    /// Simulated throughput; null without time, and where the requests took none.
     pub throughput: Option<Throughput>,
     /// Flash energy, J; null if the profile states none.
     pub energy_j: Option<EnergyRecord>,

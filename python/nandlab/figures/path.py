@@ -18,6 +18,8 @@ PARTS = {
 """Each part that serves one request at a time."""
 BUSY = 0.9
 """A part that works longer than this share of the time limits a run: requests queue in front of it."""
+LONG_DRAIN = 0.01
+"""The least share of a run's time for which flash works on after it that a summary tells."""
 
 
 def shares(result: Record) -> dict[str, float]:
@@ -34,8 +36,12 @@ def bottleneck(result: Record) -> str | None:
 
 
 def rows(result: Record) -> list[tuple[str, str, str]]:
-    """The lines of a summary: the busiest part, and writes that waited for buffer space."""
+    """The lines of a summary: flash after the end, the busiest part, writes that waited for buffer space."""
     found = []
+    drain_us = result.drain_us if result.ends_with == "answer" else None
+    if drain_us and drain_us > LONG_DRAIN * (result.time_us or 0.0):
+        words = "after the last answer to the host"
+        found.append(("flash still busy", units.time_us(drain_us), words))
     busy = shares(result)
     if busy:
         first, *others = busy

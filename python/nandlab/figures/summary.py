@@ -183,11 +183,12 @@ def _throughput(result: Record) -> str:
     rate = result.throughput
     if rate is None or not result.time_us:
         return "simulated"
-    parts = [f"{units.count(rate.requests_per_s)} requests/s"]
+    end = "" if result.ends_with == "answer" else " to the last flash operation, as older versions count it"
+    parts = [f"{units.short(rate.requests_per_s)} requests/s"]
     for words, number in (("read", rate.read_mb_per_s), ("written", rate.written_mb_per_s)):
         if number:
             parts.append(f"{units.short(number)} MB/s {words}")
-    return f"simulated; {', '.join(parts)}"
+    return f"simulated{end}; {', '.join(parts)}"
 
 
 def _read_parts(result: Record) -> str:

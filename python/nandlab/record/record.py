@@ -330,7 +330,10 @@ class Record(View):
         nvram: That of a file system; None without.
         mount: What opening the device cost.
         remount: What mounting a file system again cost after the run, its FTL included; None without one.
-        time_us: Simulated time; None when the model keeps no time.
+        time_us: Simulated time of the host until the answer to its last request; None when the model keeps no
+            time. In records of older versions (`ends_with` says so) it ends with the last flash operation.
+        drain_us: How long flash was still busy after that.
+        in_flight: Mean number of requests under way; None without time, and where they took none.
         energy_j: Energy of the flash; None where its profile states none.
         energy_all_j: That of the buffer and of NVRAM added; None where nothing states one.
         latency_by_origin: Latencies by the part of the host that asked; None where one part asked.
@@ -373,6 +376,8 @@ class Record(View):
     mount: Mount
     remount: Mount | None
     time_us: float | None
+    drain_us: float | None
+    in_flight: float | None
     latency_us: Latencies | None
     latency_by_origin: list[OriginLatency] | None
     latency_histogram: dict[str, list[list[float]]] | None
@@ -414,6 +419,16 @@ class Record(View):
     def without_speed(self) -> dict[str, Any]:
         """The record without `speed`: equal for equal experiments, on every machine."""
         return copy.deepcopy(self._timeless())
+
+    @property
+    def ends_with(self) -> Literal["answer", "flash"]:
+        """What `time_us` ends with: the last answer to the host; in older records the last operation."""
+        return "answer" if "drain_us" in self._data else "flash"
+
+    def flash_time_us(self) -> float | None:
+        """Simulated time until flash is at rest, us: what shares of dies are of. None when none is kept."""
+        time_us = self._data["time_us"]
+        return None if time_us is None else time_us + (self._data.get("drain_us") or 0.0)
 
     def waf_by_cause(self) -> dict[str, float]:
         """The parts of `waf` by cause, the host's own first; they sum to it. Empty without writes."""

@@ -7,7 +7,7 @@ use serde::Serialize;
 const DAYS_A_YEAR: f64 = 365.0;
 
 /// Largest difference between the wear that a byte costs in the last two quarters of a run for its lifetime to be told.
-const STEADY: f64 = 0.02;
+const STEADY: f64 = 0.05;
 
 /// P/E cycles of the most worn block in the second half of a run for the end of single blocks to be told.
 const CYCLES_THAT_TELL: u32 = 5;

@@ -76,7 +76,7 @@ pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
         programs: counted.programs() - before.programs(),
         erases,
         free_blocks: engine.blocks().iter().filter(|block| block.is_free).count() as u64,
-        time: engine.now() - start.time,
+        time: meter.answered.saturating_sub(start.time),
     };
     meter.series.add(&meter.host, below);
 }

@@ -24,8 +24,11 @@ pub(crate) struct Meter {
     pub(crate) pace: Option<Pace>,
     /// Whether latencies come later, from [`Self::add_ended`].
     pub(crate) by_events: bool,
-    /// When the last request was answered, on a device with time.
+    /// The host's clock: when the last of the requests so far was answered, on a device with time.
     pub(crate) answered: Time,
+    /// Arrivals and answers as events, each the sum of their times, ns: the area below the number of requests under way is
+    /// the difference, whichever answer belongs to which arrival.
+    pub(crate) events: (u128, u128),
     /// The longest request, if any took time.
     pub(crate) longest: Option<Longest>,
     /// How long the parts between host and FTL worked, if they take time.
@@ -60,6 +63,7 @@ impl Meter {
             pace: None,
             by_events: false,
             answered: 0,
+            events: (0, 0),
             longest: None,
             path: None,
             held_up: HeldUp::default(),
@@ -74,6 +78,7 @@ impl Meter {
         self.worn = Worn::default();
         self.page_reads = 0;
         self.longest = None;
+        (self.answered, self.events) = (0, (0, 0));
     }
 
     /// Notes the wear at this moment: erases since the start, pages that were programmed then and now, and the P/E cycles
@@ -126,6 +131,9 @@ impl Meter {
                 Op::Flush => {}
             }
         }
+        if self.latency.is_some() {
+            self.events.0 += done.iter().map(|one| u128::from(one.arrival)).sum::<u128>();
+        }
         if !self.by_events {
             for (at, (request, completion)) in requests.iter().zip(done).enumerate() {
                 self.add_latency(before + at as u64 + 1, request, completion);
@@ -143,10 +151,17 @@ impl Meter {
         }
     }
 
+    /// The mean number of requests under way in `time`; `None` where that is nothing.
+    pub(crate) fn in_flight(&self, time: Time) -> Option<f64> {
+        let (arrivals, answers) = self.events;
+        (time > 0).then(|| (answers - arrivals) as f64 / time as f64)
+    }
+
     #[inline]
     fn add_latency(&mut self, number: u64, request: &Request, completion: &Completion) {
         let Some(latency) = &mut self.latency else { return };
         self.answered = self.answered.max(completion.done);
+        self.events.1 += u128::from(completion.done);
         if latency.add(request, completion) {
             let one = Longest { number, request: *request, completion: *completion };
             let is_longest = self.longest.is_none_or(|longest| one.latency() > longest.latency());

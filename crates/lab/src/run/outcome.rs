@@ -14,7 +14,7 @@ use crate::run::notices::{
     degenerate_placement, endurance_passed, fell_behind, levelling_not_begun, not_steady, nothing_erased,
     reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_untold,
 };
-use nandlab_block::{PathTimes, RamUse};
+use nandlab_block::RamUse;
 use nandlab_ftl::{Events, FtlConfig};
 use nandlab_nand::{Cause, Cell, Matrix, Time, ERASE_SHARE, SECTOR_BYTES};
 
@@ -29,7 +29,8 @@ impl Run<'_> {
         let end = self.mark();
         let erases = end.matrix.since(&start.matrix).total().erase_shares / ERASE_SHARE;
         meter.see_wear(erases, (start.programmed_pages, end.programmed_pages), &end.pe_cycles);
-        let (time, host_time) = self.times(end.time - start.time, meter.answered.saturating_sub(start.time)).unzip();
+        let time = self.keeps_time().then(|| meter.answered.saturating_sub(start.time));
+        let drain = time.map(|time| (end.time - start.time).saturating_sub(time));
         let (matrix, powers) = (end.matrix.since(&start.matrix), self.powers(time, &meter));
         let (slc, total, nvram) = (end.slc_since(start), matrix.total(), end.nvram_since(start));
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
@@ -67,6 +68,8 @@ impl Run<'_> {
             mount,
             remount: None,
             time_us: time.map(us),
+            drain_us: drain.map(us),
+            in_flight: time.and_then(|time| meter.in_flight(time)),
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
             latency_by_origin: meter.latency.as_ref().and_then(LatencyMeter::by_origin),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
@@ -74,7 +77,7 @@ impl Run<'_> {
             recorded_service_us: None,
             recorded_latency_histogram: None,
             longest_request: self.longest(&meter, start),
-            throughput: host_time.map(|time| throughput(&host, time)),
+            throughput: time.filter(|&time| time > 0).map(|time| throughput(&host, time)),
             energy_j,
             energy_all_j,
             ram: self.ram(RamUse::default()),
@@ -90,18 +93,6 @@ impl Run<'_> {
         };
         record.notices.extend(self.notices(&record, start, &matrix, (meter.page_reads, meter.pace)));
         record
-    }
-
-    /// The run's time and the host's, if time is kept, from when the device is at rest and when the last request was
-    /// answered.
-    ///
-    /// The last answer may come after the flash, over the link. A device that answers early still works when the host has
-    /// all answers.
-    fn times(&self, rest: Time, answered: Time) -> Option<(Time, Time)> {
-        let path = self.experiment.device.path_times();
-        let time = if path == PathTimes::default() { rest } else { rest.max(answered) };
-        let host_time = if path.write_buffer > 0 { answered.max(1) } else { time };
-        self.keeps_time().then_some((time, host_time))
     }
 
     /// What a lifetime is told from: the P/E cycles of each block at the start and at the end, and the time between.
