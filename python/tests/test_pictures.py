@@ -72,16 +72,18 @@ def test_lifetime_is_endurance_over_the_wear_of_the_run(result):
     life = result.lifetime
     assert life.endurance == 10_000
     written = 512 * result.host.written_sectors
-    mean = result.flash.erases / result.device.blocks
-    assert life.even.host_bytes == pytest.approx(written * 10_000 / mean)
-    assert life.first_block.host_bytes == pytest.approx(written * 10_000 / result.wear.max)
-    assert life.even.time_s == pytest.approx(result.time_us / 1e6 * 10_000 / mean)
+    # A blank device: what is programmed and not erased yet is worn, too.
+    pages = result.device.blocks * result.device.pages_per_block
+    mean = result.flash.programs / pages
+    assert life.cycles == pytest.approx(mean, rel=0.01)
+    assert life.even.host_bytes == pytest.approx(written * 10_000 / mean, rel=0.1)
+    assert life.even.time_s == pytest.approx(result.time_us / 1e6 * life.even.host_bytes / written)
     # Wear of the preconditioning is no wear of the workload.
     filled = experiment(precondition={"fill": "sequential", "overwrites": 3.0}).run()
     mean = filled.flash.erases / filled.device.blocks
     assert filled.wear.mean > mean + 5
     expected = 512 * filled.host.written_sectors * 10_000 / mean
-    assert filled.lifetime.even.host_bytes == pytest.approx(expected)
+    assert filled.lifetime.even.host_bytes == pytest.approx(expected, rel=0.05)
 
 
 def test_free_blocks_fall_until_collection_begins(result):
