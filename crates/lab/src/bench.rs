@@ -182,6 +182,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     BENCHES.iter().map(|bench| bench.name)
 }
 
+/// Every bench with the bench for its limit, in the order of their measurement.
+#[doc(hidden)]
+pub fn limits() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+    BENCHES.iter().map(|bench| (bench.name, bench.limit))
+}
+
 /// Measures the benches in `wanted`, or all if it is empty; `quick` makes states and repetitions small.
 ///
 /// A figure has its share of a limit if the limit's bench is measured, too.
@@ -258,61 +264,4 @@ fn million_per_s<E>(work: impl FnOnce() -> Result<u64, E>) -> Result<f64, E> {
 fn cpu_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use nandlab_ftl::parts::victim::Victim;
-
-    #[test]
-    fn a_limit_comes_before_what_it_limits() {
-        for (at, bench) in BENCHES.iter().enumerate() {
-            if let Some(limit) = bench.limit {
-                assert!(BENCHES[..at].iter().any(|earlier| earlier.name == limit), "{}", bench.name);
-            }
-        }
-    }
-
-    #[test]
-    fn every_ftl_and_every_victim_of_the_page_map_has_a_bench() {
-        let ftls = nandlab_ftl::LIST.iter().map(|ftl| if ftl.name == "page" { "page_small" } else { ftl.name });
-        // `page_small` runs the default one.
-        let victims = Victim::LIST.iter().filter(|(name, _)| *name != "greedy");
-        let wanted = ftls.map(str::to_owned).chain(victims.map(|(name, _)| format!("page_{name}")));
-        for name in wanted {
-            assert!(names().any(|known| known == name), "{name}");
-        }
-    }
-
-    #[test]
-    fn every_buffer_has_a_bench() {
-        for buffer in nandlab_buffer::LIST {
-            let name = format!("buffer_{}", buffer.name);
-            assert!(names().any(|known| known == name), "{name}");
-        }
-    }
-
-    #[test]
-    fn an_unknown_name_gets_a_suggestion() {
-        let error = run(&["page_smal".to_owned()], true, &mut |_| true).unwrap_err().to_string();
-        assert!(error.contains("did you mean `page_small`?"), "{error}");
-    }
-
-    #[test]
-    fn the_machine_is_measured_on_request_and_a_bench_can_be_stopped() {
-        let alone = run(&["page_small".to_owned()], true, &mut |_| true).unwrap();
-        assert_eq!((alone.len(), alone[0].name, alone[0].of_limit), (1, "page_small", None));
-        let mut told = Vec::new();
-        let wanted = ["page_small".to_owned(), "machine_random_small".to_owned()];
-        let figures = run(&wanted, true, &mut |name| {
-            told.push(name.to_owned());
-            true
-        });
-        let figures = figures.unwrap();
-        assert_eq!(told, ["machine_random_small", "page_small"]);
-        assert!(figures[1].value > 0.0 && figures[1].of_limit.unwrap() > 0.0, "{figures:?}");
-        assert!(figures[1].lowest <= figures[1].value && figures[1].value <= figures[1].highest);
-        assert!(run(&[], true, &mut |_| false).unwrap().is_empty());
-    }
 }

@@ -21,16 +21,3 @@ macro_rules! bundled {
 }
 
 pub(crate) use bundled;
-
-/// Fails unless `list` has every file of the folder with this extension, in name order.
-#[cfg(test)]
-pub(crate) fn assert_complete(list: &[Bundled], folder: &str, ending: &str) {
-    let folder = format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR"));
-    let mut files: Vec<String> = std::fs::read_dir(folder)
-        .expect("the folder of the sources is there")
-        .map(|entry| entry.expect("its entries can be read").file_name().to_string_lossy().into_owned())
-        .filter_map(|name| name.strip_suffix(ending).map(str::to_owned))
-        .collect();
-    files.sort();
-    assert_eq!(files, list.iter().map(|file| file.name).collect::<Vec<_>>());
-}

@@ -4,7 +4,7 @@
 //! checkable before the run: ranges, combinations, the device size, and whether the FTL can export the
 //! requested capacity. Every error names its place in the text.
 
-mod advice;
+pub(crate) mod advice;
 mod asks;
 mod device;
 mod disk;
@@ -22,7 +22,7 @@ mod reliability;
 mod sizing;
 mod slc;
 pub(crate) mod tree;
-mod typed;
+pub(crate) mod typed;
 
 pub use device::{Device, Model};
 pub(crate) use fs::key_and_message;

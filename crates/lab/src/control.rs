@@ -77,19 +77,22 @@ impl Control {
     }
 
     /// Sets the number of sectors touched in all phases.
-    pub(crate) fn plan(&self, sectors: u64) {
+    #[doc(hidden)]
+    pub fn plan(&self, sectors: u64) {
         self.sectors_in_all.store(sectors, Relaxed);
     }
 
     /// Restarts the count from here, in a new measure.
-    pub(crate) fn plan_anew(&self, sectors: u64) {
+    #[doc(hidden)]
+    pub fn plan_anew(&self, sectors: u64) {
         self.done.store(0, Relaxed);
         self.sectors_before.store(0, Relaxed);
         self.plan(sectors);
     }
 
     /// Starts a phase with `total` requests, each about `sectors_each` long.
-    pub(crate) fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
+    #[doc(hidden)]
+    pub fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
         self.sectors_before.store(self.sectors_done(), Relaxed);
         self.done.store(0, Relaxed);
         self.sectors_each.store(sectors_each, Relaxed);
@@ -98,7 +101,8 @@ impl Control {
     }
 
     /// Raises this phase's plan to at least `total` requests.
-    pub(crate) fn cover(&self, total: u64) {
+    #[doc(hidden)]
+    pub fn cover(&self, total: u64) {
         let more = total.saturating_sub(self.total.fetch_max(total, Relaxed));
         if self.sectors_in_all.load(Relaxed) > 0 {
             let sectors = more.saturating_mul(self.sectors_each.load(Relaxed));
@@ -106,57 +110,8 @@ impl Control {
         }
     }
 
-    pub(crate) fn set_done(&self, requests: u64) {
+    #[doc(hidden)]
+    pub fn set_done(&self, requests: u64) {
         self.done.store(requests, Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_measure_of_its_own_begins_at_nothing() {
-        let control = Control::default();
-        control.enter(Phase::Precondition, 100, 8);
-        control.set_done(100);
-        assert_eq!(control.share(), None, "page writes tell nothing of transactions");
-        control.plan_anew(20);
-        control.enter(Phase::Workload, 20, 1);
-        control.set_done(5);
-        assert_eq!(control.share(), Some(0.25));
-    }
-
-    #[test]
-    fn a_plan_grows_with_what_is_found_to_do() {
-        let control = Control::default();
-        control.plan(100 * 8);
-        control.enter(Phase::Precondition, 50, 8);
-        control.cover(150);
-        control.set_done(100);
-        assert_eq!(control.progress(), (Phase::Precondition, 100, 150));
-        assert_eq!(control.share(), Some(0.5), "50 of the workload are left, too");
-        control.cover(120);
-        control.set_done(160);
-        assert_eq!(control.progress(), (Phase::Precondition, 160, 160));
-    }
-
-    #[test]
-    fn the_share_goes_on_over_the_phases() {
-        let control = Control::default();
-        control.enter(Phase::Opening, 0, 0);
-        control.set_done(70_000);
-        assert_eq!(control.share(), None, "records that were read are no work that was done");
-        control.plan(100 * 8 + 30 * 80);
-        control.enter(Phase::Precondition, 100, 8);
-        assert_eq!(control.share(), Some(0.0));
-        control.set_done(100);
-        assert_eq!(control.share(), Some(0.25));
-        control.enter(Phase::Workload, 30, 80);
-        assert_eq!(control.share(), Some(0.25));
-        control.set_done(15);
-        assert_eq!(control.share(), Some(0.625));
-        control.set_done(31);
-        assert_eq!(control.share(), Some(1.0), "a mean is no promise");
     }
 }

@@ -8,7 +8,7 @@ use nandlab_workload::trace::Took;
 
 /// Latencies by origin and operation, to three significant digits.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LatencyMeter {
+pub struct LatencyMeter {
     /// Ordered by their first requests.
     origins: Vec<(Origin, ByOp)>,
     /// Index for the latest request's origin.
@@ -86,7 +86,7 @@ fn us(ns: u64) -> f64 {
 impl LatencyMeter {
     /// Adds a request; true if it took longer than all earlier requests with this kind and origin.
     #[inline]
-    pub(crate) fn add(&mut self, request: &Request, completion: &Completion) -> bool {
+    pub fn add(&mut self, request: &Request, completion: &Completion) -> bool {
         let ops = match self.origins.get_mut(self.last) {
             Some((origin, ops)) if *origin == request.origin => ops,
             _ => self.other(request.origin),
@@ -120,16 +120,18 @@ impl LatencyMeter {
         all
     }
 
-    pub(crate) fn summary(&self) -> Latencies {
+    /// Means and percentiles, all origins together.
+    pub fn summary(&self) -> Latencies {
         summaries(&self.all())
     }
 
-    pub(crate) fn histograms(&self) -> LatencyHistograms {
+    /// Histograms, all origins together.
+    pub fn histograms(&self) -> LatencyHistograms {
         histograms(&self.all())
     }
 
     /// By origin, in numeric order; `None` for one origin or none.
-    pub(crate) fn by_origin(&self) -> Option<Vec<OriginLatency>> {
+    pub fn by_origin(&self) -> Option<Vec<OriginLatency>> {
         let mut origins: Vec<_> = self.origins.iter().collect();
         origins.sort_by_key(|(origin, _)| *origin);
         let row = |(origin, ops): &(Origin, ByOp)| OriginLatency {
@@ -143,13 +145,14 @@ impl LatencyMeter {
 
 /// Latencies stored in a trace, from its recording, to three significant digits.
 #[derive(Debug, Default)]
-pub(crate) struct RecordedMeter {
+pub struct RecordedMeter {
     latency: ByOp,
     service: ByOp,
 }
 
 impl RecordedMeter {
-    pub(crate) fn add(&mut self, op: Op, took: Took) {
+    /// Adds a request, with what the trace says of it.
+    pub fn add(&mut self, op: Op, took: Took) {
         self.latency[op as usize].get_or_insert_with(OpMeter::new).add(took.latency);
         if let Some(service) = took.service {
             self.service[op as usize].get_or_insert_with(OpMeter::new).add(service);
@@ -157,16 +160,17 @@ impl RecordedMeter {
     }
 
     /// From a request's arrival to its end; `None` if the trace has no such times.
-    pub(crate) fn latencies(&self) -> Option<Latencies> {
+    pub fn latencies(&self) -> Option<Latencies> {
         self.latency.iter().any(Option::is_some).then(|| summaries(&self.latency))
     }
 
     /// In the device alone; `None` if the trace has no such times.
-    pub(crate) fn services(&self) -> Option<Latencies> {
+    pub fn services(&self) -> Option<Latencies> {
         self.service.iter().any(Option::is_some).then(|| summaries(&self.service))
     }
 
-    pub(crate) fn histograms(&self) -> Option<LatencyHistograms> {
+    /// From arrival to end, as histograms; `None` if the trace has no such times.
+    pub fn histograms(&self) -> Option<LatencyHistograms> {
         self.latency.iter().any(Option::is_some).then(|| histograms(&self.latency))
     }
 }
@@ -179,64 +183,4 @@ fn summaries(ops: &ByOp) -> Latencies {
 fn histograms(ops: &ByOp) -> LatencyHistograms {
     let of = |op: Op| ops[op as usize].as_ref().map(OpMeter::buckets).unwrap_or_default();
     LatencyHistograms { read: of(Op::Read), write: of(Op::Write), trim: of(Op::Trim), flush: of(Op::Flush) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_of_known_latencies() {
-        let mut meter = LatencyMeter::default();
-        let read = Request::new(Op::Read, 0, 8);
-        for us in 1..=1000 {
-            meter.add(&read, &Completion { arrival: 5, done: 5 + us * 1000 });
-        }
-        let summary = meter.summary();
-        let read = summary.read.unwrap();
-        assert_eq!((read.count, read.max, read.mean), (1000, 1000.0, 500.5));
-        for (measured, exact) in [(read.p50, 500.0), (read.p90, 900.0), (read.p99, 990.0), (read.p999, 999.0)] {
-            assert!((measured / exact - 1.0).abs() < 1e-3, "{measured} {exact}");
-        }
-        assert_eq!(summary.write, None);
-        let buckets = meter.histograms().read;
-        assert_eq!(buckets.iter().map(|&(_, count)| count).sum::<u64>(), 1000);
-        assert!(buckets.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert!((35..50).contains(&buckets.len()), "ten octaves: {buckets:?}");
-        assert_eq!(meter.by_origin(), None, "one origin asked");
-    }
-
-    #[test]
-    fn what_was_recorded_is_kept_by_operation() {
-        let mut meter = RecordedMeter::default();
-        assert_eq!((meter.latencies(), meter.services(), meter.histograms()), (None, None, None));
-        meter.add(Op::Write, Took { latency: 5_000, service: None });
-        assert_eq!(meter.services(), None, "the trace does not say what the device alone took");
-        meter.add(Op::Read, Took { latency: 9_000, service: Some(2_000) });
-        let (latencies, services) = (meter.latencies().unwrap(), meter.services().unwrap());
-        assert_eq!((latencies.read.unwrap().max, latencies.write.unwrap().max), (9.0, 5.0));
-        assert_eq!((services.read.unwrap().max, services.write), (2.0, None));
-    }
-
-    #[test]
-    fn what_origins_took_sums_to_what_all_took() {
-        let mut meter = LatencyMeter::default();
-        for n in 0..300u64 {
-            let origin = [Origin::JOURNAL, Origin::FILE_DATA, Origin::FAT][n as usize % 3];
-            let op = if n % 2 == 0 { Op::Read } else { Op::Write };
-            let took = (1 + n % 3) * 1000;
-            meter.add(&Request { origin, ..Request::new(op, 0, 8) }, &Completion { arrival: n, done: n + took });
-        }
-        let rows = meter.by_origin().unwrap();
-        let names: Vec<_> = rows.iter().map(|row| row.origin.as_str()).collect();
-        assert_eq!(names, ["file_data", "fat", "journal"], "in the order of their numbers");
-        let means: Vec<_> = rows.iter().map(|row| row.latency_us.write.unwrap().mean).collect();
-        assert_eq!(means, [2.0, 3.0, 1.0]);
-        let all = meter.summary();
-        let (read, write) = (all.read.unwrap(), all.write.unwrap());
-        assert_eq!((read.count, read.max, read.mean, write.count), (150, 3.0, 2.0, 150));
-        let counts = |bins: &[(f64, u64)]| bins.iter().map(|&(_, n)| n).sum::<u64>();
-        let parts: u64 = rows.iter().map(|row| counts(&row.latency_histogram.read)).sum();
-        assert_eq!((parts, counts(&meter.histograms().read)), (150, 150));
-    }
 }

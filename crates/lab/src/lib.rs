@@ -31,3 +31,29 @@ pub mod traces;
 pub use control::{Control, Phase};
 pub use error::{ConfigError, LabError, TraceError};
 pub use run::{inspect, run, Outputs};
+
+/// What the tests of this crate look into: not meant for others, and nothing here is kept stable.
+///
+/// A test in `src` would make cargo compile this crate a second time, so unit tests are in `tests/all/inside`, too. What they
+/// need beyond these items is public where it stands, and hidden.
+#[doc(hidden)]
+pub mod inside {
+    pub use crate::config::advice::least;
+    pub use crate::config::footprint::{available_bytes, needed_bytes, too_large};
+    pub use crate::config::tree::{Part, Tree};
+    pub use crate::config::typed::typed;
+    pub use crate::latency::{LatencyMeter, RecordedMeter};
+    pub use crate::record::blocks::MOST_GROUPS;
+    pub use crate::record::recycling::Line;
+    pub use crate::run::contents::Contents;
+    pub use crate::run::meter::Pace;
+    pub use crate::run::notices::fell_behind;
+    pub use crate::run::precondition::Preconditioning;
+    pub use crate::run::series::{Below, Series, MAX_SAMPLES};
+    pub use crate::run::state::difference::{difference, toml};
+    pub use crate::run::steady::{gathered, is_steady, on_their_way, Seen, Window};
+    pub use crate::served::lifetime::LifetimeCell;
+    pub use crate::stack::oplog::{cannot_write, Finish};
+    pub use crate::stack::verify::Oracle;
+    pub use crate::traces::heat::{Heat, CHUNK};
+}

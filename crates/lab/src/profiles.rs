@@ -20,11 +20,3 @@ pub const LIST: &[Bundled] = bundled! { "profiles":
     "wap",
     "zn540",
 };
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_file_is_on_the_list() {
-        crate::bundled::assert_complete(super::LIST, "profiles", ".toml");
-    }
-}

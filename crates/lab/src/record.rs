@@ -1,6 +1,6 @@
 //! A run's result: stable names, each with its unit. Serialized as JSON.
 
-mod blocks;
+pub(crate) mod blocks;
 mod buffer;
 mod device;
 mod energy;
@@ -12,7 +12,7 @@ mod longest;
 mod mount;
 mod origins;
 mod path;
-mod recycling;
+pub(crate) mod recycling;
 mod reliability;
 mod slc;
 mod speed;

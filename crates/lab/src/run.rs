@@ -1,23 +1,23 @@
 //! Runs an experiment and measures it.
 
 mod begun;
-mod contents;
+pub(crate) mod contents;
 mod files;
 mod fitted;
 mod inspect;
 mod keys;
 mod mark;
-mod meter;
+pub(crate) mod meter;
 mod mounts;
-mod notices;
+pub(crate) mod notices;
 mod outcome;
 mod play;
-mod precondition;
-mod series;
+pub(crate) mod precondition;
+pub(crate) mod series;
 pub(crate) mod session;
 mod source;
-mod state;
-mod steady;
+pub(crate) mod state;
+pub(crate) mod steady;
 
 use crate::config::footprint::refuse_too_large;
 use crate::config::{Arrival, Experiment, Sizing};

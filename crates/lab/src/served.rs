@@ -1,7 +1,7 @@
 //! A device in an image that programs use: made, opened, asked, measured, checked.
 
 mod files;
-mod lifetime;
+pub(crate) mod lifetime;
 mod live;
 
 pub use files::Asked;

@@ -6,8 +6,8 @@ mod disk;
 mod engine;
 mod on_directory;
 mod on_flash;
-mod oplog;
-mod verify;
+pub(crate) mod oplog;
+pub(crate) mod verify;
 
 pub use engine::{BufferCounts, Door, Engine, Files, NvramState, Requests};
 pub use nandlab_drive::{BlockKind, Chip};

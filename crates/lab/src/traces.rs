@@ -1,7 +1,7 @@
 //! Work on a trace without playing it: its contents, its first requests, conversion to another format,
 //! extraction of a part.
 
-mod heat;
+pub(crate) mod heat;
 mod info;
 mod profile;
 

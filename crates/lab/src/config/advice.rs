@@ -212,7 +212,7 @@ fn capacity_key(capacity: ByteCount) -> String {
 
 /// The smallest number above `now`, up to `most`, with a true `works`, if all larger ones work; otherwise any
 /// working one.
-fn least(now: u64, most: u64, works: impl Fn(u64) -> bool) -> Option<u64> {
+pub fn least(now: u64, most: u64, works: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut fails, mut step) = (now, 1);
     let mut found = loop {
         let next = now.saturating_add(step).min(most);
@@ -233,20 +233,4 @@ fn least(now: u64, most: u64, works: impl Fn(u64) -> bool) -> Option<u64> {
         }
     }
     Some(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_least_that_works_is_found() {
-        for limit in 4..200 {
-            assert_eq!(least(3, 200, |number| number >= limit), Some(limit));
-        }
-        assert_eq!(least(3, 200, |_| false), None);
-        assert_eq!(least(200, 200, |_| true), None);
-        let even = least(3, 200, |number| number >= 50 && number % 2 == 0);
-        assert!(even.is_some_and(|number| number >= 50 && number % 2 == 0), "{even:?}");
-    }
 }

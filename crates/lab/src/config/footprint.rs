@@ -47,7 +47,8 @@ pub(crate) fn has_room(model: Model, sizing: &Sizing) -> bool {
     available_bytes().is_none_or(|available| needed_bytes(model, sizing) <= available)
 }
 
-fn too_large(needed: u64, available: u64, device: &Device, sizing: &Sizing) -> LabError {
+/// The error for a device with larger tables than the free memory.
+pub fn too_large(needed: u64, available: u64, device: &Device, sizing: &Sizing) -> LabError {
     let (key, lower) = match (device.capacity, device.blocks_per_plane) {
         (Some(_), None) => ("device.capacity", "device.capacity"),
         (Some(_), Some(_)) => ("device.blocks_per_plane", "device.blocks_per_plane and device.capacity"),
@@ -89,7 +90,8 @@ fn fs_bytes(fs: &FsConfig, sizing: &Sizing) -> u64 {
     (FULL_PAGE_BYTES + owners) * u64::from(sizing.geometry.pages()) + fs.nvram_bytes(&sizing.geometry)
 }
 
-fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {
+/// Bytes for the tables of a device, and for its pages' bytes if the model keeps them.
+pub fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {
     let (pages, blocks) = (u64::from(sizing.geometry.pages()), u64::from(sizing.geometry.blocks()));
     let map = MAP_BYTES * u64::from(sizing.logical_pages);
     let tables = match model {
@@ -105,63 +107,9 @@ fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {
 }
 
 /// Memory available without swapping.
-fn available_bytes() -> Option<u64> {
+pub fn available_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib << 10)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Format;
-    use std::path::Path;
-
-    #[test]
-    fn the_bytes_of_the_pages_count() {
-        let sized = |device: &str| {
-            let text = format!("[workload.uniform]\n[ftl.page]\n[device]\nmodel = \"bytes\"\n{device}");
-            let experiment = Experiment::parse(&text, Format::Toml, "x", Path::new("."), &[]).unwrap();
-            let sizing = experiment.sizing().unwrap();
-            (experiment, sizing)
-        };
-        let (experiment, sizing) = sized("capacity = \"64 GiB\"\nover_provisioning = 0.25");
-        let needed = needed_bytes(Model::Bytes, &sizing);
-        // 80 GiB flash, and 45 bytes for each 4 KiB page.
-        assert!((80 << 30..83 << 30).contains(&needed), "{needed}");
-        let sentence = too_large(needed, 1 << 30, &experiment.device, &sizing).to_string();
-        assert!(sentence.contains("for its tables and the bytes of its pages, and 1 GiB are free"), "{sentence}");
-        assert!(sentence.ends_with("lower device.capacity, or choose another device.model"), "{sentence}");
-        // 4,096 buses with 1,024 planes each, 6 KiB per plane, take more than their pages' tables.
-        let text = "shape = { channels = 4096, dies_per_channel = 256, planes_per_die = 4, blocks_per_plane = 8, \
-                    pages_per_block = 2 }\nover_provisioning = 0.5";
-        let (_, crowded) = sized(text);
-        let clock = needed_bytes(Model::Timed, &crowded) - needed_bytes(Model::Counting, &crowded);
-        assert_eq!(clock, 4096 * 1024 * 6144);
-        let lower = |device: &str| {
-            let (experiment, sizing) = sized(device);
-            too_large(1, 1, &experiment.device, &sizing).to_string()
-        };
-        let fixed = lower("capacity = \"64 MiB\"\nblocks_per_plane = 200");
-        assert!(fixed.contains("lower device.blocks_per_plane and device.capacity, or"), "{fixed}");
-        let shape = lower("over_provisioning = 0.25");
-        assert!(shape.contains("lower device.shape.blocks_per_plane, or"), "{shape}");
-    }
-
-    #[test]
-    fn a_device_larger_than_the_memory_gets_a_sentence() {
-        let text = "[workload.uniform]\n[ftl.page]\n[device]\ncapacity = \"8 TiB\"\nprofile = \"generic\"";
-        let experiment = Experiment::parse(text, Format::Toml, "x", Path::new("."), &[]).unwrap();
-        let sizing = experiment.sizing().unwrap();
-        let needed = needed_bytes(Model::Counting, &sizing);
-        assert!((19 << 30..22 << 30).contains(&needed), "{needed}");
-        let sentence = too_large(needed, 1 << 30, &experiment.device, &sizing).to_string();
-        assert!(
-            sentence.contains("a device of 8 TiB needs about 20") && sentence.contains("1 GiB are free"),
-            "{sentence}"
-        );
-        assert!(sentence.contains("lower device.capacity, or give the device larger pages"), "{sentence}");
-        assert!(available_bytes().is_none_or(|bytes| bytes > 0));
-    }
 }

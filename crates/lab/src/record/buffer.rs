@@ -123,7 +123,8 @@ pub struct PlacementRecord {
 const DEGENERATE: f64 = 0.01;
 
 impl PlacementRecord {
-    pub(crate) fn of(placement: &Placement) -> Self {
+    #[doc(hidden)]
+    pub fn of(placement: &Placement) -> Self {
         let Placement { balanced_intervals, write_intensive_intervals, dram_requests, nvram_requests, .. } = *placement;
         let share = |part: u64, other: u64| (part + other > 0).then(|| part as f64 / (part + other) as f64);
         let write_intensive_share = share(write_intensive_intervals, balanced_intervals);
@@ -211,28 +212,4 @@ fn saving_us(profile: &Profile, geometry: &Geometry, pages: u64) -> f64 {
     let transfer_us = timing.transfer_ns_per_byte * bytes / 1000.0;
     let programs = pages.div_ceil(dies) as f64 * (timing.program_us + transfer_us);
     programs.max(pages.div_ceil(channels) as f64 * transfer_us)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn less_than_a_hundredth_of_one_kind_is_degenerate() {
-        let degenerate = |states: [u64; 2], places: [u64; 2]| {
-            PlacementRecord::of(&Placement {
-                balanced_intervals: states[0],
-                write_intensive_intervals: states[1],
-                dram_requests: places[0],
-                nvram_requests: places[1],
-                ..Placement::default()
-            })
-            .degenerate
-        };
-        assert!(!degenerate([99, 1], [1, 99]));
-        assert!(degenerate([992, 8], [50, 50]));
-        assert!(degenerate([1, 1], [1000, 1]));
-        assert!(degenerate([0, 5], [1, 1]));
-        assert!(!degenerate([0, 0], [0, 0]), "nothing was decided yet");
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Every file by its path, and the open files.
 #[derive(Debug, Default)]
-pub(crate) struct Contents {
+pub struct Contents {
     files: BTreeMap<Box<str>, Vec<u8>>,
     open: BTreeMap<Slot, Box<str>>,
 }
@@ -15,7 +15,7 @@ impl Contents {
     ///
     /// # Panics
     /// If a file reads back other bytes than written.
-    pub(crate) fn follow(&mut self, op: &FileOp, bytes: &[u8]) {
+    pub fn follow(&mut self, op: &FileOp, bytes: &[u8]) {
         match op {
             FileOp::Transaction | FileOp::CleanUp | FileOp::Mkdir(_) | FileOp::Rmdir(_) | FileOp::Sync(_) => {}
             FileOp::Create { file, path } => {
@@ -55,28 +55,5 @@ impl Contents {
             let contents = self.files.remove(&path).expect("the path was just there");
             self.files.insert(format!("{to}{}", &path[from.len()..]).into(), contents);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_followed_through_names_and_lengths() {
-        let mut contents = Contents::default();
-        let path = |path: &str| Box::<str>::from(path);
-        contents.follow(&FileOp::Create { file: 1, path: path("a/b") }, &[]);
-        contents.follow(&FileOp::Write { file: 1, at: 2, bytes: 3 }, &[7, 8, 9]);
-        contents.follow(&FileOp::Truncate { file: 1, bytes: 4 }, &[]);
-        contents.follow(&FileOp::Close(1), &[]);
-        contents.follow(&FileOp::Rename { from: path("a"), to: path("c") }, &[]);
-        contents.follow(&FileOp::Open { file: 2, path: path("c/b") }, &[]);
-        contents.follow(&FileOp::Read { file: 2, at: 1, bytes: 9 }, &[0, 7, 8]);
-        contents.follow(&FileOp::Read { file: 2, at: 9, bytes: 9 }, &[]);
-        let wrong = std::panic::catch_unwind(move || {
-            contents.follow(&FileOp::Read { file: 2, at: 1, bytes: 9 }, &[0, 7, 9]);
-        });
-        assert!(wrong.is_err(), "a byte is another one");
     }
 }

@@ -32,10 +32,13 @@ pub(crate) struct Meter {
 
 /// First and last arrival, and the last request's end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Pace {
-    pub(crate) first: Time,
-    pub(crate) last: Time,
-    pub(crate) done: Time,
+pub struct Pace {
+    /// Arrival of the first request, ns.
+    pub first: Time,
+    /// Arrival of the last request, ns.
+    pub last: Time,
+    /// Completion of the last request to end, ns.
+    pub done: Time,
 }
 
 impl Meter {

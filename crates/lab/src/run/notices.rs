@@ -175,7 +175,7 @@ const LEFT_OVER_PART: u64 = 100;
 /// burst or garbage collection. The notice appears if the time from the last arrival to the last completion
 /// exceeds `LEFT_OVER` mean gaps, and 1 % of the run. It uses the mean gap because in a trace of bursts the
 /// median gap is close to zero.
-pub(crate) fn fell_behind(pace: &Pace, requests: u64) -> Option<String> {
+pub fn fell_behind(pace: &Pace, requests: u64) -> Option<String> {
     let (span, behind) = (pace.last.saturating_sub(pace.first), pace.done.saturating_sub(pace.last));
     let gap = span / requests.saturating_sub(1).max(1);
     if requests <= LEFT_OVER || behind <= (LEFT_OVER * gap).max(span / LEFT_OVER_PART) {
@@ -281,32 +281,4 @@ pub(crate) fn degenerate_placement(buffer: &BufferRecord) -> Option<String> {
         percent(placement.write_intensive_share),
         percent(placement.nvram_share),
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: Time = 1_000_000;
-
-    #[test]
-    fn who_keeps_up_is_not_told() {
-        // One request per millisecond for ten seconds.
-        let told = |behind| fell_behind(&Pace { first: 5, last: 5 + 9999 * MS, done: 5 + 9999 * MS + behind }, 10_000);
-        assert_eq!(told(0), None);
-        assert_eq!(told(100 * MS), None, "as much as comes in 100 gaps");
-        let sentence = told(101 * MS).unwrap();
-        assert!(sentence.contains("came 9.999 s after the first, and the last was done 0.101 s later"), "{sentence}");
-    }
-
-    #[test]
-    fn a_short_run_may_end_with_what_it_holds_and_a_long_one_with_a_share_of_itself() {
-        let at_once = Pace { first: 0, last: 0, done: 60_000 * MS };
-        assert_eq!((fell_behind(&at_once, 0), fell_behind(&at_once, 100)), (None, None));
-        assert!(fell_behind(&at_once, 101).is_some());
-        let hour =
-            |behind| fell_behind(&Pace { first: 0, last: 3_600_000 * MS, done: 3_600_000 * MS + behind }, 3_600_001);
-        assert_eq!(hour(36_000 * MS), None);
-        assert!(hour(36_001 * MS).is_some());
-    }
 }

@@ -5,7 +5,7 @@ use nandlab_nand::Time;
 
 /// Samples of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Series {
+pub struct Series {
     samples: Vec<Sample>,
     /// Requests between two samples.
     every: u64,
@@ -16,18 +16,23 @@ pub(crate) struct Series {
 
 /// Device counters at a sample.
 #[derive(Clone, Copy)]
-pub(crate) struct Below {
-    pub(crate) programs: u64,
-    pub(crate) erases: u64,
-    pub(crate) free_blocks: u64,
-    pub(crate) time: Time,
+pub struct Below {
+    /// Page programs so far.
+    pub programs: u64,
+    /// Erases so far.
+    pub erases: u64,
+    /// Empty blocks at this moment.
+    pub free_blocks: u64,
+    /// Simulated time, ns.
+    pub time: Time,
 }
 
-const MAX_SAMPLES: usize = 200;
+/// Most samples of a run.
+pub const MAX_SAMPLES: usize = 200;
 
 impl Series {
     /// For a run with about `total` requests; 0 if unknown.
-    pub(crate) fn new(total: u64, keeps_time: bool, sectors_per_page: u32) -> Self {
+    pub fn new(total: u64, keeps_time: bool, sectors_per_page: u32) -> Self {
         let every = total.div_ceil(MAX_SAMPLES as u64).max(1);
         Self { samples: Vec::new(), every, next: every, keeps_time, sectors_per_page }
     }
@@ -41,8 +46,9 @@ impl Series {
         self.every
     }
 
+    /// Whether a sample is due after this many requests.
     #[inline]
-    pub(crate) fn is_due(&self, requests: u64) -> bool {
+    pub fn is_due(&self, requests: u64) -> bool {
         requests >= self.next
     }
 
@@ -51,7 +57,8 @@ impl Series {
         requests == self.samples.last().map_or(0, |sample| sample.requests)
     }
 
-    pub(crate) fn add(&mut self, host: &HostCounts, below: Below) {
+    /// Adds a sample; if there are too many, every second one is dropped first.
+    pub fn add(&mut self, host: &HostCounts, below: Below) {
         if self.has(host.requests) {
             return;
         }
@@ -81,7 +88,8 @@ impl Series {
         self.every *= 2;
     }
 
-    pub(crate) fn into_samples(mut self) -> Vec<Sample> {
+    /// The samples, each with its write amplification.
+    pub fn into_samples(mut self) -> Vec<Sample> {
         let (mut written, mut programs) = (0, 0);
         for sample in &mut self.samples {
             // Write amplification since the previous sample.
@@ -89,45 +97,5 @@ impl Series {
             (written, programs) = (sample.written_sectors, sample.programs);
         }
         self.samples
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn below(programs: u64, erases: u64) -> Below {
-        Below { programs, erases, free_blocks: 0, time: 0 }
-    }
-
-    fn series(total: u64, requests: u64) -> Vec<Sample> {
-        let mut series = Series::new(total, false, 8);
-        let mut host = HostCounts::default();
-        for n in 1..=requests {
-            host = HostCounts { requests: n, written_sectors: n * 8, ..host };
-            if series.is_due(n) {
-                // Twice as many programs in the second half.
-                series.add(&host, below(n + n.saturating_sub(requests / 2), n / 64));
-            }
-        }
-        series.add(&host, below(requests + requests / 2, requests / 64));
-        series.into_samples()
-    }
-
-    #[test]
-    fn length_does_not_matter() {
-        for (total, requests) in [(10, 10), (200, 200), (1_000_000, 1_000_000), (0, 100_000), (5_000, 100_000)] {
-            let samples = series(total, requests);
-            assert!(samples.len() <= MAX_SAMPLES && samples.len() as u64 >= requests.min(90), "{}", samples.len());
-            assert_eq!(samples.last().unwrap().requests, requests);
-            assert!(samples.windows(2).all(|pair| pair[0].requests < pair[1].requests));
-        }
-    }
-
-    #[test]
-    fn write_amplification_is_that_since_the_sample_before() {
-        let samples = series(1000, 1000);
-        assert_eq!((samples[0].waf, samples[199].waf), (Some(1.0), Some(2.0)));
-        assert_eq!(samples[199].erases, 15);
     }
 }

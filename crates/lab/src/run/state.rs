@@ -5,7 +5,7 @@
 //! version, length and CRC-32 of the following text; a JSON text about how the state was made; then the device,
 //! compressed with gzip, which ends in a CRC-32 of its own.
 
-mod difference;
+pub(crate) mod difference;
 
 use super::begun::Begun;
 use crate::config::{Experiment, Model, Precondition, Sizing, SteadyWrites};

@@ -29,29 +29,32 @@ struct Rounds {
 
 /// Measurements from one window on a fully written device.
 #[derive(Clone, Copy, Debug)]
-struct Window {
-    waf: f64,
+pub struct Window {
+    /// Write amplification.
+    pub waf: f64,
     /// How concentrated stale pages are: for a stale page, the mean share of stale pages in its block.
     ///
     /// Under skewed writes, cold blocks need many windows to collect their part of the stale pages. Until then
     /// the write amplification can stand still far below its final value, but this measure keeps moving.
-    gathered: f64,
+    pub gathered: f64,
     /// Share of blocks [on their way](on_their_way) to their first collection since the search began.
-    on_their_way: f64,
+    pub on_their_way: f64,
 }
 
 /// A block at some time: its valid pages and erase count.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
-    valid: u32,
-    cycles: u32,
+pub struct Seen {
+    /// Valid pages.
+    pub valid: u32,
+    /// P/E cycles.
+    pub cycles: u32,
 }
 
 /// Whether `windows` show a steady device. The last two windows agree in cost within a share of `within`, and
 /// so do the last third and the third before; these thirds also agree in their stale-page distribution.
 /// Comparing thirds reveals a drift too slow for two windows, because the spans grow with the search; the
 /// blocks on their way reveal an even slower drift.
-fn is_steady(windows: &[Window], within: f64) -> bool {
+pub fn is_steady(windows: &[Window], within: f64) -> bool {
     let (count, span) = (windows.len(), windows.len().div_ceil(3));
     // Two windows are the shortest span to tell a drift from chance.
     if count < 4 {
@@ -72,14 +75,14 @@ fn is_steady(windows: &[Window], within: f64) -> bool {
 /// In a short search, most blocks with rarely written pages lose only a few. That hardly changes cost or stale
 /// pages within a window, but it will in the end. A block with never-written pages loses none. An empty block
 /// has already arrived, whenever it is erased.
-fn on_their_way(before: &[Seen], now: &[Seen]) -> f64 {
+pub fn on_their_way(before: &[Seen], now: &[Seen]) -> f64 {
     let is_on_its_way =
         |(then, now): &(&Seen, &Seen)| now.cycles == then.cycles && (1..then.valid).contains(&now.valid);
     before.iter().zip(now).filter(is_on_its_way).count() as f64 / now.len().max(1) as f64
 }
 
 /// How concentrated stale pages are in `blocks`, each with `pages` pages; 0 if there are none.
-fn gathered(blocks: &[BlockState], pages: u32) -> f64 {
+pub fn gathered(blocks: &[BlockState], pages: u32) -> f64 {
     let stale = blocks.iter().filter(|block| !block.is_free).map(|block| f64::from(pages.saturating_sub(block.valid)));
     let (sum, squares) = stale.fold((0.0, 0.0), |(sum, squares), stale| (sum + stale, squares + stale * stale));
     if sum > 0.0 {
@@ -214,53 +217,5 @@ fn opened(experiment: &Experiment, sectors: u64, seed: u64, control: &Control) -
     match options.open(&Setting { sectors, seed, base: &experiment.base, watch: &watch, took: None }) {
         Err(WorkloadError::Stopped) => Ok(Box::new(crate::run::source::Nothing)),
         opened => opened.map_err(|error| experiment.explain(error)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn windows(count: u32, of: fn(f64) -> (f64, f64)) -> Vec<Window> {
-        let all = (0..count).map(|at| of(f64::from(at)));
-        all.map(|(waf, gathered)| Window { waf, gathered, on_their_way: 0.0 }).collect()
-    }
-
-    #[test]
-    fn four_windows_that_agree_are_enough_and_two_are_not() {
-        let same = windows(4, |_| (2.5, 0.3));
-        assert!(is_steady(&same, 0.0) && !is_steady(&same[..3], 1.0));
-        assert!(!is_steady(&windows(4, |at| (2.5 + 0.1 * at, 0.3)), 0.01));
-    }
-
-    #[test]
-    fn slow_drift_shows_over_longer_spans() {
-        // 0.6 % per window: no two adjacent windows differ by 1 %, but spans of n / 3 windows do.
-        let drift = windows(50, |at| (1.006_f64.powf(at), 0.3));
-        assert!((4..=50).all(|count| !is_steady(&drift[..count], 0.01)));
-        // The cost is constant, while cold blocks take hot blocks' stale pages.
-        let moves = windows(50, |at| (1.02, 0.9 - 0.01 * at));
-        assert!((4..=50).all(|count| !is_steady(&moves[..count], 0.01)));
-        assert!(is_steady(&moves, 1.0));
-    }
-
-    #[test]
-    fn blocks_that_lose_pages_are_on_their_way_until_they_are_erased() {
-        let seen = |valid, cycles| Seen { valid, cycles };
-        let before = [seen(64, 3), seen(64, 3), seen(64, 3), seen(20, 3), seen(64, 3)];
-        // In order: lost a page, was erased and lost some, is never written, is being filled, holds nothing.
-        let now = [seen(63, 3), seen(63, 4), seen(64, 3), seen(30, 3), seen(0, 3)];
-        assert_eq!(on_their_way(&before, &now), 0.2);
-        let with = |on_their_way| [Window { waf: 1.001, gathered: 0.99, on_their_way }; 4];
-        assert!(is_steady(&with(0.01), 0.01) && !is_steady(&with(0.02), 0.01));
-    }
-
-    #[test]
-    fn stale_pages_are_gathered_or_spread() {
-        let block = |valid, is_free| BlockState { valid, is_free };
-        let blocks = |first, second| [block(first, false), block(second, false), block(0, true)];
-        assert_eq!(gathered(&blocks(64, 64), 64), 0.0);
-        assert_eq!(gathered(&blocks(0, 64), 64), 1.0, "all in one block");
-        assert_eq!(gathered(&blocks(32, 32), 64), 0.5);
     }
 }

@@ -48,7 +48,8 @@ impl HostCounts {
 
 impl Lifetime {
     /// Adds what was counted in `time` more.
-    pub(super) fn add(&mut self, host: &HostCounts, matrix: &Matrix, time: Time) {
+    #[doc(hidden)]
+    pub fn add(&mut self, host: &HostCounts, matrix: &Matrix, time: Time) {
         self.time_ns += time;
         self.host = self.host.and(host);
         for (origin, cause, counts) in matrix.nonzero() {
@@ -67,23 +68,5 @@ impl Lifetime {
         let mounts = Cause::Mount.name();
         let cells = self.cells.iter().filter(|cell| cell.cause != mounts && usize::from(cell.origin) < Origin::COUNT);
         FlashCounts::of(&cells.fold(Cell::default(), |sum, cell| sum.and(&cell.counts)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_are_added_cell_by_cell() {
-        let mut all = Lifetime::default();
-        let counts = |page_programs| Cell { page_programs, ..Cell::default() };
-        all.cells.push(LifetimeCell { origin: 3, cause: "host".into(), counts: counts(2) });
-        all.cells.push(LifetimeCell { origin: 3, cause: "mount".into(), counts: counts(5) });
-        all.add(&HostCounts { writes: 7, ..HostCounts::default() }, &Matrix::default(), 9);
-        all.add(&HostCounts { writes: 1, ..HostCounts::default() }, &Matrix::default(), 1);
-        assert_eq!((all.time_ns, all.host.writes, all.flash().programs), (10, 8, 2));
-        let text = serde_json::to_string(&all).unwrap();
-        assert_eq!(serde_json::from_str::<Lifetime>(&text).unwrap(), all);
     }
 }

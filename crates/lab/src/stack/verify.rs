@@ -10,7 +10,7 @@ const UNKNOWN: u32 = u32::MAX;
 
 /// Generates the written bytes, and checks the read bytes.
 #[derive(Debug)]
-pub(crate) struct Oracle {
+pub struct Oracle {
     /// By sector: the number of the write with its bytes; 0: zeros; [`UNKNOWN`].
     written: Vec<u32>,
     /// Sectors trimmed since, which may read as before or as zeros.
@@ -24,7 +24,7 @@ pub(crate) struct Oracle {
 
 impl Oracle {
     /// A device with `sectors` zeros; `loses_trims` if bit errors may destroy its information about trims.
-    pub(crate) fn new(sectors: u64, loses_trims: bool) -> Self {
+    pub fn new(sectors: u64, loses_trims: bool) -> Self {
         let sectors = sectors as usize;
         Self { written: vec![0; sectors], trimmed: vec![false; sectors], loses_trims, writes: 0, bytes: Vec::new() }
     }
@@ -33,7 +33,7 @@ impl Oracle {
     ///
     /// # Panics
     /// If a sector reads back other bytes than written.
-    pub(crate) fn submit(&mut self, disk: &mut dyn BlockDevice, request: &Request) -> Result<Completion, Error> {
+    pub fn submit(&mut self, disk: &mut dyn BlockDevice, request: &Request) -> Result<Completion, Error> {
         match request.op {
             Op::Write => self.write(disk, request),
             Op::Read => self.read(disk, request),
@@ -103,74 +103,5 @@ fn fill(bytes: &mut [u8], sector: u64, write: u32) {
     for chunk in bytes.chunks_exact_mut(8) {
         word = (word ^ word >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9).wrapping_add(0x9E37_79B9_7F4A_7C15);
         chunk.copy_from_slice(&word.to_le_bytes());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A RAM disk that may lose a write.
-    struct Disk {
-        bytes: Vec<u8>,
-        lose: bool,
-    }
-
-    impl BlockDevice for Disk {
-        fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
-            let range = request.sector as usize * SECTOR..request.end() as usize * SECTOR;
-            match data {
-                Payload::Write(bytes) if !self.lose => self.bytes[range].copy_from_slice(bytes),
-                Payload::Read(bytes) => bytes.copy_from_slice(&self.bytes[range]),
-                _ => {}
-            }
-            Ok(Completion::default())
-        }
-
-        fn sectors(&self) -> u64 {
-            (self.bytes.len() / SECTOR) as u64
-        }
-    }
-
-    fn run(lose: bool) {
-        let mut disk = Disk { bytes: vec![0; 16 * SECTOR], lose: false };
-        let mut oracle = Oracle::new(16, false);
-        oracle.submit(&mut disk, &Request::new(Op::Read, 0, 16)).unwrap();
-        oracle.submit(&mut disk, &Request::new(Op::Write, 3, 5)).unwrap();
-        disk.lose = lose;
-        oracle.submit(&mut disk, &Request::new(Op::Write, 4, 1)).unwrap();
-        oracle.submit(&mut disk, &Request::new(Op::Trim, 3, 1)).unwrap();
-        oracle.submit(&mut disk, &Request::new(Op::Read, 0, 16)).unwrap();
-        disk.bytes[3 * SECTOR..4 * SECTOR].fill(0);
-        oracle.submit(&mut disk, &Request::new(Op::Read, 0, 16)).unwrap();
-    }
-
-    #[test]
-    fn an_honest_disk_passes() {
-        run(false);
-    }
-
-    #[test]
-    fn what_was_trimmed_may_be_older_where_a_map_may_be_lost() {
-        let answer = |loses_trims: bool, trims: bool| {
-            let mut disk = Disk { bytes: vec![0; 16 * SECTOR], lose: false };
-            let mut oracle = Oracle::new(16, loses_trims);
-            oracle.submit(&mut disk, &Request::new(Op::Write, 3, 1)).unwrap();
-            let first = disk.bytes.clone();
-            oracle.submit(&mut disk, &Request::new(Op::Write, 3, 1)).unwrap();
-            if trims {
-                oracle.submit(&mut disk, &Request::new(Op::Trim, 3, 1)).unwrap();
-            }
-            disk.bytes = first;
-            std::panic::catch_unwind(move || oracle.submit(&mut disk, &Request::new(Op::Read, 3, 1)).is_ok())
-        };
-        assert!(answer(true, true).unwrap());
-        assert!(answer(true, false).is_err() && answer(false, true).is_err());
-    }
-
-    #[test]
-    #[should_panic(expected = "sector 4 reads back other bytes than write 2")]
-    fn a_lost_write_is_found() {
-        run(true);
     }
 }

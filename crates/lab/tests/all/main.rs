@@ -11,6 +11,7 @@ mod energy;
 mod files;
 mod host;
 mod index;
+mod inside;
 mod notices;
 mod precondition;
 mod reliability;

@@ -233,6 +233,30 @@ fn tests_are_few_executables() {
     );
 }
 
+/// The crate whose unit tests are in `tests/all`: it takes long to compile, and one unit test in `src` doubles that.
+const COMPILED_ONCE: &str = "lab";
+
+/// With `[lib] test = false` cargo passes over a unit test, and nobody would notice.
+#[test]
+fn unit_tests_are_where_cargo_runs_them() {
+    let mut complaints = Vec::new();
+    for manifest in below("crates/").iter().filter(|file| file.name() == "Cargo.toml") {
+        let folder = manifest.path.trim_end_matches("Cargo.toml");
+        let table: toml::Table = read(&manifest.path).parse().expect("a manifest is TOML");
+        let runs = table.get("lib").and_then(|lib| lib.get("test")?.as_bool()).unwrap_or(true);
+        if runs && folder == format!("crates/{COMPILED_ONCE}/") {
+            complaints.push(format!("{}: [lib] needs test = false", manifest.path));
+        }
+        for file in below(&format!("{folder}src/")).iter().filter(|file| !runs && file.is_rust()) {
+            let code = code(&file.text().expect("sources are text"));
+            let marks = ["#[test]", "cfg(test)"].into_iter().flat_map(|mark| code.match_indices(mark));
+            let told = |(at, mark)| format!("{}:{}: {mark} where cargo runs no tests", file.path, line_of(&code, at));
+            complaints.extend(marks.map(told));
+        }
+    }
+    none(&complaints);
+}
+
 #[test]
 fn every_workload_file_is_explained() {
     let read_mes: Vec<String> = files()
