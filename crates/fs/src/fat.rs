@@ -113,6 +113,17 @@ impl Config {
         device: &mut dyn BlockDevice,
         work: impl FnOnce(&mut Fat<'_, '_>) -> R,
     ) -> Result<R, FsError> {
+        // What is generic is small: the rest is compiled once.
+        let (mut work, mut out) = (Some(work), None);
+        self.while_mounted(device, &mut |fat| out = work.take().map(|work| work(fat)))?;
+        Ok(out.expect("work is done once"))
+    }
+
+    fn while_mounted(
+        &self,
+        device: &mut dyn BlockDevice,
+        work: &mut dyn FnMut(&mut Fat<'_, '_>),
+    ) -> Result<(), FsError> {
         let start = self.start(device.sectors())?;
         let mut cache = Cache::new(device, start, self.write_through, self.cache_bytes.0, self.trim);
         let layout = cache.find_layout()?.map_err(FsError::Damaged)?;
@@ -129,15 +140,15 @@ impl Config {
             changes: 0,
             counts: self.time_stamps == TimeStamps::Counted,
         };
-        let out = work(&mut fat);
+        work(&mut fat);
         if cache.borrow().failure().is_some() {
-            return Ok(out);
+            return Ok(());
         }
         fat.sync_all()?;
         drop(fat);
         volume.unmount().map_err(|error| failure(&cache, &error))?;
         cache.borrow_mut().flush()?;
-        Ok(out)
+        Ok(())
     }
 }
 

@@ -62,9 +62,6 @@
 //! J. Kim, J. M. Kim, S. H. Noh, S. L. Min, Y. Cho: A Space-Efficient Flash Translation Layer for CompactFlash
 //! Systems. IEEE Transactions on Consumer Electronics 48(2), 2002.
 
-#[cfg(test)]
-mod tests;
-
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::bound_logs::{BoundLogs, LogOptions};
 pub use crate::parts::bound_logs::{FirstWrite, Victim};

@@ -46,9 +46,6 @@
 //! Flash Technologies. US Patent 5,937,425, 1999 (replacement units). K. M. Kim, J.-H. Choi, J. W. Kwak:
 //! WAP-LRU: Write Pattern Analysis Based Hybrid Disk Buffer Management in Flash Storage Systems. 2018.
 
-#[cfg(test)]
-mod tests;
-
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Source, Store};
 use crate::{FtlError, RamUse, Variant};

@@ -80,8 +80,6 @@
 
 mod reclaim;
 mod sequence;
-#[cfg(test)]
-mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
 pub use crate::parts::bound_logs::FirstWrite;

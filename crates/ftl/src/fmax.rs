@@ -37,9 +37,6 @@
 //! Architecture. US Patent 5,930,815, 1999. H.-S. Yoo, H. B. Chun, D. Y. Kim, S. Park: Performance Evaluation
 //! of a B+Tree on Various Page Sizes in NAND Flash Memory. 2006.
 
-#[cfg(test)]
-mod tests;
-
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Store};
 use crate::{FtlError, RamUse, Variant};

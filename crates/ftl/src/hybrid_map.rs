@@ -46,8 +46,6 @@
 use crate::parts::sectored::{self, sectored_options, Hybrid, Options, SectorMapped};
 pub use crate::parts::sectored::{Replacement, Rewrite, WriteBack};
 use crate::Variant;
-#[cfg(test)]
-mod tests;
 
 /// The hybrid map.
 pub type HybridMap = SectorMapped<Scheme>;

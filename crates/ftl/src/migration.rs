@@ -65,8 +65,6 @@ pub mod cost;
 mod growth;
 mod policy;
 mod stale;
-#[cfg(test)]
-mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::bound_logs::{BoundLogs, LogOptions, Merge};

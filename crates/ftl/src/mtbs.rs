@@ -34,9 +34,6 @@
 //! H. B. Chun, D. Y. Kim, S. Park: Performance Evaluation of a B+Tree on Various Page Sizes in NAND Flash
 //! Memory. 2006.
 
-#[cfg(test)]
-mod tests;
-
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Store};
 use crate::{FtlError, RamUse, Variant};

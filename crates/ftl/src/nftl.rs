@@ -29,9 +29,6 @@
 //! ## References
 //! A. Ban: Flash File System Optimized for Page-Mode Flash Technologies. US Patent 5,937,425, 1999.
 
-#[cfg(test)]
-mod tests;
-
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Source, Store};
 use crate::{FtlError, RamUse, Variant};

@@ -55,8 +55,6 @@ mod config;
 mod log;
 mod merge;
 mod mount;
-#[cfg(test)]
-mod tests;
 
 use crate::parts::area::Area;
 use crate::parts::merge_buffer::{copy_sector, Gathered, Written, DEAD};

@@ -76,8 +76,6 @@
 use crate::parts::sectored::{self, sectored_options, Options, SectorMapped};
 pub use crate::parts::sectored::{Replacement, Rewrite, WriteBack};
 use crate::Variant;
-#[cfg(test)]
-mod tests;
 
 /// The sector map.
 pub type SectorMap = SectorMapped<Scheme>;

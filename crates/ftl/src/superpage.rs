@@ -45,8 +45,6 @@ mod check;
 mod collect;
 mod config;
 mod mount;
-#[cfg(test)]
-mod tests;
 
 use crate::parts::banks::Banks;
 use crate::parts::frontier::Frontier;

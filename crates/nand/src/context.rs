@@ -187,6 +187,11 @@ impl Matrix {
 
     /// The sum over the origins and causes accepted by `wanted`.
     pub fn sum(&self, wanted: impl Fn(Origin, Cause) -> bool) -> Cell {
+        self.sum_of(&wanted)
+    }
+
+    /// Compiled once, not anew for each question that is asked.
+    fn sum_of(&self, wanted: &dyn Fn(Origin, Cause) -> bool) -> Cell {
         self.nonzero()
             .filter(|&(origin, cause, _)| wanted(origin, cause))
             .fold(Cell::default(), |sum, (_, _, cell)| sum.zip(cell, |a, b| a + b))

@@ -131,23 +131,21 @@ mod tests {
     use super::*;
     use crate::page::Config;
     use crate::parts::wear::Wear;
+    use crate::tests::{lean_flash, timed_flash, Flash};
     use crate::{BlockState, Disk, Events, Ftl};
     use nandlab_block::{BlockDevice, HostClock, Op, Request};
-    use nandlab_nand::counting::{Full, Lean, SpareStore};
     use nandlab_nand::profile::Timing;
     use nandlab_nand::random::Random;
-    use nandlab_nand::timed::Timed;
-    use nandlab_nand::{Counting, Geometry, Matrix, Rules, Time};
+    use nandlab_nand::{Geometry, Matrix, Time};
 
     /// Counts, erases by block, blocks, the map, events, and the end of the last operation.
     type Left = (Matrix, Vec<u32>, Vec<BlockState>, Vec<Ppa>, Events, Time);
 
     /// Writes, trims, reads and flushes in batches of 500 requests; 64 blocks of 48 pages with 28 % spare ones.
-    fn left_by<S: SpareStore>(config: &Config) -> Left {
+    fn left_by(config: &Config, flash: fn(Geometry, &Timing) -> Flash) -> Left {
         let geometry = Geometry::single_die(64, 48, 512).unwrap();
         let timing = Timing { transfer_ns_per_byte: 10.0, ..Timing::array(50.0, 500.0, 3000.0) };
-        let nand = Timed::new(Counting::<S>::new(geometry, Rules::default()), &timing);
-        let mut disk = Disk::<PageMap, _>::mount(nand, 2400, config).unwrap();
+        let mut disk = Disk::<PageMap, _>::mount(flash(geometry, &timing), 2400, config).unwrap();
         let (mut random, mut clock, mut done) = (Random::new(5), HostClock::closed_loop(4), Vec::new());
         for _ in 0..40 {
             let request = |_| match random.below(50) {
@@ -159,7 +157,7 @@ mod tests {
             let requests: Vec<Request> = (0..500).map(request).collect();
             disk.submit_batch(&requests, &mut clock, &mut done).unwrap();
         }
-        let (cycles, end) = (disk.nand().inner().pe_cycles().to_vec(), disk.nand_mut().ctx().horizon());
+        let (cycles, end) = (disk.nand().pe_cycles().to_vec(), disk.nand_mut().ctx().horizon());
         let counts = disk.nand_mut().ctx().matrix().clone();
         (counts, cycles, disk.ftl().blocks(), disk.ftl().map.clone(), disk.ftl().events(), end)
     }
@@ -167,7 +165,7 @@ mod tests {
     #[test]
     fn runs_leave_what_single_copies_leave() {
         for config in [Config::default(), Config { reserve_blocks: 1, wear: Wear::Bet, ..Config::default() }] {
-            let (mut runs, mut single) = (left_by::<Lean>(&config), left_by::<Full>(&config));
+            let (mut runs, mut single) = (left_by(&config, lean_flash), left_by(&config, timed_flash));
             assert!(runs.0.total().copies > 10_000, "{:?}", runs.0.total());
             // The last copies may be mapped already, or not yet.
             let differ = runs.3.iter().zip(&single.3).filter(|(a, b)| a != b).count();

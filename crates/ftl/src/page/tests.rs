@@ -7,7 +7,7 @@ use crate::parts::frontier::cycles_in;
 use crate::parts::placement::Placement;
 use crate::tests::{two_dies, Flash};
 use crate::Ftl;
-use nandlab_nand::{BlockId, Content, Counting, Lpn, Nand, SectorMask, Time};
+use nandlab_nand::{BlockId, Counting, Lpn, Nand, SectorMask, Time};
 
 type Device = Flash;
 
@@ -26,12 +26,12 @@ fn filled() -> (PageMap, Device) {
 
 /// What the device counts.
 fn counts(nand: &Device) -> &Counting {
-    nand.inner().inner().inner().counts()
+    nand.counting()
 }
 
 /// Writes a page; returns when its program ends.
 fn write(ftl: &mut PageMap, nand: &mut Device, at: u32) -> Time {
-    ftl.write(nand, Lpn(at), PAGE, &Content(None)).unwrap();
+    ftl.write(nand, Lpn(at), PAGE, &()).unwrap();
     nand.ctx().last()
 }
 

@@ -117,11 +117,6 @@ impl BoundLogs {
         self.logs.get(self.log_of[group as usize] as usize).map(|log| log.block)
     }
 
-    #[cfg(test)]
-    pub(crate) fn logs(&self) -> impl Iterator<Item = &Log> {
-        self.logs.iter()
-    }
-
     /// Whether as many log blocks are in use as allowed.
     pub(crate) fn is_full(&self) -> bool {
         self.logs.len() >= self.options.log_blocks as usize

@@ -37,8 +37,6 @@ mod options;
 mod paging;
 mod rebuild;
 mod room;
-#[cfg(test)]
-mod tests;
 mod transfer;
 
 use super::frontier::Frontier;

@@ -1,12 +1,14 @@
 //! What a flush waits for, in time: a write whose data a buffer of the controller holds is done before it is on flash.
 
+use crate::lab::mount;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::sector_map::{self, SectorMap};
-use nandlab_ftl::{Disk, Ftl};
+use nandlab_ftl::Ftl;
 use nandlab_nand::counting::Full;
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::Timing;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{Counting, Geometry, Nand, Rules, Time};
+use nandlab_nand::{Counting, Geometry, Rules, Time};
 
 const PROGRAM: Time = 200_000;
 
@@ -14,21 +16,24 @@ const PROGRAM: Time = 200_000;
 #[test]
 fn a_flush_waits_for_the_program_of_gathered_sectors() {
     let geometry = Geometry::single_die(64, 16, 4096).unwrap();
-    let nand = Timed::new(Counting::<Full>::new(geometry, Rules::default()), &Timing::array(25.0, 200.0, 1500.0));
+    let nand = Timed::new(
+        WithContent::new(Counting::<Full>::new(geometry, Rules::default())),
+        &Timing::array(25.0, 200.0, 1500.0),
+    );
     let config = sector_map::Config::default();
     let pages = SectorMap::max_logical_pages(&geometry, &Rules::default(), &config).unwrap() / 2;
-    let mut disk = Disk::<SectorMap, _>::mount(nand, pages, &config).unwrap();
+    let mut disk = mount(nand, pages, &config);
 
-    let start = disk.nand_mut().ctx().horizon();
-    let before = disk.nand_mut().ctx().matrix().total().programs();
+    let start = disk.ctx().horizon();
+    let before = disk.ctx().matrix().total().programs();
     let mut time = start;
     for sector in 0.. {
         time = disk.submit(&Request { time, ..Request::new(Op::Write, 16 * sector, 1) }, Payload::None).unwrap().done;
-        if disk.nand_mut().ctx().matrix().total().programs() > before {
+        if disk.ctx().matrix().total().programs() > before {
             break;
         }
     }
-    let programmed = disk.nand_mut().ctx().horizon();
+    let programmed = disk.ctx().horizon();
     assert!(time + PROGRAM <= programmed, "the host does not wait: done at {time}, on flash at {programmed}");
 
     let flushed = disk.submit(&Request { time, ..Request::new(Op::Flush, 0, 0) }, Payload::None).unwrap().done;

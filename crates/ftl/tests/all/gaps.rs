@@ -1,24 +1,23 @@
 //! Collection of the page map in gaps between requests, against the closed form: a step begins while the gap lasts and goes
 //! on to its end.
 
+use crate::lab::{free_blocks, mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::page::{Config, PageMap};
-use nandlab_ftl::{Disk, Ftl};
+use nandlab_ftl::page::Config;
 use nandlab_nand::counting::Full;
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::Timing;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{Counting, Geometry, Nand, Rules, Shape, Time};
+use nandlab_nand::{Counting, Geometry, Rules, Shape, Time};
 
 const PROGRAM: Time = 300_000;
 const COPY: Time = 325_000;
 const ERASE: Time = 2_000_000;
 const PAGES_PER_BLOCK: u64 = 8;
 
-type Flash = Disk<PageMap, Timed<Counting<Full>>>;
-
 /// So many dies, each on a channel of its own, of whose 68 blocks 40 are exported; every page was written, and every second
 /// one of a die once more, so that the blocks that were filled first are half valid. Nothing was collected.
-fn half_invalid(dies: u32, config: &Config) -> Flash {
+fn half_invalid(dies: u32, config: &Config) -> Lab {
     let timing = Timing::array(25.0, 300.0, 2000.0);
     let shape = Shape {
         channels: dies,
@@ -29,9 +28,10 @@ fn half_invalid(dies: u32, config: &Config) -> Flash {
         page_bytes: 512,
         spare_bytes: 64,
     };
-    let nand = Timed::new(Counting::<Full>::new(Geometry::new(shape).unwrap(), Rules::default()), &timing);
+    let counting = Counting::<Full>::new(Geometry::new(shape).unwrap(), Rules::default());
+    let nand = Timed::new(WithContent::new(counting), &timing);
     let pages = dies * 40 * PAGES_PER_BLOCK as u32;
-    let mut disk = Flash::mount(nand, pages, config).unwrap();
+    let mut disk = mount(nand, pages, config);
     let dies = u64::from(dies);
     for at in 0..u64::from(pages) {
         write(&mut disk, at, 0);
@@ -42,28 +42,24 @@ fn half_invalid(dies: u32, config: &Config) -> Flash {
     }
     // A block of each die that has room.
     (0..dies).for_each(|at| assert_eq!(write(&mut disk, at, 0), PROGRAM));
-    assert_eq!(disk.ftl().events().gc_runs, 0, "nothing was collected yet");
+    assert_eq!(disk.events().gc_runs, 0, "nothing was collected yet");
     disk
 }
 
 /// Writes a page so long after the device came to rest; returns how long it took.
-fn write(disk: &mut Flash, at: u64, gap: Time) -> Time {
-    let time = disk.nand_mut().ctx().horizon() + gap;
+fn write(disk: &mut Lab, at: u64, gap: Time) -> Time {
+    let time = disk.ctx().horizon() + gap;
     write_at(disk, at, time) - time
 }
 
 /// Writes a page; returns when it is done.
-fn write_at(disk: &mut Flash, at: u64, time: Time) -> Time {
+fn write_at(disk: &mut Lab, at: u64, time: Time) -> Time {
     disk.submit(&Request { time, ..Request::new(Op::Write, at, 1) }, Payload::None).unwrap().done
 }
 
-fn copies_and_erases(disk: &mut Flash) -> (u64, f64) {
-    let total = disk.nand_mut().ctx().matrix().total();
+fn copies_and_erases(disk: &mut Lab) -> (u64, f64) {
+    let total = disk.ctx().matrix().total();
     (total.copies, total.erases())
-}
-
-fn free_blocks(disk: &Flash) -> usize {
-    disk.ftl().blocks().iter().filter(|block| block.is_free).count()
 }
 
 fn idle(idle_blocks: u32, idle_after_us: u32) -> Config {
@@ -111,17 +107,17 @@ fn a_long_gap_makes_room_that_writes_use_without_waiting() {
     assert!(free_blocks(&disk) < enough);
     write(&mut disk, 1, 10_000_000_000);
     assert_eq!(free_blocks(&disk), enough);
-    let events = disk.ftl().events();
+    let events = disk.events();
     assert!(events.idle_gc_runs >= 4 && events.idle_gc_runs == events.gc_runs, "{events:?}");
     let room = u64::from(config.idle_blocks) * PAGES_PER_BLOCK - 2;
     // One page of each block after the other.
     let page = |at| at % 40 * PAGES_PER_BLOCK + 3 + 2 * (at / 40);
-    let burst = |disk: &mut Flash| {
-        let start = disk.nand_mut().ctx().horizon();
+    let burst = |disk: &mut Lab| {
+        let start = disk.ctx().horizon();
         (0..room).fold(start, |time, at| write_at(disk, page(at), time)) - start
     };
     assert_eq!(burst(&mut disk), room * PROGRAM, "nobody waits");
-    assert_eq!(disk.ftl().events().gc_runs, events.gc_runs);
+    assert_eq!(disk.events().gc_runs, events.gc_runs);
     disk.check();
 
     let mut without = half_invalid(1, &idle(0, 0));

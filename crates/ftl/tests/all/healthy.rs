@@ -1,11 +1,13 @@
 //! A page map on a device without faults takes writes for ever, whichever block is emptied next and wherever pages go.
 
+use crate::lab::mount;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::page::{Config, PageMap, Placement, Stripe};
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_ftl::parts::wear::Wear;
-use nandlab_ftl::{Disk, Ftl};
+use nandlab_ftl::Ftl;
 use nandlab_nand::counting::Lean;
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Rules, Shape};
 
@@ -37,7 +39,7 @@ fn overwrite([dies, planes, blocks, pages]: Small, config: &Config, [used, trims
     let geometry = Geometry::new(shape).unwrap();
     let rules = Rules::default();
     let most = PageMap::max_logical_pages(&geometry, &rules, config).unwrap() * used / 100;
-    let mut disk = Disk::<PageMap, _>::mount(Counting::<Lean>::new(geometry, rules), most, config).unwrap();
+    let mut disk = mount(WithContent::new(Counting::<Lean>::new(geometry, rules)), most, config);
     let mut random = Random::new(config.seed);
     for n in 0..(1 + times) * most {
         let op = if random.below(100) < u64::from(trims) { Op::Trim } else { Op::Write };

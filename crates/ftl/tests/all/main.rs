@@ -2,14 +2,30 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+mod bast;
+mod block;
+mod dftl;
+mod fast;
 mod flushes;
+mod fmax;
 mod gaps;
 mod healthy;
+mod hybrid_map;
+mod lab;
+mod lost_pages;
+mod migration;
 mod migration_regret;
+mod mtbs;
+mod nftl;
+mod notes;
 mod page;
 mod planes;
 mod pools;
 mod refresh;
 mod rhythm;
+mod schemes;
+mod sector_log;
+mod sector_map;
 mod slc;
+mod superpage;
 mod theory;

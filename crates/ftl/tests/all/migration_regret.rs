@@ -7,12 +7,13 @@
 //! `NANDLAB_BLESS=1 cargo test --release -p nandlab-ftl --test all migration_regret::` writes the tables of
 //! docs/migration.md.
 
+use crate::lab::mount;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::migration::{Config, Migration, Rule};
+use nandlab_ftl::migration::{Config, Rule};
 use nandlab_ftl::parts::store::{EraseWhen, MapUpdate};
-use nandlab_ftl::{Disk, Ftl};
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::random::Random;
-use nandlab_nand::{Counting, Geometry, Nand, Rules};
+use nandlab_nand::{Counting, Geometry, Rules};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -84,14 +85,14 @@ fn optimum(stream: &[u32]) -> f64 {
 fn cost_of_ftl(stream: &[u32], config: &Config) -> f64 {
     let geometry = Geometry::single_die(12, PAGES, 512).expect("a geometry");
     let nand: Counting = Counting::new(geometry, Rules::default());
-    let mut disk: Disk<Migration, _> = Disk::mount(nand, 2 * PAGES, config).expect("it mounts");
+    let mut disk = mount(WithContent::new(nand), 2 * PAGES, config);
     let mut write = |page: u32| {
         disk.submit(&Request::new(Op::Write, page.into(), 1), Payload::None).expect("it writes");
     };
     (0..PAGES).for_each(&mut write);
     stream.iter().copied().for_each(&mut write);
-    assert_eq!(disk.ftl().events().switch_merges, 1, "the stream is never in order");
-    let total = disk.nand_mut().ctx().matrix().total();
+    assert_eq!(disk.events().switch_merges, 1, "the stream is never in order");
+    let total = disk.ctx().matrix().total();
     total.copies as f64 + ERASE * total.erases()
 }
 

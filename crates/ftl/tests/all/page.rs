@@ -1,13 +1,15 @@
 //! Behaviour of the page map that the small devices of the proofs do not show.
 
+use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, HostClock, Op, Payload, Request};
 use nandlab_ftl::page::{Config, PageMap};
-use nandlab_ftl::{Disk, Ftl};
+use nandlab_ftl::Ftl;
 use nandlab_nand::counting::Lean;
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::random::Random;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{Counting, Geometry, Nand, Rules, Shape};
+use nandlab_nand::{Counting, Geometry, Rules, Shape};
 
 /// A trim of everything leaves more notes pending than the reserve has pages; a device once answered that it
 /// was worn out.
@@ -15,8 +17,8 @@ use nandlab_nand::{Counting, Geometry, Nand, Rules, Shape};
 fn a_large_trim_without_a_flush_leaves_room() {
     let geometry = Geometry::single_die(4_000, 4, 512).unwrap();
     let pages = 14_400;
-    let nand = Counting::<Lean>::new(geometry, Rules::default());
-    let mut disk = Disk::<PageMap, _>::mount(nand, pages, &Config::default()).unwrap();
+    let nand = WithContent::new(Counting::<Lean>::new(geometry, Rules::default()));
+    let mut disk = mount(nand, pages, &Config::default());
     let mut random = Random::new(1);
     for round in 0..3 {
         for at in 0..u64::from(pages) {
@@ -32,7 +34,9 @@ fn a_large_trim_without_a_flush_leaves_room() {
     disk.check();
 }
 
-fn striped(op: f64, timing: &Profile) -> Disk<PageMap, Timed<Counting<Lean>>> {
+type Striped = Timed<WithContent<Counting<Lean>>>;
+
+fn striped(op: f64, timing: &Profile) -> Lab {
     let shape = Shape {
         channels: 4,
         dies_per_channel: 2,
@@ -45,8 +49,8 @@ fn striped(op: f64, timing: &Profile) -> Disk<PageMap, Timed<Counting<Lean>>> {
     let geometry = Geometry::new(shape).unwrap();
     let most = PageMap::max_logical_pages(&geometry, &Rules::default(), &Config::default()).unwrap();
     let pages = most.min((f64::from(geometry.pages()) / (1.0 + op)) as u32);
-    Disk::mount(Timed::new(Counting::new(geometry, Rules::default()), &timing.timing), pages, &Config::default())
-        .unwrap()
+    let nand: Striped = Timed::new(WithContent::new(Counting::new(geometry, Rules::default())), &timing.timing);
+    mount(nand, pages, &Config::default())
 }
 
 fn profile() -> Profile {
@@ -54,7 +58,7 @@ fn profile() -> Profile {
 }
 
 /// Fills the device and writes at random.
-fn overwrite(disk: &mut Disk<PageMap, Timed<Counting<Lean>>>, queue_depth: u32, writes: u64) -> Vec<u64> {
+fn overwrite(disk: &mut Lab, queue_depth: u32, writes: u64) -> Vec<u64> {
     let pages = disk.sectors() / 8;
     let mut clock = HostClock::closed_loop(queue_depth);
     let mut random = Random::new(7);
@@ -79,8 +83,8 @@ fn overwrite(disk: &mut Disk<PageMap, Timed<Counting<Lean>>>, queue_depth: u32, 
 fn dies_stay_busy_while_they_collect() {
     let mut disk = striped(0.28, &profile());
     overwrite(&mut disk, 32, 400_000);
-    let end = disk.nand_mut().ctx().horizon() as f64;
-    let busy = disk.nand().unit_busy_ns();
+    let end = disk.ctx().horizon() as f64;
+    let busy = device::<Striped>(&mut disk).unit_busy_ns();
     let mean = busy.iter().sum::<u64>() as f64 / busy.len() as f64 / end;
     println!("dies are busy {:.0} % of the time", 100.0 * mean);
     assert!(mean > 0.7, "dies are busy {mean} of the time");
@@ -92,7 +96,7 @@ fn no_write_waits_for_a_whole_victim() {
     let profile = profile();
     let mut disk = striped(0.28, &profile);
     let latencies = overwrite(&mut disk, 1, 400_000);
-    let total = disk.nand_mut().ctx().matrix().total();
+    let total = disk.ctx().matrix().total();
     assert!(total.erases() > 4_000.0, "{} erases", total.erases());
     let p999 = latencies[latencies.len() * 999 / 1000];
     let victim = profile.busy_ns(&nandlab_nand::Cell { copies: 40, ..Default::default() });

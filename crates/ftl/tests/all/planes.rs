@@ -1,22 +1,22 @@
 //! The page map over planes that program together, against the closed form of the geometry.
 
+use crate::lab::{mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::page::{Config, PageMap, Stripe};
-use nandlab_ftl::{Disk, Ftl};
+use nandlab_ftl::Ftl;
 use nandlab_nand::counting::Full;
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::{PlaneOverlap, Timing};
 use nandlab_nand::random::Random;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{Counting, Geometry, Nand, Rules, Shape, Time};
+use nandlab_nand::{Counting, Geometry, Rules, Shape, Time};
 
 const PLANES: u32 = 4;
 const PROGRAM: Time = 600_000;
 /// A page of 512 bytes with 64 bytes beside it.
 const PAGE: Time = 576 * 25;
 
-type Flash = Disk<PageMap, Timed<Counting<Full>, true>>;
-
-fn disk(dies: u32, stripe: Stripe) -> Flash {
+fn disk(dies: u32, stripe: Stripe) -> Lab {
     let timing = Timing {
         transfer_ns_per_byte: 25.0,
         plane_overlap: PlaneOverlap::MultiPlane,
@@ -32,25 +32,25 @@ fn disk(dies: u32, stripe: Stripe) -> Flash {
         spare_bytes: 64,
     };
     let geometry = Geometry::new(shape).unwrap();
-    let nand = Timed::with_extras(Counting::<Full>::new(geometry, Rules::default()), &timing);
+    let nand = Timed::with_extras(WithContent::new(Counting::<Full>::new(geometry, Rules::default())), &timing);
     let config = Config { stripe, ..Config::default() };
     // The same on all: with a reserve for each plane there is less to export.
     let most = PageMap::max_logical_pages(&geometry, &Rules::default(), &config).unwrap();
-    Flash::mount(nand, most.min(geometry.pages() * 7 / 10), &config).unwrap()
+    mount(nand, most.min(geometry.pages() * 7 / 10), &config)
 }
 
 /// Writes pages in one request, when the one before is done; returns when it is.
-fn write(disk: &mut Flash, at: u64, pages: u32, time: Time) -> Time {
+fn write(disk: &mut Lab, at: u64, pages: u32, time: Time) -> Time {
     disk.submit(&Request { time, ..Request::new(Op::Write, at, pages) }, Payload::None).unwrap().done
 }
 
 #[test]
 fn a_request_over_all_planes_takes_their_transfers_and_one_program() {
     let (planes, requests) = (u64::from(PLANES), 40);
-    let fill = |mut disk: Flash, pages: u32| {
-        let start = disk.nand_mut().ctx().horizon();
+    let fill = |mut disk: Lab, pages: u32| {
+        let start = disk.ctx().horizon();
         let end = (0..requests).fold(start, |time, n| write(&mut disk, n * u64::from(pages), pages, time));
-        (end - start, disk.nand_mut().ctx().joined_programs())
+        (end - start, disk.ctx().joined_programs())
     };
     let together = requests * (planes * PAGE + PROGRAM);
     assert_eq!(fill(disk(1, Stripe::Planes), PLANES), (together, requests * (planes - 1)));
@@ -71,9 +71,9 @@ fn planes_stay_together_while_they_collect() {
     let (planes, sectors) = (u64::from(PLANES), disk.sectors());
     let runs = sectors / planes;
     let mut random = Random::new(5);
-    let mut time = disk.nand_mut().ctx().horizon();
+    let mut time = disk.ctx().horizon();
     for round in 0..3 {
-        let before = disk.nand_mut().ctx().joined_programs();
+        let before = disk.ctx().joined_programs();
         for n in 0..3 * runs {
             let run = if round == 0 && n < runs { n } else { random.below(runs) };
             time = write(&mut disk, run * planes, PLANES, time);
@@ -82,11 +82,11 @@ fn planes_stay_together_while_they_collect() {
                 disk.submit(&trim, Payload::None).unwrap();
             }
         }
-        let joined = disk.nand_mut().ctx().joined_programs() - before;
+        let joined = disk.ctx().joined_programs() - before;
         let least = if round == 0 { 3 * runs * (planes - 1) } else { 3 * runs * (planes - 2) * 9 / 10 };
         assert!(joined >= least, "round {round}: {joined}, at least {least}");
         disk.check();
-        disk.remount(&Config { stripe: Stripe::Planes, ..Config::default() }).unwrap();
+        disk.remount().unwrap();
     }
-    assert!(disk.ftl().events().gc_runs == 0 && disk.nand_mut().ctx().matrix().total().erases() > 500.0);
+    assert!(disk.events().gc_runs == 0 && disk.ctx().matrix().total().erases() > 500.0);
 }

@@ -1,15 +1,17 @@
 //! Two pools of blocks: what is kept apart, over mounts too, and what is refused.
 
+use crate::lab::{blocks_in_use, mount, mount_again, submit, Lab};
+use nandlab_block::Op;
 use nandlab_ftl::page::{Config, PageMap};
 use nandlab_ftl::parts::placement::Placement;
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_ftl::parts::wear::Wear;
 use nandlab_ftl::{Ftl, FtlError};
 use nandlab_nand::counting::Full;
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::random::Random;
-use nandlab_nand::{BlockId, Counting, Geometry, Lpn, Nand, Rules, SectorMask, Shape};
+use nandlab_nand::{Counting, Geometry, Rules, Shape};
 
-const PAGE: SectorMask = SectorMask(1);
 const PAGES: u32 = 16;
 const HOT: u32 = 200;
 
@@ -26,55 +28,59 @@ fn geometry(dies: u32) -> Geometry {
     .unwrap()
 }
 
+fn device(dies: u32) -> WithContent<Counting<Full>> {
+    WithContent::new(Counting::new(geometry(dies), Rules::default()))
+}
+
 fn pools(pool_blocks: u32) -> Config {
     Config { placement: Placement::Pools, pool_pages: HOT, pool_blocks, ..Config::default() }
 }
 
 /// By pool: blocks with pages of it alone. Fails where a block has pages of both.
-fn blocks_by_pool(ftl: &PageMap, nand: &mut Counting<Full>) -> [u32; 2] {
-    let geometry = *nand.geometry();
+fn blocks_by_pool(disk: &mut Lab) -> [u32; 2] {
+    let geometry = *disk.nand().geometry();
     let mut blocks = [0, 0];
-    for (block, state) in (0..).map(BlockId).zip(ftl.blocks()).filter(|(_, state)| !state.is_free) {
+    for block in blocks_in_use(disk) {
+        let nand = disk.nand_mut();
         let of = |page| nand.read_spare(geometry.page(block, page)).unwrap().map(|oob| usize::from(oob.lpn.0 >= HOT));
         let pools: Vec<usize> = (0..PAGES).filter_map(of).collect();
         let Some(&pool) = pools.first() else { continue };
-        assert!(pools.iter().all(|&other| other == pool), "{block} ({} valid) has pages of both pools", state.valid);
+        assert!(pools.iter().all(|&other| other == pool), "{block} has pages of both pools");
         blocks[pool] += 1;
     }
     blocks
 }
 
 /// Nine of ten writes to the first pool.
-fn write(ftl: &mut PageMap, nand: &mut Counting<Full>, random: &mut Random, count: u32) {
-    let cold = u64::from(ftl.logical_pages() - HOT);
+fn write(disk: &mut Lab, random: &mut Random, count: u32) {
+    let cold = u64::from(disk.logical_pages() - HOT);
     for _ in 0..count {
         let hot = random.chance(0.9);
         let at = if hot { random.below(HOT.into()) } else { u64::from(HOT) + random.below(cold) };
-        ftl.write(nand, Lpn(at as u32), PAGE, &()).unwrap();
+        submit(disk, Op::Write, at, 1);
     }
 }
 
 #[test]
 fn pages_are_kept_apart_and_each_pool_has_its_part() {
     for (dies, part, victim) in [(1, 30, Victim::Greedy), (1, 60, Victim::Fifo), (2, 20, Victim::Greedy)] {
-        let mut nand = Counting::<Full>::new(geometry(dies), Rules::default());
         let config = Config { victim, ..pools(part) };
         let logical = 1000 * dies;
-        let mut ftl = PageMap::mount(&mut nand, logical, &config).unwrap();
+        let mut disk = mount(device(dies), logical, &config);
         for at in 0..logical {
-            ftl.write(&mut nand, Lpn(at), PAGE, &()).unwrap();
+            submit(&mut disk, Op::Write, at.into(), 1);
         }
         let mut random = Random::new(7);
         for round in 0..5 {
-            write(&mut ftl, &mut nand, &mut random, 20_000);
-            let [hot, cold] = blocks_by_pool(&ftl, &mut nand);
+            write(&mut disk, &mut random, 20_000);
+            let [hot, cold] = blocks_by_pool(&mut disk);
             // One block more or less on each die while a victim is being emptied.
             let what = format!("{dies} dies, {part} blocks, round {round}: {hot} and {cold}");
             assert!(hot.abs_diff(dies * part) <= dies, "{what}");
             assert!(cold.abs_diff(dies * (128 - 2 - part)) <= 2 * dies, "{what}");
-            ftl.check(&mut nand);
+            disk.check();
             // A mount knows the pools again.
-            ftl = PageMap::mount(&mut nand, logical, &config).unwrap();
+            disk = mount_again(disk, logical, &config);
         }
     }
 }
@@ -82,31 +88,29 @@ fn pages_are_kept_apart_and_each_pool_has_its_part() {
 /// The boundary may be another one than before, and pages find their pool when they are moved or written.
 #[test]
 fn pages_that_were_mixed_are_parted() {
-    let mut nand = Counting::<Full>::new(geometry(1), Rules::default());
     let mut random = Random::new(8);
-    let mut ftl = PageMap::mount(&mut nand, 1500, &Config::default()).unwrap();
+    let mut disk = mount(device(1), 1500, &Config::default());
     for at in (0..1500).rev() {
-        ftl.write(&mut nand, Lpn(at * 7 % 1500), PAGE, &()).unwrap();
+        submit(&mut disk, Op::Write, at * 7 % 1500, 1);
     }
-    let mut ftl = PageMap::mount(&mut nand, 1500, &pools(40)).unwrap();
-    write(&mut ftl, &mut nand, &mut random, 200_000);
-    ftl.check(&mut nand);
-    let [hot, cold] = blocks_by_pool(&ftl, &mut nand);
+    let mut disk = mount_again(disk, 1500, &pools(40));
+    write(&mut disk, &mut random, 200_000);
+    disk.check();
+    let [hot, cold] = blocks_by_pool(&mut disk);
     assert!(hot.abs_diff(40) <= 1, "{hot} and {cold}");
 }
 
 /// Parts are goals: a pool whose blocks are all valid lets the other one be emptied, and nothing is refused.
 #[test]
 fn a_part_that_a_die_cannot_keep_stops_nothing() {
-    let mut nand = Counting::<Full>::new(geometry(2), Rules::default());
     // 13 blocks are full of the hot pages of both dies together, which lie on them as they come.
     let config = Config { pool_pages: 208, ..pools(8) };
-    let mut ftl = PageMap::mount(&mut nand, 3700, &config).unwrap();
+    let mut disk = mount(device(2), 3700, &config);
     let mut random = Random::new(9);
     for _ in 0..100_000 {
-        ftl.write(&mut nand, Lpn(random.below(3700) as u32), PAGE, &()).unwrap();
+        submit(&mut disk, Op::Write, random.below(3700), 1);
     }
-    ftl.check(&mut nand);
+    disk.check();
 }
 
 fn refused(config: &Config) -> String {

@@ -1,12 +1,14 @@
 //! Blocks of the page map that are rewritten before their bit errors grow past the ECC. Expected figures are closed
 //! forms.
 
+use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::page::{Config, PageMap};
-use nandlab_ftl::{Disk, Ftl, FtlError};
+use nandlab_ftl::{Ftl, FtlError};
 use nandlab_nand::aging::{Aging, Config as Errors};
 use nandlab_nand::counting::Full;
-use nandlab_nand::{Cause, Cell, Counting, Geometry, Nand, Rules};
+use nandlab_nand::plain::WithContent;
+use nandlab_nand::{Cause, Cell, Counting, Geometry, Rules};
 
 const BLOCKS: u32 = 32;
 const PAGES: u32 = 16;
@@ -17,14 +19,14 @@ const LOGICAL: u32 = 20 * PAGES;
 /// bit of a codeword for each read, and 8 bits are corrected.
 const READS: u64 = 32;
 
-type Device = Disk<PageMap, Aging<Counting<Full>>>;
+type Device = Aging<WithContent<Counting<Full>>>;
 
-fn disk(refresh_percent: u32) -> Device {
+fn disk(refresh_percent: u32) -> Lab {
     disk_with(refresh_percent, 0.0)
 }
 
 /// A device whose pages have errors of this rate from the start.
-fn disk_with(refresh_percent: u32, rber: f64) -> Device {
+fn disk_with(refresh_percent: u32, rber: f64) -> Lab {
     let errors = Errors {
         rber,
         initial_pe_cycles: 1000,
@@ -35,25 +37,26 @@ fn disk_with(refresh_percent: u32, rber: f64) -> Device {
     };
     let counting = Counting::new(Geometry::single_die(BLOCKS, PAGES, 512).unwrap(), Rules::default());
     let config = Config { refresh_percent, ..Config::default() };
-    let mut disk = Disk::mount(Aging::new(counting, errors).unwrap(), LOGICAL, &config).unwrap();
+    let nand: Device = Aging::new(WithContent::new(counting), errors).unwrap();
+    let mut disk = mount(nand, LOGICAL, &config);
     (0..LOGICAL).for_each(|at| write(&mut disk, at));
     disk
 }
 
-fn write(disk: &mut Device, at: u32) {
+fn write(disk: &mut Lab, at: u32) {
     disk.submit(&Request::new(Op::Write, at.into(), 1), Payload::None).unwrap();
 }
 
-fn read(disk: &mut Device, at: u32) {
+fn read(disk: &mut Lab, at: u32) {
     disk.submit(&Request::new(Op::Read, at.into(), 1), Payload::None).unwrap();
 }
 
-fn refreshes(disk: &Device) -> u64 {
-    nandlab_ftl::Ftl::events(disk.ftl()).refreshes
+fn refreshes(disk: &Lab) -> u64 {
+    disk.events().refreshes
 }
 
-fn under(disk: &mut Device, wanted: Cause) -> Cell {
-    disk.nand_mut().ctx().matrix().sum(|_, cause| cause == wanted)
+fn under(disk: &mut Lab, wanted: Cause) -> Cell {
+    disk.ctx().matrix().sum(|_, cause| cause == wanted)
 }
 
 /// The read after `READS` others of the block marks it; this read and those after it move a page each, the page that is
@@ -76,7 +79,7 @@ fn a_block_is_rewritten_each_time_its_reads_add_up() {
         done * u64::from(PAGES) + refresh.copies % u64::from(PAGES),
         "whole blocks, and one begun"
     );
-    assert_eq!(disk.nand().counts().retries, 0, "no page came to what the ECC corrects");
+    assert_eq!(device::<Device>(&mut disk).counts().retries, 0, "no page came to what the ECC corrects");
     assert_eq!(under(&mut disk, Cause::Gc), Cell::default());
     disk.check();
 }
@@ -101,9 +104,9 @@ fn a_block_whose_wear_alone_is_at_the_threshold_is_not_rewritten() {
 fn without_it_reads_are_repeated_and_nothing_is_rewritten() {
     let mut disk = disk(0);
     (0..2 * READS + 1).for_each(|_| read(&mut disk, 0));
-    assert_eq!(disk.nand().counts().retries, 0);
+    assert_eq!(device::<Device>(&mut disk).counts().retries, 0);
     read(&mut disk, 0);
-    assert_eq!(disk.nand().counts().retries, 1);
+    assert_eq!(device::<Device>(&mut disk).counts().retries, 1);
     (0..100).for_each(|_| read(&mut disk, 0));
     assert_eq!((refreshes(&disk), under(&mut disk, Cause::Refresh)), (0, Cell::default()));
 }
@@ -141,7 +144,7 @@ fn writes_find_room_beside_it() {
     let (refresh, gc) = (under(&mut disk, Cause::Refresh), under(&mut disk, Cause::Gc));
     assert!(refreshes(&disk) > 500 && gc.erases() > 300.0, "{} refreshes, {} erases", refreshes(&disk), gc.erases());
     assert!(refresh.erases() >= refreshes(&disk) as f64);
-    assert_eq!(disk.nand().counts().uncorrectable_reads, 0);
+    assert_eq!(device::<Device>(&mut disk).counts().uncorrectable_reads, 0);
     disk.check();
 }
 

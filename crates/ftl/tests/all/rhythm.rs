@@ -1,11 +1,12 @@
 //! How evenly writes pay for garbage collection.
 
+use crate::lab::mount;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::page::{Config, PageMap, Placement};
-use nandlab_ftl::Disk;
+use nandlab_ftl::page::{Config, Placement};
 use nandlab_nand::counting::Lean;
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::random::Random;
-use nandlab_nand::{Counting, Geometry, Nand, Origin, Rules};
+use nandlab_nand::{Counting, Geometry, Origin, Rules};
 
 const BLOCKS: u32 = 128;
 const PAGES: u32 = 128;
@@ -16,17 +17,17 @@ fn copies_by_write(placement: Placement) -> Vec<u64> {
     let pages = BLOCKS * PAGES * 10 / 12;
     let config =
         Config { placement, streams: 2, pool_pages: pages / 2, pool_blocks: BLOCKS / 2 - 1, ..Config::default() };
-    let nand = Counting::<Lean>::new(geometry, Rules::default());
-    let mut disk = Disk::<PageMap, _>::mount(nand, pages, &config).unwrap();
+    let nand = WithContent::new(Counting::<Lean>::new(geometry, Rules::default()));
+    let mut disk = mount(nand, pages, &config);
     let mut random = Random::new(1);
     let mut copies = Vec::new();
     for n in 0..6 * pages {
         let at = if n < pages { u64::from(n) } else { random.below(pages.into()) };
-        let before = disk.nand_mut().ctx().matrix().total().copies;
+        let before = disk.ctx().matrix().total().copies;
         let origin = if at % 2 == 0 { Origin::HOST } else { Origin::JOURNAL };
         disk.submit(&Request { origin, ..Request::new(Op::Write, at, 1) }, Payload::None).unwrap();
         if n >= 3 * pages {
-            copies.push(disk.nand_mut().ctx().matrix().total().copies - before);
+            copies.push(disk.ctx().matrix().total().copies - before);
         }
     }
     copies.sort_unstable();

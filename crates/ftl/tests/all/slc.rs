@@ -2,10 +2,12 @@
 //!
 //! On dies that share no channel a die that always has a next page takes bus and program for each: `PAGE + PROGRAM`.
 
+use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::page::{Config, PageMap, SlcCache, SlcFull};
-use nandlab_ftl::{Disk, Ftl};
+use nandlab_ftl::Ftl;
 use nandlab_nand::counting::Full;
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::{PageCopy, SlcTiming, Timing};
 use nandlab_nand::slc::Metered;
 use nandlab_nand::timed::Timed;
@@ -26,7 +28,7 @@ const SLC_PAGES: u32 = PAGES / BITS;
 const DIES: u32 = 2;
 const BLOCKS: u32 = 40;
 
-type Device = Metered<Timed<Counting<Full>, true>>;
+type Device = Metered<Timed<WithContent<Counting<Full>>, true>>;
 
 fn geometry() -> Geometry {
     geometry_of(DIES)
@@ -63,29 +65,29 @@ fn config(slc_cache: SlcCache, slc_full: SlcFull) -> Config {
     Config { slc_cache, slc_full, slc_blocks: 4, ..Config::default() }
 }
 
-fn disk(config: &Config) -> Disk<PageMap, Device> {
+fn disk(config: &Config) -> Lab {
     disk_of(DIES, config)
 }
 
-fn disk_of(dies: u32, config: &Config) -> Disk<PageMap, Device> {
+fn disk_of(dies: u32, config: &Config) -> Lab {
     let geometry = geometry_of(dies);
-    let nand = Metered::new(Timed::with_extras(Counting::new(geometry, rules()), &timing()));
+    let nand: Device = Metered::new(Timed::with_extras(WithContent::new(Counting::new(geometry, rules())), &timing()));
     let most = PageMap::max_logical_pages(&geometry, &rules(), config).unwrap();
-    let mut disk = Disk::mount(nand, most, config).unwrap();
+    let mut disk = mount(nand, most, config);
     // The mount has read every spare area; the host comes when it is over.
-    disk.nand_mut().ctx().fence();
+    disk.ctx().fence();
     disk
 }
 
 /// Writes `pages` pages from `first` on, all of which are there at `at`; returns when the last one is on flash.
-fn write(disk: &mut Disk<PageMap, Device>, first: u32, pages: u32, at: Time) -> Time {
+fn write(disk: &mut Lab, first: u32, pages: u32, at: Time) -> Time {
     let requests = (first..first + pages).map(|page| Request::new(Op::Write, u64::from(page) * 8, 8));
     let submit = |request: Request| disk.submit(&Request { time: at, ..request }, Payload::None).unwrap().done;
     requests.map(submit).max().unwrap_or(at)
 }
 
-fn folded(disk: &mut Disk<PageMap, Device>) -> u64 {
-    disk.nand_mut().ctx().matrix().sum(|_, cause| cause == Cause::Fold).copies
+fn folded(disk: &mut Lab) -> u64 {
+    disk.ctx().matrix().sum(|_, cause| cause == Cause::Fold).copies
 }
 
 /// Until the cache is full every page takes an SLC program, behind it one of three bits; the cliff is where the blocks of
@@ -94,16 +96,16 @@ fn folded(disk: &mut Disk<PageMap, Device>) -> u64 {
 fn a_fixed_cache_falls_off_its_cliff_where_it_is_full() {
     let mut disk = disk(&config(SlcCache::Fixed, SlcFull::Direct));
     let cache = DIES * 4 * SLC_PAGES;
-    let start = disk.nand_mut().ctx().horizon();
+    let start = disk.ctx().horizon();
     let full = write(&mut disk, 0, cache, start);
     assert_eq!(full - start, Time::from(cache / DIES) * (PAGE + SLC_PROGRAM));
-    let events = disk.ftl().events();
+    let events = disk.events();
     assert_eq!((events.slc_pages, events.slc_direct_pages), (cache.into(), 0));
 
     let more = 6 * PAGES;
     let done = write(&mut disk, cache, more, start);
     assert_eq!(done - full, Time::from(more / DIES) * (PAGE + PROGRAM), "past a full cache");
-    let events = disk.ftl().events();
+    let events = disk.events();
     assert_eq!((events.slc_pages, events.slc_direct_pages, events.slc_folds), (cache.into(), more.into(), 0));
     disk.check();
 }
@@ -119,14 +121,14 @@ fn dies_erase_blocks_of_a_rewritten_cache_side_by_side() {
         [2, 8, 32].into_iter().flat_map(|dies| [0, 1, dies / 2, dies - 1].map(|offset| (dies, offset)))
     {
         let mut disk = disk_of(dies, &config(SlcCache::Fixed, SlcFull::Direct));
-        let (cache, pages) = (dies * 4 * SLC_PAGES, disk.ftl().logical_pages());
+        let (cache, pages) = (dies * 4 * SLC_PAGES, disk.logical_pages());
         let filled = (pages - dies * PAGES) / dies * dies;
         write(&mut disk, 0, filled, 0);
         write(&mut disk, filled - offset, offset, 0);
         for pass in 0..3 {
-            let (before, start) = (disk.ftl().events(), disk.nand_mut().ctx().horizon());
+            let (before, start) = (disk.events(), disk.ctx().horizon());
             write(&mut disk, 0, cache, start);
-            let (events, took) = (disk.ftl().events(), disk.nand_mut().ctx().horizon() - start);
+            let (events, took) = (disk.events(), disk.ctx().horizon() - start);
             let direct = events.slc_direct_pages - before.slc_direct_pages;
             let (cached, erases) = (events.slc_pages - before.slc_pages, events.slc_folds - before.slc_folds);
             // One block of each die and at most one page more go past the cache, three blocks are erased for the others.
@@ -154,23 +156,23 @@ fn dies_erase_blocks_of_a_rewritten_cache_side_by_side() {
 fn a_dynamic_cache_is_as_large_as_the_free_blocks_and_then_folds_half_a_page_for_each() {
     let mut disk = disk(&config(SlcCache::Dynamic, SlcFull::Direct));
     let cache = DIES * (BLOCKS - 3) * SLC_PAGES;
-    let start = disk.nand_mut().ctx().horizon();
+    let start = disk.ctx().horizon();
     let full = write(&mut disk, 0, cache, start);
     assert_eq!(full - start, Time::from(cache / DIES) * (PAGE + SLC_PROGRAM));
-    assert_eq!((disk.ftl().events().slc_pages, folded(&mut disk)), (cache.into(), 0));
+    assert_eq!((disk.events().slc_pages, folded(&mut disk)), (cache.into(), 0));
 
     // The first block past the cache begins it, the steady state is behind.
     let settled = 4 * DIES * PAGES;
     write(&mut disk, cache, settled, start);
-    let (folded_before, folds) = (folded(&mut disk), disk.ftl().events().slc_folds);
-    let before = disk.nand_mut().ctx().horizon();
+    let (folded_before, folds) = (folded(&mut disk), disk.events().slc_folds);
+    let before = disk.ctx().horizon();
     let more = 12 * DIES * PAGES;
     write(&mut disk, cache + settled, more, start);
-    let (moved, folds) = (folded(&mut disk) - folded_before, disk.ftl().events().slc_folds - folds);
+    let (moved, folds) = (folded(&mut disk) - folded_before, disk.events().slc_folds - folds);
     let expected = f64::from(more) / f64::from(BITS - 1);
     // A block of each die may be folded sooner or later.
     assert!((moved as f64 - expected).abs() <= f64::from(2 * DIES * SLC_PAGES), "{moved} pages, expected {expected}");
-    let took = (disk.nand_mut().ctx().horizon() - before) as f64;
+    let took = (disk.ctx().horizon() - before) as f64;
     let host = f64::from(more / DIES) * (PAGE + PROGRAM) as f64;
     let per_die = |count: u64, each: Time| count as f64 / f64::from(DIES) * each as f64;
     let sum = host + per_die(moved, SLC_READ + 2 * PAGE + PROGRAM) + per_die(folds, ERASE);
@@ -184,9 +186,9 @@ fn where_pages_wait_for_room_all_are_written_twice() {
     for (kind, cache) in [(SlcCache::Fixed, DIES * 4 * SLC_PAGES), (SlcCache::Dynamic, DIES * (BLOCKS - 2) * SLC_PAGES)]
     {
         let mut disk = disk(&config(kind, SlcFull::Fold));
-        let pages = disk.ftl().logical_pages();
+        let pages = disk.logical_pages();
         write(&mut disk, 0, pages, 0);
-        let (events, moved) = (disk.ftl().events(), folded(&mut disk));
+        let (events, moved) = (disk.events(), folded(&mut disk));
         assert_eq!((events.slc_pages, events.slc_direct_pages), (pages.into(), 0), "{kind:?}");
         // Nothing became invalid, so a fold moves a whole block; each die may be in the middle of one.
         let begun = moved - events.slc_folds * u64::from(SLC_PAGES);
@@ -203,7 +205,7 @@ fn a_gap_empties_the_cache_and_delays_nobody() {
     for kind in [SlcCache::Fixed, SlcCache::Dynamic] {
         let mut disk = disk(&config(kind, SlcFull::Direct));
         let cache = DIES * 4 * SLC_PAGES;
-        let start = disk.nand_mut().ctx().horizon();
+        let start = disk.ctx().horizon();
         let full = write(&mut disk, 0, cache, start);
         let short = full + 900 * US;
         let done = write(&mut disk, cache, 1, short);
@@ -214,7 +216,7 @@ fn a_gap_empties_the_cache_and_delays_nobody() {
         // Long enough for everything: each page of the cache once, with its block.
         let long = done + 1000 * US + Time::from(cache) * (READ + 2 * PAGE + PROGRAM) + 10 * ERASE;
         let done = write(&mut disk, cache + 1, 1, long);
-        assert_eq!((folded(&mut disk), disk.ftl().events().slc_folds), (u64::from(cache), u64::from(DIES * 4)));
+        assert_eq!((folded(&mut disk), disk.events().slc_folds), (u64::from(cache), u64::from(DIES * 4)));
         assert_eq!(done - long, PAGE + SLC_PROGRAM, "{kind:?}: the device is at rest again");
         disk.check();
     }
@@ -228,20 +230,20 @@ fn a_mount_knows_the_blocks_of_one_bit_from_their_pages() {
         let mut disk = disk(&config);
         write(&mut disk, 0, 700, 0);
         disk.submit(&Request::new(Op::Flush, 0, 0), Payload::None).unwrap();
-        let pages = disk.ftl().logical_pages();
-        let modes = |nand: &Device| (0..DIES * BLOCKS).map(|block| nand.is_slc(BlockId(block))).collect::<Vec<_>>();
-        let before = modes(disk.nand());
+        let pages = disk.logical_pages();
+        let modes = |disk: &Lab| (0..DIES * BLOCKS).map(|block| disk.nand().is_slc(BlockId(block))).collect::<Vec<_>>();
+        let before = modes(&disk);
         assert!(before.iter().filter(|&&slc| slc).count() >= 6, "{before:?}");
         let mut saved = Vec::new();
-        disk.nand().inner().inner().save(&mut saved).unwrap();
+        device::<Device>(&mut disk).inner().inner().inner().save(&mut saved).unwrap();
         let again = Counting::<Full>::load(geometry(), rules(), &mut saved.as_slice()).unwrap();
         assert!(
             (0..DIES * BLOCKS).all(|block| !again.is_slc(BlockId(block))),
             "the state of a device says nothing of it"
         );
-        let nand = Metered::new(Timed::with_extras(again, &timing()));
-        let mut disk = Disk::<PageMap, _>::mount(nand, pages, &config).unwrap();
-        assert_eq!(modes(disk.nand()), before);
+        let nand: Device = Metered::new(Timed::with_extras(WithContent::new(again), &timing()));
+        let mut disk = mount(nand, pages, &config);
+        assert_eq!(modes(&disk), before);
         disk.check();
         write(&mut disk, 0, pages, 0);
         disk.check();

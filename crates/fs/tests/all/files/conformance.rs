@@ -3,10 +3,11 @@
 use super::disk::Disk;
 use super::model::{assert_same, tree_of, Model, Node};
 use nandlab_block::{BlockDevice, ByteCount};
+use nandlab_drive::on;
 use nandlab_fs::fat::{Config, FatType, WriteThrough};
 use nandlab_fs::posix::Posix;
 use nandlab_fs::{FileSystem, FsConfig, FsError};
-use nandlab_ftl::{Disk as FtlDisk, Ftl, FtlConfig, Visitor};
+use nandlab_ftl::FtlConfig;
 use nandlab_nand::backed::Backed;
 use nandlab_nand::{Geometry, Rules};
 use std::collections::BTreeMap;
@@ -124,27 +125,21 @@ fn a_real_directory_is_not_left() {
 }
 
 /// FAT on an FTL, on 4 MiB in 2 KiB pages; `false` if the FTL refuses the device.
-struct Over(u64);
-
-impl Visitor for Over {
-    type Out = bool;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> bool {
-        let geometry = Geometry::single_die(64, 32, 2048).unwrap();
-        let rules = Rules::default();
-        let Ok(pages) = F::max_logical_pages(&geometry, &rules, config) else { return false };
-        if pages < 1300 {
-            return false;
-        }
-        let mut disk = FtlDisk::<F, _>::mount(Backed::ram(geometry, rules), 1300, config).unwrap();
-        for (fat, cluster, trim) in [(FatType::Fat12, 2048, true), (FatType::Fat16, 512, false)] {
-            let cluster_bytes = Some(ByteCount(cluster));
-            let fs = FsConfig::Fat(Config { fat, trim, cluster_bytes, ..Config::default() });
-            fs.format(&mut disk).unwrap();
-            play(&fs, &mut disk, self.0, 3, 150, false);
-        }
-        true
+fn plays_over(ftl: &FtlConfig, seed: u64) -> bool {
+    let geometry = Geometry::single_die(64, 32, 2048).unwrap();
+    let rules = Rules::default();
+    let Ok(pages) = ftl.max_logical_pages(&geometry, &rules) else { return false };
+    if pages < 1300 {
+        return false;
     }
+    let mut disk = on(ftl, Box::new(Backed::ram(geometry, rules)), 1300).map_err(|not| not.error).unwrap();
+    for (fat, cluster, trim) in [(FatType::Fat12, 2048, true), (FatType::Fat16, 512, false)] {
+        let cluster_bytes = Some(ByteCount(cluster));
+        let fs = FsConfig::Fat(Config { fat, trim, cluster_bytes, ..Config::default() });
+        fs.format(&mut *disk).unwrap();
+        play(&fs, &mut *disk, seed, 3, 150, false);
+    }
+    true
 }
 
 #[test]
@@ -152,7 +147,7 @@ fn fat_keeps_its_bytes_over_every_translation_layer() {
     let taken: Vec<&str> = FtlConfig::all()
         .iter()
         .zip(0..)
-        .filter(|(config, seed)| config.dispatch(Over(*seed)))
+        .filter(|(config, seed)| plays_over(config, *seed))
         .map(|(config, _)| config.name())
         .collect();
     println!("over {taken:?}");

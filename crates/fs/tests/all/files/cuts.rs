@@ -3,13 +3,16 @@
 use super::disk::Disk;
 use super::model::{assert_same, tree_of, Model};
 use nandlab_block::{ByteCount, Error};
+use nandlab_drive::{inside, on};
 use nandlab_fs::fat::{Config, WriteThrough};
 use nandlab_fs::{FileSystem, FsError};
-use nandlab_ftl::{Disk as FtlDisk, Ftl, FtlConfig, Visitor};
+use nandlab_ftl::FtlConfig;
 use nandlab_nand::backed::Backed;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
 use nandlab_nand::random::Random;
 use nandlab_nand::{Geometry, Rules};
+
+type Flash = PowerCut<Backed>;
 
 fn config(write_through: WriteThrough) -> Config {
     Config { cluster_bytes: Some(ByteCount(1024)), root_entries: 64, write_through, ..Config::default() }
@@ -44,56 +47,52 @@ fn what_was_synced_is_there_after_the_power_went() {
 }
 
 /// Syncs, then cuts at the next operation, on an FTL with real flash rules.
-struct OverFlash(u64);
-
-impl Visitor for OverFlash {
-    type Out = u64;
-
-    fn visit<F: Ftl>(self, ftl: &F::Config) -> u64 {
-        let geometry = Geometry::single_die(64, 16, 1024).unwrap();
-        let rules = Rules::default();
-        let Ok(pages) = F::max_logical_pages(&geometry, &rules, ftl) else { return 0 };
-        let pages = pages.min(600);
-        if pages < 300 {
-            return 0;
-        }
-        let mut cuts = 0;
-        for case in 0..self.0 {
-            let config = config(WriteThrough::Sector);
-            let mut disk = FtlDisk::<F, _>::mount(PowerCut::new(Backed::ram(geometry, rules)), pages, ftl).unwrap();
-            config.format(&mut disk).unwrap();
-            let mut model = Model::new(case, 2000);
-            config.mounted(&mut disk, |fs| (0..60).for_each(|_| model.step(fs))).unwrap();
-            model.unmounted();
-            // The cut comes at the first program after this one, of the in-use mark in the boot sector.
-            let form = Form::ALL[case as usize % Form::ALL.len()];
-            disk.nand_mut().arm(CutPlan { operation: 1, form });
-            let lost = config.mounted(&mut disk, |fs| {
-                let lost = fs.create("new").and_then(|file| fs.write(file, 0, &[7; 100]).and_then(|()| fs.sync(file)));
-                assert_eq!(lost, Err(FsError::Device(Error::PowerLost)));
-                fs.create("another")
-            });
-            assert_eq!(lost, Ok(Err(FsError::Device(Error::PowerLost))), "nothing is done without power");
-            cuts += 1;
-            let mut nand = disk.into_nand();
-            nand.restore();
-            let mut disk = FtlDisk::<F, _>::mount(nand, pages, ftl).unwrap();
-            config
-                .mounted(&mut disk, |fs| {
-                    let mut tree = tree_of(fs);
-                    tree.remove("new");
-                    assert_same(&tree, &model.tree, &format!("case {case}"));
-                })
-                .unwrap();
-        }
-        cuts
+fn cuts_over(ftl: &FtlConfig, cases: u64) -> u64 {
+    let geometry = Geometry::single_die(64, 16, 1024).unwrap();
+    let rules = Rules::default();
+    let Ok(pages) = ftl.max_logical_pages(&geometry, &rules) else { return 0 };
+    let pages = pages.min(600);
+    if pages < 300 {
+        return 0;
     }
+    let mount = |nand: Flash| on(ftl, Box::new(nand), pages).map_err(|not| not.error).unwrap();
+    let mut cuts = 0;
+    for case in 0..cases {
+        let config = config(WriteThrough::Sector);
+        let mut disk = mount(PowerCut::new(Backed::ram(geometry, rules)));
+        config.format(&mut *disk).unwrap();
+        let mut model = Model::new(case, 2000);
+        config.mounted(&mut *disk, |fs| (0..60).for_each(|_| model.step(fs))).unwrap();
+        model.unmounted();
+        // The cut comes at the first program after this one, of the in-use mark in the boot sector.
+        let form = Form::ALL[case as usize % Form::ALL.len()];
+        let flash: &mut Flash = disk.nand_mut().as_any_mut().downcast_mut().unwrap();
+        flash.arm(CutPlan { operation: 1, form });
+        let lost = config.mounted(&mut *disk, |fs| {
+            let lost = fs.create("new").and_then(|file| fs.write(file, 0, &[7; 100]).and_then(|()| fs.sync(file)));
+            assert_eq!(lost, Err(FsError::Device(Error::PowerLost)));
+            fs.create("another")
+        });
+        assert_eq!(lost, Ok(Err(FsError::Device(Error::PowerLost))), "nothing is done without power");
+        cuts += 1;
+        let mut nand: Flash = inside(disk.into_nand());
+        nand.restore();
+        let mut disk = mount(nand);
+        config
+            .mounted(&mut *disk, |fs| {
+                let mut tree = tree_of(fs);
+                tree.remove("new");
+                assert_same(&tree, &model.tree, &format!("case {case}"));
+            })
+            .unwrap();
+    }
+    cuts
 }
 
 #[test]
 fn what_was_synced_is_there_after_a_cut_on_every_translation_layer() {
     for config in FtlConfig::all() {
-        let cuts = config.dispatch(OverFlash(20));
+        let cuts = cuts_over(&config, 20);
         println!("{}: {cuts} cuts", config.name());
         assert!(cuts == 20 || config.name() != "page");
     }

@@ -1,10 +1,11 @@
 //! Holes in MiNV: a write at the far end of the longest file, which adds the most map nodes at once.
 
+use super::rig::Lent;
 use nandlab_fs::minv::{Config, Minv};
 use nandlab_fs::{FileSystem, FsError};
 use nandlab_nand::backed::Backed;
-use nandlab_nand::nvm::{Nvm, NvmCost, Nvram};
-use nandlab_nand::{Geometry, Nand, ProgramOrder, Rules};
+use nandlab_nand::nvm::{NvmCost, Nvram};
+use nandlab_nand::{Geometry, ProgramOrder, Rules};
 
 /// The longest file's chunks: 20 bits in the tags.
 const MOST: u64 = (1 << 20) - 1;
@@ -21,8 +22,12 @@ fn nvram() -> Nvram {
     Nvram::new(1 << 18, NvmCost::default())
 }
 
+fn mount<'a>(flash: Lent<'a>, nvram: &'a mut Nvram, config: &Config) -> Result<Minv<Lent<'a>, &'a mut Nvram>, FsError> {
+    Minv::mount(flash, nvram, config)
+}
+
 /// A file with its first byte in that chunk, or empty.
-fn begun<N: Nand, V: Nvm>(fs: &mut Minv<N, V>, name: &str, chunk: Option<u64>, page: u64) -> nandlab_fs::Handle {
+fn begun(fs: &mut Minv<Lent<'_>, &mut Nvram>, name: &str, chunk: Option<u64>, page: u64) -> nandlab_fs::Handle {
     let handle = fs.create(name).expect("there is room");
     if let Some(chunk) = chunk {
         fs.write(handle, chunk * page, &[7; 10]).expect("there is room");
@@ -39,7 +44,8 @@ fn a_file_reaches_to_its_longest_in_one_write_on_every_geometry() {
             let geometry = Geometry::single_die(24, pages, page_bytes).expect("the shape is sound");
             let config = config(16);
             let mut nvm = nvram();
-            let mut fs = Minv::mount(Backed::ram(geometry, rules()), &mut nvm, &config).expect("the device is good");
+            let mut flash = Backed::ram(geometry, rules());
+            let mut fs = mount(&mut flash, &mut nvm, &config).expect("the device is good");
             let page = u64::from(page_bytes);
             let begins = [None, Some(0), Some(15), Some(16), Some(256), Some(4096), Some(65536), Some(MOST - 1)];
             for (begin, name) in begins.into_iter().zip(["a", "b", "c", "d", "e", "f", "g", "h"]) {
@@ -67,7 +73,7 @@ fn the_longest_hole_is_there_wholly_or_not_at_all() {
     let config = config(8);
     for begin in [None, Some(0)] {
         let (mut flash, mut ready) = (Backed::ram(geometry, rules()), nvram());
-        let mut fs = Minv::mount(&mut flash, &mut ready, &config).expect("the device is good");
+        let mut fs = mount(&mut flash, &mut ready, &config).expect("the device is good");
         let before = begin.map_or(0, |_| 10);
         let handle = begun(&mut fs, "a", begin, 512);
         fs.close(handle).expect("it is open");
@@ -76,7 +82,7 @@ fn the_longest_hole_is_there_wholly_or_not_at_all() {
         for words in 0.. {
             let (mut flash, mut nvm) = (flash.clone(), ready.clone());
             nvm.cut_after(words);
-            let done = Minv::mount(&mut flash, &mut nvm, &config).and_then(|mut fs| {
+            let done = mount(&mut flash, &mut nvm, &config).and_then(|mut fs| {
                 let handle = fs.open("a")?;
                 fs.write(handle, MOST * 512 - 1, &[9])
             });
@@ -84,7 +90,7 @@ fn the_longest_hole_is_there_wholly_or_not_at_all() {
                 break;
             }
             nvm.restore();
-            let mut fs = Minv::mount(&mut flash, &mut nvm, &config).expect("the power is back");
+            let mut fs = mount(&mut flash, &mut nvm, &config).expect("the power is back");
             fs.check();
             let handle = fs.open("a").expect("it was there before");
             let len = fs.len(handle).expect("it is open");
@@ -105,7 +111,8 @@ fn a_map_without_room_in_the_nvram_is_refused() {
     let gc = nandlab_fs::yaffs::Collection { reserved_blocks: 3, ..Default::default() };
     let config = Config { gc, ..config(3) };
     let mut nvm = nvram();
-    let mut fs = Minv::mount(Backed::ram(geometry, rules()), &mut nvm, &config).expect("the device is good");
+    let mut flash = Backed::ram(geometry, rules());
+    let mut fs = mount(&mut flash, &mut nvm, &config).expect("the device is good");
     let handle = begun(&mut fs, "a", Some(0), 512);
     let refused = fs.write(handle, MOST * 512 - 1, &[9]);
     assert!(matches!(refused, Err(FsError::NvramFull { .. })), "{refused:?}");

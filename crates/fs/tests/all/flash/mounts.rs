@@ -1,10 +1,12 @@
 //! Mount reads by file system: a scan, a checkpoint, or almost nothing.
 
 use super::phone::{set_up, transaction};
+use super::rig::Lent;
 use nandlab_fs::minv::{self, Minv};
 use nandlab_fs::yaffs::{self, Yaffs};
 use nandlab_fs::FileSystem;
 use nandlab_nand::nvm::{Nvm, NvmCost, Nvram};
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::random::Random;
 use nandlab_nand::{BlockId, Cause, Cell, Counting, Geometry, Nand, ProgramOrder, Rules};
 
@@ -17,27 +19,26 @@ fn used(fs: &mut dyn FileSystem) {
     fs.sync_all().expect("there is room");
 }
 
-fn flash(page_bytes: u32) -> Counting {
+fn flash(page_bytes: u32) -> WithContent<Counting> {
     let rules = Rules { program_order: ProgramOrder::Any, partial_programs: 3, ..Rules::default() };
-    Counting::new(Geometry::single_die(128, 32, page_bytes).expect("the shape is sound"), rules)
+    WithContent::new(Counting::new(Geometry::single_die(128, 32, page_bytes).expect("the shape is sound"), rules))
 }
 
 /// Operations during mounts.
-fn at_mounts(nand: &mut Counting) -> Cell {
+fn at_mounts(nand: &mut WithContent<Counting>) -> Cell {
     nand.ctx().matrix().sum(|_, cause| cause == Cause::Mount)
 }
 
 /// Reads of a device's second mount.
 fn yaffs_mount(page_bytes: u32, config: &yaffs::Config) -> (Cell, Counting) {
-    let mut fs = Yaffs::mount(flash(page_bytes), config).unwrap_or_else(|error| panic!("{error}"));
-    used(&mut fs);
-    let mut nand = fs.into_nand();
+    let mut nand = flash(page_bytes);
+    used(&mut Yaffs::mount(&mut nand as Lent<'_>, config).unwrap_or_else(|error| panic!("{error}")));
     let before = nand.ctx().matrix().clone();
-    let mut fs = Yaffs::mount(nand, config).unwrap_or_else(|error| panic!("{error}"));
+    let mut fs = Yaffs::mount(&mut nand as Lent<'_>, config).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(fs.list("").map(|names| names.len()), Ok(5));
-    let mut nand = fs.into_nand();
+    drop(fs);
     let cell = nand.ctx().matrix().since(&before).sum(|_, cause| cause == Cause::Mount);
-    (cell, nand)
+    (cell, nand.into_inner())
 }
 
 #[test]
@@ -73,9 +74,9 @@ fn minv_reads_one_spare_area() {
     let config = minv::Config { objects: 64, ..minv::Config::default() };
     let mut nvram = Nvram::new(1 << 18, NvmCost::default());
     let mut nand = flash(512);
-    used(&mut Minv::mount(&mut nand, &mut nvram, &config).unwrap_or_else(|error| panic!("{error}")));
+    used(&mut Minv::mount(&mut nand as Lent<'_>, &mut nvram, &config).unwrap_or_else(|error| panic!("{error}")));
     let (before, words) = (at_mounts(&mut nand), nvram.usage().reads);
-    let mut fs = Minv::mount(&mut nand, &mut nvram, &config).unwrap_or_else(|error| panic!("{error}"));
+    let mut fs = Minv::mount(&mut nand as Lent<'_>, &mut nvram, &config).unwrap_or_else(|error| panic!("{error}"));
     assert!(fs.nvm().usage().reads - words < 30, "the mount reads {} words", fs.nvm().usage().reads - words);
     assert_eq!(fs.list("").map(|names| names.len()), Ok(5));
     let after = at_mounts(&mut nand);

@@ -1,9 +1,11 @@
 //! The measurement of Doh et al. (2008) at small scale: the first garbage collection.
 
+use super::rig::Lent;
 use nandlab_fs::minv::{self, Minv};
 use nandlab_fs::yaffs::{self, Yaffs};
 use nandlab_fs::{FileSystem, FsError};
 use nandlab_nand::nvm::{NvmCost, Nvram};
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::random::Random;
 use nandlab_nand::{BlockId, Counting, Geometry, ProgramOrder, Rules};
 
@@ -44,9 +46,9 @@ pub(crate) fn transaction(fs: &mut dyn FileSystem, random: &mut Random, slots: &
     Ok(())
 }
 
-fn flash() -> Counting {
+fn flash() -> WithContent<Counting> {
     let rules = Rules { program_order: ProgramOrder::Any, partial_programs: 3, ..Rules::default() };
-    Counting::new(Geometry::single_die(2048, 32, 512).expect("the shape is sound"), rules)
+    WithContent::new(Counting::new(Geometry::single_die(2048, 32, 512).expect("the shape is sound"), rules))
 }
 
 /// The first transaction with an aggressive collection.
@@ -56,7 +58,8 @@ fn first_aggressive(aggressive: impl Fn(u64) -> u64, most: u64) -> Option<u64> {
 
 #[test]
 fn yaffs_uses_every_block_by_a_thousand_transactions_and_collects_aggressively_before_two_thousand() {
-    let mut fs = Yaffs::mount(flash(), &yaffs::Config::default()).unwrap();
+    let mut flash = flash();
+    let mut fs = Yaffs::mount(&mut flash as Lent<'_>, &yaffs::Config::default()).unwrap();
     let (mut random, mut slots) = (Random::new(1), [0; 3]);
     set_up(&mut fs).unwrap();
     let mut counts = Vec::new();
@@ -66,7 +69,8 @@ fn yaffs_uses_every_block_by_a_thousand_transactions_and_collects_aggressively_b
         transaction(&mut fs, &mut random, &mut slots).unwrap();
         counts.push(fs.collections());
         for (block, used) in (0..).map(BlockId).zip(&mut used) {
-            *used |= fs.nand().high_water(block) > 0 || fs.nand().pe_cycles()[block.index()] > 0;
+            let counting = fs.nand().counting();
+            *used |= counting.high_water(block) > 0 || counting.pe_cycles()[block.index()] > 0;
         }
         if all_used.is_none() && used.iter().all(|&used| used) {
             all_used = Some(number);
@@ -86,8 +90,8 @@ fn yaffs_uses_every_block_by_a_thousand_transactions_and_collects_aggressively_b
 #[test]
 fn minv_hardly_erases_before_two_thousand_transactions_and_then_collects_aggressively() {
     let config = minv::Config::default();
-    let nvram = Nvram::new(1 << 20, NvmCost::default());
-    let mut fs = Minv::mount(flash(), nvram, &config).unwrap();
+    let (mut flash, mut nvram) = (flash(), Nvram::new(1 << 20, NvmCost::default()));
+    let mut fs = Minv::mount(&mut flash as Lent<'_>, &mut nvram, &config).unwrap();
     let (mut random, mut slots) = (Random::new(1), [0; 3]);
     set_up(&mut fs).unwrap();
     let mut counts = Vec::new();
@@ -95,7 +99,7 @@ fn minv_hardly_erases_before_two_thousand_transactions_and_then_collects_aggress
     for _ in 1..=2500 {
         transaction(&mut fs, &mut random, &mut slots).unwrap();
         counts.push(fs.collections());
-        erases.push(fs.nand().pe_cycles().iter().sum::<u32>());
+        erases.push(fs.nand().counting().pe_cycles().iter().sum::<u32>());
     }
     for transactions in [500, 1000, 1500, 2000, 2500] {
         println!("minv after {transactions}: {:?}, {} erases", counts[transactions - 1], erases[transactions - 1]);

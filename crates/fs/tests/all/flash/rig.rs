@@ -7,13 +7,41 @@ use nandlab_fs::yaffs::{self, Yaffs};
 use nandlab_fs::{FsError, Handle, Kind, Links};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{Config as Faults, Faulty};
-use nandlab_nand::nvm::{Nvm, NvmCost, Nvram};
+use nandlab_nand::nvm::{NvmCost, Nvram};
+use nandlab_nand::plain::WithContent;
 use nandlab_nand::power_cut::PowerCut;
-use nandlab_nand::{Geometry, Nand, ProgramOrder, Rules};
+use nandlab_nand::{Content, Counting, Geometry, Nand, ProgramOrder, Rules};
 use std::collections::BTreeMap;
 use std::fmt;
 
 pub(crate) type Flash = PowerCut<Faulty<Backed>>;
+
+/// What a file system is mounted on: one type for every device, so that each compiles once.
+pub(crate) type Lent<'a> = &'a mut dyn Tested;
+
+/// A device that a test looks into.
+pub(crate) trait Tested: Nand<Buf = Content> {
+    /// What holds the pages.
+    fn counting(&self) -> &Counting;
+}
+
+impl Tested for Flash {
+    fn counting(&self) -> &Counting {
+        self.inner().inner().counting()
+    }
+}
+
+impl Tested for Backed {
+    fn counting(&self) -> &Counting {
+        Backed::counting(self)
+    }
+}
+
+impl Tested for WithContent<Counting> {
+    fn counting(&self) -> &Counting {
+        self.inner()
+    }
+}
 
 /// State that survives a power cut.
 #[derive(Clone, Debug)]
@@ -35,13 +63,13 @@ pub(crate) trait Checked: Links {
     fn check(&mut self);
 }
 
-impl<N: Nand> Checked for Yaffs<N> {
+impl Checked for Yaffs<Lent<'_>> {
     fn check(&mut self) {
         Yaffs::check(self);
     }
 }
 
-impl<N: Nand, V: Nvm> Checked for Minv<N, V> {
+impl Checked for Minv<Lent<'_>, &mut Nvram> {
     fn check(&mut self) {
         Minv::check(self);
     }
@@ -119,9 +147,10 @@ pub(crate) fn mounted<R>(
     device: &mut Device,
     work: impl FnOnce(&mut dyn Checked) -> R,
 ) -> Result<R, FsError> {
+    let flash: Lent<'_> = &mut device.flash;
     match &subject.system {
-        System::Yaffs(config) => Ok(work(&mut Yaffs::mount(&mut device.flash, config)?)),
-        System::Minv(config) => Ok(work(&mut Minv::mount(&mut device.flash, &mut device.nvram, config)?)),
+        System::Yaffs(config) => Ok(work(&mut Yaffs::mount(flash, config)?)),
+        System::Minv(config) => Ok(work(&mut Minv::mount(flash, &mut device.nvram, config)?)),
     }
 }
 

@@ -3,9 +3,9 @@
 use super::recover::FoundMap;
 use super::*;
 use crate::parts::block_scan::scan_ascending;
-use crate::tests::{two_dies, PAGES};
+use crate::tests::{timed_flash, two_dies, Flash};
+use nandlab_nand::profile::Timing;
 use nandlab_nand::random::Random;
-use nandlab_nand::{Counting, Rules};
 
 const FORM: u16 = 9;
 
@@ -13,16 +13,16 @@ const FORM: u16 = 9;
 type Told = Vec<Option<(u64, Vec<u8>)>>;
 
 /// A map with its pool, on a device without other data.
-struct Bench<N> {
-    nand: N,
+struct Bench {
+    nand: Flash,
     pool: Pool,
     map: PagedMap,
     shape: Shape,
 }
 
-impl<N: Nand> Bench<N> {
+impl Bench {
     /// Mounts the map; also returns the reported pages.
-    fn mount(mut nand: N, shape: Shape) -> (Self, Told) {
+    fn mount(mut nand: Flash, shape: Shape) -> (Self, Told) {
         let geometry = *nand.geometry();
         let scans = scan_ascending(&mut nand).unwrap();
         let mut pool = Pool::new(&geometry, scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0));
@@ -54,7 +54,7 @@ impl<N: Nand> Bench<N> {
 }
 
 /// Writes random pages, with mounts in between; returns the map's total activity.
-fn play<N: Nand>(nand: N, pages: u32, spare_percent: u32, rounds: u32) -> MapCounts {
+fn play(nand: Flash, pages: u32, spare_percent: u32, rounds: u32) -> MapCounts {
     let shape = Shape { form: FORM, pages, spare_percent };
     let quota = shape.quota(nand.geometry());
     let (mut bench, told) = Bench::mount(nand, shape);
@@ -89,10 +89,10 @@ fn play<N: Nand>(nand: N, pages: u32, spare_percent: u32, rounds: u32) -> MapCou
 fn a_map_page_reads_as_it_was_written_whatever_was_moved() {
     let single = |blocks, pages| {
         let geometry = Geometry::single_die(blocks, pages, 512).unwrap();
-        Counting::new(geometry, Rules::default()) as Counting
+        timed_flash(geometry, &Timing::array(0.0, 0.0, 0.0))
     };
     for (pages, spare_percent, moves) in [(1, 0, false), (7, 0, true), (8, 50, true), (33, 0, true), (60, 100, true)] {
-        let counts = play(single(20, PAGES as u32), pages, spare_percent, 3_000);
+        let counts = play(single(20, 8), pages, spare_percent, 3_000);
         assert!(counts.gc_runs > 100 && (counts.moved > 100) == moves, "{pages} map pages: {counts:?}");
     }
     let counts = play(two_dies(), 20, 40, 3_000);

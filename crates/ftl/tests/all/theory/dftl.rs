@@ -1,30 +1,28 @@
 //! DFTL against closed forms, and against the page map.
 
-use super::{forms, totals};
+use super::{forms, mount, totals, Lab};
+use crate::lab::Options;
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
 use nandlab_ftl::dftl::{Config, Dftl};
-use nandlab_ftl::page::{self, PageMap};
-use nandlab_ftl::{Disk, Events, Ftl};
-use nandlab_nand::counting::Lean;
+use nandlab_ftl::page;
+use nandlab_ftl::{Events, Ftl};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Cause, Cell, Counting, Geometry, Matrix, Nand, Rules};
-
-type Lab<F> = Disk<F, Counting<Lean>>;
+use nandlab_nand::{Cause, Cell, Counting, Geometry, Matrix, Rules};
 
 /// Bytes of a page, and the map entries that one holds.
 const PAGE: u32 = 512;
 const ENTRIES: u32 = PAGE / 4;
 
-fn lab<F: Ftl>(blocks: u32, b: u32, logical: u32, config: &F::Config) -> Lab<F> {
+fn lab(blocks: u32, b: u32, logical: u32, config: &impl Options) -> Lab {
     let geometry = Geometry::single_die(blocks, b, PAGE).expect("a plain shape");
-    Disk::mount(Counting::new(geometry, Rules::default()), logical, config).expect("it fits")
+    mount(Counting::new(geometry, Rules::default()), logical, config)
 }
 
 /// Writes every page in order, `warm_up` times as many at random, and then `count` more, of which it returns the counts.
-fn random_writes<F: Ftl>(lab: &mut Lab<F>, warm_up: u64, count: u64) -> (Matrix, Events) {
+fn random_writes(lab: &mut Lab, warm_up: u64, count: u64) -> (Matrix, Events) {
     let logical = lab.sectors();
     let mut random = Random::new(1);
-    let mut write = |lab: &mut Lab<F>, count: u64, in_order: bool| {
+    let mut write = |lab: &mut Lab, count: u64, in_order: bool| {
         let (mut clock, mut done) = (HostClock::closed_loop(1), Vec::new());
         for first in (0..count).step_by(1024) {
             let at = |n| if in_order { n } else { random.below(logical) };
@@ -36,9 +34,9 @@ fn random_writes<F: Ftl>(lab: &mut Lab<F>, warm_up: u64, count: u64) -> (Matrix,
     };
     write(lab, logical, true);
     write(lab, warm_up * logical, false);
-    let (before, did) = (lab.nand_mut().ctx().matrix().clone(), lab.ftl().events());
+    let (before, did) = (lab.ctx().matrix().clone(), lab.events());
     write(lab, count, false);
-    let events = lab.ftl().events();
+    let events = lab.events();
     let events = Events {
         map_hits: events.map_hits - did.map_hits,
         map_misses: events.map_misses - did.map_misses,
@@ -47,7 +45,7 @@ fn random_writes<F: Ftl>(lab: &mut Lab<F>, warm_up: u64, count: u64) -> (Matrix,
         map_gc_runs: events.map_gc_runs - did.map_gc_runs,
         ..Events::default()
     };
-    (lab.nand_mut().ctx().matrix().since(&before), events)
+    (lab.ctx().matrix().since(&before), events)
 }
 
 fn of(matrix: &Matrix, cause: Cause) -> Cell {
@@ -70,7 +68,7 @@ fn a_write_costs_what_misses_and_changed_entries_cost() {
         let cmt_entries = (share * f64::from(logical)) as u32;
         let config = Config { cmt_entries, batch_write_back: false, ..Config::default() };
         let writes = 4 * u64::from(logical);
-        let (matrix, events) = random_writes(&mut lab::<Dftl>(blocks, b, logical, &config), 2, writes);
+        let (matrix, events) = random_writes(&mut lab(blocks, b, logical, &config), 2, writes);
         let (host, map) = (of(&matrix, Cause::Host), of(&matrix, Cause::Map));
         assert_eq!((host.programs(), host.reads()), (writes, 0), "1 P");
         assert_eq!(map.reads(), events.map_misses + events.map_dirty_evictions, "R for each of them");
@@ -90,7 +88,7 @@ fn a_write_costs_what_misses_and_changed_entries_cost() {
 fn a_batch_saves_programs() {
     let (blocks, b, logical, cmt_entries) = (8192, 64, 48_000, 4_800);
     let config = Config { cmt_entries, ..Config::default() };
-    let (matrix, events) = random_writes(&mut lab::<Dftl>(blocks, b, logical, &config), 2, 200_000);
+    let (matrix, events) = random_writes(&mut lab(blocks, b, logical, &config), 2, 200_000);
     let map = of(&matrix, Cause::Map);
     assert_eq!((map.programs(), map.reads() - map.programs()), (events.map_dirty_evictions, events.map_misses));
     assert_eq!(events.gc_runs, events.map_gc_runs, "no block of data is collected");
@@ -114,7 +112,7 @@ fn collection_costs_what_the_closed_form_has() {
         let logical = logical_of(map_blocks(logical_of(0.0))) as u32;
         assert!(logical <= Dftl::max_logical_pages(&geometry, &Rules::default(), &config).expect("it fits"));
         let writes = 4 * u64::from(logical);
-        let (matrix, events) = random_writes(&mut lab::<Dftl>(blocks, b, logical, &config), 4, writes);
+        let (matrix, events) = random_writes(&mut lab(blocks, b, logical, &config), 4, writes);
         let gc = of(&matrix, Cause::Gc);
         let a = forms::greedy(b, over_provisioning);
         near(&format!("OP {over_provisioning}: WAF of data"), 1.0 + gc.copies as f64 / writes as f64, a, 0.01);
@@ -139,10 +137,10 @@ fn with_the_whole_map_in_memory_it_is_a_page_map() {
     let (blocks, b, logical) = (2048, 64, 100_000);
     let config = Config { cmt_entries: logical, ..Config::default() };
     let writes = 4 * u64::from(logical);
-    let (matrix, events) = random_writes(&mut lab::<Dftl>(blocks + 26, b, logical, &config), 3, writes);
+    let (matrix, events) = random_writes(&mut lab(blocks + 26, b, logical, &config), 3, writes);
     assert_eq!((matrix.total().meta_programs, matrix.total().meta_reads, events.map_misses), (0, 0, 0));
     // 782 map pages: 12 blocks, as many to spare, a block more and the one that is being filled.
-    let mut page = lab::<PageMap>(blocks, b, logical, &page::Config::default());
+    let mut page = lab(blocks, b, logical, &page::Config::default());
     let (of_page, _) = random_writes(&mut page, 3, writes);
     near("programs", matrix.total().programs() as f64, of_page.total().programs() as f64, 0.005);
     assert!(totals(&mut page).erases() > 1000.0);

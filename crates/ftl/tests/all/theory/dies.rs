@@ -1,23 +1,20 @@
 //! Maps whose dies share their free blocks cost on several dies what they cost on one with as many blocks.
 
-use super::{forms, totals, waf_of};
+use super::{forms, mount, totals, waf_of, Lab};
+use crate::lab::Options;
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
-use nandlab_ftl::dftl::{self, Allocation, Dftl};
+use nandlab_ftl::dftl::{self, Allocation};
 use nandlab_ftl::parts::victim::Victim;
-use nandlab_ftl::sector_log::{self, SectorLog};
-use nandlab_ftl::{Disk, Ftl};
-use nandlab_nand::counting::Lean;
+use nandlab_ftl::sector_log;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Rules, Shape};
-
-type Lab<F> = Disk<F, Counting<Lean>>;
 
 /// Blocks of the device, pages of a block, bytes of a page.
 const BLOCKS: u32 = 2048;
 const PAGES: u32 = 64;
 const PAGE: u32 = 4096;
 
-fn lab<F: Ftl>(dies: u32, logical: u32, config: &F::Config) -> Lab<F> {
+fn lab(dies: u32, logical: u32, config: &impl Options) -> Lab {
     let shape = Shape {
         channels: dies,
         dies_per_channel: 1,
@@ -28,7 +25,7 @@ fn lab<F: Ftl>(dies: u32, logical: u32, config: &F::Config) -> Lab<F> {
         spare_bytes: 64,
     };
     let nand = Counting::new(Geometry::new(shape).expect("a plain shape"), Rules::default());
-    Disk::mount(nand, logical, config).expect("it fits")
+    mount(nand, logical, config)
 }
 
 /// Logical pages that leave so many spare ones, once what is free, being filled or not of the data is left out.
@@ -39,8 +36,8 @@ fn logical(dies: u32, kept: u32, over_provisioning: f64) -> u32 {
 }
 
 /// Programs for each page written, once random writes of pages have come to a steady state.
-fn random_pages<F: Ftl>(mut lab: Lab<F>) -> f64 {
-    let logical = u64::from(lab.ftl().logical_pages());
+fn random_pages(mut lab: Lab) -> f64 {
+    let logical = u64::from(lab.logical_pages());
     let (mut at, mut random) = (0, Random::new(1));
     waf_of(&mut lab, logical, || {
         at = (at + 1) % logical;
@@ -61,7 +58,7 @@ fn of_dftl(dies: u32, over_provisioning: f64, config: &dftl::Config) -> f64 {
     // The map, fewer than 128 pages, fills one block and part of another; one is to spare, and one is being filled.
     let map = 4;
     let logical = logical(dies, config.reserve_blocks + map, over_provisioning);
-    random_pages(lab::<Dftl>(dies, logical, &dftl::Config { cmt_entries: logical, ..config.clone() }))
+    random_pages(lab(dies, logical, &dftl::Config { cmt_entries: logical, ..config.clone() }))
 }
 
 #[test]
@@ -97,7 +94,7 @@ fn the_sector_log_collects_whole_pages_on_several_dies_as_on_one() {
     for dies in [1, 4, 8] {
         let log = BLOCKS.div_ceil(100);
         let logical = logical(dies, config.reserve_blocks + log, 0.12);
-        near(&format!("{dies} dies"), random_pages(lab::<SectorLog>(dies, logical, &config)), expected, 0.02);
+        near(&format!("{dies} dies"), random_pages(lab(dies, logical, &config)), expected, 0.02);
     }
 }
 
@@ -109,14 +106,14 @@ fn the_sector_log_merges_on_several_dies_as_on_one() {
     let of = |dies| {
         let log = BLOCKS.div_ceil(20);
         let logical = logical(dies, config.reserve_blocks + log + dies / 2, 0.2);
-        let mut lab = lab::<SectorLog>(dies, logical, &config);
+        let mut lab = lab(dies, logical, &config);
         let (mut at, sectors) = (0, lab.sectors());
         waf_of(&mut lab, logical.into(), || {
             at = (at + 1) % u64::from(logical);
             at
         });
         let (mut clock, mut random) = (HostClock::closed_loop(1), Random::new(3));
-        let mut write = |lab: &mut Lab<SectorLog>, count: u64| {
+        let mut write = |lab: &mut Lab, count: u64| {
             let before = totals(lab).programs();
             for _ in 0..count / 1024 {
                 let batch: Vec<_> = (0..1024).map(|_| Request::new(Op::Write, random.below(sectors), 1)).collect();

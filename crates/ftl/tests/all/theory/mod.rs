@@ -8,14 +8,20 @@ mod pools;
 mod sectors;
 mod superpage;
 
+use crate::lab::Options;
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
-use nandlab_ftl::page::{Config, PageMap, ValidPages};
-use nandlab_ftl::{Disk, Ftl};
+use nandlab_drive::{counting, Drive};
+use nandlab_ftl::page::{Config, ValidPages};
 use nandlab_nand::counting::Lean;
 use nandlab_nand::random::Random;
-use nandlab_nand::{Cause, Cell, Counting, Geometry, Nand, Rules};
+use nandlab_nand::{Cause, Cell, Counting, Geometry, Rules};
 
-type Lab = Disk<PageMap, Counting<Lean>>;
+/// An FTL on a device that only counts.
+type Lab = Box<dyn Drive>;
+
+fn mount(nand: Counting<Lean>, logical: u32, options: &impl Options) -> Lab {
+    counting(&options.ftl(), nand, logical).expect("it fits")
+}
 
 #[test]
 fn closed_form_is_the_published_one() {
@@ -64,13 +70,17 @@ fn closed_form_ends_in_that_of_large_blocks() {
     }
 }
 
-fn totals<F: Ftl>(lab: &mut Disk<F, Counting<Lean>>) -> Cell {
-    lab.nand_mut().ctx().matrix().total()
+fn totals(lab: &mut Lab) -> Cell {
+    lab.ctx().matrix().total()
 }
 
 /// Writes `count` single pages at the addresses that `next` gives; returns programs per page written.
-fn waf_of<F: Ftl>(lab: &mut Disk<F, Counting<Lean>>, count: u64, mut next: impl FnMut() -> u64) -> f64 {
-    let per_page = lab.sectors() / u64::from(lab.ftl().logical_pages());
+fn waf_of(lab: &mut Lab, count: u64, mut next: impl FnMut() -> u64) -> f64 {
+    waf_of_pages(lab, count, &mut next)
+}
+
+fn waf_of_pages(lab: &mut Lab, count: u64, next: &mut dyn FnMut() -> u64) -> f64 {
+    let per_page = lab.sectors() / u64::from(lab.logical_pages());
     let before = totals(lab).programs();
     let mut clock = HostClock::closed_loop(1);
     let (mut batch, mut done) = (Vec::new(), Vec::new());
@@ -91,8 +101,7 @@ fn lab(blocks: u32, pages_per_block: u32, over_provisioning: f64, config: &Confi
     let geometry = Geometry::single_die(blocks, pages_per_block, 4096).expect("a plain shape");
     let usable = f64::from((blocks - config.reserve_blocks - config.frontiers()) * pages_per_block);
     let logical = (usable / (1.0 + over_provisioning)) as u32;
-    let lab = Disk::mount(Counting::new(geometry, Rules::default()), logical, config).expect("it fits");
-    (lab, logical.into())
+    (mount(Counting::new(geometry, Rules::default()), logical, config), logical.into())
 }
 
 fn random_waf(blocks: u32, b: u32, over_provisioning: f64, config: &Config) -> f64 {
@@ -138,9 +147,9 @@ fn how_valid_pages_are_told_changes_only_spare_reads() {
     let [mut spare, mut ram] = [spare, ram].map(|config| random_run(blocks, pages, 0.2, &config).1);
     let (read, none) = (totals(&mut spare), totals(&mut ram));
     // Mounts cost the same; a block that is collected is read page by page.
-    let mount = |lab: &mut Lab| lab.nand_mut().ctx().matrix().sum(|_, cause| cause == Cause::Mount).spare_reads;
+    let mount = |lab: &mut Lab| lab.ctx().matrix().sum(|_, cause| cause == Cause::Mount).spare_reads;
     assert_eq!((none.spare_reads, mount(&mut spare)), (mount(&mut ram), mount(&mut ram)));
-    let collected = spare.ftl().events().gc_runs;
+    let collected = spare.events().gc_runs;
     let of_blocks = read.spare_reads - none.spare_reads;
     // One victim more may be on its way.
     assert!(collected > 500, "{collected}");
@@ -169,8 +178,6 @@ fn conservation_of_pages_holds() {
     let mut random = Random::new(9);
     waf_of(&mut lab, 6 * logical, || random.below(logical));
     let total = totals(&mut lab);
-    let nand = lab.nand();
-    let programmed_now: u64 = (0..256).map(|b| u64::from(nand.high_water(nandlab_nand::BlockId(b)))).sum();
     // No block of this FTL is erased before it is full.
-    assert_eq!(total.programs(), 64 * (total.erases() as u64) + programmed_now);
+    assert_eq!(total.programs(), 64 * (total.erases() as u64) + lab.chip().programmed_pages());
 }

@@ -6,7 +6,6 @@ use nandlab_ftl::page::Config;
 use nandlab_ftl::parts::placement::Placement;
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_nand::random::Random;
-use nandlab_nand::Nand;
 
 const OPS: [f64; 4] = [0.07, 0.12, 0.2, 0.5];
 const BLOCKS: u32 = 2048;
@@ -132,12 +131,12 @@ fn trims_act_as_over_provisioning() {
                 Request::new(Op::Write, page * sectors, sectors as u32)
             };
             if turn == 8 * logical {
-                measured[0] = lab.nand_mut().ctx().matrix().total().programs();
+                measured[0] = lab.ctx().matrix().total().programs();
             }
             done.clear();
             lab.submit_batch(&[request], &mut clock, &mut done).expect("the device has no faults");
         }
-        let programs = lab.nand_mut().ctx().matrix().total().programs() - measured[0];
+        let programs = lab.ctx().matrix().total().programs() - measured[0];
         let waf = programs as f64 / measured[1] as f64;
         agrees(&format!("trims of {q}"), waf, forms::greedy(b, forms::op_of_trims(0.12, q)));
     }

@@ -1,11 +1,10 @@
 //! Hot and cold pages in two pools of blocks, each with over-provisioning of its own: the write amplification of each is that
 //! of a device of its own with uniform writes, `r A(OP_h) + (1 - r) A(OP_c)` (Desnoyers 2014, Van Houdt 2013).
 
-use super::{forms, waf_of, Lab};
+use super::{forms, mount, waf_of};
 use nandlab_ftl::page::Config;
 use nandlab_ftl::parts::placement::Placement;
 use nandlab_ftl::parts::victim::Victim;
-use nandlab_ftl::Disk;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Rules};
 
@@ -61,8 +60,7 @@ impl Case {
 
     fn measure(&self, split: &Split) -> f64 {
         let geometry = Geometry::single_die(BLOCKS, PAGES, 4096).expect("a plain shape");
-        let mut lab: Lab =
-            Disk::mount(Counting::new(geometry, Rules::default()), split.logical, &split.config).expect("it fits");
+        let mut lab = mount(Counting::new(geometry, Rules::default()), split.logical, &split.config);
         let (logical, hot) = (u64::from(split.logical), u64::from(split.hot));
         let mut at = 0;
         waf_of(&mut lab, logical, || {

@@ -1,10 +1,9 @@
 //! The sector map against the closed form: to uniform writes of sectors a block is one of as many pages as it gathers
 //! sectors, and each bank is a device of its own.
 
-use super::{forms, totals};
+use super::{forms, mount, totals, Lab};
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
-use nandlab_ftl::sector_map::{Config, SectorMap};
-use nandlab_ftl::{Disk, Ftl};
+use nandlab_ftl::sector_map::Config;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Rules, Shape};
@@ -57,11 +56,11 @@ impl Bench {
         };
         let config = Config { cmt_units: 0, reserve_blocks: self.reserve, ..Config::default() };
         let nand = Counting::<Lean>::new(Geometry::new(shape).expect("a plain shape"), Rules::default());
-        let mut disk = Disk::<SectorMap, _>::mount(nand, self.logical_pages(), &config).expect("it fits");
+        let mut disk = mount(nand, self.logical_pages(), &config);
         let space = u64::from(self.logical_pages() * self.sectors);
         let mut clock = HostClock::closed_loop(1);
         let (mut batch, mut done) = (Vec::new(), Vec::new());
-        let mut write = |disk: &mut Disk<SectorMap, Counting<Lean>>, at: &mut dyn FnMut(u64) -> u64, count: u64| {
+        let mut write = |disk: &mut Lab, at: &mut dyn FnMut(u64) -> u64, count: u64| {
             let before = totals(disk).programs();
             let started = std::time::Instant::now();
             for first in (0..count).step_by(1024) {
@@ -78,7 +77,7 @@ impl Bench {
         write(&mut disk, &mut |number| number, space);
         write(&mut disk, &mut |_| random.below(space), 3 * space);
         let found = write(&mut disk, &mut |_| random.below(space), 3 * space);
-        assert_eq!(disk.ftl().events().map_dirty_evictions, 0, "the map is in memory");
+        assert_eq!(disk.events().map_dirty_evictions, 0, "the map is in memory");
         found
     }
 

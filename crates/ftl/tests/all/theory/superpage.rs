@@ -1,8 +1,7 @@
 //! The super-page map of the Jasmine board against the closed form, with the constants of its firmware.
 
-use super::{forms, totals, waf_of};
-use nandlab_ftl::superpage::{Config, SuperPage};
-use nandlab_ftl::{Disk, Ftl};
+use super::{forms, mount, totals, waf_of};
+use nandlab_ftl::superpage::Config;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::random::Random;
@@ -28,7 +27,7 @@ fn measured(banks: u32) -> (f64, f64, f64) {
     let geometry = Geometry::new(shape).expect("a part of the board");
     let logical = logical_pages(banks);
     let nand = Counting::<Lean>::new(geometry, profile.rules);
-    let mut disk = Disk::<SuperPage, _>::mount(nand, logical as u32, &firmware()).expect("it fits");
+    let mut disk = mount(nand, logical as u32, &firmware());
     let mut at = 0;
     waf_of(&mut disk, logical, || {
         at = (at + 1) % logical;
@@ -41,7 +40,7 @@ fn measured(banks: u32) -> (f64, f64, f64) {
     let with_lists = waf_of(&mut disk, 6 * logical, || random.below(logical));
     let speed = with_lists * 6.0 * logical as f64 / started.elapsed().as_secs_f64();
     let lists = totals(&mut disk).meta_programs - lists;
-    assert!(disk.ftl().events().gc_runs > 10_000);
+    assert!(disk.events().gc_runs > 10_000);
     (with_lists - lists as f64 / (6 * logical) as f64, with_lists, speed)
 }
 

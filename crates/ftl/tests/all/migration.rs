@@ -1,18 +1,26 @@
 //! Costs by hand, for a logical block of N = 8 valid pages: a merge copies 8 and erases two blocks, a migration of p
 //! valid pages copies p, erases one and leaves N - p; blocks are erased when they are taken.
 
-use super::{Config, FirstWrite, Fit, Migration, Rule, Victim};
-use crate::parts::store::{EraseWhen, MapUpdate};
-use crate::tests::{cost, cost_of, erased, filled, flash, merges, submit, write, Flash, ORDERS, PAGES};
-use crate::{Disk, Ftl, RecyclingKind};
+use crate::lab::{
+    blocks_in_use, cost, cost_of, device, erased, filled, flash, logical_block_in, merges, mount, restored, submit,
+    write, Flash, Lab, ORDERS, PAGES,
+};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_nand::{Cause, Geometry, Nand, ProgramOrder, Rules};
-
-type Lab = Disk<Migration, Flash>;
+use nandlab_ftl::migration::{Config, FirstWrite, Fit, Migration, Rule, Victim};
+use nandlab_ftl::parts::store::{EraseWhen, MapUpdate};
+use nandlab_ftl::{Ftl, RecyclingKind};
+use nandlab_nand::{BlockId, Cause, Geometry, Kind, Ppa, ProgramOrder, Rules};
 
 /// Without map pages, and with immediate erases, so costs appear at their cause.
 fn rule(recycling: Rule) -> Config {
     Config { recycling, map_update: MapUpdate::Oob, erase_when: EraseWhen::OnFree, ..Config::default() }
+}
+
+/// The blocks beside its log block that hold pages of a logical block.
+fn data_blocks(lab: &mut Lab, group: u64) -> Vec<BlockId> {
+    let logs = lab.log_blocks();
+    let others = blocks_in_use(lab).into_iter().filter(|block| !logs.contains(block));
+    others.filter(|&block| logical_block_in(lab, block) == Some(group)).collect()
 }
 
 /// `count` writes to `pages` pages in the second logical block, in turn.
@@ -52,7 +60,7 @@ fn a_migration_copies_the_valid_pages_and_a_merge_all() {
             let before = cost_of(&mut lab, turns(pages, PAGES));
             assert_eq!((before.1, before.2 <= 1), (0, true), "{recycling:?}: the log block is full and waits");
             assert_eq!(cost_of(&mut lab, [8]), (1, copies, erases), "{recycling:?}, {pages} pages, {order:?}");
-            assert_eq!((merges(&lab).2, lab.ftl().events().migrations), (full, migrations), "{recycling:?}, {pages}");
+            assert_eq!((merges(&lab).2, lab.events().migrations), (full, migrations), "{recycling:?}, {pages}");
         }
     }
 }
@@ -61,13 +69,13 @@ fn a_migration_copies_the_valid_pages_and_a_merge_all() {
 fn the_data_block_stays_and_the_next_pages_go_behind_the_moved_ones() {
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &rule(Rule::Cost));
     write(&mut lab, turns(2, PAGES));
-    let data = lab.ftl().scheme.logs.data(1);
+    let data = data_blocks(&mut lab, 1);
     // A migration with 2 pages leaves room for 6, and again.
     assert_eq!(cost_of(&mut lab, turns(2, 1)), (1, 2, 1));
     assert_eq!(cost_of(&mut lab, turns(2, 5)), (5, 0, 0));
     assert_eq!(cost_of(&mut lab, turns(2, 6)), (6, 2, 1));
-    assert_eq!(lab.ftl().scheme.logs.data(1), data);
-    assert_eq!(lab.ftl().events().migrations, 2);
+    assert_eq!(data_blocks(&mut lab, 1), data);
+    assert_eq!(lab.events().migrations, 2);
 }
 
 #[test]
@@ -75,11 +83,11 @@ fn a_limit_ends_the_migrations_in_a_row() {
     for (limit, expected) in [(Some(1), 1), (Some(3), 3), (None, PAGES / 2)] {
         let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &Config { limit, ..rule(Rule::Limit) });
         write(&mut lab, turns(2, PAGES + 6 * expected));
-        assert_eq!((lab.ftl().events().migrations, merges(&lab).2), (expected, 0), "{limit:?}");
+        assert_eq!((lab.events().migrations, merges(&lab).2), (expected, 0), "{limit:?}");
         write(&mut lab, [8]);
-        assert_eq!((lab.ftl().events().migrations, merges(&lab).2), (expected, 1), "{limit:?}");
+        assert_eq!((lab.events().migrations, merges(&lab).2), (expected, 1), "{limit:?}");
         write(&mut lab, turns(2, PAGES + 6 * expected - 1));
-        assert_eq!(lab.ftl().events().migrations, 2 * expected, "{limit:?}: it counts anew after the merge");
+        assert_eq!(lab.events().migrations, 2 * expected, "{limit:?}: it counts anew after the merge");
     }
 }
 
@@ -92,7 +100,7 @@ fn the_macroscopic_rule_merges_at_the_rounded_optimum() {
     let config = Config { alpha_fit: Fit::Last, ..rule(Rule::Macro) };
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
     write(&mut lab, turns(1, PAGES + 7 * u64::from(expected as u32) + 1));
-    assert_eq!((lab.ftl().events().migrations, merges(&lab).2), (u64::from(expected as u32), 1));
+    assert_eq!((lab.events().migrations, merges(&lab).2), (u64::from(expected as u32), 1));
 }
 
 #[test]
@@ -101,11 +109,11 @@ fn pages_left_over_from_a_format_are_copied_by_cost_for_ever_and_once_by_the_ada
     let migrations = |recycling| {
         let geometry = Geometry::single_die(16, 64, 512).unwrap();
         let nand: Flash = flash(geometry, Rules::default());
-        let mut lab: Lab = Disk::mount(nand, 256, &rule(recycling)).unwrap();
+        let mut lab: Lab = mount(nand, 256, &rule(recycling));
         write(&mut lab, 0..64);
         write(&mut lab, (0..30).chain((0..6400).map(|_| 0)));
-        let copies = lab.nand_mut().ctx().matrix().sum(|_, cause| cause == Cause::Migration).copies;
-        (copies / lab.ftl().events().migrations, merges(&lab).2)
+        let copies = lab.ctx().matrix().sum(|_, cause| cause == Cause::Migration).copies;
+        (copies / lab.events().migrations, merges(&lab).2)
     };
     assert_eq!(migrations(Rule::Cost), (30, 0));
     assert_eq!(migrations(Rule::Adaptive), (1, 1), "a merge, and then a page a migration");
@@ -116,10 +124,10 @@ fn an_evicted_log_block_is_merged_and_never_moved() {
     for victim in [Victim::Lru, Victim::Fifo, Victim::Random, Victim::Fullest] {
         let config = Config { log_blocks: 1, victim, ..rule(Rule::Cost) };
         let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
-        let before = lab.ftl().events();
+        let before = lab.events();
         write(&mut lab, [9]);
         assert_eq!(cost_of(&mut lab, [1]), (1, PAGES, 2), "{victim:?}");
-        let after = lab.ftl().events();
+        let after = lab.events();
         assert_eq!((after.full_merges - before.full_merges, after.migrations), (1, 0));
     }
 }
@@ -131,7 +139,7 @@ fn a_log_block_without_valid_pages_is_given_back() {
     submit(&mut lab, Op::Trim, 8, 2);
     submit(&mut lab, Op::Flush, 0, 0);
     assert_eq!(cost_of(&mut lab, [8]), (1, 0, 1));
-    let last = *lab.ftl().recyclings().last().unwrap();
+    let last = *lab.recyclings().last().unwrap();
     assert_eq!((last.kind, last.valid, last.logical_block), (RecyclingKind::Dropped, 0, 1));
 }
 
@@ -140,25 +148,41 @@ fn every_recycling_programs_a_page_of_the_map_where_the_option_says_so() {
     for (map_update, each) in [(MapUpdate::Page, 1), (MapUpdate::Oob, 0)] {
         let config = Config { map_update, log_recyclings: 1000, ..rule(Rule::Limit) };
         let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
-        let first = lab.ftl().recyclings().len() as u64;
+        let first = lab.recyclings().len() as u64;
         let cost = cost(&mut lab, |lab| write(lab, (0..400).map(|at| at * 7 % 24)));
-        let recyclings = lab.ftl().recyclings().len() as u64 - first;
+        let recyclings = lab.recyclings().len() as u64 - first;
         assert!(recyclings > 20);
         assert_eq!(cost.programs() - cost.copies - 400, each * recyclings);
-        let counted = lab.nand_mut().ctx().matrix().sum(|_, cause| cause == Cause::Map);
+        let counted = lab.ctx().matrix().sum(|_, cause| cause == Cause::Map);
         assert_eq!(counted.programs(), each * (first + recyclings), "{map_update:?}");
     }
 }
 
 #[test]
 fn a_page_of_the_map_names_the_blocks() {
-    let lab: Lab = filled(ProgramOrder::Ascending, 3, &Config::default());
-    let (store, scheme) = (&lab.ftl().store, &lab.ftl().scheme);
-    let (segment, table) = scheme.map_page(store.geometry().page_bytes(), 1);
+    let config = Config { map_update: MapUpdate::Page, ..rule(Rule::Cost) };
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
+    // The last of these writes finds the log block full and moves its two valid pages: with that the map is written.
+    write(&mut lab, turns(2, PAGES + 1));
+    assert_eq!(lab.events().migrations, 1);
+    let geometry = *lab.nand().geometry();
+    let nand = lab.nand_mut();
+    let pages = (0..geometry.pages()).map(Ppa);
+    let copies = pages.filter_map(|page| Some((page, nand.read_spare(page).unwrap()?)));
+    let maps = copies.filter(|(_, oob)| oob.kind == Kind::Map);
+    let (page, oob) = maps.max_by_key(|(_, oob)| oob.seq).expect("a page of the map was written");
+    let mut table = [0; 3 * 8];
+    lab.nand_mut().read_tail(page, &mut table).unwrap();
     let entry: Vec<u32> = table.chunks(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect();
-    let log = |group| scheme.logs.log(group).map_or(u32::MAX, |log| log.0);
-    let expected: Vec<u32> = (0..3).flat_map(|group| [scheme.logs.data(group).0, log(group)]).collect();
-    assert_eq!((segment, entry), (0, expected));
+    let logs = lab.log_blocks();
+    let log = |lab: &mut Lab, group| logs.iter().find(|&&block| logical_block_in(lab, block) == Some(group)).copied();
+    let mut expected = Vec::new();
+    for group in 0..3 {
+        let log = log(&mut lab, group).unwrap_or(BlockId::NONE);
+        let data = data_blocks(&mut lab, group).first().copied().unwrap_or(BlockId::NONE);
+        expected.extend([data.0, log.0]);
+    }
+    assert_eq!((oob.lpn.0, entry), (0, expected));
 }
 
 #[test]
@@ -166,7 +190,7 @@ fn the_last_recyclings_are_kept_with_what_the_rule_saw() {
     let config = Config { log_recyclings: 3, log_recyclings_of: Some(1), ..rule(Rule::Macro) };
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
     write(&mut lab, turns(1, 50).chain([17]));
-    let kept = lab.ftl().recyclings();
+    let kept = lab.recyclings();
     assert_eq!(kept.len(), 3);
     assert!(kept.windows(2).all(|pair| pair[0].number < pair[1].number));
     let last = kept[2];
@@ -182,7 +206,7 @@ fn first_writes_go_where_the_option_says() {
     for (first_write, data) in [(FirstWrite::Log, false), (FirstWrite::Data, true)] {
         let mut lab: Lab = erased(ProgramOrder::Any, 12, 24, &Config { first_write, ..rule(Rule::Cost) });
         write(&mut lab, [3, 1]);
-        assert_eq!(lab.ftl().scheme.logs.data(0).is_some(), data, "{first_write:?}");
+        assert_eq!(!data_blocks(&mut lab, 0).is_empty(), data, "{first_write:?}");
     }
 }
 
@@ -194,18 +218,17 @@ fn a_mount_in_the_middle_of_a_migration_finds_every_page_and_merges_first() {
         let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
         let nand = flash(geometry, Rules::default());
         let config = rule(Rule::Cost);
-        let mut disk = Disk::<Migration, _>::mount(nand, 24, &config).unwrap();
+        let mut disk = mount(nand, 24, &config);
         write(&mut disk, (0..24).chain(turns(3, PAGES + 3)));
         submit(&mut disk, Op::Flush, 0, 0);
         write(&mut disk, turns(3, 2));
-        disk.nand_mut().arm(CutPlan { operation, form: Form::Clean });
+        device::<Flash>(&mut disk).arm(CutPlan { operation, form: Form::Clean });
         let cut = (8..16).any(|page| disk.submit(&Request::new(Op::Write, page, 1), Payload::None).is_err());
         assert!(cut, "operation {operation}");
-        let mut nand = disk.into_nand();
-        nand.restore();
-        let mut disk = Disk::<Migration, _>::mount(nand, 24, &config).unwrap();
+        let mut disk = mount(restored(disk), 24, &config);
         disk.check();
-        in_three += u32::from(disk.ftl().scheme.emptied.is_some());
+        // The data block, and the log block that was being emptied into the new one.
+        in_three += u32::from(data_blocks(&mut disk, 1).len() == 2);
         write(&mut disk, [1, 9, 17, 9]);
         disk.check();
     }

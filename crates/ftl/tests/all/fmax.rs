@@ -1,12 +1,9 @@
 //! Costs by hand, for a logical block of b = 8 valid pages: a switch erases the data block; a merge with the
 //! pending page copies the other b - 1, a merge without it all b, and both erase the data block and the mirror.
 
-use super::{Config, Fmax};
-use crate::tests::{cost_of, erased, filled, merges, write, Flash, ORDERS, PAGES};
-use crate::Disk;
+use crate::lab::{cost_of, erased, filled, merges, write, Lab, ORDERS, PAGES};
+use nandlab_ftl::fmax::Config;
 use nandlab_nand::ProgramOrder;
-
-type Lab = Disk<Fmax, Flash>;
 
 #[test]
 fn a_complete_simple_mirror_switches_for_one_erase() {
@@ -71,5 +68,5 @@ fn where_blocks_run_short_the_cheapest_mirror_goes_first() {
     assert_eq!(cost_of(&mut lab, (0..8).map(|at| 16 + at).chain([0, 8, 24])), (PAGES + 3, 0, 0));
     assert_eq!(cost_of(&mut lab, [32]), (1, 0, 1), "the complete mirror switches");
     assert_eq!(cost_of(&mut lab, [16]), (1, PAGES, 2), "the first of those that are gathered");
-    assert_eq!((merges(&lab), lab.ftl().store.events.gc_runs), ((1, 0, 1), 2));
+    assert_eq!((merges(&lab), lab.events().gc_runs), ((1, 0, 1), 2));
 }

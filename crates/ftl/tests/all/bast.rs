@@ -3,13 +3,11 @@
 //! all b to a new block and erases the data block and the log block. The triggering write is programmed in
 //! addition.
 
-use super::{Bast, Config, FirstWrite, Victim};
-use crate::parts::store::EraseWhen;
-use crate::tests::{cost_of, erased, filled, merges, write, Flash, ORDERS, PAGES};
-use crate::{Disk, Ftl};
+use crate::lab::{cost_of, erased, filled, logical_block_in, merges, write, Lab, ORDERS, PAGES};
+use nandlab_ftl::bast::{Bast, Config, FirstWrite, Victim};
+use nandlab_ftl::parts::store::EraseWhen;
+use nandlab_ftl::Ftl;
 use nandlab_nand::{Geometry, ProgramOrder, Rules};
-
-type Lab = Disk<Bast, Flash>;
 
 fn one_log() -> Config {
     Config { log_blocks: 1, ..Config::default() }
@@ -54,13 +52,19 @@ fn any_other_log_block_costs_every_valid_page_and_two_erases() {
     }
 }
 
+/// The logical blocks that have a log block.
+fn logged(lab: &mut Lab) -> Vec<u64> {
+    let logs = lab.log_blocks();
+    logs.into_iter().map(|block| logical_block_in(lab, block).expect("a log block holds pages")).collect()
+}
+
 #[test]
 fn the_option_names_the_victim() {
     let copies = |victim, pages: &[u64]| {
         let config = Config { log_blocks: 2, victim, ..Config::default() };
         let mut lab: Lab = filled(ProgramOrder::Ascending, 4, &config);
         let (_, copies, _) = cost_of(&mut lab, pages.iter().copied().chain([16]));
-        assert_eq!((merges(&lab), lab.ftl().scheme.logs.logs().count()), ((0, 1, 0), 2), "{victim:?}");
+        assert_eq!((merges(&lab), lab.log_blocks().len()), ((0, 1, 0), 2), "{victim:?}");
         copies
     };
     // The first logical block has the older log block, but its last write is the latest. A prefix of k leaves 8
@@ -77,14 +81,17 @@ fn a_random_victim_is_the_least_recently_written_one_in_half_of_the_cases() {
     let config = Config { log_blocks: 2, victim: Victim::Random, ..Config::default() };
     let mut lab: Lab = filled(ProgramOrder::Ascending, 4, &config);
     let (mut oldest_first, mut victims) = (0, 0);
+    // By logical block: the round that wrote it last.
+    let mut written = [0; 4];
     for round in 0..2000 {
-        let before = lab.ftl().scheme.logs.logs().copied().collect::<Vec<_>>();
+        let before = logged(&mut lab);
         write(&mut lab, [round % 4 * 8]);
-        let after: Vec<u32> = lab.ftl().scheme.logs.logs().map(|log| log.group).collect();
-        let oldest = before.iter().min_by_key(|log| log.written).map(|log| log.group);
-        if before.len() == 2 && before.iter().any(|log| !after.contains(&log.group)) {
+        let after = logged(&mut lab);
+        let oldest = before.iter().min_by_key(|&&group| written[group as usize]);
+        written[round as usize % 4] = round;
+        if before.len() == 2 && before.iter().any(|group| !after.contains(group)) {
             victims += 1;
-            oldest_first += u32::from(oldest.is_some_and(|oldest| !after.contains(&oldest)));
+            oldest_first += u32::from(oldest.is_some_and(|oldest| !after.contains(oldest)));
         }
     }
     // Six standard deviations of a fair coin.
@@ -99,7 +106,7 @@ fn random_victims_follow_the_seed() {
         Bast::set_seed(&mut config, seed);
         let mut lab: Lab = filled(ProgramOrder::Ascending, 8, &config);
         write(&mut lab, (0..200).map(|round| round % 8 * 8));
-        lab.ftl().scheme.logs.logs().map(|log| log.group).collect::<Vec<_>>()
+        logged(&mut lab)
     };
     assert_eq!(groups(1), groups(1));
     assert!((2..10).any(|seed| groups(seed) != groups(1)));

@@ -1,15 +1,13 @@
 //! Counts by hand and by closed forms, what bit errors leave, and what is refused.
 
-use super::{Config, LogVictim, SectorLog};
-use crate::dftl::{self, Dftl};
-use crate::tests::{faulty_flash, flash, submit, Flash};
-use crate::{Disk, Ftl, FtlError};
+use crate::lab::{faulty_flash, flash, mount, submit, Lab};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
+use nandlab_ftl::dftl;
+use nandlab_ftl::sector_log::{Config, LogVictim, SectorLog};
+use nandlab_ftl::{Ftl, FtlError};
 use nandlab_nand::faulty::{BitErrors, Config as Faults};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Cause, Cell, Geometry, Nand, Rules};
-
-type Lab = Disk<SectorLog, Flash>;
+use nandlab_nand::{Cause, Cell, Geometry, Rules};
 
 /// Sectors of a page; a page of the log takes 7 and their list.
 const SECTORS: u64 = 8;
@@ -17,20 +15,16 @@ const SECTORS: u64 = 8;
 /// Blocks of 8 pages, with `pages` logical pages that are all written.
 fn filled(blocks: u32, pages: u32, config: &Config) -> Lab {
     let geometry = Geometry::single_die(blocks, 8, 4096).unwrap();
-    let mut lab = Lab::mount(flash(geometry, Rules::default()), pages, config).unwrap();
+    let mut lab = mount(flash(geometry, Rules::default()), pages, config);
     (0..u64::from(pages)).for_each(|page| submit(&mut lab, Op::Write, SECTORS * page, SECTORS as u32));
     lab
 }
 
 /// What `work` costs, without the mounts.
-fn spent<F: Ftl>(
-    disk: &mut Disk<F, Flash>,
-    is_counted: impl Fn(Cause) -> bool,
-    work: impl FnOnce(&mut Disk<F, Flash>),
-) -> Cell {
-    let before = disk.nand_mut().ctx().matrix().clone();
+fn spent(disk: &mut Lab, is_counted: impl Fn(Cause) -> bool, work: impl FnOnce(&mut Lab)) -> Cell {
+    let before = disk.ctx().matrix().clone();
     work(disk);
-    let spent = disk.nand_mut().ctx().matrix().since(&before);
+    let spent = disk.ctx().matrix().since(&before);
     disk.check();
     spent.sum(|_, cause| cause != Cause::Mount && is_counted(cause))
 }
@@ -61,14 +55,14 @@ fn small_writes_share_a_page_of_the_log_and_read_nothing() {
     assert_eq!(reads(&mut lab, 20 * SECTORS + 4, 1), 0, "it waits in the buffer");
     let flushed = spent(&mut lab, all, |lab| submit(lab, Op::Flush, 0, 0));
     assert_eq!((flushed.page_programs, flushed.meta_programs), (1, 1));
-    lab.remount(&Config::default()).unwrap();
+    lab.remount().unwrap();
     assert_eq!((reads(&mut lab, 0, 8), reads(&mut lab, 20 * SECTORS, 8), reads(&mut lab, 8, 8)), (1, 2, 1));
 }
 
 #[test]
 fn part_of_a_page_without_a_copy_is_programmed_as_a_page() {
     let geometry = Geometry::single_die(40, 8, 4096).unwrap();
-    let mut lab = Lab::mount(flash(geometry, Rules::default()), 130, &Config::default()).unwrap();
+    let mut lab = mount(flash(geometry, Rules::default()), 130, &Config::default());
     let first = spent(&mut lab, all, |lab| submit(lab, Op::Write, 3, 1));
     assert_eq!((first.page_programs, first.meta_programs, first.page_reads), (1, 0, 0));
     assert_eq!(spent(&mut lab, all, |lab| submit(lab, Op::Write, 4, 1)).page_programs, 0, "that one is gathered");
@@ -87,7 +81,7 @@ fn a_block_of_the_log_is_merged_page_by_page() {
     let merge = spent(&mut lab, all, |lab| write_small(lab, 112..119));
     assert_eq!(merge.page_programs, 1 + 56, "a page of the log, and 56 pages of data");
     assert_eq!(merge.page_reads, 8 + 56, "each page of the victim once, and the page below each sector");
-    assert_eq!((merge.erases(), lab.ftl().events().gc_runs, lab.ftl().events().folded_pages), (1.0, 1, 56));
+    assert_eq!((merge.erases(), lab.events().gc_runs, lab.events().folded_pages), (1.0, 1, 56));
     // Sectors 57 to 112 have gone to the other block; those of pages 60 to 67 count no more.
     (60..68).for_each(|page| submit(&mut lab, Op::Write, SECTORS * page, SECTORS as u32));
     write_small(&mut lab, 0..49);
@@ -130,9 +124,9 @@ fn merges_of_uniform_writes_are_those_of_the_closed_form() {
         let mut random = Random::new(hot);
         let mut write = |lab: &mut Lab, count: u32| write_small(lab, (0..count).map(|_| random.below(hot)));
         write(&mut lab, 8_000);
-        let merges = lab.ftl().events().folded_pages;
+        let merges = lab.events().folded_pages;
         let log = spent(&mut lab, |cause| cause == Cause::Host, |lab| write(lab, 60_000));
-        let merges = (lab.ftl().events().folded_pages - merges) as f64;
+        let merges = (lab.events().folded_pages - merges) as f64;
         let found = merges / (7.0 * log.page_programs as f64);
         println!("{hot} pages: {found:.4} merges for a sector of the log, expected {expected:.4}");
         assert!((found / expected - 1.0).abs() < 0.03, "{hot} pages: {found} and not {expected}");
@@ -154,7 +148,7 @@ fn what_stays_in_the_log_costs_a_seventh_of_a_page() {
 }
 
 /// Writes whole pages at random, 12 times as many as there are.
-fn write_whole<F: Ftl>(disk: &mut Disk<F, Flash>, pages: u32) {
+fn write_whole(disk: &mut Lab, pages: u32) {
     let mut random = Random::new(7);
     (0..12 * pages).for_each(|_| submit(disk, Op::Write, SECTORS * random.below(pages.into()), SECTORS as u32));
 }
@@ -165,7 +159,7 @@ fn write_whole<F: Ftl>(disk: &mut Disk<F, Flash>, pages: u32) {
 fn whole_pages_cost_what_the_closed_form_of_a_page_map_says() {
     let geometry = Geometry::single_die(2000, 64, 4096).unwrap();
     let pages = (2000 - 100 - 2 - 2) * 64 * 10 / 12;
-    let mut lab = Lab::mount(flash(geometry, Rules::default()), pages, &Config::default()).unwrap();
+    let mut lab = mount(flash(geometry, Rules::default()), pages, &Config::default());
     (0..u64::from(pages)).for_each(|page| submit(&mut lab, Op::Write, SECTORS * page, SECTORS as u32));
     write_whole(&mut lab, pages);
     let cost = spent(&mut lab, all, |lab| write_whole(lab, pages));
@@ -181,9 +175,9 @@ fn whole_pages_cost_what_they_cost_with_another_page_map() {
     let geometry = Geometry::single_die(1300, 64, 4096).unwrap();
     let pages = (1300 - 13 - 2 - 2) * 64 * 10 / 12;
     let paged = dftl::Config { cmt_entries: pages, map_spare_percent: 1000, ..dftl::Config::default() };
-    let mut other = Disk::<Dftl, _>::mount(flash(geometry, Rules::default()), pages, &paged).unwrap();
+    let mut other = mount(flash(geometry, Rules::default()), pages, &paged);
     let config = Config { log_percent: 1, ..Config::default() };
-    let mut lab = Lab::mount(flash(geometry, Rules::default()), pages, &config).unwrap();
+    let mut lab = mount(flash(geometry, Rules::default()), pages, &config);
     let ours = spent(&mut lab, all, |lab| write_whole(lab, pages));
     let others = spent(&mut other, all, |other| write_whole(other, pages));
     let counts = |cell: &Cell| (cell.page_programs, cell.copies, cell.erases(), cell.page_reads);
@@ -200,7 +194,7 @@ fn what_bit_errors_take_reads_as_an_error() {
     let geometry = Geometry::single_die(60, 8, 4096).unwrap();
     let nand = faulty_flash(geometry, Rules::default(), faults);
     let sectors = 100 * SECTORS;
-    let mut disk = Disk::<SectorLog, _>::mount(nand, 100, &Config::default()).unwrap();
+    let mut disk = mount(nand, 100, &Config::default());
     let mut random = Random::new(5);
     let mut model = vec![0; sectors as usize];
     let (mut unreadable, mut read) = (0, 0);
@@ -228,7 +222,7 @@ fn what_bit_errors_take_reads_as_an_error() {
             disk.check();
         }
     }
-    let events = disk.ftl().events();
+    let events = disk.events();
     println!("{unreadable} reads failed, {read} did not, {} pages lost in moves and merges", events.lost_pages);
     assert!(events.lost_pages > 10 && unreadable > 50 && read > 1_000, "{events:?}, {unreadable}, {read}");
 }
@@ -268,8 +262,8 @@ fn options_that_cannot_work_are_refused_with_a_sentence() {
 #[test]
 fn the_sector_map_is_as_small_as_the_log() {
     let geometry = Geometry::single_die(640, 128, 32_768).unwrap();
-    let lab = Lab::mount(flash(geometry, Rules::default()), 70_000, &Config::default()).unwrap();
-    let ram = lab.ftl().ram();
+    let lab = mount(flash(geometry, Rules::default()), 70_000, &Config::default());
+    let ram = lab.ram();
     // 32 blocks of 128 pages of 63 sectors; lists in a power of two.
     assert_eq!(ram.dram["sector_map"], 32 * 128 * 63 * 8 + 4 * (1 << 17));
     assert_eq!((ram.dram["map"], ram.dram["merge_buffers"]), (4 * 70_000, 1 << 20));

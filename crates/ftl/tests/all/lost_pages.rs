@@ -1,15 +1,80 @@
 //! Maps of sectors whose own pages are lost to bit errors: what is read is what was written, or an error, never other
 //! bytes. The model is a list of versions.
 
-use super::{Scheme, SectorMapped};
-use crate::{hybrid_map, sector_map, Disk, Ftl};
+use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
+use nandlab_drive::{chip_inside, Chip};
+use nandlab_ftl::{hybrid_map, sector_map, FtlConfig};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Geometry, Rules, Shape};
+use nandlab_nand::{as_inside, Cause, Content, Done, Geometry, Kind, Nand, NandError, Oob, Ppa, Rules, Shape};
+use std::collections::BTreeSet;
 
-type Device<S> = Disk<SectorMapped<S>, Faulty<Backed>>;
+/// A device that counts the pages of a map that it could not read, each of which the FTL then searches for; those that it
+/// finds lost while it mounts or checks are not counted.
+struct Watched {
+    inner: Faulty<Backed>,
+    /// The pages that hold map pages.
+    maps: BTreeSet<Ppa>,
+    lost: u64,
+}
+
+impl Watched {
+    fn read_by<T>(
+        &mut self,
+        at: Ppa,
+        read: impl FnOnce(&mut Faulty<Backed>) -> Result<T, NandError>,
+    ) -> Result<T, NandError> {
+        let read = read(&mut self.inner);
+        let is_lost = matches!(read, Err(NandError::Uncorrectable(_))) && self.maps.contains(&at);
+        self.lost += u64::from(is_lost && self.inner.ctx().cause() != Cause::Mount);
+        read
+    }
+
+    fn programmed(&mut self, at: Ppa, kind: Kind) {
+        if kind == Kind::Map {
+            self.maps.insert(at);
+        } else {
+            self.maps.remove(&at);
+        }
+    }
+}
+
+impl Nand for Watched {
+    type Buf = Content;
+
+    as_inside!(inner: geometry, rules, read_spare, program_spare, erase, retire, set_slc, is_slc, ctx);
+
+    fn read(&mut self, at: Ppa, page: &mut Content) -> Result<Oob, NandError> {
+        self.read_by(at, |inner| inner.read(at, page))
+    }
+
+    fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
+        self.read_by(at, |inner| inner.read_tail(at, tail))
+    }
+
+    fn read_with_tail(&mut self, at: Ppa, page: &mut Content, tail: &mut [u8]) -> Result<Oob, NandError> {
+        self.read_by(at, |inner| inner.read_with_tail(at, page, tail))
+    }
+
+    fn program(&mut self, at: Ppa, page: &Content, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
+        self.programmed(at, oob.kind);
+        self.inner.program(at, page, tail, oob)
+    }
+
+    fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
+        let copied = self.inner.copy(from, to, oob);
+        if let Ok(oob) = copied {
+            self.programmed(to, oob.kind);
+        }
+        copied
+    }
+}
+
+impl Chip for Watched {
+    chip_inside!(inner);
+}
 
 const SECTORS_PER_PAGE: u64 = 8;
 const LOGICAL_PAGES: u32 = 400;
@@ -24,15 +89,14 @@ struct Sector {
     may_be_older: bool,
 }
 
-struct Host<S: Scheme> {
-    disk: Device<S>,
+struct Host {
+    disk: Lab,
     sectors: Vec<Sector>,
     version: u32,
     unreadable: u32,
-    rebuilt: u64,
 }
 
-fn device<S: Scheme>(config: &S::Config, rber: f64, seed: u64) -> Host<S> {
+fn host(config: &FtlConfig, rber: f64, seed: u64) -> Host {
     let shape = Shape {
         channels: 2,
         dies_per_channel: 1,
@@ -46,7 +110,8 @@ fn device<S: Scheme>(config: &S::Config, rber: f64, seed: u64) -> Host<S> {
     let faults = Faults { seed, bit_errors: Some(errors), ..Faults::default() };
     let nand = Faulty::new(Backed::ram(Geometry::new(shape).unwrap(), Rules::default()), faults).unwrap();
     let sectors = vec![Sector::default(); LOGICAL_PAGES as usize * SECTORS_PER_PAGE as usize];
-    Host { disk: Disk::mount(nand, LOGICAL_PAGES, config).unwrap(), sectors, version: 0, unreadable: 0, rebuilt: 0 }
+    let nand = Watched { inner: nand, maps: BTreeSet::new(), lost: 0 };
+    Host { disk: mount(nand, LOGICAL_PAGES, config), sectors, version: 0, unreadable: 0 }
 }
 
 fn bytes_of(sector: u64, version: u32) -> [u8; 512] {
@@ -58,7 +123,7 @@ fn bytes_of(sector: u64, version: u32) -> [u8; 512] {
     bytes
 }
 
-impl<S: Scheme> Host<S> {
+impl Host {
     fn write(&mut self, first: u64, count: u64) -> Result<(), Error> {
         self.version += 1;
         let bytes: Vec<u8> = (first..first + count).flat_map(|sector| bytes_of(sector, self.version)).collect();
@@ -99,19 +164,18 @@ impl<S: Scheme> Host<S> {
         true
     }
 
-    fn remount(&mut self, config: &S::Config) -> Result<(), Error> {
+    fn remount(&mut self) -> Result<(), Error> {
         self.disk.submit(&Request::new(Op::Flush, 0, 0), Payload::None)?;
         for sector in 0..self.sectors.len() as u64 {
             if !self.read(sector) {
                 self.sectors[sector as usize].may_be_older = true;
             }
         }
-        self.rebuilt += self.disk.ftl().rebuilt;
-        self.disk.remount(config).unwrap();
+        self.disk.remount().unwrap();
         Ok(())
     }
 
-    fn step(&mut self, random: &mut Random, config: &S::Config) -> Result<(), Error> {
+    fn step(&mut self, random: &mut Random) -> Result<(), Error> {
         let sectors = self.sectors.len() as u64;
         // Half of the requests go to a sixteenth, so that some blocks empty fast and old copies stay in others.
         let among = if random.below(2) == 0 { sectors / 16 } else { sectors };
@@ -123,7 +187,7 @@ impl<S: Scheme> Host<S> {
             42..=46 => self.trim(page, SECTORS_PER_PAGE)?,
             47 => self.trim(sector, 1)?,
             48 if random.below(20) == 0 => {
-                self.remount(config)?;
+                self.remount()?;
             }
             _ => {
                 self.read(sector);
@@ -133,17 +197,17 @@ impl<S: Scheme> Host<S> {
     }
 }
 
-/// Runs random requests on all options at several rates of bit errors.
-fn reads_what_was_written_or_an_error<S: Scheme>(steps: u32, seeds: u64) {
+/// Runs random requests on all options but the default ones at several rates of bit errors.
+fn reads_what_was_written_or_an_error(ftl: &FtlConfig, steps: u32, seeds: u64) {
     let (mut unreadable, mut rebuilt, mut collected) = (0, 0, 0);
-    for variant in SectorMapped::<S>::variants() {
+    for variant in ftl.variants().into_iter().skip(1) {
         for (rber, seed) in [5e-5, 2e-4, 3e-4].into_iter().flat_map(|rber| (1..=seeds).map(move |seed| (rber, seed))) {
             let what = format!("{} at {rber}, seed {seed}", variant.name);
             println!("{what}");
-            let mut host = device::<S>(&variant.config, rber, seed);
+            let mut host = host(&variant.config, rber, seed);
             let mut random = Random::new(seed);
             for step in 0..steps {
-                host.step(&mut random, &variant.config).unwrap_or_else(|error| panic!("{what}, step {step}: {error}"));
+                host.step(&mut random).unwrap_or_else(|error| panic!("{what}, step {step}: {error}"));
                 if step % 500 == 0 {
                     host.disk.check();
                 }
@@ -152,8 +216,8 @@ fn reads_what_was_written_or_an_error<S: Scheme>(steps: u32, seeds: u64) {
                 host.read(sector);
             });
             unreadable += host.unreadable;
-            rebuilt += host.rebuilt + host.disk.ftl().rebuilt;
-            collected += host.disk.ftl().events().gc_runs;
+            rebuilt += device::<Watched>(&mut host.disk).lost;
+            collected += host.disk.events().gc_runs;
         }
     }
     let what = format!("{unreadable} sectors unreadable, {rebuilt} map pages searched for, {collected} collections");
@@ -163,20 +227,20 @@ fn reads_what_was_written_or_an_error<S: Scheme>(steps: u32, seeds: u64) {
 
 #[test]
 fn a_sector_map_with_lost_pages_reads_what_was_written_or_an_error() {
-    reads_what_was_written_or_an_error::<sector_map::Scheme>(8_000, 2);
+    reads_what_was_written_or_an_error(&FtlConfig::SectorMap(sector_map::Config::default()), 8_000, 2);
 }
 
 #[test]
 fn a_hybrid_map_with_lost_pages_reads_what_was_written_or_an_error() {
-    reads_what_was_written_or_an_error::<hybrid_map::Scheme>(8_000, 2);
+    reads_what_was_written_or_an_error(&FtlConfig::HybridMap(hybrid_map::Config::default()), 8_000, 2);
 }
 
 /// Whoever goes on where too much was lost gets errors, not the bytes of others.
-fn takes_no_more_writes<S: Scheme>(rber: f64) {
-    for variant in SectorMapped::<S>::variants().into_iter().filter(|variant| variant.name.contains("pag")) {
+fn takes_no_more_writes(ftl: &FtlConfig, rber: f64) {
+    for variant in ftl.variants().into_iter().filter(|variant| variant.name.contains("pag")) {
         let what = format!("{} at {rber}", variant.name);
         println!("{what}");
-        let mut host = device::<S>(&variant.config, rber, 1);
+        let mut host = host(&variant.config, rber, 1);
         let mut random = Random::new(1);
         let mut refused = 0;
         for _ in 0..5_000 {
@@ -214,7 +278,7 @@ fn takes_no_more_writes<S: Scheme>(rber: f64) {
 fn without_lists_or_map_pages_no_more_writes_are_taken() {
     // At 0.05 hardly any map page is read again, at 0.08 no list either.
     for rber in [0.05, 0.08] {
-        takes_no_more_writes::<sector_map::Scheme>(rber);
-        takes_no_more_writes::<hybrid_map::Scheme>(rber);
+        takes_no_more_writes(&FtlConfig::SectorMap(sector_map::Config::default()), rber);
+        takes_no_more_writes(&FtlConfig::HybridMap(hybrid_map::Config::default()), rber);
     }
 }

@@ -1,21 +1,21 @@
 //! What the firmware does, on examples worked by hand.
 
-use super::{Config, Firmware, SuperPage};
-use crate::tests::{cost, cost_of, erased, flash, submit, two_dies, write, Flash, PAGES};
-use crate::{Disk, Ftl};
+use crate::lab::{cost, cost_of, erased, flash, mount, newest, submit, two_dies, write, Lab, PAGES};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_nand::{Geometry, Lpn, Nand, ProgramOrder, Rules};
+use nandlab_ftl::superpage::{Config, Firmware, SuperPage};
+use nandlab_ftl::Ftl;
+use nandlab_nand::{Geometry, Lpn, ProgramOrder, Rules};
 
 /// One bank of super-pages of 64 sectors.
-fn super_pages() -> Disk<SuperPage, Flash> {
+fn super_pages() -> Lab {
     let geometry = Geometry::single_die(8, 16, 32_768).unwrap();
-    Disk::mount(flash(geometry, Rules::default()), 40, &Config::default()).unwrap()
+    mount(flash(geometry, Rules::default()), 40, &Config::default())
 }
 
 #[test]
 fn a_partial_write_reads_the_holes_and_programs_the_page() {
     let mut disk = super_pages();
-    let reads_of = |disk: &mut Disk<_, _>, first, sectors| {
+    let reads_of = |disk: &mut Lab, first, sectors| {
         let cost = cost(disk, |disk| submit(disk, Op::Write, first, sectors));
         assert_eq!(cost.page_programs, 1);
         cost.page_reads
@@ -31,13 +31,13 @@ fn a_partial_write_reads_the_holes_and_programs_the_page() {
 #[test]
 fn the_last_page_of_a_block_lists_the_others_and_is_all_that_collection_reads() {
     let pages = PAGES;
-    let mut disk = erased::<SuperPage>(ProgramOrder::Ascending, 8, 30, &Config::default());
+    let mut disk = erased(ProgramOrder::Ascending, 8, 30, &Config::default());
     let first = cost(&mut disk, |disk| write(disk, 0..pages - 2));
     assert_eq!((first.page_programs, first.meta_programs), (pages - 2, 0));
     let last = cost(&mut disk, |disk| write(disk, [pages - 2]));
     assert_eq!((last.page_programs, last.meta_programs), (2, 1), "the page, and the list");
     let spent = cost(&mut disk, |disk| (0..40).for_each(|_| write(disk, 0..30)));
-    let collected = disk.ftl().events().gc_runs;
+    let collected = disk.events().gc_runs;
     assert!(collected > 100);
     assert_eq!((spent.meta_reads, spent.page_reads), (collected, collected));
 }
@@ -45,7 +45,7 @@ fn the_last_page_of_a_block_lists_the_others_and_is_all_that_collection_reads() 
 #[test]
 fn the_reserved_block_takes_survivors_and_then_the_host() {
     // Blocks of 7 pages of data and a list; 6 blocks, of which 2 stay free: 4 are filled, with pages 0 to 13 twice.
-    let mut disk = erased::<SuperPage>(ProgramOrder::Ascending, 6, 14, &Config::default());
+    let mut disk = erased(ProgramOrder::Ascending, 6, 14, &Config::default());
     assert_eq!(cost_of(&mut disk, 0..14), (16, 0, 0));
     // Block 0 loses pages 0 to 5, block 1 keeps all; then block 2 is full.
     assert_eq!(cost_of(&mut disk, (0..6).chain([0])), (8, 0, 0));
@@ -56,11 +56,12 @@ fn the_reserved_block_takes_survivors_and_then_the_host() {
 
 #[test]
 fn a_logical_page_has_its_bank() {
-    let mut disk = Disk::<SuperPage, _>::mount(two_dies(), 20, &Config::default()).unwrap();
+    let mut disk = mount(two_dies(), 20, &Config::default());
     write(&mut disk, (0..20).chain((0..20).rev()));
     for at in 0..20 {
-        let page = disk.ftl().map[at];
-        assert_eq!(disk.ftl().banks.of(page), at % 2, "{}", Lpn(at as u32));
+        let page = newest(&mut disk, Lpn(at));
+        let geometry = disk.nand().geometry();
+        assert_eq!(geometry.die_of(geometry.block_of(page)), at % 2, "{}", Lpn(at));
     }
     disk.check();
 }
@@ -68,10 +69,10 @@ fn a_logical_page_has_its_bank() {
 #[test]
 fn the_tutorial_fills_the_banks_in_turn_and_ends_with_a_sentence() {
     let config = Config { firmware: Firmware::Tutorial, durable_trim: false, ..Config::default() };
-    let mut disk = Disk::<SuperPage, _>::mount(two_dies(), 30, &config).unwrap();
+    let mut disk = mount(two_dies(), 30, &config);
     // 2 x 10 blocks of 4 pages; page 7 is in one bank, then in the other.
     write(&mut disk, (0..80).map(|_| 7));
-    assert_eq!(disk.nand_mut().ctx().matrix().total().erases(), 0.0);
+    assert_eq!(disk.ctx().matrix().total().erases(), 0.0);
     let Err(Error::WornOut(why)) = disk.submit(&Request::new(Op::Write, 3, 1), Payload::None) else {
         panic!("the device takes more than it has")
     };
@@ -81,7 +82,7 @@ fn the_tutorial_fills_the_banks_in_turn_and_ends_with_a_sentence() {
          and erases nothing; \"greedy\" collects garbage"
     );
     submit(&mut disk, Op::Read, 7, 1);
-    disk.remount(&config).unwrap();
+    disk.remount().unwrap();
     disk.check();
     submit(&mut disk, Op::Read, 7, 1);
 }

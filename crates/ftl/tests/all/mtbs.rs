@@ -1,13 +1,11 @@
 //! Costs by hand, for a block of b = 8 pages with a data area of d: s = b - d overwrites fill the spare area, the next
 //! one merges with d - 1 copies and 1 erase, and leaves the spare area empty: a cycle of s + 1 overwrites.
 
-use super::{Config, Mtbs};
-use crate::tests::{cost, cost_of, erased, flash, merges, rules, submit, write, Flash, ORDERS, PAGES};
-use crate::{Disk, Ftl};
+use crate::lab::{cost, cost_of, erased, flash, merges, mount, newest, rules, submit, write, Lab, ORDERS, PAGES};
 use nandlab_block::Op;
-use nandlab_nand::{Geometry, Lpn, Nand, PageBuf, ProgramOrder, Rules};
-
-type Lab = Disk<Mtbs, Flash>;
+use nandlab_ftl::mtbs::{Config, Mtbs};
+use nandlab_ftl::Ftl;
+use nandlab_nand::{Geometry, Lpn, ProgramOrder, Rules};
 
 #[test]
 fn a_merge_comes_with_every_overwrite_that_finds_the_spare_area_full() {
@@ -43,8 +41,7 @@ fn pages_that_were_never_written_are_not_copied_and_find_their_places() {
 fn a_long_request_is_cut_between_logical_blocks_only() {
     // Logical blocks of 512 pages, 512 pages of spare area each.
     let geometry = Geometry::single_die(8, 1024, 512).unwrap();
-    let nand: Flash = flash(geometry, rules(ProgramOrder::Ascending));
-    let mut lab: Lab = Disk::mount(nand, 1024, &Config::default()).unwrap();
+    let mut lab = mount(flash(geometry, rules(ProgramOrder::Ascending)), 1024, &Config::default());
     submit(&mut lab, Op::Write, 0, 1024);
     submit(&mut lab, Op::Write, 0, 412);
     submit(&mut lab, Op::Write, 512, 412);
@@ -65,32 +62,28 @@ fn the_pages_of_a_request_are_placed_together_or_one_by_one() {
     // Two pages are left in the spare area, and three come: the third one by itself leaves three to copy.
     for (whole_requests, copies) in [(true, 1), (false, 3)] {
         let config = Config { whole_requests, ..Config::default() };
-        let mut nand: Flash = flash(geometry, rules(ProgramOrder::Ascending));
-        let mut ftl = Mtbs::mount(&mut nand, 12, &config).unwrap();
-        let pages = vec![<Flash as Nand>::Buf::zeroed(512); 12];
-        ftl.write_run(&mut nand, Lpn(0), &pages).unwrap();
-        ftl.write_run(&mut nand, Lpn(4), &pages[..2]).unwrap();
-        let before = nand.ctx().matrix().clone();
-        ftl.write_run(&mut nand, Lpn(5), &pages[..3]).unwrap();
-        let cost = nand.ctx().matrix().since(&before).total();
+        let mut lab = mount(flash(geometry, rules(ProgramOrder::Ascending)), 12, &config);
+        submit(&mut lab, Op::Write, 0, 12);
+        submit(&mut lab, Op::Write, 4, 2);
+        let before = lab.ctx().matrix().clone();
+        submit(&mut lab, Op::Write, 5, 3);
+        let cost = lab.ctx().matrix().since(&before).total();
         assert_eq!((cost.page_programs, cost.copies, cost.erases() as u64), (3, copies, 1), "{whole_requests}");
-        ftl.check(&mut nand);
+        lab.check();
     }
 }
 
 #[test]
 fn a_request_over_several_logical_blocks_is_cut_at_their_borders() {
     let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
-    let mut nand: Flash = flash(geometry, rules(ProgramOrder::Ascending));
-    let mut ftl = Mtbs::mount(&mut nand, 12, &Config::default()).unwrap();
-    let pages = vec![<Flash as Nand>::Buf::zeroed(512); 12];
-    ftl.write_run(&mut nand, Lpn(0), &pages).unwrap();
-    let before = nand.ctx().matrix().clone();
+    let mut lab = mount(flash(geometry, rules(ProgramOrder::Ascending)), 12, &Config::default());
+    submit(&mut lab, Op::Write, 0, 12);
+    let before = lab.ctx().matrix().clone();
     // Each time 3, 4 and 1 pages: the first two logical blocks are merged the second time, the last one is not.
-    (0..2).for_each(|_| ftl.write_run(&mut nand, Lpn(1), &pages[..8]).unwrap());
-    let cost = nand.ctx().matrix().since(&before).total();
+    (0..2).for_each(|_| submit(&mut lab, Op::Write, 1, 8));
+    let cost = lab.ctx().matrix().since(&before).total();
     assert_eq!((cost.page_programs, cost.copies, cost.erases() as u64), (16, 1, 2));
-    ftl.check(&mut nand);
+    lab.check();
 }
 
 #[test]
@@ -99,22 +92,20 @@ fn the_data_area_takes_what_it_can_before_the_spare_area_closes_it() {
     // Two of the four pages are written, then all four at once: two overwrites and two first writes. Then four
     // pages twice: they do not fit into the remaining two pages, and then fit into the spare area together.
     for order in ORDERS {
-        let mut nand: Flash = flash(geometry, rules(order));
-        let mut ftl = Mtbs::mount(&mut nand, 12, &Config::default()).unwrap();
-        let pages = vec![<Flash as Nand>::Buf::zeroed(512); 4];
-        ftl.write_run(&mut nand, Lpn(4), &pages[..2]).unwrap();
+        let mut lab = mount(flash(geometry, rules(order)), 12, &Config::default());
+        submit(&mut lab, Op::Write, 4, 2);
         for (merges, erases) in [(0, 0), (1, 1), (1, 1), (2, 2)] {
-            ftl.write_run(&mut nand, Lpn(4), &pages).unwrap();
-            let total = nand.ctx().matrix().total();
+            submit(&mut lab, Op::Write, 4, 4);
+            let total = lab.ctx().matrix().total();
             assert_eq!(
-                (ftl.events().full_merges, total.copies, total.erases() as u64),
+                (lab.events().full_merges, total.copies, total.erases() as u64),
                 (merges, 0, erases),
                 "{order:?}"
             );
         }
-        let places: Vec<u32> = (4..8).map(|at| geometry.page_in_block(ftl.store.lookup(Lpn(at)))).collect();
+        let places: Vec<u32> = (4..8).map(|at| geometry.page_in_block(newest(&mut lab, Lpn(at)))).collect();
         assert_eq!(places, [0, 1, 2, 3], "{order:?}");
-        ftl.check(&mut nand);
+        lab.check();
     }
 }
 

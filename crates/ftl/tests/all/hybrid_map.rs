@@ -1,22 +1,22 @@
 //! What the hybrid map does, on examples worked by hand.
 
-use super::{Config, HybridMap};
-use crate::tests::{cost, flash, submit, Flash};
-use crate::{Disk, Ftl};
+use crate::lab::{cost, flash, mount, submit, Lab};
 use nandlab_block::Op;
+use nandlab_ftl::hybrid_map::{Config, HybridMap};
+use nandlab_ftl::Ftl;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Geometry, Rules};
 
 /// Blocks of 8 pages of 8 sectors.
-fn disk(pages: u32, config: &Config) -> Disk<HybridMap, Flash> {
+fn disk(pages: u32, config: &Config) -> Lab {
     let geometry = Geometry::single_die(60, 8, 4096).unwrap();
-    Disk::mount(flash(geometry, Rules::default()), pages, config).unwrap()
+    mount(flash(geometry, Rules::default()), pages, config)
 }
 
 #[test]
 fn a_page_splits_when_written_small_and_folds_when_written_whole() {
     let mut disk = disk(200, &Config::default());
-    let read = |disk: &mut _| cost(disk, |disk: &mut Disk<HybridMap, Flash>| submit(disk, Op::Read, 8, 8)).page_reads;
+    let read = |disk: &mut _| cost(disk, |disk: &mut Lab| submit(disk, Op::Read, 8, 8)).page_reads;
     let whole = cost(&mut disk, |disk| submit(disk, Op::Write, 8, 8));
     assert_eq!((whole.page_programs, whole.meta_programs, read(&mut disk)), (1, 0, 1));
     submit(&mut disk, Op::Write, 10, 1);
@@ -29,7 +29,7 @@ fn a_page_splits_when_written_small_and_folds_when_written_whole() {
     assert_eq!(read(&mut disk), 3, "before the sector, the sector, behind it");
     submit(&mut disk, Op::Write, 8, 8);
     assert_eq!(read(&mut disk), 1);
-    disk.remount(&Config::default()).unwrap();
+    disk.remount().unwrap();
     disk.check();
     assert_eq!(read(&mut disk), 1);
 }
@@ -42,7 +42,7 @@ fn collection_puts_split_pages_together() {
         (0..200).for_each(|page| submit(&mut disk, Op::Write, 8 * page, 8));
         (0..6_000).for_each(|_| submit(&mut disk, Op::Write, random.below(1600), 1));
         disk.check();
-        disk.ftl().events().folded_pages
+        disk.events().folded_pages
     };
     let (never, seldom, often) = (folded(0), folded(4), folded(1));
     assert!(never < seldom && seldom < often && often > 500, "{never}, {seldom}, {often}");
@@ -55,10 +55,10 @@ fn what_is_never_split_has_no_map_of_sectors() {
     let mut disk = disk(200, &config);
     let mut random = Random::new(5);
     (0..3_000).for_each(|_| submit(&mut disk, Op::Write, 8 * random.below(200), 8));
-    assert_eq!((disk.ftl().events().map_misses, disk.ftl().events().map_dirty_evictions), (4, 0));
+    assert_eq!((disk.events().map_misses, disk.events().map_dirty_evictions), (4, 0));
     submit(&mut disk, Op::Write, 3, 1);
     submit(&mut disk, Op::Flush, 0, 0);
-    assert_eq!(disk.ftl().events().map_misses, 6, "the unit of the sectors, for which that of the page left");
+    assert_eq!(disk.events().map_misses, 6, "the unit of the sectors, for which that of the page left");
 }
 
 #[test]
@@ -107,6 +107,6 @@ fn more_sectors_than_a_page_has_are_never_in_a_victim() {
 #[test]
 fn memory_has_a_mark_of_each_kind_for_each_map_page() {
     // 200 pages of 8 sectors: a map page of 1024 entries of pages, and two of 1600 of sectors.
-    let ram = disk(200, &Config::default()).ftl().ram();
+    let ram = disk(200, &Config::default()).ram();
     assert_eq!((ram.sram["map_directory"], ram.sram["trim_marks"], ram.sram["split_marks"]), (4 * 3, 1, 1));
 }

@@ -3,13 +3,11 @@
 //! victim with newest pages of m logical blocks costs m times b copies and 1 erase, and 1 erase of its own; a
 //! migration of v valid pages costs v copies and 1 erase.
 
-use super::{Config, Fast, FirstWrite, SequentialMerge, SwRule};
-use crate::tests::{cost_of, erased, filled, merges, submit, write, Flash, ORDERS, PAGES};
-use crate::{Disk, Ftl};
+use crate::lab::{cost_of, erased, filled, merges, submit, write, Lab, ORDERS, PAGES};
 use nandlab_block::Op;
+use nandlab_ftl::fast::{Config, Fast, FirstWrite, SequentialMerge, SwRule};
+use nandlab_ftl::Ftl;
 use nandlab_nand::{Geometry, ProgramOrder, Rules};
-
-type Lab = Disk<Fast, Flash>;
 
 /// No sequential log block.
 fn random(log_blocks: u32) -> Config {
@@ -140,7 +138,7 @@ fn a_victim_completes_the_sequential_log_block_of_a_logical_block_that_it_holds(
         // Seven pages behind the sequential one and a data block; a full merge; the log block.
         assert_eq!(cost_of(&mut lab, [17]), (1, 7 + PAGES, 1 + 1 + 1), "{order:?}");
         assert_eq!(merges(&lab), (0, 1, 1), "{order:?}");
-        assert!(lab.ftl().scheme.sequential.is_none());
+        assert_eq!(lab.log_blocks().len(), 1, "no sequential log block is left");
     }
 }
 
@@ -166,7 +164,7 @@ fn a_victim_that_is_less_than_half_valid_is_renewed_for_its_valid_pages_and_one_
         let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
         assert_eq!(cost_of(&mut lab, pages.iter().copied()), (PAGES, 0, 0));
         assert_eq!(cost_of(&mut lab, [9]), (1, copies, erases), "{pages:?}");
-        assert_eq!(lab.ftl().store.events.migrations, migrations, "{pages:?}");
+        assert_eq!(lab.events().migrations, migrations, "{pages:?}");
     }
     // At most half a log block's pages, 4, in a row: the log takes 8 pages and, renewed with the 2 valid ones,
     // 6 more each time; the next reclaim merges the one logical block, for 8 copies and the erases of the data
@@ -175,12 +173,12 @@ fn a_victim_that_is_less_than_half_valid_is_renewed_for_its_valid_pages_and_one_
     let half = PAGES / 2;
     let taken = 8 + half * 6;
     assert_eq!(cost_of(&mut lab, (0..taken).map(|at| 1 + at % 2)), (taken, half * 2, half));
-    assert_eq!((lab.ftl().store.events.migrations, merges(&lab).2), (half, 0));
+    assert_eq!((lab.events().migrations, merges(&lab).2), (half, 0));
     assert_eq!(cost_of(&mut lab, [1]), (1, PAGES, 2));
-    assert_eq!((lab.ftl().store.events.migrations, merges(&lab).2), (half, 1));
+    assert_eq!((lab.events().migrations, merges(&lab).2), (half, 1));
     // The count starts again with the merge.
     assert_eq!(cost_of(&mut lab, (1..taken).map(|at| 1 + at % 2)), (taken - 1, half * 2, half));
-    assert_eq!((lab.ftl().store.events.migrations, merges(&lab).2), (2 * half, 1));
+    assert_eq!((lab.events().migrations, merges(&lab).2), (2 * half, 1));
 }
 
 #[test]
