@@ -205,9 +205,11 @@ impl<N: Nand> Nand for Aging<N> {
     }
 
     fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
-        let oob = self.inner.read_spare(at)?;
-        self.note_read(self.block_of(at));
-        Ok(oob)
+        let oob = self.inner.read_spare(at);
+        if oob.is_ok() {
+            self.note_read(self.block_of(at));
+        }
+        oob
     }
 
     fn program(&mut self, at: Ppa, page: &N::Buf, tail: &[u8], oob: Oob) -> Result<Done, NandError> {

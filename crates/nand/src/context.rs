@@ -3,6 +3,7 @@
 mod asked;
 mod by_events;
 mod retry;
+mod taken_up;
 mod trail;
 
 pub use crate::cause::Cause;

@@ -48,6 +48,7 @@ pub struct FaultCounts {
 pub struct Faulty<N> {
     inner: N,
     config: Config,
+    /// By block; empty if there are none.
     factory_bad: Vec<bool>,
     pe_cycles: Vec<u32>,
     programs: Script,
@@ -254,6 +255,9 @@ impl<N: Nand> Nand for Faulty<N> {
     }
 
     fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
+        if self.factory_bad.is_empty() && self.dead.is_empty() && self.spent.is_empty() {
+            return self.inner.read_spare(at);
+        }
         let oob = self.inner.read_spare(at)?;
         let block = self.block_of(at);
         if self.is_factory_bad(block) {

@@ -46,8 +46,10 @@
 //! ```
 
 mod plan;
+mod uncut;
 
 pub use plan::{CutPlan, CutPlanError, Form};
+pub use uncut::Uncut;
 
 use crate::address::{BlockId, Ppa};
 use crate::as_inside;
@@ -59,10 +61,11 @@ use crate::operation::Operation;
 use crate::side_table::SideTable;
 use crate::wrapper::ways_inside;
 use std::collections::BTreeMap;
+use uncut::{Command, Keep};
 
 /// A wrapper around `N` with power cuts.
 #[derive(Clone, Debug)]
-pub struct PowerCut<N> {
+pub struct PowerCut<N: Nand> {
     inner: N,
     plan: Option<CutPlan>,
     /// Flash-changing operations since the device was made, armed or restored.
@@ -73,6 +76,7 @@ pub struct PowerCut<N> {
     /// Blocks with a cut erase.
     weak: BTreeMap<BlockId, TornErase>,
     tail: Tail,
+    keep: Keep<N>,
 }
 
 /// A torn page's readable parts.
@@ -128,13 +132,23 @@ impl<N: Nand> PowerCut<N> {
     /// A powered device without a planned cut.
     pub fn new(inner: N) -> Self {
         let tail = Tail { fences: 0, last: vec![NOTHING; inner.geometry().dies() as usize] };
-        Self { inner, plan: None, operations: 0, cut: None, torn: SideTable::default(), weak: BTreeMap::new(), tail }
+        Self {
+            inner,
+            plan: None,
+            operations: 0,
+            cut: None,
+            torn: SideTable::default(),
+            weak: BTreeMap::new(),
+            tail,
+            keep: Keep::default(),
+        }
     }
 
     /// Plans a power cut at an operation counted from now; replaces an earlier plan.
     pub fn arm(&mut self, plan: CutPlan) {
         assert!(plan.operation > 0, "operations are counted from 1, the next one");
         self.operations = 0;
+        self.keep = Keep::default();
         self.plan = Some(plan);
     }
 
@@ -142,6 +156,7 @@ impl<N: Nand> PowerCut<N> {
     pub fn restore(&mut self) -> &mut Self {
         self.plan = None;
         self.cut = None;
+        self.keep = Keep::default();
         self.operations = 0;
         self.tail.last.fill(NOTHING);
         self
@@ -166,9 +181,13 @@ impl<N: Nand> PowerCut<N> {
     }
 
     /// Counts an operation; returns the form of its cut, if it is cut.
-    fn next_form(&mut self, operation: Operation) -> Option<Form> {
+    fn next_form(&mut self, operation: Operation, command: impl FnOnce() -> Command<N::Buf>) -> Option<Form> {
+        let plan = self.plan.filter(|plan| plan.operation == self.operations + 1);
+        if plan.is_some() {
+            self.keep_uncut(command);
+        }
         self.operations += 1;
-        let plan = self.plan.filter(|plan| plan.operation == self.operations)?;
+        let plan = plan?;
         self.plan = None;
         self.cut = Some(operation);
         Some(if plan.form.applies_to(operation) { plan.form } else { Form::Clean })
@@ -214,11 +233,11 @@ impl<N: Nand> PowerCut<N> {
     /// Programs page `at`, or cuts the program.
     fn program_or_cut<T>(
         &mut self,
-        operation: Operation,
+        (operation, command): (Operation, impl FnOnce() -> Command<N::Buf>),
         at: Ppa,
         run: impl FnOnce(&mut N) -> Result<T, NandError>,
     ) -> Result<T, NandError> {
-        let Some(form) = self.next_form(operation) else {
+        let Some(form) = self.next_form(operation, command) else {
             let done = run(&mut self.inner)?;
             if operation != Operation::SpareProgram {
                 self.remember(at);
@@ -294,6 +313,9 @@ impl<N: Nand> Nand for PowerCut<N> {
 
     fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
         self.powered()?;
+        if self.weak.is_empty() && self.torn.is_empty() {
+            return self.inner.read_spare(at);
+        }
         let oob = self.inner.read_spare(at)?;
         match (self.view(at), self.torn.get(at)) {
             (View::Erased, _) => Ok(None),
@@ -305,7 +327,8 @@ impl<N: Nand> Nand for PowerCut<N> {
     fn program(&mut self, at: Ppa, page: &N::Buf, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
         self.powered()?;
         self.assert_not_weak(at);
-        self.program_or_cut(Operation::Program, at, |inner| inner.program(at, page, tail, oob))
+        let command = || Command::Program { at, page: page.clone(), tail: tail.to_owned(), oob };
+        self.program_or_cut((Operation::Program, command), at, |inner| inner.program(at, page, tail, oob))
     }
 
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
@@ -324,18 +347,20 @@ impl<N: Nand> Nand for PowerCut<N> {
         self.powered()?;
         self.readable(from, "copy")?;
         self.assert_not_weak(to);
-        self.program_or_cut(Operation::Copy, to, |inner| inner.copy(from, to, oob))
+        let command = || Command::Copy { from, to, oob };
+        self.program_or_cut((Operation::Copy, command), to, |inner| inner.copy(from, to, oob))
     }
 
     fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
         self.powered()?;
         self.assert_not_weak(at);
-        self.program_or_cut(Operation::SpareProgram, at, |inner| inner.program_spare(at, oob))
+        let command = || Command::SpareProgram { at, oob };
+        self.program_or_cut((Operation::SpareProgram, command), at, |inner| inner.program_spare(at, oob))
     }
 
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.powered()?;
-        let Some(form) = self.next_form(Operation::Erase) else {
+        let Some(form) = self.next_form(Operation::Erase, || Command::Erase(block)) else {
             // The page contents are gone even if the erase fails.
             let erased = self.inner.erase(block);
             self.forget(block);
@@ -356,7 +381,7 @@ impl<N: Nand> Nand for PowerCut<N> {
 
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.powered()?;
-        let form = self.next_form(Operation::Retire);
+        let form = self.next_form(Operation::Retire, || Command::Retire(block));
         if let Some(form @ (Form::Clean | Form::LostTail)) = form {
             self.lose_tail(form);
             return Err(NandError::PowerLost);

@@ -39,7 +39,7 @@ impl<T> SideTable<T> {
         place(chunk, at.0).ok().map(|place| &chunk[place].1)
     }
 
-    #[cfg(test)]
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -7,13 +7,13 @@
 use crate::device::{devices, timed_devices, Device};
 use crate::faults::Fault;
 use crate::model::Model;
-use crate::rig::{flash, Flash, Lost, Rig};
+use crate::rig::{flash, Flash, Lost, Powered, Rig};
 use crate::script::{self, Mix, Step};
 use crate::subject::{in_turn, Subject};
 use nandlab_block::Error;
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::operation::Operation;
-use nandlab_nand::power_cut::{CutPlan, Form};
+use nandlab_nand::power_cut::{CutPlan, Form, Uncut};
 use nandlab_nand::random::Random;
 use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -81,6 +81,17 @@ impl Bench<'_> {
         Some(Run::new(self, SCRIPT_STEPS)?.exhaust(depth, stride))
     }
 
+    /// Compares what [`Self::exhaust`] derives, every form of a cut from the first one at the same operation, with a replay
+    /// of the script up to that cut; then the same for second cuts, after an early one whose operation took place.
+    ///
+    /// Returns the number of comparisons; `None` where the FTL refuses the device.
+    ///
+    /// # Panics
+    /// With the id of the case, where the device or the model differ.
+    pub fn compare_with_replays(&self, stride: Stride) -> Option<u64> {
+        Some(Run::new(self, SCRIPT_STEPS)?.compare_with_replays(stride))
+    }
+
     fn id(&self, cuts: &[CutPlan]) -> String {
         let faults = self.faults.iter().map(ToString::to_string);
         let events: Vec<String> = faults.chain(cuts.iter().map(ToString::to_string)).collect();
@@ -101,9 +112,19 @@ impl Bench<'_> {
 }
 
 /// A device that has lost power, and the operation that was cut.
+#[derive(Debug)]
 struct Cut {
     lost: Lost<Flash>,
     operation: Operation,
+}
+
+impl Cut {
+    /// The same cut in another form: up to the cut the run is the same, and afterwards nothing is answered but that power
+    /// is lost, so only the device differs.
+    fn in_form(&mut self, uncut: &Uncut<Powered>, form: Form) -> Self {
+        let Lost { nand, model } = &mut self.lost;
+        Self { lost: Lost { nand: uncut.cut(form, nand), model: model.clone() }, operation: self.operation }
+    }
 }
 
 struct Run<'a> {
@@ -148,7 +169,7 @@ impl<'a> Run<'a> {
             }
         }
         let mut rig = Rig::new(nand, self.pages, self.config).expect("an erased device mounts");
-        rig.disk_mut().nand_mut().arm(plan);
+        rig.disk_mut().nand_mut().arm_and_keep(plan);
         self.play_until_cut(rig, &self.script(0, self.steps), !self.bench.faults.is_empty())
     }
 
@@ -194,7 +215,7 @@ impl<'a> Run<'a> {
     fn next_cut(&self, lost: Lost<Flash>, plan: CutPlan, depth: u64) -> Option<Cut> {
         let Lost { mut nand, model } = lost;
         nand.restore();
-        nand.arm(plan);
+        nand.arm_and_keep(plan);
         match self.recover(nand, &model) {
             Ok(rig) => self.play_until_cut(rig, &self.script(depth, TAIL_STEPS), true),
             Err(lost) => Some(Self::cut(lost)),
@@ -238,20 +259,18 @@ impl<'a> Run<'a> {
     }
 
     fn exhaust(&self, depth: usize, stride: Stride) -> u64 {
-        let first = |cuts: &[CutPlan]| self.first_cut(cuts[0]);
-        self.every_form(&[], stride, first, &mut |cuts, cut| self.exhaust_after(cuts, &cut, depth - 1))
+        let first = |plan| self.first_cut(plan);
+        self.every_form(&[], stride, first, &mut |cuts, cut| self.exhaust_after(cuts, cut, depth - 1))
     }
 
-    fn exhaust_after(&self, cuts: &[CutPlan], cut: &Cut, depth: usize) -> u64 {
-        self.bench.named(cuts, || self.last_mount(cut.lost.clone()));
+    fn exhaust_after(&self, cuts: &[CutPlan], cut: Cut, depth: usize) -> u64 {
         if depth == 0 {
+            self.bench.named(cuts, || self.last_mount(cut.lost));
             return 1;
         }
-        let next = |cuts: &[CutPlan]| {
-            let plan = cuts[cuts.len() - 1];
-            self.next_cut(cut.lost.clone(), plan, cuts.len() as u64 - 1)
-        };
-        1 + self.every_form(cuts, Stride::ALL, next, &mut |cuts, cut| self.exhaust_after(cuts, &cut, depth - 1))
+        self.bench.named(cuts, || self.last_mount(cut.lost.clone()));
+        let next = |plan| self.next_cut(cut.lost.clone(), plan, cuts.len() as u64);
+        1 + self.every_form(cuts, Stride::ALL, next, &mut |cuts, cut| self.exhaust_after(cuts, cut, depth - 1))
     }
 
     /// Makes `cut` happen at the operations of `stride` until one is not reached, in every form that applies there.
@@ -259,23 +278,49 @@ impl<'a> Run<'a> {
         &self,
         before: &[CutPlan],
         stride: Stride,
-        cut: impl Fn(&[CutPlan]) -> Option<Cut>,
+        cut: impl Fn(CutPlan) -> Option<Cut>,
         then: &mut dyn FnMut(&[CutPlan], Cut) -> u64,
     ) -> u64 {
         let mut cases = 0;
         for operation in (stride.first..).step_by(stride.every) {
-            let mut hit = None;
-            for form in Form::ALL {
-                if hit.is_some_and(|hit| !form.applies_to(hit)) {
-                    continue;
-                }
-                let cuts = [before, &[CutPlan { operation, form }]].concat();
-                let Some(cut) = self.bench.named(&cuts, || cut(&cuts)) else { return cases };
-                hit = Some(cut.operation);
-                cases += then(&cuts, cut);
+            let plan = CutPlan { operation, form: Form::ALL[0] };
+            let cuts = [before, &[plan]].concat();
+            let Some(mut first) = self.bench.named(&cuts, || cut(plan)) else { return cases };
+            let uncut = first.lost.nand.take_uncut().expect("it was armed to be kept");
+            let hit = first.operation;
+            let others = Form::ALL[1..].iter().filter(|form| form.applies_to(hit));
+            let others: Vec<_> = others.map(|&form| (form, first.in_form(&uncut, form))).collect();
+            for (form, cut) in [(plan.form, first)].into_iter().chain(others) {
+                cases += then(&[before, &[CutPlan { operation, form }]].concat(), cut);
             }
         }
         cases
+    }
+
+    fn compare_with_replays(&self, stride: Stride) -> u64 {
+        /// No second cuts from here on: they would take most of the time.
+        const SECOND_BELOW: u64 = 50;
+        let compare = |cuts: &[CutPlan], derived: &Cut, replayed: Option<Cut>| {
+            let mut replayed = replayed.expect("the derived cut fell");
+            drop(replayed.lost.nand.take_uncut());
+            let (derived, replayed) = (format!("{derived:?}"), format!("{replayed:?}"));
+            let same = derived.bytes().zip(replayed.bytes()).take_while(|(one, other)| one == other).count();
+            let near = same.saturating_sub(200);
+            let differ = || (derived.get(near..same + 80), replayed.get(near..same + 80));
+            assert!(derived == replayed, "{}: a derived cut and a replay: {:?}", self.bench.id(cuts), differ());
+        };
+        let first = |plan| self.first_cut(plan);
+        self.every_form(&[], stride, first, &mut |cuts, cut| {
+            compare(cuts, &cut, first(cuts[0]));
+            if cuts[0].operation >= SECOND_BELOW || cuts[0].form != Form::Done {
+                return 1;
+            }
+            let next = |plan| self.next_cut(cut.lost.clone(), plan, 1);
+            1 + self.every_form(cuts, stride, next, &mut |cuts, again| {
+                compare(cuts, &again, next(cuts[1]));
+                1
+            })
+        })
     }
 }
 

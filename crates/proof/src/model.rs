@@ -3,6 +3,7 @@
 use nandlab_block::{Op, Request};
 use nandlab_ftl::Trims;
 use nandlab_nand::SECTOR_BYTES;
+use std::fmt;
 
 /// What was written to a sector: 0 is zeros, any other number one write of the run.
 pub type Version = u32;
@@ -20,10 +21,57 @@ pub struct Model {
     next: Version,
 }
 
+/// At least one version, in the order in which they became possible. Nearly always it is one, and then it takes no
+/// memory elsewhere: each power cut clones the whole model.
+#[derive(Default)]
+struct Versions {
+    first: Version,
+    more: Vec<Version>,
+}
+
+impl Versions {
+    fn set(&mut self, version: Version) {
+        self.first = version;
+        self.more.clear();
+    }
+
+    fn contains(&self, version: Version) -> bool {
+        self.first == version || self.more.contains(&version)
+    }
+
+    fn add(&mut self, version: Version) {
+        if !self.contains(version) {
+            self.more.push(version);
+        }
+    }
+
+    /// The version, where there is one only.
+    fn only(&self) -> Option<Version> {
+        self.more.is_empty().then_some(self.first)
+    }
+}
+
+impl fmt::Debug for Versions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entry(&self.first).entries(&self.more).finish()
+    }
+}
+
+impl Clone for Versions {
+    fn clone(&self) -> Self {
+        Self { first: self.first, more: self.more.clone() }
+    }
+
+    fn clone_from(&mut self, from: &Self) {
+        self.first = from.first;
+        self.more.clone_from(&from.more);
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 struct Sector {
-    now: Vec<Version>,
-    after_cut: Vec<Version>,
+    now: Versions,
+    after_cut: Versions,
     /// Every version that was acknowledged and may still be on flash; not filled where trims are durable.
     past: Vec<Version>,
     /// Whether the last change was a trim, and whether a cut may leave it so, where trims are not durable.
@@ -34,8 +82,7 @@ struct Sector {
 impl Model {
     /// A disk of `sectors` zeros whose FTL maps pages of `sectors_per_page`, and whose mounts make of trims what `trims` says.
     pub fn new(sectors: u64, sectors_per_page: u32, trims: Trims) -> Self {
-        let zeros = Sector { now: vec![0], after_cut: vec![0], ..Sector::default() };
-        Self { sectors: vec![zeros; sectors as usize], sectors_per_page, trims, next: 1 }
+        Self { sectors: vec![Sector::default(); sectors as usize], sectors_per_page, trims, next: 1 }
     }
 
     /// Sectors of the disk.
@@ -47,7 +94,9 @@ impl Model {
     pub fn payload(&mut self, request: &Request) -> Vec<u8> {
         let version = self.next;
         self.next += 1;
-        (request.sector..request.end()).flat_map(|sector| contents(version, sector)).collect()
+        let mut bytes = Vec::with_capacity((request.sectors * SECTOR_BYTES) as usize);
+        (request.sector..request.end()).for_each(|sector| bytes.extend_from_slice(&contents(version, sector)));
+        bytes
     }
 
     /// Takes a request that is about to be carried out; `bytes` are those of a write.
@@ -56,16 +105,16 @@ impl Model {
     pub fn started(&mut self, request: &Request, bytes: &[u8]) {
         match request.op {
             Op::Write => {
-                let version = version_of(&bytes[..SECTOR_BYTES as usize], request.sector);
+                let version = version_of(&bytes[..BYTES], request.sector);
                 for sector in request.sector..request.end() {
-                    self.at(sector).after_cut.push(version);
+                    self.at(sector).after_cut.more.push(version);
                 }
             }
             Op::Trim => {
                 let forgets = self.trims == Trims::Forgotten;
                 for sector in request.sector..request.end() {
                     let state = self.at(sector);
-                    add(&mut state.after_cut, 0);
+                    state.after_cut.add(0);
                     state.trimmed_after_cut |= forgets;
                 }
             }
@@ -77,11 +126,11 @@ impl Model {
     pub fn done(&mut self, request: &Request, bytes: &[u8]) {
         match request.op {
             Op::Write => {
-                let version = version_of(&bytes[..SECTOR_BYTES as usize], request.sector);
+                let version = version_of(&bytes[..BYTES], request.sector);
                 let forgets = self.trims == Trims::Forgotten;
                 for sector in request.sector..request.end() {
                     let state = self.at(sector);
-                    state.now = vec![version];
+                    state.now.set(version);
                     state.is_trimmed = false;
                     if forgets {
                         state.past.push(version);
@@ -94,9 +143,9 @@ impl Model {
                     let whole = self.covers_page(request, sector);
                     let state = self.at(sector);
                     if whole {
-                        state.now = vec![0];
+                        state.now.set(0);
                     } else {
-                        add(&mut state.now, 0);
+                        state.now.add(0);
                     }
                     state.is_trimmed |= forgets;
                 }
@@ -123,15 +172,15 @@ impl Model {
     /// # Panics
     /// Where a sector is torn, or is no version that it may be.
     pub fn compare(&mut self, request: &Request, bytes: &[u8]) {
-        for (sector, bytes) in (request.sector..request.end()).zip(bytes.chunks(SECTOR_BYTES as usize)) {
+        for (sector, bytes) in (request.sector..request.end()).zip(bytes.chunks(BYTES)) {
             let version = version_of(bytes, sector);
             let allowed = &mut self.at(sector).now;
             assert!(
-                allowed.contains(&version),
+                allowed.contains(version),
                 "sector {sector} reads as write {version}, it must be one of {allowed:?}"
             );
             // What was read once stays.
-            *allowed = vec![version];
+            allowed.set(version);
         }
     }
 
@@ -140,7 +189,7 @@ impl Model {
         for sector in &mut self.sectors {
             sector.now.clone_from(&sector.after_cut);
             if sector.trimmed_after_cut {
-                sector.past.iter().for_each(|&version| add(&mut sector.now, version));
+                sector.past.iter().for_each(|&version| sector.now.add(version));
             }
             sector.is_trimmed = false;
         }
@@ -152,11 +201,11 @@ impl Model {
             sector.after_cut.clone_from(&sector.now);
             // Zeros that no note holds may give way to an older version at the next mount.
             let forgets = self.trims == Trims::Forgotten;
-            let stays_open = forgets && sector.now == [0];
+            let stays_open = forgets && sector.now.only() == Some(0);
             sector.trimmed_after_cut &= stays_open;
             sector.is_trimmed = sector.trimmed_after_cut;
             // The mount chose the newest copy: what was newer is gone for good.
-            if let (&[version], true) = (&sector.now[..], forgets && sector.now != [0]) {
+            if let Some(version) = sector.now.only().filter(|&version| forgets && version != 0) {
                 sector.past.retain(|&past| past < version);
                 sector.past.push(version);
             }
@@ -174,32 +223,49 @@ impl Model {
     }
 }
 
-fn add(versions: &mut Vec<Version>, version: Version) {
-    if !versions.contains(&version) {
-        versions.push(version);
-    }
-}
+const BYTES: usize = SECTOR_BYTES as usize;
 
 /// The 512 bytes that write `version` puts into `sector`: the version, then bytes that follow from both numbers.
-fn contents(version: Version, sector: u64) -> [u8; SECTOR_BYTES as usize] {
-    let mut bytes = [0; SECTOR_BYTES as usize];
-    let mut word = (u64::from(version) << 32 | sector).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+fn contents(version: Version, sector: u64) -> [u8; BYTES] {
+    let mut bytes = [0; BYTES];
+    let mut word = start(version, sector);
     for chunk in bytes.chunks_exact_mut(8) {
-        word = word.wrapping_mul(0xD129_42B9_4A1D_5A2D).rotate_left(29);
+        word = next(word);
         chunk.copy_from_slice(&word.to_le_bytes());
     }
     bytes[..4].copy_from_slice(&version.to_le_bytes());
     bytes
 }
 
+fn start(version: Version, sector: u64) -> u64 {
+    (u64::from(version) << 32 | sector).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1
+}
+
+fn next(word: u64) -> u64 {
+    word.wrapping_mul(0xD129_42B9_4A1D_5A2D).rotate_left(29)
+}
+
+/// Whether these are the [`contents`]. Each word is derived from the one that stands before it, so the processor need not
+/// wait for one multiplication after the other as when the contents are made.
+fn is_written(bytes: &[u8; BYTES], version: Version, sector: u64) -> bool {
+    let first = next(start(version, sector));
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    let mut wrong = (word(0) ^ first) >> 32 | word(8) ^ next(first);
+    for at in (16..BYTES).step_by(8) {
+        wrong |= word(at) ^ next(word(at - 8));
+    }
+    wrong == 0
+}
+
 /// The write that put these bytes into `sector`.
 fn version_of(bytes: &[u8], sector: u64) -> Version {
-    if bytes.iter().all(|&byte| byte == 0) {
+    let bytes: &[u8; BYTES] = bytes.try_into().expect("a whole sector");
+    if bytes == &[0; BYTES] {
         return 0;
     }
     let version = Version::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
     assert!(
-        bytes == contents(version, sector),
+        is_written(bytes, version, sector),
         "sector {sector} is torn or belongs elsewhere (starts like write {version})"
     );
     version

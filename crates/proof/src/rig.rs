@@ -14,7 +14,10 @@ use nandlab_nand::timed::Timed;
 use nandlab_nand::{NandError, Time, SECTOR_BYTES};
 
 /// The device of every run with bytes; without times where all its operations take none.
-pub type Flash = PowerCut<Faulty<Aging<Timed<Backed>>>>;
+pub type Flash = PowerCut<Powered>;
+
+/// That device below the power cuts.
+pub type Powered = Faulty<Aging<Timed<Backed>>>;
 
 /// A page is read again after so many reads of its block, all of them, copies included.
 const READS_WITHOUT_RETRY: u32 = 4;

@@ -2,10 +2,9 @@
 
 use super::paging::entries;
 use super::Dftl;
-use crate::parts::copies::newest_copies;
+use crate::parts::copies::{newest_copies, Owned};
 use crate::parts::paged_map::Held;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
-use std::collections::BTreeSet;
 
 /// What flash says of a page of the host.
 #[derive(Clone, Copy, Default)]
@@ -26,7 +25,7 @@ pub(super) fn check<N: Nand>(ftl: &Dftl, nand: &mut N) {
     let seqs = newest.into_iter().map(|found| found.map_or(0, |(seq, _)| seq));
     let mut on_flash: Vec<_> = seqs.map(|newest| OnFlash { newest, ..OnFlash::default() }).collect();
     let map = whole_map(ftl, nand, &mut on_flash);
-    let mut owners = BTreeSet::new();
+    let mut owners = Owned::none_of(ftl.geometry.pages());
     for (at, &page) in (0..).map(Lpn).zip(&map) {
         let found = on_flash[at.index()];
         if !page.is_some() {
@@ -36,7 +35,7 @@ pub(super) fn check<N: Nand>(ftl: &Dftl, nand: &mut N) {
             assert!(found.newest == 0 || is_pending || is_noted, "page {at} is trimmed and a mount finds a copy");
             continue;
         }
-        assert!(owners.insert(page), "page {page} belongs to logical page {at} and another");
+        assert!(owners.insert(page.0), "page {page} belongs to logical page {at} and another");
         assert!(ftl.data.is_valid(page), "logical page {at} is mapped to {page}, which is not valid");
         match nand.read_spare(page) {
             Ok(Some(oob)) => {
@@ -53,7 +52,7 @@ pub(super) fn check<N: Nand>(ftl: &Dftl, nand: &mut N) {
         }
     }
     let valid: u32 = (0..ftl.geometry.blocks()).map(|block| ftl.data.valid_pages(BlockId(block))).sum();
-    assert_eq!(valid as usize, owners.len(), "valid pages of data");
+    assert_eq!(valid as usize, owners.count(), "valid pages of data");
 }
 
 /// Every block is free, bad, of the data or of the map.

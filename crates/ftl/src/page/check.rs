@@ -3,7 +3,7 @@
 use super::relocation::Relocation;
 use super::PageMap;
 use crate::parts::block_table::BlockUse;
-use crate::parts::copies::newest_copies;
+use crate::parts::copies::{newest_copies, Owned};
 use crate::parts::frontier::SLC;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
@@ -63,17 +63,17 @@ fn blocks_have_one_use(ftl: &PageMap) {
 
 /// No page has two owners, and the valid bits are set for the owned pages and no others.
 fn pages_have_one_owner(ftl: &PageMap) {
-    let mut owners = BTreeSet::new();
+    let mut owners = Owned::none_of(ftl.geometry.pages());
     for (segment, page) in ftl.notes.live() {
-        assert!(owners.insert(page), "page {page} is the note of segment {segment} and something else");
+        assert!(owners.insert(page.0), "page {page} is the note of segment {segment} and something else");
     }
     for (lpn, &page) in ftl.map.iter().enumerate().filter(|(_, page)| page.is_some()) {
-        assert!(owners.insert(page), "page {page} belongs to logical page {lpn} and something else");
+        assert!(owners.insert(page.0), "page {page} belongs to logical page {lpn} and something else");
     }
     for block in (0..ftl.geometry.blocks()).map(BlockId) {
         let mut valid = 0;
         for page in (0..ftl.geometry.pages_per_block()).map(|page| ftl.geometry.page(block, page)) {
-            assert_eq!(ftl.table.is_valid(page), owners.contains(&page), "valid bit of page {page}");
+            assert_eq!(ftl.table.is_valid(page), owners.contains(page.0), "valid bit of page {page}");
             valid += u32::from(ftl.table.is_valid(page));
         }
         assert_eq!(ftl.table.valid_pages(block), valid, "valid pages of block {block}");

@@ -123,11 +123,12 @@ fn scan_block<N: Nand>(nand: &mut N, block: BlockId, order: fn(&Page) -> u64) ->
     scan.pages.sort_unstable_by_key(order);
     scan.highest = scan.pages.iter().map(|page| page.oob.seq.0).max().unwrap_or(0);
     let mut whole = Vec::with_capacity(scan.pages.len());
+    let mut contents = None;
     for (at, &page) in scan.pages.iter().enumerate() {
         // The page programmed last before the power went: now, or when the next one got its mark, which a page that cannot
         // be read may have carried.
         let suspect = unreadable || scan.pages.get(at + 1).is_none_or(|next| next.oob.aux & RESUMED != 0);
-        if !suspect || reads(nand, geometry.page(block, page.place))? {
+        if !suspect || reads(nand, geometry.page(block, page.place), &mut contents)? {
             whole.push(page);
         }
     }
@@ -135,9 +136,9 @@ fn scan_block<N: Nand>(nand: &mut N, block: BlockId, order: fn(&Page) -> u64) ->
     Ok(Some(scan))
 }
 
-fn reads<N: Nand>(nand: &mut N, at: Ppa) -> Result<bool, FtlError> {
-    let mut contents = N::Buf::zeroed(nand.geometry().page_bytes());
-    match nand.read(at, &mut contents) {
+fn reads<N: Nand>(nand: &mut N, at: Ppa, contents: &mut Option<N::Buf>) -> Result<bool, FtlError> {
+    let page_bytes = nand.geometry().page_bytes();
+    match nand.read(at, contents.get_or_insert_with(|| N::Buf::zeroed(page_bytes))) {
         Ok(_) => Ok(true),
         Err(NandError::Uncorrectable(_)) => Ok(false),
         Err(error) => Err(error.into()),

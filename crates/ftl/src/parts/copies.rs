@@ -14,6 +14,7 @@ pub(crate) fn newest_copies<N: Nand>(
     passed_over: impl Fn(Ppa) -> bool,
 ) -> Vec<Option<(u64, Ppa)>> {
     let mut newest = vec![None; logical_pages];
+    let mut contents = N::Buf::zeroed(nand.geometry().page_bytes());
     for page in (0..nand.geometry().pages()).map(Ppa).filter(|&page| !passed_over(page)) {
         match nand.read_spare(page) {
             Ok(Some(oob)) => {
@@ -23,7 +24,7 @@ pub(crate) fn newest_copies<N: Nand>(
                 }
                 let slot = &mut newest[oob.lpn.index()];
                 // A torn page can look newer than the one it was to replace; only a page that reads counts.
-                if slot.is_none_or(|(seq, _)| oob.seq.0 > seq) && is_whole(nand, page) {
+                if slot.is_none_or(|(seq, _)| oob.seq.0 > seq) && nand.read(page, &mut contents).is_ok() {
                     *slot = Some((oob.seq.0, page));
                 }
             }
@@ -34,7 +35,30 @@ pub(crate) fn newest_copies<N: Nand>(
     newest
 }
 
-fn is_whole<N: Nand>(nand: &mut N, page: Ppa) -> bool {
-    let mut contents = N::Buf::zeroed(nand.geometry().page_bytes());
-    nand.read(page, &mut contents).is_ok()
+/// What has an owner, by its number; for checks, which run after every step of a proof.
+pub(crate) struct Owned {
+    has: Vec<bool>,
+    count: usize,
+}
+
+impl Owned {
+    /// Nothing of so much.
+    pub(crate) fn none_of(count: u32) -> Self {
+        Self { has: vec![false; count as usize], count: 0 }
+    }
+
+    /// Whether it had no owner before.
+    pub(crate) fn insert(&mut self, at: u32) -> bool {
+        let is_new = !std::mem::replace(&mut self.has[at as usize], true);
+        self.count += usize::from(is_new);
+        is_new
+    }
+
+    pub(crate) fn contains(&self, at: u32) -> bool {
+        self.has[at as usize]
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
 }

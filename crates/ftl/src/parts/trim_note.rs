@@ -35,7 +35,16 @@ pub(crate) fn bits_mut(note: &mut [u8]) -> &mut [u8] {
 pub(crate) fn read(note: &[u8]) -> (u64, impl Iterator<Item = u32> + '_) {
     let (header, bits) = note.split_at(HEADER);
     let seq = header.iter().rev().fold(0, |seq, &byte| seq << 8 | u64::from(byte));
-    (seq, (0..8 * bits.len() as u32).filter(|&page| bits[page as usize / 8] >> (page % 8) & 1 == 1))
+    // A segment has far more pages than a note lists, so words without any are passed over whole.
+    let words = bits.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes")));
+    let listed = (0..).step_by(64).zip(words).filter(|&(_, word)| word != 0);
+    (seq, listed.flat_map(|(first, word)| ones(word).map(move |bit| first + bit)))
+}
+
+/// The bits that are set, the lowest first.
+fn ones(word: u64) -> impl Iterator<Item = u32> {
+    let some = |word: u64| Some(word).filter(|&word| word != 0);
+    std::iter::successors(some(word), move |left| some(left & (left - 1))).map(u64::trailing_zeros)
 }
 
 #[cfg(test)]
@@ -47,10 +56,11 @@ mod tests {
         let geometry = Geometry::single_die(4, 4, 512).unwrap();
         assert_eq!((segments(&geometry, 4032), segments(&geometry, 4033)), (1, 2), "504 bytes of 8 bits");
         let mut note = blank(&geometry, 0xAB_CDEF_0123);
-        for page in [0, 9, 4031] {
+        let pages = [0, 9, 63, 64, 4031];
+        for page in pages {
             bits_mut(&mut note)[page / 8] |= 1 << (page % 8);
         }
         let (seq, listed) = read(&note);
-        assert_eq!((seq, listed.collect::<Vec<_>>()), (0xAB_CDEF_0123, vec![0, 9, 4031]));
+        assert_eq!((seq, listed.collect::<Vec<_>>()), (0xAB_CDEF_0123, pages.map(|page| page as u32).to_vec()));
     }
 }

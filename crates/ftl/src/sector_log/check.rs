@@ -2,6 +2,7 @@
 
 use super::mount::sectors_in;
 use super::{SectorLog, OF_LOG};
+use crate::parts::copies::Owned;
 use crate::parts::merge_buffer::DEAD;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,14 +51,14 @@ fn blocks_have_one_use(ftl: &SectorLog) {
 
 /// No page has two owners, and exactly the owned ones are valid.
 fn pages_have_one_owner(ftl: &SectorLog) {
-    let mut owned = BTreeSet::new();
+    let mut owned = Owned::none_of(ftl.geometry.pages());
     let notes = ftl.notes.live().map(|(_, page)| page);
     for page in ftl.map.iter().copied().chain(notes).filter(|page| page.is_some()) {
-        assert!(owned.insert(page), "page {page} belongs to two logical pages or notes");
+        assert!(owned.insert(page.0), "page {page} belongs to two logical pages or notes");
         assert!(ftl.data.is_valid(page), "page {page} is mapped or a note, and not valid");
     }
     let valid: u32 = (0..ftl.geometry.blocks()).map(|block| ftl.data.valid_pages(BlockId(block))).sum();
-    assert_eq!(valid as usize, owned.len(), "valid pages of data");
+    assert_eq!(valid as usize, owned.count(), "valid pages of data");
 }
 
 /// The sector map has exactly the sectors that a mount would find: the newest copies that are newer than the page below

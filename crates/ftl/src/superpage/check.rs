@@ -2,9 +2,8 @@
 
 use super::mount::is_nobodys;
 use super::{Firmware, SuperPage, NOTE};
-use crate::parts::copies::newest_copies;
+use crate::parts::copies::{newest_copies, Owned};
 use nandlab_nand::{BlockId, Kind, Lpn, Nand};
-use std::collections::BTreeSet;
 
 pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
     let open: Vec<BlockId> =
@@ -33,11 +32,11 @@ pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
 
 /// No page has two owners, and the counts of the blocks are those of the owned pages.
 fn pages_have_one_owner(ftl: &SuperPage) {
-    let mut owned = BTreeSet::new();
+    let mut owned = Owned::none_of(ftl.geometry.pages());
     let mut valid = vec![0; ftl.geometry.blocks() as usize];
     let notes = ftl.notes.live().map(|(_, page)| page);
     for page in ftl.map.iter().copied().chain(notes).filter(|page| page.is_some()) {
-        assert!(owned.insert(page), "page {page} belongs to two logical pages or notes");
+        assert!(owned.insert(page.0), "page {page} belongs to two logical pages or notes");
         valid[ftl.geometry.block_of(page).index()] += 1;
     }
     for (block, valid) in (0..).map(BlockId).zip(valid) {

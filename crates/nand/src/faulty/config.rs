@@ -122,6 +122,9 @@ impl Config {
         for &block in &self.factory_bad_blocks {
             bad[block as usize] = true;
         }
+        if bad.iter().all(|bad| !bad) {
+            bad.clear();
+        }
         bad
     }
 }

@@ -9,6 +9,7 @@ use nandlab_ftl::FtlConfig;
 use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_proof::cuts::{random_case, Bench, Case, Outcome, Stride};
 use nandlab_proof::device::{devices, timed_devices, Device};
+use nandlab_proof::faults::Fault;
 use nandlab_proof::rig::flash;
 use nandlab_proof::{exportable, on_all_cores, subjects, Lost, Rig, Step, Subject};
 
@@ -69,6 +70,32 @@ fn nothing_flushed_is_lost_at_any_operation() {
         println!("{subject}: {cases} cases, depth {depth}");
         let least = if subject.is_default() || long { 500 } else { 500 / STRIDE as u64 };
         assert!(cases > least, "{subject}: only {cases} cases");
+    });
+}
+
+/// The search replays the script once for all forms of a cut.
+#[test]
+fn a_derived_cut_is_that_of_a_replay() {
+    let subjects: Vec<_> = subjects().into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
+    let every: usize = if number("NANDLAB_LONG", 0) > 0 { 7 } else { 47 };
+    on_all_cores(&subjects, |(place, subject)| {
+        let [device, timed] = [devices()[place % 10], timed_devices()[place % 2]];
+        let faults = [Fault::Program(9), Fault::Erase(2)];
+        let mut benches = [
+            Bench { subject, device, seed: 1, faults: &[] },
+            Bench { subject, device: timed, seed: 1, faults: &[] },
+            Bench { subject, device: timed, seed: 3, faults: &faults[place % 2..][..1] },
+        ];
+        benches.rotate_left(place % 3);
+        let compared = |(at, bench): (usize, &Bench<'_>)| {
+            let stride = Stride { first: 1 + (7 * (at + place) % every) as u64, every };
+            bench.compare_with_replays(stride).unwrap_or(0)
+        };
+        let mut all = benches.iter().enumerate().map(compared);
+        // With other than the default options one bench will do.
+        let compared = if subject.is_default() { all.sum() } else { all.find(|&compared| compared > 0).unwrap_or(0) };
+        println!("{subject}: {compared} cuts compared with a replay");
+        assert!(compared > 0, "{subject}: only {compared} cuts compared");
     });
 }
 

@@ -3,6 +3,7 @@
 use super::paging::entries_in;
 use super::{entries_per_map_page, Holds, Scheme, SectorMapped, NOTHING, SPLIT, UNSET};
 use crate::parts::block_table::BlockUse;
+use crate::parts::copies::Owned;
 use crate::parts::paged_map::Held;
 use nandlab_nand::{BlockId, Kind, Nand, NandError, PageBuf, Ppa};
 use std::collections::BTreeSet;
@@ -15,7 +16,7 @@ pub(super) fn check<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) {
     let addresses: Vec<u32> =
         (0..ftl.logical_pages * ftl.per_page).map(|sector| address(ftl, &entries, sector)).collect();
     let mut valid = vec![0; ftl.geometry.blocks() as usize];
-    let mut owned = BTreeSet::new();
+    let mut owned = Owned::none_of(ftl.geometry.pages() * ftl.per_page);
     for (sector, &address) in addresses.iter().enumerate().filter(|(_, &address)| address != NOTHING) {
         assert!(owned.insert(address), "address {address} belongs to logical sector {sector} and another");
         valid[ftl.geometry.block_of(ftl.page_of(address)).index()] += 1;
