@@ -20,7 +20,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def experiment(**tables):
     usual = {
-        "workload": nandlab.workload.uniform(requests=20_000, read_share=0.3),
+        "workload": nandlab.workload.uniform(requests=80_000, read_share=0.3),
         "ftl": nandlab.ftl.page(),
         "device": {"capacity": "16 MiB", "over_provisioning": 0.25, "energy": ENERGY},
     }
@@ -76,7 +76,8 @@ def test_lifetime_is_endurance_over_the_wear_of_the_run(result):
     pages = result.device.blocks * result.device.pages_per_block
     mean = result.flash.programs / pages
     assert life.cycles == pytest.approx(mean, rel=0.01)
-    assert life.even.host_bytes == pytest.approx(written * 10_000 / mean, rel=0.1)
+    # It was not collected at first, so what is to come wears more for a byte.
+    assert 0.8 < life.even.host_bytes / (written * 10_000 / mean) < 1.0
     assert life.even.time_s == pytest.approx(result.time_us / 1e6 * life.even.host_bytes / written)
     # Wear of the preconditioning is no wear of the workload.
     filled = experiment(precondition={"fill": "sequential", "overwrites": 3.0}).run()
