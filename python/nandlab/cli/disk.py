@@ -103,10 +103,10 @@ def _unsaved(unsaved: dict[str, Any]) -> str:
     flash = unsaved["flash"]
     programs, erases = units.counted(flash["programs"], "program"), units.counted(flash["erases"], "erase")
     return (
-        f"note: the serving process was killed {units.counted(unsaved['kills'], 'time')}. Programs and erases are "
-        f"exact; who asked for {programs} and {erases} of them is not known. Requests and simulated time lack at "
-        f"most {units.size(unsaved['written_bytes_at_most'])} of writes and what was asked within "
-        f"{units.counted(unsaved['seconds_at_most'], 'second')}, and the requests under way"
+        f"note: the serving process was killed {units.counted(unsaved['kills'], 'time')}. Programs and "
+        f"erases are exact; who asked for {programs} and {erases} of them is not known. Requests and "
+        f"simulated time lack at most {units.size(unsaved['written_bytes_at_most'])} of writes and what was "
+        f"asked within {units.counted(unsaved['seconds_at_most'], 'second')}, and the requests under way"
     )
 
 
