@@ -33,6 +33,7 @@ CAUSES = {
     "checkpoint": "checkpoints",
     "read_retry": "reading pages again that the ECC could not correct",
     "fold": "emptying blocks of one bit a cell",
+    "reerase": "erasing blocks again that a mount found erased",
 }
 """What each cause is, for people."""
 
