@@ -12,6 +12,7 @@ mod lifetime;
 mod longest;
 mod mount;
 mod origins;
+mod parts;
 mod path;
 pub(crate) mod recycling;
 mod reliability;
@@ -22,7 +23,7 @@ pub use blocks::{BlockGroup, BlocksRecord, Sample, Wear};
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
 pub use device::{device_record, ControllerRecord, DeviceRecord};
 pub(crate) use energy::Powers;
-pub use energy::{BufferEnergyRecord, MemoryEnergyRecord, WholeEnergyRecord};
+pub use energy::{BufferEnergyRecord, EnergyRecord, MemoryEnergyRecord, WholeEnergyRecord};
 pub(crate) use figures::{rate, us, waf};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
@@ -32,6 +33,8 @@ pub(crate) use longest::Longest;
 pub use longest::{LatencyPart, LongestRequest};
 pub use mount::{MountRecord, MountShare};
 pub use origins::OriginLatency;
+pub(crate) use parts::PartsMark;
+pub use parts::{PartsRecord, UnitsRecord, WaitsRecord};
 pub use path::PathRecord;
 pub use recycling::RecyclingRecord;
 pub use reliability::ReliabilityRecord;
@@ -78,6 +81,8 @@ pub struct Record {
     /// Work of the controller, the link and the firmware; null if none of them takes time, and without requests that
     /// come by themselves.
     pub path: Option<PathRecord>,
+    /// How busy dies and channels were, what requests waited for, and which part limits the run; null without time.
+    pub parts: Option<PartsRecord>,
     /// Write amplification: programs x sectors per page / sectors written by the host; null if the host wrote
     /// none.
     pub waf: Option<f64>,
@@ -439,31 +444,6 @@ pub struct Throughput {
     pub read_mb_per_s: f64,
     /// Megabytes written a second.
     pub written_mb_per_s: f64,
-}
-
-/// Flash energy, J; a copy counts as a read and a program.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct EnergyRecord {
-    /// Reads.
-    pub read: f64,
-    /// Programs.
-    pub program: f64,
-    /// Erases.
-    pub erase: f64,
-    /// The sum.
-    pub total: f64,
-}
-
-impl EnergyRecord {
-    /// Energy for these operations; `None` if the profile states none.
-    pub(crate) fn of(profile: &Profile, operations: &Cell) -> Option<Self> {
-        profile.energy(operations).map(|used| Self {
-            read: used.read_j,
-            program: used.program_j,
-            erase: used.erase_j,
-            total: used.total_j(),
-        })
-    }
 }
 
 /// Memory needed by firmware, bytes by structure.

@@ -57,7 +57,7 @@ def where(case: Case) -> list[str]:
     limit = path.bottleneck(result)
     if limit is not None:
         share = units.percent(path.shares(result)[limit])
-        name = path.PARTS[limit]
+        name = path.name_of(result, limit)
         told = f"{name[:1].upper()}{name[1:]} worked {share} of the time: it limits the run."
         said[1] += "\n" + _wrapped(told)
     amplified = result.waf_by_cause()

@@ -113,6 +113,42 @@ class Path(View):
     buffer_wait_us: float
 
 
+class Units(View):
+    """Dies or channels: the mean busy share of the time until flash was at rest, that of the busiest one.
+
+    `which` is its number. `busy_us` has the busy time of each; None for more than 64.
+    """
+
+    mean: float
+    most: float
+    which: int
+    busy_us: list[float] | None
+
+
+class Waits(View):
+    """How long requests waited for each part, us, summed over the requests."""
+
+    dies: float
+    channels: float
+    processor: float
+    firmware: float
+    write_buffer: float
+    link_read: float
+    link_write: float
+
+
+class Parts(View):
+    """What limits a run: how busy dies and channels were, and what requests waited for.
+
+    `limit` is the name of the part that they waited for longest; where none waited, that of the busiest.
+    """
+
+    dies: Units
+    channels: Units
+    waits_us: Waits
+    limit: str | None
+
+
 class Merges(View):
     """How log blocks became data blocks."""
 
@@ -324,6 +360,8 @@ class Record(View):
         spared_transfer_us: Channel time that reads of a part of a page did not take, us;
             `busy_us` includes it.
         path: Work of controller, link and firmware; None where they take no time.
+        parts: How busy dies and channels were, and what requests waited for; None without time, and in
+            records of older versions.
         waf: Write amplification: programs x sectors per page / sectors that the host wrote;
             None when nothing was written.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
@@ -360,6 +398,7 @@ class Record(View):
     reads_ahead: int
     spared_transfer_us: float
     path: Path | None
+    parts: Parts | None
     waf: float | None
     merges: Merges
     migrations: int

@@ -2,6 +2,7 @@
 
 use super::meter::Meter;
 use super::series::Below;
+use crate::record::PartsMark;
 use crate::stack::{BufferCounts, Engine, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::Events;
@@ -16,6 +17,7 @@ pub(crate) struct Mark {
     pub(crate) slc: Option<Matrix>,
     pub(crate) time: Time,
     pub(crate) events: Events,
+    pub(crate) parts: PartsMark,
     /// Programs that shared another plane's array time.
     pub(crate) joined_programs: u64,
     /// Reads that overtook an erase or a program.
@@ -43,6 +45,7 @@ impl Mark {
             slc: engine.slc().cloned(),
             time: engine.now(),
             events: engine.events(),
+            parts: PartsMark { busy: engine.chip().busy(), waits: engine.waits() },
             joined_programs: engine.joined_programs(),
             reads_ahead: engine.reads_ahead(),
             spared_transfer: engine.spared_transfer(),

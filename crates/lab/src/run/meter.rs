@@ -4,7 +4,7 @@ use crate::latency::LatencyMeter;
 use crate::record::{HostCounts, Longest};
 use crate::run::series::Series;
 use crate::run::worn::Worn;
-use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, Request};
+use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, PathWaits, Request};
 use nandlab_nand::{Geometry, Time};
 
 /// Counts, latencies and time series of a run.
@@ -33,6 +33,8 @@ pub(crate) struct Meter {
     pub(crate) longest: Option<Longest>,
     /// How long the parts between host and FTL worked, if they take time.
     pub(crate) path: Option<PathUse>,
+    /// How long requests waited for them.
+    pub(crate) path_waits: PathWaits,
     /// The longest request's wait for space in the controller's write buffer.
     pub(crate) held_up: HeldUp,
 }
@@ -66,6 +68,7 @@ impl Meter {
             events: (0, 0),
             longest: None,
             path: None,
+            path_waits: PathWaits::default(),
             held_up: HeldUp::default(),
         }
     }

@@ -6,8 +6,8 @@ use crate::latency::LatencyMeter;
 use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
     FlashCounts, FsNvramRecord, HostCounts, Life, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges,
-    MountRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord, Speed,
-    Throughput, Wear, WholeEnergyRecord,
+    MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord,
+    Speed, Throughput, Wear, WholeEnergyRecord,
 };
 use crate::run::meter::{Meter, Pace};
 use crate::run::notices::{
@@ -52,6 +52,13 @@ impl Run<'_> {
             reads_ahead: end.reads_ahead - start.reads_ahead,
             spared_transfer_us: us(end.spared_transfer - start.spared_transfer),
             path: meter.path.as_ref().map(PathRecord::of),
+            parts: time.and_then(|time| {
+                PartsRecord::between(
+                    (&start.parts, &end.parts),
+                    (time, end.time - start.time),
+                    (&meter.path.unwrap_or_default(), &meter.path_waits),
+                )
+            }),
             waf: self.waf(total.programs(), host.written_sectors),
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,

@@ -14,6 +14,7 @@ mod host;
 mod index;
 mod inside;
 mod lifetimes;
+mod limits;
 mod notices;
 mod precondition;
 mod reliability;
