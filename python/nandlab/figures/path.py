@@ -63,9 +63,13 @@ def limit(result: Record) -> str | None:
 
 
 def bottleneck(result: Record) -> str | None:
-    """The part that limits a run and is busy nearly all the time; None if there is none."""
-    found = limit(result)
-    return found if found is not None and shares(result).get(found, 0.0) >= BUSY else None
+    """The part that limits a run and is busy nearly all the time; None if there is none.
+
+    Dies and a write buffer may only stand in front of it: a die holds a page until its channel is free.
+    """
+    found, busy = limit(result), shares(result)
+    behind = {"dies": ("dies", "channels"), BUFFER: FLASH}.get(found or "", (found,))
+    return next((part for part in behind if part is not None and busy.get(part, 0.0) >= BUSY), None)
 
 
 def rows(result: Record) -> list[tuple[str, str, str]]:
