@@ -18,6 +18,7 @@ pub(crate) mod recycling;
 mod reliability;
 mod slc;
 mod speed;
+mod worn;
 
 pub use blocks::{BlockGroup, BlocksRecord, Sample, Wear};
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
@@ -41,6 +42,7 @@ pub use reliability::ReliabilityRecord;
 pub(crate) use slc::busy_us;
 pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
+pub use worn::Worn;
 
 use crate::config::Experiment;
 use nandlab_ftl::Events;

@@ -18,7 +18,6 @@ pub(crate) mod session;
 mod source;
 pub(crate) mod state;
 pub(crate) mod steady;
-pub(crate) mod worn;
 
 use crate::config::footprint::refuse_too_large;
 use crate::config::{Arrival, Experiment, Sizing};

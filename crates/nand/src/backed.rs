@@ -20,6 +20,7 @@ mod image;
 mod layout;
 mod nvram;
 mod os;
+mod recorded;
 mod records;
 mod shared;
 mod store;

@@ -448,8 +448,7 @@ impl Ctx {
         matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map)
     }
 
-    /// Sets whether a controller buffer holds the data of the next operations: then the host does not wait for
-    /// them, but a flush does. Returns the previous setting.
+    /// Sets whether a buffer holds the next operations' data: a flush waits for them, the host does not. Returns the old one.
     #[inline]
     pub fn set_buffered(&mut self, buffered: bool) -> bool {
         std::mem::replace(&mut self.buffered, buffered)

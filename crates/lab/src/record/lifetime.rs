@@ -1,6 +1,6 @@
 //! How long a device lasts, told from the course of a run.
 
-use crate::run::worn::Worn;
+use super::worn::Worn;
 use nandlab_nand::SECTOR_BYTES;
 use serde::Serialize;
 

@@ -1,9 +1,8 @@
 //! Measures running requests.
 
 use crate::latency::LatencyMeter;
-use crate::record::{HostCounts, Longest};
+use crate::record::{HostCounts, Longest, Worn};
 use crate::run::series::Series;
-use crate::run::worn::Worn;
 use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, PathWaits, Request};
 use nandlab_nand::{Geometry, Time};
 

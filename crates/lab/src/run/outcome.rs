@@ -26,18 +26,12 @@ impl Run<'_> {
         mount: MountRecord,
         precondition: Option<PreconditionRecord>,
     ) -> Record {
-        let end = self.mark();
-        let erases = end.matrix.since(&start.matrix).total().erase_shares / ERASE_SHARE;
-        meter.see_wear(erases, (start.programmed_pages, end.programmed_pages), &end.pe_cycles);
-        let time = self.keeps_time().then(|| meter.answered.saturating_sub(start.time));
-        let drain = time.map(|time| (end.time - start.time).saturating_sub(time));
+        let end = self.end(&mut meter, start);
+        let (time, drain) = self.times(end.time - start.time, meter.answered.saturating_sub(start.time)).unzip();
         let (matrix, powers) = (end.matrix.since(&start.matrix), self.powers(time, &meter));
         let (slc, total, nvram) = (end.slc_since(start), matrix.total(), end.nvram_since(start));
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
-        let device = &self.experiment.device;
-        let chip = (&self.sizing.geometry, &device.profile);
-        let buffer =
-            end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
+        let (device, buffer) = (&self.experiment.device, self.buffer((start, &end), powers.as_ref()));
         let (energy_j, energy_all_j) = self.energies(&total, buffer.as_ref(), nvram.as_ref(), host.written_sectors);
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
@@ -52,13 +46,7 @@ impl Run<'_> {
             reads_ahead: end.reads_ahead - start.reads_ahead,
             spared_transfer_us: us(end.spared_transfer - start.spared_transfer),
             path: meter.path.as_ref().map(PathRecord::of),
-            parts: time.and_then(|time| {
-                PartsRecord::between(
-                    (&start.parts, &end.parts),
-                    (time, end.time - start.time),
-                    (&meter.path.unwrap_or_default(), &meter.path_waits),
-                )
-            }),
+            parts: time.and_then(|time| parts(&meter, start, &end, time)),
             waf: self.waf(total.programs(), host.written_sectors),
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,
@@ -100,6 +88,26 @@ impl Run<'_> {
         };
         record.notices.extend(self.notices(&record, start, &matrix, (meter.page_reads, meter.pace)));
         record
+    }
+
+    /// The counters at the end, whose wear `meter` sees.
+    fn end(&mut self, meter: &mut Meter, start: &Mark) -> Mark {
+        let end = self.mark();
+        let erases = end.matrix.since(&start.matrix).total().erase_shares / ERASE_SHARE;
+        meter.see_wear(erases, (start.programmed_pages, end.programmed_pages), &end.pe_cycles);
+        end
+    }
+
+    /// The host's time, and how long flash was busy after it, from when flash was at rest and when the last request was
+    /// answered; `None` without time.
+    fn times(&self, rest: Time, answered: Time) -> Option<(Time, Time)> {
+        self.keeps_time().then(|| (answered, rest.saturating_sub(answered)))
+    }
+
+    /// Buffer activity, if there is a buffer.
+    fn buffer(&self, (start, end): (&Mark, &Mark), powers: Option<&Powers<'_>>) -> Option<BufferRecord> {
+        let chip = (&self.sizing.geometry, &self.experiment.device.profile);
+        end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers))
     }
 
     /// What a lifetime is told from: the P/E cycles of each block at the start and at the end, and the time between.
@@ -204,6 +212,12 @@ impl Run<'_> {
             lost_pages: events.lost_pages,
         })
     }
+}
+
+/// What the parts of the device worked and were waited for, in the host's `time`.
+fn parts(meter: &Meter, start: &Mark, end: &Mark, time: Time) -> Option<PartsRecord> {
+    let path = (&meter.path.unwrap_or_default(), &meter.path_waits);
+    PartsRecord::between((&start.parts, &end.parts), (time, end.time - start.time), path)
 }
 
 fn throughput(host: &HostCounts, time: Time) -> Throughput {

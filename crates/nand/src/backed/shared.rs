@@ -4,7 +4,7 @@ use super::error::{BackedError, Failure};
 use super::gathered::Gathered;
 use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, STATE_BYTES};
 use super::os;
-use super::work::{self, Counter, Work};
+use super::work::{Counter, Work};
 use crate::address::Geometry;
 use std::fs::File;
 use std::io;
@@ -186,14 +186,6 @@ impl ImageFile {
     /// What was done to the flash since the image was made, as far as the device in it is open here.
     pub fn work(&self) -> Work {
         self.0.work.get()
-    }
-
-    /// The same as the records in the file have it, for an image that no process has open.
-    ///
-    /// # Errors
-    /// [`BackedError::Io`].
-    pub fn recorded_work(&self) -> Result<Work, BackedError> {
-        work::recorded(&self.0).map_err(|source| self.0.error("read", source))
     }
 
     /// Why it can no longer be read or written, if so.

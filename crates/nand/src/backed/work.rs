@@ -3,12 +3,7 @@
 //! Each erase is a P/E cycle of a block. Each program is a page that is programmed now, or one of those that the record of
 //! its block counts at the erase. So the counts are those of the flash after a kill, too.
 
-use super::layout::BLOCK_BYTES;
-use super::records::{programmed, BlockRecord};
-use super::shared::Shared;
-use crate::address::BlockId;
 use serde::{Deserialize, Serialize};
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Programs and erases since an image was made, those of mounts included.
@@ -47,25 +42,4 @@ impl Counter {
     pub fn get(&self) -> Work {
         Work { programs: self.programs.load(Ordering::Relaxed), erases: self.erases.load(Ordering::Relaxed) }
     }
-}
-
-/// What the records in the file tell.
-pub(super) fn recorded(shared: &Shared) -> io::Result<Work> {
-    let (geometry, rules) = (&shared.header.geometry, &shared.header.rules);
-    let mut records = vec![0; geometry.blocks() as usize * BLOCK_BYTES];
-    shared.read_at(shared.layout.blocks, &mut records)?;
-    let mut slots = vec![0; geometry.pages_per_block() as usize * shared.layout.slot];
-    let mut work = Work::default();
-    for (block, bytes) in (0..).map(BlockId).zip(records.chunks_exact(BLOCK_BYTES)) {
-        let Ok(Some(record)) = BlockRecord::from_bytes(bytes) else { continue };
-        work.programs += record.programs;
-        work.erases += u64::from(record.pe_cycles);
-        if !record.is_bad {
-            shared.read_at(shared.layout.page(geometry.page(block, 0)), &mut slots)?;
-            let order = rules.program_order;
-            let pages = programmed(&slots, shared.layout.slot, record.pe_cycles, geometry.page_bytes(), order);
-            work.programs += pages.len() as u64;
-        }
-    }
-    Ok(work)
 }
