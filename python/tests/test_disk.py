@@ -90,6 +90,12 @@ def test_what_was_written_survives_a_kill(nandlab_command, image, tmp_path):
         assert stats["in_all"]["sessions"] == 1
         process.send_signal(signal.SIGKILL)
         process.wait()
+    ended = nandlab_command("disk", "info", image)
+    assert "the serving process was killed 1 time" in ended.err
+    counts = nandlab_command("disk", "info", image, "--json").document["in_all"]
+    # Pages of 4 KiB, each written once.
+    assert counts["flash"]["programs"] == stats["flash"]["programs"] == 20 << 8
+    assert 19 << 20 <= counts["host"]["written_sectors"] * 512 <= 20 << 20
     with served(image, "--json") as (process, uri):
         back = tmp_path / "back"
         program("nbdcopy", uri, back)

@@ -31,6 +31,15 @@ def test_the_cost_of_a_command_by_regions_of_the_file_system(nandlab_command, tm
         row["origin"] for row in done.document["matrix"] if row["cause"] == "host" and row["programs"] > 0
     }
     assert {"file_data", "inode", "bitmap"} <= origins
+    own, mount = found["own"], found["mount"]
+    assert 3_000_000 < own["host"]["written_sectors"] * 512 <= written
+    # A new device: nothing is collected, and what is erased are blocks that looked erased at the mount.
+    assert own["erased_again"] > 0
+    assert own["flash"]["erases"] == mount["flash"]["erases"] == 0
+    assert "reerase" not in {row["cause"] for row in own["matrix"]}
+    for name in ("programs", "erases"):
+        again = (own["erased_again"] + mount["erased_again"]) if name == "erases" else 0
+        assert own["flash"][name] + mount["flash"][name] + again == done.document["flash"][name], name
     replayed = nandlab_command("trace", "info", trace, "--json").document
     # The trace has one flush more, that of the end.
     for name in ("reads", "writes", "read_sectors", "written_sectors"):

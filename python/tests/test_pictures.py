@@ -20,7 +20,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def experiment(**tables):
     usual = {
-        "workload": nandlab.workload.uniform(requests=20_000, read_share=0.3),
+        "workload": nandlab.workload.uniform(requests=80_000, read_share=0.3),
         "ftl": nandlab.ftl.page(),
         "device": {"capacity": "16 MiB", "over_provisioning": 0.25, "energy": ENERGY},
     }
@@ -72,16 +72,19 @@ def test_lifetime_is_endurance_over_the_wear_of_the_run(result):
     life = result.lifetime
     assert life.endurance == 10_000
     written = 512 * result.host.written_sectors
-    mean = result.flash.erases / result.device.blocks
-    assert life.even.host_bytes == pytest.approx(written * 10_000 / mean)
-    assert life.first_block.host_bytes == pytest.approx(written * 10_000 / result.wear.max)
-    assert life.even.time_s == pytest.approx(result.time_us / 1e6 * 10_000 / mean)
+    # A blank device: what is programmed and not erased yet is worn, too.
+    pages = result.device.blocks * result.device.pages_per_block
+    mean = result.flash.programs / pages
+    assert life.cycles == pytest.approx(mean, rel=0.01)
+    # It was not collected at first, so what is to come wears more for a byte.
+    assert 0.8 < life.even.host_bytes / (written * 10_000 / mean) < 1.0
+    assert life.even.time_s == pytest.approx(result.time_us / 1e6 * life.even.host_bytes / written)
     # Wear of the preconditioning is no wear of the workload.
     filled = experiment(precondition={"fill": "sequential", "overwrites": 3.0}).run()
     mean = filled.flash.erases / filled.device.blocks
     assert filled.wear.mean > mean + 5
     expected = 512 * filled.host.written_sectors * 10_000 / mean
-    assert filled.lifetime.even.host_bytes == pytest.approx(expected)
+    assert filled.lifetime.even.host_bytes == pytest.approx(expected, rel=0.05)
 
 
 def test_free_blocks_fall_until_collection_begins(result):

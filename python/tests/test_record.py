@@ -71,7 +71,7 @@ def complaints(kind, hint, path):
         if typing.get_origin(hint) is not list:
             return [f"{path}: a list in Rust, {hint} in Python"]
         return complaints(item, typing.get_args(hint)[0], f"{path}[]")
-    if kind.startswith("("):
+    if kind.startswith(("(", "[")):
         return [] if typing.get_origin(hint) is list else [f"{path}: a pair in Rust, {hint} in Python"]
     if kind.startswith("BTreeMap") or kind in ("Experiment", "LatencyHistograms"):
         return [] if typing.get_origin(hint) is dict else [f"{path}: a table in Rust, {hint} in Python"]

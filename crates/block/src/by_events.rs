@@ -29,6 +29,9 @@ pub fn submit<D: BlockDevice + ?Sized>(
         let timeline = device.timeline().expect("the device follows events");
         let number = late.issue(request, arrival, begun, timeline);
         timeline.open(number);
+        if clock.late.as_ref().is_some_and(|late| late.path().answers_early(request)) {
+            timeline.answer_early();
+        }
         let estimate = submit_one(device, &Request { time: begun, ..*request });
         device.timeline().expect("the device follows events").close(begun);
         let completion = Completion { arrival, done: estimate?.done };

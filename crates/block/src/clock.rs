@@ -2,7 +2,7 @@
 //! looked at them.
 
 use crate::late::{Ended, Late};
-use crate::path::{HeldUp, Path, PathTimes, PathUse};
+use crate::path::{HeldUp, Path, PathTimes, PathUse, PathWaits};
 use crate::request::Request;
 use nandlab_nand::{Time, Timeline};
 
@@ -18,6 +18,8 @@ pub struct HostClock {
     free: Time,
     /// How long it worked.
     worked: Time,
+    /// How long requests waited for it.
+    waited: Time,
     /// What is between the host and the FTL, if it takes time.
     path: Option<Box<Path>>,
     /// The requests under way, if the device follows events.
@@ -57,7 +59,7 @@ impl HostClock {
     }
 
     fn with_mode(mode: Mode) -> Self {
-        Self { mode, firmware: 0, look_up: 0, free: 0, worked: 0, path: None, late: None }
+        Self { mode, firmware: 0, look_up: 0, free: 0, worked: 0, waited: 0, path: None, late: None }
     }
 
     /// Requests take time between the host and the FTL.
@@ -69,6 +71,12 @@ impl HostClock {
     pub fn path_use(&self) -> PathUse {
         let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
         PathUse { firmware: self.worked, ..path.map(Path::used).unwrap_or_default() }
+    }
+
+    /// How long requests waited for each part between the host and the FTL.
+    pub fn path_waits(&self) -> PathWaits {
+        let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
+        PathWaits { firmware: self.waited, ..path.map(Path::waits).unwrap_or_default() }
     }
 
     /// The longest request's wait for space in the write buffer.
@@ -103,6 +111,7 @@ impl HostClock {
         let entries = if self.look_up == 0 { 0 } else { look_ups() };
         let takes = self.firmware + self.look_up * entries;
         self.worked += takes;
+        self.waited += self.free.saturating_sub(at);
         self.free = self.free.max(at) + takes;
         self.free
     }

@@ -65,6 +65,21 @@ pub struct PathUse {
     pub buffer_waits: u64,
 }
 
+/// How long requests waited for each part, summed over the requests, in ns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathWaits {
+    /// For the processor of the firmware.
+    pub firmware: Time,
+    /// For the processor that takes commands.
+    pub processor: Time,
+    /// For space in the write buffer, also of commands behind a write that waits.
+    pub write_buffer: Time,
+    /// For the link from device to host.
+    pub link_read: Time,
+    /// For the link from host to device.
+    pub link_write: Time,
+}
+
 /// The parts between host and FTL, and when each is free.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
@@ -75,6 +90,9 @@ pub(crate) struct Path {
     from_host_free: Time,
     buffer: Option<Space>,
     used: PathUse,
+    waits: PathWaits,
+    /// The latest request's wait for the processor; a part of it may be for the write buffer.
+    queued: Time,
     /// When the processor stood still because a write waited for space; the past is forgotten.
     standstills: VecDeque<(Time, Time)>,
     /// How much of it the latest request waited.
@@ -107,6 +125,8 @@ impl Path {
             from_host_free: 0,
             buffer: (times.write_buffer > 0).then(|| Space::new(times.write_buffer)),
             used: PathUse::default(),
+            waits: PathWaits::default(),
+            queued: 0,
             standstills: VecDeque::new(),
             held_up: 0,
             longest: HeldUp::default(),
@@ -115,6 +135,10 @@ impl Path {
 
     pub(crate) fn used(&self) -> PathUse {
         self.used
+    }
+
+    pub(crate) fn waits(&self) -> PathWaits {
+        self.waits
     }
 
     /// When the FTL begins with a request that came at `arrival`, if all earlier ends are known.
@@ -137,6 +161,7 @@ impl Path {
             Op::Write | Op::Trim | Op::Flush => times.write_command,
         };
         self.used.processor += command;
+        self.queued = self.processor_free.saturating_sub(arrival);
         self.processor_free = self.processor_free.max(arrival) + command;
         self.processor_free
     }
@@ -152,6 +177,9 @@ impl Path {
         // Commands are admitted in order: those behind a write wait for its space, too.
         self.used.buffer_wait += at - self.processor_free;
         self.used.buffer_waits += u64::from(at > self.processor_free);
+        let waited = self.queued + at - self.processor_free;
+        self.waits.write_buffer += self.held_up;
+        self.waits.processor += waited - self.held_up;
         self.processor_free = at;
         if request.op != Op::Write {
             return at;
@@ -161,6 +189,7 @@ impl Path {
         }
         let moved = self.times.link_write + data(request, self.times.write_ns_per_byte);
         self.used.link_write += moved;
+        self.waits.link_write += self.from_host_free.saturating_sub(at);
         self.from_host_free = self.from_host_free.max(at) + moved;
         self.from_host_free
     }
@@ -184,7 +213,9 @@ impl Path {
                 let moves = self.times.link_read + data(request, self.times.read_ns_per_byte);
                 self.used.link_read += moves;
                 self.to_host.forget(arrival);
-                self.to_host.take(flash, moves) + latency
+                let end = self.to_host.take(flash, moves);
+                self.waits.link_read += end - flash - moves;
+                end + latency
             }
             _ if self.answers_early(request) => begun + latency,
             _ => flash + latency,

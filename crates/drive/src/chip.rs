@@ -12,6 +12,15 @@ use nandlab_nand::traced::Traced;
 use nandlab_nand::{BlockId, Content, Counting, Kind, Nand, NandError, Time};
 use std::any::Any;
 
+/// How long each part of a device was busy, in ns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Busy {
+    /// Dies; planes if they work independently.
+    pub units: Vec<Time>,
+    /// Channels.
+    pub channels: Vec<Time>,
+}
+
 /// Device information beside operations.
 pub trait Chip {
     /// P/E cycles per block.
@@ -22,6 +31,10 @@ pub trait Chip {
     fn unused_at_erase(&self) -> u64;
     /// The plain inner device, if it stores whole spare areas and nothing else.
     fn full(&self) -> Option<&Counting> {
+        None
+    }
+    /// How long each die and each channel was busy so far, on a device with time.
+    fn busy(&self) -> Option<Busy> {
         None
     }
     /// Faults so far.
@@ -90,24 +103,32 @@ chip_of_inner! {
         fn verify(&mut self) -> Option<Result<Verified, NandError>> { Some(Backed::verify(self)) },
         fn uses(&self) -> Vec<BlockKind> { uses(self.counting()) };
     <N: Nand> Timed<N>, inner,
+        fn busy(&self) -> Option<Busy> { Some(Busy { units: self.unit_busy_ns(), channels: self.channel_busy_ns() }) },
         fn verify(&mut self) -> Option<Result<Verified, NandError>> { self.inner_mut().verify() },
         fn uses(&self) -> Vec<BlockKind> { self.inner().uses() },
         fn full(&self) -> Option<&Counting> { self.inner().full() },
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Timed<N, true>, inner,
+        fn busy(&self) -> Option<Busy> { Some(Busy { units: self.unit_busy_ns(), channels: self.channel_busy_ns() }) },
         fn verify(&mut self) -> Option<Result<Verified, NandError>> { self.inner_mut().verify() },
         fn uses(&self) -> Vec<BlockKind> { self.inner().uses() },
         fn full(&self) -> Option<&Counting> { self.inner().full() },
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
-    <N: Nand> Faulty<N>, inner, fn faults(&self) -> Option<FaultCounts> { Some(*self.counts()) };
+    <N: Nand> Faulty<N>, inner,
+        fn busy(&self) -> Option<Busy> { self.inner().busy() },
+        fn faults(&self) -> Option<FaultCounts> { Some(*self.counts()) };
     <N: Nand> Metered<N>, inner,
+        fn busy(&self) -> Option<Busy> { self.inner().busy() },
         fn verify(&mut self) -> Option<Result<Verified, NandError>> { self.inner_mut().verify() },
         fn uses(&self) -> Vec<BlockKind> { self.inner().uses() },
         fn full(&self) -> Option<&Counting> { self.inner().full() },
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
-    <N: Nand> PowerCut<N>, inner;
-    <N: Nand> Traced<N>, inner, fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
+    <N: Nand> PowerCut<N>, inner, fn busy(&self) -> Option<Busy> { self.inner().busy() };
+    <N: Nand> Traced<N>, inner,
+        fn busy(&self) -> Option<Busy> { self.inner().busy() },
+        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Aging<N>, inner,
+        fn busy(&self) -> Option<Busy> { self.inner().busy() },
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() },
         fn aging(&self) -> Option<AgingCounts> { Some(*self.counts()) },
         fn lie(&mut self, ns: Time) { Aging::lie(self, ns) };
@@ -131,6 +152,9 @@ fn uses(device: &Counting) -> Vec<BlockKind> {
 impl<N: Nand<Buf = ()> + Chip> Chip for WithContent<N> {
     fn full(&self) -> Option<&Counting> {
         self.inner().full()
+    }
+    fn busy(&self) -> Option<Busy> {
+        self.inner().busy()
     }
     fn pe_cycles(&self) -> &[u32] {
         self.inner().pe_cycles()
@@ -178,6 +202,9 @@ impl Chip for Box<dyn Device> {
     fn unused_at_erase(&self) -> u64 {
         (**self).unused_at_erase()
     }
+    fn busy(&self) -> Option<Busy> {
+        (**self).busy()
+    }
     fn faults(&self) -> Option<FaultCounts> {
         (**self).faults()
     }
@@ -199,6 +226,9 @@ impl Chip for Box<dyn Device> {
 #[macro_export]
 macro_rules! chip_inside {
     ($field:ident) => {
+        fn busy(&self) -> Option<$crate::Busy> {
+            self.$field.busy()
+        }
         fn pe_cycles(&self) -> &[u32] {
             self.$field.pe_cycles()
         }

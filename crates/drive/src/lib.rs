@@ -13,7 +13,7 @@
 
 mod chip;
 
-pub use chip::{BlockKind, Chip, Device};
+pub use chip::{BlockKind, Busy, Chip, Device};
 
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, RamUse, Request};
 use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlConfig, FtlError, Recycling, Visitor};

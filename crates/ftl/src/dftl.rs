@@ -43,6 +43,11 @@
 //! `allocation = "static"` a partial write reads from the die that takes the page, as in the super-page map, so that the
 //! maps alone are compared. What waits for a map page on another die holds its own all the same.
 //!
+//! Map pages fill as many blocks at a time as the map has blocks, on as many dies (`parts/paged_map.rs`). So a small map is on
+//! few dies: 1,024 map pages of 256 a block on four of 32. With many reads outstanding these dies limit the device
+//! (`parts.limit` in the record). Map blocks on all 32 would raise the map's quota from about ten blocks
+//! to 38, taken from the over-provisioning. More memory for the map reads fewer map pages.
+//!
 //! ## References
 //! A. Gupta, Y. Kim, B. Urgaonkar: DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of Page-level
 //! Address Mappings. ASPLOS 2009.

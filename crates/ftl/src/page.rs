@@ -64,8 +64,8 @@
 //! wins. Erases of a block are in its pages; a block without any takes the mean of the others. The page
 //! programmed last in a block may be torn, so it is read in full, and so is the page below
 //! one that carries the resumed mark, and every page of a block with one that cannot be read. Blocks in use
-//! before the power went are filled further. A block that looks erased on a device in use is erased again before its first page: its erase
-//! may have been cut. A page tells whether the cells of its block hold one bit. Trims are kept by note pages, written at a flush: a bitmap of the unmapped pages of
+//! before the power went are filled further. A block that looks erased on a device in use is erased again before its first page,
+//! under the cause `reerase`: its erase may have been cut. A page tells whether the cells of its block hold one bit. Trims are kept by note pages, written at a flush: a bitmap of the unmapped pages of
 //! one segment of the address space; the newest note of a segment replaces the older ones.
 //!
 //! ## Invariants
@@ -161,8 +161,8 @@ impl Die {
 #[derive(Clone, Copy, Debug)]
 struct FreeBlock {
     block: BlockId,
-    /// Whether it is known to be erased.
-    erased: bool,
+    /// The cause to which its erase is due, where it is not known to be erased.
+    unerased: Option<Cause>,
 }
 
 /// The RAM state of the page map.

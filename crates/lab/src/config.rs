@@ -23,6 +23,7 @@ mod sizing;
 mod slc;
 pub(crate) mod tree;
 pub(crate) mod typed;
+mod usual;
 
 pub use device::{Device, Model};
 pub(crate) use fs::key_and_message;

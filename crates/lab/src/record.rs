@@ -8,35 +8,41 @@ mod figures;
 mod fs;
 mod index;
 mod latency;
+mod lifetime;
 mod longest;
 mod mount;
 mod origins;
+mod parts;
 mod path;
 pub(crate) mod recycling;
 mod reliability;
 mod slc;
 mod speed;
+mod worn;
 
-pub(crate) use blocks::CYCLES_THAT_TELL;
-pub use blocks::{BlockGroup, BlocksRecord, LifeRecord, LifetimeRecord, Sample, Wear};
+pub use blocks::{BlockGroup, BlocksRecord, Sample, Wear};
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
 pub use device::{device_record, ControllerRecord, DeviceRecord};
 pub(crate) use energy::Powers;
-pub use energy::{BufferEnergyRecord, MemoryEnergyRecord, WholeEnergyRecord};
+pub use energy::{BufferEnergyRecord, EnergyRecord, MemoryEnergyRecord, WholeEnergyRecord};
 pub(crate) use figures::{rate, us, waf};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 pub use latency::{Latencies, LatencyHistograms, LatencySummary};
+pub use lifetime::{Life, LifeRange, LifeRecord, LifetimeRecord};
 pub(crate) use longest::Longest;
 pub use longest::{LatencyPart, LongestRequest};
 pub use mount::{MountRecord, MountShare};
 pub use origins::OriginLatency;
+pub(crate) use parts::PartsMark;
+pub use parts::{PartsRecord, UnitsRecord, WaitsRecord};
 pub use path::PathRecord;
 pub use recycling::RecyclingRecord;
 pub use reliability::ReliabilityRecord;
 pub(crate) use slc::busy_us;
 pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
+pub use worn::Worn;
 
 use crate::config::Experiment;
 use nandlab_ftl::Events;
@@ -77,6 +83,8 @@ pub struct Record {
     /// Work of the controller, the link and the firmware; null if none of them takes time, and without requests that
     /// come by themselves.
     pub path: Option<PathRecord>,
+    /// How busy dies and channels were, what requests waited for, and which part limits the run; null without time.
+    pub parts: Option<PartsRecord>,
     /// Write amplification: programs x sectors per page / sectors written by the host; null if the host wrote
     /// none.
     pub waf: Option<f64>,
@@ -109,9 +117,13 @@ pub struct Record {
     /// Cost to open it again after the run, with a file system; null without a file system, under a buffer, and
     /// after a run unable to go on.
     pub remount: Option<MountRecord>,
-    /// Simulated time from the workload's start to the end of its last operation or the last answer, us; null without
-    /// time.
+    /// Simulated time of the host from the workload's start to the answer to its last request, us; null without time.
     pub time_us: Option<f64>,
+    /// How long flash was still busy after that, us; null without time. Records without this key are older: their
+    /// `time_us` ends with the last flash operation.
+    pub drain_us: Option<f64>,
+    /// Mean number of requests under way in `time_us`; null without time, and where the requests took none.
+    pub in_flight: Option<f64>,
     /// Request latencies, us; null without time.
     pub latency_us: Option<Latencies>,
     /// Latencies and histograms by origin; null without time, and if one origin made all requests.
@@ -128,7 +140,7 @@ pub struct Record {
     /// The slowest request, and its explanation if the experiment asks for one; null without time, and if no
     /// request took any.
     pub longest_request: Option<LongestRequest>,
-    /// Simulated throughput; null without time.
+    /// Simulated throughput; null without time, and where the requests took none.
     pub throughput: Option<Throughput>,
     /// Flash energy, J; null if the profile states none.
     pub energy_j: Option<EnergyRecord>,
@@ -434,31 +446,6 @@ pub struct Throughput {
     pub read_mb_per_s: f64,
     /// Megabytes written a second.
     pub written_mb_per_s: f64,
-}
-
-/// Flash energy, J; a copy counts as a read and a program.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct EnergyRecord {
-    /// Reads.
-    pub read: f64,
-    /// Programs.
-    pub program: f64,
-    /// Erases.
-    pub erase: f64,
-    /// The sum.
-    pub total: f64,
-}
-
-impl EnergyRecord {
-    /// Energy for these operations; `None` if the profile states none.
-    pub(crate) fn of(profile: &Profile, operations: &Cell) -> Option<Self> {
-        profile.energy(operations).map(|used| Self {
-            read: used.read_j,
-            program: used.program_j,
-            erase: used.erase_j,
-            total: used.total_j(),
-        })
-    }
 }
 
 /// Memory needed by firmware, bytes by structure.

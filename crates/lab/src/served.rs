@@ -5,7 +5,8 @@ pub(crate) mod lifetime;
 mod live;
 
 pub use files::Asked;
-pub use lifetime::Lifetime;
+use lifetime::Saved;
+pub use lifetime::{Lifetime, Unsaved, SAVE_EVERY_BYTES, SAVE_EVERY_S};
 pub use live::{Live, LiveBlock, LiveKind};
 
 use crate::config::{Experiment, Format, Sizing};
@@ -109,10 +110,15 @@ impl Served {
         let sizing = experiment.sizing()?;
         let (bytes, allocated) = image.room().map_err(of_image)?;
         let geometry = image.geometry();
-        let state = image.state().and_then(|state| serde_json::from_str::<Lifetime>(&state).ok());
+        let in_use = image.is_in_use().map_err(of_image)?;
+        // Who serves it saves the counts, and changes the records at this moment.
+        let in_all = match in_use {
+            true => saved(&image).all(),
+            false => saved(&image).up_to(image.recorded_work().map_err(of_image)?),
+        };
         Ok(serde_json::json!({
             "made_by": text_of(&image)?.version,
-            "in_use": image.is_in_use().map_err(of_image)?,
+            "in_use": in_use,
             "ftl": experiment.ftl.as_ref().map(nandlab_ftl::FtlConfig::name),
             "buffer": experiment.buffer.as_ref().map(nandlab_buffer::BufferConfig::name),
             "fs": experiment.fs.as_ref().map(nandlab_fs::FsConfig::name),
@@ -124,7 +130,7 @@ impl Served {
             "nvram_bytes": image.nvram_bytes(),
             "file_bytes": bytes,
             "allocated_bytes": allocated,
-            "in_all": state.unwrap_or_default(),
+            "in_all": in_all.told(),
             "experiment": experiment,
         }))
     }
@@ -147,7 +153,7 @@ impl Served {
         if sizing.geometry != *nandlab_nand::Nand::geometry(&device) {
             return Err(not_ours(&image, "the device of its description has another shape"));
         }
-        let before = image.state().and_then(|state| serde_json::from_str(&state).ok()).unwrap_or_default();
+        let before = saved(&image).up_to(image.work());
         let mounted = panic::catch_unwind(AssertUnwindSafe(|| {
             stack::open(&experiment, &sizing, None, Start::Image(Box::new(device)))
         }));
@@ -161,6 +167,8 @@ impl Served {
         let mut run = Run::new(&experiment, &sizing, &control, &mut *engine);
         let (mount, meter) = (run.mount_record(), run.meter(0));
         let start = Mark::of(&mut *engine);
+        // What the mount did is not counted as unsaved where this process is killed. A host disk without room stops no reader.
+        let _ = keep(&image, &before, false);
         Ok(Self { experiment, sizing, engine, image, control, meter, start, mount, before, notices })
     }
 
@@ -244,13 +252,27 @@ impl Served {
         all
     }
 
-    /// Keeps the counts in the image, which goes on from them when it is opened again.
+    /// Sectors that the host wrote since the opening.
+    pub fn written_sectors(&self) -> u64 {
+        self.meter.host.written_sectors
+    }
+
+    /// Keeps the counts in the image, which goes on from them when it is opened again; more requests may come.
     ///
     /// # Errors
     /// [`LabError::Io`].
     pub fn save(&mut self) -> Result<(), LabError> {
-        let state = serde_json::to_string(&self.lifetime()).expect("text keys and finite numbers only");
-        self.image.save_state(&state).map_err(|error| of_image(&error))
+        let all = self.lifetime();
+        keep(&self.image, &all, true)
+    }
+
+    /// Keeps the counts in the image, and that they are all.
+    ///
+    /// # Errors
+    /// [`LabError::Io`].
+    pub fn save_last(&mut self) -> Result<(), LabError> {
+        let all = self.lifetime();
+        keep(&self.image, &all, false)
     }
 
     /// Derives every invariant of the FTL anew from flash, and compares the bytes of every page with their checksum.
@@ -268,6 +290,18 @@ impl Served {
             notices: self.notices.clone(),
         })
     }
+}
+
+/// The counts that the image has.
+fn saved(image: &ImageFile) -> Saved {
+    image.state().and_then(|state| serde_json::from_str(&state).ok()).unwrap_or_default()
+}
+
+/// Keeps `all` in the image, with what the flash did until now.
+fn keep(image: &ImageFile, all: &Lifetime, in_use: bool) -> Result<(), LabError> {
+    let saved = Saved::new(all.clone(), image.work(), in_use);
+    let state = serde_json::to_string(&saved).expect("text keys and finite numbers only");
+    image.save_state(&state).map_err(|error| of_image(&error))
 }
 
 /// Why an image that failed did so, where it has.

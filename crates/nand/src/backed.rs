@@ -20,15 +20,18 @@ mod image;
 mod layout;
 mod nvram;
 mod os;
+mod recorded;
 mod records;
 mod shared;
 mod store;
+mod work;
 
 pub use error::{BackedError, Failure};
 pub use image::Image;
 pub use nvram::ImageNvram;
 pub use shared::ImageFile;
 pub use store::{PageStore, Ram};
+pub use work::Work;
 
 use crate::address::{BlockId, Geometry, Ppa};
 use crate::content::{Bytes, Content, PageBuf};

@@ -37,13 +37,15 @@ pub enum Cause {
     ReadRetry = 14,
     /// Moving data out of blocks of one bit a cell.
     Fold = 15,
+    /// Erasing a block again before its first use after a mount, which found it erased: its erase may have been cut.
+    Reerase = 16,
 }
 
 impl Cause {
-    /// Room for causes in tables.
-    pub const COUNT: usize = 16;
+    /// Room for causes in tables, a power of two.
+    pub const COUNT: usize = 32;
     /// All causes, in table order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Host,
         Self::ReadModifyWrite,
         Self::Gc,
@@ -60,6 +62,7 @@ impl Cause {
         Self::Checkpoint,
         Self::ReadRetry,
         Self::Fold,
+        Self::Reerase,
     ];
 
     /// The name in records and reports.
@@ -81,6 +84,7 @@ impl Cause {
             Self::Checkpoint => "checkpoint",
             Self::ReadRetry => "read_retry",
             Self::Fold => "fold",
+            Self::Reerase => "reerase",
         }
     }
 }

@@ -5,11 +5,13 @@ mod by_events;
 mod retry;
 mod taken_up;
 mod trail;
+mod waits;
 
 pub use crate::cause::Cause;
 pub use crate::stall::Stall;
 pub use crate::time::Time;
 use crate::timeline::Timeline;
+pub use crate::waits::Waits;
 pub use retry::Strain;
 use serde::{Deserialize, Serialize};
 pub(crate) use trail::Held;
@@ -265,6 +267,7 @@ pub struct Ctx {
     /// The counts' part in blocks with one bit per cell, if a wrapper counts it.
     pub(crate) slc: Option<Box<Matrix>>,
     pub(crate) trail: Trail,
+    waited: waits::Waited,
     /// The device's operations in the order of events, if it keeps them.
     events: Option<Box<Timeline>>,
     follows_events: bool,
@@ -277,9 +280,9 @@ impl Ctx {
         self.origin = origin;
         self.cause = Cause::Host;
         self.arrival = arrival;
-        self.ready = arrival;
-        self.finish = arrival;
+        (self.ready, self.finish) = (arrival, arrival);
         self.buffered = false;
+        self.waited.next_request();
         self.requests += 1;
     }
 
@@ -445,8 +448,7 @@ impl Ctx {
         matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map)
     }
 
-    /// Sets whether a controller buffer holds the data of the next operations: then the host does not wait for
-    /// them, but a flush does. Returns the previous setting.
+    /// Sets whether a buffer holds the next operations' data: a flush waits for them, the host does not. Returns the old one.
     #[inline]
     pub fn set_buffered(&mut self, buffered: bool) -> bool {
         std::mem::replace(&mut self.buffered, buffered)

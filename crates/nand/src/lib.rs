@@ -34,11 +34,12 @@ mod time;
 pub mod timed;
 pub mod timeline;
 pub mod traced;
+mod waits;
 mod wrapper;
 
 pub use address::{BlockId, Geometry, GeometryError, Lpn, Ppa, SectorMask, Seq, Shape, SECTOR_BYTES};
 pub use content::{Bytes, Content, PageBuf};
-pub use context::{Cause, Cell, Ctx, Matrix, Origin, Stall, Strain, Time, ERASE_SHARE};
+pub use context::{Cause, Cell, Ctx, Matrix, Origin, Stall, Strain, Time, Waits, ERASE_SHARE};
 pub use controller::{Controller, Link};
 pub use counting::Counting;
 pub use nand::{scoped, Done, Nand, NandError};

@@ -27,7 +27,7 @@ mod suspending;
 mod together;
 
 use crate::address::{BlockId, Geometry, Lpn, Ppa};
-use crate::context::{Ctx, Held, Time};
+use crate::context::{Ctx, Held, Time, Waits};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::{Kind, Oob};
 use crate::profile::{Durations, PageCopy, PlaneOverlap, ReadTransfer, Timing};
@@ -223,7 +223,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start + array, transfer);
-        self.hold(unit, (start, end), array, (array, transfer));
+        self.hold(unit, from, (start, end), array, (array, transfer));
         end
     }
 
@@ -235,7 +235,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start, transfer) + array;
-        self.hold(unit, (start, end), 0, (array, transfer));
+        self.hold(unit, from, (start, end), 0, (array, transfer));
         end
     }
 
@@ -249,20 +249,29 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start + read, 2 * page_transfer) + program;
-        self.hold(unit, (start, end), read, (read + program, 2 * page_transfer));
+        self.hold(unit, from, (start, end), read, (read + program, 2 * page_transfer));
         end
     }
 
-    /// Records when unit `number` is used: `array` and `transfer` time, plus a wait for the channel that begins
-    /// `before` after the start.
+    /// Records when unit `number` is used by an operation that could start at `from`: `array` and `transfer` time, plus a
+    /// wait for the channel that begins `before` after the start.
     #[inline]
-    fn hold(&mut self, number: usize, (start, end): (Time, Time), before: Time, (array, transfer): (Time, Time)) {
+    fn hold(
+        &mut self,
+        number: usize,
+        from: Time,
+        (start, end): (Time, Time),
+        before: Time,
+        (array, transfer): (Time, Time),
+    ) {
         let unit = &mut self.units[number];
         unit.free = end;
         unit.busy += array + transfer;
         let (channel, wait) = (unit.channel, end - start - array - transfer);
         let held = Held { unit: number as u32, channel, start, end, before, wait, transfer };
-        self.inner.ctx().held(&held);
+        let ctx = self.inner.ctx();
+        ctx.held(&held);
+        ctx.count_waits(Waits { unit: start - from, channel: wait });
     }
 
     /// A transfer lasting `ns` on the channel of `unit`, no earlier than `from`. Returns the end.

@@ -22,6 +22,7 @@ pub use requests::Answer;
 use crate::cause::Cause;
 use crate::stall::Stall;
 use crate::time::Time;
+use crate::waits::Waits;
 use history::History;
 use requests::Requests;
 use std::cmp::Reverse;
@@ -71,11 +72,13 @@ struct Op {
     gives_way: bool,
     /// Reads that it gave way to.
     reads: u32,
+    /// Whether it moves a page for the host.
+    is_host: bool,
     /// Requests that wait for it.
     requests: Vec<(u64, Part)>,
     /// Operations that wait for it.
     followers: Vec<u32>,
-    /// When its step after the transfer began or went on.
+    /// When it was ready for the channel; then, when its step after the transfer began or went on.
     since: Time,
     /// Its number in the history.
     past: u64,
@@ -179,6 +182,11 @@ impl Timeline {
         self.requests.open(request);
     }
 
+    /// The host has the answer to the open request already.
+    pub fn answer_early(&mut self) {
+        self.requests.answer_early();
+    }
+
     /// All operations of the open request are issued, and it ends at `earliest` or later.
     pub fn close(&mut self, earliest: Time) {
         self.requests.close(earliest);
@@ -234,6 +242,7 @@ impl Timeline {
             name,
             gives_way: gives_way && steps.after > 0,
             reads: 0,
+            is_host: cause == Cause::Host,
             requests: request.into_iter().collect(),
             followers: Vec::new(),
             since: 0,
@@ -292,6 +301,20 @@ impl Timeline {
         self.history.as_mut().and_then(|history| history.stall())
     }
 
+    /// Waits of answered requests for flash.
+    pub(crate) fn waits(&self) -> Waits {
+        self.requests.waits()
+    }
+
+    /// An operation waited; `is_host` counts a page for the host, once.
+    fn waited(&mut self, op: u32, waits: Waits, is_host: bool) {
+        let op = &self.ops[op as usize];
+        // Other requests may wait for its end, too.
+        if let Some(&(request, _)) = op.requests.iter().find(|(_, part)| part.is_waited_for && part.is_own) {
+            self.requests.waited(request, waits, is_host);
+        }
+    }
+
     /// An operation worked from `start` until now.
     #[inline]
     fn worked(&mut self, op: u32, start: Time, is_transfer: bool) {
@@ -320,7 +343,9 @@ impl Timeline {
         channel.current = channel.waiting.pop_front();
         if let Some(unit) = channel.current {
             let op = self.units[unit as usize].on_channel();
-            let end = self.now + self.ops[op as usize].steps.transfer;
+            let Op { since, steps, .. } = self.ops[op as usize];
+            let end = self.now + steps.transfer;
+            self.waited(op, Waits { unit: 0, channel: self.now - since }, false);
             self.at(end, What::Channel(number));
         }
     }

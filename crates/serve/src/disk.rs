@@ -6,7 +6,7 @@ use crate::regions::Regions;
 use crate::{check_range, Due, Export};
 use nandlab_block::{Completion, Error, Op, Payload, Request};
 use nandlab_fs::{FileSystem, FsConfig};
-use nandlab_lab::served::{Asked, Checked, Lifetime, Live, Served};
+use nandlab_lab::served::{Asked, Checked, Lifetime, Live, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
 use nandlab_lab::LabError;
 use nandlab_nand::backed::{BackedError, ImageFile};
 use nandlab_nand::{Time, SECTOR_BYTES};
@@ -23,8 +23,8 @@ const SECTOR: u64 = SECTOR_BYTES as u64;
 const ZEROS: usize = 1 << 20;
 /// Sectors that are trimmed at once, so that other requests find a gap.
 const TRIMMED: u64 = (256 << 20) / SECTOR;
-/// How often the counts are kept in the image, at a flush.
-const SAVE_EVERY: Duration = Duration::from_secs(1);
+/// Longest time between two saves of the counts while requests come.
+const SAVE_EVERY: Duration = Duration::from_secs(SAVE_EVERY_S);
 
 /// How a disk is served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -57,7 +57,8 @@ struct Inner {
     scratch: Vec<u8>,
     zeros: Box<[u8]>,
     trims_last: bool,
-    saved: Instant,
+    /// When the counts were kept in the image since the opening, and the sectors written until then.
+    saved: Option<(Instant, u64)>,
     /// The invariant that broke: nothing is carried out after that.
     broken: Option<String>,
     /// Real time of the request at hand since the start, ns.
@@ -86,7 +87,7 @@ impl Disk {
                 recorder: None,
                 scratch: Vec::new(),
                 zeros: vec![0; ZEROS].into(),
-                saved: started,
+                saved: None,
                 broken: None,
                 real: 0,
             }),
@@ -107,7 +108,7 @@ impl Disk {
             Value::Object(record) => record,
             _ => unreachable!("a record is an object"),
         };
-        record.insert("in_all".into(), serde_json::to_value(inner.served.lifetime()).expect("counts are JSON"));
+        record.insert("in_all".into(), inner.served.lifetime().told());
         record.insert("wall_s".into(), self.started.elapsed().as_secs_f64().into());
         Value::Object(record)
     }
@@ -215,7 +216,7 @@ impl Disk {
             false => self.request(|inner| inner.ask(Op::Flush, 0, 0, Payload::None)).map(drop),
         };
         let recorded = self.end_record();
-        let saved = self.lock().served.save().map_err(|error| io::Error::other(error.to_string()));
+        let saved = self.lock().served.save_last().map_err(|error| io::Error::other(error.to_string()));
         let synced = self.sync();
         flushed.and(recorded.map(|_| ())).and(saved).and(synced)
     }
@@ -251,6 +252,7 @@ impl Disk {
             inner.broken = Some(text.clone());
             io::Error::other(text)
         })?;
+        inner.save_if_due();
         // What is answered survives a kill of the process, and whoever fills the host's disk is told.
         if let Err(error) = self.image.write_gathered() {
             return Err(of_image(self.image.failure().get().unwrap_or(&error)));
@@ -276,14 +278,6 @@ impl Disk {
             let done = work(inner)?;
             Ok(done.max(inner.ask(Op::Flush, 0, 0, Payload::None)?))
         })?;
-        let now = Instant::now();
-        let mut inner = self.lock();
-        if now.duration_since(inner.saved) >= SAVE_EVERY {
-            inner.saved = now;
-            // The counts are no data: they are kept again later.
-            let _ = inner.served.save();
-        }
-        drop(inner);
         self.sync()?;
         Ok(due)
     }
@@ -345,7 +339,21 @@ impl Inner {
         }
         let completion = self.served.submit(&request, data)?;
         self.clock.complete(completion.done);
+        self.save_if_due();
         Ok(completion)
+    }
+
+    /// Keeps the counts in the image where a kill would lose too many of them. That waits for no disk.
+    fn save_if_due(&mut self) {
+        let (now, written) = (Instant::now(), self.served.written_sectors());
+        let is_due = self.saved.is_none_or(|(at, before)| {
+            now.duration_since(at) >= SAVE_EVERY || (written - before) * SECTOR >= SAVE_EVERY_BYTES
+        });
+        if is_due {
+            self.saved = Some((now, written));
+            // The counts are no data: they are kept again later.
+            let _ = self.served.save();
+        }
     }
 
     /// Reads whole sectors.

@@ -74,7 +74,7 @@ def info(image: str, as_json: bool) -> None:
 def _print_info(image: str, found: dict[str, Any]) -> None:
     from nandlab.writing import units
 
-    all_, host = found["in_all"], found["in_all"]["host"]
+    all_, host, flash = found["in_all"], found["in_all"]["host"], found["in_all"]["flash"]
     used, whole = units.size(found["allocated_bytes"]), units.size(found["file_bytes"])
     blocks = f"{found['blocks']:,} blocks of {found['pages_per_block']} pages"
     ftl = found["ftl"] or "none, files are on bare flash"
@@ -87,9 +87,27 @@ def _print_info(image: str, found: dict[str, Any]) -> None:
         ["opened", units.counted(all_["sessions"], "time") + (", in use now" if found["in_use"] else "")],
         ["read", units.size(host["read_sectors"] * 512)],
         ["written", units.size(host["written_sectors"] * 512)],
+        ["programs", f"{flash['programs']:,}"],
+        ["erases", f"{flash['erases']:,}"],
         ["simulated time", f"{all_['time_ns'] / 1e9:,.3f} s"],
     ]
     print_table(rows)
+    if all_["unsaved"]["kills"] > 0:
+        say(_unsaved(all_["unsaved"]))
+
+
+def _unsaved(unsaved: dict[str, Any]) -> str:
+    """What is not known of an image because the process that served it was killed."""
+    from nandlab.writing import units
+
+    flash = unsaved["flash"]
+    programs, erases = units.counted(flash["programs"], "program"), units.counted(flash["erases"], "erase")
+    return (
+        f"note: the serving process was killed {units.counted(unsaved['kills'], 'time')}. Programs and "
+        f"erases are exact; who asked for {programs} and {erases} of them is not known. Requests and "
+        f"simulated time lack at most {units.size(unsaved['written_bytes_at_most'])} of writes and what was "
+        f"asked within {units.counted(unsaved['seconds_at_most'], 'second')}, and the requests under way"
+    )
 
 
 @command.command("check")

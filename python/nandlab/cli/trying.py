@@ -20,6 +20,7 @@ from nandlab.cli.background import interruptible
 from nandlab.cli.disk_output import print_stats, text_of
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
 from nandlab.cli.output import print_json, say
+from nandlab.cli.own_cost import between
 
 if TYPE_CHECKING:
     from nandlab._native import Disk
@@ -131,15 +132,18 @@ def _make_file_system(place: _Place) -> tuple[str, str]:
 def _measure(
     place: _Place, words: Sequence[str], pace: bool, trace: str | None, regions: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The record of the disk from before the mount to after it, and how the command ended."""
+    """The record of the disk from before the mount to after it, how the command ended, what it cost."""
     from nandlab import _native
 
+    page_bytes = json.loads(_native.disk_info(str(place.image)))["page_bytes"]
     disk = _native.Disk(str(place.image), pace)
     disk.regions(regions)
     if trace is not None:
         disk.record(trace)
     with _opened(disk, place.device):
+        opened = json.loads(disk.stats())
         with _mounted(place):
+            mounted = json.loads(disk.stats())
             begun = time.monotonic()
             try:
                 status = subprocess.run(list(words), cwd=place.files, check=False).returncode
@@ -147,7 +151,11 @@ def _measure(
                 raise _native.NandlabError(f"{words[0]} cannot be run: {error.strerror}") from None
             wall_s = time.monotonic() - begun
         found: dict[str, Any] = json.loads(disk.stats())
-    return found, {"status": status, "wall_s": wall_s}
+    parts = {
+        "mount": between(opened, mounted, page_bytes),
+        "own": between(mounted, found, page_bytes),
+    }
+    return found, {"status": status, "wall_s": wall_s, **parts}
 
 
 def _is_clean(place: _Place) -> bool:
@@ -204,8 +212,19 @@ def _run(words: list[str]) -> None:
 
 
 def _print(words: Sequence[str], found: dict[str, Any]) -> None:
+    from nandlab.writing import units
+
     click.echo()
     click.echo(f"{' '.join(words)} took {found['try']['wall_s']:.2f} s; on the simulated device:")
-    print_stats(found)
+    own, mount = found["try"]["own"], found["try"]["mount"]
+    print_stats(own)
+    click.echo()
+    again = own["erased_again"] + mount["erased_again"]
+    programs, erases = mount["flash"]["programs"], mount["flash"]["erases"]
+    click.echo(
+        f"Not in these counts: the mount of the file system, with {units.counted(programs, 'program')} and "
+        f"{units.counted(erases, 'erase')}, and {units.counted(again, 'erase')} of blocks that looked erased "
+        "when the device was opened"
+    )
     if not found["try"]["file_system_is_clean"]:
         say("warning: e2fsck finds errors in the file system")

@@ -58,12 +58,13 @@ class Case:
     @cached_property
     def rest(self) -> float:
         """The part of the time that dies had nothing to do, whoever is to blame."""
-        if not self.result.time_us:
+        time_us = self.result.flash_time_us()
+        if not time_us:
             return 0.0
         program_us = self.experiment["device"]["timing"]["program_us"]
         shared = self.result.joined_programs * program_us + self.result.spared_transfer_us
         busy = self.result.busy_us - shared
-        return max(0.0, 1.0 - busy / (self.units * self.result.time_us))
+        return max(0.0, 1.0 - busy / (self.units * time_us))
 
     @cached_property
     def units(self) -> int:

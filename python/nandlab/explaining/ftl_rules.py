@@ -329,7 +329,7 @@ def _of_dies(case: Case, took_us: float) -> float:
     """The part of the time of whole dies, even where each of their planes works for itself."""
     whole_us = case.result.busy_us
     if case.is_closed:
-        whole_us = max(whole_us, case.result.device.dies * (case.result.time_us or 0.0))
+        whole_us = max(whole_us, case.result.device.dies * (case.result.flash_time_us() or 0.0))
     return took_us / whole_us if whole_us else 0.0
 
 

@@ -13,7 +13,7 @@ COMMANDS = ("read_command_us", "write_command_us", "read_list_us", "write_list_u
 def faster_path(case: Case) -> Change | None:
     """The part that limits the run, twice as fast."""
     limit = path.bottleneck(case.result) if case.measure == "time" else None
-    if limit is None:
+    if limit not in path.PARTS:
         return None
     share = path.shares(case.result)[limit]
     what, sets = _twice_as_fast(case, limit)

@@ -33,6 +33,7 @@ CAUSES = {
     "checkpoint": "checkpoints",
     "read_retry": "reading pages again that the ECC could not correct",
     "fold": "emptying blocks of one bit a cell",
+    "reerase": "erasing blocks again that a mount found erased",
 }
 """What each cause is, for people."""
 
@@ -56,7 +57,7 @@ def where(case: Case) -> list[str]:
     limit = path.bottleneck(result)
     if limit is not None:
         share = units.percent(path.shares(result)[limit])
-        name = path.PARTS[limit]
+        name = path.name_of(result, limit)
         told = f"{name[:1].upper()}{name[1:]} worked {share} of the time: it limits the run."
         said[1] += "\n" + _wrapped(told)
     amplified = result.waf_by_cause()

@@ -141,11 +141,18 @@ def ram(result: Record) -> polars.DataFrame:
 
 
 def lifetime(result: Record) -> polars.DataFrame:
-    """What a new device takes until blocks are worn out: `until`, `host_bytes`, `time_s`, `years`."""
+    """What a new device takes until blocks are worn out, at least and at most.
+
+    `until`, and `host_bytes`, `time_s`, `years` with `_low` and `_high`, which are alike for the mean.
+    """
+    names = ("host_bytes", "time_s", "years")
     life = result.lifetime
-    each = [] if life is None else life.named()
-    rows = [(until, life.host_bytes, life.time_s, life.years) for until, life in each]
-    return _frame(rows, until=str, host_bytes=float, time_s=float, years=float)
+    rows = [
+        (until, *(bound for name in names for bound in getattr(each, name) or (None, None)))
+        for until, each in ([] if life is None else life.named())
+    ]
+    columns = {f"{name}_{end}": float for name in names for end in ("low", "high")}
+    return _frame(rows, until=str, **columns)
 
 
 def latency_by_origin(result: Record) -> polars.DataFrame:

@@ -1,4 +1,4 @@
-"""The parts between host and FTL: how busy each was, and which of them limits a run."""
+"""The parts of a device and of the way to it: how busy each was, and which of them limits a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nandlab.writing import units
 
 if TYPE_CHECKING:
-    from nandlab.record.record import Record
+    from nandlab.record.record import Parts, Record, Units
 
 PARTS = {
     "processor_us": "the controller's processor",
@@ -15,35 +15,110 @@ PARTS = {
     "link_read_us": "the link to the host",
     "link_write_us": "the link from the host",
 }
-"""Each part that serves one request at a time."""
+"""Each part between host and FTL that serves one request at a time."""
+FLASH = ("dies", "channels")
+"""The parts of flash."""
+BUFFER = "write_buffer"
+"""The part that requests wait for until it has space."""
 BUSY = 0.9
 """A part that works longer than this share of the time limits a run: requests queue in front of it."""
+LONG_DRAIN = 0.01
+"""The least share of a run's time for which flash works on after it that a summary tells."""
+
+
+def parts_of(result: Record) -> Parts | None:
+    """What the record has of dies, channels and waits; None in records of older versions."""
+    return getattr(result, "parts", None)
+
+
+def name_of(result: Record, part: str) -> str:
+    """A part in words: of dies and channels, the busiest one."""
+    if part in PARTS:
+        return PARTS[part]
+    if part == BUFFER:
+        return "space in the controller's write buffer"
+    return f"{_singular(result, part)} {_units(result, part).which}"
 
 
 def shares(result: Record) -> dict[str, float]:
-    """The share of the time that each part worked, the busiest first; those without work are left out."""
-    if result.path is None or not result.time_us:
-        return {}
-    worked = {name: getattr(result.path, name) / result.time_us for name in PARTS}
+    """The share of the time that each part worked, the busiest first; those without work are left out.
+
+    Of dies and of channels it is the share of the busiest one.
+    """
+    worked: dict[str, float] = {}
+    if result.path is not None and result.time_us:
+        worked = {name: getattr(result.path, name) / result.time_us for name in PARTS}
+    if parts_of(result) is not None:
+        worked |= {kind: _units(result, kind).most for kind in FLASH}
     return {name: worked[name] for name in sorted(worked, key=lambda name: -worked[name]) if worked[name]}
 
 
+def limit(result: Record) -> str | None:
+    """The part that requests waited for longest, else the busiest. None where nothing was done."""
+    parts = parts_of(result)
+    if parts is None:
+        return next(iter(shares(result)), None)
+    found: str | None = parts.limit
+    return f"{found}_us" if f"{found}_us" in PARTS else found
+
+
 def bottleneck(result: Record) -> str | None:
-    """The part that limits a run; None if there is none."""
-    return next((name for name, share in shares(result).items() if share >= BUSY), None)
+    """The part that limits a run and is busy nearly all the time; None if there is none.
+
+    Dies and a write buffer may only stand in front of it: a die holds a page until its channel is free.
+    """
+    found, busy = limit(result), shares(result)
+    behind = {"dies": ("dies", "channels"), BUFFER: FLASH}.get(found or "", (found,))
+    return next((part for part in behind if part is not None and busy.get(part, 0.0) >= BUSY), None)
 
 
 def rows(result: Record) -> list[tuple[str, str, str]]:
-    """The lines of a summary: the busiest part, and writes that waited for buffer space."""
+    """The lines of a summary: flash after the end, the part that limits, waits for buffer space."""
     found = []
-    busy = shares(result)
-    if busy:
-        first, *others = busy
-        rest = ", ".join(f"{PARTS[name]} {units.percent(busy[name])}" for name in others)
-        words = f"{PARTS[first]}; {rest}" if rest else PARTS[first]
-        found.append(("busiest part", units.percent(busy[first]), words))
+    drain_us = result.drain_us if result.ends_with == "answer" else None
+    if drain_us and drain_us > LONG_DRAIN * (result.time_us or 0.0):
+        words = "after the last answer to the host"
+        found.append(("flash still busy", units.time_us(drain_us), words))
+    found += _busiest(result)
     if result.path is not None and result.path.buffer_waits:
         each = result.path.buffer_wait_us / result.path.buffer_waits
         words = f"{units.time_us(each)} each in the mean for space in the controller's write buffer"
         found.append(("writes that waited", units.count(result.path.buffer_waits), words))
     return found
+
+
+def _busiest(result: Record) -> list[tuple[str, str, str]]:
+    busy = shares(result)
+    first = limit(result)
+    if first not in busy:
+        # Requests wait for space in the buffer as long as what is below it is too slow.
+        first = next(iter(busy), None)
+    if first is None:
+        return []
+    parts = parts_of(result)
+    waits_us = 0.0 if parts is None else getattr(parts.waits_us, first.removesuffix("_us"))
+    said = name_of(result, first)
+    if waits_us and result.host.requests:
+        each = units.time_us(waits_us / result.host.requests)
+        said += f": a request waited {each} for {_all(result, first)}"
+    others = [f"{name_of(result, name)} {units.percent(busy[name])}" for name in busy if name != first]
+    means = {kind: units.percent(_units(result, kind).mean) for kind in FLASH if kind in busy}
+    others += [f"all {_singular(result, kind)}s {mean}" for kind, mean in means.items()]
+    words = "; ".join(part for part in (said, ", ".join(others)) if part)
+    return [("busiest part", units.percent(busy[first]), words)]
+
+
+def _all(result: Record, part: str) -> str:
+    return f"{_singular(result, part)}s" if part in FLASH else "it"
+
+
+def _units(result: Record, kind: str) -> Units:
+    units_: Units = getattr(result.parts, kind)
+    return units_
+
+
+def _singular(result: Record, kind: str) -> str:
+    if kind == "channels":
+        return "channel"
+    overlap = result.experiment["device"].get("timing", {}).get("plane_overlap")
+    return "plane" if overlap == "independent" else "die"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from nandlab.figures import file_system, index, path, recyclings
 from nandlab.figures.longest import longest_words
 from nandlab.figures.table import Column
-from nandlab.record.blocks import Life
 from nandlab.record.buffer import BufferCounts
 from nandlab.record.cells import Reliability, SlcCounts
 from nandlab.record.latencies import Latencies, Latency
@@ -120,9 +119,10 @@ def steadiness(before: Preconditioning) -> list[str]:
     return [f"{'' if before.steady else 'not '}steady after {units.counted(before.windows, 'window')}"]
 
 
-def about(life: Life) -> str:
-    """What stands before a life that is told from few erases."""
-    return "≈ " if life.coarse else ""
+def between(bounds: Sequence[float], write: Callable[[float], str] = units.short) -> str:
+    """A figure between two bounds, or one where they are written alike."""
+    least, most = (write(bound) for bound in bounds)
+    return least if least == most else f"{least} to {most}"
 
 
 def _years(result: Record) -> list[tuple[str, str, str]]:
@@ -130,13 +130,12 @@ def _years(result: Record) -> list[tuple[str, str, str]]:
     life, daily = result.lifetime, result.experiment["host"].get("daily")
     if life is None or daily is None:
         return []
-    first, *others = [
-        (until, f"{about(each)}{units.short(each.years)}")
-        for until, each in life.named()
-        if each.years is not None
-    ]
-    words = ", ".join(f"{years} until {until}" for until, years in others)
-    return [("years", first[1], f"at {daily} a day until the {first[0]} reaches its endurance; {words}")]
+    told = [(until, between(each.years)) for until, each in life.named() if each.years is not None]
+    if not told:
+        return [("years", units.NO_VALUE, "the run is too short to say")]
+    first, *others = told
+    words = "".join(f"; {years} until {until}" for until, years in others)
+    return [("years", first[1], f"at {daily} a day until the {first[0]} reaches its endurance{words}")]
 
 
 LATENCY_TITLES = ("latency of a", "requests", "mean", "p50", "p90", "p99", "p99.9", "longest")
@@ -183,11 +182,12 @@ def _throughput(result: Record) -> str:
     rate = result.throughput
     if rate is None or not result.time_us:
         return "simulated"
-    parts = [f"{units.count(rate.requests_per_s)} requests/s"]
+    end = "" if result.ends_with == "answer" else " to the last flash operation, as older versions count it"
+    parts = [f"{units.short(rate.requests_per_s)} requests/s"]
     for words, number in (("read", rate.read_mb_per_s), ("written", rate.written_mb_per_s)):
         if number:
             parts.append(f"{units.short(number)} MB/s {words}")
-    return f"simulated; {', '.join(parts)}"
+    return f"simulated{end}; {', '.join(parts)}"
 
 
 def _read_parts(result: Record) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nandlab.record.view import View
 
 
@@ -59,33 +61,54 @@ class Blocks(View):
 class Life(View):
     """What a new device takes: bytes that the host writes, and simulated seconds at the pace of the run.
 
-    `years` is at what the host writes a day (`host.daily`), None where that is not given. It is told from the
-    `cycles` of the block, or of the mean, in this run, and `coarse` where the block had fewer than five.
+    `years` is at what the host writes a day (`host.daily`), None where that is not given.
     """
 
-    cycles: float
-    coarse: bool
     host_bytes: float
     time_s: float | None
     years: float | None
 
 
-class Lifetime(View):
-    """How long a new device lasts if the workload goes on as in this run.
+class LifeRange(View):
+    """The same between two bounds: at least, at most."""
 
-    Until the mean of the P/E cycles is at the `endurance` of the profile (`even`), until the block is there
-    that took most cycles in this run (`first_block`), and until 1 % of the blocks are there (`one_percent`,
-    None where fewer of them were erased).
+    host_bytes: list[float]
+    time_s: list[float] | None
+    years: list[float] | None
+
+
+class Lifetime(View):
+    """How long a new device lasts if the workload goes on as at the end of this run.
+
+    Until the mean of the P/E cycles is at the `endurance` of the profile (`even`), until the first block is
+    there (`first_block`), and until 1 % of the blocks are there (`one_percent`); None where the run is too
+    short to say, and `too_short` then says why. `cycles` is the mean of the blocks in this run.
     """
 
     endurance: int
-    even: Life
-    first_block: Life
-    one_percent: Life | None
+    cycles: float
+    even: Life | None
+    first_block: LifeRange | None
+    one_percent: LifeRange | None
+    too_short: str | None
 
-    def named(self) -> list[tuple[str, Life]]:
-        """Each life with what ends it, the shortest first."""
-        found = [("first block", self.first_block), ("1 % of the blocks", self.one_percent)]
+    def named(self) -> list[tuple[str, LifeRange]]:
+        """Each life that is told with what ends it, the shortest first.
+
+        Where there is one figure, of the mean and in records of older versions, it is both bounds.
+        """
+        ends = {
+            "first_block": "first block",
+            "one_percent": "1 % of the blocks",
+            "even": "mean of the blocks",
+        }
+        lives = ((name, self._data[key]) for key, name in ends.items())
         return [
-            (name, life) for name, life in [*found, ("mean of the blocks", self.even)] if life is not None
+            (name, LifeRange({key: _both(of) for key, of in life.items()}))
+            for name, life in lives
+            if life is not None
         ]
+
+
+def _both(value: Any) -> Any:  # noqa: ANN401 - JSON
+    return [value, value] if isinstance(value, (int, float)) else value

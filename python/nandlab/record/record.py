@@ -113,6 +113,42 @@ class Path(View):
     buffer_wait_us: float
 
 
+class Units(View):
+    """Dies or channels: the mean busy share of the time until flash was at rest, that of the busiest one.
+
+    `which` is its number. `busy_us` has the busy time of each; None for more than 64.
+    """
+
+    mean: float
+    most: float
+    which: int
+    busy_us: list[float] | None
+
+
+class Waits(View):
+    """How long requests waited for each part, us, summed over the requests."""
+
+    dies: float
+    channels: float
+    processor: float
+    firmware: float
+    write_buffer: float
+    link_read: float
+    link_write: float
+
+
+class Parts(View):
+    """What limits a run: how busy dies and channels were, and what requests waited for.
+
+    `limit` is the name of the part that they waited for longest; where none waited, that of the busiest.
+    """
+
+    dies: Units
+    channels: Units
+    waits_us: Waits
+    limit: str | None
+
+
 class Merges(View):
     """How log blocks became data blocks."""
 
@@ -324,13 +360,18 @@ class Record(View):
         spared_transfer_us: Channel time that reads of a part of a page did not take, us;
             `busy_us` includes it.
         path: Work of controller, link and firmware; None where they take no time.
+        parts: How busy dies and channels were, and what requests waited for; None without time, and in
+            records of older versions.
         waf: Write amplification: programs x sectors per page / sectors that the host wrote;
             None when nothing was written.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
         nvram: That of a file system; None without.
         mount: What opening the device cost.
         remount: What mounting a file system again cost after the run, its FTL included; None without one.
-        time_us: Simulated time; None when the model keeps no time.
+        time_us: Simulated time of the host until the answer to its last request; None when the model keeps no
+            time. In records of older versions (`ends_with` says so) it ends with the last flash operation.
+        drain_us: How long flash was still busy after that.
+        in_flight: Mean number of requests under way; None without time, and where they took none.
         energy_j: Energy of the flash; None where its profile states none.
         energy_all_j: That of the buffer and of NVRAM added; None where nothing states one.
         latency_by_origin: Latencies by the part of the host that asked; None where one part asked.
@@ -357,6 +398,7 @@ class Record(View):
     reads_ahead: int
     spared_transfer_us: float
     path: Path | None
+    parts: Parts | None
     waf: float | None
     merges: Merges
     migrations: int
@@ -373,6 +415,8 @@ class Record(View):
     mount: Mount
     remount: Mount | None
     time_us: float | None
+    drain_us: float | None
+    in_flight: float | None
     latency_us: Latencies | None
     latency_by_origin: list[OriginLatency] | None
     latency_histogram: dict[str, list[list[float]]] | None
@@ -414,6 +458,16 @@ class Record(View):
     def without_speed(self) -> dict[str, Any]:
         """The record without `speed`: equal for equal experiments, on every machine."""
         return copy.deepcopy(self._timeless())
+
+    @property
+    def ends_with(self) -> Literal["answer", "flash"]:
+        """What `time_us` ends with: the last answer to the host; in older records the last operation."""
+        return "answer" if "drain_us" in self._data else "flash"
+
+    def flash_time_us(self) -> float | None:
+        """Simulated time until flash is at rest, us: what shares of dies are of. None when none is kept."""
+        time_us = self._data["time_us"]
+        return None if time_us is None else time_us + (self._data.get("drain_us") or 0.0)
 
     def waf_by_cause(self) -> dict[str, float]:
         """The parts of `waf` by cause, the host's own first; they sum to it. Empty without writes."""

@@ -155,7 +155,7 @@ def lifetime(rows: Rows, designs: Sequence[str], panels: Sequence[str]) -> Pictu
     """What the host writes until the first block, and the mean of the blocks, are at their endurance.
 
     Args:
-        rows: `design`, `first`, `even` (10^9 bytes), `panel`.
+        rows: `design`, `least` and `most` of the first block, `even` (10^9 bytes), `panel`.
         designs: From top to bottom.
         panels: The charts, one below the other.
 
@@ -164,14 +164,13 @@ def lifetime(rows: Rows, designs: Sequence[str], panels: Sequence[str]) -> Pictu
     title = "host writes until the endurance is reached (GB): first block, mean of the blocks"
     axis = alt.Axis(format=",~r", tickCount=6)
     scale = alt.Scale(type="log", nice=False, padding=12)
-    x = alt.X("first:Q", title=title, axis=axis, scale=scale)
-    spans = _rows_chart().mark_rule(color=COLOURS[5], strokeWidth=5).encode(y=y, x=x, x2="even:Q")
-    first = _rows_chart().mark_point(filled=True, size=60, opacity=1, color=COLOURS[1]).encode(y=y, x=x)
+    x = alt.X("least:Q", title=title, axis=axis, scale=scale)
+    spans = _rows_chart().mark_rule(color=COLOURS[1], strokeWidth=5).encode(y=y, x=x, x2="most:Q")
     even = (
         _rows_chart()
         .mark_point(filled=True, size=60, opacity=1, shape="diamond", color=COLOURS[0])
         .encode(y=y, x=alt.X("even:Q", title=title))
     )
     frame = pl.DataFrame(list(rows), infer_schema_length=None)
-    words = "Circle: the block that wore fastest; diamond: the mean, as with ideal wear leveling."
-    return Picture(_panels(spans + first + even, frame, panels), words, designs)
+    words = "Bar: where the most worn block ends; diamond: the mean, as with ideal wear leveling."
+    return Picture(_panels(spans + even, frame, panels), words, designs)

@@ -349,11 +349,13 @@ def _lifetime(runs: Runs) -> Picture | None:
         {
             "design": run.design,
             "panel": run.panel,
-            "first": life.first_block.host_bytes / 1e9,
+            "least": least / 1e9,
+            "most": most / 1e9,
             "even": life.even.host_bytes / 1e9,
         }
         for run in runs.shown
-        if (life := run.result.lifetime) is not None
+        if (life := run.result.lifetime) is not None and life.even is not None
+        for least, most in [life.first_block.host_bytes if life.first_block else [life.even.host_bytes] * 2]
     ]
     return compared.lifetime(rows, runs.designs, runs.panels) if rows else None
 

@@ -29,7 +29,7 @@ def headline(result: Record) -> Table:
 
 
 def lifetime(result: Record) -> Table | None:
-    """How long a new device lasts under the workload of one run; None where no block was erased for it."""
+    """How long a new device lasts under the workload of one run; None where the run does not tell."""
     life = result.lifetime
     if life is None:
         return None
@@ -38,14 +38,15 @@ def lifetime(result: Record) -> Table | None:
     rows = [
         (
             words.get(until, until),
-            f"{about}{units.size(each.host_bytes)}",
-            f"{about}{units.short(each.host_bytes / result.device.logical_bytes)} x",
-            units.NO_VALUE if each.time_s is None else f"{about}{units.span_s(each.time_s)}",
-            units.NO_VALUE if each.years is None else f"{about}{units.short(each.years)}",
+            summary.between(each.host_bytes, units.size),
+            f"{summary.between([bytes_ / result.device.logical_bytes for bytes_ in each.host_bytes])} x",
+            units.NO_VALUE if each.time_s is None else summary.between(each.time_s, units.span_s),
+            units.NO_VALUE if each.years is None else summary.between(each.years),
         )
         for until, each in life.named()
-        for about in [summary.about(each)]
     ]
+    if not rows:
+        return None
     titles: dict[str, Any] = {
         "until": "endurance of",
         "bytes": "host writes",
@@ -58,14 +59,10 @@ def lifetime(result: Record) -> Table | None:
         frame = frame.drop("years")
         del titles["years"]
     note = f"Endurance: {life.endurance:,} P/E cycles. The time is at the pace of this run."
-    if result.experiment["host"]["arrival"] == "closed" and life.even.time_s is not None:
+    if result.experiment["host"]["arrival"] == "closed" and result.time_us is not None:
         note += " Requests came as fast as they were answered, not at the times of a trace."
-    if any(each.coarse for _, each in life.named()):
-        note += (
-            " About (≈): a block with fewer than 5 P/E cycles tells it, and one more or less changes it. "
-            f"In this run the most worn block had {life.first_block.cycles:.0f}, and the mean of the blocks "
-            f"is {life.even.cycles:.2f}: a longer run tells it better."
-        )
+    if life.too_short is not None:
+        note += f" The run is too short to tell more: {life.too_short}."
     table = great_tables.GT(frame, rowname_col="until", id="lifetime").tab_stubhead(titles.pop("until"))
     return table.cols_label(titles).cols_align("right", list(titles)).tab_source_note(note)
 

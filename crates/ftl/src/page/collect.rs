@@ -385,7 +385,7 @@ impl PageMap {
         }
         if self.erase(nand, die, block, replaced)? {
             self.table.set_free(block);
-            self.free_list(die, block).push_back(FreeBlock { block, erased: true });
+            self.free_list(die, block).push_back(FreeBlock { block, unerased: None });
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::parts::placement::{Placement, Placer};
 use crate::parts::trim_notes::TrimNotes;
 use crate::{Events, Ftl, FtlError};
 use nandlab_nand::tables::filled;
-use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa, Rules};
+use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules};
 use std::collections::VecDeque;
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<PageMap, FtlError> {
@@ -126,7 +126,7 @@ impl PageMap {
                 }
                 Some(scan) if self.table.valid_pages(block) == 0 => {
                     self.table.set_free(block);
-                    let free = FreeBlock { block, erased: !in_use };
+                    let free = FreeBlock { block, unerased: in_use.then(|| scan.erase_cause(Cause::Gc)) };
                     // Blocks that look erased are taken first: were the only block with anything in it erased
                     // and the erase cut, the device would look blank and its weak block sound.
                     if scan.used == 0 {

@@ -4,7 +4,7 @@ use super::{FreeBlock, PageMap};
 use crate::parts::frontier::Frontier;
 use crate::parts::wear::{self, Choice};
 use crate::FtlError;
-use nandlab_nand::{scoped, Cause, Nand};
+use nandlab_nand::{scoped, Nand};
 
 /// Free blocks that the host leaves to pages that are moved. While the reserve is not whole, collection goes on.
 const LEFT_FOR_MOVED: usize = 1;
@@ -118,9 +118,11 @@ impl PageMap {
         let free = &mut self.dies[die].free;
         let place = choice
             .and_then(|choice| choice(&mut free.iter().map(|free| free.block), &|block| self.table.cycles(block)));
-        let Some(FreeBlock { block, erased }) = free.remove(place.unwrap_or(0)) else { return Ok(false) };
-        if !erased && !scoped(nand, Cause::Gc, |nand| self.erase(nand, die, block, 0))? {
-            return Ok(false);
+        let Some(FreeBlock { block, unerased }) = free.remove(place.unwrap_or(0)) else { return Ok(false) };
+        if let Some(cause) = unerased {
+            if !scoped(nand, cause, |nand| self.erase(nand, die, block, 0))? {
+                return Ok(false);
+            }
         }
         self.table.open(block);
         self.placer.opened(block, frontier);

@@ -11,7 +11,7 @@ use crate::parts::frontier::Frontier;
 use crate::parts::placement::Placement;
 use crate::parts::wear::{self, Wear};
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, NandError, Oob, Rules};
+use nandlab_nand::{scoped, BlockId, Geometry, Lpn, Nand, NandError, Oob, Rules};
 use std::collections::VecDeque;
 
 /// Which blocks hold one bit a cell.
@@ -277,9 +277,11 @@ impl PageMap {
         // or weak.
         while self.has_cached_block(die) && self.is_below_share(die) {
             let Some(free) = self.take_for_cache(nand, die)? else { continue };
-            let FreeBlock { block, erased } = free;
-            if !erased && !scoped(nand, Cause::Gc, |nand| self.erase(nand, die, block, 0))? {
-                continue;
+            let FreeBlock { block, unerased } = free;
+            if let Some(cause) = unerased {
+                if !scoped(nand, cause, |nand| self.erase(nand, die, block, 0))? {
+                    continue;
+                }
             }
             self.table.open(block);
             nand.set_slc(block, true);

@@ -14,8 +14,8 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 struct FreeBlock {
     block: BlockId,
-    /// Whether it is known to be erased.
-    erased: bool,
+    /// The cause to which its erase is due, where it is not known to be erased.
+    unerased: Option<Cause>,
 }
 
 #[derive(Debug)]
@@ -95,8 +95,12 @@ impl Banks {
 
     /// Opens a free block, erased; `None` where there is none.
     pub(crate) fn open<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<Option<BlockId>, FtlError> {
-        while let Some(FreeBlock { block, erased }) = self.banks[bank].free.pop_front() {
-            if erased || scoped(nand, Cause::Gc, |nand| self.erase(nand, block, 0))? {
+        while let Some(FreeBlock { block, unerased }) = self.banks[bank].free.pop_front() {
+            let erased = match unerased {
+                None => true,
+                Some(cause) => scoped(nand, cause, |nand| self.erase(nand, block, 0))?,
+            };
+            if erased {
                 self.counts.open(block);
                 return Ok(Some(block));
             }
@@ -116,7 +120,7 @@ impl Banks {
         let bank = self.geometry.die_of(block) as usize;
         if self.erase(nand, block, replaced)? {
             self.counts.set_free(block);
-            self.banks[bank].free.push_back(FreeBlock { block, erased: true });
+            self.banks[bank].free.push_back(FreeBlock { block, unerased: None });
         }
         Ok(())
     }
@@ -185,7 +189,7 @@ impl Banks {
                     }
                     Some(scan) if self.counts.valid(block) == 0 => {
                         self.counts.set_free(block);
-                        let free = FreeBlock { block, erased: !in_use };
+                        let free = FreeBlock { block, unerased: in_use.then(|| scan.erase_cause(Cause::Gc)) };
                         // Blocks that look erased are taken first: were the only block with anything in it erased and
                         // the erase cut, the device would look blank and its weak block sound.
                         if scan.used == 0 {

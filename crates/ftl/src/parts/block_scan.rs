@@ -3,7 +3,7 @@
 use super::frontier::{has_cycles, RESUMED, SLC};
 use super::trim_note;
 use crate::FtlError;
-use nandlab_nand::{BlockId, Geometry, Kind, Nand, NandError, Oob, PageBuf, Ppa};
+use nandlab_nand::{BlockId, Cause, Geometry, Kind, Nand, NandError, Oob, PageBuf, Ppa};
 
 /// Set in `aux` of the last page of a merge.
 pub(crate) const COMPLETE: u16 = 2;
@@ -62,6 +62,15 @@ impl BlockScan {
     /// Whether the block may be filled further.
     pub(crate) fn can_resume(&self, geometry: &Geometry) -> bool {
         self.has_room(geometry.pages_per_block())
+    }
+
+    /// Why a free block is erased before its first page: for `stale` where pages are in it that count no more.
+    pub(crate) fn erase_cause(&self, stale: Cause) -> Cause {
+        if self.used == 0 {
+            Cause::Reerase
+        } else {
+            stale
+        }
     }
 
     /// Whether a page says that the block holds one bit a cell.

@@ -106,7 +106,7 @@ impl Pool {
                 match scan {
                     None if !programmed => self.free.set_bad(block),
                     Some(scan) if (scan.used > 0) == programmed && !is_used(block) => {
-                        self.free.add(block, (!blank).then_some(Cause::Mount));
+                        self.free.add(block, (!blank).then(|| scan.erase_cause(Cause::Mount)));
                     }
                     _ => {}
                 }

@@ -148,7 +148,7 @@ pub fn cost(lab: &mut Lab, work: impl FnOnce(&mut Lab)) -> Cell {
 fn cost_since(lab: &mut Lab, before: &Matrix) -> Cell {
     let cost = lab.ctx().matrix().since(before);
     lab.check();
-    cost.sum(|_, cause| cause != Cause::Mount)
+    cost.sum(|_, cause| !matches!(cause, Cause::Mount | Cause::Reerase))
 }
 
 /// What writing `pages` costs: programs of the host, copies and erases.

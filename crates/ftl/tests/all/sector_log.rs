@@ -26,7 +26,7 @@ fn spent(disk: &mut Lab, is_counted: impl Fn(Cause) -> bool, work: impl FnOnce(&
     work(disk);
     let spent = disk.ctx().matrix().since(&before);
     disk.check();
-    spent.sum(|_, cause| cause != Cause::Mount && is_counted(cause))
+    spent.sum(|_, cause| !matches!(cause, Cause::Mount | Cause::Reerase) && is_counted(cause))
 }
 
 fn all(_: Cause) -> bool {

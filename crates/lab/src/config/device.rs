@@ -4,6 +4,7 @@ use super::endurance::{counts_endurance, WEAR_COUNTS};
 use super::find::{find, Named};
 use super::tree::{Format, Part, Tree};
 use super::typed::typed;
+use super::usual;
 use crate::error::ConfigError;
 use crate::profiles;
 use nandlab_nand::profile::Profile;
@@ -171,6 +172,11 @@ impl Device {
             ));
         }
         notices.extend(table.idle_times());
+        let own = object(serde_json::to_value(own.timing));
+        notices.extend(usual::notices("device.timing", &table.timing, &own));
+        if profiles::LIST.iter().all(|bundled| bundled.name != table.profile) {
+            notices.extend(usual::notices("timing", &own, &Map::new()));
+        }
         let device = Self {
             named: table.profile,
             profile,
@@ -200,10 +206,6 @@ impl Device {
 
     /// The device as a table with every default explicit.
     fn to_table(&self) -> DeviceTable {
-        let object = |value: Result<Value, serde_json::Error>| match value {
-            Ok(Value::Object(map)) => map,
-            _ => Map::new(),
-        };
         let Profile { shape, rules, timing, energy, controller, link, .. } = &self.profile;
         let mut shape = object(serde_json::to_value(shape));
         if self.capacity.is_some() {
@@ -229,6 +231,13 @@ impl Device {
 
 pub(super) fn serialize<S: Serializer>(device: &Device, serializer: S) -> Result<S::Ok, S::Error> {
     device.to_table().serialize(serializer)
+}
+
+fn object(value: Result<Value, serde_json::Error>) -> Map<String, Value> {
+    match value {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
 }
 
 /// The profile named by `table`, and the same with the overrides in `table`.

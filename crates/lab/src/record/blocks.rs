@@ -1,8 +1,6 @@
 //! Blocks in a record: wear, contents, lifetime, and the time series.
 
-use super::HostCounts;
 use nandlab_ftl::BlockState;
-use nandlab_nand::SECTOR_BYTES;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -112,73 +110,6 @@ impl BlockGroup {
             pe_cycles_mean: mean(pe_cycles.iter().map(|&cycles| u64::from(cycles)).sum()),
             pe_cycles_max: pe_cycles.iter().copied().max().unwrap_or(0),
         }
-    }
-}
-
-const DAYS_A_YEAR: f64 = 365.0;
-
-/// P/E cycles of a block needed for an accurate lifetime: with fewer, one cycle more or less changes it by over
-/// a fifth.
-pub(crate) const CYCLES_THAT_TELL: u64 = 5;
-
-/// A new device's lifetime if the workload continues as in this run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LifetimeRecord {
-    /// Rated P/E cycles per block.
-    pub endurance: u32,
-    /// Until the mean over all blocks reaches this rating: ideal wear leveling.
-    pub even: LifeRecord,
-    /// Until the block with most cycles in this run reaches it.
-    pub first_block: LifeRecord,
-    /// Until 1 % of the blocks, at least one, reach it; null if fewer blocks were erased.
-    pub one_percent: Option<LifeRecord>,
-}
-
-/// Work done until end-of-life.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LifeRecord {
-    /// P/E cycles in this run behind the estimate: the block's, or the mean.
-    pub cycles: f64,
-    /// True if there are fewer than five such cycles (for the mean, fewer than five on the most-erased block):
-    /// one cycle more or less changes the estimate much.
-    pub coarse: bool,
-    /// Bytes written by the host.
-    pub host_bytes: f64,
-    /// Simulated time, s, at this run's pace; null without time.
-    pub time_s: Option<f64>,
-    /// Years (365 days each) at the host's daily volume (`host.daily`); null if it is not given.
-    pub years: Option<f64>,
-}
-
-impl LifetimeRecord {
-    /// `before` and `after` are the P/E cycles of each block at the start and at the end; `daily` is the host's
-    /// written bytes per day.
-    #[doc(hidden)]
-    pub fn of(
-        endurance: u32,
-        (before, after): (&[u32], &[u32]),
-        host: &HostCounts,
-        (time_us, daily): (Option<f64>, Option<u64>),
-    ) -> Option<Self> {
-        let written_sectors = host.written_sectors;
-        let mut spent: Vec<u64> = after.iter().zip(before).map(|(&end, &start)| u64::from(end - start)).collect();
-        spent.sort_unstable_by(|a, b| b.cmp(a));
-        let most = spent.first().copied().filter(|&most| most > 0 && written_sectors > 0)?;
-        let mean = spent.iter().sum::<u64>() as f64 / spent.len() as f64;
-        let life = |cycles: f64, of_block: u64| {
-            let host_bytes = (written_sectors * u64::from(SECTOR_BYTES)) as f64 * (f64::from(endurance) / cycles);
-            LifeRecord {
-                cycles,
-                coarse: of_block < CYCLES_THAT_TELL,
-                host_bytes,
-                time_s: time_us.map(|us| us / 1e6 * (f64::from(endurance) / cycles)),
-                years: daily.map(|daily| host_bytes / (daily as f64 * DAYS_A_YEAR)),
-            }
-        };
-        // The least worn block of the most worn 1 %.
-        let hundredth = spent[spent.len().div_ceil(100) - 1];
-        let one_percent = (hundredth > 0).then(|| life(hundredth as f64, hundredth));
-        Some(Self { endurance, even: life(mean, most), first_block: life(most as f64, most), one_percent })
     }
 }
 

@@ -1,12 +1,38 @@
-//! Energy for a buffer's memories, and for everything together.
+//! Energy for flash, for a buffer's memories, and for everything together.
 
-use super::{EnergyRecord, FsNvramRecord};
+use super::FsNvramRecord;
 use crate::config::{Memory, Powered};
 use crate::memories::MemoryCosts;
 use nandlab_buffer::Counts;
 use nandlab_nand::nvm::WORD_BYTES;
-use nandlab_nand::SECTOR_BYTES;
+use nandlab_nand::profile::Profile;
+use nandlab_nand::{Cell, SECTOR_BYTES};
 use serde::Serialize;
+
+/// Flash energy, J; a copy counts as a read and a program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EnergyRecord {
+    /// Reads.
+    pub read: f64,
+    /// Programs.
+    pub program: f64,
+    /// Erases.
+    pub erase: f64,
+    /// The sum.
+    pub total: f64,
+}
+
+impl EnergyRecord {
+    /// Energy for these operations; `None` if the profile states none.
+    pub(crate) fn of(profile: &Profile, operations: &Cell) -> Option<Self> {
+        profile.energy(operations).map(|used| Self {
+            read: used.read_j,
+            program: used.program_j,
+            erase: used.erase_j,
+            total: used.total_j(),
+        })
+    }
+}
 
 /// A buffer's energy, J.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

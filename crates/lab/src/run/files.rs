@@ -185,11 +185,13 @@ impl Session<'_> {
             player.record.volume =
                 VolumeRecord { unit_bytes, units: space.total_bytes / unit_bytes, ..player.record.volume };
         }
-        Ok(match worked {
+        let ended = match worked {
             Err(error @ FsError::Device(_)) => Err(error),
             // Equivalent to an unmount.
             worked => worked.and(fs.sync_all()),
-        })
+        };
+        below.now = below.engine.now();
+        Ok(ended)
     }
 
     /// Carries out the operations until they end, one fails, or the run must stop.

@@ -2,6 +2,7 @@
 
 use super::meter::Meter;
 use super::series::Below;
+use crate::record::PartsMark;
 use crate::stack::{BufferCounts, Engine, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::Events;
@@ -16,6 +17,7 @@ pub(crate) struct Mark {
     pub(crate) slc: Option<Matrix>,
     pub(crate) time: Time,
     pub(crate) events: Events,
+    pub(crate) parts: PartsMark,
     /// Programs that shared another plane's array time.
     pub(crate) joined_programs: u64,
     /// Reads that overtook an erase or a program.
@@ -26,6 +28,8 @@ pub(crate) struct Mark {
     pub(crate) recyclings: u64,
     /// By block.
     pub(crate) pe_cycles: Vec<u32>,
+    /// Pages that are programmed.
+    pub(crate) programmed_pages: u64,
     pub(crate) buffer: Option<BufferCounts>,
     pub(crate) unreadable: u64,
     /// Garbage collection by a file system on bare flash.
@@ -41,11 +45,13 @@ impl Mark {
             slc: engine.slc().cloned(),
             time: engine.now(),
             events: engine.events(),
+            parts: PartsMark { busy: engine.chip().busy(), waits: engine.waits() },
             joined_programs: engine.joined_programs(),
             reads_ahead: engine.reads_ahead(),
             spared_transfer: engine.spared_transfer(),
             recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
             pe_cycles: engine.chip().pe_cycles().to_vec(),
+            programmed_pages: engine.chip().programmed_pages(),
             buffer: engine.buffer(),
             unreadable: engine.unreadable(),
             collections: engine.collections(),
@@ -67,11 +73,13 @@ pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
         return;
     }
     let (counted, before) = (engine.matrix().total(), start.matrix.total());
+    let erases = (counted.erase_shares - before.erase_shares) / ERASE_SHARE;
+    meter.see_wear(erases, (start.programmed_pages, engine.chip().programmed_pages()), engine.chip().pe_cycles());
     let below = Below {
         programs: counted.programs() - before.programs(),
-        erases: (counted.erase_shares - before.erase_shares) / ERASE_SHARE,
+        erases,
         free_blocks: engine.blocks().iter().filter(|block| block.is_free).count() as u64,
-        time: engine.now() - start.time,
+        time: meter.answered.saturating_sub(start.time),
     };
     meter.series.add(&meter.host, below);
 }

@@ -1,10 +1,10 @@
 //! Measures running requests.
 
 use crate::latency::LatencyMeter;
-use crate::record::{HostCounts, Longest};
+use crate::record::{HostCounts, Longest, Worn};
 use crate::run::series::Series;
-use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, Request};
-use nandlab_nand::Time;
+use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, PathWaits, Request};
+use nandlab_nand::{Geometry, Time};
 
 /// Counts, latencies and time series of a run.
 #[derive(Clone)]
@@ -12,20 +12,28 @@ pub(crate) struct Meter {
     pub(crate) host: HostCounts,
     pub(crate) latency: Option<LatencyMeter>,
     pub(crate) series: Series,
+    /// What the lifetime is told from.
+    pub(crate) worn: Worn,
     /// Pages read by the host; a request that touches three pages counts three.
     pub(crate) page_reads: u64,
     /// log2(sectors per page).
     page_shift: u32,
+    pages_per_block: u32,
     /// Arrival pace, for requests with their own times.
     pub(crate) pace: Option<Pace>,
     /// Whether latencies come later, from [`Self::add_ended`].
     pub(crate) by_events: bool,
-    /// When the last request was answered, on a device with time.
+    /// The host's clock: when the last of the requests so far was answered, on a device with time.
     pub(crate) answered: Time,
+    /// Arrivals and answers as events, each the sum of their times, ns: the area below the number of requests under way is
+    /// the difference, whichever answer belongs to which arrival.
+    pub(crate) events: (u128, u128),
     /// The longest request, if any took time.
     pub(crate) longest: Option<Longest>,
     /// How long the parts between host and FTL worked, if they take time.
     pub(crate) path: Option<PathUse>,
+    /// How long requests waited for them.
+    pub(crate) path_waits: PathWaits,
     /// The longest request's wait for space in the controller's write buffer.
     pub(crate) held_up: HeldUp,
 }
@@ -43,18 +51,23 @@ pub struct Pace {
 
 impl Meter {
     /// For about `total` requests.
-    pub(crate) fn new(total: u64, keeps_time: bool, sectors_per_page: u32) -> Self {
+    pub(crate) fn new(total: u64, keeps_time: bool, geometry: &Geometry) -> Self {
+        let sectors_per_page = geometry.sectors_per_page();
         Self {
             host: HostCounts::default(),
             latency: keeps_time.then(LatencyMeter::default),
             series: Series::new(total, keeps_time, sectors_per_page),
+            worn: Worn::default(),
             page_reads: 0,
             page_shift: sectors_per_page.trailing_zeros(),
+            pages_per_block: geometry.pages_per_block(),
             pace: None,
             by_events: false,
             answered: 0,
+            events: (0, 0),
             longest: None,
             path: None,
+            path_waits: PathWaits::default(),
             held_up: HeldUp::default(),
         }
     }
@@ -64,8 +77,17 @@ impl Meter {
         self.host = HostCounts::default();
         self.latency = self.latency.take().map(|_| LatencyMeter::default());
         self.series.restart();
+        self.worn = Worn::default();
         self.page_reads = 0;
         self.longest = None;
+        (self.answered, self.events) = (0, (0, 0));
+    }
+
+    /// Notes the wear at this moment: erases since the start, pages that were programmed then and now, and the P/E cycles
+    /// of each block.
+    pub(crate) fn see_wear(&mut self, erases: u64, (before, now): (u64, u64), pe_cycles: &[u32]) {
+        let pages = (erases * u64::from(self.pages_per_block) + now).saturating_sub(before);
+        self.worn.see(self.host.written_sectors, pages, pe_cycles);
     }
 
     /// Updates the pace from requests that do not wait for each other.
@@ -111,6 +133,9 @@ impl Meter {
                 Op::Flush => {}
             }
         }
+        if self.latency.is_some() {
+            self.events.0 += done.iter().map(|one| u128::from(one.arrival)).sum::<u128>();
+        }
         if !self.by_events {
             for (at, (request, completion)) in requests.iter().zip(done).enumerate() {
                 self.add_latency(before + at as u64 + 1, request, completion);
@@ -128,10 +153,17 @@ impl Meter {
         }
     }
 
+    /// The mean number of requests under way in `time`; `None` where that is nothing.
+    pub(crate) fn in_flight(&self, time: Time) -> Option<f64> {
+        let (arrivals, answers) = self.events;
+        (time > 0).then(|| (answers - arrivals) as f64 / time as f64)
+    }
+
     #[inline]
     fn add_latency(&mut self, number: u64, request: &Request, completion: &Completion) {
         let Some(latency) = &mut self.latency else { return };
         self.answered = self.answered.max(completion.done);
+        self.events.1 += u128::from(completion.done);
         if latency.add(request, completion) {
             let one = Longest { number, request: *request, completion: *completion };
             let is_longest = self.longest.is_none_or(|longest| one.latency() > longest.latency());

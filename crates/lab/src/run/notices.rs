@@ -2,9 +2,7 @@
 
 use crate::config::endurance::{counts_endurance, WEAR_COUNTS};
 use crate::config::{Experiment, Fill, Model, SteadyWrites};
-use crate::record::{
-    BufferRecord, FlashCounts, HostCounts, LifetimeRecord, PreconditionRecord, Record, CYCLES_THAT_TELL,
-};
+use crate::record::{BufferRecord, FlashCounts, HostCounts, LifetimeRecord, PreconditionRecord, Record};
 use crate::run::meter::Pace;
 use nandlab_block::ByteCount;
 use nandlab_ftl::page::Placement;
@@ -202,17 +200,10 @@ pub(crate) fn endurance_passed(experiment: &Experiment, most_cycles: u32) -> Opt
     Some(format!("a block has {most_cycles} P/E cycles, and the endurance is {endurance}: no operation failed for that; {WEAR_COUNTS}"))
 }
 
-/// Notice about estimated years from few erases, if the experiment asks for years: one more erase of any block
-/// changes them.
-pub(crate) fn years_of_few_erases(experiment: &Experiment, life: Option<&LifetimeRecord>) -> Option<String> {
-    let life = life.filter(|life| life.first_block.coarse && experiment.host.daily.is_some())?;
-    let (most, mean) = (life.first_block.cycles, life.even.cycles);
-    Some(format!(
-        "the years (lifetime) are told from few erases: the block with most had {most} in this run, where \
-         {CYCLES_THAT_TELL} are wanted, since one more or less changes them, and the mean of the blocks is {mean:.2}; a run \
-         of {:.0} times as many requests has enough",
-        (CYCLES_THAT_TELL as f64 / mean).ceil(),
-    ))
+/// Notice about a run that is too short for years that the experiment asks for.
+pub(crate) fn years_untold(experiment: &Experiment, life: Option<&LifetimeRecord>) -> Option<String> {
+    let why = life.filter(|_| experiment.host.daily.is_some())?.too_short.as_ref()?;
+    Some(format!("the run is too short to tell all years (lifetime): {why}; more requests, or a device that is filled and steady before (precondition), do"))
 }
 
 /// Notice if a generator spreads its hot pages over all addresses: pools by address then separate nothing.

@@ -5,36 +5,33 @@ use super::session::Run;
 use crate::latency::LatencyMeter;
 use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
-    FlashCounts, FsNvramRecord, HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord,
-    PathRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord, Speed, Throughput, Wear,
-    WholeEnergyRecord,
+    FlashCounts, FsNvramRecord, HostCounts, Life, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges,
+    MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord,
+    Speed, Throughput, Wear, WholeEnergyRecord,
 };
 use crate::run::meter::{Meter, Pace};
 use crate::run::notices::{
     degenerate_placement, endurance_passed, fell_behind, levelling_not_begun, not_steady, nothing_erased,
-    reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_of_few_erases,
+    reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_untold,
 };
-use nandlab_block::{PathTimes, RamUse};
-use nandlab_ftl::Events;
-use nandlab_nand::{Cause, Cell, Matrix, Time, SECTOR_BYTES};
+use nandlab_block::RamUse;
+use nandlab_ftl::{Events, FtlConfig};
+use nandlab_nand::{Cause, Cell, Matrix, Time, ERASE_SHARE, SECTOR_BYTES};
 
 impl Run<'_> {
     pub(crate) fn record(
         &mut self,
-        meter: Meter,
+        mut meter: Meter,
         start: &Mark,
         mount: MountRecord,
         precondition: Option<PreconditionRecord>,
     ) -> Record {
-        let end = self.mark();
-        let (time, host_time) = self.times(end.time - start.time, meter.answered.saturating_sub(start.time)).unzip();
+        let end = self.end(&mut meter, start);
+        let (time, drain) = self.times(end.time - start.time, meter.answered.saturating_sub(start.time)).unzip();
         let (matrix, powers) = (end.matrix.since(&start.matrix), self.powers(time, &meter));
         let (slc, total, nvram) = (end.slc_since(start), matrix.total(), end.nvram_since(start));
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
-        let (device, daily) = (&self.experiment.device, self.experiment.host.daily.map(|daily| daily.0));
-        let (endurance, chip) = (device.profile.rules.endurance, (&self.sizing.geometry, &device.profile));
-        let buffer =
-            end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
+        let (device, buffer) = (&self.experiment.device, self.buffer((start, &end), powers.as_ref()));
         let (energy_j, energy_all_j) = self.energies(&total, buffer.as_ref(), nvram.as_ref(), host.written_sectors);
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
@@ -49,6 +46,7 @@ impl Run<'_> {
             reads_ahead: end.reads_ahead - start.reads_ahead,
             spared_transfer_us: us(end.spared_transfer - start.spared_transfer),
             path: meter.path.as_ref().map(PathRecord::of),
+            parts: time.and_then(|time| parts(&meter, start, &end, time)),
             waf: self.waf(total.programs(), host.written_sectors),
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,
@@ -65,6 +63,8 @@ impl Run<'_> {
             mount,
             remount: None,
             time_us: time.map(us),
+            drain_us: drain.map(us),
+            in_flight: time.and_then(|time| meter.in_flight(time)),
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
             latency_by_origin: meter.latency.as_ref().and_then(LatencyMeter::by_origin),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
@@ -72,13 +72,13 @@ impl Run<'_> {
             recorded_service_us: None,
             recorded_latency_histogram: None,
             longest_request: self.longest(&meter, start),
-            throughput: host_time.map(|time| throughput(&host, time)),
+            throughput: time.filter(|&time| time > 0).map(|time| throughput(&host, time)),
             energy_j,
             energy_all_j,
             ram: self.ram(RamUse::default()),
             wear: Wear::of(&end.pe_cycles),
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
-            lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, (time.map(us), daily)),
+            lifetime: LifetimeRecord::of(&meter.worn, &self.life((&start.pe_cycles, &end.pe_cycles), time)),
             faults: self.faults(&end.events),
             reliability: end.reliability_since(start),
             series: meter.series.into_samples(),
@@ -90,16 +90,38 @@ impl Run<'_> {
         record
     }
 
-    /// The run's time and the host's, if time is kept, from when the device is at rest and when the last request was
-    /// answered.
-    ///
-    /// The last answer may come after the flash, over the link. A device that answers early still works when the host has
-    /// all answers.
+    /// The counters at the end, whose wear `meter` sees.
+    fn end(&mut self, meter: &mut Meter, start: &Mark) -> Mark {
+        let end = self.mark();
+        let erases = end.matrix.since(&start.matrix).total().erase_shares / ERASE_SHARE;
+        meter.see_wear(erases, (start.programmed_pages, end.programmed_pages), &end.pe_cycles);
+        end
+    }
+
+    /// The host's time, and how long flash was busy after it, from when flash was at rest and when the last request was
+    /// answered; `None` without time.
     fn times(&self, rest: Time, answered: Time) -> Option<(Time, Time)> {
-        let path = self.experiment.device.path_times();
-        let time = if path == PathTimes::default() { rest } else { rest.max(answered) };
-        let host_time = if path.write_buffer > 0 { answered.max(1) } else { time };
-        self.keeps_time().then_some((time, host_time))
+        self.keeps_time().then(|| (answered, rest.saturating_sub(answered)))
+    }
+
+    /// Buffer activity, if there is a buffer.
+    fn buffer(&self, (start, end): (&Mark, &Mark), powers: Option<&Powers<'_>>) -> Option<BufferRecord> {
+        let chip = (&self.sizing.geometry, &self.experiment.device.profile);
+        end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers))
+    }
+
+    /// What a lifetime is told from: the P/E cycles of each block at the start and at the end, and the time between.
+    fn life<'a>(&self, pe_cycles: (&'a [u32], &'a [u32]), time: Option<Time>) -> Life<'a> {
+        let geometry = &self.sizing.geometry;
+        Life {
+            endurance: self.experiment.device.profile.rules.endurance,
+            pages_per_block: geometry.pages_per_block(),
+            sectors_per_page: geometry.sectors_per_page(),
+            pe_cycles,
+            levels_wear: matches!(&self.experiment.ftl, Some(FtlConfig::Page(page)) if page.wear.is_static()),
+            time_us: time.map(us),
+            daily: self.experiment.host.daily.map(|daily| daily.0),
+        }
     }
 
     /// Flash energy, and energy for all memories together.
@@ -149,7 +171,7 @@ impl Run<'_> {
             scattered_pools(self.experiment),
             nothing_erased(self.experiment, &record.host, &record.flash, record.device.physical_bytes),
             endurance_passed(self.experiment, record.wear.max),
-            years_of_few_erases(self.experiment, record.lifetime.as_ref()),
+            years_untold(self.experiment, record.lifetime.as_ref()),
             record.buffer.as_ref().and_then(degenerate_placement),
             pace.and_then(|pace| fell_behind(&pace, record.host.requests)),
         ];
@@ -190,6 +212,12 @@ impl Run<'_> {
             lost_pages: events.lost_pages,
         })
     }
+}
+
+/// What the parts of the device worked and were waited for, in the host's `time`.
+fn parts(meter: &Meter, start: &Mark, end: &Mark, time: Time) -> Option<PartsRecord> {
+    let path = (&meter.path.unwrap_or_default(), &meter.path_waits);
+    PartsRecord::between((&start.parts, &end.parts), (time, end.time - start.time), path)
 }
 
 fn throughput(host: &HostCounts, time: Time) -> Throughput {

@@ -64,6 +64,7 @@ impl Run<'_> {
             self.engine.requests().leave_events();
         }
         meter.held_up = clock.held_up();
+        meter.path_waits = clock.path_waits();
         meter.path = self.experiment.has_path().then(|| clock.path_use());
         sample(self.engine, meter, start);
         let requests = meter.host.requests;

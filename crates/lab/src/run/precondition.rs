@@ -104,6 +104,8 @@ pub(crate) struct Before {
     pub(crate) written_sectors: u64,
     /// The last request's recorded time.
     last: Time,
+    /// When the last answer came.
+    answered: Time,
     /// Workload start, if it paces itself.
     pub(crate) epoch: Option<Time>,
     pub(crate) worn_out: Option<String>,
@@ -129,7 +131,8 @@ impl Run<'_> {
         let start = self.mark();
         // Preconditioning runs at the device's full speed, whatever the workload's host waits for.
         let clock = self.closed_loop(0, start.time);
-        let mut before = Before { clock, requests: 0, written_sectors: 0, last: 0, epoch: None, worn_out: None };
+        let (requests, written_sectors, last, answered) = (0, 0, 0, 0);
+        let mut before = Before { clock, requests, written_sectors, last, answered, epoch: None, worn_out: None };
         // The buffer is bypassed for these writes, but not for the workload's requests.
         self.engine().requests().bypass_buffer(true);
         if !is_written {
@@ -158,7 +161,8 @@ impl Run<'_> {
             played = before.last;
         }
         let counted = self.engine().matrix().since(&start.matrix).total();
-        let time = self.engine().now() - start.time;
+        // The workload begins when the device is at rest.
+        let time = self.engine().now().max(before.answered) - start.time;
         let record = PreconditionRecord {
             requests: before.requests,
             flash: FlashCounts::of(&counted),
@@ -198,6 +202,7 @@ impl Run<'_> {
                 before.written_sectors += written.map(|request| u64::from(request.sectors)).sum::<u64>();
                 before.last = carried.last().map_or(before.last, |request| request.time);
                 before.requests += carried.len() as u64;
+                before.answered = done.iter().fold(before.answered, |latest, one| latest.max(one.done));
                 if before.epoch.is_some() {
                     self.tell(workload, &mut done);
                 }

@@ -52,7 +52,7 @@ impl<'a> Run<'a> {
 
     /// A meter for a workload with about `total` requests.
     pub(crate) fn meter(&self, total: u64) -> Meter {
-        Meter::new(total, self.keeps_time(), self.sizing.geometry.sectors_per_page())
+        Meter::new(total, self.keeps_time(), &self.sizing.geometry)
     }
 
     pub(crate) fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {

@@ -1,7 +1,8 @@
 //! What a device did since its image was made.
 
 use crate::record::{FlashCounts, HostCounts};
-use nandlab_nand::{Cause, Cell, Matrix, Origin, Time};
+use nandlab_nand::backed::Work;
+use nandlab_nand::{Cell, Matrix, Origin, Time, ERASE_SHARE};
 use serde::{Deserialize, Serialize};
 
 /// What a device did since its image was made, kept in the image.
@@ -15,6 +16,64 @@ pub struct Lifetime {
     pub host: HostCounts,
     /// Who asked the flash for what, and why.
     pub cells: Vec<LifetimeCell>,
+    /// What is in none of the counts above.
+    #[serde(default)]
+    pub unsaved: Unsaved,
+}
+
+/// Most bytes that the host writes between two saves of the counts.
+pub const SAVE_EVERY_BYTES: u64 = 1 << 20;
+/// Longest time between two saves of the counts while requests come, s.
+pub const SAVE_EVERY_S: u64 = 1;
+
+/// What was done between the last save of the counts and the end of the process, where nobody closed the image: a kill.
+///
+/// The flash tells its programs and erases. Who asked for them, what the host asked, and how long that took is not known.
+/// It was asked for less than [`SAVE_EVERY_BYTES`] of writes and within [`SAVE_EVERY_S`] after the save, each time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unsaved {
+    /// How often the process ended so.
+    pub kills: u64,
+    /// What the flash did.
+    pub flash: Work,
+}
+
+/// What an image keeps of the counts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Saved {
+    #[serde(flatten)]
+    all: Lifetime,
+    /// What the flash had done by then, mounts included; `None` where an older version saved it.
+    #[serde(default)]
+    work: Option<Work>,
+    /// Whether requests may have come after it.
+    #[serde(default)]
+    in_use: bool,
+}
+
+impl Saved {
+    pub(crate) fn new(all: Lifetime, work: Work, in_use: bool) -> Self {
+        Self { all, work: Some(work), in_use }
+    }
+
+    /// Everything up to the end of the last process that had the image open; `work` is what the flash did until then.
+    pub(crate) fn up_to(self, work: Work) -> Lifetime {
+        let Self { mut all, work: saved, in_use } = self;
+        let more = work.since(saved.unwrap_or(work));
+        if in_use || more != Work::default() {
+            // A process that saved has counted itself.
+            all.sessions += u64::from(!in_use);
+            all.unsaved.kills += 1;
+            all.unsaved.flash.programs += more.programs;
+            all.unsaved.flash.erases += more.erases;
+        }
+        all
+    }
+
+    /// Everything up to the save.
+    pub(crate) fn all(self) -> Lifetime {
+        self.all
+    }
 }
 
 /// Counts of one origin and one cause.
@@ -63,10 +122,21 @@ impl Lifetime {
         }
     }
 
-    /// What the flash did, mounts left out.
+    /// What the flash did, mounts left out but not the erases that they leave for later. The programs and erases that nobody saved are among them, of which copies are
+    /// not told apart.
     pub fn flash(&self) -> FlashCounts {
-        let mounts = Cause::Mount.name();
-        let cells = self.cells.iter().filter(|cell| cell.cause != mounts && usize::from(cell.origin) < Origin::COUNT);
-        FlashCounts::of(&cells.fold(Cell::default(), |sum, cell| sum.and(&cell.counts)))
+        let cells = self.cells.iter().filter(|cell| usize::from(cell.origin) < Origin::COUNT);
+        let Work { programs, erases } = self.unsaved.flash;
+        let unsaved = Cell { page_programs: programs, erase_shares: erases * ERASE_SHARE, ..Cell::default() };
+        FlashCounts::of(&cells.fold(unsaved, |sum, cell| sum.and(&cell.counts)))
+    }
+
+    /// All of it as JSON, with what the flash did, and the bounds of what is not known.
+    pub fn told(&self) -> serde_json::Value {
+        let mut told = serde_json::to_value(self).expect("counts are JSON");
+        told["flash"] = serde_json::to_value(self.flash()).expect("counts are JSON");
+        told["unsaved"]["written_bytes_at_most"] = (self.unsaved.kills * SAVE_EVERY_BYTES).into();
+        told["unsaved"]["seconds_at_most"] = (self.unsaved.kills * SAVE_EVERY_S).into();
+        told
     }
 }

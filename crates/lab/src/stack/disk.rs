@@ -7,7 +7,7 @@ use nandlab_buffer::Buffered;
 use nandlab_drive::{Chip, Drive, DriveOn};
 use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
-use nandlab_nand::{BlockId, Matrix, NandError, Stall, Time};
+use nandlab_nand::{BlockId, Matrix, NandError, Stall, Time, Waits};
 
 /// How a stack carries out requests.
 pub(crate) trait Carry: Send {
@@ -238,6 +238,10 @@ impl Engine for Stack {
         let ctx = self.below.drive_mut().ctx();
         let events = ctx.timeline().map(|timeline| timeline.now());
         events.unwrap_or_else(|| ctx.horizon())
+    }
+
+    fn waits(&mut self) -> Waits {
+        self.below.drive_mut().ctx().waits()
     }
 
     fn joined_programs(&mut self) -> u64 {

@@ -8,7 +8,7 @@ use nandlab_fs::{BlockUse, FileSystem, FsError};
 use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, NvmUsage};
-use nandlab_nand::{BlockId, Matrix, NandError, Stall, Time};
+use nandlab_nand::{BlockId, Matrix, NandError, Stall, Time, Waits};
 
 /// A buffer and its NVRAM.
 pub(crate) struct Mounted {
@@ -112,6 +112,11 @@ pub trait Engine: Send {
 
     /// Latest operation end, in simulated nanoseconds.
     fn now(&mut self) -> Time;
+
+    /// Waits of requests for flash.
+    fn waits(&mut self) -> Waits {
+        Waits::default()
+    }
 
     /// Programs that shared another plane's array time.
     fn joined_programs(&mut self) -> u64 {

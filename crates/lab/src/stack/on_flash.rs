@@ -6,7 +6,7 @@ use nandlab_fs::{BlockUse, FileSystem, FlashFs, FsConfig, FsError};
 use nandlab_ftl::{BlockState, Events, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, Nvram};
-use nandlab_nand::{Matrix, Nand, NandError, Time};
+use nandlab_nand::{Matrix, Nand, NandError, Time, Waits};
 
 /// A mounted file system, and the options to mount it again.
 pub(crate) struct OnFlash<N: Nand> {
@@ -77,6 +77,10 @@ impl<N: Nand + Chip + Send + 'static> Engine for OnFlash<N> {
     fn now(&mut self) -> Time {
         let in_nvram = self.fs().nvram().map_or(0, |nvram| nvram.usage().time_ns);
         self.fs_mut().nand_mut().ctx().horizon() + in_nvram
+    }
+
+    fn waits(&mut self) -> Waits {
+        self.fs_mut().nand_mut().ctx().waits()
     }
 
     /// The file system's own memory is recorded before its unmount.

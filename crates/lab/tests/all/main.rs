@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
 mod catalogue;
+mod clock;
 mod config;
 mod depth;
 mod directory;
@@ -12,6 +13,8 @@ mod files;
 mod host;
 mod index;
 mod inside;
+mod lifetimes;
+mod limits;
 mod notices;
 mod precondition;
 mod reliability;

@@ -1,6 +1,8 @@
 //! Notices about unused options, and their absence if the run uses the options.
 
 use crate::support::{parse, record, MIXED};
+use nandlab_lab::config::{Experiment, Format};
+use std::path::Path;
 
 /// Random two-page writes by a host with think time, on a mostly full device: two dies with two planes each.
 const WRITES: &str = r#"
@@ -137,4 +139,63 @@ fn pools_of_addresses_that_are_all_hot() {
         };
         assert_eq!((scatter(true), scatter(false)), (1, 0), "{workload}");
     }
+}
+
+/// A read of a filled device, with these times.
+fn timed(profile: &str, timing: &str) -> Vec<String> {
+    let text = format!(
+        "[workload.uniform]\nrequests = 10\n[ftl.page]\n[device]\nprofile = \"{profile}\"\nover_provisioning = 0.5\n\
+         [device.timing]\n{timing}"
+    );
+    parse(&text, &[]).unwrap().notices.into_iter().filter(|notice| notice.contains("unusual")).collect()
+}
+
+#[test]
+fn times_that_no_flash_has_name_the_key_and_the_usual_range() {
+    for (timing, sentence) in [
+        ("erase_us = 1500000", "device.timing.erase_us = 1500000 is unusual: an erase of flash takes 500 to 20000 us"),
+        ("erase_us = 20", "device.timing.erase_us = 20 is unusual"),
+        ("program_us = 5", "device.timing.program_us = 5 is unusual: a program of flash takes 100 to 10000 us"),
+        ("program_us = 60000", "device.timing.program_us = 60000 is unusual"),
+        ("read_us = 0.05", "device.timing.read_us = 0.05 is unusual: a read of flash takes 3 to 500 us"),
+        ("read_us = 5000", "device.timing.read_us = 5000 is unusual"),
+        (
+            "transfer_ns_per_byte = 2500",
+            "device.timing.transfer_ns_per_byte = 2500 is unusual: a channel of flash takes 0.2",
+        ),
+    ] {
+        let found = timed("generic", timing);
+        assert!(found.len() == 1 && found[0].starts_with(sentence), "{timing}: {found:?}");
+    }
+    let types = timed("tlc-3d", "page_types = { read_us = [50, 60, 4000] }");
+    assert!(types.len() == 1 && types[0].starts_with("device.timing.page_types.read_us = 4000 is unusual: a read"));
+    let usual = "read_us = 3\nprogram_us = 100\nerase_us = 20000\ntransfer_ns_per_byte = 0";
+    assert_eq!(timed("generic", usual), [""; 0], "no bus is usual, too");
+    assert_eq!(timed("generic", "program_us = 5\nread_us = 900").len(), 2);
+}
+
+/// Each profile as a file of somebody else's: only the one with stand-ins for its flash is told of.
+#[test]
+fn no_bundled_profile_is_unusual_but_that_of_stand_ins() {
+    let folder = tempfile::tempdir().unwrap();
+    for profile in nandlab_lab::profiles::LIST {
+        assert_eq!(timed(profile.name, ""), [""; 0], "{}", profile.name);
+        let file = folder.path().join(format!("{}-copy.toml", profile.name));
+        std::fs::write(&file, profile.text).unwrap();
+        let found = timed(file.to_str().unwrap(), "");
+        let expected = if profile.name == "nvme-b" { 2 } else { 0 };
+        assert_eq!(found.len(), expected, "{}: {found:?}", profile.name);
+        assert!(found.iter().all(|notice| notice.starts_with("timing.")), "{found:?}");
+        // An experiment with all its values explicit says nothing more.
+        let explicit = bare(profile.name).to_json();
+        let again = Experiment::parse(&explicit, Format::Json, "x.json", Path::new("."), &[]).unwrap();
+        assert!(again.notices.iter().all(|notice| !notice.contains("unusual")), "{:?}", again.notices);
+    }
+}
+
+fn bare(profile: &str) -> Experiment {
+    let text = format!(
+        "[workload.uniform]\nrequests = 10\n[ftl.page]\n[device]\nprofile = \"{profile}\"\nover_provisioning = 0.5"
+    );
+    parse(&text, &[]).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use super::layout::BLOCK_BYTES;
 use super::os;
-use super::{Backed, Image};
+use super::{Backed, Image, Work};
 use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
 use crate::content::{Content, PageBuf};
 use crate::context::Origin;
@@ -17,8 +17,8 @@ const BLOCKS: u32 = 6;
 const PAGES: u32 = 8;
 const NVRAM: u64 = 64;
 
-/// By page: its spare area and its first byte; the word in the NVRAM.
-type View = (Vec<Option<(Oob, u8)>>, u64);
+/// By page: its spare area and its first byte; the word in the NVRAM; what was done so far.
+type View = (Vec<Option<(Oob, u8)>>, u64, Work);
 
 fn view(device: &mut Backed<Image>) -> View {
     let pages = (0..BLOCKS * PAGES).map(Ppa).map(|at| {
@@ -30,7 +30,7 @@ fn view(device: &mut Backed<Image>) -> View {
     let pages = pages.collect();
     let mut word = [0; 8];
     device.file().nvram(NvmCost::default()).peek(0, &mut word);
-    (pages, u64::from_le_bytes(word))
+    (pages, u64::from_le_bytes(word), device.file().work())
 }
 
 /// Some operation on two blocks that are filled in turn, and on the others.
@@ -57,7 +57,10 @@ fn operate(device: &mut Backed<Image>, random: &mut Random, number: u64) {
 }
 
 fn opened(path: &Path) -> View {
-    view(&mut Backed::open(path).expect("an image is valid wherever the process ends"))
+    let mut device = Backed::open(path).expect("an image is valid wherever the process ends");
+    let view = view(&mut device);
+    assert_eq!(device.file().recorded_work().expect("the file can be read"), view.2, "it is told without a mount, too");
+    view
 }
 
 #[test]
@@ -77,6 +80,9 @@ fn an_end_leaves_the_operations_up_to_some_moment() {
     for number in 1..=400 {
         operate(&mut device, &mut random, number);
         views.push(view(&mut device));
+        let counted = device.ctx().matrix().total();
+        let work = Work { programs: counted.programs(), erases: counted.erases() as u64 };
+        assert_eq!(device.file().work(), work, "the image counts what the device counts");
         let new = std::mem::take(&mut *log.log.lock().expect("nobody panicked"));
         writes.extend(new.into_iter().map(|write| (number as usize, write)));
     }

@@ -65,6 +65,10 @@ struct OfBlock {
     has_record: bool,
     /// Pages were copied away since it was written.
     is_old: bool,
+    /// Programs of its pages before its last erase.
+    earlier: u64,
+    /// Programs of its pages since.
+    held: u32,
 }
 
 impl ImageFile {
@@ -196,8 +200,9 @@ impl Image {
                     continue;
                 }
             };
-            self.blocks[block.index()].has_record = true;
+            self.blocks[block.index()] = OfBlock { has_record: true, earlier: record.programs, ..OfBlock::default() };
             device.pe_cycles[block.index()] = record.pe_cycles;
+            self.shared.work.add(record.programs, record.pe_cycles.into());
             if record.is_bad {
                 device.states.retire(block);
                 continue;
@@ -213,6 +218,8 @@ impl Image {
         let geometry = *device.geometry();
         let order = device.rules().program_order;
         let found = programmed(slots, self.shared.layout.slot, record.pe_cycles, geometry.page_bytes(), order);
+        self.blocks[block.index()].held = found.len() as u32;
+        self.shared.work.add(found.len() as u64, 0);
         let mut seq = Seq(0);
         let mut pages = Vec::with_capacity(found.len());
         let mut programmed = [0_u16; Origin::COUNT];
@@ -311,12 +318,19 @@ impl Image {
     fn write_block(&mut self, device: &Counting, block: BlockId) -> Result<(), NandError> {
         let held = device.pages_by_origin(block);
         let programmed = &device.programmed[block.index()];
+        let is_bad = device.states.is_bad(block);
+        let of_block = &mut self.blocks[block.index()];
+        if is_bad {
+            // Nobody looks at its pages any more.
+            of_block.earlier += u64::from(std::mem::take(&mut of_block.held));
+        }
+        *of_block = OfBlock { has_record: true, is_old: false, ..*of_block };
         let record = BlockRecord {
             pe_cycles: device.pe_cycles[block.index()],
-            is_bad: device.states.is_bad(block),
+            is_bad,
             left: std::array::from_fn(|origin| held[origin].saturating_sub(programmed[origin])),
+            programs: of_block.earlier,
         };
-        self.blocks[block.index()] = OfBlock { has_record: true, is_old: false };
         self.guard("write", self.shared.write_at(self.shared.layout.block(block), &record.to_bytes()))
     }
 
@@ -418,7 +432,10 @@ impl PageStore for Image {
         if self.survives_machine {
             self.guard("synchronise", self.shared.sync())?;
         }
+        let of_block = &mut self.blocks[block.index()];
+        of_block.earlier += u64::from(std::mem::take(&mut of_block.held));
         self.write_block(device, block)?;
+        self.shared.work.add(0, 1);
         self.freed.add(block, device.geometry(), (&self.shared.file, &self.shared.layout));
         Ok(())
     }
@@ -439,6 +456,8 @@ impl PageStore for Image {
         self.record_of(device, at).put(slot, &self.scratch[tail..]);
         let place = self.place_slot(at, slot);
         self.shared.gather_record(place, slot);
+        self.blocks[block.index()].held += 1;
+        self.shared.work.add(1, 0);
         Ok(())
     }
 

@@ -1,14 +1,14 @@
 //! The records of blocks and pages.
 //!
-//! * Block record: P/E cycles, bad mark, and by origin the pages that were copied away since the erase. All zeros: a
-//!   block that was never touched.
+//! * Block record: P/E cycles, bad mark, by origin the pages that were copied away since the erase, and the programs of all
+//!   its pages before the erase. All zeros: a block that was never touched.
 //! * Page record: the 16 bytes of the spare area, a generation, the length of the tail, the programs since the erase, the
 //!   CRC-32 of the page's bytes, and the tail where it is short. A page is programmed where its generation is its block's
 //!   P/E cycles + 1, so that one write of the block's record erases all its pages.
 //!
 //! Each ends in a CRC-32 and lies in one sector of 512 bytes.
 
-use super::layout::{is_sealed, seal, u16_at, u32_at, BLOCK_BYTES, PAGE_FIXED_BYTES};
+use super::layout::{is_sealed, seal, u16_at, u32_at, u64_at, BLOCK_BYTES, PAGE_FIXED_BYTES};
 use crate::address::{Lpn, Seq};
 use crate::context::Origin;
 use crate::oob::{Kind, Oob};
@@ -24,16 +24,22 @@ pub(super) struct BlockRecord {
     pub is_bad: bool,
     /// By origin: pages that were copied away since the erase.
     pub left: [u16; Origin::COUNT],
+    /// Programs of its pages up to its last erase; in a bad block, all of them.
+    pub programs: u64,
 }
+
+/// Where the programs stand; zeros in images of versions that did not count them.
+const PROGRAMS_AT: usize = 8 + 2 * Origin::COUNT;
 
 impl BlockRecord {
     pub fn to_bytes(self) -> [u8; BLOCK_BYTES] {
         let mut bytes = [0; BLOCK_BYTES];
         bytes[..4].copy_from_slice(&self.pe_cycles.to_le_bytes());
         bytes[4] = u8::from(self.is_bad);
-        for (place, pages) in bytes[8..].chunks_exact_mut(2).zip(self.left) {
+        for (place, pages) in bytes[8..PROGRAMS_AT].chunks_exact_mut(2).zip(self.left) {
             place.copy_from_slice(&pages.to_le_bytes());
         }
+        bytes[PROGRAMS_AT..PROGRAMS_AT + 8].copy_from_slice(&self.programs.to_le_bytes());
         seal(&mut bytes);
         bytes
     }
@@ -51,7 +57,12 @@ impl BlockRecord {
             return Err(WrongSum);
         }
         let left = std::array::from_fn(|origin| u16_at(bytes, 8 + 2 * origin));
-        Ok(Some(Self { pe_cycles: u32_at(bytes, 0), is_bad: bytes[4] != 0, left }))
+        Ok(Some(Self {
+            pe_cycles: u32_at(bytes, 0),
+            is_bad: bytes[4] != 0,
+            left,
+            programs: u64_at(bytes, PROGRAMS_AT),
+        }))
     }
 }
 
@@ -214,7 +225,7 @@ mod tests {
         let mut spared = slot;
         again.put_again(&mut spared);
         assert_eq!((PageRecord::from_slot(&spared), &spared[28..31]), (Ok(Some(again)), &[7, 8, 9][..]));
-        let mut block = BlockRecord { pe_cycles: 7, is_bad: false, left: [0; Origin::COUNT] };
+        let mut block = BlockRecord { pe_cycles: 7, is_bad: false, left: [0; Origin::COUNT], programs: 1 << 40 };
         block.left[31] = 300;
         let bytes = block.to_bytes();
         assert_eq!(BlockRecord::from_bytes(&bytes), Ok(Some(block)));

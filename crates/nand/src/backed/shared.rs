@@ -4,6 +4,7 @@ use super::error::{BackedError, Failure};
 use super::gathered::Gathered;
 use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, STATE_BYTES};
 use super::os;
+use super::work::{Counter, Work};
 use crate::address::Geometry;
 use std::fs::File;
 use std::io;
@@ -28,6 +29,8 @@ pub(super) struct Shared {
     gathered: Mutex<Gathered>,
     /// Number of the last state that was saved.
     states: AtomicU64,
+    /// What was done to the flash since the image was made.
+    pub work: Counter,
     /// Every write, in order.
     #[cfg(test)]
     pub log: Mutex<Vec<(u64, Vec<u8>)>>,
@@ -44,6 +47,7 @@ impl Shared {
             unsynced: AtomicBool::new(false),
             gathered: Mutex::default(),
             states: AtomicU64::new(0),
+            work: Counter::default(),
             #[cfg(test)]
             log: Mutex::default(),
         }
@@ -177,6 +181,11 @@ impl ImageFile {
     /// Bytes of its NVRAM.
     pub fn nvram_bytes(&self) -> u64 {
         self.0.header.nvram_bytes
+    }
+
+    /// What was done to the flash since the image was made, as far as the device in it is open here.
+    pub fn work(&self) -> Work {
+        self.0.work.get()
     }
 
     /// Why it can no longer be read or written, if so.

@@ -251,6 +251,10 @@ impl Ctx {
     /// Ends a host request; the host interface calls this after each request.
     #[inline]
     pub fn request_done(&mut self, arrival: Time, done: Time) {
+        if done < self.finish {
+            // The controller's buffer answered it.
+            self.waited.forget_current();
+        }
         if self.trail.is_on {
             self.trail.end(arrival, done);
         }

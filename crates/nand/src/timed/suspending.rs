@@ -116,7 +116,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         let suspending = self.suspending.as_ref().filter(|_| self.inner.ctx().goes_first())?;
         let slot = suspending.slot(unit, ready, free)?;
         let end = self.transfer(unit, slot.start + array, transfer);
-        self.hold(unit, (slot.start, end), array, (array, transfer));
+        self.hold(unit, ready, (slot.start, end), array, (array, transfer));
         let put_off = self.suspending.as_mut().map_or(end, |suspending| suspending.take(unit, slot, end));
         self.units[unit].free = put_off;
         let ctx = self.inner.ctx();

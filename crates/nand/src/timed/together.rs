@@ -56,7 +56,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         let done = if joins {
             let moved_in = self.transfer(unit, before.moved_in, transfer);
             let end = moved_in + program;
-            self.hold(unit, (before.end, end), 0, (0, transfer));
+            let waited = before.moved_in - ready;
+            self.hold(unit, before.end - waited, (before.end, end), 0, (0, transfer));
             self.inner.ctx().join();
             self.complete(end)
         } else {

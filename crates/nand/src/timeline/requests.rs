@@ -2,6 +2,7 @@
 
 use super::Part;
 use crate::time::Time;
+use crate::waits::{OfRequest, Waits};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -34,6 +35,9 @@ struct Request {
     is_closed: bool,
     is_done: bool,
     is_stored: bool,
+    /// The host had its answer before.
+    is_early: bool,
+    waited: OfRequest,
 }
 
 /// The requests between the first that has operations under way and the latest.
@@ -45,6 +49,8 @@ pub(super) struct Requests {
     /// Ended requests, to be reported in the order of time.
     ended: BinaryHeap<Reverse<(Time, u64, Answer)>>,
     reported: u64,
+    /// Of the requests that are done.
+    waits: Waits,
 }
 
 impl Requests {
@@ -55,6 +61,22 @@ impl Requests {
         assert_eq!(number, self.first + self.known.len() as u64, "numbers are consecutive");
         self.known.push_back(Request::default());
         self.is_open = true;
+    }
+
+    /// The host has the answer to the open request already.
+    pub(super) fn answer_early(&mut self) {
+        if let Some(request) = self.known.back_mut() {
+            request.is_early = true;
+        }
+    }
+
+    /// An operation of this request waited.
+    pub(super) fn waited(&mut self, number: u64, waits: Waits, is_host: bool) {
+        self.known[(number - self.first) as usize].waited.add(waits, is_host);
+    }
+
+    pub(super) fn waits(&self) -> Waits {
+        self.waits
     }
 
     /// The open request.
@@ -101,6 +123,7 @@ impl Requests {
         let mut news = [None; 2];
         if request.is_closed && request.waited_for == 0 && !request.is_done {
             request.is_done = true;
+            self.waits = if request.is_early { self.waits } else { self.waits.and(request.waited.mean()) };
             news[0] = Some((request.end, Answer::Done { request: number, at: request.end }));
         }
         if request.is_closed && request.own == 0 && !request.is_stored {

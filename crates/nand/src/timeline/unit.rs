@@ -1,7 +1,8 @@
 //! A die (or a plane, if planes work independently) in the order of events.
 
-use super::{Timeline, What, NEVER};
+use super::{Op, Timeline, What, NEVER};
 use crate::time::Time;
+use crate::waits::Waits;
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug)]
@@ -200,7 +201,8 @@ impl Timeline {
     }
 
     fn start(&mut self, unit: u32, op: u32) {
-        let steps = self.ops[op as usize].steps;
+        let Op { steps, ready, is_host, .. } = self.ops[op as usize];
+        self.waited(op, Waits { unit: self.now - ready, channel: 0 }, is_host);
         if let Some(history) = &mut self.history {
             history.began(self.ops[op as usize].past, self.now);
         }
@@ -208,12 +210,14 @@ impl Timeline {
             self.units[unit as usize].array = Array::Before(op);
             self.unit_at(unit, self.now + steps.before);
         } else {
+            self.ops[op as usize].since = self.now;
             self.move_data(unit, op);
         }
     }
 
     fn after_first_step(&mut self, unit: u32, op: u32) {
         self.worked(op, self.now - self.ops[op as usize].steps.before, false);
+        self.ops[op as usize].since = self.now;
         self.move_data(unit, op);
     }
 

@@ -246,3 +246,26 @@ fn flipped_bits_do_not_cost_the_disk() {
         }
     }
 }
+
+#[test]
+fn the_erase_of_a_block_that_looks_erased_has_a_cause_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    for ftl in ftls() {
+        let image = directory.path().join(ftl);
+        create(&image, ftl, &[]);
+        let disk = open(&image);
+        disk.write(0, &[1; 64 << 10], false).unwrap();
+        disk.close().unwrap();
+        drop(disk);
+        // More than the blocks that were being filled take, and far from a full device.
+        let disk = open(&image);
+        disk.write(1 << 20, &vec![2; 1 << 20], false).unwrap();
+        let stats = disk.stats();
+        let rows = stats["matrix"].as_array().unwrap();
+        let erases = |cause: &str| -> f64 {
+            rows.iter().filter(|row| row["cause"] == cause).map(|row| row["erases"].as_f64().unwrap()).sum()
+        };
+        assert!(erases("reerase") > 0.0, "{ftl}: {rows:?}");
+        assert!(erases("gc") + erases("mount") < 1.0, "{ftl}: nothing was collected: {rows:?}");
+    }
+}

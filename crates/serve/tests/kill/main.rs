@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+mod counts;
 mod kill;
 #[path = "../all/support/mod.rs"]
 mod support;

@@ -305,9 +305,10 @@ impl Jobs {
         if !self.clones[number].is_time_based || self.at_once < MOST_AT_ONCE {
             return Ok(());
         }
-        let message =
-            "a job that is time_based ends when its runtime is over, and no time passes here: leave time_based \
-                       out, or take a device that keeps time";
+        let message = "a job that is time_based ends when its runtime is over, and its requests take no time: trims, reads of \
+                       pages that were never written and hits of a buffer take none (precondition.fill = \"sequential\" \
+                       writes every page before), and nothing does on a device that keeps no time; rate_iops or thinktime \
+                       let time pass, and without time_based a job ends with its size";
         Err(WorkloadError::File { file: self.file.clone(), message: message.to_owned() })
     }
 }

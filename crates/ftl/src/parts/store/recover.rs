@@ -120,7 +120,7 @@ impl Store {
                 }
                 if self.valid.is_empty(block) {
                     // The original cause is not on flash, so the mount is charged for the erase.
-                    self.free.add(block, (!blank).then_some(Cause::Mount));
+                    self.free.add(block, (!blank).then(|| scan.erase_cause(Cause::Mount)));
                     continue;
                 }
                 resume(&mut self.fill, &self.geometry, block, scan);

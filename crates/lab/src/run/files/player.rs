@@ -17,7 +17,7 @@ use nandlab_block::{Completion, Error, Op, RamUse, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError, Handle, Over};
 use nandlab_nand::profile::Profile;
 use nandlab_nand::random::{Random, Stream};
-use nandlab_nand::{Cell as Counts, SECTOR_BYTES};
+use nandlab_nand::{Cell as Counts, Time, SECTOR_BYTES};
 use nandlab_workload::files::{FileOp, Slot};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -66,6 +66,8 @@ pub(super) struct Since {
     mark: Mark,
     host: HostCounts,
     operations: u64,
+    /// The host's clock.
+    time: Time,
 }
 
 impl<'a, 'd> Player<'a, 'd> {
@@ -103,6 +105,7 @@ impl<'a, 'd> Player<'a, 'd> {
         }
         below.start = Mark::of(below.engine);
         below.now = below.start.time;
+        self.since.time = below.now;
         self.since.host = HostCounts::default();
     }
 
@@ -123,7 +126,7 @@ impl<'a, 'd> Player<'a, 'd> {
             merges: Merges::between(before, events),
             migrations: events.migrations - before.migrations,
             busy_us: busy_us(self.profile, &counted, slc.as_ref()),
-            time_us: self.keeps_time.then(|| us(now.mark.time - since.mark.time)),
+            time_us: self.keeps_time.then(|| us(now.time - since.time)),
         }
     }
 
@@ -277,7 +280,7 @@ impl<'a, 'd> Player<'a, 'd> {
         let counted: Counts = below.engine.matrix().since(&self.since.mark.matrix).total();
         let slc = below.engine.slc().zip(self.since.mark.slc.as_ref()).map(|(now, since)| now.since(since).total());
         let (host, flash) = (&below.meter.host, FlashCounts::of(&counted));
-        let time = below.engine.now() - self.since.mark.time;
+        let time = below.now - self.since.time;
         let collected = below.engine.collections().zip(self.since.mark.collections);
         let blocks = match below.engine.door() {
             Door::Files(files) => files.blocks(),
@@ -346,6 +349,8 @@ impl<'a, 'd> Player<'a, 'd> {
         self.record.phases = self.phases;
         self.record.latency_us = self.latency.as_ref().map(LatencyMeter::summary);
         let below = &mut *self.below.0.borrow_mut();
+        // Operations that are no requests count, too.
+        below.meter.answered = below.meter.answered.max(below.now);
         let start = std::mem::replace(&mut below.start, Mark::of(below.engine));
         Played { stopped, fs: self.record, ram: self.ram, start, wall: self.wall, volume: None }
     }
@@ -389,6 +394,6 @@ fn way_out(fs: &FsConfig, error: &FsError) -> String {
 impl Since {
     fn now(below: &Device<'_>, operations: u64) -> Self {
         let below = &mut *below.0.borrow_mut();
-        Self { mark: Mark::of(below.engine), host: below.meter.host, operations }
+        Self { mark: Mark::of(below.engine), host: below.meter.host, operations, time: below.now }
     }
 }

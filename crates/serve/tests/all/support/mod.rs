@@ -29,8 +29,17 @@ pub fn create(path: &Path, ftl: &str, sets: &[&str]) {
     Served::create(path, &experiment(ftl, sets)).unwrap_or_else(|error| panic!("{ftl}: {error}"));
 }
 
+/// A program that another thread starts inherits the locks of images until it runs.
 pub fn open(path: &Path) -> Disk {
-    Disk::open(path, Options::default()).unwrap()
+    for _ in 0..500 {
+        match Disk::open(path, Options::default()) {
+            Err(LabError::Io(why)) if why.contains("is in use by another process") => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("{} stays in use", path.display())
 }
 
 pub fn sentence(opened: Result<Disk, LabError>) -> String {

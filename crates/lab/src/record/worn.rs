@@ -1,0 +1,44 @@
+//! Wear along a run: what its lifetime is told from.
+
+/// How much more must be written until the P/E cycles of each block are kept once more.
+const GROWTH: f64 = 1.2;
+
+/// How much a device was worn at moments of a run, against what the host had written.
+#[derive(Clone, Debug, Default)]
+pub struct Worn {
+    /// Sectors written and pages worn, in ascending order; it begins with nothing.
+    course: Vec<(u64, u64)>,
+    /// P/E cycles of each block when so many sectors were written, the earliest after a quarter of the last at most.
+    kept: Vec<(u64, Vec<u32>)>,
+}
+
+impl Worn {
+    /// Notes a moment: `pages` is pages per block x erases, and the pages that are programmed now, both since the start.
+    pub fn see(&mut self, written_sectors: u64, pages: u64, pe_cycles: &[u32]) {
+        self.course.push((written_sectors, pages));
+        let last = self.kept.last().map_or(0, |&(written, _)| written);
+        if written_sectors as f64 > last as f64 * GROWTH {
+            self.kept.push((written_sectors, pe_cycles.to_vec()));
+            let passed = self.kept.iter().take_while(|&&(written, _)| written < written_sectors / 4).count();
+            self.kept.drain(..passed.saturating_sub(1));
+        }
+    }
+
+    /// The last moment.
+    pub(crate) fn end(&self) -> (u64, u64) {
+        self.course.last().copied().unwrap_or_default()
+    }
+
+    /// The moment when about this share of the end's sectors were written.
+    pub(crate) fn at(&self, share: f64) -> (u64, u64) {
+        let wanted = (self.end().0 as f64 * share) as u64;
+        self.course.iter().copied().min_by_key(|&(written, _)| written.abs_diff(wanted)).unwrap_or_default()
+    }
+
+    /// The P/E cycles of each block when about half of the end's sectors were written.
+    pub(crate) fn half_way(&self) -> Option<(u64, &[u32])> {
+        let wanted = self.end().0 / 2;
+        let nearest = self.kept.iter().min_by_key(|(written, _)| written.abs_diff(wanted))?;
+        (nearest.0 < self.end().0).then_some((nearest.0, &nearest.1))
+    }
+}

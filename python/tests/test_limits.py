@@ -1,0 +1,115 @@
+"""What a summary names as the part that limits a run."""
+
+import pytest
+
+import nandlab
+from nandlab import Device, ftl, workload
+from nandlab.figures import path
+from nandlab.record.record import Record
+from nandlab.writing import units
+
+FEW_READS = {"requests": 4000, "read_share": 1.0}
+
+
+def run(of, depth, ftl_=None, **options):
+    """Reads of a filled device with eight dies on four channels."""
+    return nandlab.Experiment(
+        workload=of,
+        ftl=ftl_ or ftl.page(),
+        device=Device(
+            profile="generic-8x4",
+            capacity="64 MiB",
+            over_provisioning=0.5,
+            shape={"channels": 4, "dies_per_channel": 2, "pages_per_block": 64},
+            **options,
+        ),
+        precondition={"fill": "sequential"},
+        host={"queue_depth": depth},
+    ).run()
+
+
+def busiest(result):
+    """The line of the summary: the share and the words."""
+    return next(row[1:] for row in path.rows(result) if row[0] == "busiest part")
+
+
+def test_a_map_on_few_dies_is_named_with_its_die_and_the_mean_of_all():
+    result = run(workload.uniform(requests=30_000, read_share=1.0), 256, ftl.dftl(cmt_entries=256))
+    dies = result.parts.dies
+    share, words = busiest(result)
+    assert path.limit(result) == "dies"
+    assert share == units.percent(dies.most)
+    assert dies.most > 0.95 > 0.5 > dies.mean
+    assert words.startswith(f"die {dies.which}: a request waited ")
+    assert f"all dies {units.percent(dies.mean)}" in words
+
+
+@pytest.mark.parametrize(
+    ("options", "limit", "name"),
+    [
+        ({"link": {"read_mb_s": 20}}, "link_read_us", "the link to the host"),
+        ({"controller": {"read_command_us": 200}}, "processor_us", "the controller's processor"),
+        ({"link": {"read_mb_s": 4000}}, "dies", "die "),
+    ],
+)
+def test_the_part_that_requests_waited_for_longest_comes_first(options, limit, name):
+    result = run(workload.uniform(**FEW_READS), 32, **options)
+    waits = {f"{key}_us" if f"{key}_us" in path.PARTS else key: us for key, us in waits_of(result).items()}
+    assert path.limit(result) == max(waits, key=waits.get) == limit
+    share, words = busiest(result)
+    assert words.startswith(name)
+    assert share == units.percent(path.shares(result)[limit])
+    # All of them are told.
+    assert all(path.name_of(result, part) in words for part in path.shares(result))
+
+
+def test_a_channel_that_dies_wait_for_is_named_and_stays_the_bottleneck_behind_queues_of_dies():
+    slow = {"timing": {"transfer_ns_per_byte": 60}}
+    result = run(workload.sequential(**FEW_READS), 8, **slow)
+    assert path.limit(result) == path.bottleneck(result) == "channels"
+    assert busiest(result)[1].startswith("channel ")
+    # Each die waits for its channel with its register full, and requests in front of it.
+    queued = run(workload.sequential(**FEW_READS), 64, **slow)
+    assert path.limit(queued) == "dies"
+    assert path.bottleneck(queued) == "channels"
+
+
+def waits_of(result):
+    return result.parts.waits_us.to_dict()
+
+
+def test_where_none_waits_the_busiest_part_is_named():
+    result = run(workload.uniform(**FEW_READS), 1, link={"read_mb_s": 4000})
+    assert not any(waits_of(result).values())
+    dies = result.parts.dies
+    assert path.limit(result) == "dies"
+    words = busiest(result)[1]
+    assert words.startswith(f"die {dies.which}; ")
+    assert "waited" not in words
+
+
+def test_a_die_that_is_always_busy_is_told_by_explain_and_more_requests_are_no_way_out():
+    result = run(workload.sequential(**FEW_READS), 64)
+    assert path.bottleneck(result) == "dies"
+    text = nandlab.explain(result, tries=0).text()
+    assert f"Die {result.parts.dies.which} worked" in text
+    assert "faster_path" not in text
+
+
+def test_records_of_older_versions_name_what_they_have():
+    result = run(workload.uniform(**FEW_READS), 8, link={"read_mb_s": 4000})
+    data = result.to_dict()
+    del data["parts"]
+    older = Record(data)
+    assert path.limit(older) == "link_read_us"
+    assert [row[0] for row in path.rows(older)] == ["busiest part"]
+    assert busiest(older)[1] == "the link to the host"
+    none = Record({**data, "path": None})
+    assert path.limit(none) is None
+    assert path.rows(none) == []
+
+
+def test_a_device_that_keeps_no_time_names_nothing():
+    result = run(workload.uniform(**FEW_READS), 8, model="counting")
+    assert result.parts is None
+    assert path.rows(result) == []
