@@ -36,7 +36,7 @@ def main(names: list[str]) -> int:
     return 0 if caught == len(chosen) else 1
 
 
-def copy_tree() -> None:
+def copy_tree(to: Path = COPY) -> None:
     """Copies the files that git does not ignore as they stand; builds of the copy stay from run to run."""
     files = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -45,7 +45,7 @@ def copy_tree() -> None:
         check=True,
     ).stdout
     for name in files.decode().split("\0")[:-1]:
-        source, target = ROOT / name, COPY / name
+        source, target = ROOT / name, to / name
         if source.is_file() and not (target.is_file() and target.read_bytes() == source.read_bytes()):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
