@@ -215,6 +215,18 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         Done(end)
     }
 
+    /// Ends an operation at `end` that could start at `ready` on a unit that was free at `free`, and takes `ns` without
+    /// waits. Nobody waits for copies, so they need not count.
+    #[inline]
+    fn complete_after(&mut self, (ready, free): (Time, Time), ns: Time, end: Time) -> Done {
+        if EXTRAS && self.inner.ctx().follows_events() {
+            return self.complete(end);
+        }
+        let unit = free.saturating_sub(ready);
+        self.inner.ctx().complete_after(Waits { unit, channel: end - ready - unit - ns }, end);
+        Done(end)
+    }
+
     /// Array time on `unit`, then its transfer; no earlier than `from`. Returns the end.
     #[inline]
     fn read_out(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
@@ -223,7 +235,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start + array, transfer);
-        self.hold(unit, from, (start, end), array, (array, transfer));
+        self.hold(unit, (start, end), array, (array, transfer));
         end
     }
 
@@ -235,7 +247,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start, transfer) + array;
-        self.hold(unit, from, (start, end), 0, (array, transfer));
+        self.hold(unit, (start, end), 0, (array, transfer));
         end
     }
 
@@ -249,29 +261,20 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start + read, 2 * page_transfer) + program;
-        self.hold(unit, from, (start, end), read, (read + program, 2 * page_transfer));
+        self.hold(unit, (start, end), read, (read + program, 2 * page_transfer));
         end
     }
 
-    /// Records when unit `number` is used by an operation that could start at `from`: `array` and `transfer` time, plus a
-    /// wait for the channel that begins `before` after the start.
+    /// Records when unit `number` is used: `array` and `transfer` time, plus a wait for the channel that begins
+    /// `before` after the start.
     #[inline]
-    fn hold(
-        &mut self,
-        number: usize,
-        from: Time,
-        (start, end): (Time, Time),
-        before: Time,
-        (array, transfer): (Time, Time),
-    ) {
+    fn hold(&mut self, number: usize, (start, end): (Time, Time), before: Time, (array, transfer): (Time, Time)) {
         let unit = &mut self.units[number];
         unit.free = end;
         unit.busy += array + transfer;
         let (channel, wait) = (unit.channel, end - start - array - transfer);
         let held = Held { unit: number as u32, channel, start, end, before, wait, transfer };
-        let ctx = self.inner.ctx();
-        ctx.held(&held);
-        ctx.count_waits(Waits { unit: start - from, channel: wait });
+        self.inner.ctx().held(&held);
     }
 
     /// A transfer lasting `ns` on the channel of `unit`, no earlier than `from`. Returns the end.
@@ -304,18 +307,20 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     fn time_read(&mut self, at: Ppa, array: Time, transfer: Time) -> Done {
         let (unit, ready) = (self.unit_of_page(at), self.inner.ctx().ready());
         let early = if EXTRAS { self.read_early(unit, ready, (array, transfer)) } else { None };
-        let end = match early {
-            Some(end) => end,
-            None => self.read_out(unit, ready, array, transfer),
-        };
-        self.complete(end)
+        if let Some(end) = early {
+            return self.complete(end);
+        }
+        let free = self.units[unit].free;
+        let end = self.read_out(unit, ready, array, transfer);
+        self.complete_after((ready, free), array + transfer, end)
     }
 
     #[inline]
     fn time_write(&mut self, block: BlockId, array: Time, transfer: Time) -> Done {
         let (unit, ready) = (self.unit_of(block), self.inner.ctx().ready());
+        let free = self.units[unit].free;
         let end = self.write_in(unit, ready, array, transfer);
-        self.complete(end)
+        self.complete_after((ready, free), array + transfer, end)
     }
 
     #[inline]

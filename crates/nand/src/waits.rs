@@ -25,6 +25,13 @@ impl Waits {
         Self { unit: self.unit + other.unit, channel: self.channel + other.channel }
     }
 
+    /// The mean over so many pages.
+    #[must_use]
+    pub(crate) fn mean(self, pages: u64) -> Self {
+        let pages = pages.max(1);
+        Self { unit: self.unit / pages, channel: self.channel / pages }
+    }
+
     /// What was added since `start`.
     #[must_use]
     pub fn since(self, start: Self) -> Self {
@@ -49,11 +56,7 @@ impl OfRequest {
     }
 
     /// The mean over its pages.
-    #[inline]
     pub(crate) fn mean(self) -> Waits {
-        if self.pages <= 1 {
-            return self.sum;
-        }
-        Waits { unit: self.sum.unit / self.pages, channel: self.sum.channel / self.pages }
+        self.sum.mean(self.pages)
     }
 }

@@ -16,7 +16,7 @@
 
 use super::Timed;
 use crate::address::BlockId;
-use crate::context::Time;
+use crate::context::{Time, Waits};
 use crate::nand::{Done, Nand};
 use crate::profile::Suspend;
 
@@ -116,7 +116,9 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         let suspending = self.suspending.as_ref().filter(|_| self.inner.ctx().goes_first())?;
         let slot = suspending.slot(unit, ready, free)?;
         let end = self.transfer(unit, slot.start + array, transfer);
-        self.hold(unit, ready, (slot.start, end), array, (array, transfer));
+        self.hold(unit, (slot.start, end), array, (array, transfer));
+        let waits = Waits { unit: slot.start - ready, channel: end - slot.start - array - transfer };
+        self.inner.ctx().count_waits(waits);
         let put_off = self.suspending.as_mut().map_or(end, |suspending| suspending.take(unit, slot, end));
         self.units[unit].free = put_off;
         let ctx = self.inner.ctx();

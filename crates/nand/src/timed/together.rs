@@ -13,7 +13,7 @@
 
 use super::Timed;
 use crate::address::Ppa;
-use crate::context::Time;
+use crate::context::{Time, Waits};
 use crate::nand::{Done, Nand};
 
 /// A die's last program, and the programs joined to it.
@@ -56,8 +56,9 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         let done = if joins {
             let moved_in = self.transfer(unit, before.moved_in, transfer);
             let end = moved_in + program;
-            let waited = before.moved_in - ready;
-            self.hold(unit, before.end - waited, (before.end, end), 0, (0, transfer));
+            self.hold(unit, (before.end, end), 0, (0, transfer));
+            let waits = Waits { unit: before.moved_in - ready, channel: moved_in - before.moved_in - transfer };
+            self.inner.ctx().count_waits(waits);
             self.inner.ctx().join();
             self.complete(end)
         } else {
