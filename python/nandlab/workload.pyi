@@ -11,6 +11,7 @@ def sequential(
     read_share: float | None = None,
     trim_share: float | None = None,
     flush_every: int | None = None,
+    flush_at_end: bool | None = None,
     size: int | str | Sequence[Any] | Mapping[str, Any] | None = None,
     footprint: float | str | None = None,
     alignment: int | str | None = None,
@@ -23,6 +24,8 @@ def sequential(
         read_share: Share of reads among the requests, 0 to 1. Default 0.0.
         trim_share: Share of trims among the requests, 0 to 1; the rest are writes. Default 0.0.
         flush_every: A flush after this many other requests; 0: no flushes. Default 0.
+        flush_at_end: The last request is a flush, so that the time of a run has the programs of what
+            buffers answered before. Default false.
         size: Size of a request: `"4 KiB"`, a choice `[{ size = "4 KiB", weight = 3 }, ...]`, or a range
             `{ min = "4 KiB", max = "64 KiB", step = "4 KiB" }` of equally likely sizes. Default "4
             KiB".
@@ -39,6 +42,7 @@ def uniform(
     read_share: float | None = None,
     trim_share: float | None = None,
     flush_every: int | None = None,
+    flush_at_end: bool | None = None,
     size: int | str | Sequence[Any] | Mapping[str, Any] | None = None,
     footprint: float | str | None = None,
     alignment: int | str | None = None,
@@ -51,6 +55,8 @@ def uniform(
         read_share: Share of reads among the requests, 0 to 1. Default 0.0.
         trim_share: Share of trims among the requests, 0 to 1; the rest are writes. Default 0.0.
         flush_every: A flush after this many other requests; 0: no flushes. Default 0.
+        flush_at_end: The last request is a flush, so that the time of a run has the programs of what
+            buffers answered before. Default false.
         size: Size of a request: `"4 KiB"`, a choice `[{ size = "4 KiB", weight = 3 }, ...]`, or a range
             `{ min = "4 KiB", max = "64 KiB", step = "4 KiB" }` of equally likely sizes. Default "4
             KiB".
@@ -69,6 +75,7 @@ def zipf(
     read_share: float | None = None,
     trim_share: float | None = None,
     flush_every: int | None = None,
+    flush_at_end: bool | None = None,
     size: int | str | Sequence[Any] | Mapping[str, Any] | None = None,
     footprint: float | str | None = None,
     alignment: int | str | None = None,
@@ -84,6 +91,8 @@ def zipf(
         read_share: Share of reads among the requests, 0 to 1. Default 0.0.
         trim_share: Share of trims among the requests, 0 to 1; the rest are writes. Default 0.0.
         flush_every: A flush after this many other requests; 0: no flushes. Default 0.
+        flush_at_end: The last request is a flush, so that the time of a run has the programs of what
+            buffers answered before. Default false.
         size: Size of a request: `"4 KiB"`, a choice `[{ size = "4 KiB", weight = 3 }, ...]`, or a range
             `{ min = "4 KiB", max = "64 KiB", step = "4 KiB" }` of equally likely sizes. Default "4
             KiB".
@@ -103,6 +112,7 @@ def hot_cold(
     read_share: float | None = None,
     trim_share: float | None = None,
     flush_every: int | None = None,
+    flush_at_end: bool | None = None,
     size: int | str | Sequence[Any] | Mapping[str, Any] | None = None,
     footprint: float | str | None = None,
     alignment: int | str | None = None,
@@ -119,6 +129,8 @@ def hot_cold(
         read_share: Share of reads among the requests, 0 to 1. Default 0.0.
         trim_share: Share of trims among the requests, 0 to 1; the rest are writes. Default 0.0.
         flush_every: A flush after this many other requests; 0: no flushes. Default 0.
+        flush_at_end: The last request is a flush, so that the time of a run has the programs of what
+            buffers answered before. Default false.
         size: Size of a request: `"4 KiB"`, a choice `[{ size = "4 KiB", weight = 3 }, ...]`, or a range
             `{ min = "4 KiB", max = "64 KiB", step = "4 KiB" }` of equally likely sizes. Default "4
             KiB".

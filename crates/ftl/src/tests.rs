@@ -4,7 +4,7 @@
 use nandlab_nand::counting::{Lean, SpareStore};
 use nandlab_nand::profile::Timing;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{Counting, Geometry, Nand, Rules, Shape};
+use nandlab_nand::{Counting, Geometry, Nand, Rules};
 use std::any::Any;
 
 /// A device of any type. One type for all, and calls that nothing is inlined into, so that an FTL compiles once and fast.
@@ -40,14 +40,5 @@ pub(crate) fn lean_flash(geometry: Geometry, timing: &Timing) -> Flash {
 
 /// An erased device of two dies that work at the same time: 10 blocks each, of 4 pages of one sector.
 pub(crate) fn two_dies() -> Flash {
-    let shape = Shape {
-        channels: 2,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 10,
-        pages_per_block: 4,
-        page_bytes: 512,
-        spare_bytes: 16,
-    };
-    timed_flash(Geometry::new(shape).unwrap(), &Timing::array(1.0, 10.0, 100.0))
+    timed_flash(Geometry::two_dies(10, 4, 512).unwrap(), &Timing::array(1.0, 10.0, 100.0))
 }

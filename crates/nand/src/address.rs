@@ -269,6 +269,15 @@ impl Geometry {
         })
     }
 
+    /// Two dies of one plane that work at the same time, each on a channel of its own, for tests; 64 spare bytes.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn two_dies(blocks_each: u32, pages_per_block: u32, page_bytes: u32) -> Result<Self, GeometryError> {
+        let one = Self::single_die(blocks_each, pages_per_block, page_bytes)?;
+        Self::new(Shape { channels: 2, ..one.shape })
+    }
+
     /// The geometry's counts.
     pub fn shape(&self) -> &Shape {
         &self.shape

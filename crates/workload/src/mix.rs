@@ -24,6 +24,8 @@ pub struct Mix {
     pub trim_share: f64,
     /// A flush after this many other requests; 0: none.
     pub flush_every: u64,
+    /// The last request is a flush.
+    pub flush_at_end: bool,
     /// Size of a request.
     pub size: Size,
     /// Part of the device that is used, from its start.
@@ -50,6 +52,8 @@ macro_rules! generator_options {
             pub trim_share: f64,
             /// A flush after this many other requests; 0: no flushes.
             pub flush_every: u64,
+            /// The last request is a flush, so that the time of a run has the programs of what buffers answered before.
+            pub flush_at_end: bool,
             /// Size of a request: `"4 KiB"`, a choice `[{ size = "4 KiB", weight = 3 }, ...]`, or a range
             /// `{ min = "4 KiB", max = "64 KiB", step = "4 KiB" }` of equally likely sizes.
             pub size: $crate::Size,
@@ -65,11 +69,11 @@ macro_rules! generator_options {
         impl Default for Config {
             fn default() -> Self {
                 let $crate::Mix {
-                    requests, read_share, trim_share, flush_every, size, footprint, alignment, requests_per_s,
+                    requests, read_share, trim_share, flush_every, flush_at_end, size, footprint, alignment, requests_per_s,
                 } = $crate::Mix::default();
                 Self {
                     $($field: $default,)*
-                    requests, read_share, trim_share, flush_every, size, footprint, alignment, requests_per_s,
+                    requests, read_share, trim_share, flush_every, flush_at_end, size, footprint, alignment, requests_per_s,
                 }
             }
         }
@@ -82,6 +86,7 @@ macro_rules! generator_options {
                     read_share: self.read_share,
                     trim_share: self.trim_share,
                     flush_every: self.flush_every,
+                    flush_at_end: self.flush_at_end,
                     size: self.size.clone(),
                     footprint: self.footprint,
                     alignment: self.alignment,
@@ -99,6 +104,7 @@ impl Default for Mix {
             read_share: 0.0,
             trim_share: 0.0,
             flush_every: 0,
+            flush_at_end: false,
             size: Size::default(),
             footprint: Footprint::Share(1.0),
             alignment: ByteCount(4096),
@@ -260,6 +266,7 @@ impl Mix {
             read_below,
             trim_below: read_below.saturating_add(share(self.trim_share)),
             flush_every: self.flush_every,
+            flush_at_end: self.flush_at_end,
             since_flush: 0,
             left: self.requests,
             requests: self.requests,
@@ -290,6 +297,7 @@ struct Generator<P> {
     /// ... and one below this a trim.
     trim_below: u64,
     flush_every: u64,
+    flush_at_end: bool,
     since_flush: u64,
     left: u64,
     requests: u64,
@@ -347,6 +355,9 @@ impl<P: Pattern> Workload for Generator<P> {
             batch.push(request);
         }
         self.left -= count as u64;
+        if let Some(last) = batch.last_mut().filter(|_| self.flush_at_end && self.left == 0 && count > 0) {
+            *last = Request { time: last.time, ..Request::new(Op::Flush, 0, 0) };
+        }
         Ok(count)
     }
 

@@ -5,7 +5,7 @@ use crate::tests::{timed_flash, two_dies, Flash};
 use crate::Ftl;
 use nandlab_block::Op;
 use nandlab_nand::profile::Timing;
-use nandlab_nand::{Geometry, Lpn, Nand, Origin, SectorMask, Shape};
+use nandlab_nand::{Geometry, Lpn, Nand, Origin, SectorMask};
 
 /// A map page with a page that had none before must not be on flash before that page: were the page lost, a mount would
 /// take the copy from before its trim, since the map page says no longer that it is trimmed.
@@ -35,16 +35,7 @@ const PROGRAM: u64 = 10_000;
 
 /// Two dies with pages of two sectors, of which logical page `n` is on die `n % 2`.
 fn striped(allocation: Allocation) -> (Dftl, Flash) {
-    let shape = Shape {
-        channels: 2,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 10,
-        pages_per_block: 8,
-        page_bytes: 1024,
-        spare_bytes: 32,
-    };
-    let mut nand = timed_flash(Geometry::new(shape).unwrap(), &Timing::array(1.0, 10.0, 100.0));
+    let mut nand = timed_flash(Geometry::two_dies(10, 8, 1024).unwrap(), &Timing::array(1.0, 10.0, 100.0));
     let mut ftl = Dftl::mount(&mut nand, 16, &Config { allocation, ..Config::default() }).unwrap();
     (0..8).for_each(|at| ftl.write(&mut nand, Lpn(at), SectorMask(3), &()).unwrap());
     for at in (0..8).map(Lpn) {

@@ -52,20 +52,10 @@ impl ClosingOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nandlab_nand::Shape;
 
     #[test]
     fn blocks_stand_in_the_order_in_which_they_came() {
-        let shape = Shape {
-            channels: 2,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 4,
-            pages_per_block: 4,
-            page_bytes: 512,
-            spare_bytes: 16,
-        };
-        let mut order = ClosingOrder::new(&Geometry::new(shape).unwrap(), 2);
+        let mut order = ClosingOrder::new(&Geometry::two_dies(4, 4, 512).unwrap(), 2);
         let of = |order: &ClosingOrder, die| order.iter(die).map(|block| block.0).collect::<Vec<_>>();
         assert_eq!((of(&order, 0), of(&order, 1)), (vec![], vec![]));
         [(0, 3), (1, 5), (0, 1), (0, 2), (1, 7)].into_iter().for_each(|(die, block)| order.push(die, BlockId(block)));

@@ -12,7 +12,7 @@ use nandlab_nand::plain::WithContent;
 use nandlab_nand::power_cut::PowerCut;
 use nandlab_nand::profile::Timing;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{BlockId, Cause, Cell, Counting, Geometry, Kind, Lpn, Matrix, Ppa, ProgramOrder, Rules, Shape};
+use nandlab_nand::{BlockId, Cause, Cell, Counting, Geometry, Kind, Lpn, Matrix, Ppa, ProgramOrder, Rules};
 
 /// An FTL on a device with all that a test asks of it.
 pub type Lab = Box<dyn DriveOn>;
@@ -100,17 +100,8 @@ pub fn faulty_flash(geometry: Geometry, rules: Rules, faults: Faults) -> Faulty<
 
 /// An erased device of two dies that work at the same time: 10 blocks each, of 4 pages of one sector.
 pub fn two_dies() -> Flash {
-    let shape = Shape {
-        channels: 2,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 10,
-        pages_per_block: 4,
-        page_bytes: 512,
-        spare_bytes: 16,
-    };
     let timing = Timing::array(1.0, 10.0, 100.0);
-    timed_flash(Geometry::new(shape).unwrap(), Rules::default(), &timing)
+    timed_flash(Geometry::two_dies(10, 4, 512).unwrap(), Rules::default(), &timing)
 }
 
 /// An erased disk of `pages` pages on `blocks` blocks.

@@ -8,7 +8,7 @@ use nandlab_ftl::{hybrid_map, sector_map, FtlConfig};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
 use nandlab_nand::random::Random;
-use nandlab_nand::{as_inside, Cause, Content, Done, Geometry, Kind, Nand, NandError, Oob, Ppa, Rules, Shape};
+use nandlab_nand::{as_inside, Cause, Content, Done, Geometry, Kind, Nand, NandError, Oob, Ppa, Rules};
 use std::collections::BTreeSet;
 
 /// A device that counts the pages of a map that it could not read, each of which the FTL then searches for; those that it
@@ -97,18 +97,9 @@ struct Host {
 }
 
 fn host(config: &FtlConfig, rber: f64, seed: u64) -> Host {
-    let shape = Shape {
-        channels: 2,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 36,
-        pages_per_block: 16,
-        page_bytes: 4096,
-        spare_bytes: 128,
-    };
     let errors = BitErrors { rber, growth: 0, ecc_bits: 4, codeword_bytes: 512 };
     let faults = Faults { seed, bit_errors: Some(errors), ..Faults::default() };
-    let nand = Faulty::new(Backed::ram(Geometry::new(shape).unwrap(), Rules::default()), faults).unwrap();
+    let nand = Faulty::new(Backed::ram(Geometry::two_dies(36, 16, 4096).unwrap(), Rules::default()), faults).unwrap();
     let sectors = vec![Sector::default(); LOGICAL_PAGES as usize * SECTORS_PER_PAGE as usize];
     let nand = Watched { inner: nand, maps: BTreeSet::new(), lost: 0 };
     Host { disk: mount(nand, LOGICAL_PAGES, config), sectors, version: 0, unreadable: 0 }

@@ -8,7 +8,7 @@ use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_ftl::parts::store::EraseWhen;
 use nandlab_ftl::{bast, block, fast, fmax, migration, mtbs, nftl, FtlConfig, FtlError};
 use nandlab_nand::power_cut::{CutPlan, Form};
-use nandlab_nand::{Cause, Geometry, ProgramOrder, Rules, Shape};
+use nandlab_nand::{Cause, Geometry, ProgramOrder, Rules};
 
 /// What schemes have in common.
 struct Shared {
@@ -142,22 +142,13 @@ fn a_flush_notes_trims_where_the_option_says_so() {
 fn a_note_is_certain_before_the_next_block_is_opened() {
     fn test(config: &dyn Fn(Shared) -> FtlConfig) {
         let name = config(SHARED).name();
-        let shape = Shape {
-            channels: 2,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 10,
-            pages_per_block: PAGES as u32,
-            page_bytes: 512,
-            spare_bytes: 16,
-        };
         let config = config(Shared { erase_when: EraseWhen::OnAlloc, ..SHARED });
         let span = if name == "mtbs" { PAGES / 2 } else { PAGES };
         let mut cuts = 0;
         // The note and the block that is opened next lie on one die or on two.
         for (other_pages, operation) in (0..4 * span).step_by(span as usize).flat_map(|pages| [(pages, 1), (pages, 2)])
         {
-            let nand = flash(Geometry::new(shape).unwrap(), Rules::default());
+            let nand = flash(Geometry::two_dies(10, PAGES as u32, 512).unwrap(), Rules::default());
             let mut disk = mount(nand, 6 * span as u32, &config);
             write(&mut disk, (0..span).chain([0]).chain(span..span + other_pages));
             submit(&mut disk, Op::Flush, 0, 0);

@@ -70,16 +70,7 @@ fn collection_reads_a_page_and_its_list_at_once() {
 
 /// Two dies of 20 blocks of 8 pages of 8 sectors. The map may take two blocks of die 0 and one of die 1.
 fn two_dies() -> Geometry {
-    Geometry::new(Shape {
-        channels: 2,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 20,
-        pages_per_block: 8,
-        page_bytes: 4096,
-        spare_bytes: 64,
-    })
-    .unwrap()
+    Geometry::two_dies(20, 8, 4096).unwrap()
 }
 
 /// How long each die was busy.

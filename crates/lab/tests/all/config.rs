@@ -28,16 +28,18 @@ program_nj = 2
 erase_nj = 3
 "#;
 
-fn parse(text: &str) -> Result<Experiment, LabError> {
+/// The experiment of a text.
+pub fn parse(text: &str) -> Result<Experiment, LabError> {
     crate::support::parse(text, &[])
 }
 
-fn error(text: &str) -> ConfigError {
+/// Why a text is refused.
+pub fn error(text: &str) -> ConfigError {
     crate::support::refused(text, &[])
 }
 
 /// A small experiment with other lines for its parts.
-fn with(workload: &str, rest: &str) -> String {
+pub fn with(workload: &str, rest: &str) -> String {
     format!("[workload.uniform]\n{workload}\n[ftl.page]\n{rest}")
 }
 

@@ -1,21 +1,9 @@
 //! Advice in messages about a device of the wrong size: the tests follow each piece of advice.
 
+use crate::config::{error, parse, with};
 use nandlab_lab::config::{Experiment, Format};
-use nandlab_lab::{ConfigError, LabError, Outputs};
+use nandlab_lab::{LabError, Outputs};
 use std::path::Path;
-
-fn parse(text: &str) -> Result<Experiment, LabError> {
-    crate::support::parse(text, &[])
-}
-
-fn error(text: &str) -> ConfigError {
-    crate::support::refused(text, &[])
-}
-
-/// A small experiment with other lines for its parts.
-fn with(workload: &str, rest: &str) -> String {
-    format!("[workload.uniform]\n{workload}\n[ftl.page]\n{rest}")
-}
 
 /// Each piece of advice in a message, as overrides.
 fn ways_out(message: &str) -> Vec<Vec<String>> {

@@ -1,7 +1,6 @@
 //! Each form of a power cut has its documented effect until the erase, and touches nothing else.
 
 use crate::support::{apply, geometry, oob, page, program, read, rules, Answer, Script, Step};
-use nandlab_nand::address::Shape;
 use nandlab_nand::backed::Backed;
 use nandlab_nand::operation::Operation;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
@@ -326,16 +325,7 @@ fn the_last_program_since_a_fence_is_not_certain() {
 
 /// Two dies of 4 blocks of 4 pages: pages 0 to 15 and 16 to 31.
 fn two_dies() -> Backed {
-    let shape = Shape {
-        channels: 2,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 4,
-        pages_per_block: 4,
-        page_bytes: 512,
-        spare_bytes: 64,
-    };
-    Backed::ram(Geometry::new(shape).unwrap(), rules(ProgramOrder::Ascending))
+    Backed::ram(Geometry::two_dies(4, 4, 512).unwrap(), rules(ProgramOrder::Ascending))
 }
 
 #[test]

@@ -71,6 +71,16 @@ fn shares_and_flushes_are_as_asked() {
 }
 
 #[test]
+fn the_last_request_is_a_flush_where_that_is_asked() {
+    for (requests_in_all, flush_every) in [(1, 0), (10, 0), (10, 4), (1000, 0)] {
+        let config = uniform::Config { requests: requests_in_all, flush_every, ..Default::default() };
+        let (plain, flushed) = (requests(&config), requests(&uniform::Config { flush_at_end: true, ..config }));
+        assert_eq!((flushed.len() as u64, flushed.last().unwrap().op), (requests_in_all, Op::Flush));
+        assert_eq!(flushed[..flushed.len() - 1], plain[..plain.len() - 1], "the others are as before");
+    }
+}
+
+#[test]
 fn uniform_covers_its_footprint_evenly_and_nothing_else() {
     let config = uniform::Config { footprint: Footprint::Bytes(ByteCount(64 * 4096)), ..Default::default() };
     let mut counts = BTreeMap::new();

@@ -109,20 +109,10 @@ impl FreeBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nandlab_nand::Shape;
 
     #[test]
     fn dies_take_turns_but_for_a_block_with_a_die_of_its_own() {
-        let shape = Shape {
-            channels: 2,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 3,
-            pages_per_block: 2,
-            page_bytes: 512,
-            spare_bytes: 16,
-        };
-        let mut free = FreeBlocks::new(&Geometry::new(shape).unwrap());
+        let mut free = FreeBlocks::new(&Geometry::two_dies(3, 2, 512).unwrap());
         (0..6).for_each(|block| free.add(BlockId(block), None));
         let mut take = |near| free.take(near).map(|free| free.block.0);
         assert_eq!([take(BlockId::NONE), take(BlockId::NONE)], [Some(0), Some(3)]);
