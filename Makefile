@@ -21,7 +21,7 @@ FUZZ_SECONDS ?= 600
 FUZZ_VERSION := 0.13.2
 
 # A cold build is not incremental: what a next build would reuse costs time. Whoever has built with cargo goes on as it does.
-COLD := $(if $(wildcard target/debug/incremental),,CARGO_INCREMENTAL=0)
+COLD := $(if $(wildcard target/debug/incremental/*),,CARGO_INCREMENTAL=0)
 
 .PHONY: demo test build bench lint docs validation powercut fuzz mutations test-long clean help prerequisites
 
