@@ -105,7 +105,7 @@ def test_options_apply_to_those_that_have_them(nandlab_command):
             "no candidate has such a table",
         ),
         (("--flash", "1M", "--workload", "phone", "--set", "workload.phone.sms=1"), "workload.phone"),
-        (("--flash", "1M", *PHONE, "--set", "fs.yafs.cache_pages=1"), "did you mean fs.yaffs?"),
+        (("--flash", "1M", *PHONE, "--set", "fs.yafs.short_op_cache=1"), "did you mean fs.yaffs?"),
         (("--flash", "1M", *PHONE, "--set", "ftl.bast.log_block=16"), "did you mean `log_blocks`?"),
         (("--flash", "1M", *PHONE, "--set", "fs.fat.cache_byte=16"), "did you mean `cache_bytes`?"),
         (

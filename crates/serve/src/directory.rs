@@ -16,4 +16,4 @@ mod fuse;
 mod names;
 mod worker;
 
-pub use fuse::{mount, Mounted};
+pub use fuse::{mount, Cache, Mounted};
