@@ -41,8 +41,7 @@
 //! Time stamps do not come from a clock: each change is two seconds after the previous one, so a
 //! directory entry changes as on a device in use.
 //!
-//! ## Names
-//! As in the Linux kernel's `vfat`: a name finds the file that has it as its long or its short name, in
+//! Names are as in the Linux kernel's `vfat`. A name finds the file that has it as its long or its short name, in
 //! any case. Dots at the end are dropped. A name has at most 255 bytes; it has no control character and none
 //! of `" * / : < > ? \ |`, and does not end with a space. A short name is the name itself if that has
 //! the form 8.3, otherwise it ends with `~` and a number that no other short name in the directory has.

@@ -31,19 +31,6 @@
 //! `yaffs2` reads the newest page and, if it is torn, writes its chunk again. Otherwise a later mount could
 //! take the torn page for the newest copy.
 //!
-//! ## RAM
-//! Counted as the code of 2007 needs it on a machine of 32 bits, from the structures in its `yaffs_guts.h`:
-//!
-//! | structure | bytes |
-//! |---|---|
-//! | `objects` | 124 for each file, directory and link, and for four that are not on flash; in hundreds |
-//! | `names` | name and end of a name above 15 bytes; targets of symbolic links |
-//! | `tnodes` | a tree for each file, of 16 pages a leaf and 8 tnodes a node: 32 a tnode, or 2 for each bit of a page number if it has more than 16; in hundreds |
-//! | `blocks` | 8 a block |
-//! | `page_bits` | a bit a page, in whole bytes for a block |
-//! | `short_op_cache` | a page and 28 for each of its pages |
-//! | `device` | 3,072 for the hash table of objects, four pages for temporary contents, 4 for each page of a block |
-//!
 //! ## Invariants
 //! Every page is erased, void, or used by exactly one chunk of one object, and the used page is the newest
 //! copy on flash. Block counts match their pages. Directory operations are durable when they return, data
@@ -59,6 +46,18 @@
 //! * The driver waits for each operation, as in YAFFS, so several dies do not overlap.
 //! * Collection knows a page's contents from memory, instead of reading the tags with the page it copies;
 //!   this table is not counted as RAM.
+//!
+//! RAM is counted as the code of 2007 needs it on a machine of 32 bits, from the structures in its `yaffs_guts.h`:
+//!
+//! | structure | bytes |
+//! |---|---|
+//! | `objects` | 124 for each file, directory and link, and for four that are not on flash; in hundreds |
+//! | `names` | name and end of a name above 15 bytes; targets of symbolic links |
+//! | `tnodes` | a tree for each file, of 16 pages a leaf and 8 tnodes a node: 32 a tnode, or 2 for each bit of a page number if it has more than 16; in hundreds |
+//! | `blocks` | 8 a block |
+//! | `page_bits` | a bit a page, in whole bytes for a block |
+//! | `short_op_cache` | a page and 28 for each of its pages |
+//! | `device` | 3,072 for the hash table of objects, four pages for temporary contents, 4 for each page of a block |
 //!
 //! ## References
 //! C. Manning: How YAFFS Works, 2010. I. H. Doh et al.: Assessment of the Efficiency of Garbage Collection
