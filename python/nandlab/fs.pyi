@@ -43,7 +43,7 @@ def yaffs(
     *,
     format: Literal['auto', 'yaffs1', 'yaffs2'] | None = None,
     gc: Mapping[str, Any] | None = None,
-    cache_pages: int | None = None,
+    short_op_cache: int | None = None,
     checkpoint: bool | None = None,
     mark_copied: bool | None = None,
 ) -> Choice:
@@ -55,8 +55,8 @@ def yaffs(
         format: Format on flash; `auto` picks it by page size. Default "auto".
         gc: Garbage collection. Default {"reserved_blocks": 5, "aggressive_margin": 2, "passive_limit":
             3, "passive_share": 16, "passive_most": 200, "skip": 4, "tries": 2}.
-        cache_pages: Cache size for partial page writes, in pages; 0 for no cache, as in the
-            measurements of Doh et al. Default 0.
+        short_op_cache: Pages in the cache for reads and writes of a part of a page; 0 for no cache.
+            Default: 10, as in the code of 2007 under Linux. Default 10.
         checkpoint: `yaffs2`: whether `sync_all` saves the tables, so a mount needs no scan. Default
             true.
         mark_copied: `yaffs1`: whether collection puts a deletion mark on copied pages before it erases

@@ -215,10 +215,16 @@ CASES = {
         ),
         "time",
     ),
-    # Records that are appended to a page again and again.
+    # A long file written in parts of pages, with no cache for these.
     "page_cache": (
         nandlab.Experiment(
-            workload=workload.event_recorder(), fs=nandlab.fs.yaffs(), device=Device(profile="k9f5608")
+            workload=workload.fax(transactions=20),
+            fs=nandlab.fs.yaffs(short_op_cache=0),
+            device=Device(
+                profile="k9f5608",
+                shape={"page_bytes": 2048, "spare_bytes": 64, "blocks_per_plane": 512},
+                rules={"program_order": "ascending_dense", "partial_programs": 1},
+            ),
         ),
         "time",
     ),

@@ -1,10 +1,13 @@
 """`nandlab choose`: what fits, what it costs, what to take."""
 
+import re
+
 import pytest
 
 import nandlab
 from nandlab.choose import Advice, Candidate, Measured, Wish, advise, choose
 from nandlab.listing import lists
+from nandlab.writing import units
 
 PHONE = ("--workload", "phone", "--transactions", "40")
 
@@ -70,6 +73,12 @@ def test_what_does_not_fit_says_why(nandlab_command):
     assert over
     assert all("of RAM and has 8 KiB" in each["why_not"] and not each["fits"] for each in over)
     assert all(each["ram_bytes"] <= 8192 for each in by_name.values() if each["fits"])
+    # The reason and the table have the same RAM where no cache can go.
+    assert re.match(r"it needs ([\d.]+ \S+) of RAM", by_name["yaffs"]["why_not"])[1] == units.size(
+        by_name["yaffs"]["ram_bytes"]
+    )
+    cut = [each for each in over if "are cache that can go" in each["why_not"]]
+    assert all(f"of its {units.size(each['ram_bytes'])} are" in each["why_not"] for each in cut)
     none = nandlab_command(*small, "--ram", "16").document
     assert none["take"] is None
     assert none["why"] == ["None of the candidates does: each line says why."]
@@ -105,7 +114,7 @@ def test_options_apply_to_those_that_have_them(nandlab_command):
             "no candidate has such a table",
         ),
         (("--flash", "1M", "--workload", "phone", "--set", "workload.phone.sms=1"), "workload.phone"),
-        (("--flash", "1M", *PHONE, "--set", "fs.yafs.cache_pages=1"), "did you mean fs.yaffs?"),
+        (("--flash", "1M", *PHONE, "--set", "fs.yafs.short_op_cache=1"), "did you mean fs.yaffs?"),
         (("--flash", "1M", *PHONE, "--set", "ftl.bast.log_block=16"), "did you mean `log_blocks`?"),
         (("--flash", "1M", *PHONE, "--set", "fs.fat.cache_byte=16"), "did you mean `cache_bytes`?"),
         (

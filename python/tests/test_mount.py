@@ -34,11 +34,11 @@ def created(nandlab_command, folder, fs, *more):
 
 
 @contextlib.contextmanager
-def mounted(image):
+def mounted(image, *options):
     """The directory in which the files of the image are, and the process that shows them."""
     folder = image.parent / "mnt"
     folder.mkdir(exist_ok=True)
-    with process("mount", image, folder, "--json", says="Ctrl-C ends it") as shown:
+    with process("mount", image, folder, "--json", *options, says="Ctrl-C ends it") as shown:
         try:
             yield folder, shown
         finally:
@@ -215,8 +215,15 @@ def check_refusals(folder):
     fails(errno.EPERM, os.link, folder / "kept", folder / "second")
     fails(errno.EPERM, os.mkfifo, folder / "pipe")
     fails(errno.EPERM, (folder / ".nandlab-removed-7").touch)
-    with (folder / "full").open("wb", buffering=0) as file:
-        fails(errno.ENOSPC, lambda: [file.write(bytes(1 << 20)) for _ in range(100)])
+
+    def fill():
+        """A kernel that gathers writes tells of them at the fsync."""
+        with (folder / "full").open("wb", buffering=0) as file:
+            for _ in range(100):
+                file.write(bytes(1 << 20))
+            os.fsync(file.fileno())
+
+    fails(errno.ENOSPC, fill)
     (folder / "full").unlink()
 
 
@@ -289,6 +296,114 @@ def test_what_was_synced_survives_a_kill(nandlab_command, tmp_path, fs):
     assert found == contents
     assert modes == {0o604 if fs == "yaffs" else 0o755}
     assert nandlab_command("disk", "check", image).status == 0
+
+
+def small_writes(nandlab_command, folder, fs, cache):
+    """The stats of 4,000 writes of 100 bytes to one file, and its contents after the next mount."""
+    folder.mkdir()
+    image = created(nandlab_command, folder, fs)
+    with mounted(image, "--cache", cache) as (mnt, shown):
+        with (mnt / "log").open("ab", buffering=0) as file:
+            for number in range(4000):
+                file.write(f"{number:099}\n".encode())
+            os.fsync(file.fileno())
+            # What was written in the middle of a page reads back, also where only writing was asked for.
+            with (mnt / "log").open("r+b", buffering=0) as other:
+                other.seek(12_345)
+                other.write(b"middle")
+            os.truncate(mnt / "log", 399_000)
+            file.write(b"end")
+        os.utime(mnt / "log", ns=(1, 1_234_567_890_000_000_000))
+        assert (mnt / "log").stat().st_mtime_ns == 1_234_567_890_000_000_000
+        shown.send_signal(signal.SIGTERM)
+        found = json.loads(shown.communicate(timeout=60)[0])
+    with mounted(image) as (mnt, _):
+        read = (mnt / "log").read_bytes()
+    assert nandlab_command("disk", "check", image).status == 0
+    return found, read
+
+
+@pytest.mark.parametrize("fs", SETS)
+def test_the_kernel_gathers_small_writes_unless_it_is_told_not_to(nandlab_command, tmp_path, fs):
+    expected = bytearray("".join(f"{number:099}\n" for number in range(4000)).encode())
+    expected[12_345:12_351] = b"middle"
+    expected = bytes(expected[:399_000]) + b"end"
+    gathered, read = small_writes(nandlab_command, tmp_path / "gathered", fs, "writeback")
+    assert read == expected
+    through, read = small_writes(nandlab_command, tmp_path / "through", fs, "through")
+    assert read == expected
+    # The cache of YAFFS for parts of pages gathers them, too.
+    less = 1 if fs == "yaffs" else 3
+    assert gathered["flash"]["programs"] * less <= through["flash"]["programs"]
+    assert gathered["host"]["writes"] * 3 < through["host"]["writes"]
+
+
+@pytest.mark.parametrize("cache", ["writeback", "through"])
+def test_names_with_a_tilde_are_one_file_each_on_fat(nandlab_command, tmp_path, cache):
+    image = created(nandlab_command, tmp_path, "fat")
+    with mounted(image, "--cache", cache) as (folder, _):
+        for name in ("~dmtmp", "~$letter.docx", "file~", ".~lock.a.odt#", " first"):
+            (folder / name).write_text(name)
+        (folder / "long file name.txt").write_text("long")
+        alias = folder / "LONGFI~1.TXT"
+        assert alias.stat().st_ino == (folder / "long file name.txt").stat().st_ino
+        with alias.open("a") as file:
+            file.write(", longer")
+        assert (folder / "long file name.txt").read_text() == "long, longer"
+        (folder / "dots..").write_text("dots")
+        assert (folder / "dots").read_text() == "dots"
+        names = sorted(path.name for path in folder.iterdir())
+        assert names == [
+            " first", ".~lock.a.odt#", "dots", "file~", "long file name.txt", "~$letter.docx", "~dmtmp",
+        ]  # fmt: skip
+        for refused in ("a:b", "a?", "a*", "a|b", 'a"', "a<b", "a\\b", "end "):
+            with pytest.raises(OSError, match="Invalid argument"):
+                (folder / refused).touch()
+    with mounted(image) as (folder, _):
+        assert (folder / "~$letter.docx").read_text() == "~$letter.docx"
+
+
+def test_a_disk_with_another_file_system_is_told_what_is_there(nandlab_command, tmp_path):
+    image, folder = tmp_path / "my.img", tmp_path / "mnt"
+    folder.mkdir()
+    created_ = nandlab_command("disk", "create", image, "--set", "ftl=page", "--set", "device.capacity=64MiB")
+    assert created_.status == 0, created_.err
+    blank = nandlab_command("mount", image, folder)
+    assert blank.status == 1
+    assert "it is a disk without a FAT volume" in blank.err
+    assert "nandlab disk serve" in blank.err
+    assert "mkfs.vfat" in blank.err
+    with process("disk", "serve", image, "--fuse", folder, says="Ctrl-C ends it") as served:
+        program("mkfs.ext4", "-q", "-F", folder / "disk")
+        served.send_signal(signal.SIGTERM)
+        served.wait(timeout=60)
+    ext4 = nandlab_command("mount", image, folder)
+    assert ext4.status == 1
+    assert "it is a disk with ext4" in ext4.err
+    assert "nandlab disk serve" in ext4.err
+
+
+def test_what_a_kill_left_mounted_is_taken_away(nandlab_command, tmp_path):
+    files = created(nandlab_command, tmp_path, "yaffs")
+    disk = tmp_path / "disk.img"
+    assert (
+        nandlab_command("disk", "create", disk, "--set", "ftl=page", "--set", "device.capacity=64MiB").status
+        == 0
+    )
+    folder = tmp_path / "a mount point"
+    folder.mkdir()
+    commands = [("mount", files, folder), ("disk", "serve", disk, "--fuse", folder)]
+    for killed in commands:
+        for next_ in commands:
+            with process(*killed, says="Ctrl-C ends it") as shown:
+                shown.kill()
+                shown.wait()
+            with pytest.raises(OSError, match="not connected"):
+                list(folder.iterdir())
+            with process(*next_, says="Ctrl-C ends it") as shown:
+                assert len(list(folder.iterdir())) < 2
+                shown.send_signal(signal.SIGTERM)
+                assert shown.wait(timeout=60) == 0
 
 
 def test_a_volume_of_mkfs_vfat_is_mounted_and_fsck_vfat_finds_no_fault_after(nandlab_command, tmp_path):

@@ -38,9 +38,16 @@
 //! * An operation without enough room is refused before anything is written.
 //! * An open file is not removed.
 //!
-//! Names must differ in more than case, and `~` is not allowed, because short names use it. Time
-//! stamps do not come from a clock: each change is two seconds after the previous one, so a
+//! Time stamps do not come from a clock: each change is two seconds after the previous one, so a
 //! directory entry changes as on a device in use.
+//!
+//! Names are as in the Linux kernel's `vfat`. A name finds the file that has it as its long or its short name, in
+//! any case. Dots at the end are dropped. A name has at most 255 bytes; it has no control character and none
+//! of `" * / : < > ? \ |`, and does not end with a space. A short name is the name itself if that has
+//! the form 8.3, otherwise it ends with `~` and a number that no other short name in the directory has.
+//! So a new file `LONGFI~1.TXT` gets that short name if it is free; if it is the short name of
+//! `long file name.txt`, the name means that file. Stricter than the kernel: DEL and characters above
+//! U+FFFF are refused, which the library cannot store. Upper case is that of Unicode: `ß` is `SS`.
 //!
 //! ## References
 //! Microsoft, "FAT: General Overview of On-Disk Format", version 1.03, 2000. The two windows are
@@ -52,11 +59,14 @@ mod directory;
 mod format;
 mod io;
 mod layout;
+mod shape;
+mod spelling;
 mod stamps;
 
 pub use config::{Config, FatType, TimeStamps, WriteThrough};
+pub use shape::Shape;
 
-use crate::{FileSystem, FsError, Handle, Kind, Space, Stat, Volume};
+use crate::{FileSystem, FsError, Handle, Kind, Space, Stat};
 use cache::Cache;
 use fatfs::FsOptions;
 use io::Io;
@@ -67,39 +77,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
-
-/// Shape of a FAT volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Bits of a FAT entry.
-    pub fat_bits: u32,
-    /// Sectors in one copy of the FAT.
-    pub fat_sectors: u32,
-    /// Sectors of the root directory; 0 if it can grow.
-    pub root_sectors: u32,
-    /// Bytes per cluster.
-    pub cluster_bytes: u32,
-    /// Number of clusters.
-    pub clusters: u32,
-}
-
-impl From<Layout> for Shape {
-    fn from(layout: Layout) -> Self {
-        Self {
-            fat_bits: layout.width.bits(),
-            fat_sectors: layout.fat_sectors,
-            root_sectors: layout.root_sectors,
-            cluster_bytes: layout.cluster_bytes() as u32,
-            clusters: layout.clusters,
-        }
-    }
-}
-
-impl From<Shape> for Volume {
-    fn from(shape: Shape) -> Self {
-        Self { unit_bytes: shape.cluster_bytes.into(), units: shape.clusters.into() }
-    }
-}
 
 impl Config {
     /// Mounts the volume on `device`, runs `work` on it, and unmounts it.
@@ -234,7 +211,7 @@ impl<'v, 'd> Fat<'v, 'd> {
 
     /// Refuses a change to an open file or to a directory above it.
     fn refuse_open(&self, path: &str) -> Result<(), FsError> {
-        let key = directory::key(path);
+        let key = spelling::key(path);
         let below = format!("{key}/");
         let is_open = self.open.keys().any(|open| **open == *key || open.starts_with(&below));
         if is_open {
@@ -296,7 +273,7 @@ impl<'v, 'd> Fat<'v, 'd> {
     }
 
     fn open_at(&mut self, path: &str, mut file: File<'v, 'd>) -> Result<Handle, FsError> {
-        let key: Rc<str> = directory::key(path).into();
+        let key: Rc<str> = spelling::key(path).into();
         if !self.open.contains_key(&key) {
             let bytes = file.seek(SeekFrom::End(0)).map_err(|error| self.failure(&error))?;
             self.open.insert(key.clone(), Open { file, bytes, handles: 0 });
@@ -308,8 +285,9 @@ impl<'v, 'd> Fat<'v, 'd> {
 impl FileSystem for Fat<'_, '_> {
     fn create(&mut self, path: &str) -> Result<Handle, FsError> {
         self.change();
-        if self.open.contains_key(&*directory::key(path)) {
-            let handle = self.hand_out(directory::key(path).into());
+        let path = &*self.spelled(path)?;
+        if self.open.contains_key(&*spelling::key(path)) {
+            let handle = self.hand_out(spelling::key(path).into());
             self.cut(handle, 0)?;
             self.end()?;
             return Ok(handle);
@@ -334,7 +312,8 @@ impl FileSystem for Fat<'_, '_> {
 
     fn open(&mut self, path: &str) -> Result<Handle, FsError> {
         self.look();
-        let key = directory::key(path);
+        let path = &*self.spelled(path)?;
+        let key = spelling::key(path);
         if self.open.contains_key(&*key) {
             return Ok(self.hand_out(key.into()));
         }
@@ -421,12 +400,13 @@ impl FileSystem for Fat<'_, '_> {
 
     fn rename(&mut self, from: &str, to: &str) -> Result<(), FsError> {
         self.change();
-        self.move_entry(from, to)?;
+        self.move_entry(&self.spelled(from)?, &self.spelled(to)?)?;
         self.end()
     }
 
     fn unlink(&mut self, path: &str) -> Result<(), FsError> {
         self.change();
+        let path = &*self.spelled(path)?;
         let (parent, name) = self.parent(path)?;
         parent.open_file(name).map_err(|error| self.not_a_file(path, &error))?;
         self.refuse_open(path)?;
@@ -436,22 +416,23 @@ impl FileSystem for Fat<'_, '_> {
 
     fn mkdir(&mut self, path: &str) -> Result<(), FsError> {
         self.change();
-        self.make_directory(path)?;
+        self.make_directory(&self.spelled(path)?)?;
         self.end()
     }
 
     fn rmdir(&mut self, path: &str) -> Result<(), FsError> {
         self.change();
-        self.remove_directory(path)?;
+        self.remove_directory(&self.spelled(path)?)?;
         self.end()
     }
 
     fn stat(&mut self, path: &str) -> Result<Stat, FsError> {
         self.look();
-        if directory::names(path)?.is_empty() {
+        let path = &*self.spelled(path)?;
+        if spelling::names(path)?.is_empty() {
             return Ok(Stat { kind: Kind::Directory, bytes: 0 });
         }
-        if let Some(open) = self.open.get(&*directory::key(path)) {
+        if let Some(open) = self.open.get(&*spelling::key(path)) {
             return Ok(Stat { kind: Kind::File, bytes: open.bytes });
         }
         let (parent, name) = self.parent(path)?;
@@ -470,6 +451,11 @@ impl FileSystem for Fat<'_, '_> {
     fn list(&mut self, path: &str) -> Result<Vec<String>, FsError> {
         self.look();
         self.names_in(&self.directory(path)?)
+    }
+
+    fn spelling(&mut self, path: &str) -> Result<String, FsError> {
+        self.look();
+        self.stored_name(path)
     }
 
     fn space(&mut self) -> Result<Space, FsError> {

@@ -136,6 +136,12 @@ pub trait FileSystem {
     /// Memory needed by the file system, by structure.
     fn ram(&self) -> RamUse;
 
+    /// A path's last name as its directory has it: some file systems find a file under other spellings, too.
+    fn spelling(&mut self, path: &str) -> Result<String, FsError> {
+        self.stat(path)?;
+        Ok(path.rsplit('/').next().unwrap_or_default().to_owned())
+    }
+
     /// Most bytes in a name.
     fn longest_name(&self) -> usize {
         255

@@ -169,10 +169,12 @@ impl Disk {
     }
 
     /// Makes a directory of the file system on the disk: the one that its image names, or a FAT volume; its name.
-    /// `others`: for all users.
-    #[pyo3(signature = (directory, others=false))]
-    fn mount(&self, py: Python<'_>, directory: PathBuf, others: bool) -> PyResult<&'static str> {
-        let mounted = py.detach(|| directory::mount(&directory, Arc::clone(&self.disk), others)).map_err(|error| {
+    /// `others`: for all users; `cache`: `writeback` or `through`.
+    #[pyo3(signature = (directory, others=false, cache="writeback"))]
+    fn mount(&self, py: Python<'_>, directory: PathBuf, others: bool, cache: &str) -> PyResult<&'static str> {
+        let cache = cache.parse().map_err(NandlabError::new_err)?;
+        let mounted = py.detach(|| directory::mount(&directory, Arc::clone(&self.disk), others, cache));
+        let mounted = mounted.map_err(|error| {
             let text = format!("{} cannot be mounted on {}: {error}", self.path.display(), directory.display());
             NandlabError::new_err(text)
         })?;

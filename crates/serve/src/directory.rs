@@ -14,6 +14,7 @@
 mod errno;
 mod fuse;
 mod names;
+mod other;
 mod worker;
 
-pub use fuse::{mount, Mounted};
+pub use fuse::{mount, Cache, Mounted};

@@ -18,6 +18,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -65,18 +66,67 @@ pub(crate) fn unmount(session: fuser::BackgroundSession) {
     let _ = has_ended.recv_timeout(PATIENCE);
 }
 
+/// How our mounts are called in the table of mounts.
+pub(crate) const SOURCE: &str = "nandlab";
+
+/// The directory to mount on. A mount of ours that a kill left there is taken away first.
+///
+/// # Errors
+/// It is no directory; it is a dead mount that cannot be taken away, or one of another program.
+pub(crate) fn mount_point(at: &Path) -> io::Result<std::fs::Metadata> {
+    let folder = match std::fs::metadata(at) {
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error()) => {
+            take_away(at)?;
+            std::fs::metadata(at)?
+        }
+        folder => folder?,
+    };
+    match folder.is_dir() {
+        true => Ok(folder),
+        false => Err(io::Error::new(io::ErrorKind::NotADirectory, "the mount point is not a directory")),
+    }
+}
+
+/// Unmounts what a process of ours that was killed has left.
+fn take_away(at: &Path) -> io::Result<()> {
+    // A dead directory cannot be asked for its own path.
+    let path = match (at.parent().map(std::fs::canonicalize), at.file_name()) {
+        (Some(Ok(parent)), Some(name)) if !parent.as_os_str().is_empty() => parent.join(name),
+        (_, Some(name)) => std::env::current_dir()?.join(name),
+        _ => at.to_owned(),
+    };
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let is_ours = is_mount_of_ours(&mounts, &path);
+    let unmounted = is_ours && Command::new("fusermount3").arg("-u").arg(&path).output()?.status.success();
+    if unmounted {
+        return Ok(());
+    }
+    let why =
+        format!("a process that ended has left a dead mount there: `fusermount3 -u {}` takes it away", at.display());
+    Err(io::Error::new(io::ErrorKind::NotConnected, why))
+}
+
+/// Whether the last mount on `path` in a table of mounts is ours: source, directory and type stand first in a line, with
+/// spaces in octal.
+fn is_mount_of_ours(mounts: &str, path: &Path) -> bool {
+    let wanted = path.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011");
+    let mut sources = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        let source = words.next()?;
+        (words.next()? == wanted).then_some(source)
+    });
+    sources.next_back() == Some(SOURCE)
+}
+
 /// Mounts `export` on the directory `at`.
 ///
 /// # Errors
 /// What the operating system says: no such directory, no FUSE, no permission.
 pub fn mount(at: &Path, export: Arc<dyn Export>) -> io::Result<Mounted> {
-    let folder = std::fs::metadata(at)?;
-    if !folder.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::NotADirectory, "the mount point is not a directory"));
-    }
+    let folder = mount_point(at)?;
     let served = Served { export, owner: (folder.uid(), folder.gid()), since: SystemTime::now() };
     let mut config = fuser::Config::default();
-    config.mount_options = vec![MountOption::FSName("nandlab".into()), MountOption::NoAtime, MountOption::NoSuid];
+    config.mount_options = vec![MountOption::FSName(SOURCE.into()), MountOption::NoAtime, MountOption::NoSuid];
     config.n_threads = Some(THREADS);
     Ok(Mounted { session: Some(fuser::spawn_mount(served, at, &config)?) })
 }
@@ -260,5 +310,20 @@ impl Filesystem for Served {
             mode::ZERO_RANGE => answer(self.export.write_zeroes(offset, length, false, false), reply),
             _ => reply.error(Errno::EOPNOTSUPP),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_of_ours_is_told_from_others_by_its_source() {
+        let mounts =
+            "proc /proc proc rw 0 0\nnandlab /a\\040b fuse rw 0 0\nsshfs /c fuse rw 0 0\nnandlab /c fuse rw 0 0\n\
+                      nandlab /d fuse rw 0 0\ntmpfs /d tmpfs rw 0 0\n";
+        let of = |path: &str| is_mount_of_ours(mounts, Path::new(path));
+        assert!(of("/a b") && of("/c"), "the last mount counts");
+        assert!(!of("/d") && !of("/a") && !of("/proc"));
     }
 }

@@ -287,8 +287,10 @@ def _measured(wish: Wish, candidate: Candidate, outcome: Outcome | None) -> Meas
     missing = 0 if wish.ram_bytes is None else max(0, result.ram.total_bytes - wish.ram_bytes)
     if missing:
         # The cache of sectors would be cut first.
-        least = result.ram.total_bytes - max(0, result.ram.sram.get(SECTORS, 0) - LEAST_CACHE)
-        needs.append(f"{units.size(least)} of RAM and has {units.size(wish.ram_bytes)}")
+        saved = max(0, result.ram.sram.get(SECTORS, 0) - LEAST_CACHE)
+        total = result.ram.total_bytes
+        cache = f" ({units.size(saved)} of its {units.size(total)} are cache that can go)" if saved else ""
+        needs.append(f"{units.size(total - saved)} of RAM and has {units.size(wish.ram_bytes)}{cache}")
     if result.nvram is not None and result.nvram.bytes > wish.nvram_bytes:
         there = units.size(wish.nvram_bytes) if wish.nvram_bytes else "none"
         needs.append(f"{units.size(result.nvram.bytes)} of NVRAM and has {there}")

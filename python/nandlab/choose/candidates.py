@@ -160,8 +160,8 @@ def _in_bytes(error: str, wish: Wish) -> str:
 def _with(tree: Tree, sets: Sequence[tuple[str, str]]) -> tuple[Tree, set[str]]:
     """A tree under those keys whose table it has, and these keys.
 
-    >>> _with({"fs": {"yaffs": {}}}, [("fs.yaffs.cache_pages", "10"), ("fs.minv.objects", "9")])
-    ({'fs': {'yaffs': {'cache_pages': 10}}}, {'fs.yaffs.cache_pages'})
+    >>> _with({"fs": {"yaffs": {}}}, [("fs.yaffs.short_op_cache", "10"), ("fs.minv.objects", "9")])
+    ({'fs': {'yaffs': {'short_op_cache': 10}}}, {'fs.yaffs.short_op_cache'})
     """
     used = set()
     for key, text in sets:

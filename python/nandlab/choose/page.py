@@ -37,8 +37,8 @@ MEANS = (
     "Life: until the most worn block has the P/E cycles that the chip is made for, at the wear of this run, "
     f"or of a longer one where no block of this one has {COARSE}; about (≈) where the longer "
     "one has none either.",
-    "RAM: tables, and FAT's cache of sectors. Not counted is what YAFFS and MiNV remember of each page, "
-    "which they could read from its tags instead.",
+    "RAM: tables, and FAT's cache of sectors; of YAFFS all that its code of 2007 needs. Not counted is what "
+    "YAFFS and MiNV here remember of each page, which they could read from its tags instead.",
     "Mount: power on after the run, with the FTL.",
 )
 """What the columns mean that do not say so, in sentences."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,9 +16,35 @@ from nandlab.cli.options import json_option
 from nandlab.cli.output import print_json, say
 
 
+class MountPoint(click.Path):
+    """A directory; what a killed process left mounted there counts as one."""
+
+    def __init__(self) -> None:
+        """For a directory that exists."""
+        super().__init__(exists=True, file_okay=False)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Lets a dead mount through, which `stat` cannot see into."""
+        try:
+            Path(value).stat()
+        except OSError as error:
+            if error.errno == errno.ENOTCONN:
+                return value
+        return super().convert(value, param, ctx)
+
+
 @click.command("mount")
 @click.argument("image", type=IMAGE)
-@click.argument("directory", type=click.Path(exists=True, file_okay=False))
+@click.argument("directory", type=MountPoint())
+@click.option(
+    "--cache",
+    type=click.Choice(["writeback", "through"]),
+    default="writeback",
+    show_default=True,
+    help="Whether the kernel gathers small writes until close or fsync, or hands each over at once.",
+)
 @click.option(
     "--http", metavar="127.0.0.1:PORT", help="Show the device at work on a page, for this machine alone."
 )
@@ -44,7 +73,7 @@ def command(image: str, directory: str, as_json: bool, **options: Any) -> None: 
         say(f"warning: {notice}")
     try:
         disk.answer()
-        fs = disk.mount(directory, options["allow_other"])
+        fs = disk.mount(directory, options["allow_other"], options["cache"])
         page = ""
         if options["http"] is not None:
             disk.http(options["http"])

@@ -248,14 +248,14 @@ def page_cache(case: Case) -> Change | None:
     name, options = case.fs
     if name != "yaffs" or not share:
         return None
-    pages = max(10, 2 * options["cache_pages"])
+    pages = max(10, 2 * options["short_op_cache"])
     return Change(
         "page_cache",
         f"reading pages to change a part of them took {part(case, share)}",
         f"a cache of {pages} pages for writes of a part of one",
         f"{units.size(pages * case.result.device.page_bytes)} of RAM, whose contents go with the power",
         share,
-        (f"fs.yaffs.cache_pages={pages}",),
+        (f"fs.yaffs.short_op_cache={pages}",),
     )
 
 

@@ -1,6 +1,7 @@
 //! FAT directories: paths, room for names, and fixes for gaps in the library.
 
 use super::cache::SLOT;
+use super::spelling::{key, names};
 use super::{Dir, Fat, File};
 use crate::FsError;
 use nandlab_nand::SECTOR_BYTES;
@@ -10,42 +11,6 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 const LETTERS: usize = 13;
 /// A removed entry's first byte.
 const REMOVED: u8 = 0xE5;
-
-/// Splits and checks a path; the library would check the names only halfway through an operation.
-pub(super) fn names(path: &str) -> Result<Vec<&str>, FsError> {
-    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
-    for name in &names {
-        let refuse = |why: &str| Err(FsError::BadName { path: path.to_owned(), why: why.to_owned() });
-        let is_allowed = |letter: char| {
-            letter.is_ascii_alphanumeric()
-                || "$%'-_@`!(){}. +,;=[]^#&".contains(letter)
-                || ('\u{80}'..='\u{FFFF}').contains(&letter)
-        };
-        if name.len() > 255 {
-            return refuse("a name has at most 255 bytes");
-        }
-        if name.ends_with(['.', ' ']) || name.starts_with(' ') {
-            return refuse("names neither end with a dot nor begin or end with a space");
-        }
-        if name.contains('~') {
-            return refuse("short names have a `~`, and it may be the short name of another file");
-        }
-        if !name.chars().all(is_allowed) {
-            return refuse("FAT has no such letter");
-        }
-    }
-    Ok(names)
-}
-
-/// A common key for all spellings of a path: FAT names ignore case.
-pub(super) fn key(path: &str) -> String {
-    let names: Vec<String> = path
-        .split('/')
-        .filter(|name| !name.is_empty())
-        .map(|name| name.chars().flat_map(char::to_uppercase).collect())
-        .collect();
-    names.join("/")
-}
 
 impl<'v, 'd> Fat<'v, 'd> {
     /// The directory at a path.

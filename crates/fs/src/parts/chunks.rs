@@ -52,6 +52,12 @@ pub(crate) trait Chunked: Driver {
     fn cached(&mut self, _file: u32, _chunk: u32) -> Option<&<Self::Flash as Nand>::Buf> {
         None
     }
+    /// Makes room to keep a page of which a part is about to be read; false if none is kept.
+    fn prepare_read(&mut self) -> Result<bool, FsError> {
+        Ok(false)
+    }
+    /// Keeps the page after [`Self::prepare_read`].
+    fn keep_read(&mut self, _file: u32, _chunk: u32, _page: <Self::Flash as Nand>::Buf) {}
     /// Writes part of a chunk, and extends the file to that part's end if needed.
     fn write_piece(&mut self, piece: Piece<'_>) -> Result<(), FsError>;
     /// Pages not used by any file.
@@ -112,15 +118,22 @@ pub(crate) trait Chunked: Driver {
             take(page, offset, into);
             return Ok(());
         }
+        let keeps = (into.len() as u64) < self.page_bytes() && self.prepare_read()?;
         let at = self.page(file, chunk)?;
-        if !at.is_some() {
+        if !at.is_some() && !keeps {
             into.fill(0);
             return Ok(());
         }
         let mut page = self.blank();
-        let held = self.load(at, &mut page)?;
-        clear_from(&mut page, held);
+        if at.is_some() {
+            self.flash().ctx().set_origin(Origin::FILE_DATA);
+            let held = self.load(at, &mut page)?;
+            clear_from(&mut page, held);
+        }
         take(&page, offset, into);
+        if keeps {
+            self.keep_read(file, chunk, page);
+        }
         Ok(())
     }
 

@@ -1,4 +1,8 @@
-//! Cache for partly written pages.
+//! The short-op cache: pages of which a part was read or written.
+//!
+//! The rules are those of the code of 2007: a read or a write of a part of a chunk goes through the cache, a whole
+//! chunk is written past it. The least recently used page makes room. If it is dirty, all dirty pages of its file are
+//! written first. A page that is written back leaves the cache.
 
 /// A cached page.
 #[derive(Debug)]
@@ -9,6 +13,10 @@ struct Entry<B> {
     /// True if the page differs from flash.
     dirty: bool,
 }
+
+/// Bytes of a cached page's entry on a machine of 32 bits: pointers to the object and to the page, chunk, time of the
+/// last use, flags for dirty and locked, and a byte count, of four bytes each.
+const ENTRY_BYTES: u64 = 28;
 
 /// Cached pages by last use, oldest first.
 #[derive(Debug)]
@@ -30,8 +38,9 @@ impl<B: Clone> Cache<B> {
         self.entries.len() >= self.pages
     }
 
-    pub(super) fn pages(&self) -> u64 {
-        self.pages as u64
+    /// Bytes of RAM for pages of `page_bytes` bytes.
+    pub(super) fn ram_bytes(&self, page_bytes: u64) -> u64 {
+        self.pages as u64 * (page_bytes + ENTRY_BYTES)
     }
 
     fn position(&self, object: u32, chunk: u32) -> Option<usize> {
@@ -50,9 +59,10 @@ impl<B: Clone> Cache<B> {
         self.position(object, chunk).is_some()
     }
 
+    /// Puts a clean page in.
     pub(super) fn insert(&mut self, object: u32, chunk: u32, page: B) {
         debug_assert!(!self.holds(object, chunk) && !self.is_full(), "there is room for one copy");
-        self.entries.push(Entry { object, chunk, page, dirty: true });
+        self.entries.push(Entry { object, chunk, page, dirty: false });
     }
 
     pub(super) fn set_dirty(&mut self, object: u32, chunk: u32) {
@@ -61,13 +71,7 @@ impl<B: Clone> Cache<B> {
         }
     }
 
-    pub(super) fn set_clean(&mut self, object: u32, chunk: u32) {
-        if let Some(at) = self.position(object, chunk) {
-            self.entries[at].dirty = false;
-        }
-    }
-
-    /// The least recently used page; true if it must be written first.
+    /// The least recently used page; true if it is dirty.
     pub(super) fn oldest(&self) -> Option<(u32, u32, bool)> {
         self.entries.first().map(|entry| (entry.object, entry.chunk, entry.dirty))
     }
@@ -82,9 +86,9 @@ impl<B: Clone> Cache<B> {
         self.entries.iter().filter(|entry| entry.dirty).map(|entry| (entry.object, entry.chunk))
     }
 
-    /// Drops an object's chunks from `chunk` on.
-    pub(super) fn drop_from(&mut self, object: u32, chunk: u32) {
-        self.entries.retain(|entry| entry.object != object || entry.chunk < chunk);
+    /// Drops an object's chunks.
+    pub(super) fn drop_object(&mut self, object: u32) {
+        self.entries.retain(|entry| entry.object != object);
     }
 
     pub(super) fn drop_chunk(&mut self, object: u32, chunk: u32) {

@@ -1,13 +1,11 @@
-//! Invariants, derived again from flash; and the memory firmware would need.
+//! Invariants, derived again from flash.
 
 use super::blocks::State;
 use super::mount::{Found, Traces};
 use super::objects::{Object, Objects, Owner};
 use super::scan_large::Backwards;
 use super::Yaffs;
-use crate::parts::driver::Driver;
 use crate::parts::tags::Tags;
-use nandlab_block::RamUse;
 use nandlab_nand::{BlockId, Kind, Nand, Ppa};
 
 impl<N: Nand> Yaffs<N> {
@@ -145,38 +143,5 @@ impl<N: Nand> Yaffs<N> {
             let size = traces.extent.max(object.stored_size);
             assert_eq!(size, object.size, "length of object {number}, by a scan and in memory");
         }
-    }
-
-    /// Bytes by structure: objects and names as in YAFFS, maps in groups of sixteen chunks, block tables.
-    pub(super) fn table_bytes(&self) -> RamUse {
-        const OBJECT: u64 = 96;
-        const BLOCK: u64 = 12;
-        let entry = if self.geometry.pages() <= 1 << 16 { 2 } else { 4 };
-        let mut used = RamUse::default();
-        let (mut objects, mut names, mut maps) = (0, 0, 0);
-        for (_, object) in self.objects.iter() {
-            objects += OBJECT;
-            names += (object.name.len() + object.target.len()) as u64;
-            let mut nodes = object.chunks.len().div_ceil(16) as u64;
-            maps += nodes * 16 * entry;
-            while nodes > 1 {
-                nodes = nodes.div_ceil(8);
-                maps += nodes * 8 * 4;
-            }
-        }
-        let blocks = u64::from(self.geometry.blocks());
-        let bits = blocks * u64::from(self.geometry.pages_per_block().div_ceil(8));
-        let cache = self.cache.pages() * (self.page_bytes() + 16);
-        for (structure, bytes) in [
-            ("objects", objects),
-            ("names", names),
-            ("chunk_maps", maps),
-            ("blocks", blocks * BLOCK),
-            ("page_bits", bits),
-            ("cache", cache),
-        ] {
-            used.sram.insert(structure, bytes);
-        }
-        used
     }
 }

@@ -50,17 +50,21 @@ impl<N: Nand> Chunked for Yaffs<N> {
     fn write_piece(&mut self, piece: Piece<'_>) -> Result<(), FsError> {
         let Piece { file, chunk, offset, bytes } = piece;
         let is_whole = bytes.len() as u64 == self.page_bytes();
-        if self.cache.is_off() || is_whole {
-            self.cache.drop_chunk(file, chunk);
+        // Later pages may reach flash before the cached one does, and then tell that the file is longer: bytes behind its
+        // old end must be void by then.
+        let is_renewed = self.objects.get(file).stale_tail && chunk == self.chunk_of(self.objects.get(file).size);
+        if self.cache.is_off() || is_whole || is_renewed {
             self.ask_collector()?;
             let mut page = if is_whole { self.blank() } else { self.old_page(file, chunk)? };
             patch(&mut page, offset, bytes);
             self.grow(piece);
-            return self.store(file, chunk, &page);
+            self.store(file, chunk, &page)?;
+            self.cache.drop_chunk(file, chunk);
+            return Ok(());
         }
         if !self.cache.holds(file, chunk) {
-            let page = self.old_page(file, chunk)?;
             self.make_room()?;
+            let page = self.old_page(file, chunk)?;
             self.cache.insert(file, chunk, page);
         }
         let kept = self.bytes_in(file, chunk)?;
@@ -72,6 +76,17 @@ impl<N: Nand> Chunked for Yaffs<N> {
         Ok(())
     }
 
+    fn prepare_read(&mut self) -> Result<bool, FsError> {
+        if !self.cache.is_off() {
+            self.make_room()?;
+        }
+        Ok(!self.cache.is_off())
+    }
+
+    fn keep_read(&mut self, file: u32, chunk: u32, page: N::Buf) {
+        self.cache.insert(file, chunk, page);
+    }
+
     fn extend(&mut self, file: u32, bytes: u64) -> Result<(), FsError> {
         self.write_back(file)?;
         self.ask_collector()?;
@@ -79,15 +94,13 @@ impl<N: Nand> Chunked for Yaffs<N> {
         self.put_header(file, 0, false)
     }
 
-    /// Writes the new length to flash before it gives up pages.
+    /// Writes the new length to flash before it gives up pages. As YAFFS does, it first writes back what is cached of
+    /// the file, also of the pages that go.
     fn shrink(&mut self, file: u32, bytes: u64) -> Result<(), FsError> {
         let gone = self.chunk_of(bytes + self.page_bytes() - 1);
         let tail = self.chunk_of(bytes);
-        self.cache.drop_from(file, gone);
-        if self.cache.holds(file, tail) {
-            self.write_cached(file, tail)?;
-            self.cache.drop_chunk(file, tail);
-        }
+        self.write_back(file)?;
+        self.cache.drop_object(file);
         self.ask_collector()?;
         let ends_inside = bytes > self.base_of(tail);
         let object = self.objects.get_mut(file);
@@ -155,17 +168,19 @@ impl<N: Nand> Yaffs<N> {
         }
         let Some((object, chunk, dirty)) = self.cache.oldest() else { return Ok(()) };
         if dirty {
-            self.write_cached(object, chunk)?;
+            self.write_back(object)?;
+        } else {
+            self.cache.drop_chunk(object, chunk);
         }
-        self.cache.drop_chunk(object, chunk);
         Ok(())
     }
 
+    /// Writes a cached chunk to flash; it leaves the cache.
     fn write_cached(&mut self, object: u32, chunk: u32) -> Result<(), FsError> {
         let Some(page) = self.cache.get(object, chunk).map(|page| page.clone()) else { return Ok(()) };
         self.ask_collector()?;
         self.store(object, chunk, &page)?;
-        self.cache.set_clean(object, chunk);
+        self.cache.drop_chunk(object, chunk);
         Ok(())
     }
 

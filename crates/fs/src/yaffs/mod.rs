@@ -13,7 +13,11 @@
 //! file does too. When the last page of a full block is given up, the block is erased at once. Garbage
 //! collection is called before each data page, header and length change ([`crate::parts::collector`]). A
 //! removed file gets a header in the `unlinked` directory; its pages stay until their blocks are collected.
-//! Without `cache_pages`, every write goes to flash immediately.
+//!
+//! `short_op_cache` pages hold parts of pages that were read or written, as in the code of 2007, whose Linux driver has
+//! ten. A page goes to flash when the cache needs its place, together with all others of its file, when the file is
+//! closed, synced or cut, and when it is written as a whole. A power cut loses what is only there: data that was not
+//! yet synced. With 0, every write goes to flash immediately.
 //!
 //! ## Recovery
 //! `yaffs1` reads the spare areas of the first two pages in each block, then every spare area of the used
@@ -41,7 +45,19 @@
 //! * Blocks found erased by a mount scan are erased again before use, because an erase may have been cut.
 //! * The driver waits for each operation, as in YAFFS, so several dies do not overlap.
 //! * Collection knows a page's contents from memory, instead of reading the tags with the page it copies;
-//!   this table is not counted.
+//!   this table is not counted as RAM.
+//!
+//! RAM is counted as the code of 2007 needs it on a machine of 32 bits, from the structures in its `yaffs_guts.h`:
+//!
+//! | structure | bytes |
+//! |---|---|
+//! | `objects` | 124 for each file, directory and link, and for four that are not on flash; in hundreds |
+//! | `names` | name and end of a name above 15 bytes; targets of symbolic links |
+//! | `tnodes` | a tree for each file, of 16 pages a leaf and 8 tnodes a node: 32 a tnode, or 2 for each bit of a page number if it has more than 16; in hundreds |
+//! | `blocks` | 8 a block |
+//! | `page_bits` | a bit a page, in whole bytes for a block |
+//! | `short_op_cache` | a page and 28 for each of its pages |
+//! | `device` | 3,072 for the hash table of objects, four pages for temporary contents, 4 for each page of a block |
 //!
 //! ## References
 //! C. Manning: How YAFFS Works, 2010. I. H. Doh et al.: Assessment of the Efficiency of Garbage Collection
@@ -59,6 +75,7 @@ mod mount;
 mod mounted;
 mod names;
 mod objects;
+mod ram;
 mod scan_large;
 mod scan_small;
 
@@ -82,8 +99,9 @@ pub struct Config {
     pub format: Format,
     /// Garbage collection.
     pub gc: Collection,
-    /// Cache size for partial page writes, in pages; 0 for no cache, as in the measurements of Doh et al.
-    pub cache_pages: u32,
+    /// Pages in the cache for reads and writes of a part of a page; 0 for no cache. Default: 10, as in the code of
+    /// 2007 under Linux.
+    pub short_op_cache: u32,
     /// `yaffs2`: whether `sync_all` saves the tables, so a mount needs no scan.
     pub checkpoint: bool,
     /// `yaffs1`: whether collection puts a deletion mark on copied pages before it erases their block.
@@ -92,7 +110,13 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { format: Format::Auto, gc: Collection::default(), cache_pages: 0, checkpoint: true, mark_copied: true }
+        Self {
+            format: Format::Auto,
+            gc: Collection::default(),
+            short_op_cache: 10,
+            checkpoint: true,
+            mark_copied: true,
+        }
     }
 }
 

@@ -80,7 +80,7 @@ impl<N: Nand> Yaffs<N> {
             handles: Handles::default(),
             sequence: 1,
             time: 0,
-            cache: Cache::new(config.cache_pages),
+            cache: Cache::new(config.short_op_cache),
             checkpoint: Vec::new(),
             retired: 0,
             config: config.clone(),

@@ -74,7 +74,7 @@ impl<N: Nand> Yaffs<N> {
 
     /// Moves an object without other names to the `unlinked` directory and gives up its pages.
     pub(super) fn delete(&mut self, number: u32) -> Result<(), FsError> {
-        self.cache.drop_from(number, 0);
+        self.cache.drop_object(number);
         let object = self.objects.get(number);
         if object.mapped == 0 && self.small {
             return self.forget(number);

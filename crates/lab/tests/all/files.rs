@@ -223,7 +223,7 @@ const MINV: &str = "fs={ minv={ nvram={ read_ns=20, write_ns=60, read_nj=1, writ
 #[test]
 fn every_model_counts_the_same_on_bare_flash_and_every_run_too() {
     let large = [&[YAFFS], &LARGE_PAGES[..]].concat();
-    let scanned = [&["fs={ yaffs={ checkpoint=false, cache_pages=4 } }"], &LARGE_PAGES[..]].concat();
+    let scanned = [&["fs={ yaffs={ checkpoint=false, short_op_cache=4 } }"], &LARGE_PAGES[..]].concat();
     for sets in [vec![YAFFS], large, scanned, vec![MINV]] {
         let of = |more: &[&str]| result(&record(BARE, &[&sets, more].concat()));
         let timed = of(&[]);

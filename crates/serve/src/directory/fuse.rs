@@ -1,13 +1,14 @@
 //! What the kernel asks, handed to the worker.
 
 use super::names::{Change, Entry, Kind, Maker, Names, Status, ROOT};
+use super::other::refuse_other_volumes;
 use super::worker::Worker;
-use crate::fuse::unmount;
+use crate::fuse::{mount_point, unmount};
 use crate::Disk;
 use fuser::{
-    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, MountOption,
-    OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
-    ReplyStatfs, ReplyWrite, Request, SessionACL, TimeOrNow, WriteFlags,
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
+    LockOwner, MountOption, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty,
+    ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, SessionACL, TimeOrNow, WriteFlags,
 };
 use nandlab_fs::{fat, FileSystem, FsConfig};
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -27,11 +28,45 @@ const TYPE: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
 const APPEND: i32 = 0o2000;
 
+/// Who gathers small writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Cache {
+    /// The kernel, in its page cache, until the file is closed or synced, or the memory is needed.
+    #[default]
+    Writeback,
+    /// Nobody: a write of a program goes to the file system before it returns.
+    Through,
+}
+
+impl std::str::FromStr for Cache {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "writeback" => Ok(Self::Writeback),
+            "through" => Ok(Self::Through),
+            other => Err(format!("cache = {other} cannot work: it is writeback or through")),
+        }
+    }
+}
+
 /// A mounted file system; it is unmounted when this is dropped.
 pub struct Mounted {
     session: Option<fuser::BackgroundSession>,
     worker: Arc<Worker>,
     fs: &'static str,
+    at: PathBuf,
+    /// The device of the folder below the mount.
+    below: u64,
+}
+
+/// Asks the kernel to hand over what it has gathered for files that are still open: an unmount does not wait for these.
+fn hand_over(at: &Path, below: u64) {
+    let is_there = std::fs::metadata(at).is_ok_and(|folder| folder.dev() != below);
+    if let Some(folder) = is_there.then(|| std::fs::File::open(at).ok()).flatten() {
+        // Whoever has the file open is told at its close or fsync.
+        let _ = rustix::fs::syncfs(folder);
+    }
 }
 
 impl Mounted {
@@ -44,6 +79,7 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
+            hand_over(&self.at, self.below);
             // What programs have closed is stored before the end of the file system.
             unmount(session);
         }
@@ -56,10 +92,10 @@ impl Drop for Mounted {
 ///
 /// # Errors
 /// There is no such file system on the disk, or it is damaged; the operating system refuses.
-pub fn mount(at: &Path, disk: Arc<Disk>, others: bool) -> io::Result<Mounted> {
-    let folder = std::fs::metadata(at)?;
-    if !folder.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::NotADirectory, "the mount point is not a directory"));
+pub fn mount(at: &Path, disk: Arc<Disk>, others: bool, cache: Cache) -> io::Result<Mounted> {
+    let folder = mount_point(at)?;
+    if disk.fs().is_none() {
+        refuse_other_volumes(&disk)?;
     }
     let block_bytes = crate::Export::preferred_block(&*disk);
     let folds_case = !disk.is_bare();
@@ -70,19 +106,20 @@ pub fn mount(at: &Path, disk: Arc<Disk>, others: bool) -> io::Result<Mounted> {
         worker: Arc::clone(&worker),
         block_bytes,
         names_kept: if folds_case { NOT_KEPT } else { KEPT },
+        gathers: cache == Cache::Writeback,
         listings: Mutex::default(),
     };
     let mut config = fuser::Config::default();
     config.acl = if others { SessionACL::All } else { SessionACL::Owner };
     config.mount_options = vec![
-        MountOption::FSName("nandlab".into()),
+        MountOption::FSName(crate::fuse::SOURCE.into()),
         MountOption::DefaultPermissions,
         MountOption::NoAtime,
         MountOption::NoDev,
         MountOption::NoSuid,
     ];
     let session = fuser::spawn_mount(directory, at, &config).inspect_err(|_| worker.stop())?;
-    Ok(Mounted { session: Some(session), worker, fs: name })
+    Ok(Mounted { session: Some(session), worker, fs: name, at: at.to_owned(), below: folder.dev() })
 }
 
 /// A file system as the kernel sees it.
@@ -91,6 +128,8 @@ struct Directory {
     block_bytes: u32,
     /// How long the kernel may keep names.
     names_kept: Duration,
+    /// Whether the kernel gathers writes. It then keeps size and time of a file itself and sends both.
+    gathers: bool,
     listings: Mutex<Listings>,
 }
 
@@ -181,6 +220,12 @@ fn empty(done: Result<(), Errno>, reply: ReplyEmpty) {
 }
 
 impl Filesystem for Directory {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // A kernel that cannot hands over every write at once.
+        self.gathers = self.gathers && config.add_capabilities(InitFlags::FUSE_WRITEBACK_CACHE).is_ok();
+        Ok(())
+    }
+
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let found = text(name).and_then(|name| {
             self.ask(move |names, fs| {
@@ -219,7 +264,14 @@ impl Filesystem for Directory {
         });
         let ns = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
         let change = Change { mode, owner, group, bytes, changed_ns: modified.map(ns) };
-        self.attr(self.ask(move |names, fs| names.change(fs, inode.0, change)), reply);
+        let is_time = Change { changed_ns: None, ..change } == Change::default();
+        let changed = self.ask(move |names, fs| names.change(fs, inode.0, change));
+        let changed = match changed {
+            // A kernel that gathers also tells the times of a file whose last name it has just removed.
+            Err(error) if error == Errno::ESTALE && is_time && self.gathers => Ok(Status::removed(inode.0)),
+            changed => changed,
+        };
+        self.attr(changed, reply);
     }
 
     fn readlink(&self, _: &Request, inode: INodeNo, reply: ReplyData) {
@@ -346,7 +398,8 @@ impl Filesystem for Directory {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let appends = flags.0 & APPEND != 0 && !written.contains(WriteFlags::FUSE_WRITE_CACHE);
+        // A kernel that gathers knows the end of the file better than we do.
+        let appends = flags.0 & APPEND != 0 && !self.gathers && !written.contains(WriteFlags::FUSE_WRITE_CACHE);
         let at = (!appends).then_some(offset);
         let bytes = data.to_vec();
         match self.ask(move |names, fs| names.write(fs, inode.0, at, &bytes)) {

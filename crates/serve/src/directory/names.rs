@@ -163,10 +163,7 @@ impl Names {
             FsError::BadName { .. } => Errno::ENOENT,
             error => errno(&error),
         })?;
-        let name = match self.numbers || is_exact {
-            true => name.to_owned(),
-            false => self.as_stored(fs, parent, name)?,
-        };
+        let name = if is_exact { name.to_owned() } else { self.as_stored(fs, parent, name)? };
         if let Some(&number) = self.places.get(&(parent, name.clone())) {
             return Ok(number);
         }
@@ -185,14 +182,12 @@ impl Names {
         self.add(fs, parent, &name, kind)
     }
 
-    /// How a name is written on a file system that takes `README` for `readme`, too.
+    /// How the directory has a name that was just made or found: FAT drops dots at the end.
     fn as_stored(&self, fs: &mut dyn FileSystem, parent: u64, name: &str) -> Result<String, Errno> {
-        let names = failed(fs.list(&self.path(parent)?))?;
-        if names.iter().any(|other| other == name) {
-            return Ok(name.to_owned());
+        match self.numbers {
+            true => Ok(name.to_owned()),
+            false => failed(fs.spelling(&self.path_of(parent, name)?)),
         }
-        let lower = name.to_lowercase();
-        Ok(names.into_iter().find(|other| other.to_lowercase() == lower).unwrap_or_else(|| name.to_owned()))
     }
 
     /// Gives the file with this name its number.

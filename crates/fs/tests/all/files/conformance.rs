@@ -84,7 +84,7 @@ fn fat_does_what_the_model_does() {
         }
     }
     assert_eq!(errors.len(), 6, "{errors:?}");
-    assert!(full > 100, "only {full} operations found a full volume");
+    assert!(full > 80, "only {full} operations found a full volume");
 }
 
 #[test]
@@ -195,7 +195,23 @@ fn names_that_fat_has_no_room_for_are_refused() {
     config
         .mounted(&mut disk, |fs| {
             let long = "n".repeat(256);
-            for path in ["a:b", "a*", "dot.", " space", "A~1", "..", &long, "\u{1F600}"] {
+            for path in [
+                "a:b",
+                "a*",
+                "a?",
+                "a<",
+                "a>",
+                "a|",
+                "a\\b",
+                "a\"b",
+                "a\tb",
+                "space ",
+                ".",
+                "..",
+                "...",
+                &long,
+                "\u{1F600}",
+            ] {
                 assert!(matches!(fs.create(path), Err(FsError::BadName { .. })), "{path}");
                 assert!(matches!(fs.mkdir(path), Err(FsError::BadName { .. })), "{path}");
             }

@@ -4,5 +4,6 @@ mod conformance;
 mod cuts;
 mod disk;
 mod model;
+mod names;
 mod requests;
 mod tools;

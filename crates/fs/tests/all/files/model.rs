@@ -15,13 +15,14 @@ pub enum Node {
 /// Paths and their nodes, without the root.
 pub type Tree = BTreeMap<String, Node>;
 
+/// One looks like the short name of another, but for its number.
 const NAMES: [&str; 9] = [
     "a",
     "b.txt",
-    "c",
+    "c~",
     "Some longer name.data",
     "d",
-    "e",
+    "ANOTHE~9",
     "\u{e4}\u{f6}\u{fc}",
     "f.tar.gz",
     "another long name in here",

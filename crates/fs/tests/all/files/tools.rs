@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Whether all these programs are installed; reports the missing ones.
-fn are_installed(programs: &[&str]) -> bool {
+pub(super) fn are_installed(programs: &[&str]) -> bool {
     let missing: Vec<&&str> = programs.iter().filter(|name| program(name).is_none()).collect();
     if !missing.is_empty() {
         eprintln!("SKIPPED: {missing:?} not installed (packages dosfstools and mtools)");
@@ -37,7 +37,7 @@ fn run(name: &str, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-fn expect_success(name: &str, arguments: &[&str], case: &str) -> String {
+pub(super) fn expect_success(name: &str, arguments: &[&str], case: &str) -> String {
     let output = run(name, arguments);
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{case}: {name} {arguments:?} says\n{text}");

@@ -105,7 +105,8 @@ fn small_reserve() -> yaffs::Collection {
 pub(crate) fn systems() -> Vec<Subject> {
     let rules = |program_order, partial_programs| Rules { program_order, partial_programs, ..Rules::default() };
     let geometry = |blocks, pages, bytes| Geometry::single_die(blocks, pages, bytes).expect("the shape is sound");
-    let usual = || yaffs::Config { gc: small_reserve(), ..yaffs::Config::default() };
+    let usual = || yaffs::Config { gc: small_reserve(), short_op_cache: 0, ..yaffs::Config::default() };
+    let short_op = || yaffs::Config { gc: small_reserve(), ..yaffs::Config::default() };
     let yaffs = System::Yaffs;
     let minv = |objects| System::Minv(minv::Config { gc: small_reserve(), objects, ..minv::Config::default() });
     let subject = |name, system, geometry, rules| Subject { name, system, geometry, rules };
@@ -113,7 +114,7 @@ pub(crate) fn systems() -> Vec<Subject> {
         subject("yaffs1", yaffs(usual()), geometry(24, 8, 512), rules(ProgramOrder::Any, 2)),
         subject(
             "yaffs1:tight:cached:unmarked",
-            yaffs(yaffs::Config { cache_pages: 3, mark_copied: false, ..usual() }),
+            yaffs(yaffs::Config { short_op_cache: 3, mark_copied: false, ..usual() }),
             geometry(14, 4, 512),
             rules(ProgramOrder::Ascending, 3),
         ),
@@ -126,10 +127,12 @@ pub(crate) fn systems() -> Vec<Subject> {
         ),
         subject(
             "yaffs2:cached:large",
-            yaffs(yaffs::Config { cache_pages: 2, ..usual() }),
+            yaffs(yaffs::Config { short_op_cache: 2, ..usual() }),
             geometry(20, 5, 2048),
             rules(ProgramOrder::Ascending, 1),
         ),
+        subject("yaffs1:short_op", yaffs(short_op()), geometry(24, 8, 512), rules(ProgramOrder::Any, 2)),
+        subject("yaffs2:short_op", yaffs(short_op()), geometry(24, 6, 1024), rules(ProgramOrder::AscendingDense, 1)),
         subject("minv", minv(12), geometry(24, 8, 512), rules(ProgramOrder::Any, 2)),
         subject("minv:tight", minv(7), geometry(13, 4, 1024), rules(ProgramOrder::AscendingDense, 1)),
     ]

@@ -23,8 +23,16 @@ pub(in crate::directory) struct Status {
     pub status_ns: u64,
 }
 
+impl Status {
+    /// Of a file that is gone.
+    pub fn removed(number: u64) -> Self {
+        let attributes = Attributes::default();
+        Self { number, generation: 0, kind: Kind::File, bytes: 0, links: 0, attributes, status_ns: now_ns() }
+    }
+}
+
 /// What a program wants to change; `None` stays.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(in crate::directory) struct Change {
     pub mode: Option<u32>,
     pub owner: Option<u32>,

@@ -41,7 +41,8 @@ impl Names {
         kind: Kind,
         Maker { mode, owner, group }: Maker,
     ) -> Result<u64, Errno> {
-        let number = self.add(fs, parent, name, kind)?;
+        let name = self.as_stored(fs, parent, name)?;
+        let number = self.add(fs, parent, &name, kind)?;
         self.touch(fs, parent);
         let attributes: Attributes = self.owned(kind, mode, owner, group);
         self.node_mut(number)?.pending = Some(attributes);
@@ -186,7 +187,8 @@ impl Names {
         if let Some(there) = there.filter(|there| self.nodes.get(there).is_some_and(|node| !node.is_hidden)) {
             self.remove(there);
         }
-        self.place(number, to, new_name.to_owned())?;
+        let stored = self.as_stored(fs, to, new_name)?;
+        self.place(number, to, stored)?;
         self.touch(fs, from);
         self.touch(fs, to);
         Ok(())
