@@ -125,7 +125,11 @@ impl Experiment {
     }
 
     fn from_tree(tree: Tree, base: &Path) -> Result<Self, ConfigError> {
-        let table: Table = typed::typed(&tree, "", &tree.root)?;
+        let mut table: Table = typed::typed(&tree, "", &tree.root)?;
+        if let WorkloadConfig::Fio(jobs) = &mut table.workload {
+            // From here on they are part of the experiment, so that its record says what the run depended on.
+            jobs.take_environment(base, &|name| std::env::var(name).ok());
+        }
         let over = table.fs.as_ref().map_or(Over::Device, FsConfig::over);
         if table.ftl.is_none() && over == Over::Device {
             return Err(tree.error("", Part::Key, "the experiment needs the key `ftl`, such as [ftl.page]".to_owned()));

@@ -1,6 +1,7 @@
 //! What a section of a job file says.
 
-use super::keys::{FOLLOWED, OF_THE_MACHINE, REFUSED, SYNCHRONOUS};
+use super::keys::{find, Class, KEYS, SYNCHRONOUS};
+use super::skew::Distribution;
 use super::text::{amount, by_direction, bytes, number, switch, time, Amount, Entry, KbBase};
 use super::Malformed;
 use nandlab_block::{nearest, Op};
@@ -10,8 +11,8 @@ use std::collections::BTreeSet;
 const US: Time = 1000;
 const S: Time = 1_000_000 * US;
 const SECTOR: u64 = SECTOR_BYTES as u64;
-/// Largest request: as for the generators.
-const LONGEST: u64 = 1 << 30;
+/// Largest request: what counts its sectors has 32 bits.
+const LONGEST: u64 = u32::MAX as u64 * SECTOR;
 const MAX_DEPTH: u64 = 65_536;
 const MAX_CLONES: u64 = 1024;
 
@@ -84,7 +85,10 @@ pub(super) struct Job {
     pub(super) offset: Amount,
     pub(super) offset_increment: Amount,
     pub(super) offset_align: Option<u64>,
-    pub(super) file: Option<String>,
+    /// Names of the files; without one the job has a file of its own.
+    pub(super) files: Vec<String>,
+    /// How the next file is chosen, where it is not the one behind the last.
+    pub(super) service: Option<String>,
     pub(super) depth: u32,
     /// The engine, where it waits for each request.
     pub(super) waits: Option<String>,
@@ -104,12 +108,18 @@ pub(super) struct Job {
     pub(super) requests: u64,
     /// A flush after so many writes; 0: none.
     pub(super) fsync: u64,
-    pub(super) ends_with_fsync: bool,
+    pub(super) end_fsync: bool,
+    pub(super) fsync_on_close: bool,
     pub(super) is_behind_wall: bool,
     /// Whether random requests come to each place once before any comes twice.
     pub(super) covers: bool,
-    /// The exponent of a Zipf distribution.
-    pub(super) theta: Option<f64>,
+    pub(super) distribution: Distribution,
+    /// Of a random job in per cent, by reads, writes and trims; the others go on behind the last request.
+    pub(super) random_share: [u64; 3],
+    /// What random places are multiples of, where it is not the smallest request.
+    pub(super) align: [Option<u64>; 3],
+    /// How much longer it runs, before fio measures.
+    pub(super) ramp: Time,
 }
 
 impl Default for Job {
@@ -126,7 +136,8 @@ impl Default for Job {
             offset: Amount::Bytes(0),
             offset_increment: Amount::Bytes(0),
             offset_align: None,
-            file: None,
+            files: Vec::new(),
+            service: None,
             depth: 1,
             waits: Some("psync".to_owned()),
             clones: 1,
@@ -142,10 +153,14 @@ impl Default for Job {
             loops: 1,
             requests: 0,
             fsync: 0,
-            ends_with_fsync: false,
+            end_fsync: false,
+            fsync_on_close: false,
             is_behind_wall: false,
             covers: true,
-            theta: None,
+            distribution: Distribution::Uniform,
+            random_share: [100; 3],
+            align: [None; 3],
+            ramp: 0,
         }
     }
 }
@@ -159,19 +174,18 @@ impl Job {
         ignored: &mut BTreeSet<&'a str>,
     ) -> Result<(), Malformed> {
         for entry in entries {
-            if let Some(value) = entry.value.filter(|value| value.contains(['$'])) {
-                let what = "variables are not replaced; write the value";
-                return Err(entry.wrong(format!("{} = {value} cannot work: {what}", entry.key)));
-            }
-            if OF_THE_MACHINE.contains(&entry.key) {
-                ignored.insert(entry.key);
-            } else if let Some(&(key, harmless, why)) = REFUSED.iter().find(|refused| refused.0 == entry.key) {
-                if !harmless.contains(&entry.value.unwrap_or("1")) {
-                    let value = entry.value.map_or(String::new(), |value| format!(" = {value}"));
-                    return Err(entry.wrong(format!("{key}{value} is not followed: {why}")));
+            match find(entry.key).map(|key| key.class) {
+                Some(Class::Nothing) => {
+                    ignored.insert(entry.key);
                 }
-            } else {
-                self.set(entry, base)?;
+                Some(Class::Refused { harmless, why }) => {
+                    if !harmless.contains(&entry.value.unwrap_or("1")) {
+                        let value = entry.value.map_or(String::new(), |value| format!(" = {value}"));
+                        return Err(entry.wrong(format!("{}{value} is not followed: {why}", entry.key)));
+                    }
+                }
+                Some(Class::Followed { .. }) => self.set(entry, base)?,
+                None => return Err(unknown(entry)),
             }
         }
         Ok(())
@@ -180,6 +194,9 @@ impl Job {
     fn set(&mut self, entry: &Entry<'_>, base: KbBase) -> Result<(), Malformed> {
         let value = entry.value.unwrap_or("");
         let wrong = |what: &str| entry.wrong(format!("{} = {value} cannot work: {what}", entry.key));
+        if let Some(keyword) = ["$pagesize", "$mb_memory", "$ncpus"].iter().find(|keyword| value.contains(*keyword)) {
+            return Err(wrong(&format!("{keyword} is a number of the machine that fio runs on; write the value")));
+        }
         match entry.key {
             "kb_base" => {}
             "rw" | "readwrite" => (self.asks, self.is_random) = pattern(entry)?,
@@ -191,17 +208,12 @@ impl Job {
             "bssplit" => self.set_lengths(entry, |part| split(entry, part, base))?,
             "size" => self.size = Some(amount(entry, value, base)?),
             "io_size" | "io_limit" => self.io_size = Some(amount(entry, value, base)?),
-            "filesize" => self.filesize = Some(bytes(entry, value, base)?),
+            "filesize" => self.filesize = Some(bytes(entry, value, base)?).filter(|&bytes| bytes > 0),
             "offset" => self.offset = amount(entry, value, base)?,
             "offset_increment" => self.offset_increment = amount(entry, value, base)?,
             "offset_align" => self.offset_align = Some(bytes(entry, value, base)?).filter(|&bytes| bytes > 0),
-            "filename" => {
-                // A colon with a backslash before it is part of a name.
-                if value.is_empty() || value.replace("\\:", "").contains(':') {
-                    return Err(wrong("a job has one file; write a section for each"));
-                }
-                self.file = Some(value.to_owned());
-            }
+            "filename" => self.files = files(entry)?,
+            "file_service_type" => self.service = Some(value.to_owned()).filter(|value| value != "roundrobin"),
             "ioengine" => self.waits = SYNCHRONOUS.contains(&value).then(|| value.to_owned()),
             "iodepth" => self.depth = number(entry, 1, MAX_DEPTH)? as u32,
             "numjobs" => self.clones = number(entry, 1, MAX_CLONES)? as u32,
@@ -225,11 +237,34 @@ impl Job {
             "loops" => self.loops = number(entry, 1, 1 << 32)?,
             "number_ios" => self.requests = number(entry, 0, 1 << 62)?,
             "fsync" | "fdatasync" => self.fsync = number(entry, 0, 1 << 32)?,
-            "end_fsync" => self.ends_with_fsync = switch(entry)?,
+            "end_fsync" => self.end_fsync = switch(entry)?,
+            "fsync_on_close" => self.fsync_on_close = switch(entry)?,
             "stonewall" | "wait_for_previous" => self.is_behind_wall = switch(entry)?,
             "norandommap" => self.covers = !switch(entry)?,
-            "random_distribution" => self.theta = distribution(entry)?,
-            key => return Err(unknown(entry, key)),
+            "random_distribution" => self.distribution = Distribution::parse(entry, base)?,
+            "percentage_random" | "blockalign" | "ba" => self.set_places(entry, base)?,
+            "ramp_time" => self.ramp = time(entry, S)?,
+            _ => return Err(unknown(entry)),
+        }
+        Ok(())
+    }
+
+    /// Which random places come.
+    fn set_places(&mut self, entry: &Entry<'_>, base: KbBase) -> Result<(), Malformed> {
+        let wrong =
+            |what: &str| entry.wrong(format!("{} = {} cannot work: {what}", entry.key, entry.value.unwrap_or("")));
+        for (direction, part) in by_direction(entry)?.into_iter().enumerate() {
+            let Some(part) = part else { continue };
+            if entry.key == "percentage_random" {
+                let percent = part.parse().ok().filter(|&percent: &u64| percent <= 100);
+                self.random_share[direction] = percent.ok_or_else(|| wrong("expected per cents from 0 to 100"))?;
+                continue;
+            }
+            let bytes = bytes(entry, part, base)?;
+            if bytes == 0 || bytes % SECTOR != 0 {
+                return Err(wrong("requests start at whole sectors of 512 bytes"));
+            }
+            self.align[direction] = Some(bytes);
         }
         Ok(())
     }
@@ -244,7 +279,7 @@ impl Job {
             let parsed = parse(part)?;
             let is_wrong = |&bytes: &u64| bytes == 0 || bytes % SECTOR != 0 || bytes > LONGEST;
             if let Some(bytes) = [parsed.least(), parsed.most()].into_iter().find(is_wrong) {
-                let what = "a request is 512 bytes to 1 GiB long, in whole sectors of 512";
+                let what = "a request is 512 bytes to 2 TiB - 512 long, in whole sectors of 512";
                 let message = format!("{} = {part} cannot work: it is {bytes} bytes, and {what}", entry.key);
                 return Err(entry.wrong(message));
             }
@@ -274,6 +309,15 @@ impl Job {
         } else {
             self.depth
         }
+    }
+
+    /// Whether random requests come to each place once before any comes twice: popular places come again, and what is
+    /// aligned otherwise has no map of what came (HOWTO of fio 3.33, `random_distribution` and `blockalign`).
+    pub(super) fn covers_once(&self) -> bool {
+        let is_aligned =
+            |(align, lengths): (&Option<u64>, &Lengths)| align.is_some_and(|align| align != lengths.least());
+        let is_uniform = self.distribution == Distribution::Uniform;
+        self.covers && is_uniform && !self.align.iter().zip(&self.lengths).any(is_aligned)
     }
 
     /// The shortest request that the job makes.
@@ -338,21 +382,29 @@ fn split(entry: &Entry<'_>, part: &str, base: KbBase) -> Result<Lengths, Malform
     Ok(Lengths::Split(parts.filter(|&(_, share)| share > 0).collect()))
 }
 
-fn distribution(entry: &Entry<'_>) -> Result<Option<f64>, Malformed> {
+/// Names between colons; a colon with a backslash before it is part of a name.
+fn files(entry: &Entry<'_>) -> Result<Vec<String>, Malformed> {
     let value = entry.value.unwrap_or("");
-    let (kind, theta) = value.split_once(':').unwrap_or((value, "1.1"));
-    match (kind, theta.parse::<f64>()) {
-        ("random", _) => Ok(None),
-        ("zipf", Ok(theta)) if (0.0..=10.0).contains(&theta) => Ok(Some(theta)),
-        _ => {
-            let what = "expected random or zipf with an exponent from 0 to 10, such as zipf:1.2";
-            Err(entry.wrong(format!("{} = {value} cannot work: {what}", entry.key)))
+    let mut files = vec![String::new()];
+    let mut letters = value.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let file = files.last_mut().expect("there is a name at all times");
+        match letter {
+            '\\' if letters.peek() == Some(&':') => file.extend(letters.next()),
+            ':' => files.push(String::new()),
+            other => file.push(other),
         }
     }
+    if files.iter().any(String::is_empty) {
+        let what = "expected names of files between colons; a colon of a name has a backslash before it";
+        return Err(entry.wrong(format!("{} = {value} cannot work: {what}", entry.key)));
+    }
+    Ok(files)
 }
 
-fn unknown(entry: &Entry<'_>, key: &str) -> Malformed {
-    let known = FOLLOWED.iter().chain(OF_THE_MACHINE).chain(REFUSED.iter().map(|(key, ..)| key));
-    let hint = nearest(key, known.copied()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+fn unknown(entry: &Entry<'_>) -> Malformed {
+    let key = entry.key;
+    let known = KEYS.iter().flat_map(|key| key.names).copied();
+    let hint = nearest(key, known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
     Malformed { line: entry.line, column: entry.column, message: format!("the key `{key}` is not known{hint}") }
 }

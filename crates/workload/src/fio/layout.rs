@@ -10,12 +10,13 @@ use nandlab_nand::SECTOR_BYTES;
 const FILE_ALIGNMENT: u64 = 4096;
 
 /// What one clone of a job works on, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Region {
     /// Number of the job.
     pub(super) job: usize,
-    /// Where it begins, from the start of the device.
-    pub(super) start: u64,
+    /// Where it begins in each file, from the start of the device.
+    pub(super) starts: Vec<u64>,
+    /// Of each file.
     pub(super) length: u64,
     /// How much is to be moved.
     pub(super) limit: u64,
@@ -27,29 +28,30 @@ pub(super) fn lay_out(jobs: &[Job], device: u64) -> Result<(Vec<Region>, u64), M
     let mut clones = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
         for clone in 0..job.clones {
-            let name = job.file.clone().unwrap_or_else(|| format!("{number} {clone}"));
-            let file = names.iter().position(|known| *known == name).unwrap_or_else(|| {
-                names.push(name);
-                names.len() - 1
-            });
-            clones.push((number, clone, file));
+            let own = [format!("{number} {clone}")];
+            let files = if job.files.is_empty() { &own[..] } else { &job.files };
+            let file = |name: &String| {
+                names.iter().position(|known| known == name).unwrap_or_else(|| {
+                    names.push(name.clone());
+                    names.len() - 1
+                })
+            };
+            clones.push((number, clone, files.iter().map(file).collect::<Vec<_>>()));
         }
     }
-    if let Some(job) = jobs.iter().find(|job| job.file.as_ref().is_some_and(|file| file.starts_with("/dev/"))) {
-        if names.len() > 1 {
-            let message =
-                format!("a job on the device {} leaves no room for other files", job.file.as_deref().unwrap_or(""));
-            return Err(wrong(job, message));
-        }
-    }
+    refuse_files(jobs, names.len())?;
     // A single file is the whole device.
-    let whole = (names.len() == 1).then_some(device);
+    let is_single = names.len() == 1;
     let mut lengths = vec![0; names.len()];
     let mut regions = Vec::new();
-    for &(number, clone, file) in &clones {
-        let region = region(number, &jobs[number], clone, whole)?;
-        lengths[file] = lengths[file].max(region.start + region.length);
-        regions.push(region);
+    for (number, clone, files) in &clones {
+        let job = &jobs[*number];
+        let of = Whole { bytes: device, is_single, is_own: job.files.is_empty() };
+        let (offset, region) = region(*number, job, *clone, of)?;
+        for &file in files {
+            lengths[file] = lengths[file].max(offset + region.length);
+        }
+        regions.push(Region { starts: vec![offset; files.len()], ..region });
     }
     let mut starts = Vec::new();
     let mut end: u64 = 0;
@@ -57,8 +59,8 @@ pub(super) fn lay_out(jobs: &[Job], device: u64) -> Result<(Vec<Region>, u64), M
         starts.push(end);
         end = end.saturating_add(length.next_multiple_of(FILE_ALIGNMENT));
     }
-    for (region, &(_, _, file)) in regions.iter_mut().zip(&clones) {
-        region.start += starts[file];
+    for (region, (_, _, files)) in regions.iter_mut().zip(&clones) {
+        region.starts.iter_mut().zip(files).for_each(|(start, &file)| *start += starts[file]);
     }
     let needed = starts.last().map_or(0, |start| start.saturating_add(*lengths.last().expect("as many as starts")));
     Ok((regions, needed))
@@ -69,11 +71,45 @@ fn wrong(job: &Job, message: impl Into<String>) -> Malformed {
     Malformed { line: job.line, column: 1, message: format!("the job [{}] cannot work: {message}", job.name) }
 }
 
-/// What a clone works on, from the start of its file; `whole` bytes long is a file that is the device.
-fn region(number: usize, job: &Job, clone: u32, whole: Option<u64>) -> Result<Region, Malformed> {
+/// Refuses files of which one is a device of unknown extent, and those that do not take turns.
+fn refuse_files(jobs: &[Job], files: usize) -> Result<(), Malformed> {
+    let device = |job: &Job| job.files.iter().find(|file| file.starts_with("/dev/")).cloned();
+    let has_bytes = |job: &Job| matches!(job.size, Some(Amount::Bytes(1..))) || job.filesize.is_some();
+    let open = jobs.iter().find_map(|job| device(job).filter(|_| !has_bytes(job)).map(|device| (job, device)));
+    if let Some((job, device)) = open.filter(|_| files > 1) {
+        return Err(wrong(
+            job,
+            format!("a job on the device {device} leaves no room for other files; give it a size in bytes"),
+        ));
+    }
+    let in_turn = jobs.iter().find(|job| job.files.len() > 1 && job.service.is_some());
+    in_turn.map_or(Ok(()), |job| {
+        let service = job.service.as_deref().unwrap_or_default();
+        Err(wrong(job, format!("file_service_type = {service} is not followed: the files of a job come in turn")))
+    })
+}
+
+/// What percentages are of.
+#[derive(Clone, Copy)]
+struct Whole {
+    /// Bytes of the device.
+    bytes: u64,
+    /// Whether there is one file, which then is the device.
+    is_single: bool,
+    /// Whether the file has no name, and so no other job shares it.
+    is_own: bool,
+}
+
+/// Where a clone begins in each of its files, and what it works on.
+fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Region), Malformed> {
     let of_whole = |key: &str, percent: u64| {
         let message = || format!("{key} = {percent}% is a part of the device, and several files share it; give bytes");
-        whole.map(|whole| (u128::from(whole) * u128::from(percent) / 100) as u64).ok_or_else(|| wrong(job, message()))
+        let part = (u128::from(whole.bytes) * u128::from(percent) / 100) as u64;
+        if whole.is_single || whole.is_own {
+            Ok(part)
+        } else {
+            Err(wrong(job, message()))
+        }
     };
     let bytes = |key: &str, amount: Amount| match amount {
         Amount::Bytes(bytes) => Ok(bytes),
@@ -90,13 +126,17 @@ fn region(number: usize, job: &Job, clone: u32, whole: Option<u64>) -> Result<Re
     }
     let rest = || {
         let what = "it needs a size, since several files share the device";
-        whole.map(|whole| whole.saturating_sub(offset)).ok_or_else(|| wrong(job, what))
+        let rest = whole.is_single.then(|| whole.bytes.saturating_sub(offset));
+        rest.ok_or_else(|| wrong(job, what))
     };
+    let files = job.files.len().max(1) as u64;
     let length = match (job.filesize, job.size) {
         (Some(filesize), _) => filesize.saturating_sub(offset),
-        (None, Some(Amount::Bytes(size))) if size > 0 => size,
+        // HOWTO of fio 3.33, `size`: it is divided between the files.
+        (None, Some(Amount::Bytes(size))) if size > 0 => size / files,
         (None, Some(Amount::Percent(percent))) => {
-            let part = of_whole("size", percent)?.min(rest()?);
+            let part = of_whole("size", percent)?;
+            let part = if whole.is_single { part.min(rest()?) } else { part };
             part - part % least
         }
         (None, _) => rest()?,
@@ -105,11 +145,12 @@ fn region(number: usize, job: &Job, clone: u32, whole: Option<u64>) -> Result<Re
         let (room, request) = (ByteCount(length), ByteCount(least));
         return Err(wrong(job, format!("from its offset on there are {room}, and a request has {request}")));
     }
+    let all = length.saturating_mul(files);
     let limit = match (job.io_size, job.size) {
         (Some(Amount::Bytes(bytes)), _) if bytes > 0 => bytes,
-        (Some(Amount::Percent(percent)), _) => (u128::from(length) * u128::from(percent) / 100) as u64,
-        (_, Some(Amount::Bytes(size))) if size > 0 => size.min(length),
-        _ => length,
+        (Some(Amount::Percent(percent)), _) => (u128::from(all) * u128::from(percent) / 100) as u64,
+        (_, Some(Amount::Bytes(size))) if size > 0 => size.min(all),
+        _ => all,
     };
-    Ok(Region { job: number, start: offset, length, limit })
+    Ok((offset, Region { job: number, starts: Vec::new(), length, limit }))
 }

@@ -20,22 +20,24 @@
 //! where it leaves a choice open.
 
 mod job;
-mod keys;
+pub mod keys;
 mod layout;
+mod skew;
+mod source;
 mod stream;
 mod subjob;
 mod text;
 
-use crate::trace::unpack;
 use crate::{Options, Setting, Workload, WorkloadError};
 use job::Job;
 use nandlab_block::{Completion, Request};
 use nandlab_nand::random::{self, Random};
 use nandlab_nand::{Origin, Time, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
+use source::Source;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
-use std::io::Read;
+use std::path::Path;
 use stream::Stream;
 use subjob::Subjob;
 use text::{KbBase, Section};
@@ -50,10 +52,30 @@ pub struct Config {
     /// The lines of a job file, in place of a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Values of the variables `${NAME}` of the job file; what is missing comes from the environment.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, Variable>,
 }
 
-/// Bytes of a job file at most.
-const MAX_FILE_BYTES: u64 = 1 << 20;
+/// What stands for a variable of a job file; a number needs no quotes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum Variable {
+    /// A whole number.
+    Number(i64),
+    /// Any text.
+    Text(String),
+}
+
+impl Variable {
+    fn text(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
 /// Clones of all jobs at most.
 const MAX_CLONES: usize = 1024;
 /// Requests without a step of the clock after which a job that ends at a time would never end.
@@ -69,22 +91,21 @@ struct Malformed {
 }
 
 impl Config {
-    /// Name and contents of the job file.
-    fn read(&self, setting: &Setting<'_>) -> Result<(String, String), WorkloadError> {
-        let Some(path) = &self.path else {
-            return Ok(("workload.fio.text".to_owned(), self.text.clone().unwrap_or_default()));
+    /// Takes what the job file asks for and `variables` does not have from the environment, so that the options hold all
+    /// that a run depends on. A file that cannot be read is left to [`Options::open`].
+    pub fn take_environment(&mut self, base: &Path, environment: &dyn Fn(&str) -> Option<String>) {
+        let mut found = BTreeMap::new();
+        let mut look = |name: &str| {
+            let known = self.variables.get(name).map(Variable::text);
+            known.or_else(|| {
+                let value = environment(name)?;
+                found.insert(name.to_owned(), Variable::Text(value.clone()));
+                Some(value)
+            })
         };
-        let refuse = |message: String| WorkloadError::File { file: path.clone(), message };
-        let file = setting.base.join(path);
-        let mut text = Vec::new();
-        let opened = unpack::open(&file, None);
-        let read = opened.and_then(|contents| contents.source.take(MAX_FILE_BYTES + 1).read_to_end(&mut text));
-        read.map_err(|error| refuse(unpack::sentence(&error)))?;
-        if text.len() as u64 > MAX_FILE_BYTES {
-            return Err(refuse(format!("a job file has at most {MAX_FILE_BYTES} bytes, and this one has more")));
-        }
-        let text = String::from_utf8(text).map_err(|_| refuse("a job file is text, in UTF-8".to_owned()))?;
-        Ok((path.clone(), text))
+        // What is wrong with it is said where it is opened.
+        let _ = Source::read(self, base, &mut look);
+        self.variables.extend(found);
     }
 }
 
@@ -99,10 +120,11 @@ impl Options for Config {
 
     fn open(&self, setting: &Setting<'_>) -> Result<Box<dyn Workload>, WorkloadError> {
         self.check()?;
-        let (file, text) = self.read(setting)?;
-        let in_file =
-            |Malformed { line, column, message }| WorkloadError::Record { file: file.clone(), line, column, message };
-        let sections = text::sections(&text).map_err(in_file)?;
+        let mut variables = |name: &str| self.variables.get(name).map(Variable::text);
+        let source = Source::read(self, setting.base, &mut variables)?;
+        let file = source.name();
+        let in_file = |bad| source.error(bad);
+        let sections = text::sections(&source.text).map_err(in_file)?;
         let (jobs, ignored) = read_jobs(&sections).map_err(in_file)?;
         if jobs.is_empty() {
             return Err(WorkloadError::File { file, message: "it has no job: a section such as `[job1]`".to_owned() });
@@ -181,7 +203,14 @@ fn notices(jobs: &[Job], ignored: &BTreeSet<&str>) -> Vec<String> {
     if !ignored.is_empty() {
         let keys = ignored.iter().copied().collect::<Vec<_>>().join(", ");
         said.push(format!(
-            "these keys of the job file concern the machine that fio runs on and change nothing here: {keys}"
+            "these keys of the job file concern the machine that fio runs on or what it prints, and change nothing here: {keys}"
+        ));
+    }
+    for job in jobs.iter().filter(|job| job.ramp > 0) {
+        let (name, ramp) = (&job.name, job.ramp as f64 / 1e9);
+        said.push(format!(
+            "[{name}] has ramp_time = {ramp} s, by which its runtime is longer; its requests of that time count as all \
+             others, and precondition.warm_up leaves the first ones out"
         ));
     }
     for job in jobs {
@@ -228,7 +257,7 @@ impl Jobs {
                 let job = &jobs[region.job];
                 let origin = origins().nth(region.job).expect("no more jobs than origins were let pass");
                 let stream = Stream::new(job, region, Random::stream(job.seed.unwrap_or(seed), number));
-                Subjob::new(job, stream, (origin, region.start, group_of(region.job)))
+                Subjob::new(job, stream, (origin, group_of(region.job)))
             })
             .collect();
         let count = clones.iter().map(Subjob::count).sum();
@@ -353,7 +382,7 @@ impl Workload for Jobs {
         let sector = u64::from(SECTOR_BYTES);
         batch.push(Request {
             time,
-            sector: if ask.length > 0 { (clone.start_byte + ask.offset) / sector } else { 0 },
+            sector: ask.offset / sector,
             sectors: (ask.length / sector) as u32,
             op: ask.op,
             origin: clone.origin,

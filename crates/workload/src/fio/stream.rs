@@ -2,12 +2,12 @@
 
 use super::job::{Asks, Job, Lengths};
 use super::layout::Region;
+use super::skew::Skew;
 use crate::permutation::Permutation;
-use crate::zipf::Ranks;
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
 
-/// A request, in bytes from the start of the region; a flush has none.
+/// A request, in bytes from the start of the device; a flush has none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ask {
     pub(super) op: Op,
@@ -22,12 +22,15 @@ const FLUSH: Ask = Ask { op: Op::Flush, offset: 0, length: 0 };
 pub(super) struct Stream {
     asks: Asks,
     lengths: [Lengths; 3],
-    places: Places,
-    /// Bytes of the region.
-    room: u64,
+    /// Its files, and which one is next: they come in turn.
+    parts: Vec<Part>,
+    turn: usize,
     read_share: u64,
+    /// Of a random job in per cent; 0 where it is none.
+    random_share: [u64; 3],
+    is_endless: bool,
     random: Random,
-    /// Bytes that a pass moves, and how many of them are moved.
+    /// Bytes that all passes move, and how many of them are moved.
     limit: u64,
     moved: u64,
     passes: u64,
@@ -38,95 +41,112 @@ pub(super) struct Stream {
     /// A flush after so many writes, and how many came since the last.
     fsync: u64,
     unsynced: u64,
+    /// The request behind a flush.
+    held: Option<Ask>,
     ends_with_fsync: bool,
+}
+
+/// What a clone works on in one file.
+#[derive(Debug)]
+struct Part {
+    start: u64,
+    /// Bytes of it.
+    room: u64,
+    places: Places,
+    /// Behind the last request of each direction.
+    last: [u64; 3],
     /// The bytes that were trimmed and are to be written.
     trimmed: Option<(u64, u64)>,
 }
 
-/// Where requests go.
+/// Where random requests go.
 #[derive(Debug)]
 enum Places {
-    /// Each direction behind its last request.
-    InOrder([u64; 3]),
-    Anywhere,
+    /// Multiples of these bytes, by direction.
+    Anywhere([u64; 3]),
     /// Each block once before any comes twice.
     Once(Cover),
-    /// Blocks by popularity.
-    Zipf(Ranks, Permutation),
+    /// Multiples of these bytes by popularity, by direction.
+    Skewed(Box<[(u64, Skew); 3]>),
 }
 
 impl Stream {
     pub(super) fn new(job: &Job, region: &Region, mut random: Random) -> Self {
-        let least = job.least();
-        let blocks = (region.length / least).max(1);
-        let used = || job.asks.directions().iter().map(|&direction| &job.lengths[direction]);
-        let is_one_length = used().all(|lengths| lengths.least() == least && lengths.most() == least);
-        let places = match job.theta {
-            _ if !job.is_random => Places::InOrder([0; 3]),
-            Some(theta) => Places::Zipf(Ranks::new(blocks, theta), Permutation::new(blocks, random.next_u64())),
-            None if !job.covers => Places::Anywhere,
-            None => Places::Once(Cover::new(blocks, least, is_one_length, random.next_u64())),
-        };
+        let parts = region.starts.iter().map(|&start| Part {
+            start,
+            room: region.length,
+            places: Places::new(job, region.length, &mut random),
+            last: [0; 3],
+            trimmed: None,
+        });
+        // What is trimmed and written counts once.
+        let each = if job.asks == Asks::TrimWrite { 2 } else { 1 };
         Self {
             asks: job.asks,
             lengths: job.lengths.clone(),
-            places,
-            room: region.length,
+            parts: parts.collect(),
+            turn: 0,
             read_share: job.read_share,
+            random_share: if job.is_random { job.random_share } else { [0; 3] },
+            is_endless: false,
             random,
-            limit: region.limit,
+            limit: region.limit.saturating_mul(job.loops),
             moved: 0,
             passes: job.loops,
-            goes_round: job.is_time_based || region.limit > region.length,
-            left: (job.requests > 0).then_some(job.requests),
+            goes_round: job.is_time_based || region.limit > region.length * region.starts.len() as u64,
+            left: (job.requests > 0).then(|| job.requests.saturating_mul(each).saturating_mul(job.loops)),
             fsync: job.fsync,
             unsynced: 0,
-            ends_with_fsync: job.ends_with_fsync,
-            trimmed: None,
+            held: None,
+            // What writes nothing has nothing to flush.
+            ends_with_fsync: (job.end_fsync || job.fsync_on_close)
+                && !matches!(job.asks, Asks::Only(Op::Read | Op::Trim)),
         }
     }
 
     /// Without an end of its own.
     pub(super) fn endless(self) -> Self {
-        Self { limit: u64::MAX, ..self }
+        Self { limit: u64::MAX, is_endless: true, left: None, ..self }
     }
 
     /// Requests in all, about.
     pub(super) fn count(&self) -> u64 {
         let directions = self.asks.directions();
         let mean: u64 = directions.iter().map(|&direction| self.lengths[direction].mean()).sum();
-        let bytes = self.limit.saturating_mul(self.passes) / (mean / directions.len() as u64).max(1);
+        let bytes = self.limit / (mean / directions.len() as u64).max(1);
         let each = if self.asks == Asks::TrimWrite { 2 } else { 1 };
         self.left.map_or(bytes.saturating_mul(each), |left| left.min(bytes.saturating_mul(each)))
     }
 
     /// The next request; `None` at the end.
     pub(super) fn next(&mut self) -> Option<Ask> {
+        let Some(ask) = self.held.take().or_else(|| self.next_moving()) else {
+            return std::mem::take(&mut self.ends_with_fsync).then_some(FLUSH);
+        };
+        // fio flushes before the request that follows, and so not behind the last one.
         if self.fsync > 0 && self.unsynced == self.fsync {
             self.unsynced = 0;
+            self.held = Some(ask);
             return Some(FLUSH);
         }
-        match self.next_moving() {
-            Some(ask) => {
-                self.left = self.left.map(|left| left - 1);
-                self.unsynced += u64::from(ask.op == Op::Write);
-                // What is trimmed and written counts once.
-                if !(self.asks == Asks::TrimWrite && ask.op == Op::Trim) {
-                    self.moved += ask.length;
-                }
-                Some(ask)
-            }
-            None => std::mem::take(&mut self.ends_with_fsync).then_some(FLUSH),
-        }
+        self.unsynced += u64::from(ask.op == Op::Write);
+        Some(ask)
     }
 
-    /// The next request that is no flush.
+    /// The next request that is no flush, counted.
     fn next_moving(&mut self) -> Option<Ask> {
+        let ask = self.next_asked()?;
+        self.left = self.left.map(|left| left - 1);
+        // The write behind a trim moves the same bytes.
+        if !(self.asks == Asks::TrimWrite && ask.op == Op::Write) {
+            self.moved += ask.length;
+        }
+        Some(ask)
+    }
+
+    fn next_asked(&mut self) -> Option<Ask> {
         if self.left == Some(0) {
             return None;
-        }
-        if let Some((offset, length)) = self.trimmed.take() {
-            return Some(Ask { op: Op::Write, offset, length });
         }
         let op = match self.asks {
             Asks::Only(op) => op,
@@ -134,65 +154,115 @@ impl Stream {
             Asks::Mix => Op::Write,
             Asks::TrimWrite => Op::Trim,
         };
-        let in_pass = if self.moved < self.limit { self.place(op) } else { None };
-        let (offset, length) = in_pass.or_else(|| self.place_anew(op))?;
-        if self.asks == Asks::TrimWrite {
-            self.trimmed = Some((offset, length));
-        }
-        Some(Ask { op, offset, length })
+        self.in_turn(op).or_else(|| self.anew(op))
     }
 
-    /// The first place after the last one; `None` where nothing is left to be done.
-    fn place_anew(&mut self, op: Op) -> Option<(u64, u64)> {
-        if self.moved >= self.limit || !self.goes_round {
+    /// The next request of the file whose turn it is; `None` where no file has one.
+    fn in_turn(&mut self, op: Op) -> Option<Ask> {
+        for _ in 0..self.parts.len() {
+            let at = self.turn;
+            self.turn = (at + 1) % self.parts.len();
+            if let Some((offset, length)) = self.parts[at].trimmed.take() {
+                return Some(Ask { op: Op::Write, offset: self.parts[at].start + offset, length });
+            }
+            if self.moved >= self.limit {
+                continue;
+            }
+            if let Some((offset, length)) = self.place(at, op) {
+                let part = &mut self.parts[at];
+                part.trimmed = (self.asks == Asks::TrimWrite).then_some((offset, length));
+                return Some(Ask { op, offset: part.start + offset, length });
+            }
+        }
+        None
+    }
+
+    /// The first request after the addresses came to their end; `None` where nothing is left to be done.
+    fn anew(&mut self, op: Op) -> Option<Ask> {
+        if self.moved < self.limit && !self.goes_round {
             self.passes -= 1;
-            if self.passes == 0 {
-                // A later look finds the end as well.
-                self.left = Some(0);
-                return None;
-            }
-            self.moved = 0;
-            self.rewind(None);
-        } else {
-            self.rewind(Some(op));
         }
-        self.place(op)
+        if self.moved >= self.limit || self.passes == 0 {
+            // A later look finds the end as well.
+            self.left = Some(0);
+            return None;
+        }
+        let is_in_order = self.random_share == [0; 3];
+        // As in fio: what ends at a time goes round by directions, what ends with its bytes as a whole.
+        let one = (self.is_endless && is_in_order).then(|| direction(op));
+        for part in &mut self.parts {
+            match one {
+                Some(direction) => part.last[direction] = 0,
+                None if is_in_order => part.last = [0; 3],
+                None => {}
+            }
+            if let Places::Once(cover) = &mut part.places {
+                cover.renew(self.random.next_u64());
+            }
+        }
+        self.in_turn(op)
     }
 
-    /// Starts the addresses anew, those of one direction where they go by directions.
-    fn rewind(&mut self, op: Option<Op>) {
-        match (&mut self.places, op) {
-            (Places::InOrder(next), Some(op)) => next[direction(op)] = 0,
-            (Places::InOrder(next), None) => *next = [0; 3],
-            (Places::Once(cover), _) => cover.renew(self.random.next_u64()),
-            (Places::Anywhere | Places::Zipf(..), _) => {}
+    /// Offset and length of the next request in this file and direction; `None` at the end of the addresses.
+    fn place(&mut self, at: usize, op: Op) -> Option<(u64, u64)> {
+        let direction = direction(op);
+        let Self { lengths, parts, random, random_share, is_endless, .. } = self;
+        let (part, lengths, share) = (&mut parts[at], &lengths[direction], random_share[direction]);
+        // The draws of a job that is random as a whole are as they were before there was a share.
+        let is_random = share == 100 || share > 0 && random.below(100) < share;
+        let is_mixed = *random_share != [0; 3] && !is_random;
+        if is_mixed && *is_endless && part.last[direction] >= part.room {
+            part.last[direction] = 0;
+        }
+        let in_order = || Some(part.last[direction]).filter(|&last| last + lengths.least() <= part.room);
+        let found = match (is_random, in_order()) {
+            (false, Some(last)) => Some((last, lengths.draw(random, part.room - last)?)),
+            (false, None) if !is_mixed => None,
+            _ => part.places.next((lengths, direction), part.room, random),
+        };
+        let (offset, length) = found?;
+        part.last[direction] = offset + length;
+        Some((offset, length))
+    }
+}
+
+impl Places {
+    fn new(job: &Job, room: u64, random: &mut Random) -> Self {
+        let align = [0, 1, 2].map(|direction| job.align[direction].unwrap_or(job.lengths[direction].least()));
+        if !job.is_random {
+            return Self::Anywhere(align);
+        }
+        let least = job.least();
+        if job.covers_once() {
+            let used = || job.asks.directions().iter().map(|&direction| &job.lengths[direction]);
+            let is_one_length = used().all(|lengths| lengths.least() == least && lengths.most() == least);
+            return Self::Once(Cover::new((room / least).max(1), least, is_one_length, random.next_u64()));
+        }
+        let skewed = [0, 1, 2].map(|direction| {
+            let blocks = (room / align[direction]).max(1);
+            job.distribution.places(direction, blocks, align[direction], random).map(|skew| (align[direction], skew))
+        });
+        match skewed {
+            [Some(reads), Some(writes), Some(trims)] => Self::Skewed(Box::new([reads, writes, trims])),
+            _ => Self::Anywhere(align),
         }
     }
 
-    /// Offset and length of the next request in this direction; `None` at the end of the addresses.
-    fn place(&mut self, op: Op) -> Option<(u64, u64)> {
-        let Self { lengths, places, room, random, .. } = self;
-        let lengths = &lengths[direction(op)];
-        let block = lengths.least();
-        match places {
-            Places::InOrder(next) => {
-                let next = &mut next[direction(op)];
-                let length = lengths.draw(random, room.checked_sub(*next)?)?;
-                *next += length;
-                Some((*next - length, length))
+    /// Offset and length; `None` where each place came, or there is no room.
+    fn next(&mut self, (lengths, direction): (&Lengths, usize), room: u64, random: &mut Random) -> Option<(u64, u64)> {
+        let (align, block) = match self {
+            Self::Once(cover) => return cover.next(|left| lengths.draw(random, left), room),
+            Self::Anywhere(align) => {
+                let align = align[direction];
+                // As many as fit in whole.
+                let blocks = room.checked_sub(lengths.least())? / align + 1;
+                (align, random.below(blocks))
             }
-            Places::Once(cover) => cover.next(|left| lengths.draw(random, left), *room),
-            Places::Anywhere => {
-                let offset = random.below((*room / block).max(1)) * block;
-                Some((offset, lengths.draw(random, *room - offset)?))
-            }
-            Places::Zipf(ranks, places) => {
-                let offset = places.apply(ranks.draw(random)) * block;
-                // Where directions differ in length, the last places have no room for the longer.
-                let offset = offset.min(room.checked_sub(block)? / block * block);
-                Some((offset, lengths.draw(random, *room - offset)?))
-            }
-        }
+            Self::Skewed(skews) => (skews[direction].0, skews[direction].1.draw(random)),
+        };
+        // Where directions differ in length, the last places have no room for the longer.
+        let offset = (block * align).min(room.checked_sub(lengths.least())? / align * align);
+        Some((offset, lengths.draw(random, room - offset)?))
     }
 }
 

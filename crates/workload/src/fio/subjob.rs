@@ -12,8 +12,6 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 pub(super) struct Subjob {
     pub(super) origin: Origin,
-    /// Where its region starts, in bytes.
-    pub(super) start_byte: u64,
     /// Clones with a lower number end before it starts.
     pub(super) group: usize,
     stream: Stream,
@@ -88,11 +86,10 @@ impl Pacer {
 }
 
 impl Subjob {
-    pub(super) fn new(job: &Job, stream: Stream, (origin, start_byte, group): (Origin, u64, usize)) -> Self {
+    pub(super) fn new(job: &Job, stream: Stream, (origin, group): (Origin, usize)) -> Self {
         let depth = job.outstanding();
         Self {
             origin,
-            start_byte,
             group,
             stream: if job.is_time_based { stream.endless() } else { stream },
             depth: depth as usize,
@@ -100,7 +97,8 @@ impl Subjob {
             think_blocks: job.think_blocks,
             rates: [0, 1, 2].map(|direction| Pacer::new(job, direction)),
             delay: job.delay,
-            runtime: (job.runtime > 0).then_some(job.runtime),
+            // HOWTO of fio 3.33, `ramp_time`: it increases the runtime.
+            runtime: (job.runtime > 0).then_some(job.runtime.saturating_add(job.ramp)),
             is_time_based: job.is_time_based,
             start: 0,
             now: 0,

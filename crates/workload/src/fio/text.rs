@@ -29,11 +29,16 @@ impl Entry<'_> {
     }
 }
 
-/// Divides a job file into its sections; comments run from `;` or `#` to the end of the line.
+/// A line without its comment, which runs from `;` or `#` to the end.
+pub(super) fn bare(line: &str) -> &str {
+    line.find([';', '#']).map_or(line, |at| &line[..at])
+}
+
+/// Divides a job file into its sections.
 pub(super) fn sections(text: &str) -> Result<Vec<Section<'_>>, Malformed> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     for (line, whole) in (1..).zip(text.lines()) {
-        let bare = whole.find([';', '#']).map_or(whole, |at| &whole[..at]);
+        let bare = bare(whole);
         let words = bare.trim();
         if words.is_empty() {
             continue;
@@ -45,9 +50,6 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section<'_>>, Malformed> {
             let name = name.ok_or_else(|| wrong("expected a section such as `[job1]`"))?;
             sections.push(Section { line, name, entries: Vec::new() });
             continue;
-        }
-        if words == "include" || words.starts_with("include ") {
-            return Err(wrong("other files cannot be included; copy their lines to here"));
         }
         let Some(section) = sections.last_mut() else {
             return Err(wrong("expected a section such as `[global]` or `[job1]` before the first key"));
@@ -110,7 +112,12 @@ pub(super) fn amount(entry: &Entry<'_>, value: &str, base: KbBase) -> Result<Amo
     };
     let (number, suffix) = split_number(value).ok_or_else(wrong)?;
     if suffix == "%" {
-        return if (1..=100).contains(&number) { Ok(Amount::Percent(number)) } else { Err(wrong()) };
+        return match number {
+            // A part of nothing is nothing, whatever the whole is.
+            0 => Ok(Amount::Bytes(0)),
+            1..=100 => Ok(Amount::Percent(number)),
+            _ => Err(wrong()),
+        };
     }
     let suffix = suffix.to_ascii_lowercase();
     let bare = suffix.strip_suffix('b').unwrap_or(&suffix);

@@ -5,7 +5,7 @@
 
 use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::{Origin, Time};
-use nandlab_workload::fio::Config;
+use nandlab_workload::fio::{Config, Variable};
 use nandlab_workload::{Options, Setting, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const US: Time = 1000;
 const DEVICE_BYTES: u64 = 64 << 20;
 
 /// Kind, offset and bytes.
-type Line = (String, u64, u64);
+pub type Line = (String, u64, u64);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fio")
@@ -24,7 +24,7 @@ fn open_on(config: &Config, bytes: u64, seed: u64) -> Result<Box<dyn Workload>, 
     config.open(&Setting { sectors: bytes / 512, seed, base: &folder(), watch: &|_| true, took: None })
 }
 
-fn text(text: &str) -> Config {
+pub fn text(text: &str) -> Config {
     Config { text: Some(text.to_owned()), ..Default::default() }
 }
 
@@ -40,7 +40,7 @@ fn refused(jobs: &str) -> String {
 }
 
 /// All requests, where each takes `latency`.
-fn play(mut workload: Box<dyn Workload>, latency: impl Fn(&Request) -> Time) -> Vec<Request> {
+pub fn play(mut workload: Box<dyn Workload>, latency: impl Fn(&Request) -> Time) -> Vec<Request> {
     let mut all = Vec::new();
     while workload.fill(&mut all, 100).unwrap() > 0 {
         let last = all.last().unwrap();
@@ -55,7 +55,7 @@ fn times(jobs: &str, latency_us: Time) -> Vec<Time> {
     play(open(jobs), |_| latency_us * US).iter().map(|request| request.time / US).collect()
 }
 
-fn line(request: &Request) -> Line {
+pub fn line(request: &Request) -> Line {
     let kind = match request.op {
         Op::Read => "read",
         Op::Write => "write",
@@ -335,8 +335,13 @@ fn keys_of_the_machine_are_listed_and_others_refused_with_their_line() {
         ("[a]\nbs=100\n", "bs = 100 cannot work: it is 100 bytes, and a request is 512 bytes"),
         ("[a]\niodepth=0\n", "iodepth = 0 cannot work: expected a whole number from 1 to 65536"),
         ("[a]\ntime_based\nsize=4k\n", "the job [a] cannot work: it is time_based, and runtime does not say"),
-        ("[a]\nsize=${SIZE}\n", "variables are not replaced"),
-        ("include x.fio\n", "other files cannot be included"),
+        (
+            "[a]\nsize=${SIZE}\n",
+            "line 2, column 6: the variable SIZE is set neither in the environment nor in workload",
+        ),
+        ("[a]\nsize=${SIZE\n", "line 2, column 6: expected the end of a variable"),
+        ("[a]\nsize=8*$mb_memory\n", "$mb_memory is a number of the machine"),
+        ("[a]\n include x.fio\n", "line 2, column 2: include x.fio: "),
         ("[a]\n[b]\nsize=4k\n", "line 1, column 1: the job [a] cannot work: it needs a size, since several files"),
         (
             "[a]\nsize=1k\nbs=4k\n",
@@ -344,9 +349,15 @@ fn keys_of_the_machine_are_listed_and_others_refused_with_their_line() {
         ),
         ("[a]\nsize=1g\n", "workload.fio.text needs 2097152 sectors (1 GiB) and the device has 131072 (64 MiB)"),
         ("[global]\nsize=4k\n", "it has no job: a section such as `[job1]`"),
-        ("[a]\nfilename=x:y\n", "filename = x:y cannot work: a job has one file"),
+        ("[a]\nfilename=x::y\n", "filename = x::y cannot work: expected names of files between colons"),
+        ("[a]\nfilename=x:y\nsize=8k\nfile_service_type=random\n", "the files of a job come in turn"),
         ("[a]\nfilename=/dev/sda\n[b]\nfilename=y\nsize=4k\n", "a job on the device /dev/sda leaves no room"),
-        ("[a]\nrandom_distribution=pareto:0.2\n", "expected random or zipf with an exponent"),
+        ("[a]\nrandom_distribution=pareto:1\n", "expected random, zipf with an exponent"),
+        ("[a]\nrandom_distribution=zipf:1.2:2\n", "with a centre from 0 to 1"),
+        ("[a]\nrandom_distribution=zoned:60/10:30/90\n", "the shares of the requests sum to 100"),
+        ("[a]\nrandom_distribution=zoned:60/10:40/80\n", "the shares of the places sum to 100"),
+        ("[a]\npercentage_random=101\n", "expected per cents from 0 to 100"),
+        ("[a]\nblockalign=100\n", "requests start at whole sectors"),
     ] {
         let error = refused(jobs);
         assert!(error.contains(expected), "{jobs}: {error}");
@@ -357,7 +368,7 @@ fn keys_of_the_machine_are_listed_and_others_refused_with_their_line() {
     open(&jobs(most));
     let error = refused(&jobs(most + 1));
     assert!(error.contains(&format!("the job [job{most}] cannot work: {most} jobs can be told apart")), "{error}");
-    let both = Config { path: Some("x".into()), text: Some(String::new()) };
+    let both = Config { path: Some("x".into()), text: Some(String::new()), ..Default::default() };
     assert!(both.check().is_err() && Config::default().check().is_err());
     let missing = Config { path: Some("missing.fio".into()), ..Default::default() };
     assert!(open_on(&missing, DEVICE_BYTES, 1).err().unwrap().to_string().starts_with("missing.fio: "));
@@ -389,4 +400,94 @@ fn seeds_change_the_order_and_equal_ones_do_not() {
     assert_eq!(of(1, 0), of(1, 0));
     assert_ne!(of(1, 0), of(2, 0));
     assert_eq!(of(1, 1), of(2, 1), "a seed of its own");
+}
+
+/// Shares of the requests in parts of the addresses, of the requests of one kind.
+fn in_parts(all: &[Request], op: Op, parts: u64) -> Vec<f64> {
+    let places: Vec<u64> =
+        all.iter().filter(|one| one.op == op).map(|one| one.sector * parts / (DEVICE_BYTES / 512)).collect();
+    (0..parts).map(|part| places.iter().filter(|&&at| at == part).count() as f64 / places.len() as f64).collect()
+}
+
+#[test]
+fn zones_have_the_shares_that_the_job_states() {
+    // HOWTO, `random_distribution`: 60 % of accesses to the first 10 %, 30 % to the next 20 %, 8 % to the next 30 %.
+    let zoned = |zones: &str| {
+        play(open(&format!("[a]\nrw=randrw\nio_size=80m\nrandom_distribution={zones}\nfilename=/dev/x\n")), |_| 1)
+    };
+    let all = zoned("zoned:60/10:30/20:8/30:2/40,20/50:80/50");
+    let reads = in_parts(&all, Op::Read, 10);
+    let sums = [reads[0], reads[1..3].iter().sum(), reads[3..6].iter().sum(), reads[6..].iter().sum::<f64>()];
+    for (sum, stated) in sums.iter().zip([0.6, 0.3, 0.08, 0.02]) {
+        assert!((sum - stated).abs() < 0.02, "{sums:?}");
+    }
+    assert!((in_parts(&all, Op::Write, 2)[1] - 0.8).abs() < 0.02);
+    let absolute = in_parts(&zoned("zoned_abs:60/16m:40/48m"), Op::Read, 4);
+    assert!((absolute[0] - 0.6).abs() < 0.02, "{absolute:?}");
+}
+
+#[test]
+fn a_fifth_of_the_places_of_pareto_has_four_fifths_of_the_requests() {
+    let all = play(open("[a]\nrw=randread\nsize=4m\nio_size=400m\nrandom_distribution=pareto:0.2\n"), |_| 1);
+    let mut hits: BTreeMap<u64, u64> = BTreeMap::new();
+    all.iter().for_each(|request| *hits.entry(request.sector).or_insert(0) += 1);
+    let mut hits: Vec<_> = hits.into_values().collect();
+    hits.sort_unstable_by(|a, b| b.cmp(a));
+    let share = hits[..1024 / 5].iter().sum::<u64>() as f64 / all.len() as f64;
+    assert!((share - 0.8).abs() < 0.01, "{share}");
+}
+
+#[test]
+fn variables_are_those_of_the_experiment_or_of_the_environment() {
+    let jobs = "[a]\nrw=read ; ${COMMENT}\noffset=${OFF}k\nsize=${SIZE}\nbs=${A}${B}\n";
+    let mut config = text(jobs);
+    config.variables.insert("SIZE".to_owned(), Variable::Text("16k".to_owned()));
+    config.variables.insert("A".to_owned(), Variable::Number(8));
+    let known = |name: &str| match name {
+        "OFF" => Some("8".to_owned()),
+        "B" => Some("k".to_owned()),
+        "SIZE" => Some("1g".to_owned()),
+        _ => None,
+    };
+    config.take_environment(Path::new("."), &known);
+    assert_eq!(config.variables.keys().collect::<Vec<_>>(), ["A", "B", "OFF", "SIZE"], "what a run depends on");
+    let all = play(open_on(&config, DEVICE_BYTES, 1).unwrap(), |_| 1);
+    assert_eq!(all.iter().map(|one| (one.sector, one.sectors)).collect::<Vec<_>>(), [(16, 16), (32, 16)]);
+}
+
+#[test]
+fn included_lines_belong_to_the_section_that_includes_them() {
+    // The example of the HOWTO, "Job file format".
+    let path = std::env::temp_dir().join(format!("nandlab-fio-include-{}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(path.join(name), text).unwrap();
+    write("a.fio", "[global]\nfilesize=1m\ninclude all.fio\n[test]\nrw=randread\nbs=4k\ninclude test.fio\n");
+    write("all.fio", "thread=1\ngroup_reporting=1\ninclude more.fio\n");
+    write("more.fio", "number_ios=3\n");
+    write("test.fio", "ioengine=libaio\niodepth=4\n");
+    let config = Config { path: Some("a.fio".to_owned()), ..Default::default() };
+    let open = || config.open(&Setting { sectors: 4096, seed: 1, base: &path, watch: &|_| true, took: None });
+    assert_eq!(play(open().unwrap(), |_| US).iter().map(|one| one.time).collect::<Vec<_>>(), [0, 0, 0]);
+    let refused = || open().err().unwrap().to_string();
+    write("more.fio", "# one\nnumber_os=3\n");
+    assert!(refused().starts_with("more.fio, line 2, column 11: the key `number_os` is not known"), "{}", refused());
+    write("more.fio", "[b]\n");
+    assert!(refused().starts_with("more.fio, line 1, column 1: an included file has keys alone"), "{}", refused());
+    write("more.fio", "include more.fio\n");
+    assert!(refused().contains("16 files include each other already"), "{}", refused());
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn the_ramp_makes_the_runtime_longer_and_a_part_of_the_device_needs_no_name() {
+    let jobs = "[a]\nrw=read\nsize=16k\ntime_based\nruntime=20us\nramp_time=15us\n";
+    assert_eq!(times(jobs, 10), [0, 10, 20, 30]);
+    assert!(open(jobs).notices().iter().any(|said| said.contains("ramp_time")));
+    let quarters = "[global]\nrw=write\nbs=64k\nsize=25%\n[a]\n[b]\n[c]\noffset=0%\n[d]\n";
+    let all = play(open(quarters), |_| 1);
+    let sectors: std::collections::BTreeSet<u64> = all.iter().map(|one| one.sector).collect();
+    assert_eq!((all.len(), sectors.len()), (1024, 1024), "each quarter once");
+    // As with one named file in which each has an offset.
+    let named = "[global]\nrw=write\nbs=64k\nsize=25%\nfilename=/dev/x\nstonewall\n[a]\noffset=0%\n[b]\noffset=25%\n[c]\noffset=50%\n";
+    assert_eq!(play(open(named), |_| 1).len(), 768);
 }

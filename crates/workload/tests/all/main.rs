@@ -4,6 +4,7 @@
 
 mod files;
 mod fio;
+mod fio_itself;
 mod formats;
 mod generators;
 mod keys;
