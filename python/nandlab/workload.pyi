@@ -145,12 +145,15 @@ def fio(
     *,
     path: str | None = None,
     text: str | None = None,
+    variables: Mapping[str, Any] | None = None,
 ) -> Choice:
     """Several jobs at once, each in a closed loop of its own, as a job file of fio describes them.
 
     Args:
         path: The job file; a relative path starts at the folder of the experiment.
         text: The lines of a job file, in place of a path.
+        variables: Values of the variables `${NAME}` of the job file; what is missing comes from the
+            environment.
     """
 
 def trace(
