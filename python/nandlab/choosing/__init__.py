@@ -117,7 +117,8 @@ class Measured:
     def _life_bytes(self) -> tuple[float | None, float | None]:
         """File data until the most worn, and the mean block, has its cycles; None without an erase.
 
-        A block that is not erased yet counts by its programmed pages in the mean, and none has fewer than the mean.
+        A block that is not erased yet counts by its programmed pages in the mean, and the most worn block has
+        no fewer than the mean.
         """
         aged = self._aged
         if aged is None or aged.fs is None or aged.lifetime is None:

@@ -30,8 +30,8 @@ KINDS = (
 def command(kind: str | None, name: str | None, as_json: bool) -> None:
     """List what there is of a KIND, or of all; with NAME, all there is to say about one of them.
 
-    KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories or victims. A NAME tells
-    by itself what it is, as in `nandlab list page`; where several kinds have it, all are shown.
+    KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories or victims. A NAME
+    tells by itself what it is, as in `nandlab list page`; where several kinds have it, all are shown.
     """
     from nandlab.listing import lists
 

@@ -118,7 +118,7 @@ AS_IT_IS = re.compile(r"\s*\||.*\S {2,}\S| {4}|#")
 
 
 def wrapped(text: str, width: int) -> str:
-    """Text whose paragraphs are set anew where one of their lines is longer than `width`.
+    r"""Text whose paragraphs are set anew where one of their lines is longer than `width`.
 
     >>> print(wrapped("* one two\nthree\n\nfour", 8))
     * one
