@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from nandlab import buffer, fs, ftl, index, workload
     from nandlab._native import ConfigError, DeviceFull, NandlabError, PowerLost, TraceError
+    from nandlab.choosing import Advice, Wish, choose
+    from nandlab.comparing import Comparison, compare
     from nandlab.experiment import Experiment, Run
     from nandlab.experiment.config import Device, Host, Memory, Precondition
     from nandlab.experiment.result import Result
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Advice",
+    "Comparison",
     "ConfigError",
     "Device",
     "DeviceFull",
@@ -51,8 +55,11 @@ __all__ = [
     "Sweep",
     "Trace",
     "TraceError",
+    "Wish",
     "__version__",
     "buffer",
+    "choose",
+    "compare",
     "explain",
     "fs",
     "ftl",
@@ -76,6 +83,11 @@ _HOME = {
     "Experiment": "experiment",
     "Run": "experiment",
     "Result": "experiment.result",
+    "Advice": "choosing",
+    "Wish": "choosing",
+    "choose": "choosing",
+    "Comparison": "comparing",
+    "compare": "comparing",
     "Explanation": "explaining",
     "Sweep": "sweeping",
     "explain": "explaining",
@@ -99,4 +111,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module has attributes of 
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+    return sorted(__all__)

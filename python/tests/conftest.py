@@ -168,7 +168,7 @@ def shared_runs():
 
     That a result depends on nothing but its experiment is what other tests are for.
     """
-    from nandlab import choose
+    from nandlab import choosing
     from nandlab.reproduce import measure, searching
     from nandlab.running.batch import run_all
 
@@ -184,7 +184,7 @@ def shared_runs():
         return [known[key] for key in keys], False
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (choose, measure, searching):
+        for module in (choosing, measure, searching):
             patch.setattr(module, "run_all", run_once)
         yield
 

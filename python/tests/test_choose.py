@@ -5,7 +5,7 @@ import re
 import pytest
 
 import nandlab
-from nandlab.choose import Advice, Candidate, Measured, Wish, advise, choose
+from nandlab.choosing import Advice, Candidate, Measured, Wish, advise, choose
 from nandlab.listing import lists
 from nandlab.writing import units
 

@@ -23,6 +23,9 @@ const UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
 ];
 
+/// First letters of larger units: no device has so many bytes.
+const BEYOND: [char; 4] = ['P', 'E', 'Z', 'Y'];
+
 const EXPECTED: &str = "a number of bytes such as 4096 or \"128 MiB\" (units: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB)";
 
 impl ByteCount {
@@ -69,7 +72,13 @@ impl FromStr for ByteCount {
         let (number, unit) = (text[..split].replace('_', ""), text[split..].trim());
         let unit = if unit.is_empty() { "B" } else { unit };
         let Some(&(_, bytes)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+            if is_beyond(unit) {
+                return Err(format!("`{text}` is more than a device can have: 2^32 pages, 16 TiB with pages of 4 KiB"));
+            }
             let names = UNITS.map(|(name, _)| name);
+            if let Some(name) = whole_unit(unit) {
+                return Err(format!("`{unit}` is no unit of bytes, expected {EXPECTED}; did you mean `{name}`?"));
+            }
             let same = names.into_iter().find(|name| name.eq_ignore_ascii_case(unit));
             let hint = same.or_else(|| nearest(unit, names)).map(|name| format!("; did you mean `{name}`?"));
             return Err(format!("`{unit}` is no unit of bytes, expected {EXPECTED}{}", hint.unwrap_or_default()));
@@ -85,6 +94,19 @@ impl FromStr for ByteCount {
             Err(format!("`{text}` is more than a device can have"))
         }
     }
+}
+
+/// Whether this is a unit of which one is more than any device has: PiB, PB, EiB and so on.
+fn is_beyond(unit: &str) -> bool {
+    let mut letters = unit.chars();
+    let is_large = letters.next().is_some_and(|first| BEYOND.contains(&first.to_ascii_uppercase()));
+    is_large && ["", "B", "i", "iB"].iter().any(|rest| rest.eq_ignore_ascii_case(letters.as_str()))
+}
+
+/// The binary unit of which only the B, or the iB, was left out.
+fn whole_unit(unit: &str) -> Option<&'static str> {
+    let binary = UNITS.iter().map(|&(name, _)| name).filter(|name| name.len() == 3);
+    binary.into_iter().find(|name| unit.eq_ignore_ascii_case(&name[..1]) || unit.eq_ignore_ascii_case(&name[..2]))
 }
 
 /// Whether `text` starts as the 3 of 2e3 and 2e+3 does behind the 2.
@@ -159,6 +181,15 @@ mod tests {
         let error = |text: &str| text.parse::<ByteCount>().unwrap_err();
         assert!(error("128 MIB").contains("did you mean `MiB`"), "{}", error("128 MIB"));
         assert!(error("128 Mib/s").contains("`Mib/s` is no unit"));
+        for (text, unit) in [("64 Mi", "MiB"), ("64M", "MiB"), ("1 g", "GiB"), ("3 ti", "TiB"), ("8Ki", "KiB")] {
+            assert!(error(text).ends_with(&format!("did you mean `{unit}`?")), "{}", error(text));
+        }
+        for text in ["1 PiB", "0.5 PB", "1 EiB", "2 p"] {
+            assert_eq!(
+                error(text),
+                format!("`{text}` is more than a device can have: 2^32 pages, 16 TiB with pages of 4 KiB")
+            );
+        }
         assert!(error("MiB").contains("expected a number of bytes") || error("MiB").contains("is not a number"));
         for text in ["-28 MiB", "-1", "- 5 KiB", "-.5 MiB"] {
             assert!(
@@ -170,7 +201,7 @@ mod tests {
         for text in ["1e3 MiB", "2.5E+2", "1e-3 GiB"] {
             assert!(error(text).starts_with(&format!("`{text}` has an exponent, expected")), "{}", error(text));
         }
-        assert!(error("1 eB").contains("`eB` is no unit"));
+        assert!(error("1 eB").contains("more than a device"), "not an exponent");
         assert!(error("1.2.3 MiB").contains("is not a number of bytes"));
         assert!(error("99999999999999 TiB").contains("more than"));
     }

@@ -11,10 +11,10 @@ import click
 
 from nandlab.cli import DONE, FAILED
 from nandlab.cli.options import Pair, json_option, refuse_overwriting, report_option, sets_option
-from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
 
 if TYPE_CHECKING:
-    from nandlab.choose import Advice
+    from nandlab.choosing import Advice
     from nandlab.running.batch import State
 
 
@@ -81,7 +81,7 @@ def command(  # noqa: PLR0913 - one for each option
 
     --set applies to the candidates that have the table, as in --set ftl.bast.log_blocks=16.
     """
-    from nandlab.choose import Wish, choose
+    from nandlab.choosing import Wish, choose
     from nandlab.cli.progress import Waiting
 
     refuse_overwriting({"--report": report}, [])
@@ -101,7 +101,7 @@ def command(  # noqa: PLR0913 - one for each option
     else:
         _print(advice)
     if report is not None:
-        from nandlab.choose.page import write_choice
+        from nandlab.choosing.page import write_choice
 
         write_choice(advice, report, shlex.join(["nandlab", *sys.argv[1:]]))
         say_path(report, as_json)
@@ -125,14 +125,16 @@ def _known(workload: str) -> str:
 
 
 def _print(advice: Advice) -> None:
-    from nandlab.choose.page import MEANS, TITLES, lines
+    from nandlab.choosing.page import MEANS, SHORT, lines, refused
 
-    rows = lines(advice)
-    heads = [title.replace(" ", "\n") for title in TITLES]
-    print_table(rows, heads, right=range(1, len(TITLES) - 1))
-    click.echo("")
-    for sentence in advice.why:
-        click.echo(sentence)
-    click.echo("")
-    for sentence in MEANS:
-        click.echo(sentence)
+    heads = [title.replace(" ", "\n") for title in SHORT]
+    print_table(lines(advice), heads, right=range(2, len(SHORT)))
+    for heading, sentences in (
+        ("", advice.why),
+        ("What does not fit", refused(advice)),
+        ("What the columns mean", MEANS),
+    ):
+        if sentences:
+            click.echo(f"\n{heading}".removesuffix("\n"))
+        for sentence in sentences:
+            echo_wrapped(sentence)

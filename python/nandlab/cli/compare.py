@@ -23,9 +23,9 @@ from nandlab.cli.options import (
     state_option,
     vary_option,
 )
-from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
 from nandlab.cli.plots import plots_of, plots_options
-from nandlab.running.varied import as_typed
+from nandlab.running.varied import as_typed, varied_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +73,7 @@ def command(  # noqa: PLR0913 - one for each option
 
     plots = plots_of(drawn)
     chosen = designs(files, axes, sets)
-    experiments = _resolved(chosen)
+    experiments = _resolved(chosen, [axis.key for axis in axes])
     _say_twins(chosen, experiments)
     inputs = [path for each in experiments for path in each.inputs()]
     refuse_overwriting({"--report": report}, inputs)
@@ -146,8 +146,8 @@ def _draw(  # noqa: PLR0913 - what is drawn, and where it goes
         plots.write(pictures(Runs(pairs, repeats)), inputs)
 
 
-def _resolved(chosen: Sequence[Design]) -> list[Experiment]:
-    """The experiments, each checked before the first of them runs."""
+def _resolved(chosen: Sequence[Design], varied: Sequence[str]) -> list[Experiment]:
+    """The experiments, each checked before the first of them runs; keys that were varied are told as such."""
     from nandlab._native import ConfigError
     from nandlab.experiment import Experiment
 
@@ -156,7 +156,8 @@ def _resolved(chosen: Sequence[Design]) -> list[Experiment]:
         try:
             experiment.resolve()
         except ConfigError as error:
-            raise ConfigError(f"{design.name}: {error}" if len(chosen) > 1 else str(error)) from None
+            said = varied_by(str(error), varied, "--vary")
+            raise ConfigError(f"{design.name}: {said}" if len(chosen) > 1 else said) from None
     return experiments
 
 
@@ -207,7 +208,7 @@ def _print(
     titles = [*(summary.plain(title) for title in labels), *heads, *[""] * any(states)]
     print_table(rows, titles, right=range(len(labels), len(labels) + len(columns)))
     if columns:
-        click.echo(f"\n{summary.note(results)}")
+        echo_wrapped(f"\n{summary.note(results)}")
     if any(repeats):
         click.echo(
             f"Means over {1 + max(map(len, repeats))} seeds, ± half the 95 % interval where they differ."

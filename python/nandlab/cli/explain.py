@@ -10,7 +10,7 @@ import click
 
 from nandlab.cli import DONE, FAILED
 from nandlab.cli.options import json_option
-from nandlab.cli.output import print_json, say
+from nandlab.cli.output import echo_wrapped, print_json, say
 
 if TYPE_CHECKING:
     from nandlab.running.batch import Stage
@@ -55,7 +55,7 @@ def command(file: str, less: Any, tries: int, base: str | None, as_json: bool) -
     if as_json:
         print_json(found.to_dict())
     else:
-        click.echo(found.text())
+        echo_wrapped(found.text())
     if found.stopped:
         say("stopped before every change was run that could have helped")
     return FAILED if found.stopped else DONE

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from nandlab.cli.options import json_option
-from nandlab.cli.output import print_json, print_table
+from nandlab.cli.output import echo_wrapped, print_json, print_table
 
 KINDS = (
     "ftls",
@@ -23,29 +23,23 @@ KINDS = (
 )
 
 
-def _kind(_ctx: click.Context, _parameter: click.Parameter, kind: str | None) -> str | None:
-    if kind is None or kind in KINDS:
-        return kind
-    import difflib
-
-    near = difflib.get_close_matches(kind, KINDS, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(KINDS)}"
-    raise click.UsageError(f"there is no list of {kind!r}; {hint}")
-
-
 @click.command("list")
-@click.argument("kind", metavar="KIND", required=False, callback=_kind)
-@click.argument("name", required=False)
+@click.argument("kind", metavar="[KIND]", required=False)
+@click.argument("name", metavar="[NAME]", required=False)
 @json_option
 def command(kind: str | None, name: str | None, as_json: bool) -> None:
     """List what there is of a KIND, or of all; with NAME, all there is to say about one of them.
 
-    KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories or victims.
+    KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories or victims. A NAME
+    tells by itself what it is, as in `nandlab list page`; where several kinds have it, all are shown.
     """
     from nandlab.listing import lists
 
     if kind is None:
         _print_kinds(lists(), as_json)
+        return
+    if kind not in KINDS:
+        _print_named(lists(), kind, name, as_json)
         return
     key = kind.replace("-", "_")
     entries = lists()[key]
@@ -61,6 +55,29 @@ def command(kind: str | None, name: str | None, as_json: bool) -> None:
         _print_victims(entries)
     else:
         _print_all(entries)
+
+
+def _print_named(found: dict[str, list[dict[str, Any]]], name: str, more: str | None, as_json: bool) -> None:
+    """All that have this name, whatever their kind."""
+    by_kind = {kind: found[kind.replace("-", "_")] for kind in KINDS}
+    own = {kind: [entry for entry in each if entry["name"] == name] for kind, each in by_kind.items()}
+    own = {kind: entries for kind, entries in own.items() if entries}
+    if not own or more is not None:
+        import difflib
+
+        names = {entry["name"] for entries in by_kind.values() for entry in entries}
+        near = [] if own else difflib.get_close_matches(name, [*KINDS, *sorted(names)], 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(KINDS)}"
+        raise click.UsageError(f"there is no list of {name!r}; {hint}")
+    if as_json:
+        print_json({kind.replace("-", "_"): entries for kind, entries in own.items()})
+        return
+    for at, (kind, entries) in enumerate(own.items()):
+        for entry in entries:
+            click.echo(f"{'' if at == 0 else chr(10)}{name}, one of the {kind.replace('-', ' ')}")
+            _print_one({**entry, "doc": entry["summary"]} if entry.get("options") else entry)
+            if entry.get("options"):
+                click.echo(f"\nhow it works: nandlab list {kind} {name}")
 
 
 OF_LOGS = "Of log blocks: "
@@ -130,11 +147,11 @@ def _cell(value: Any, key: str) -> str:  # noqa: ANN401 - JSON
 def _print_one(entry: dict[str, Any]) -> None:
     from nandlab.listing import option_table
 
-    click.echo((entry.get("doc") or entry.get("summary") or entry["name"]).strip())
+    echo_wrapped((entry.get("doc") or entry.get("summary") or entry["name"]).strip())
     facts = [
         [key.replace("_", " "), _cell(value, key)]
         for key, value in entry.items()
-        if key not in ("doc", "options")
+        if key not in ("doc", "options") and value != entry.get("doc")
     ]
     click.echo()
     print_table([fact for fact in facts if fact[1]])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +109,51 @@ def _turned(
         heads = [", ".join(titles[at] for at in words), *named[start:end]]
         yield [[lines[at], *(row[at] for row in rows[start:end])] for at in right], heads
         start = end
+
+
+BEGINS = re.compile(r"\s*(?:[*-] |\d+\. |#)")
+"""A line that begins something: an item of a list, a heading."""
+AS_IT_IS = re.compile(r"\s*\||.*\S {2,}\S| {4}|#")
+"""A row of a table, something set in columns, code, a heading: in pieces it would be unreadable."""
+
+
+def wrapped(text: str, width: int) -> str:
+    r"""Text whose paragraphs are set anew where one of their lines is longer than `width`.
+
+    >>> print(wrapped("* one two\nthree\n\nfour", 8))
+    * one
+      two
+      three
+    <BLANKLINE>
+    four
+    """
+    parts: list[tuple[bool, list[str]]] = []
+    is_code = False
+    for line in text.split("\n"):
+        is_fence = line.lstrip().startswith("```")
+        is_code ^= is_fence
+        is_prose = bool(line.strip()) and not (is_code or is_fence or AS_IT_IS.match(line))
+        if is_prose and parts and parts[-1][0] and not BEGINS.match(line):
+            parts[-1][1].append(line)
+        else:
+            parts.append((is_prose, [line]))
+    return "\n".join(_set_anew(lines, width) if is_prose else lines[0] for is_prose, lines in parts)
+
+
+def _set_anew(lines: list[str], width: int) -> str:
+    if max(map(len, lines)) <= width:
+        return "\n".join(lines)
+    begin = re.match(r"\s*(?:[*-] |\d+\. )?", lines[0])
+    under = " " * len(begin[0]) if begin else ""
+    text = " ".join([lines[0], *map(str.strip, lines[1:])])
+    return textwrap.fill(text, width, subsequent_indent=under, break_long_words=False, break_on_hyphens=False)
+
+
+def echo_wrapped(text: str) -> None:
+    """Text on stdout, no wider than the terminal; as it is where it goes into a file or to a program."""
+    import shutil
+
+    click.echo(wrapped(text, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text)
 
 
 def say_path(path: str, as_json: bool) -> None:

@@ -23,7 +23,7 @@ from nandlab.cli.options import (
     state_option,
     writable,
 )
-from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
 from nandlab.cli.plots import plots_of, plots_options
 
 if TYPE_CHECKING:
@@ -194,4 +194,4 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
     if result.notices:
         click.echo()
     for notice in result.notices:
-        click.echo(f"note: {notice}")
+        echo_wrapped(f"note: {notice}")

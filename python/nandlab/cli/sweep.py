@@ -22,7 +22,7 @@ from nandlab.cli.options import (
     state_option,
     writable,
 )
-from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
 from nandlab.running.varied import as_typed
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _planned(file: str, vary: dict[str, str], sets: list[Pair], goals: tuple[str
         raise click.UsageError(f"{twice[0]} is given twice")
     wanted = [goal_of(goal) for goal in dict.fromkeys(goals)]
     experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
-    return plan(experiment, axes_of(vary), wanted)
+    return plan(experiment, axes_of(vary), wanted, "--vary")
 
 
 def _carried_out(planned: Plan) -> Sweep:
@@ -237,7 +237,7 @@ def _print(found: Sweep) -> None:
     print_table(rows, titles + [""] * any(states), right=right)
     results = [point.result for point in found.points if point.result is not None]
     if len(described) > keys + goals + with_front:
-        click.echo(f"\n{summary.note(results)}")
+        echo_wrapped(f"\n{summary.note(results)}")
     if with_front:
         click.echo(
             "Front ◆: no other point of its workload and seed is as good in all goals and better in one."

@@ -52,7 +52,7 @@ class Experiment:
     like those of Python.
 
     Args:
-        workload: Exactly one workload; a `Trace` is one.
+        workload: Exactly one workload; a `Trace` is one, and so is the path of a trace.
         ftl: Exactly one FTL; none below a file system on bare flash, or a real directory.
         index: The index that a workload of keys asks.
         fs: The file system that a workload of files uses.
@@ -90,7 +90,7 @@ class Experiment:
     def __init__(  # noqa: PLR0913 - one keyword for each table of the file
         self,
         *,
-        workload: Mapping[str, Any] | Trace,
+        workload: Mapping[str, Any] | Trace | str | os.PathLike[str],
         ftl: Mapping[str, Any] | None = None,
         index: Mapping[str, Any] | None = None,
         fs: Mapping[str, Any] | None = None,
@@ -103,6 +103,8 @@ class Experiment:
         base: str | os.PathLike[str] = ".",
         **tables: Any,  # noqa: ANN401 - the values of a TOML table
     ) -> None:
+        if isinstance(workload, str | os.PathLike):
+            workload = {"trace": {"path": os.fspath(workload)}}
         given = {
             "seed": seed,
             "workload": workload,

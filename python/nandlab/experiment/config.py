@@ -21,7 +21,8 @@ class Device:
     Args:
         profile: Name of a bundled profile (`nandlab list devices`), or a path to a TOML file.
         capacity: Bytes that the host sees; all of the flash, below a file system on bare flash.
-        over_provisioning: Physical size over the host's size, less 1: 0.07 is 7 %.
+        over_provisioning: Physical size over the host's size, less 1: 0.07 is 7 %, and so is "7 %". A ratio
+            above 3 is given as a percentage.
         blocks_per_plane: Fixes the physical size, in place of `over_provisioning`.
         model: "timed" counts and keeps time; "counting" only counts, and is the fastest; "bytes" also stores
             what is written, and compares it when it is read.
@@ -41,7 +42,7 @@ class Device:
 
     profile: str | None = None
     capacity: Bytes | None = None
-    over_provisioning: float | None = None
+    over_provisioning: float | str | None = None
     blocks_per_plane: int | None = None
     model: Literal["timed", "counting", "bytes"] | None = None
     shape: Table | None = None
@@ -102,7 +103,8 @@ class Precondition:
     """What is written before the workload starts; its counters are kept apart.
 
     Args:
-        fill: "none", "sequential" or "random": writes every page of the device once.
+        fill: "none", "sequential" or "random": writes every page of the device once. A share, 0.75 or "75 %",
+            writes the first pages, and overwrites go to them alone.
         overwrites: Uniform random page writes after it, as a multiple of the capacity.
         steady: More writes, a capacity at a time, until such windows agree to within this share: the last two
             in write amplification, the last third of them and the third before also in where stale pages lie.
@@ -120,7 +122,7 @@ class Precondition:
 
     """
 
-    fill: Literal["none", "sequential", "random"] | None = None
+    fill: Literal["none", "sequential", "random"] | float | str | None = None
     overwrites: float | None = None
     steady: float | None = None
     steady_writes: Literal["uniform", "workload"] | None = None

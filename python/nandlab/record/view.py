@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import difflib
 import typing
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 NO_CHANGE = "a result cannot be changed; to_dict() gives a copy that can"
@@ -22,9 +23,7 @@ class View:
         try:
             value = self._data[name]
         except KeyError:
-            near = difflib.get_close_matches(name, self._data, 1)
-            hint = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(self._data)}"
-            raise AttributeError(f"{type(self).__name__} has no {name!r}{hint}") from None
+            raise AttributeError(f"{type(self).__name__} has no {name!r}{_hint(name, self._data)}") from None
         return _view(value, hints(type(self)).get(name))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -46,6 +45,29 @@ class View:
     def to_dict(self) -> dict[str, Any]:
         """A copy of the JSON object."""
         return copy.deepcopy(self._data)
+
+
+def _hint(name: str, data: dict[str, Any]) -> str:
+    """What may have been meant: what is called so somewhere below, or nearly so here or below.
+
+    >>> _hint("erases", {"flash": {"erases": 3}, "waf": 1.0}), _hint("wf", {"waf": 1.0})
+    ('; did you mean `flash.erases`?', '; did you mean `waf`?')
+    """
+    paths = sorted(_paths(data, ""), key=lambda path: path.count("."))
+    last = [path.rpartition(".")[2] for path in paths]
+    near = [path for path, own in zip(paths, last, strict=True) if own == name][:3]
+    if not near:
+        close = difflib.get_close_matches(name, data, 1) or difflib.get_close_matches(name, last, 1)
+        near = [paths[last.index(each)] for each in close]
+    return f"; did you mean `{'` or `'.join(near)}`?" if near else f"; it has {', '.join(data)}"
+
+
+def _paths(data: dict[str, Any], prefix: str) -> Iterator[str]:
+    """Every path below, but those of the experiment, which repeats what was asked."""
+    for name, value in data.items():
+        yield prefix + name
+        if isinstance(value, dict) and prefix + name != "experiment":
+            yield from _paths(value, f"{prefix}{name}.")
 
 
 _KNOWN: dict[type, dict[str, Any]] = {}

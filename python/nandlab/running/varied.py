@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from nandlab.writing.units import percent, size
@@ -58,6 +58,17 @@ def override(pair: Pair, file: str) -> str:
         # As a path from the folder of the file it would be another one than was typed, wherever it is shown.
         value = os.path.abspath(value)  # noqa: PTH100 - links stay as they are
     return f"{key}={value}"
+
+
+def varied_by(error: str, keys: Iterable[str], by: str) -> str:
+    """An error of the engine whose key was varied names `by` in place of the option that sets one value.
+
+    >>> varied_by("--set device.capacit=1: no such key", ["device.capacit"], "--vary")
+    '--vary device.capacit=1: no such key'
+    """
+    for key in keys:
+        error = re.sub(rf"(?<!\S)--set (?={re.escape(key)}=)", f"{by} ", error)
+    return error
 
 
 def split_commas(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from nandlab.experiment import Experiment
 from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, STOP_S
 from nandlab.running.batch import directory_of, processors
-from nandlab.running.varied import override
+from nandlab.running.varied import override, varied_by
 from nandlab.sweeping.axes import Axis, Value, axes_of
 from nandlab.sweeping.engines import Engine, engine
 from nandlab.sweeping.goals import Goal, fronts, goal_of
@@ -203,8 +203,8 @@ def sweep(  # noqa: PLR0913 - one for each option of the command
     return found
 
 
-def plan(experiment: Experiment, axes: Sequence[Axis], goals: Sequence[Goal]) -> Plan:
-    """The points of a sweep, each checked.
+def plan(experiment: Experiment, axes: Sequence[Axis], goals: Sequence[Goal], named: str = "vary:") -> Plan:
+    """The points of a sweep, each checked; an error calls what gave its values `named`.
 
     Raises:
         ConfigError: A key or a value is wrong.
@@ -216,9 +216,12 @@ def plan(experiment: Experiment, axes: Sequence[Axis], goals: Sequence[Goal]) ->
     for texts in itertools.product(*(axis.values for axis in axes)):
         pairs = [(axis.key, text) for axis, text in zip(axes, texts, strict=True)]
         # A path among the values starts from the current folder, those in a file from its own.
-        one = experiment.override(*(override(pair, place) for pair in pairs))
         values = {axis.key: known[text] for axis, known, text in zip(axes, meant, texts, strict=True)}
-        points.append(Point(values, texts, one, one.fingerprint()))
+        try:
+            one = experiment.override(*(override(pair, place) for pair in pairs))
+            points.append(Point(values, texts, one, one.fingerprint()))
+        except ConfigError as error:
+            raise ConfigError(varied_by(str(error), values, named)) from None
     return Plan(list(axes), list(goals), points)
 
 

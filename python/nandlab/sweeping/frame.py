@@ -32,7 +32,7 @@ def frame_of(sweep: Sweep) -> polars.DataFrame:
     for at, axis in enumerate(sweep.axes):
         meant = dict(zip(axis.values, axis.meant(), strict=True))
         columns[axis.key] = [meant[point.texts[at]] for point in sweep.points]
-    flat = [dict(_numbers(point.record, "")) if point.record is not None else {} for point in sweep.points]
+    flat = [dict(numbers(point.record, "")) if point.record is not None else {} for point in sweep.points]
     for name in dict.fromkeys(name for figures in flat for name in figures):
         title = f"result.{name}" if name in columns else name
         columns[title] = [figures.get(name) for figures in flat]
@@ -51,12 +51,13 @@ def parquet_of(sweep: Sweep) -> bytes:
     return whole.getvalue()
 
 
-def _numbers(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def numbers(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Every number, truth and text of a record by its path, after `prefix`; lists are left out."""
     for name, inner in value.items():
         if not prefix and name in LEFT_OUT:
             continue
         if isinstance(inner, Mapping):
-            yield from _numbers(inner, f"{prefix}{name}.")
+            yield from numbers(inner, f"{prefix}{name}.")
         elif isinstance(inner, bool | int | float | str):
             yield prefix + name, inner
 

@@ -3,6 +3,7 @@
 
 use super::device::Device;
 use super::footprint::has_room;
+use super::over_provisioning;
 use super::sizing::{most_pages, sizes, Sizing};
 use super::Experiment;
 use nandlab_ftl::page::{self, Placement};
@@ -135,7 +136,7 @@ impl<'a> Advice<'a> {
         let share = |thousandths: u64| thousandths as f64 / 1000.0;
         let with = |thousandths| Device { over_provisioning: Some(share(thousandths)), ..self.device.clone() };
         let least = self.least(now, MOST_OVER_PROVISIONING, with)?;
-        Some(format!("device.over_provisioning = {}", share(least)))
+        Some(format!("device.over_provisioning = {}", over_provisioning::text(share(least))))
     }
 
     /// Size of this many blocks.

@@ -2,6 +2,7 @@
 
 use super::endurance::{counts_endurance, WEAR_COUNTS};
 use super::find::{find, Named};
+use super::over_provisioning;
 use super::tree::{Format, Part, Tree};
 use super::typed::typed;
 use super::usual;
@@ -35,7 +36,7 @@ pub(super) struct DeviceTable {
     profile: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     capacity: Option<ByteCount>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "over_provisioning")]
     over_provisioning: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     blocks_per_plane: Option<u32>,

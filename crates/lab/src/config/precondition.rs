@@ -2,6 +2,7 @@
 
 use super::host::Refuse;
 use super::{reliability, Experiment};
+use super::fill::Fill;
 use nandlab_workload::Kind;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Precondition {
-    /// Whether to write every logical page once, and in which order.
+    /// Whether to write logical pages once, how many of them, and in which order.
     pub fill: Fill,
     /// Uniformly random page writes after the fill, relative to the exported capacity.
     pub overwrites: f64,
@@ -49,19 +50,6 @@ impl Default for Precondition {
             from_state: None,
         }
     }
-}
-
-/// How to fill the device before the measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fill {
-    /// No fill: the run starts on an erased device.
-    #[default]
-    None,
-    /// Every page once, in ascending order.
-    Sequential,
-    /// Every page once, in random order.
-    Random,
 }
 
 /// What to write until the device is steady.

@@ -24,7 +24,7 @@ pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answere
         Fill::None if experiment.precondition.from_state.is_none() => {
             "; precondition.fill = \"sequential\" writes every page before the measurement"
         }
-        Fill::None | Fill::Sequential | Fill::Random => "",
+        Fill::None | Fill::Sequential | Fill::Random | Fill::Share(_) => "",
     };
     Some(format!(
         "{nothing} of {page_reads} page reads were of pages that were never written, or trimmed since: they cost no \

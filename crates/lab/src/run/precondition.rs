@@ -14,11 +14,12 @@ use nandlab_workload::{Permutation, Workload, WorkloadError};
 /// Writes every logical page once, then random pages.
 #[derive(Debug)]
 pub struct Preconditioning {
-    pages: u64,
     sectors_per_page: u32,
     order: Option<Permutation>,
     filled: u64,
     fill: u64,
+    /// The random writes go to so many pages, from the start.
+    overwritten: u64,
     overwrites: u64,
     left: u64,
     random: Random,
@@ -37,11 +38,11 @@ impl Preconditioning {
         let overwrites = (options.overwrites * pages as f64).round() as u64;
         let order_key = Random::of(seed, Stream::FillOrder).next_u64();
         Self {
-            pages,
             sectors_per_page,
             order: (options.fill == Fill::Random).then(|| Permutation::new(pages, order_key)),
             filled: 0,
-            fill: if options.fill == Fill::None { 0 } else { pages },
+            fill: options.fill.filled(pages),
+            overwritten: if let Fill::Share(_) = options.fill { options.fill.filled(pages) } else { pages },
             overwrites,
             left: overwrites,
             random: Random::of(seed, Stream::Overwrites),
@@ -65,7 +66,7 @@ impl Preconditioning {
             return Some(self.order.map_or(page, |order| order.apply(page)));
         }
         self.left = self.left.checked_sub(1)?;
-        Some(self.random.below(self.pages))
+        Some(self.random.below(self.overwritten))
     }
 }
 

@@ -60,7 +60,7 @@ fn a_device_whose_spare_space_was_not_used_once_is_not_steady() {
     let (found, expected) = (found.waf.unwrap(), long.waf.unwrap());
     assert!(expected > 1.02 && (found / expected - 1.0).abs() < 0.01, "{found} and {expected}");
     // The test writes five capacities to a flash of six.
-    let few = ["device.over_provisioning=5", sets[1], "precondition.steady_windows=4"];
+    let few = ["device.over_provisioning=500 %", sets[1], "precondition.steady_windows=4"];
     let few = record(UNIFORM, &few).precondition.unwrap();
     assert_eq!((few.steady, few.flash.erases, few.waf), (Some(false), 0, Some(1.0)));
 }

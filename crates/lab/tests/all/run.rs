@@ -426,7 +426,7 @@ cmt_unit_bytes = 4096
 [device]
 model = "bytes"
 capacity = "16 MiB"
-over_provisioning = 6.0
+over_provisioning = "600 %"
 shape = { channels = 2, dies_per_channel = 2, pages_per_block = 32 }
 [device.faults.bit_errors]
 rber = 1e-4

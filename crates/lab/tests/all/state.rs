@@ -119,7 +119,7 @@ fn what_does_not_fit_is_refused_with_the_key() {
             "it was made with device.rules.bits_per_cell = 1, and the experiment has 3",
         ),
         (&["device.shape.page_bytes=8192"], "it was made with device.shape."),
-        (&["device.capacity=4 MiB", "device.over_provisioning=4.0"], "it was made "),
+        (&["device.capacity=4 MiB", "device.over_provisioning=400 %"], "it was made "),
         (
             &["precondition.overwrites=2"],
             "it was made with precondition.overwrites = 0.7, and the experiment has 2.0: make it again, or leave",

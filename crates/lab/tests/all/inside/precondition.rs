@@ -25,6 +25,14 @@ fn a_fill_writes_every_page_once() {
 }
 
 #[test]
+fn a_share_is_filled_and_overwritten_from_the_start() {
+    assert!(pages(Fill::Share(0.75), 0.0, 1).into_iter().eq(0..750));
+    let all = pages(Fill::Share(0.75), 2.0, 1);
+    assert_eq!(all.len(), 750 + 2000);
+    assert!(all.iter().all(|&page| page < 750));
+}
+
+#[test]
 fn overwrites_are_a_multiple_of_the_capacity() {
     let all = pages(Fill::Sequential, 2.5, 1);
     assert_eq!(all.len(), 3500);

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nandlab.choose.candidates import Candidate, candidates
-from nandlab.choose.wish import Wish as Wish
+from nandlab.choosing.candidates import Candidate, candidates
+from nandlab.choosing.wish import Wish as Wish
 from nandlab.experiment import Experiment
 from nandlab.experiment.result import Result
 from nandlab.running.batch import Outcome, State, run_all
@@ -115,12 +115,16 @@ class Measured:
         return self.result if self.longer is None else self.longer
 
     def _life_bytes(self) -> tuple[float | None, float | None]:
-        """File data until the most worn, and the mean block, has its cycles; None without an erase."""
+        """File data until the most worn, and the mean block, has its cycles; None without an erase.
+
+        A block that is not erased yet counts by its programmed pages in the mean, and the most worn block has
+        no fewer than the mean.
+        """
         aged = self._aged
-        if aged is None or aged.fs is None or not aged.wear.max:
+        if aged is None or aged.fs is None or aged.lifetime is None:
             return None, None
-        cycles = aged.device.endurance * aged.fs.written_bytes
-        return cycles / aged.wear.max, cycles / aged.wear.mean
+        data, mean = aged.device.endurance * aged.fs.written_bytes, aged.lifetime.cycles
+        return data / max(aged.wear.max, mean), data / mean
 
 
 @dataclass(frozen=True)

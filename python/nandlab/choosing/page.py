@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
-from nandlab.choose import COARSE, Advice, Measured
+from nandlab.choosing import COARSE, Advice, Measured
 from nandlab.report import device_charts, html
 from nandlab.report.charts import Rows
 from nandlab.writing import units
@@ -43,14 +43,24 @@ MEANS = (
 )
 """What the columns mean that do not say so, in sentences."""
 
-TITLES = ("file system", *(title for _, title, _ in COLUMNS), "")
+TITLES = ("file system", "fits", *(title for _, title, _ in COLUMNS))
+
+TOLD = ("transaction_us", "life_years", "ram_bytes", "nvram_bytes", "mount_us")
+"""What a terminal of 80 columns has room for."""
+
+SHORT = ("file system", "fits", *(title for key, title, _ in COLUMNS if key in TOLD))
 
 DRAWN = ("transaction_us", "life_years", "ram_bytes", "mount_us", "energy_j", "erases")
 
 
 def lines(advice: Advice) -> list[list[str]]:
-    """A line for each candidate: those that fit by time, then the others with the reason."""
-    return [_line(advice, each) for each in _ordered(advice)]
+    """A line of `SHORT` for each candidate: those that fit by time, then the others."""
+    return [[each.name, _state(advice, each), *_cells(advice, each, TOLD)] for each in _ordered(advice)]
+
+
+def refused(advice: Advice) -> list[str]:
+    """Why each candidate that does not fit does not, in a sentence."""
+    return [f"{each.name}: {each.why_not}." for each in _ordered(advice) if each.why_not]
 
 
 def _ordered(advice: Advice) -> list[Measured]:
@@ -61,17 +71,12 @@ def _ordered(advice: Advice) -> list[Measured]:
     return sorted(advice.measured, key=rank)
 
 
-def _line(advice: Advice, each: Measured) -> list[str]:
-    return [each.name, *_cells(advice, each), "take" if each is advice.take else each.why_not]
-
-
-def _cells(advice: Advice, each: Measured) -> list[str]:
+def _cells(advice: Advice, each: Measured, keys: Collection[str]) -> list[str]:
     figures = each.figures(advice.wish)
-    cells = [write(figures[key]) if figures else "" for key, _, write in COLUMNS]
+    cells = {key: write(figures[key]) if figures else "" for key, _, write in COLUMNS if key in keys}
     if each.is_coarse:
-        life = [key for key, _, _ in COLUMNS].index("life_years")
-        cells[life] = f"≈ {cells[life]}"
-    return cells
+        cells["life_years"] = f"≈ {cells['life_years']}"
+    return list(cells.values())
 
 
 def _state(advice: Advice, each: Measured) -> str:
@@ -103,9 +108,8 @@ def choice_page(advice: Advice, command: str | None) -> str:
         f"Those that fit by time, then the others. {' '.join(MEANS)} Bars of what does not fit are pale; "
         "without a bar is what is not known."
     )
-    titles = [TITLES[0], "fits", *TITLES[1:-1]]
-    table = [[each.name, _state(advice, each), *_cells(advice, each)] for each in _ordered(advice)]
-    refused = [html.paragraph(f"{each.name}: {each.why_not}.") for each in _ordered(advice) if each.why_not]
+    keys = [key for key, _, _ in COLUMNS]
+    table = [[each.name, _state(advice, each), *_cells(advice, each, keys)] for each in _ordered(advice)]
     experiments = [
         html.folded(each.name, html.code(toml_text(each.result.experiment)))
         for each in advice.measured
@@ -116,8 +120,8 @@ def choice_page(advice: Advice, command: str | None) -> str:
         subtitle,
         [
             html.section("Advice", *(html.paragraph(sentence) for sentence in advice.why)),
-            html.section("Candidates", html.table(titles, table, right=range(2, len(titles))), note=note),
-            html.section("What does not fit, and why", *refused),
+            html.section("Candidates", html.table(TITLES, table, right=range(2, len(TITLES))), note=note),
+            html.section("What does not fit, and why", *map(html.paragraph, refused(advice))),
             html.section("Side by side", html.figure(drawn)) if drawn else "",
             html.section("The experiments", *experiments, note="Each runs alone with `nandlab run`."),
             html.section("Make it again", html.code(command)) if command else "",

@@ -1,7 +1,7 @@
 """The file systems that a flash could have, each as an experiment.
 
->>> from nandlab.choose.candidates import candidates
->>> from nandlab.choose import Wish
+>>> from nandlab.choosing.candidates import candidates
+>>> from nandlab.choosing import Wish
 >>> found = candidates(Wish({"phone": {"transactions": 10}}, flash_bytes=4 << 20))
 >>> {"yaffs", "minv", "fat over page"} <= {candidate.name for candidate in found}
 True
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab._native import ConfigError, toml_to_json
-from nandlab.choose.wish import Wish
+from nandlab.choosing.wish import Wish
 from nandlab.experiment import Experiment
 from nandlab.listing import lists
 from nandlab.writing import units

@@ -1,0 +1,86 @@
+//! The fill of a device before the measurement: a word, or how much of it.
+
+use nandlab_block::nearest;
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// How to fill the device before the measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Fill {
+    /// No fill: the run starts on an erased device.
+    #[default]
+    None,
+    /// Every page once, in ascending order.
+    Sequential,
+    /// Every page once, in random order.
+    Random,
+    /// The first pages of the device once, in ascending order: this share of them, above 0 and up to 1. Overwrites go to
+    /// them, too.
+    Share(f64),
+}
+
+const EXPECTED: &str = "\"none\", \"sequential\", \"random\", or a share of the device such as 0.75 or \"75 %\"";
+
+impl Fill {
+    const NAMES: [(&'static str, Self); 3] =
+        [("none", Self::None), ("sequential", Self::Sequential), ("random", Self::Random)];
+
+    /// Pages of `pages` that are written once.
+    pub(crate) fn filled(self, pages: u64) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Sequential | Self::Random => pages,
+            Self::Share(share) => ((share * pages as f64).round() as u64).clamp(1, pages),
+        }
+    }
+}
+
+impl Serialize for Fill {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::None => serializer.serialize_str("none"),
+            Self::Sequential => serializer.serialize_str("sequential"),
+            Self::Random => serializer.serialize_str("random"),
+            Self::Share(share) => serializer.serialize_f64(*share),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Fill {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Way;
+        impl Visitor<'_> for Way {
+            type Value = Fill;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(EXPECTED)
+            }
+            fn visit_f64<E: de::Error>(self, share: f64) -> Result<Fill, E> {
+                if share > 0.0 && share <= 1.0 {
+                    return Ok(Fill::Share(share));
+                }
+                Err(E::custom(format!("{share} is no share of the device: expected {EXPECTED}")))
+            }
+            fn visit_u64<E: de::Error>(self, share: u64) -> Result<Fill, E> {
+                self.visit_f64(share as f64)
+            }
+            fn visit_i64<E: de::Error>(self, share: i64) -> Result<Fill, E> {
+                self.visit_f64(share as f64)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Fill, E> {
+                if let Some(number) = text.trim().strip_suffix('%') {
+                    let percent = number.trim().parse::<f64>();
+                    let percent = percent.map_err(|_| E::custom(format!("`{text}` is not {EXPECTED}")))?;
+                    return self.visit_f64(percent / 100.0);
+                }
+                let known = Fill::NAMES.into_iter().find(|(name, _)| *name == text);
+                known.map(|(_, fill)| fill).ok_or_else(|| {
+                    let near = nearest(text, Fill::NAMES.map(|(name, _)| name));
+                    let hint = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+                    E::custom(format!("expected {EXPECTED}, given `{text}`{hint}"))
+                })
+            }
+        }
+        deserializer.deserialize_any(Way)
+    }
+}

@@ -1,0 +1,116 @@
+"""Several experiments side by side.
+
+>>> import nandlab
+>>> base = nandlab.Experiment(
+...     workload=nandlab.workload.uniform(requests=5_000),
+...     ftl=nandlab.ftl.page(),
+...     device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25),
+... )
+>>> found = nandlab.compare({"page": base, "fast": base.replace(ftl=nandlab.ftl.fast())})
+>>> found.frame().select("design", "flash.programs").rows()[0][0], found.errors
+('page', {})
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nandlab._native import ConfigError, NandlabError
+from nandlab.experiment import Experiment
+from nandlab.experiment.result import Result
+from nandlab.running.batch import State, run_all
+
+if TYPE_CHECKING:
+    import polars
+
+TITLE = "design"
+"""What the runs differ in, as a report calls it."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What experiments came to, by their names, in the order in which they were given."""
+
+    results: dict[str, Result]
+    """Of those that have one; a device that wore out has one besides its error."""
+    errors: dict[str, str]
+    """Why others have none, or ended early, in a sentence."""
+    stopped: bool = False
+    """Whether Ctrl-C stopped it: some have neither result nor error."""
+
+    def frame(self) -> polars.DataFrame:
+        """A row for each result: its name as `design`, and every number of the record by its path.
+
+        Raises:
+            NandlabError: polars is not installed.
+
+        """
+        from nandlab.sweeping.frame import numbers
+        from nandlab.writing.parquet import require_polars
+
+        require_polars()
+        import polars
+
+        rows = {name: dict(numbers(result.to_dict(), "")) for name, result in self.results.items()}
+        paths = dict.fromkeys(path for row in rows.values() for path in row)
+        return polars.DataFrame(
+            {TITLE: list(rows), **{path: [row.get(path) for row in rows.values()] for path in paths}},
+            strict=False,
+        )
+
+    def report(self, path: str | os.PathLike[str], command: str | None = None) -> None:
+        """Writes a self-contained HTML report.
+
+        Raises:
+            NandlabError: A package that draws is not installed, or there is no result.
+            OSError: With a sentence; an older file at `path` is then as it was.
+
+        """
+        from nandlab.report import write_comparison
+
+        if not self.results:
+            raise NandlabError(f"no report was written: there is no result to put into {os.fspath(path)}")
+        names = dict.fromkeys([*self.results, *self.errors])
+        pairs = [({TITLE: name}, self.results.get(name) or self.errors[name]) for name in names]
+        write_comparison(pairs, path, command)
+
+    def __repr__(self) -> str:
+        told = (", stopped" if self.stopped else "") + (f", {len(self.errors)} failed" if self.errors else "")
+        return f"<Comparison of {', '.join(self.results) or 'nothing'}{told}>"
+
+
+def compare(
+    designs: Mapping[str, Experiment],
+    jobs: int | None = None,
+    progress: Callable[[State], object] | None = None,
+) -> Comparison:
+    """Runs experiments, several at once, and puts them side by side.
+
+    Args:
+        designs: Experiments by their names.
+        jobs: How many run at once; one for each processor by default.
+        progress: Called some times a second.
+
+    Raises:
+        ConfigError: One of them cannot run; the name is told, and none has run.
+
+    """
+    if not isinstance(designs, Mapping) or not designs:
+        raise ConfigError("compare() takes experiments by their names, as in {'page': experiment}")
+    for name, experiment in designs.items():
+        if not isinstance(experiment, Experiment):
+            raise ConfigError(f"{name}: expected an Experiment, got {type(experiment).__name__}")
+        try:
+            experiment.resolve()
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from None
+    outcomes, stopped = run_all(list(designs.values()), jobs, progress)
+    by_name = dict(zip(designs, outcomes, strict=True))
+    return Comparison(
+        {name: outcome.result for name, outcome in by_name.items() if outcome.result is not None},
+        {name: str(outcome.error) for name, outcome in by_name.items() if outcome.error is not None},
+        stopped,
+    )
