@@ -28,10 +28,10 @@ pub(crate) mod typed;
 mod usual;
 
 pub use device::{Device, Model};
+pub use fill::Fill;
 pub(crate) use fs::key_and_message;
 pub use host::{Arrival, Host};
 pub use memory::{Memory, OneMemory, Powered};
-pub use fill::Fill;
 pub use precondition::{Precondition, SteadyWrites};
 pub use sizing::Sizing;
 pub use tree::Format;
@@ -182,22 +182,26 @@ impl Experiment {
             let said = fs.notices(sizing.sectors());
             notices.extend(said.into_iter().map(|notice| format!("fs.{}.{notice}", fs.name())));
         }
-        if let Some(buffer) = &experiment.buffer {
-            let key = format!("buffer.{}", buffer.name());
-            if buffer.profiler(&sizing.geometry).is_some() && !matches!(experiment.workload.kind(), Kind::Requests(_)) {
-                let key = format!("{key}.thresholds");
-                let message = format!(
-                    "{key} = \"auto\" takes a look at the requests before they are played, and those of an index or a file \
-                     system are not known then: set t_state, t_read and t_write, or thresholds = \"online\""
-                );
-                return Err(tree.error(&key, Part::Value, message));
-            }
-            buffer.check(&sizing.geometry).map_err(|message| tree.error(&key, Part::Key, message))?;
-            notices.extend(buffer.notices(&sizing.geometry));
-        }
+        notices.extend(experiment.check_buffer(&sizing)?);
         notices.extend(sizing.notices);
         experiment.notices = notices;
         Ok(experiment)
+    }
+
+    /// Refuses a buffer that cannot work here, and gives the notices on the others.
+    fn check_buffer(&self, sizing: &Sizing) -> Result<Vec<String>, ConfigError> {
+        let Some(buffer) = &self.buffer else { return Ok(Vec::new()) };
+        let key = format!("buffer.{}", buffer.name());
+        if buffer.profiler(&sizing.geometry).is_some() && !matches!(self.workload.kind(), Kind::Requests(_)) {
+            let key = format!("{key}.thresholds");
+            let message = format!(
+                "{key} = \"auto\" takes a look at the requests before they are played, and those of an index or a file \
+                 system are not known then: set t_state, t_read and t_write, or thresholds = \"online\""
+            );
+            return Err(self.tree.error(&key, Part::Value, message));
+        }
+        buffer.check(&sizing.geometry).map_err(|message| self.tree.error(&key, Part::Key, message))?;
+        Ok(buffer.notices(&sizing.geometry))
     }
 
     /// The experiment as JSON, with every default explicit; parsing it again gives the same experiment.

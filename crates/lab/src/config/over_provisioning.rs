@@ -36,7 +36,8 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         fn visit_f64<E: de::Error>(self, ratio: f64) -> Result<f64, E> {
             if ratio > MOST_WITHOUT_UNIT {
                 let percent = (ratio * 1e9).round() / 1e11;
-                let meant = format!("was {percent} meant, which is {ratio} %? A ratio above {MOST_WITHOUT_UNIT} is written as");
+                let meant =
+                    format!("was {percent} meant, which is {ratio} %? A ratio above {MOST_WITHOUT_UNIT} is written as");
                 return Err(E::custom(format!("{ratio} is a ratio here: {meant} {}", text(ratio))));
             }
             Ok(ratio)
