@@ -134,7 +134,7 @@ impl<D: BlockDevice> BlockDevice for Mirror<D> {
         match (request.op, data) {
             (Op::Read, Payload::Read(to)) => self.read(start(request), to),
             (Op::Write, Payload::Write(from)) => self.write(start(request), from),
-            (Op::Trim, _) => self.write(start(request), &vec![0; (request.sectors * SECTOR_BYTES) as usize]),
+            (Op::Trim, _) => self.write(start(request), &vec![0; request.sectors as usize * SECTOR_BYTES as usize]),
             _ => {}
         }
         Ok(completion)

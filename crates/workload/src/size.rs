@@ -207,10 +207,15 @@ pub(crate) fn share(part: f64) -> u64 {
 
 /// `bytes` in sectors, as the size of a request.
 fn sectors(key: &str, bytes: ByteCount) -> Result<u32, WorkloadError> {
-    const MAX: u64 = 1 << 30;
+    /// What counts the sectors of a request has 32 bits.
+    const MAX: u64 = u32::MAX as u64 * SECTOR_BYTES as u64;
     let sector = u64::from(SECTOR_BYTES);
     if bytes.0 == 0 || bytes.0 % sector != 0 || bytes.0 > MAX {
-        return Err(WorkloadError::option(key, &bytes, "a request is 512 B to 1 GiB long, in whole sectors of 512 B"));
+        return Err(WorkloadError::option(
+            key,
+            &bytes,
+            "a request is 512 B to 2 TiB - 512 B long, in whole sectors of 512 B",
+        ));
     }
     Ok((bytes.0 / sector) as u32)
 }

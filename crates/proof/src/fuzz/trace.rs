@@ -12,8 +12,8 @@ use super::sentence;
 use nandlab_block::{Op, Request};
 use nandlab_nand::Origin;
 use nandlab_workload::trace::{
-    Addresses, Column, ColumnOptions, Config, DeviceColumns, Format, FormatName, Frame, Line, Malformed, OnError,
-    ReaderOptions, Separator, FORMATS,
+    Addresses, Column, ColumnOptions, Config, DeviceColumns, Format, FormatName, Found, Frame, Line, Malformed,
+    OnError, ReaderOptions, Separator, FORMATS,
 };
 use nandlab_workload::{Options, Setting, WorkloadError};
 use std::cell::RefCell;
@@ -125,8 +125,9 @@ fn sound(bytes: &[u8], found: Result<Line<'_>, Malformed>) {
             let request = found.request;
             assert_eq!(request.sectors == 0, request.op == Op::Flush, "{request:?}");
             assert!(request.end() < 1 << 50 && request.time <= u64::MAX / 2, "{request:?}");
-            let most = if request.op == Op::Trim { 1 << 31 } else { 1 << 21 };
-            assert!(request.sectors <= most, "{request:?}");
+            let most = if request.op == Op::Trim { 1 << 40 } else { 1 << 37 };
+            assert!(u64::from(request.sectors) + found.rest <= most, "{found:?}");
+            assert!(found.rest == 0 || request.sectors == Found::MOST_SECTORS, "{found:?}");
         }
         Ok(Line::Other | Line::End) => {}
         Err(bad) => {
@@ -165,12 +166,12 @@ fn plain(line: &[u8], columns: usize) -> Option<Request> {
     if time > u64::MAX / 2 {
         return None;
     }
-    // Reads and writes of 1 GiB, trims of 1 TiB.
+    // Reads and writes of 64 TiB, trims of 512 TiB.
     let (op, longest) = match fields[1].to_ascii_lowercase().as_str() {
-        "r" | "read" => (Op::Read, 1 << 21),
-        "w" | "write" => (Op::Write, 1 << 21),
-        "t" | "trim" => (Op::Trim, 1 << 31),
-        "f" | "flush" => (Op::Flush, 1 << 21),
+        "r" | "read" => (Op::Read, 1 << 37),
+        "w" | "write" => (Op::Write, 1 << 37),
+        "t" | "trim" => (Op::Trim, 1 << 40),
+        "f" | "flush" => (Op::Flush, 1 << 37),
         _ => return None,
     };
     let (sector, sectors) = (number(fields[2], 1 << 49)?, number(fields[3], longest)?);

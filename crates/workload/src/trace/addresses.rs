@@ -25,10 +25,21 @@ const PAGE_SECTORS: u64 = 8;
 const CHUNK_PAGES: u64 = 4096;
 const CHUNK_WORDS: usize = CHUNK_PAGES as usize / 64;
 
+/// The pages of a chunk; none where all are touched, as by a request of many TiB.
+type Bits = Option<Box<[u64; CHUNK_WORDS]>>;
+
+fn word(bits: &Bits, at: usize) -> u64 {
+    bits.as_ref().map_or(u64::MAX, |bits| bits[at])
+}
+
+fn count(bits: &Bits) -> u64 {
+    bits.as_ref().map_or(CHUNK_PAGES, |bits| bits.iter().map(|word| u64::from(word.count_ones())).sum())
+}
+
 /// The set of 4 KiB pages that a trace touches: a bitmap in chunks of 16 MiB of address space.
 #[derive(Clone, Debug, Default)]
 pub struct TouchedPages {
-    chunks: BTreeMap<u64, Box<[u64; CHUNK_WORDS]>>,
+    chunks: BTreeMap<u64, Bits>,
 }
 
 impl TouchedPages {
@@ -38,16 +49,25 @@ impl TouchedPages {
         if !matches!(request.op, Op::Read | Op::Write) {
             return;
         }
-        for page in request.sector / PAGE_SECTORS..request.end().div_ceil(PAGE_SECTORS) {
-            let chunk = self.chunks.entry(page / CHUNK_PAGES).or_insert_with(|| Box::new([0; CHUNK_WORDS]));
-            let bit = page % CHUNK_PAGES;
-            chunk[(bit / 64) as usize] |= 1 << (bit % 64);
+        let (mut page, end) = (request.sector / PAGE_SECTORS, request.end().div_ceil(PAGE_SECTORS));
+        while page < end {
+            let next = (page + 1).next_multiple_of(CHUNK_PAGES).min(end);
+            if next - page == CHUNK_PAGES {
+                self.chunks.insert(page / CHUNK_PAGES, None);
+            } else if let Some(bits) =
+                self.chunks.entry(page / CHUNK_PAGES).or_insert_with(|| Some(Box::new([0; CHUNK_WORDS])))
+            {
+                for bit in (page..next).map(|page| page % CHUNK_PAGES) {
+                    bits[(bit / 64) as usize] |= 1 << (bit % 64);
+                }
+            }
+            page = next;
         }
     }
 
     /// How many there are.
     pub fn len(&self) -> u64 {
-        self.chunks.values().flat_map(|bits| bits.iter()).map(|word| u64::from(word.count_ones())).sum()
+        self.chunks.values().map(count).sum()
     }
 
     /// Whether there is none.
@@ -61,7 +81,7 @@ impl TouchedPages {
         let mut chunks = Vec::with_capacity(self.chunks.len());
         for (number, bits) in self.chunks {
             let first = next;
-            next += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+            next += count(&bits);
             chunks.push(Chunk { number, first, bits });
         }
         Ranks { chunks, pages: next }
@@ -73,7 +93,7 @@ struct Chunk {
     number: u64,
     /// Number of the first touched page of the chunk.
     first: u64,
-    bits: Box<[u64; CHUNK_WORDS]>,
+    bits: Bits,
 }
 
 /// The renumbering of the touched pages.
@@ -97,11 +117,11 @@ impl Ranks {
         if chunk.number != number {
             return (chunk.first, false);
         }
-        let word = (bit / 64) as usize;
-        let before: u64 = chunk.bits[..word].iter().map(|word| u64::from(word.count_ones())).sum();
+        let at = (bit / 64) as usize;
+        let before: u64 = (0..at).map(|at| u64::from(word(&chunk.bits, at).count_ones())).sum();
         let mask = 1u64 << (bit % 64);
-        let inside = u64::from((chunk.bits[word] & (mask - 1)).count_ones());
-        (chunk.first + before + inside, chunk.bits[word] & mask != 0)
+        let inside = u64::from((word(&chunk.bits, at) & (mask - 1)).count_ones());
+        (chunk.first + before + inside, word(&chunk.bits, at) & mask != 0)
     }
 
     /// Where `sector` goes; one of an untouched page goes to the first sector after the touched pages below it.
@@ -172,7 +192,9 @@ mod tests {
         let mut touched = TouchedPages::default();
         let mut plain = std::collections::BTreeSet::new();
         for _ in 0..2000 {
-            let request = Request::new(Op::Write, random.below(1 << 20), 1 + random.below(30) as u32);
+            // Now and then one that touches whole chunks.
+            let longest = if random.below(500) == 0 { 100_000 } else { 30 };
+            let request = Request::new(Op::Write, random.below(1 << 24), 1 + random.below(longest) as u32);
             touched.add(&request);
             plain.extend(request.sector / 8..=(request.end() - 1) / 8);
         }

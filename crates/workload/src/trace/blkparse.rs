@@ -2,16 +2,17 @@
 //!
 //! `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`. A request passes several actions (`Q`
 //! queued, `I` inserted, `D` given to the device, `C` completed), each on a line: only those of `action` are requests,
-//! by default `C`. In `rwbs`, `R` is a read, `W` a write, `D` a discard, `F` without data a flush; `N` is none of them.
+//! by default `C`. In `rwbs`, `R` is a read, `W` a write, `D` a discard, `F` without data a flush; `N` is none of them. `F`
+//! before the data (`FWS`) is a flush and then the write, `F` behind a write (`WFS`) the write and then a flush.
 //! Each processor has a buffer of its own, so times may go back. The summary at the end ends the trace.
 //!
 //! Source: Axboe & Brunelle, "blktrace User Guide", 2007; blkparse(1).
 
 use super::action::Action;
-use super::fields::{flush, in_sectors, Columns, Fields, TimeUnit};
+use super::fields::{Columns, Fields, TimeUnit};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
-use nandlab_block::Op;
+use super::rwbs::{sector, Rwbs};
 
 /// The reader of one line.
 #[derive(Debug)]
@@ -117,16 +118,15 @@ impl Blkparse {
             fields.at = at;
             return Err(fields.unexpected("rwbs, letters such as R, W, WS or FN"));
         }
-        let Some(op) = op_of(flags) else { return Ok(Line::Other) };
-        let is_flush = flags.contains(&b'F');
+        let rwbs = Rwbs::of(flags);
         fields.blanks();
         let address = fields.at;
-        let has_sector = fields.peek().is_some_and(|byte| byte.is_ascii_digit());
-        let sector = if has_sector { fields.number("sector", u64::MAX >> 9)? } else { 0 };
+        let has_sector = fields.peek().is_some_and(|byte| byte.is_ascii_digit() || byte == b'-');
+        let sector = if has_sector { sector(&mut fields)? } else { Some(0) };
         fields.blanks();
         if fields.peek() != Some(b'+') {
             // Without a length nothing is moved: a flush, or the mark of one.
-            return Ok(if is_flush { flush(time, device) } else { Line::Other });
+            return rwbs.line((time, device), None, Columns { address, size: address });
         }
         fields.at += 1;
         fields.blank("sectors")?;
@@ -135,22 +135,7 @@ impl Blkparse {
         if !matches!(fields.peek(), None | Some(b' ' | b'\t')) {
             return Err(fields.unexpected("a space and then the process"));
         }
-        if sectors == 0 && is_flush {
-            return Ok(flush(time, device));
-        }
-        in_sectors((time, op), (sector, sectors), device, Columns { address, size })
-    }
-}
-
-/// What the letters of `rwbs` ask for; a flush that carries data is a write: FWS, WFS.
-pub(super) fn op_of(flags: &[u8]) -> Option<Op> {
-    let has = |letter| flags.contains(&letter);
-    match () {
-        () if has(b'D') => Some(Op::Trim),
-        () if has(b'R') => Some(Op::Read),
-        () if has(b'W') => Some(Op::Write),
-        () if has(b'F') => Some(Op::Flush),
-        () => None,
+        rwbs.line((time, device), Some((sector, sectors)), Columns { address, size })
     }
 }
 

@@ -65,7 +65,7 @@ pub struct ColumnOptions {
     pub size: Option<Column>,
     /// Bytes of every read, write and trim, where no column has the size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fixed_size_bytes: Option<u32>,
+    pub fixed_size_bytes: Option<u64>,
     /// The device: a column, or a list of columns such as the host and its disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceColumns>,
@@ -152,8 +152,8 @@ impl ColumnOptions {
                 let why = "the column size says how long a request is";
                 return Err(WorkloadError::option("columns.fixed_size_bytes", &bytes, why));
             }
-            (None, Some(bytes)) if !(1..=1 << 30).contains(&bytes) => {
-                let why = "a request has 1 byte to 1 GiB";
+            (None, Some(bytes)) if !(1..=1 << 46).contains(&bytes) => {
+                let why = "a request has 1 byte to 64 TiB";
                 return Err(WorkloadError::option("columns.fixed_size_bytes", &bytes, why));
             }
             _ => {}

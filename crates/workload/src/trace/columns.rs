@@ -7,13 +7,14 @@
 //! a decimal comma (`0,5`) or its own unit (`2.471ms`). Without a column of times all are 0. Several columns may name the
 //! device together. Addresses and sizes may be hexadecimal (`0x1f00`), end in `.0`, or name a unit of 1024 bytes (`4K`,
 //! `1MiB`); where no column has the size, every request has `fixed_size_bytes`. A separator between double quotes
-//! separates nothing. Lines that start with `#` are passed over, and so are the first `skip_lines`.
+//! separates nothing. A write that is called as the kernel does (`FWS`, `WFS`) has its flushes. Lines that start with `#` are passed over, and so are the first `skip_lines`.
 
 use super::cells::{bytes_of, time_of, Split};
 use super::column_options::{Column, ColumnOptions, Separator, MAX_DEVICE_COLUMNS};
-use super::fields::{in_bytes, shown, Columns as Places, Fields, TimeUnit};
+use super::fields::{flush, in_bytes, shown, Columns as Places, Fields, TimeUnit};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
+use super::rwbs::Rwbs;
 use nandlab_block::{nearest, Op};
 use nandlab_nand::Time;
 
@@ -131,7 +132,7 @@ impl Format for Columns {
             start = number(address, "an address, a whole number", options.address_unit_bytes)?;
             bytes = match options.fixed_size_bytes {
                 None => number(size, "a size, a whole number", options.size_unit_bytes)?,
-                Some(bytes) => bytes.into(),
+                Some(bytes) => bytes,
             };
         }
         let device = match self.devices.len() {
@@ -146,7 +147,15 @@ impl Format for Columns {
                 &self.device
             }
         };
-        in_bytes((when, kind), (start, bytes), device, Places { address: address.0, size: size.0 })
+        let is_rwbs = kind == Op::Write && name.contains(&b'F') && name.iter().all(|letter| b"FWSAM".contains(letter));
+        if is_rwbs && bytes == 0 {
+            return Ok(flush(when, device));
+        }
+        let mut line = in_bytes((when, kind), (start, bytes), device, Places { address: address.0, size: size.0 })?;
+        if is_rwbs {
+            Rwbs::of(name).add_flushes(&mut line);
+        }
+        Ok(line)
     }
 
     fn keeps_order(&self) -> bool {

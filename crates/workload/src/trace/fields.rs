@@ -52,12 +52,12 @@ pub(crate) const MAX_SECTOR: u64 = 1 << SECTOR_BITS;
 pub(crate) const SECTOR_BITS: u32 = 49;
 /// Sectors of a page of 4 KiB.
 pub(crate) const PAGE_SECTORS: u64 = 8;
-/// A trim of 1 TiB.
-const MAX_TRIM: u64 = 1 << 31;
-/// A read or write of 1 GiB.
-const MAX_TRANSFER: u64 = 1 << 21;
+/// A trim of 512 TiB.
+const MAX_TRIM: u64 = 1 << 40;
+/// A read or write of 64 TiB: 2^32 pages of 16 KiB are the largest device.
+const MAX_TRANSFER: u64 = 1 << 37;
 
-/// Sectors that one request of this kind may have.
+/// Sectors that one record of this kind may have: one as large as a drive is read.
 pub(crate) fn most_sectors(op: Op) -> u64 {
     if op == Op::Trim {
         MAX_TRIM
@@ -303,8 +303,9 @@ pub(crate) fn in_sectors<'a>(
     if sectors > most_sectors(op) {
         return Err(too_large(at.size, "a size in 512-byte sectors", most_sectors(op)));
     }
-    let request = Request { time, sector, sectors: sectors as u32, op, origin: Origin::HOST };
-    Ok(Line::Request(Found { request, device, is_rounded: false }))
+    let first = sectors.min(Found::MOST_SECTORS.into()) as u32;
+    let request = Request { time, sector, sectors: first, op, origin: Origin::HOST };
+    Ok(Line::Request(Found { rest: sectors - u64::from(first), ..Found::new(request, device) }))
 }
 
 /// A request in bytes; the sectors that it touches, where it is no whole number of them.
@@ -316,7 +317,7 @@ pub(crate) fn in_bytes<'a>(
     at: Columns,
 ) -> Result<Line<'a>, Malformed> {
     let sector = offset / 512;
-    let sectors = if bytes == 0 { 0 } else { (offset % 512 + bytes.min(1 << 60)).div_ceil(512) };
+    let sectors = if bytes == 0 { 0 } else { (offset % 512 + bytes.min(1 << 62)).div_ceil(512) };
     let mut line = in_sectors(when, (sector, sectors), device, at)?;
     if let Line::Request(found) = &mut line {
         found.is_rounded = (offset | bytes) % 512 != 0;
@@ -328,7 +329,7 @@ pub(crate) fn in_bytes<'a>(
 #[inline]
 pub(crate) fn flush(time: Time, device: &[u8]) -> Line<'_> {
     let request = Request { time, ..Request::new(Op::Flush, 0, 0) };
-    Line::Request(Found { request, device, is_rounded: false })
+    Line::Request(Found::new(request, device))
 }
 
 /// How a simulator writes the five columns: time, device, first sector, size, and 1 for a read or 0 for a write.
@@ -442,6 +443,8 @@ mod tests {
         assert_eq!(touched(1024, 512), (2, 1, false));
         assert_eq!(touched(1023, 2), (1, 2, true));
         assert_eq!(touched(0, 1), (0, 1, true));
+        let Ok(Line::Request(trim)) = in_bytes((0, Op::Trim), (0, 3_801_035_759_616), b"", at) else { panic!() };
+        assert_eq!(u64::from(trim.request.sectors) + trim.rest, 3_801_035_759_616 / 512, "more than 32 bits");
         assert!(in_bytes((0, Op::Read), (1, 0), b"", at).is_err());
         assert!(in_bytes((0, Op::Read), (u64::MAX, u64::MAX), b"", at).is_err());
     }

@@ -4,17 +4,18 @@
 //! `block:` before the name of the event. Each request passes several events: `block_bio_queue` (action `Q`),
 //! `block_getrq` (`G`), `block_rq_insert` (`I`), `block_rq_issue` (`D`), `block_rq_complete` (`C`). Those of `action` are
 //! the requests, by default `D`, given to the device. In `rwbs`, `R` is a read, `W` a write, `D` a discard, `F` without
-//! data a flush. Other events, such as those of the drivers of NVMe, UFS and MMC, are passed over: they count addresses in
+//! data a flush; `F` before the data (`FWS`) is a flush and then the write, `F` behind a write (`WFS`) the write and then a
+//! flush. Other events, such as those of the drivers of NVMe, UFS and MMC, are passed over: they count addresses in
 //! blocks whose size they do not tell. Each processor has a buffer of its own, so times may go back.
 //!
 //! Source: Linux, Documentation/trace/events.rst and include/trace/events/block.h; trace-cmd-report(1); perf-script(1).
 
 use super::action::Action;
-use super::blkparse::{op_of, SeenActions};
-use super::fields::{flush, in_sectors, Columns, Fields, TimeUnit};
+use super::blkparse::SeenActions;
+use super::fields::{Columns, Fields, TimeUnit};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
-use nandlab_block::Op;
+use super::rwbs::{sector, Rwbs};
 
 /// The reader of one line.
 #[derive(Debug)]
@@ -118,28 +119,30 @@ fn transfer(mut fields: Fields<'_>, time: u64) -> Result<Line<'_>, Malformed> {
         fields.at = at;
         return Err(fields.unexpected("rwbs, letters such as R, W, WS or FF"));
     }
-    let Some(op) = op_of(flags) else { return Ok(Line::Other) };
+    let rwbs = Rwbs::of(flags);
     // Between them may be the bytes and the command, which has blanks of its own.
     let rest = &fields.line[fields.at..];
     let Some(plus) = rest.windows(PLUS.len()).rposition(|window| window == PLUS) else {
+        if rwbs.is_none() {
+            return Ok(Line::Other);
+        }
         return Err(fields.unexpected("sector + sectors"));
     };
     let digits = rest[..plus].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    fields.at += plus - digits;
+    let sign = usize::from(rest[..plus - digits].ends_with(b" -"));
+    fields.at += plus - digits - sign;
     let address = fields.at;
-    let sector = fields.number("sector, a whole number", u64::MAX)?;
+    let sector = sector(&mut fields)?;
     fields.at += PLUS.len();
     let size = fields.at;
     let sectors = fields.number("sectors, a whole number of 512-byte sectors", u64::MAX)?;
-    if sectors == 0 && flags.contains(&b'F') || op == Op::Flush {
-        return Ok(flush(time, device));
-    }
-    in_sectors((time, op), (sector, sectors), device, Columns { address, size })
+    rwbs.line((time, device), Some((sector, sectors)), Columns { address, size })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nandlab_block::Op;
 
     fn read(line: &str, action: Action) -> Option<(Op, u64, u32, u64)> {
         let mut reader = Ftrace::new(&ReaderOptions { action: Some(action), ..ReaderOptions::default() });
@@ -169,6 +172,13 @@ mod tests {
             ("x-7 [000] 12.5: block_rq_complete: 8,0 WS (2a 00 + 0) 96 + 8 [0]", Action::C, (Op::Write, 96, 8)),
             ("x-7 [000] 12.5: block_bio_queue: 8,0 FWS 8 + 8 [x]", Action::Q, (Op::Write, 8, 8)),
             ("x-7 [000] 12.5: block_rq_issue: 8,0 FF 0 () 0 + 0 [x]", Action::D, (Op::Flush, 0, 0)),
+            ("x-7 [000] 12.5: block_rq_issue: 8,0 FF 0 () -1 + 0 [x]", Action::D, (Op::Flush, 0, 0)),
+            ("x-7 [000] 12.5: block_rq_issue: 8,0 FF 0 () 18446744073709551615 + 0 [x]", Action::D, (Op::Flush, 0, 0)),
+            (
+                "x 7 [000] 12.5: block:block_rq_issue: 8,0 FWS 0 () 18446744073709551615 + 0 [x]",
+                Action::D,
+                (Op::Flush, 0, 0),
+            ),
         ] {
             let (op, sector, sectors) = found;
             assert_eq!(read(line, action), Some((op, sector, sectors, 12_500_000_000)), "{line}");

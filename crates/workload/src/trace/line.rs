@@ -27,6 +27,23 @@ pub struct Found<'a> {
     pub device: &'a [u8],
     /// Whether it began or ended inside a sector.
     pub is_rounded: bool,
+    /// Sectors of the record behind those of the request, which has no more than [`Found::MOST_SECTORS`].
+    pub rest: u64,
+    /// Whether the record asks for a flush before the request.
+    pub has_flush_before: bool,
+    /// Whether the record asks that the request be durable when it ends.
+    pub has_flush_behind: bool,
+}
+
+impl<'a> Found<'a> {
+    /// Sectors of a request at most: what counts them has 32 bits. It is 1 MiB less than 2 TiB, so that what follows
+    /// begins at a whole page as well.
+    pub const MOST_SECTORS: u32 = u32::MAX - 2047;
+
+    /// A request and nothing else.
+    pub fn new(request: Request, device: &'a [u8]) -> Self {
+        Self { request, device, is_rounded: false, rest: 0, has_flush_before: false, has_flush_behind: false }
+    }
 }
 
 /// How long a request took when it was recorded, in nanoseconds.

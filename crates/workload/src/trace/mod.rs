@@ -14,6 +14,7 @@
 mod action;
 mod addresses;
 mod alibaba;
+mod behind;
 mod biotracer;
 mod blkparse;
 mod cells;
@@ -43,6 +44,7 @@ mod pixel;
 mod play;
 mod qemu;
 mod records;
+mod rwbs;
 mod spc;
 mod ssdsim;
 mod summary;

@@ -216,7 +216,7 @@ impl Format for Native {
             request.origin = origin;
         }
         let device = self.devices.get(state.device).map_or(&b""[..], Vec::as_slice);
-        Ok(Line::Request(Found { request, device, is_rounded: false }))
+        Ok(Line::Request(Found::new(request, device)))
     }
 
     fn taken(&self) -> usize {

@@ -173,7 +173,7 @@ impl Player {
         let ranks = compact.then(|| touched.rank());
         let (starts, end) = starts(&plan.config, &summary);
         plan.fit(&summary, end, ranks.as_ref())?;
-        let len = summary.requests.saturating_mul(plan.config.repeat);
+        let len = (summary.requests + summary.parts).saturating_mul(plan.config.repeat);
         // A trim costs next to nothing, however long it is.
         let sectors = (summary.read_sectors + summary.written_sectors).saturating_mul(plan.config.repeat);
         let notices = summary.notices.clone();

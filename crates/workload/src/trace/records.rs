@@ -1,11 +1,12 @@
 //! The records of a file, one after the other: cut, read by their format, put in order.
 
+use super::behind::Behind;
 use super::clock::{Clock, Kept};
 use super::detect::{detect, names, Untold};
 use super::devices::{shown, Devices, MAX_DEVICES};
 use super::foreign;
 use super::format::{Format, FormatName, ReaderOptions};
-use super::line::{Frame, Line, Malformed, Took};
+use super::line::{Found, Frame, Line, Malformed, Took};
 use super::lines::{sentence, Lines, LongLine};
 use super::native::{self, BlockHeader};
 use super::tally::{plural, Tally};
@@ -37,6 +38,10 @@ pub struct Records {
     chosen: Option<Vec<u8>>,
     devices: Devices,
     tally: Tally,
+    /// What else the last record asks for.
+    behind: Behind,
+    /// Whether the request that was read last is a further part of a record.
+    is_rest: bool,
 }
 
 /// The block of a native trace that is being read.
@@ -106,6 +111,8 @@ impl Records {
             chosen: config.device.clone().map(String::into_bytes),
             devices: Devices::default(),
             tally: Tally::default(),
+            behind: Behind::default(),
+            is_rest: false,
         };
         records.header()?;
         Ok(records)
@@ -123,6 +130,11 @@ impl Records {
     /// The name of a device in the file; empty where it has none.
     pub fn device_name(&self, number: u32) -> &[u8] {
         self.devices.name(number)
+    }
+
+    /// Whether the last request is a further part of a record that is too long for one.
+    pub(crate) fn is_rest(&self) -> bool {
+        self.is_rest
     }
 
     /// How long the last request took when it was recorded, where the format has that.
@@ -225,6 +237,14 @@ impl Records {
     /// # Errors
     /// [`WorkloadError::Record`], [`WorkloadError::File`].
     pub fn next_request(&mut self) -> Result<Option<Recorded>, WorkloadError> {
+        if let Some((recorded, is_rest)) = self.behind.next() {
+            if is_rest || self.left > 0 {
+                self.left -= u64::from(!is_rest);
+                self.is_rest = is_rest;
+                return Ok(Some(recorded));
+            }
+        }
+        self.is_rest = false;
         while self.left > 0 {
             self.number += 1;
             let next = match self.frame {
@@ -274,8 +294,8 @@ impl Records {
             Ok(Line::Request(found)) => {
                 let device = self.devices.number(found.device);
                 self.tally.rounded += u64::from(found.is_rounded);
-                let request = found.request;
-                self.placed(request, device)
+                let found = Found { device: b"", ..found };
+                self.placed(&found, device)
             }
             Ok(Line::Other) => {
                 self.tally.others += 1;
@@ -303,8 +323,8 @@ impl Records {
             Ok(Line::Request(found)) => {
                 let device = self.devices.number(found.device);
                 self.tally.rounded += u64::from(found.is_rounded);
-                let request = found.request;
-                self.placed(request, device)
+                let found = Found { device: b"", ..found };
+                self.placed(&found, device)
             }
             Ok(Line::Other) => {
                 self.tally.others += 1;
@@ -333,10 +353,10 @@ impl Records {
             }
         };
         let device = self.devices.number(found.device);
-        let request = found.request;
+        let found = Found { device: b"", ..found };
         self.block.at += self.format.taken();
         self.block.left -= 1;
-        self.placed(request, device)
+        self.placed(&found, device)
     }
 
     fn next_block(&mut self) -> Result<(), String> {
@@ -361,8 +381,9 @@ impl Records {
 
     /// A request as it is played: of the chosen device, and not before the one before it.
     #[inline]
-    fn placed(&mut self, mut request: Request, device: Option<u32>) -> Result<Next, WorkloadError> {
+    fn placed(&mut self, found: &Found<'_>, device: Option<u32>) -> Result<Next, WorkloadError> {
         let Some(device) = device else { return Err(too_many_devices(&self.file, self.number)) };
+        let mut request = found.request;
         if let Some(chosen) = &self.chosen {
             if self.devices.name(device) != &chosen[..] {
                 self.tally.left_out += 1;
@@ -374,6 +395,11 @@ impl Records {
             other => self.unusual(other)?,
         };
         request.time = self.pace.time(request.time);
+        if found.rest > 0 || found.has_flush_before || found.has_flush_behind {
+            let first;
+            (first, self.behind) = Behind::of(found, (request, device));
+            return Ok(Next::Request(first, device));
+        }
         Ok(Next::Request(request, device))
     }
 

@@ -64,6 +64,9 @@ pub struct Summary {
     pub tally: Tally,
     /// The same in sentences, with how the format was told.
     pub notices: Vec<String>,
+    /// Further parts of records that are too long for one request.
+    #[serde(skip)]
+    pub(crate) parts: u64,
     /// Why there is no request, where there is none.
     #[serde(skip)]
     pub(crate) no_request: Option<String>,
@@ -84,7 +87,12 @@ impl Summary {
             if sum.requests % WATCH_EVERY == 0 && !watch(sum.requests) {
                 return Err(WorkloadError::Stopped);
             }
-            sum.add(&request, device);
+            if records.is_rest() {
+                sum.parts += 1;
+                sum.add_part(&request, device);
+            } else {
+                sum.add(&request, device);
+            }
             also(&request, device, records.took());
         }
         // Those of which no request was played are known by name, too.
@@ -100,17 +108,30 @@ impl Summary {
 
     #[inline]
     fn add(&mut self, request: &Request, device: u32) {
-        let sectors = u64::from(request.sectors);
         match request.op {
-            Op::Read => (self.reads, self.read_sectors) = (self.reads + 1, self.read_sectors + sectors),
-            Op::Write => (self.writes, self.written_sectors) = (self.writes + 1, self.written_sectors + sectors),
-            Op::Trim => (self.trims, self.trimmed_sectors) = (self.trims + 1, self.trimmed_sectors + sectors),
+            Op::Read => self.reads += 1,
+            Op::Write => self.writes += 1,
+            Op::Trim => self.trims += 1,
             Op::Flush => self.flushes += 1,
         }
         if self.requests == 0 {
             self.first_ns = request.time;
         }
         self.requests += 1;
+        self.add_part(request, device);
+        self.devices[device as usize].requests += 1;
+    }
+
+    /// The sectors of a request, or of a further part of one.
+    #[inline]
+    fn add_part(&mut self, request: &Request, device: u32) {
+        let sectors = u64::from(request.sectors);
+        match request.op {
+            Op::Read => self.read_sectors += sectors,
+            Op::Write => self.written_sectors += sectors,
+            Op::Trim => self.trimmed_sectors += sectors,
+            Op::Flush => {}
+        }
         self.end_sector = self.end_sector.max(request.end());
         if request.op != Op::Trim {
             self.longest = self.longest.max(request.sectors);
@@ -120,9 +141,7 @@ impl Summary {
         if self.devices.len() <= number {
             self.devices.resize_with(number + 1, DeviceSummary::default);
         }
-        let device = &mut self.devices[number];
-        device.requests += 1;
-        device.end_sector = device.end_sector.max(request.end());
+        self.devices[number].end_sector = self.devices[number].end_sector.max(request.end());
     }
 
     /// How much later a repetition starts: the span of the trace and one mean gap.

@@ -193,7 +193,7 @@ fn another_action_of_a_block_trace_can_be_chosen() {
         let config = Config { action: Some(action), ..Config::new(name) };
         rows(&config, &base).map(|rows| rows.len()).map_err(|error| error.to_string())
     };
-    assert_eq!(chosen("blkparse", Action::C), Ok(5));
+    assert_eq!(chosen("blkparse", Action::C), Ok(6));
     assert_eq!(chosen("blkparse", Action::D), Ok(1));
     assert_eq!(chosen("blkparse", Action::Q), Ok(0));
     assert_eq!(chosen("wiscsee", Action::C), Ok(2));
@@ -367,7 +367,7 @@ fn tables_may_have_titles_quotes_and_no_sizes() {
     for (columns, said) in [
         (ColumnOptions { fixed_size_bytes: None, ..table.clone() }, "it needs the column size, or fixed_size_bytes"),
         (ColumnOptions { size: Some(Column::Number(4)), ..table.clone() }, "the column size says how long"),
-        (ColumnOptions { fixed_size_bytes: Some(0), ..table }, "a request has 1 byte to 1 GiB"),
+        (ColumnOptions { fixed_size_bytes: Some(0), ..table }, "a request has 1 byte to 64 TiB"),
     ] {
         let config = Config { columns: Some(Box::new(columns)), ..config.clone() };
         let error = rows(&config, &folder.path).unwrap_err().to_string();

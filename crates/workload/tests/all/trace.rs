@@ -2,7 +2,7 @@
 
 use crate::support::{gzip, Folder};
 use nandlab_block::{Op, Request};
-use nandlab_workload::trace::{Addresses, Config, FormatName};
+use nandlab_workload::trace::{Action, Addresses, Config, FormatName};
 use nandlab_workload::{Options, Setting, Workload, WorkloadError};
 use std::path::Path;
 
@@ -159,4 +159,90 @@ fn looking_through_a_trace_can_be_stopped() {
     let setting =
         Setting { sectors: 100_000, seed: 1, base: Path::new(&folder.path), watch: &|seen| seen < 100_000, took: None };
     assert_eq!(config.open(&setting).map(|_| ()).unwrap_err(), WorkloadError::Stopped);
+}
+
+/// Operation, first sector and sectors of what a text holds, which has to be told as `format`.
+fn told(name: &str, text: &str, format: FormatName, action: Option<Action>) -> Vec<(Op, u64, u64)> {
+    let folder = Folder::new(name);
+    let config = Config { action, ..folder.write("trace", text.as_bytes()) };
+    let summary = config.summary(&folder.path, &|_| true).unwrap();
+    assert_eq!(summary.format, format);
+    let all = play(&folder, &config, 1 << 40).unwrap();
+    all.iter().map(|one| (one.op, one.sector, one.sectors.into())).collect()
+}
+
+const FLUSH: (Op, u64, u64) = (Op::Flush, 0, 0);
+
+#[test]
+fn a_flush_has_the_sector_minus_one_in_every_program_that_prints_it() {
+    let write = (Op::Write, 64, 8);
+    for flags in ["FF", "FWS", "F", "FFS"] {
+        for sector in ["-1", "18446744073709551615", "0"] {
+            let ftrace = format!(
+                "  app-12    [001] d..1.    7.500000: block_rq_issue: 8,0 WS 4096 () 64 + 8 [app]\n  \
+                 kworker/1:1H-20    [001] d..1.    7.600000: block_rq_issue: 8,0 {flags} 0 () {sector} + 0 [kworker/1:1H]\n"
+            );
+            assert_eq!(told("ftrace-flush", &ftrace, FormatName::Ftrace, None), [write, FLUSH], "{ftrace}");
+            let perf = ftrace.replace("block_rq_issue", "block:block_rq_issue").replace("app-12", "app 12");
+            assert_eq!(told("perf-flush", &perf, FormatName::Ftrace, None), [write, FLUSH], "{perf}");
+            let blkparse = format!(
+                "  8,0 1 1 0.000000000 12 C WS 64 + 8 [app]\n  8,0 1 2 0.000100000 20 C {flags} {sector} + 0 [0]\n  \
+                 8,0 1 3 0.000200000 20 C {flags} [kworker]\n  8,0 1 4 0.000300000 20 C {flags} {sector} [kworker]\n"
+            );
+            let all = told("blkparse-flush", &blkparse, FormatName::Blkparse, None);
+            assert_eq!(all, [write, FLUSH, FLUSH, FLUSH], "{blkparse}");
+        }
+    }
+}
+
+#[test]
+fn a_write_has_the_flushes_that_its_letters_ask_for() {
+    let (write, read) = ((Op::Write, 64, 8), (Op::Read, 8, 8));
+    for (flags, expected) in [
+        ("WS", vec![write, read]),
+        ("FW", vec![FLUSH, write, read]),
+        ("FWS", vec![FLUSH, write, read]),
+        ("WF", vec![write, FLUSH, read]),
+        ("WFS", vec![write, FLUSH, read]),
+        // Both: the block layer flushes, writes, and makes the write durable.
+        ("FWFS", vec![FLUSH, write, FLUSH, read]),
+        ("FWFSM", vec![FLUSH, write, FLUSH, read]),
+    ] {
+        let blkparse = format!("  8,0 1 1 0.1 12 Q {flags} 64 + 8 [app]\n  8,0 1 2 0.2 12 Q R 8 + 8 [app]\n");
+        assert_eq!(told("q", &blkparse, FormatName::Blkparse, Some(Action::Q)), expected, "{blkparse}");
+        let ftrace = format!(
+            " app-12 [001] d..1. 7.5: block_bio_queue: 8,0 {flags} 64 + 8 [app]\n app-12 [001] d..1. 7.6: \
+             block_bio_queue: 8,0 RA 8 + 8 [app]\n"
+        );
+        assert_eq!(told("bio", &ftrace, FormatName::Ftrace, Some(Action::Q)), expected, "{ftrace}");
+    }
+}
+
+#[test]
+fn a_record_may_be_as_large_as_a_drive() {
+    let bytes = 3_801_035_759_616;
+    let log = format!("fio version 3 iolog\n0 x add\n0 x open\n10 x trim 0 {bytes}\n20 x write 4096 4096\n");
+    let folder = Folder::new("large");
+    let config = folder.write("x.iolog", log.as_bytes());
+    let summary = config.summary(&folder.path, &|_| true).unwrap();
+    assert_eq!((summary.requests, summary.trims, summary.trimmed_sectors), (2, 1, bytes / 512));
+    let all = play(&folder, &config, bytes / 512).unwrap();
+    let sectors: u64 = all.iter().filter(|one| one.op == Op::Trim).map(|one| u64::from(one.sectors)).sum();
+    assert_eq!(
+        (
+            sectors,
+            all.windows(2)
+                .all(|pair| pair[0].op != Op::Trim || pair[1].op != Op::Trim || pair[0].end() == pair[1].sector)
+        ),
+        (bytes / 512, true)
+    );
+    // So may a write: 3 GiB and 5 TiB.
+    for sectors in [6_u64 << 20, 10 << 30] {
+        let config = folder.write("x.csv", format!("time_us,op,sector,sectors\n0,W,8,{sectors}\n1,F,0,0\n").as_bytes());
+        let all = play(&folder, &config, 1 << 40).unwrap();
+        assert_eq!(all.iter().map(|one| u64::from(one.sectors)).sum::<u64>(), sectors);
+        assert_eq!((all[0].sector, all[all.len() - 2].end(), all[all.len() - 1].op), (8, 8 + sectors, Op::Flush));
+        let summary = config.summary(&folder.path, &|_| true).unwrap();
+        assert_eq!((summary.requests, summary.writes, summary.written_sectors), (2, 1, sectors));
+    }
 }

@@ -133,7 +133,10 @@ impl<'a> Table<'a> {
         if named.is_some() || self.names.is_some() || self.unread_time(taken).is_some() {
             return named;
         }
-        let rises = |at: &usize| self.rises(*at) && (self.different(*at) > 1 || self.columns[0].len() == 1);
+        let rises = |at: &usize| {
+            let is_one = self.columns[0].len() == 1;
+            self.rises(*at) && (self.different(*at) > 1 || is_one) && !self.numbers_rows(*at)
+        };
         // Of several the one that tells most moments apart: a process has the same number all the time.
         (0..self.columns.len()).filter(free).filter(rises).max_by_key(|&at| (self.different(at), std::cmp::Reverse(at)))
     }
@@ -204,8 +207,20 @@ impl<'a> Table<'a> {
         let number = |field: &&str| bytes_of(field.as_bytes(), 512).map(|number| number as f64);
         let sum = |at: usize| self.moving[at].iter().filter_map(number).sum::<f64>();
         let different = |at: usize| self.moving[at].iter().collect::<BTreeSet<_>>().len();
-        let free = (0..self.moving.len()).filter(|at| !taken.contains(at) && self.is_unnamed_number(*at));
+        let free = |at: &usize| !taken.contains(at) && self.is_unnamed_number(*at);
+        // Numbers of rows stand before everything else, and are all different.
+        let first = usize::from(self.numbers_rows(0) && (1..self.moving.len()).any(|at| free(&at)));
+        let free = (first..self.moving.len()).filter(free);
         free.max_by(|&one, &other| different(one).cmp(&different(other)).then_with(|| sum(one).total_cmp(&sum(other))))
+    }
+
+    /// Whether a column without a name counts the rows, from 0 or 1: three are needed to tell.
+    pub(super) fn numbers_rows(&self, at: usize) -> bool {
+        let values: Vec<u64> = self.columns[at].iter().filter_map(|field| field.parse().ok()).collect();
+        let steps = values.windows(2).filter(|pair| pair[0].checked_add(1) == Some(pair[1])).count();
+        let is_from_start = values.first().is_some_and(|&first| first <= 1);
+        let rows = self.columns[at].len();
+        self.names.is_none() && rows > 2 && is_from_start && steps + 1 + misses(rows) >= rows
     }
 
     fn rises(&self, at: usize) -> bool {
@@ -235,7 +250,10 @@ impl<'a> Table<'a> {
     pub(super) fn devices(&self, places: &Places) -> Vec<usize> {
         let Places { time, op, address, size } = *places;
         let taken = [op, address, size.unwrap_or(op), time.unwrap_or(op)];
-        let is_free = |at: &usize| !taken.contains(at) && !self.columns[*at].iter().any(|field| is_fraction(field));
+        let is_free = |at: &usize| {
+            let is_fraction = self.columns[*at].iter().any(|field| is_fraction(field));
+            !taken.contains(at) && !is_fraction && !self.numbers_rows(*at)
+        };
         let free: Vec<usize> = (0..self.columns.len()).filter(is_free).collect();
         let has = |at: usize, parts: &[&str]| {
             self.plain_name(at).is_some_and(|name| parts.iter().any(|part| name.contains(part)))

@@ -69,7 +69,7 @@ fn commands_of_scsi_are_operations_below_a_name_that_says_so() {
 #[test]
 fn without_a_header_numbers_tell_the_columns() {
     let columns = "op = 2; address = 3; size = 4; time = 1; address_unit_bytes = 512";
-    check("0 R 100 8\n1 W 9200 16\n2 W 200 16\n", &[columns, "separator = \"blanks\""]);
+    check("0 R 100 8\n5 W 9200 16\n7 W 200 16\n", &[columns, "separator = \"blanks\""]);
     // A flag has no meaning of its own: without both there is nothing that it could be told by.
     assert_eq!(told("5,1,7\n6,0,7\n9,1,7\n"), "");
     check("0,W,0,8\n5,R,8,8\n", &["address = 3; size = 4; time = 1"]);
@@ -83,7 +83,7 @@ fn flags_are_proposed_with_both_values() {
     check("t,op,lba,size\n1,0,5,8\n2,1,9,8\n", &["read = [\"0\"]; write = [\"1\"]"]);
     check("t,is_read,lba,size\n1,0,5,8\n2,0,9,8\n", &["read = [\"1\"]; write = [\"0\"]"]);
     check("t,is_write,lba,size\n1,1,5,8\n2,1,9,8\n", &["read = [\"0\"]; write = [\"1\"]"]);
-    check("1,100,8,0\n2,900,8,1\n3,500,8,1\n", &["op = 4; address = 2; size = 3; time = 1"]);
+    check("1,100,8,0\n4,900,8,1\n9,500,8,1\n", &["op = 4; address = 2; size = 3; time = 1"]);
     assert!(noted("t,op,lba,size\n1,0,5,8\n2,1,9,8").contains("exchange them if need be"));
 }
 
@@ -100,7 +100,7 @@ fn what_may_be_the_device_is_proposed_so_that_none_are_mixed() {
     check("time,disk,op,lba,size\n1,0,W,0,8\n2,1,W,0,8\n3,0,R,0,8\n", &["device = \"disk\""]);
     // One value so far: another may come behind the lines that were looked at.
     check("time,disk,op,lba,size\n1,0,W,0,8\n2,0,W,0,8\n", &["device = \"disk\""]);
-    check("0 0 W 100 8\n1 1 W 200 8\n2 0 R 100 8\n", &["op = 3; address = 4; size = 5; time = 1; device = 2"]);
+    check("0 0 W 100 8\n4 1 W 200 8\n9 0 R 100 8\n", &["op = 3; address = 4; size = 5; time = 1; device = 2"]);
     check("0 sda W 100 8\n1 sdb W 200 8\n", &["device = 2"]);
     check("host,disk,time,op,lba,size\na,0,1,W,0,8\nb,0,2,W,0,8\n", &["device = [\"host\", \"disk\"]"]);
     check("x,time,op,lba,size\n3,1,W,0,8\n4,2,W,0,8\n4,3,W,0,8\n", &["device = \"x\""]);
@@ -179,10 +179,13 @@ fn a_time_that_is_left_out_is_named_with_its_reason() {
 fn what_was_told_from_numbers_is_to_be_checked() {
     check_noted(
         "time,op,lba,size\n1000,W,0,8\n1500,R,8,8\n",
-        &["time_unit = \"us\" # told from the numbers: check it"],
+        &["time_unit = \"us\" # microseconds, told from the numbers: check it"],
     );
     // Half a second between two requests on average would be a day of waiting.
-    check_noted("time,op,lba,size\n0,W,0,8\n2500000,R,8,8\n5000000,R,8,8\n", &["time_unit = \"ns\" # told"]);
+    check_noted(
+        "time,op,lba,size\n0,W,0,8\n2500000,R,8,8\n5000000,R,8,8\n",
+        &["time_unit = \"ns\" # nanoseconds, told"],
+    );
     check_noted(
         "t_us,op,lpn,npages\n1,W,0,8\n2,R,8,1\n",
         &[
@@ -262,4 +265,24 @@ fn what_is_missing_from_a_table_is_said() {
 fn flushes_need_no_address() {
     check("time,op,lba,size\n1,W,0,8\n2,flush,,\n3,flush,,\n4,W,8,8\n", &["flush = [\"flush\"]", "size = \"size\""]);
     assert!(!noted("time,op,lba,size\n1,W,0,8\n2,flush,,\n3,W,8,8\n").contains("on_error"));
+}
+
+#[test]
+fn numbers_of_rows_are_no_times_and_the_unit_is_named() {
+    // As DiskMon writes: the number of the row, start and duration in seconds, disk, request, sector, sectors.
+    let diskmon = "0\t0.000000\t0.00003052\t0\tWrite\t900\t8\n1\t0.015625\t0.00006104\t0\tRead\t640\t64\n\
+                   2\t0.031250\t0.00003052\t0\tWrite\t900\t8\n";
+    check(diskmon, &["time_unit = \"s\"", "op = 5; address = 6; size = 7; time = 2; device = 4"]);
+    check_noted(diskmon, &["time_unit = \"s\" # seconds, told", "# column 1 numbers the rows, and is no time"]);
+    // From 1, and in milliseconds: 15 of them between two requests.
+    let ms = "1 0.000 W 900 8\n2 15.625 R 640 64\n3 31.250 W 900 8\n";
+    check(ms, &["op = 3; address = 4; size = 5; time = 2"]);
+    check_noted(ms, &["time_unit = \"ms\" # milliseconds, told"]);
+    check_noted("1 0.000001 W 900 8\n2 2.625125 R 640 64\n3 4.2500035 W 900 8\n", &["time_unit = \"s\" # seconds"]);
+    check_noted("1 1697041234.125 W 9 8\n2 1697041244.5 R 6 8\n3 1697041255.5 W 9 8\n", &["\"s\" # seconds"]);
+    check_noted("1 1697041234125.5 W 9 8\n2 1697041234126.5 R 6 8\n3 1697041234127.5 W 9 8\n", &["\"ms\" # milli"]);
+    // Without another column that rises there is no time.
+    check_noted("1 W 900 8\n2 R 640 64\n3 W 900 8\n", &["address = 3", "size = 4", "no column is taken as the time"]);
+    // A name says what it is.
+    check("t,op,lba,size\n1,W,900,8\n2,R,640,8\n3,W,900,8\n", &["time = \"t\""]);
 }

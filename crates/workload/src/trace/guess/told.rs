@@ -9,6 +9,12 @@ use super::table::{most, Places, Table};
 use super::{Guess, Key};
 use std::collections::BTreeSet;
 
+/// Decimals of a clock of milliseconds that counts microseconds.
+const MS_DECIMALS: usize = 3;
+/// Units between two requests on average from which on they are no seconds, with few decimals and with any.
+const BUSY_GAP: f64 = 0.5;
+const IDLE_GAP: f64 = 100.0;
+
 impl Table<'_> {
     /// The keys and values.
     pub(super) fn told(&self, places: &Places, rows: &Rows<'_>, separator: Separator) -> Guess {
@@ -44,7 +50,9 @@ impl Table<'_> {
         let mut trace = vec![key("format", quoted("columns"))];
         trace.extend(time.and_then(|at| self.time_unit(at)));
         trace.extend(self.on_error(places, rows));
-        Guess { trace, keys, remarks: self.left_out(places).into_iter().collect() }
+        let counts = (0..self.columns.len()).filter(|&at| ![op, address].contains(&at) && self.numbers_rows(at));
+        let counts = counts.map(|at| format!("column {} numbers the rows, and is no time", at + 1));
+        Guess { trace, keys, remarks: self.left_out(places).into_iter().chain(counts).collect() }
     }
 
     fn name(&self, at: usize) -> String {
@@ -196,19 +204,35 @@ impl Table<'_> {
             }
         }
         let unit = self.unit_of_numbers(at, name.contains("sec"));
-        let note = Some("told from the numbers: check it".to_owned());
+        let in_words = match unit {
+            "s" => "seconds",
+            "ms" => "milliseconds",
+            "us" => "microseconds",
+            _ => "nanoseconds",
+        };
+        let note = Some(format!("{in_words}, told from the numbers: check it"));
         Some(Key { name: "time_unit", value: quoted(unit), note })
     }
 
     /// The unit in which the times would be likely.
     fn unit_of_numbers(&self, at: usize, is_seconds: bool) -> &'static str {
         let column = &self.columns[at];
-        if is_seconds || column.iter().any(|field| field.contains(['.', ','])) {
+        if is_seconds {
             return "s";
         }
-        let numbers: Vec<f64> = column.iter().filter_map(|field| field.parse().ok()).collect();
+        let number = |field: &&str| field.replace(',', ".").parse::<f64>().ok();
+        let numbers: Vec<f64> = column.iter().filter_map(number).collect();
         let (first, last) = (numbers.first().copied().unwrap_or(0.0), numbers.last().copied().unwrap_or(0.0));
         let gap = (last - first) / numbers.len().max(2) as f64;
+        if column.iter().any(|field| field.contains(['.', ','])) {
+            let decimals =
+                |field: &&str| field.rsplit(['.', ',']).next().filter(|part| part.len() < field.len()).map(str::len);
+            let is_fine = column.iter().filter_map(decimals).max() > Some(MS_DECIMALS);
+            // Clocks count seconds since 1970 or in parts of a microsecond. What counts whole units apart from each other,
+            // with no more than a thousandth of them, is in milliseconds: as seconds it would be an idle device.
+            let is_ms = first > 1e11 || first < 1e9 && (gap > IDLE_GAP || !is_fine && gap > BUSY_GAP);
+            return if is_ms { "ms" } else { "s" };
+        }
         match () {
             // The years since 1970, in which unit they would be few.
             () if first > 1e17 => "ns",

@@ -68,7 +68,7 @@ fn own_and_logs() -> Vec<Sample> {
             &[
                 ("-1,W,0,8,wal,a", "not negative"),
                 ("40,W,0,0,wal,a", "at least 1"),
-                ("40,W,0,4294967296,wal,a", "at most 2097152"),
+                ("40,W,0,137438953473,wal,a", "at most 137438953472"),
                 ("1,W,0,8,wal,a", "time goes back from 30 to 1 us"),
             ],
         ),
@@ -140,12 +140,13 @@ fn block_traces() -> Vec<Sample> {
                 row(1_795_683, 'W', 2048, 8, "8,16"),
                 row(2_000_000, 'F', 0, 0, "8,16"),
                 row(2_100_000, 'T', 4096, 2048, "8,16"),
+                row(2_200_000, 'F', 0, 0, "8,16"),
                 row(2_200_000, 'W', 64, 8, "8,16"),
             ],
             &[
                 ("8,16 1 1 -1.0 1 C R 8 + 8 [0]", "not negative"),
                 ("8,16 1 1 1.0 1 C R 8 + 0 [0]", "at least 1"),
-                ("8,16 1 1 1.0 1 C R 8 + 9999999999 [0]", "at most"),
+                ("8,16 1 1 1.0 1 C R 8 + 999999999999 [0]", "at most"),
                 ("8,16 1 1 1.0 1 123 R 8 + 8 [0]", "action, a letter"),
             ],
         ),
@@ -158,7 +159,7 @@ fn block_traces() -> Vec<Sample> {
             ],
             &[
                 ("a-1 [000] 13.5: block_rq_issue: 259,0 W 4096 () 8 + 0 [a]", "at least 1"),
-                ("a-1 [000] 13.5: block_rq_issue: 259,0 W 4096 () 8 + 9999999999 [a]", "at most"),
+                ("a-1 [000] 13.5: block_rq_issue: 259,0 W 4096 () 8 + 999999999999 [a]", "at most"),
                 ("a-1 [000] 13.5: block_rq_issue: 259,0 W 4096 [a]", "sector + sectors"),
                 ("a-1 [000] 13.5 block_rq_issue", "seconds and the name of an event"),
             ],
@@ -191,7 +192,7 @@ fn simulators() -> Vec<Sample> {
             &[
                 ("-5 0 8 8 1", "not negative"),
                 ("939000000 0 8 0 1", "at least 1"),
-                ("939000000 0 8 9999999999 1", "at most"),
+                ("939000000 0 8 999999999999 1", "at most"),
                 ("939000000 0 8 8 2", "0 (write) or 1 (read)"),
                 ("939000000.5 0 8 8 1", "time, a whole number"),
                 ("5 0 8 8 1", "time goes back"),
@@ -216,7 +217,7 @@ fn simulators() -> Vec<Sample> {
                 row(700_000_000, 'R', 522_624, 16, "0"),
                 row(844_000_000, 'W', 6_342_217, 8, "0"),
             ],
-            &[("-5.0 0 8 8 1", "not negative"), ("9999.5 0 8 0 1", "at least 1"), ("5.5 0 8 999999 1", "at most")],
+            &[("-5.0 0 8 8 1", "not negative"), ("9999.5 0 8 0 1", "at least 1"), ("5.5 0 8 999999999999 1", "at most")],
         ),
     ]
 }
@@ -246,7 +247,7 @@ fn phones() -> Vec<Sample> {
             &[
                 ("a,1,R,8,8,-5", "not negative"),
                 ("a,1,R,8,0,159274", "at least 1"),
-                ("a,1,R,8,99999999,159274", "at most"),
+                ("a,1,R,8,99999999999999999,159274", "at most"),
                 ("a,1,R,8,8", "six columns"),
             ],
         ),
@@ -275,7 +276,7 @@ fn clouds() -> Vec<Sample> {
             &[
                 ("419,W,0,512,-7", "not negative"),
                 ("419,W,0,0,1577808000000800", "at least 1"),
-                ("419,W,0,99999999999,1577808000000800", "at most"),
+                ("419,W,0,9999999999999999,1577808000000800", "at most"),
             ],
         ),
         sample(
@@ -302,7 +303,7 @@ fn in_columns() -> Sample {
         &[
             ("-1;read;0;1;x", "not negative"),
             ("0;read;0;0;x", "at least 1"),
-            ("0;read;0;99999999999;x", "at most"),
+            ("0;read;0;9999999999999999;x", "at most"),
             ("0;what;0;1;x", "an operation"),
             ("0;read;0", "a size, a whole number"),
         ],

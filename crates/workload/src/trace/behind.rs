@@ -1,0 +1,47 @@
+//! A record that stands for several requests: with flushes before and behind it, or too long for one.
+
+use super::line::Found;
+use super::records::Recorded;
+use nandlab_block::{Op, Request};
+
+/// What is still to come of a record.
+#[derive(Default)]
+pub(super) struct Behind {
+    /// The request itself, where a flush comes before it.
+    request: Option<Recorded>,
+    /// Where its further parts begin, and their sectors.
+    part: Option<Recorded>,
+    rest: u64,
+    /// The flush at its end.
+    flush: Option<Recorded>,
+}
+
+impl Behind {
+    /// The first of the requests that a record stands for, and the others; `request` is its own, at the time that it has.
+    #[cold]
+    pub(super) fn of(found: &Found<'_>, (request, device): Recorded) -> (Request, Self) {
+        let flush = Request { op: Op::Flush, sector: 0, sectors: 0, ..request };
+        let behind = Self {
+            request: found.has_flush_before.then_some((request, device)),
+            part: Some((Request { sector: request.end(), ..request }, device)),
+            rest: found.rest,
+            flush: found.has_flush_behind.then_some((flush, device)),
+        };
+        (if found.has_flush_before { flush } else { request }, behind)
+    }
+
+    /// The next request, and whether it is a further part.
+    pub(super) fn next(&mut self) -> Option<(Recorded, bool)> {
+        if let Some(recorded) = self.request.take() {
+            return Some((recorded, false));
+        }
+        if let Some((request, device)) = self.part.filter(|_| self.rest > 0) {
+            let sectors = self.rest.min(Found::MOST_SECTORS.into()) as u32;
+            let part = Request { sectors, ..request };
+            self.rest -= u64::from(sectors);
+            self.part = Some((Request { sector: part.end(), ..part }, device));
+            return Some(((part, device), true));
+        }
+        self.flush.take().map(|flush| (flush, false))
+    }
+}
