@@ -40,11 +40,13 @@ def interruptible(work: Callable[[], T]) -> T:
     return worker.value  # type: ignore[return-value] # set where there is no error
 
 
-def load_what_draws() -> None:
-    """Loads beside a run what draws its report: that takes longer than the drawing.
+def load_what_draws(*pictures: object) -> None:
+    """Loads what draws beside a run, where any pictures are asked for: that takes longer than the drawing.
 
-    An error comes again when the report is drawn.
+    An error comes again when they are drawn.
     """
+    if all(each is None for each in pictures):
+        return
 
     def load() -> None:
         with contextlib.suppress(Exception):

@@ -92,8 +92,7 @@ def command(  # noqa: PLR0913 - one for each option
     refuse_overwriting(outputs, experiment.inputs())
     log_error: OSError | None = None
     unit = _unit(experiment)
-    if report is not None or plots is not None:
-        load_what_draws()
+    load_what_draws(report, plots)
     with Waiting() as waiting, csv_beside(op_log) as log:
         if log is not None and op_log is not None:
             # Where the run does not answer in time, the process ends without it. A CSV on the way to Parquet
