@@ -151,7 +151,7 @@ def test_choose_fits_a_terminal_of_eighty_columns():
 
 
 def test_a_sweep_says_from_where_on_nothing_is_gained(nandlab_command, tmp_path):
-    """A cache that holds the whole workload gains nothing more; a goal that is the same everywhere is told."""
+    """A cache that holds the whole workload gains nothing more; a goal that is the same for all is told."""
     text = """\
 seed = 1
 [workload.uniform]

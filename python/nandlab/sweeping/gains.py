@@ -49,7 +49,7 @@ def _alike(one: float, other: float) -> bool:
 def _last_gain(
     axis: Axis, rows: Sequence[tuple[tuple[str, ...], str, float | None]], maximise: bool
 ) -> str | None:
-    """The value of an axis from which on no larger one gains, whatever the other axes have; None where one does."""
+    """The value from which on no larger one gains, whatever the other axes have; None where one does."""
     order = sorted(zip(axis.meant(), axis.values, strict=True), key=lambda pair: pair[0])
     texts = [text for _, text in order]
     curves: dict[tuple[str, ...], dict[str, float | None]] = {}
