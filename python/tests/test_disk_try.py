@@ -2,6 +2,10 @@
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -64,3 +68,36 @@ def test_a_full_device_is_told_to_the_command(nandlab_command):
     assert done.status == 1
     assert "No space left" in done.err
     assert done.document["try"]["file_system_is_clean"]
+
+
+def test_ctrl_c_ends_the_command_and_tells_what_it_has_cost(tmp_path):
+    """The command gets the signal as from a terminal: the whole group of processes does."""
+    ready = tmp_path / "ready"
+    script = f"head -c 1000000 /dev/zero > file; sync file; touch {ready}; exec sleep 60"
+    words = [sys.executable, "-m", "nandlab", "disk", "try", "--", "sh", "-c", script]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as running:
+        while not ready.exists():
+            assert running.poll() is None, running.communicate()
+            time.sleep(0.02)
+        os.killpg(running.pid, signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, "Traceback" in err) == (130, False), err
+    assert "write amplification" in out
+    assert "Ctrl-C ended the command" in err
+    assert "e2fsck finds errors" not in err, "it was unmounted"
+
+
+def test_a_trace_takes_the_place_of_an_older_one(nandlab_command, tmp_path):
+    trace = tmp_path / "t.nltr"
+    trace.write_bytes(b"older")
+    done = nandlab_command("disk", "try", "--record", trace, "--", "true")
+    assert done.status == 0, done.err
+    assert nandlab_command("trace", "info", trace).status == 0
+    older = trace.read_bytes()
+    failed = nandlab_command("disk", "try", "--record", trace, "--", "no-such-program")
+    assert failed.status == 1
+    assert (trace.read_bytes(), list(tmp_path.iterdir())) == (older, [trace]), (
+        "what ended early leaves nothing"
+    )

@@ -148,3 +148,32 @@ def test_choose_fits_a_terminal_of_eighty_columns():
     assert max(map(len, told.split("\n"))) <= 80
     assert "file system" in told or "system" in told
     assert "What does not fit" in told
+
+
+def test_a_sweep_says_from_where_on_nothing_is_gained(nandlab_command, tmp_path):
+    """A cache that holds the whole workload gains nothing more; a goal that is the same for all is told."""
+    text = """\
+seed = 1
+[workload.uniform]
+requests = 4000
+footprint = "256 KiB"
+[buffer.lru]
+size = "64 KiB"
+[ftl.page]
+[device]
+capacity = "8 MiB"
+over_provisioning = 0.5
+"""
+    (tmp_path / "e.toml").write_text(text, encoding="utf-8")
+    sizes = (
+        "sweep",
+        str(tmp_path / "e.toml"),
+        "--vary",
+        "buffer.lru.size=32 KiB,128 KiB,512 KiB,1 MiB,2 MiB",
+    )
+    told = nandlab_command(*sizes, "--goal", "flash.programs")
+    assert "flash.programs: no gain beyond size 512 KiB, within 1 %." in told.out, told.out + told.err
+    told = nandlab_command(*sizes, "--goal", "host.writes")
+    assert "host.writes does not tell the points apart: it differs by less than 1 %." in told.out
+    rising = nandlab_command(*sizes[:3], "buffer.lru.size=32 KiB,64 KiB,128 KiB", "--goal", "flash.programs")
+    assert "no gain" not in rising.out

@@ -1,6 +1,7 @@
 """The command `nandlab`.
 
-Exit status: 0 done; 1 the run failed or was stopped; 2 the input is wrong. Results go to stdout, as a table
+Exit status: 0 done; 1 the run failed or was stopped; 2 the input is wrong; 130 Ctrl-C ended the command of
+`disk try`. Results go to stdout, as a table
 or with `--json` as one JSON document; progress and errors go to stderr.
 """
 

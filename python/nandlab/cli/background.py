@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +38,24 @@ def interruptible(work: Callable[[], T]) -> T:
     if worker.error is not None:
         raise worker.error
     return worker.value  # type: ignore[return-value] # set where there is no error
+
+
+def load_what_draws(*pictures: object) -> None:
+    """Loads what draws beside a run, where any pictures are asked for: that takes longer than the drawing.
+
+    An error comes again when they are drawn.
+    """
+    if all(each is None for each in pictures):
+        return
+
+    def load() -> None:
+        with contextlib.suppress(Exception):
+            importlib.import_module("nandlab.report.run")
+            from nandlab.report.theme import svg
+
+            svg({"mark": "point", "data": {"values": [{"x": 1}]}, "encoding": {"x": {"field": "x"}}})
+
+    _Worker(load).start()
 
 
 unfinished: set[Path] = set()

@@ -184,8 +184,12 @@ def _print(found: Reproduction) -> None:
     paper = found.paper
     click.echo(f"{paper.title}\n{paper.source}\n")
     click.echo(f"{counted(found.claims)}.")
-    for each in found.conclusions:
+    # What was stopped concludes from what it has measured alone.
+    drawn = [each for each in found.conclusions if each.stands is not None or not found.records.stopped]
+    for each in drawn:
         click.echo(f"  {each.label + ':':<12}{each.text}")
+    if len(drawn) < len(found.conclusions):
+        click.echo(f"  of {len(found.conclusions)} conclusions {len(drawn)} rest on what was measured")
     click.echo()
     for line in paper.workloads_in_words():
         click.echo(_wrapped(line))
@@ -200,7 +204,8 @@ def _print(found: Reproduction) -> None:
         titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
         print_table(lines(found.records, grid), titles, right=range(1, len(titles)))
     for group in folded(found.claims):
-        _print_reason(group)
+        if group[0].verdict is not None or not found.records.stopped:
+            _print_reason(group)
 
 
 def _print_reason(group: list[Judged]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import DONE, FAILED
-from nandlab.cli.background import unfinished
+from nandlab.cli.background import load_what_draws, unfinished
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
@@ -92,6 +92,7 @@ def command(  # noqa: PLR0913 - one for each option
     refuse_overwriting(outputs, experiment.inputs())
     log_error: OSError | None = None
     unit = _unit(experiment)
+    load_what_draws(report, plots)
     with Waiting() as waiting, csv_beside(op_log) as log:
         if log is not None and op_log is not None:
             # Where the run does not answer in time, the process ends without it. A CSV on the way to Parquet

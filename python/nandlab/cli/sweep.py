@@ -218,6 +218,7 @@ def _document(found: Sweep) -> dict[str, Any]:
 
 def _print(found: Sweep) -> None:
     from nandlab.figures import summary
+    from nandlab.sweeping.gains import sentences
     from nandlab.sweeping.words import columns
 
     described, keys = columns(found), len(found.axes)
@@ -242,6 +243,8 @@ def _print(found: Sweep) -> None:
         click.echo(
             "Front ◆: no other point of its workload and seed is as good in all goals and better in one."
         )
+    for sentence in sentences(found):
+        echo_wrapped(f"\n{sentence}")
 
 
 def _state(point: Point) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nandlab.cli.background import interruptible
+from nandlab.cli.background import interruptible, unfinished
 from nandlab.cli.disk_output import print_stats, text_of
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
 from nandlab.cli.output import print_json, say
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 DEVICE = [("ftl", "page"), ("device.capacity", "256 MiB")]
 """The device, as far as neither a file nor `--set` says otherwise."""
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as a shell tells it."""
 MOUNT_S = 20.0
 """Seconds that fuse2fs may take to mount."""
 PACKAGES = {"mke2fs": "e2fsprogs", "e2fsck": "e2fsprogs", "fuse2fs": "fuse2fs"}
@@ -38,7 +40,7 @@ PACKAGES = {"mke2fs": "e2fsprogs", "e2fsck": "e2fsprogs", "fuse2fs": "fuse2fs"}
 @sets_option
 @click.option("--pace", is_flag=True, help="Answer when the simulated time of a request is over.")
 @click.option(
-    "--record", "trace", type=click.Path(), metavar="FILE.nltr", help="Keep every request in a new file."
+    "--record", "trace", type=click.Path(), metavar="FILE.nltr", help="Keep every request in a file."
 )
 @json_option
 def command(
@@ -49,6 +51,8 @@ def command(
     No root is needed. The device has a page map and 256 MiB unless `--set` or a file says otherwise. The
     command starts in the root of the new file system; what it writes elsewhere is not counted. mke2fs, e2fsck
     and fuse2fs must be installed.
+
+    Ctrl-C ends the command, prints what it has cost until then, and ends with status 130.
     """
     programs = _programs()
     with tempfile.TemporaryDirectory(prefix="nandlab-try-") as folder:
@@ -56,14 +60,34 @@ def command(
         place = _Place(programs, at / "image", at / "device", at / "files")
         place.device.mkdir()
         place.files.mkdir()
-        found = _try(place, words, (file, sets), pace, trace)
+        with _replaced(trace) as part:
+            found = _try(place, words, (file, sets), pace, part)
     if as_json:
         print_json(found)
     else:
         _print(words, found)
+    if found["try"]["interrupted"]:
+        say("Ctrl-C ended the command")
+        raise SystemExit(INTERRUPTED)
     if found["try"]["status"] != 0:
         say(f"the command ended with status {found['try']['status']}")
         raise SystemExit(1)
+
+
+@contextlib.contextmanager
+def _replaced(trace: str | None) -> Iterator[str | None]:
+    """A name beside `trace` for a file that takes its place once it is whole."""
+    if trace is None:
+        yield None
+        return
+    part = Path(trace).with_name(f"{Path(trace).name.removesuffix('.nltr')}.{os.getpid()}.part.nltr")
+    unfinished.add(part)
+    try:
+        yield str(part)
+        part.replace(trace)
+    finally:
+        part.unlink(missing_ok=True)
+        unfinished.discard(part)
 
 
 def _programs() -> dict[str, str]:
@@ -145,17 +169,20 @@ def _measure(
         with _mounted(place):
             mounted = json.loads(disk.stats())
             begun = time.monotonic()
+            interrupted, status = False, INTERRUPTED
             try:
                 status = subprocess.run(list(words), cwd=place.files, check=False).returncode
             except OSError as error:
                 raise _native.NandlabError(f"{words[0]} cannot be run: {error.strerror}") from None
+            except KeyboardInterrupt:
+                interrupted = True
             wall_s = time.monotonic() - begun
         found: dict[str, Any] = json.loads(disk.stats())
     parts = {
         "mount": between(opened, mounted, page_bytes),
         "own": between(mounted, found, page_bytes),
     }
-    return found, {"status": status, "wall_s": wall_s, **parts}
+    return found, {"status": status, "interrupted": interrupted, "wall_s": wall_s, **parts}
 
 
 def _is_clean(place: _Place) -> bool:
@@ -188,7 +215,10 @@ def _mounted(place: _Place) -> Iterator[None]:
 
     inside = str(place.files)
     mount = [place.programs["fuse2fs"], "-f", "-o", "fakeroot", place.disk, inside]
-    with subprocess.Popen(mount, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+    # Ctrl-C is for the command: the file system is unmounted after it.
+    with subprocess.Popen(
+        mount, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as server:
         end = time.monotonic() + MOUNT_S
         while not os.path.ismount(inside):
             if server.poll() is not None or time.monotonic() > end:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nandlab.figures import summary
 from nandlab.report import charts, html, parts
 from nandlab.sweeping.charts import Layout, pictures, require_altair
+from nandlab.sweeping.gains import sentences
 from nandlab.sweeping.words import columns, figure
 from nandlab.writing import units
 from nandlab.writing.new_file import write_whole
@@ -65,6 +66,7 @@ def sweep_page(found: Sweep, command: str | None) -> str:
         [
             _warning(found),
             html.tiles(_best(layout)),
+            *map(html.paragraph, sentences(found)),
             html.section("Curves", *(html.figure(text) for text in drawn.values()), note=note),
             html.section(
                 "Pareto front",

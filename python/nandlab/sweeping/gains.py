@@ -1,0 +1,74 @@
+"""What a sweep comes to in sentences: where nothing more is gained, and goals that tell no points apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nandlab.sweeping.words import axis_titles, labels
+
+if TYPE_CHECKING:
+    from nandlab.sweeping import Sweep
+    from nandlab.sweeping.axes import Axis
+
+ALIKE = 0.01
+"""Figures within this part of each other are the same."""
+PERCENT = f"{ALIKE * 100:g} %"
+
+
+def sentences(found: Sweep) -> list[str]:
+    """Goals that hardly differ and, where there is one goal, values beyond which nothing is gained."""
+    figures = [found.figures(point) for point in found.points]
+    said = []
+    for at, goal in enumerate(found.goals):
+        known = [each[at] for each in figures]
+        numbers = [value for value in known if value is not None]
+        if len(numbers) > 1 and _alike(min(numbers), max(numbers)):
+            said.append(f"{goal.name} does not tell the points apart: it differs by less than {PERCENT}.")
+    if len(found.goals) > 1 or said or found.stopped:
+        return said
+    (goal,) = found.goals
+    titles, shown = axis_titles(found.axes), labels(found.axes)
+    for place, (axis, title) in enumerate(zip(found.axes, titles, strict=True)):
+        if not axis.is_numeric() or len(axis.values) < 3 or axis.is_given():
+            continue
+        rows = [
+            (tuple(text for other, text in enumerate(point.texts) if other != place), point.texts[place], own)
+            for point, (own,) in zip(found.points, figures, strict=True)
+        ]
+        text = _last_gain(axis, rows, goal.maximise)
+        if text is not None:
+            said.append(f"{goal.name}: no gain beyond {title} {shown[place][text]}, within {PERCENT}.")
+    return said
+
+
+def _alike(one: float, other: float) -> bool:
+    return abs(one - other) <= ALIKE * max(abs(one), abs(other))
+
+
+def _last_gain(
+    axis: Axis, rows: Sequence[tuple[tuple[str, ...], str, float | None]], maximise: bool
+) -> str | None:
+    """The value from which on no larger one gains, whatever the other axes have; None where one does."""
+    order = sorted(zip(axis.meant(), axis.values, strict=True), key=lambda pair: pair[0])
+    texts = [text for _, text in order]
+    curves: dict[tuple[str, ...], dict[str, float | None]] = {}
+    for others, text, figure in rows:
+        curves.setdefault(others, {})[text] = figure
+    ends = [_end(curve, texts, maximise) for curve in curves.values()]
+    if None in ends:
+        return None
+    last = max(end for end in ends if end is not None)
+    return texts[last] if 0 < last < len(texts) - 1 else None
+
+
+def _end(curve: Mapping[str, float | None], texts: Sequence[str], maximise: bool) -> int | None:
+    """The first place from which on a curve stays within reach of its best figure."""
+    known = [value for text in texts if (value := curve.get(text)) is not None]
+    if len(known) < len(texts):
+        return None
+    best = max(known) if maximise else min(known)
+    end = len(known)
+    while end and _alike(known[end - 1], best):
+        end -= 1
+    return end
