@@ -29,7 +29,9 @@ fn over_provisioning_is_a_ratio_or_a_percentage() {
 
 #[test]
 fn a_fill_is_a_word_or_a_share() {
-    let given = |value: &str| with("", &format!("[device]\ncapacity = \"16 MiB\"\n[precondition]\nfill = {value}\n"));
+    let given = |value: &str| {
+        with("", &format!("[device]\ncapacity = \"16 MiB\"\nover_provisioning = 0.3\n[precondition]\nfill = {value}\n"))
+    };
     let resolved = |value: &str| resolved(&given(value))["precondition"]["fill"].clone();
     for (text, share) in [("0.75", 0.75), ("\"75 %\"", 0.75), ("1", 1.0)] {
         assert_eq!(resolved(text), share, "{text}");
