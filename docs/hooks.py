@@ -26,6 +26,8 @@ ROOT = Path(__file__).parents[1]
 ABOVE = {"architecture.md": "ARCHITECTURE.md", "extend.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 """Pages that are files of the project."""
 
+NOTEBOOK = "docs/notebooks/trace-to-decision.ipynb"
+
 LISTS = {
     "ftls": ("FTLs", "ftl", "The table `[ftl.<name>]` chooses one."),
     "buffers": ("Write buffers", "buffer", "The table `[buffer.<name>]` puts one over the FTL."),
@@ -52,7 +54,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made = {f"reference/{kind}.md": _list_page(kind) for kind in LISTS}
     made |= {"reference/cli.md": _command_line(), "reference/experiment.md": _experiment()}
     made |= {page: (ROOT / source).read_text(encoding="utf-8") for page, source in ABOVE.items()}
-    made["notebook.md"] = _notebook(ROOT / "docs" / "notebooks" / "trace-to-decision.ipynb")
+    made["notebook.md"] = _notebook(ROOT / NOTEBOOK)
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     return files
@@ -68,7 +70,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         if re.match(r"[a-z]+:", target):
             return found[0]
         whole = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
-        pages = {name: path for path, name in ABOVE.items()}
+        pages = {name: path for path, name in ABOVE.items()} | {NOTEBOOK: "notebook.md"}
         inside = pages.get(whole, whole.removeprefix("docs/") if whole.startswith("docs/") else None)
         if inside is not None:
             return f"[{text}]({posixpath.relpath(inside, posixpath.dirname(here) or '.')}{anchor})"

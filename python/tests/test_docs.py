@@ -7,7 +7,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 
 
 def test_every_name_of_the_package_has_its_place_in_the_reference():
@@ -60,3 +61,32 @@ def test_the_page_of_policies_is_what_the_code_says():
         [sys.executable, DOCS / "policies.py", "--check"], capture_output=True, text=True, check=False
     )
     assert found.returncode == 0, found.stderr
+
+
+def headings(page):
+    """The anchors of a page, as GitHub and the site make them."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).lower() for title in titles]
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", title).strip()) for title in plain}
+
+
+def test_links_within_the_repository_lead_somewhere():
+    """Read as files: the site builds pages of its own, and checks its links when it is built."""
+    pages = [
+        *ROOT.glob("*.md"),
+        *(path for name in ("docs", "workloads") for path in ROOT.glob(f"{name}/**/*.md")),
+    ]
+    dead, links = [], 0
+    for page in pages:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            target, _, anchor = link.partition("#")
+            if re.match(r"[a-z]+:", link):
+                continue
+            links += 1
+            to = page.parent / target if target else page
+            if not to.exists() or (anchor and to.suffix == ".md" and anchor not in headings(to)):
+                dead.append(f"{page.relative_to(ROOT)}: {link}")
+    assert links > 100
+    assert dead == []
