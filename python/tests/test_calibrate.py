@@ -322,6 +322,21 @@ def test_results_of_fio_are_rows(tmp_path):
     assert [row.job.label for row in both.rows] == ["write.128k.qd1.10mib_s", "randread.4k.qd4"]
 
 
+def test_latencies_in_all_are_told_where_those_of_completion_are_missing(tmp_path):
+    """As fio writes it with `disable_clat=1` and `lat_percentiles=1`."""
+    spread = {"50.000000": 60_000, "99.000000": 90_000}
+    read = {"iops": 9.0, "total_ios": 9, "clat_ns": {"mean": 0.0}, "lat_ns": {"percentile": spread}}
+    result = {**RESULT, "jobs": [fio_job("total", 0, {"rw": "randread"}, read=read), RESULT["jobs"][0]]}
+    path = write(tmp_path / "result.json", json.dumps(result))
+    said = []
+    (case,) = read_fio(path, said.append)
+    assert case.rows[0].measured == {"iops": 9.0, "p50_us": 60.0, "p99_us": 90.0}
+    assert [sentence.removeprefix(f"{path}, ") for sentence in said] == [
+        "job total: read: there are no percentiles of clat; those of lat are taken, which begin before the "
+        "request is submitted"
+    ]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

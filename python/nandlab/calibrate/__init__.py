@@ -145,7 +145,7 @@ def plan(  # noqa: PLR0913 - one for each option
         raise ConfigError("there are no measured rows: give a table with --measured, or --fio result.json")
     notes: list[str] = []
     cases = [case for path in measured for case in read_csv(path, notes.append)] + [
-        case for path in fio for case in read_fio(path)
+        case for path in fio for case in read_fio(path, notes.append)
     ]
     bench = bench_of(experiment, requests)
     rows = _held(together(cases, files), hold_out, seed)

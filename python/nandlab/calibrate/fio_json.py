@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,12 @@ REFUSED = (
 """Options that change the requests and that a row cannot say."""
 
 
-def read_fio(path: str | os.PathLike[str]) -> list[Case]:
+def read_fio(path: str | os.PathLike[str], say: Callable[[str], object] = lambda _: None) -> list[Case]:
     """The rows of a file of fio; jobs without `stonewall` between them ran at the same time.
+
+    Args:
+        path: The file.
+        say: Takes a sentence on latencies that are not quite what a row means.
 
     Raises:
         ConfigError: With the file, the job and the option.
@@ -56,7 +60,7 @@ def read_fio(path: str | os.PathLike[str]) -> list[Case]:
         group = job.get("groupid", 0)
         # Without group_reporting each clone stands for itself.
         is_clone = named[group, job.get("jobname")] > 1
-        groups.setdefault(group, []).extend(_rows(job, given, name, is_clone))
+        groups.setdefault(group, []).extend(_rows(job, given, name, is_clone, say))
     return [Case(tuple(rows)) for rows in groups.values()]
 
 
@@ -80,7 +84,13 @@ def _document(path: Path, name: str) -> dict[str, Any]:
     return document
 
 
-def _rows(job: Mapping[str, Any], shared: Mapping[str, str], name: str, is_clone: bool) -> Iterator[Row]:
+def _rows(
+    job: Mapping[str, Any],
+    shared: Mapping[str, str],
+    name: str,
+    is_clone: bool,
+    say: Callable[[str], object],
+) -> Iterator[Row]:
     """A row for each direction of a job."""
     label = str(job.get("jobname", "?"))
     where = f"{name}, job {label}"
@@ -95,8 +105,14 @@ def _rows(job: Mapping[str, Any], shared: Mapping[str, str], name: str, is_clone
             raise ConfigError(f"{where}: {option}: a measured row cannot have it; leave the job out")
     spec = _job(options | ({"numjobs": "1"} if is_clone else {}), where)
     for direction in KINDS[spec.rw]:
-        measured = _figures(job.get(direction, {}))
+        side = job.get(direction, {})
+        measured = _figures(side)
         if measured:
+            if _latencies(side) == "lat_ns":
+                say(
+                    f"{where}: {direction}: there are no percentiles of clat; those of lat are taken, "
+                    "which begin before the request is submitted"
+                )
             yield named_row(label, spec, direction, measured, where, False)
         else:
             raise ConfigError(f"{where}: {direction}: no request was measured")
@@ -130,13 +146,17 @@ def _job(options: Mapping[str, str], where: str) -> Job:
     return checked(job, where)
 
 
+def _latencies(side: Mapping[str, Any]) -> str | None:
+    """The key of the latencies that have percentiles: of completion, else in all."""
+    return next((key for key in ("clat_ns", "lat_ns") if side.get(key, {}).get("percentile")), None)
+
+
 def _figures(side: Mapping[str, Any]) -> dict[str, float]:
     """What fio measured of a direction. Latency is that of completion, else the total."""
     if not side.get("total_ios"):
         return {}
     found = {"iops": float(side["iops"])}
-    sides = [side.get(key, {}) for key in ("clat_ns", "lat_ns")]
-    spread: Mapping[str, Any] = next((each for each in sides if each.get("percentile")), {})
+    spread: Mapping[str, Any] = side.get(_latencies(side) or "", {})
     for percentile, figure in PERCENTILES.items():
         value = spread.get("percentile", {}).get(percentile)
         if value:
