@@ -333,7 +333,7 @@ def test_the_record_is_what_its_types_say():
 
 
 def test_results_hint_at_the_nearest_name(small_result):
-    with pytest.raises(AttributeError, match="did you mean written_sectors"):
+    with pytest.raises(AttributeError, match="did you mean `written_sectors`"):
         _ = small_result.host.writen_sectors
 
 

@@ -166,7 +166,7 @@ def test_compare_refuses_a_wrong_value_before_it_runs_any(nandlab_command, tmp_p
     path = write(tmp_path / "long.toml", SMALL.replace("20000", "2000000000"))
     ended = nandlab_command("compare", path, "--vary", "device.capacity=16 MiB,16 furlongs")
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith("error: capacity 16 furlongs: --set device.capacity=16 furlongs: ")
+    assert ended.err.startswith("error: capacity 16 furlongs: --vary device.capacity=16 furlongs: ")
     assert "--help" not in ended.err
 
 

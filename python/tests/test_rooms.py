@@ -18,11 +18,12 @@ ROOMS = {
     "experiment": "_native figures record report traces writing",
     "running": "_native experiment writing",
     "sweeping": "_native experiment figures record report running writing",
-    "choose": "_native experiment listing report running writing",
+    "choosing": "_native experiment listing report running writing",
+    "comparing": "_native experiment report running sweeping writing",
     "reproduce": "_native experiment figures record report running writing",
     "calibrate": "_native experiment listing report running sweeping writing",
     "explaining": "_native experiment figures running sweeping writing",
-    "cli": "_native calibrate choose experiment explaining figures listing record report reproduce running "
+    "cli": "_native calibrate choosing experiment explaining figures listing record report reproduce running "
     "sweeping traces writing",
 }
 """Each room, a package or a module of `nandlab`, and the rooms that it may see."""

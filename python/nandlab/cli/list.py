@@ -66,7 +66,12 @@ def _print_named(found: dict[str, list[dict[str, Any]]], name: str, more: str | 
         import difflib
 
         names = {entry["name"] for entries in by_kind.values() for entry in entries}
-        near = [] if own else difflib.get_close_matches(name, [*KINDS, *sorted(names)], 1)
+        near = (
+            []
+            if own
+            else difflib.get_close_matches(name, KINDS, 1)
+            or difflib.get_close_matches(name, sorted(names), 1)
+        )
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(KINDS)}"
         raise click.UsageError(f"there is no list of {name!r}; {hint}")
     if as_json:
@@ -108,7 +113,7 @@ def _find(entries: list[dict[str, Any]], name: str, kind: str) -> dict[str, Any]
         return entries[names.index(name)]
     import difflib
 
-    near = difflib.get_close_matches(name, names, 1)
+    near = difflib.get_close_matches(name, sorted(names), 1)
     hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names) or 'none'}"
     raise click.UsageError(f"there is no {name!r} among the {kind}; {hint}")
 

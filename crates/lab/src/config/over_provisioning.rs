@@ -7,6 +7,9 @@ use std::fmt;
 /// A larger number without a unit is taken for a percentage whose sign was forgotten.
 const MOST_WITHOUT_UNIT: f64 = 3.0;
 
+/// The largest over-provisioning; above it the size of the device is refused.
+const MOST: f64 = 100.0;
+
 const EXPECTED: &str = "a ratio such as 0.07, or a percentage such as \"7 %\"";
 
 /// `ratio` as it stands in a file.
@@ -34,7 +37,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
             f.write_str(EXPECTED)
         }
         fn visit_f64<E: de::Error>(self, ratio: f64) -> Result<f64, E> {
-            if ratio > MOST_WITHOUT_UNIT {
+            if ratio > MOST_WITHOUT_UNIT && ratio <= MOST {
                 let percent = (ratio * 1e9).round() / 1e11;
                 let meant =
                     format!("was {percent} meant, which is {ratio} %? A ratio above {MOST_WITHOUT_UNIT} is written as");

@@ -178,7 +178,9 @@ fn plain(line: &[u8], columns: usize) -> Option<Request> {
     if op == Op::Flush {
         return Some(Request { time, sector: 0, sectors: 0, op, origin });
     }
-    (sectors > 0).then_some(Request { time, sector, sectors: sectors as u32, op, origin })
+    // What is more comes in further requests.
+    let sectors = sectors.min(Found::MOST_SECTORS.into()) as u32;
+    (sectors > 0).then_some(Request { time, sector, sectors, op, origin })
 }
 
 /// The whole file as a workload.
