@@ -13,7 +13,7 @@ from conftest import write
 TABLES = {
     "offsets.csv": "timestamp,type,offset,length\n"
     "1697041234.1,Write,4096,4096\n1697041234.2,Read,8192,16384\n",
-    "blanks.txt": "0 R 100 8\n1 W 200 16\n2 W 200 16\n",
+    "blanks.txt": "0 R 100 8\n5 W 200 16\n7 W 200 16\n",
     "tabs.tsv": "# of mine\ntime_ms\trw\tsector\tnsectors\n0.1\tW\t0\t8\n0.2\tR\t8\t8\n",
     "flags.csv": "t_us;is_write_op;lba;blocks\n5;1;80;8\n9;0;80;8\n",
     "kilobytes.csv": "ts_ms,op,lba,size_kb\n5,W,80,4\n9,R,80,0.5\n",

@@ -133,10 +133,15 @@ impl<'a> Table<'a> {
         if named.is_some() || self.names.is_some() || self.unread_time(taken).is_some() {
             return named;
         }
-        let rises = |at: &usize| {
-            let is_one = self.columns[0].len() == 1;
-            self.rises(*at) && (self.different(*at) > 1 || is_one) && !self.numbers_rows(*at)
+        let rows = self.columns[0].len();
+        let is_counted = (0..self.columns.len()).any(|at| self.numbers_rows(at));
+        // Beside numbers of rows an address may rise as well: a time then has fractions, or stands before the operation.
+        let is_clock = |at: usize| {
+            let is_before = taken.first().is_some_and(|&op| at < op) && self.different(at) == rows;
+            !self.numbers_rows(at) && (is_before || self.columns[at].iter().any(|field| is_fraction(field)))
         };
+        let rises =
+            |at: &usize| self.rises(*at) && (self.different(*at) > 1 || rows == 1) && (!is_counted || is_clock(*at));
         // Of several the one that tells most moments apart: a process has the same number all the time.
         (0..self.columns.len()).filter(free).filter(rises).max_by_key(|&at| (self.different(at), std::cmp::Reverse(at)))
     }

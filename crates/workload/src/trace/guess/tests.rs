@@ -281,7 +281,9 @@ fn numbers_of_rows_are_no_times_and_the_unit_is_named() {
     check_noted("1 0.000001 W 900 8\n2 2.625125 R 640 64\n3 4.2500035 W 900 8\n", &["time_unit = \"s\" # seconds"]);
     check_noted("1 1697041234.125 W 9 8\n2 1697041244.5 R 6 8\n3 1697041255.5 W 9 8\n", &["\"s\" # seconds"]);
     check_noted("1 1697041234125.5 W 9 8\n2 1697041234126.5 R 6 8\n3 1697041234127.5 W 9 8\n", &["\"ms\" # milli"]);
-    // Without another column that rises there is no time.
+    check("1 5 W 900 8\n2 17 R 640 64\n3 40 W 900 8\n", &["op = 3; address = 4; size = 5; time = 2"]);
+    // Without another column that rises there is no time, and an address that rises is none.
+    check_noted("0 R 100 8\n1 W 200 16\n2 W 200 16\n", &["address = 3", "size = 4", "no column is taken as the time"]);
     check_noted("1 W 900 8\n2 R 640 64\n3 W 900 8\n", &["address = 3", "size = 4", "no column is taken as the time"]);
     // A name says what it is.
     check("t,op,lba,size\n1,W,900,8\n2,R,640,8\n3,W,900,8\n", &["time = \"t\""]);
