@@ -1,8 +1,10 @@
 //! A record that stands for several requests: with flushes before and behind it, or too long for one.
 
 use super::line::Found;
-use super::records::Recorded;
 use nandlab_block::{Op, Request};
+
+/// A request, and the number of its device.
+pub type Recorded = (Request, u32);
 
 /// What is still to come of a record.
 #[derive(Default)]

@@ -110,12 +110,7 @@ impl Format for Columns {
             () if is(&options.write) => Op::Write,
             () if is(&options.trim) => Op::Trim,
             () if is(&options.flush) => Op::Flush,
-            () => {
-                let known =
-                    [&options.read, &options.write, &options.trim, &options.flush].map(|names| names.join(", "));
-                let known: String = known.join(", ").chars().take(200).collect();
-                return Err(Malformed::new(op.0, format!("expected an operation ({known}), found {}", shown(name))));
-            }
+            () => return Err(no_operation(options, op.0, name)),
         };
         let when = if options.time.is_some() { when(field(time), self.unit)? } else { 0 };
         let number = |place: (usize, usize), what, unit: u32| {
@@ -165,6 +160,14 @@ impl Format for Columns {
     fn is_comment(&self, line: &[u8]) -> bool {
         self.skips > 0 || line.starts_with(b"#")
     }
+}
+
+/// An operation that has no meaning among the columns.
+#[cold]
+fn no_operation(options: &ColumnOptions, at: usize, name: &[u8]) -> Malformed {
+    let known = [&options.read, &options.write, &options.trim, &options.flush].map(|names| names.join(", "));
+    let known: String = known.join(", ").chars().take(200).collect();
+    Malformed::new(at, format!("expected an operation ({known}), found {}", shown(name)))
 }
 
 /// A time that fills its column, in one of the forms that people write.

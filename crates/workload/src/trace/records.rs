@@ -1,6 +1,6 @@
 //! The records of a file, one after the other: cut, read by their format, put in order.
 
-use super::behind::Behind;
+use super::behind::{Behind, Recorded};
 use super::clock::{Clock, Kept};
 use super::detect::{detect, names, Untold};
 use super::devices::{shown, Devices, MAX_DEVICES};
@@ -60,9 +60,6 @@ enum Next {
     Nothing,
     End,
 }
-
-/// A request, and the number of its device.
-pub type Recorded = (Request, u32);
 
 impl Records {
     pub(crate) fn open(config: &Config, base: &Path) -> Result<Self, WorkloadError> {
