@@ -4,7 +4,7 @@ import pytest
 
 import nandlab
 from nandlab import Device, ftl, workload
-from nandlab.figures import path
+from nandlab.figures import path, summary
 from nandlab.record.record import Record
 from nandlab.writing import units
 
@@ -113,3 +113,51 @@ def test_a_device_that_keeps_no_time_names_nothing():
     result = run(workload.uniform(**FEW_READS), 8, model="counting")
     assert result.parts is None
     assert path.rows(result) == []
+
+
+def test_flash_that_works_behind_early_answers_is_not_said_to_limit_a_run():
+    """100 writes, each answered in 5 us: a faster chip changes nothing, and nothing says that it would."""
+    controller = {"write_buffer_bytes": 32 << 20, "write_buffer_protected": True, "latency_us": 5}
+    device = nandlab.Device(capacity="64 MiB", over_provisioning=0.2, controller=controller)
+    experiment = nandlab.Experiment(
+        workload=nandlab.workload.uniform(requests=100),
+        precondition={"fill": "sequential"},
+        ftl=nandlab.ftl.page(),
+        device=device,
+    )
+    result = experiment.run()
+    assert (result.time_us, result.parts.limit) == (500, None)
+    rows = {row[0]: row[1:] for row in summary.headline(result)}
+    assert "no request waited for it, and it works on after the last answer" in rows["busiest part"][1]
+    told = nandlab.explain(result).text()
+    assert "limits the run" not in told
+    assert "faster chip" not in told
+
+
+def test_the_part_that_dies_wait_for_is_named_by_run_and_explain():
+    experiment = nandlab.Experiment(
+        workload=nandlab.workload.uniform(requests=3000, read_share=1.0),
+        host=nandlab.Host(queue_depth=64),
+        precondition={"fill": "sequential"},
+        ftl=nandlab.ftl.page(),
+        device=nandlab.Device(profile="generic-8x4", capacity="1 GiB", timing={"transfer_ns_per_byte": 50}),
+    )
+    result = experiment.run()
+    (row,) = [row for row in summary.headline(result) if row[0] == "busiest part"]
+    channel = f"channel {result.parts.channels.which}"
+    assert row[2].startswith(f"{channel}: a request waited ")
+    assert "for dies, which wait for the channel" in row[2]
+    told = nandlab.explain(result, tries=0).text()
+    assert f"{channel[0].upper()}{channel[1:]} worked" in told
+
+
+def test_years_that_no_erase_tells_have_their_reason():
+    experiment = nandlab.Experiment(
+        workload=nandlab.workload.sequential(requests=50),
+        host=nandlab.Host(daily="50 GB"),
+        ftl=nandlab.ftl.page(),
+        device=nandlab.Device(capacity="64 MiB", over_provisioning=0.2),
+    )
+    result = experiment.run()
+    assert ("years", "–", "no block was erased: the run is too short to say") in summary.headline(result)
+    assert any("no block was erased" in notice for notice in result.notices)

@@ -155,8 +155,15 @@ def _nothing_proposed(case: Case) -> str:
         )
     return (
         f"No change is proposed: hardly any of the {what} went to anything but what the host asked for. "
-        "Less than that takes a host that asks for less, or a faster chip."
+        f"Less than that takes a host that asks for less{_or_faster(case)}."
     )
+
+
+def _or_faster(case: Case) -> str:
+    """What would be faster with the same requests; nothing where flash does not hold up the host."""
+    if case.measure == "time" and path.limit(case.result) is None and path.parts_of(case.result) is not None:
+        return ""
+    return ", or faster channels" if path.bottleneck(case.result) == "channels" else ", or a faster chip"
 
 
 def tried(case: Case, trial: Trial) -> str:

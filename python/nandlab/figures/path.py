@@ -89,18 +89,14 @@ def rows(result: Record) -> list[tuple[str, str, str]]:
 
 def _busiest(result: Record) -> list[tuple[str, str, str]]:
     busy = shares(result)
-    first = limit(result)
+    # Dies may wait for what is behind them.
+    first = bottleneck(result) or limit(result)
     if first not in busy:
         # Requests wait for space in the buffer as long as what is below it is too slow.
         first = next(iter(busy), None)
     if first is None:
         return []
-    parts = parts_of(result)
-    waits_us = 0.0 if parts is None else getattr(parts.waits_us, first.removesuffix("_us"))
-    said = name_of(result, first)
-    if waits_us and result.host.requests:
-        each = units.time_us(waits_us / result.host.requests)
-        said += f": a request waited {each} for {_all(result, first)}"
+    said = name_of(result, first) + _waits(result, first)
     others = [f"{name_of(result, name)} {units.percent(busy[name])}" for name in busy if name != first]
     means = {kind: units.percent(_units(result, kind).mean) for kind in FLASH if kind in busy}
     others += [f"all {_singular(result, kind)}s {mean}" for kind, mean in means.items()]
@@ -108,8 +104,20 @@ def _busiest(result: Record) -> list[tuple[str, str, str]]:
     return [("busiest part", units.percent(busy[first]), words)]
 
 
-def _all(result: Record, part: str) -> str:
-    return f"{_singular(result, part)}s" if part in FLASH else "it"
+def _waits(result: Record, part: str) -> str:
+    """How long a request waited for a part, or for what stands in front of it; nothing in older records."""
+    parts, waited = parts_of(result), limit(result)
+    if parts is None:
+        return ""
+    if waited is None:
+        return ": no request waited for it, and it works on after the last answer" if part in FLASH else ""
+    waits_us = getattr(parts.waits_us, waited.removesuffix("_us"))
+    if not waits_us or not result.host.requests:
+        return ""
+    it = f"{_singular(result, waited)}s" if waited in FLASH else name_of(result, waited)
+    it = "it" if waited == part and part not in FLASH else it
+    behind = f", which wait for the {_singular(result, part)}" if (waited, part) == FLASH else ""
+    return f": a request waited {units.time_us(waits_us / result.host.requests)} for {it}{behind}"
 
 
 def _units(result: Record, kind: str) -> Units:

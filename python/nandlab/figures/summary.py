@@ -128,8 +128,10 @@ def between(bounds: Sequence[float], write: Callable[[float], str] = units.short
 def _years(result: Record) -> list[tuple[str, str, str]]:
     """How long the device lasts at what the host writes a day, where the experiment says how much that is."""
     life, daily = result.lifetime, result.experiment["host"].get("daily")
-    if life is None or daily is None:
+    if daily is None:
         return []
+    if life is None:
+        return [("years", units.NO_VALUE, "no block was erased: the run is too short to say")]
     told = [(until, between(each.years)) for until, each in life.named() if each.years is not None]
     if not told:
         return [("years", units.NO_VALUE, "the run is too short to say")]

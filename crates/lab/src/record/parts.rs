@@ -6,6 +6,9 @@ use nandlab_drive::Busy;
 use nandlab_nand::{Time, Waits};
 use serde::Serialize;
 
+/// The longest time, as a share of the run, for which flash may work on after the last answer if the host waited for it.
+const MOST_DRAIN: f64 = 0.1;
+
 /// How busy the parts of a device were, and how long requests waited for each.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartsRecord {
@@ -16,7 +19,8 @@ pub struct PartsRecord {
     /// Waits, summed over the requests.
     pub waits_us: WaitsRecord,
     /// The part that limits the run: the one that requests waited for longest, by its name in `waits_us`. If none waited, the
-    /// busiest part. Null if nothing was done.
+    /// busiest part; dies and channels only if flash was nearly at rest with the last answer: what it does behind the host's
+    /// back does not hold up the host. Null if nothing was done.
     pub limit: Option<&'static str>,
 }
 
@@ -104,9 +108,12 @@ impl PartsRecord {
             ("link_write", path.link_write),
         ];
         let share = |busy: Time| busy as f64 / answered.max(1) as f64;
+        // Early answers run ahead of flash, which then is busy all the time and still does not hold up the host.
+        let is_ahead = (time - answered) as f64 > MOST_DRAIN * answered as f64;
+        let in_front = |most: f64| if is_ahead { 0.0 } else { most };
         let busy = [
-            ("dies", dies.most),
-            ("channels", channels.most),
+            ("dies", in_front(dies.most)),
+            ("channels", in_front(channels.most)),
             ("processor", share(worked.processor)),
             ("firmware", share(worked.firmware)),
             ("link_read", share(worked.link_read)),

@@ -160,6 +160,9 @@ pub(crate) fn nothing_erased(
     ))
 }
 
+/// A shorter time after the last answer is that of a few operations, us.
+const LEAST_DRAIN_US: f64 = 100_000.0;
+
 /// Normal backlog at the last arrival, in requests at the run's mean rate.
 const LEFT_OVER: u64 = 100;
 
@@ -200,9 +203,25 @@ pub(crate) fn endurance_passed(experiment: &Experiment, most_cycles: u32) -> Opt
     Some(format!("a block has {most_cycles} P/E cycles, and the endurance is {endurance}: no operation failed for that; {WEAR_COUNTS}"))
 }
 
+/// Notice if flash worked longer after the last answer than before it: a buffer answered faster than flash can go on.
+pub(crate) fn answers_ran_ahead(record: &Record) -> Option<String> {
+    let (time, drain) = record.time_us.zip(record.drain_us)?;
+    (drain > time.max(LEAST_DRAIN_US)).then(|| {
+        format!(
+            "flash was still busy for {:.3} s after the last answer, and the run took {:.3} s: a buffer answered faster than \
+             flash can go on. Requests a second, MB/s and times of lifetimes are those of the answers; a longer run tells the \
+             pace that lasts",
+            drain / 1e6,
+            time / 1e6
+        )
+    })
+}
+
 /// Notice about a run that is too short for years that the experiment asks for.
 pub(crate) fn years_untold(experiment: &Experiment, life: Option<&LifetimeRecord>) -> Option<String> {
-    let why = life.filter(|_| experiment.host.daily.is_some())?.too_short.as_ref()?;
+    experiment.host.daily?;
+    let nothing = "no block was erased".to_owned();
+    let why = life.map_or(Some(&nothing), |life| life.too_short.as_ref())?;
     Some(format!("the run is too short to tell all years (lifetime): {why}; more requests, or a device that is filled and steady before (precondition), do"))
 }
 

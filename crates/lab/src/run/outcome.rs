@@ -11,8 +11,8 @@ use crate::record::{
 };
 use crate::run::meter::{Meter, Pace};
 use crate::run::notices::{
-    degenerate_placement, endurance_passed, fell_behind, levelling_not_begun, not_steady, nothing_erased,
-    reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_untold,
+    answers_ran_ahead, degenerate_placement, endurance_passed, fell_behind, levelling_not_begun, not_steady,
+    nothing_erased, reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_untold,
 };
 use nandlab_block::RamUse;
 use nandlab_ftl::{Events, FtlConfig};
@@ -172,6 +172,7 @@ impl Run<'_> {
             nothing_erased(self.experiment, &record.host, &record.flash, record.device.physical_bytes),
             endurance_passed(self.experiment, record.wear.max),
             years_untold(self.experiment, record.lifetime.as_ref()),
+            answers_ran_ahead(record),
             record.buffer.as_ref().and_then(degenerate_placement),
             pace.and_then(|pace| fell_behind(&pace, record.host.requests)),
         ];

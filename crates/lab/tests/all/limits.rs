@@ -281,3 +281,28 @@ fn reads_of_a_map_on_flash_name_the_dies_that_hold_it() {
         assert!(ns(&told["parts"]["waits_us"]["dies"]) * 10 > all * 9, "{order}: {}", told["parts"]);
     }
 }
+
+/// Early answers run ahead of flash, which is busy all the time and holds up nobody.
+#[test]
+fn flash_behind_early_answers_limits_nothing() {
+    let run = |requests: u64, program_us: f64, think_us: f64| {
+        let text = format!(
+            "[workload.uniform]\nrequests = {requests}\n[host]\nthink_time_us = {think_us}\n[precondition]\n\
+             fill = \"sequential\"\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\nover_provisioning = 0.2\n[device.timing]\n\
+             program_us = {program_us}\n[device.controller]\nwrite_buffer_bytes = 33554432\nwrite_buffer_protected = true\n\
+             latency_us = 5\n"
+        );
+        serde_json::to_value(record(&text, &[])).unwrap()
+    };
+    let notice = |told: &serde_json::Value| told["notices"].to_string().contains("a buffer answered faster");
+    let early = run(100, 500.0, 0.0);
+    // 100 answers of 5 us, whatever a program takes.
+    assert_eq!((early["time_us"].as_f64(), run(100, 100.0, 0.0)["time_us"].as_f64()), (Some(500.0), Some(500.0)));
+    assert!(early["parts"]["waits_us"].as_object().unwrap().values().all(|wait| wait == 0.0));
+    assert_eq!((&early["parts"]["limit"], notice(&early)), (&serde_json::Value::Null, false));
+    // 99 gaps of 50 us more.
+    assert_eq!(run(100, 500.0, 50.0)["time_us"], 5450.0);
+    let long = run(5000, 500.0, 50.0);
+    assert!(notice(&long), "{}", long["notices"]);
+    assert!(long["drain_us"].as_f64() > long["time_us"].as_f64());
+}
