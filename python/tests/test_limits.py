@@ -140,7 +140,12 @@ def test_the_part_that_dies_wait_for_is_named_by_run_and_explain():
         host=nandlab.Host(queue_depth=64),
         precondition={"fill": "sequential"},
         ftl=nandlab.ftl.page(),
-        device=nandlab.Device(profile="generic-8x4", capacity="1 GiB", timing={"transfer_ns_per_byte": 50}),
+        device=nandlab.Device(
+            profile="generic-8x4",
+            capacity="1 GiB",
+            over_provisioning=0.3,
+            timing={"transfer_ns_per_byte": 50},
+        ),
     )
     result = experiment.run()
     (row,) = [row for row in summary.headline(result) if row[0] == "busiest part"]
