@@ -8,6 +8,7 @@ pub(crate) mod advice;
 mod asks;
 mod device;
 mod disk;
+mod elsewhere;
 pub(crate) mod endurance;
 mod find;
 mod fits;

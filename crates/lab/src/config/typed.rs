@@ -1,5 +1,6 @@
 //! Converts a value tree to typed options, with errors about position and expected value.
 
+use super::elsewhere::elsewhere;
 use super::tree::{join, Part, Tree};
 use crate::error::ConfigError;
 use nandlab_workload::nearest;
@@ -7,16 +8,26 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected,
 use serde_json::{Map, Value};
 use std::fmt::Display;
 
-/// Reads `value`, at `path` in `tree`.
-pub fn typed<T: DeserializeOwned>(tree: &Tree, path: &str, value: &Value) -> Result<T, ConfigError> {
+/// Reads `value`, at `base` in `tree`.
+pub fn typed<T: DeserializeOwned>(tree: &Tree, base: &str, value: &Value) -> Result<T, ConfigError> {
     T::deserialize(Reader(value)).map_err(|mut wrong| {
         // The steps are in order from the inside out.
         wrong.steps.reverse();
-        let path = wrong.steps.iter().fold(path.to_owned(), |path, step| match step {
+        let path = wrong.steps.iter().fold(base.to_owned(), |path, step| match step {
             Step::Key(key) => join(&path, key),
             Step::Index(at) => format!("{path}[{at}]"),
         });
-        let (part, message) = wrong.what.message(&path);
+        let elsewhere = match &wrong.what {
+            What::Unknown { expected } => {
+                let given = wrong.steps.iter().try_fold(value, |value, step| match step {
+                    Step::Key(key) => value.get(key),
+                    Step::Index(at) => value.get(at),
+                });
+                elsewhere::<T>(base, &path, expected, given.unwrap_or(&Value::Null))
+            }
+            _ => Vec::new(),
+        };
+        let (part, message) = wrong.what.message(&path, &elsewhere);
         tree.error(&path, part, message)
     })
 }
@@ -29,7 +40,7 @@ enum Step {
 
 /// A mismatch, and the path to it.
 #[derive(Debug)]
-struct Wrong {
+pub(super) struct Wrong {
     what: What,
     steps: Vec<Step>,
 }
@@ -55,7 +66,7 @@ enum What {
 }
 
 impl What {
-    fn message(self, path: &str) -> (Part, String) {
+    fn message(self, path: &str, elsewhere: &[String]) -> (Part, String) {
         let of = |path: &str| if path.is_empty() { "the experiment".to_owned() } else { format!("[{path}]") };
         match self {
             Self::Sentence(sentence) => (Part::Value, format!("{path}: {sentence}")),
@@ -70,8 +81,14 @@ impl What {
             }
             Self::Unknown { expected } => {
                 let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
-                let hint = nearest(key, expected.iter().copied());
-                let hint = hint.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+                let place = |path: &String| {
+                    let above = if path.contains('.') { "" } else { " above all tables" };
+                    format!("`{path}`{above}")
+                };
+                let near = || nearest(key, expected.iter().copied()).map(|name| format!("`{name}`"));
+                let places = elsewhere.iter().map(place).collect::<Vec<_>>().join(" or ");
+                let hint = if places.is_empty() { near() } else { Some(places) };
+                let hint = hint.map(|names| format!("; did you mean {names}?")).unwrap_or_default();
                 let known = if expected.is_empty() { "none".to_owned() } else { expected.join(", ") };
                 (Part::Key, format!("{} has no key `{key}`{hint} (known: {known})", of(table)))
             }
@@ -79,7 +96,39 @@ impl What {
     }
 }
 
+/// What a mismatch says of a key.
+#[derive(PartialEq, Eq)]
+pub(super) enum Fault {
+    /// There is no such key, or no table that could have it.
+    Key,
+    /// The key is there; its value or something else is wrong.
+    Elsewhere,
+}
+
 impl Wrong {
+    /// What this says of `key` in the table below `tables`.
+    pub(super) fn fault(&self, tables: &[&str], key: &str) -> Fault {
+        // The steps are in order from the inside out.
+        let steps: Vec<&str> = self
+            .steps
+            .iter()
+            .rev()
+            .map_while(|step| match step {
+                Step::Key(key) => Some(key.as_str()),
+                Step::Index(_) => None,
+            })
+            .collect();
+        let is_at_key = steps.split_last().is_some_and(|(last, before)| *last == key && before == tables);
+        let is_below = steps.len() > tables.len() + 1;
+        match &self.what {
+            What::Missing { .. } => Fault::Elsewhere,
+            What::Unknown { .. } if is_below => Fault::Elsewhere,
+            What::Unknown { .. } => Fault::Key,
+            _ if is_at_key || is_below => Fault::Elsewhere,
+            _ => Fault::Key,
+        }
+    }
+
     fn new(what: What) -> Self {
         Self { what, steps: Vec::new() }
     }
@@ -174,7 +223,7 @@ fn in_words(expected: &str) -> String {
 
 /// A value for serde to read.
 #[derive(Clone, Copy)]
-struct Reader<'a>(&'a Value);
+pub(super) struct Reader<'a>(pub(super) &'a Value);
 
 impl Reader<'_> {
     /// A whole number written with a fraction or an exponent, such as 1e6.
