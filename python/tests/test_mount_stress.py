@@ -3,7 +3,6 @@
 import shutil
 
 import pytest
-from conftest import IS_LONG
 from programs import program
 from test_mount import SETS, created, mounted, pytestmark  # noqa: F401 - the mark is for this module, too
 
@@ -18,7 +17,7 @@ RUNS = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(not IS_LONG, reason="NANDLAB_LONG is not set")
+@pytest.mark.long
 @pytest.mark.parametrize("cache", ["writeback", "through"])
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("fs", SETS)

@@ -5,9 +5,11 @@
 //! requested capacity. Every error names its place in the text.
 
 pub(crate) mod advice;
+mod amount;
 mod asks;
 mod device;
 mod disk;
+mod elsewhere;
 pub(crate) mod endurance;
 mod fill;
 mod find;
@@ -20,6 +22,7 @@ mod memory;
 mod over_provisioning;
 mod path;
 mod precondition;
+mod reader;
 mod reliability;
 mod sizing;
 mod slc;

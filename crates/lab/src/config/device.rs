@@ -153,7 +153,12 @@ impl Device {
         match (table.capacity, over_provisioning, table.blocks_per_plane) {
             (_, None, None) if !is_bare => over_provisioning = Some(DEFAULT_OVER_PROVISIONING),
             (Some(_), Some(_), Some(_)) | (None, _, Some(_)) => {
-                let message = format!("device.blocks_per_plane does not go with what else is given: {COMBINATIONS}");
+                let own = match table.capacity {
+                    None => "; without a capacity the number of blocks is device.shape.blocks_per_plane",
+                    Some(_) => "",
+                };
+                let message =
+                    format!("device.blocks_per_plane does not go with what else is given: {COMBINATIONS}{own}");
                 return refuse("device.blocks_per_plane", message);
             }
             _ => {}

@@ -1,9 +1,9 @@
 //! The fill of a device before the measurement: a word, or how much of it.
 
+use super::amount::Amount;
 use nandlab_block::nearest;
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
-use std::fmt;
 
 /// How to fill the device before the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,38 +49,20 @@ impl Serialize for Fill {
 
 impl<'de> Deserialize<'de> for Fill {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Way;
-        impl Visitor<'_> for Way {
-            type Value = Fill;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(EXPECTED)
+        let word = match Amount::read(deserializer, EXPECTED)? {
+            Amount::Plain(share) | Amount::Percent(share) if share > 0.0 && share <= 1.0 => {
+                return Ok(Self::Share(share));
             }
-            fn visit_f64<E: de::Error>(self, share: f64) -> Result<Fill, E> {
-                if share > 0.0 && share <= 1.0 {
-                    return Ok(Fill::Share(share));
-                }
-                Err(E::custom(format!("{share} is no share of the device: expected {EXPECTED}")))
+            Amount::Plain(share) | Amount::Percent(share) => {
+                return Err(D::Error::custom(format!("{share} is no share of the device: expected {EXPECTED}")));
             }
-            fn visit_u64<E: de::Error>(self, share: u64) -> Result<Fill, E> {
-                self.visit_f64(share as f64)
-            }
-            fn visit_i64<E: de::Error>(self, share: i64) -> Result<Fill, E> {
-                self.visit_f64(share as f64)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Fill, E> {
-                if let Some(number) = text.trim().strip_suffix('%') {
-                    let percent = number.trim().parse::<f64>();
-                    let percent = percent.map_err(|_| E::custom(format!("`{text}` is not {EXPECTED}")))?;
-                    return self.visit_f64(percent / 100.0);
-                }
-                let known = Fill::NAMES.into_iter().find(|(name, _)| *name == text);
-                known.map(|(_, fill)| fill).ok_or_else(|| {
-                    let near = nearest(text, Fill::NAMES.map(|(name, _)| name));
-                    let hint = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-                    E::custom(format!("expected {EXPECTED}, given `{text}`{hint}"))
-                })
-            }
-        }
-        deserializer.deserialize_any(Way)
+            Amount::Word(word) => word,
+        };
+        let known = Self::NAMES.into_iter().find(|(name, _)| *name == word);
+        known.map(|(_, fill)| fill).ok_or_else(|| {
+            let near = nearest(&word, Self::NAMES.map(|(name, _)| name));
+            let hint = near.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            D::Error::custom(format!("expected {EXPECTED}, given `{word}`{hint}"))
+        })
     }
 }

@@ -1,8 +1,8 @@
 //! Over-provisioning in a file: a ratio, or a percentage as text.
 
-use serde::de::{self, Deserializer, Visitor};
+use super::amount::Amount;
+use serde::de::{Deserializer, Error};
 use serde::Serializer;
-use std::fmt;
 
 /// A larger number without a unit is taken for a percentage whose sign was forgotten.
 const MOST_WITHOUT_UNIT: f64 = 3.0;
@@ -30,32 +30,14 @@ pub(super) fn serialize<S: Serializer>(ratio: &Option<f64>, serializer: S) -> Re
 }
 
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    struct Ratio;
-    impl Visitor<'_> for Ratio {
-        type Value = f64;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(EXPECTED)
+    match Amount::read(deserializer, EXPECTED)? {
+        Amount::Plain(ratio) if ratio > MOST_WITHOUT_UNIT && ratio <= MOST => {
+            let percent = (ratio * 1e9).round() / 1e11;
+            let meant =
+                format!("was {percent} meant, which is {ratio} %? A ratio above {MOST_WITHOUT_UNIT} is written as");
+            Err(D::Error::custom(format!("{ratio} is a ratio here: {meant} {}", text(ratio))))
         }
-        fn visit_f64<E: de::Error>(self, ratio: f64) -> Result<f64, E> {
-            if ratio > MOST_WITHOUT_UNIT && ratio <= MOST {
-                let percent = (ratio * 1e9).round() / 1e11;
-                let meant =
-                    format!("was {percent} meant, which is {ratio} %? A ratio above {MOST_WITHOUT_UNIT} is written as");
-                return Err(E::custom(format!("{ratio} is a ratio here: {meant} {}", text(ratio))));
-            }
-            Ok(ratio)
-        }
-        fn visit_u64<E: de::Error>(self, ratio: u64) -> Result<f64, E> {
-            self.visit_f64(ratio as f64)
-        }
-        fn visit_i64<E: de::Error>(self, ratio: i64) -> Result<f64, E> {
-            self.visit_f64(ratio as f64)
-        }
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<f64, E> {
-            let percent = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-            let ratio = percent.filter(|percent| percent.is_finite()).map(|percent| (percent * 1e9).round() / 1e11);
-            ratio.ok_or_else(|| E::custom(format!("`{text}` is not {EXPECTED}")))
-        }
+        Amount::Plain(ratio) | Amount::Percent(ratio) => Ok(Some(ratio)),
+        Amount::Word(word) => Err(D::Error::custom(format!("`{word}` is not {EXPECTED}"))),
     }
-    deserializer.deserialize_any(Ratio).map(Some)
 }

@@ -111,6 +111,27 @@ fn a_misspelt_key_has_line_column_and_suggestion() {
     assert!(error.message.contains("[workload.uniform] has no key `reqeusts`; did you mean `requests`?"), "{error}");
 }
 
+#[test]
+fn a_key_one_table_away_is_named_with_its_full_path() {
+    let base = "[workload.uniform]\nrequests = 5\n[ftl.page]\n";
+    for (text, expected) in [
+        ("[device]\npage_bytes = 4096", "[device] has no key `page_bytes`; did you mean `device.shape.page_bytes`?"),
+        ("[device]\nchannels = \"two\"", "did you mean `device.shape.channels`?"),
+        ("[device]\nread_us = 50", "did you mean `device.timing.read_us`?"),
+        ("[device.shape]\ncapacity = \"64 MiB\"", "did you mean `device.capacity`?"),
+        ("[device.faults]\nmodel = \"timed\"", "did you mean `device.model`?"),
+        ("[host]\nseed = 3", "[host] has no key `seed`; did you mean `seed` above all tables?"),
+        ("[device]\nblocks_per_plane = 64", "the number of blocks is device.shape.blocks_per_plane"),
+        // Nothing has it, and what takes any key is no table for it.
+        ("[device]\nwrong = 1", "[device] has no key `wrong` (known: profile"),
+    ] {
+        let error = error(&format!("{base}{text}\n"));
+        assert!(error.message.contains(expected), "{text}: {error}");
+    }
+    let error = error(&format!("queue_depth = 4\n{base}"));
+    assert!(error.message.contains("has no key `queue_depth`; did you mean `host.queue_depth`?"), "{error}");
+}
+
 /// A text, the key at fault, line and column, and part of the message.
 type Mistake<'a> = (&'a str, &'a str, Option<(usize, usize)>, &'a str);
 
