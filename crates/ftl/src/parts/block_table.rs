@@ -214,7 +214,8 @@ impl BlockTable {
         let blocks = self.geometry.blocks_of_die(die);
         let all = blocks.start as usize..blocks.end as usize;
         let words = self.counts.words()[all.clone()].iter().zip(&of[all]);
-        words.map(|(&word, &of)| u32::from(of == pool && word < i16::BAD)).sum()
+        // A sum that is checked for an overflow is not vectorised, and there are fewer blocks than that.
+        words.fold(0, |used: u32, (&word, &of)| used.wrapping_add(u32::from((of == pool) & (word < i16::BAD))))
     }
 
     /// Bytes of memory: two a block for the counts, a bit a page.

@@ -40,10 +40,11 @@ fn all_entries<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) -> Optio
             Held::Lost => return None,
         }
     }
+    let entries = ftl.map.pages() * per_map_page;
     for slot in 0..ftl.cmt.slots.len() {
         let first = ftl.cmt.first_of(slot);
         let unit = &ftl.cmt.slots[slot];
-        for (at, &entry) in (first..).zip(&unit.entries).filter(|&(at, _)| at < ftl.map.pages() * per_map_page) {
+        for (at, &entry) in (first..entries).zip(&unit.entries) {
             let is_changed = unit.dirty[((at - first) >> ftl.cmt.mark_shift()) as usize];
             assert!(is_changed || all[at as usize] == entry, "entry {at} is not marked, and {entry} on flash differs");
             all[at as usize] = entry;

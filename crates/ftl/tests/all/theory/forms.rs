@@ -7,10 +7,12 @@
 pub fn greedy(b: u32, op: f64) -> f64 {
     let rho = 1.0 / (1.0 + op);
     let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
-    let b_pages = f64::from(b);
+    let (b_pages, of_b) = (f64::from(b), harmonic(b));
+    let mut of_m = 0.0;
     for m in 1..b {
         let m_pages = f64::from(m);
-        let f = (rho * b_pages * (harmonic(b) - harmonic(m)) - (b_pages - m_pages)) / (1.0 - rho * b_pages / m_pages);
+        of_m += 1.0 / m_pages;
+        let f = (rho * b_pages * (of_b - of_m) - (b_pages - m_pages)) / (1.0 - rho * b_pages / m_pages);
         if (0.0..1.0).contains(&f) {
             return b_pages / (b_pages - m_pages + f);
         }
