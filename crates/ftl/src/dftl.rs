@@ -289,7 +289,7 @@ impl Ftl for Dftl {
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        self.map.blocks(&self.geometry, &self.keeper, |block| self.data.valid_pages(block))
+        self.map.blocks(&self.keeper, |block| self.data.valid_pages(block))
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

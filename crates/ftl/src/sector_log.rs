@@ -72,7 +72,6 @@ use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Time,
 };
-use std::collections::BTreeSet;
 
 /// In `aux` of the pages of the log: those of a sector map have none.
 const OF_LOG: u16 = 4;
@@ -452,12 +451,8 @@ impl Ftl for SectorLog {
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        let free: BTreeSet<BlockId> = self.keeper.free().map(|free| free.block).collect();
-        let state = |block| BlockState {
-            valid: self.data.valid_pages(block) + self.log.valid(block).div_ceil(self.gathered),
-            is_free: free.contains(&block),
-        };
-        (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
+        let of_log = |block| self.log.valid(block).div_ceil(self.gathered);
+        self.keeper.states(|block| self.data.valid_pages(block) + of_log(block))
     }
 
     fn log_blocks(&self) -> Vec<BlockId> {

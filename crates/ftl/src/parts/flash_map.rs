@@ -40,7 +40,6 @@ use crate::{BlockState, Events, FtlError};
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time,
 };
-use std::collections::BTreeSet;
 
 /// A map's size and quota.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -194,16 +193,8 @@ impl FlashMap {
     }
 
     /// Every block with its valid-page count; `of_data` gives the data pages.
-    pub(crate) fn blocks(
-        &self,
-        geometry: &Geometry,
-        keeper: &Keeper,
-        of_data: impl Fn(BlockId) -> u32,
-    ) -> Vec<BlockState> {
-        let free: BTreeSet<BlockId> = keeper.free().map(|free| free.block).collect();
-        let state =
-            |block| BlockState { valid: of_data(block) + self.area.valid_pages(block), is_free: free.contains(&block) };
-        (0..geometry.blocks()).map(|block| state(BlockId(block))).collect()
+    pub(crate) fn blocks(&self, keeper: &Keeper, of_data: impl Fn(BlockId) -> u32) -> Vec<BlockState> {
+        keeper.states(|block| of_data(block) + self.area.valid_pages(block))
     }
 
     /// Keeper blocks reserved for the map, and left alone by others.

@@ -449,7 +449,7 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        self.map.blocks(&self.geometry, &self.keeper, |block| self.counts.valid(block).div_ceil(self.per_page))
+        self.map.blocks(&self.keeper, |block| self.counts.valid(block).div_ceil(self.per_page))
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

@@ -121,20 +121,25 @@ impl SuperPage {
         keeper.adopt(scans, Cause::Gc, |block| counts.usage(block) != BlockUse::Free);
         for bank in 0..self.active.len() {
             self.resume(bank, scans);
-            for block in self.geometry.blocks_of_die(bank as u32).map(BlockId) {
+            for block in self.blocks_of(bank) {
                 let is_used = self.counts.usage(block) == BlockUse::Open;
                 self.listed[block.index()] &= is_used;
-                if is_used && !self.keeper.is_apart(block) && block != self.active[bank].frontier.block {
+                if is_used && block != self.active[bank].frontier.block {
                     self.counts.close(block);
                 }
             }
         }
     }
 
+    /// The blocks of a bank, those of the firmware apart.
+    fn blocks_of(&self, bank: usize) -> Vec<BlockId> {
+        let blocks = self.geometry.blocks_of_die(bank as u32).map(BlockId);
+        blocks.filter(|&block| !self.keeper.is_apart(block)).collect()
+    }
+
     /// Fills the block with the most room further.
     fn resume(&mut self, bank: usize, scans: &[Option<BlockScan>]) {
-        let blocks = self.geometry.blocks_of_die(bank as u32).map(BlockId);
-        let partial = blocks.filter_map(|block| {
+        let partial = self.blocks_of(bank).into_iter().filter_map(|block| {
             let scan = scans[block.index()].as_ref()?;
             let is_open = scan.can_resume(&self.geometry)
                 && scan.used < self.data_pages

@@ -1,7 +1,7 @@
 //! Taking, releasing, erasing and retiring blocks.
 
 use super::{EraseWhen, Store};
-use crate::{BlockState, FtlError};
+use crate::{BlockState, Events, FtlError};
 use nandlab_nand::{BlockId, Nand};
 
 impl Store {
@@ -75,12 +75,14 @@ impl Store {
         Ok(())
     }
 
+    /// As [`Ftl::events`](crate::Ftl::events).
+    pub(crate) fn events(&self) -> Events {
+        Events { retired_blocks: self.keeper.retired(), ..self.events }
+    }
+
     /// As [`Ftl::blocks`](crate::Ftl::blocks).
     pub(crate) fn blocks(&self) -> Vec<BlockState> {
-        let held = |block| BlockState { valid: self.valid_in(BlockId(block)), is_free: false };
-        let mut states: Vec<_> = (0..self.geometry.blocks()).map(held).collect();
-        self.keeper.free().for_each(|free| states[free.block.index()].is_free = true);
-        states
+        self.keeper.states(|block| self.valid_in(block))
     }
 
     /// Whether a logical block without pages may release `blocks` blocks: written flash must not look blank
