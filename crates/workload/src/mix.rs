@@ -304,7 +304,7 @@ struct Generator<P> {
     /// Mean gap between requests; 0: all come at time 0.
     gap_ns: f64,
     time: Time,
-    /// Fraction in nanoseconds from the last request's time to `time`: dropping it would raise the rate.
+    /// Nanosecond fraction missing in `time`: without it the rate would be too high.
     carried_ns: f64,
 }
 

@@ -59,7 +59,7 @@ pub enum FileOp {
     Write {
         /// The open file.
         file: Slot,
-        /// Position of the first byte.
+        /// First byte's position.
         at: u64,
         /// Bytes.
         bytes: u32,
@@ -92,9 +92,9 @@ impl<T: Iterator<Item = Result<FileOp, WorkloadError>> + Send> FileWorkload for 
 /// Setting for opening a file workload.
 #[derive(Clone, Copy, Debug)]
 pub struct FileSetting<'a> {
-    /// Seed of the experiment.
+    /// The experiment's seed.
     pub seed: u64,
-    /// Folder that relative paths start from.
+    /// Folder for relative paths.
     pub base: &'a Path,
 }
 
