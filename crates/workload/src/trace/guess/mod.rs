@@ -22,7 +22,7 @@ pub(crate) struct Guess {
 struct Key {
     name: &'static str,
     value: String,
-    /// What should be looked at before it is believed.
+    /// A point to check first.
     note: Option<String>,
 }
 
