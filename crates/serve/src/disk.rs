@@ -31,7 +31,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(SAVE_EVERY_S);
 pub struct Options {
     /// Answers go out when their simulated time is over.
     pub pace: bool,
-    /// What is flushed survives an end of this machine, too: erases wait for its disk.
+    /// Flushed data also survives this machine's end: erases wait for its disk.
     pub survives_machine: bool,
 }
 

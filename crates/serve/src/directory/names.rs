@@ -4,9 +4,9 @@
 //!   is also the same after the next mount.
 //! * Our file systems refuse to remove or rename an open file. So a file is closed below before that and opened again
 //!   when it is used. A file that loses its last name while a program has it open is renamed to a hidden name in the
+//!   root directory, and removed when the program closes it, or at the next mount.
 //! * An open file's mode, owner and time are stored when the last program closes it, and at its fsync: each store takes
 //!   a page.
-//!   takes a page.
 
 mod files;
 mod node;
