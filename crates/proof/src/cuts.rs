@@ -210,7 +210,7 @@ impl<'a> Run<'a> {
         Cut { lost, operation }
     }
 
-    /// Brings the power back and plays on until the next cut, which may fall into the mount.
+    /// Restores power and plays on until the next cut, possibly inside the mount.
     fn next_cut(&self, lost: Lost<Flash>, plan: CutPlan, depth: u64) -> Option<Cut> {
         let Lost { mut nand, model } = lost;
         nand.restore();

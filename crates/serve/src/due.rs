@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 ///
 /// A paced disk answers when the request's simulated time is over, so programs feel the device. Other disks answer at
 /// once.
-/// once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due(Option<Instant>);
 

@@ -10,9 +10,9 @@
 //!        18..24  three power cuts: bits 0 to 2 the form, the rest the operation; 0: none
 //!        24..    the script, four bytes a step
 //! ```
+//!
 //! A committed input has a JSON line in place of the FTL and option bytes. It means the same however the list and the
 //! options change, or fails.
-//! the options change, or fails.
 
 use super::options::{line, named, vary, Varied};
 use crate::device::{devices, Device};

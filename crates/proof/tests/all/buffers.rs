@@ -2,7 +2,6 @@
 //!
 //! `NANDLAB_CUTS=N` sets the random cases for each option set, `NANDLAB_REPLAY=<id>` runs one case printed by a
 //! failure. With `NANDLAB_LONG=1` the search cuts at every operation and word, not only at each third and twentieth.
-//! twentieth.
 
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::power_cut::{CutPlan, Form};
