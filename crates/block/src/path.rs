@@ -24,7 +24,7 @@ const SECTORS_WITHOUT_LIST: u32 = 16;
 /// Times between the host and the FTL; all 0 by default.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PathTimes {
-    /// Constant part in each request's latency, ns; it occupies nothing.
+    /// Constant part of each request's latency, ns; it occupies nothing.
     pub latency: Time,
     /// Processor time per read, ns.
     pub read_command: Time,
@@ -95,7 +95,7 @@ pub(crate) struct Path {
     queued: Time,
     /// When the processor stood still because a write waited for space; the past is forgotten.
     standstills: VecDeque<(Time, Time)>,
-    /// The latest request's share in it.
+    /// The latest request's share of it.
     held_up: Time,
     longest: HeldUp,
 }

@@ -23,7 +23,7 @@ const UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
 ];
 
-/// First letters for larger units: no device is so large.
+/// First letters of larger units: no device is so large.
 const BEYOND: [char; 4] = ['P', 'E', 'Z', 'Y'];
 
 const EXPECTED: &str = "a number of bytes such as 4096 or \"128 MiB\" (units: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB)";

@@ -7,7 +7,7 @@ pub enum Op {
     Read,
     /// Store sectors.
     Write,
-    /// The contents in these sectors are no longer needed; a trimmed page reads as zeros.
+    /// The contents of these sectors are no longer needed; a trimmed page reads as zeros.
     Trim,
     /// Make everything acknowledged so far survive a power cut.
     Flush,

@@ -134,7 +134,7 @@ chip_of_inner! {
         fn lie(&mut self, ns: Time) { Aging::lie(self, ns) };
 }
 
-/// The use for each block in `device`.
+/// The use of each block in `device`.
 fn uses(device: &Counting) -> Vec<BlockKind> {
     let use_of = |block| {
         if device.is_bad(block) {

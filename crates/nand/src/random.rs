@@ -21,19 +21,19 @@ pub enum Stream {
     IndexValues = 6,
     /// The first round in a workload repeated by preconditioning. Each further round has the next number.
     Rounds = 16,
-    /// Block sets in the wear policy `bet`.
+    /// Block sets of the wear policy `bet`.
     Bet = 0x0062_6574,
-    /// Transactions in the workload `camera`.
+    /// Transactions of the workload `camera`.
     Camera = 0x6361_6D65,
-    /// Transactions in the workload `event_recorder`.
+    /// Transactions of the workload `event_recorder`.
     EventRecorder = 0x6576_656E,
-    /// Transactions in the workload `fax`.
+    /// Transactions of the workload `fax`.
     Fax = 0x6661_7821,
     /// Gaps between requests in a fio job file.
     FioGaps = 0x6669_6F00,
     /// A fio job's first clone. Each further clone has the next number.
     FioClones = 0x6669_6F01,
-    /// Transactions in the workload `phone`.
+    /// Transactions of the workload `phone`.
     Phone = 0x7068_6F6E,
     /// Garbage collection victims.
     Victims = 0x7669_6374_696D,

@@ -13,7 +13,7 @@ pub enum Step {
     Remount,
 }
 
-/// Shares for a random script's steps, as parts in the sum.
+/// A random script's step weights; each counts relative to the sum.
 #[derive(Clone, Copy, Debug)]
 pub struct Mix {
     /// Writes.

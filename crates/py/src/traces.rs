@@ -37,7 +37,7 @@ pub(crate) fn trace_info(
     done(py, result)
 }
 
-/// WAP-LRU's view on the trace at `path`, as JSON; `how` is a JSON object with options.
+/// WAP-LRU's view of the trace at `path`, as JSON; `how` is a JSON object with options.
 #[pyfunction]
 #[pyo3(signature = (path, sets, how, callback=None))]
 #[allow(clippy::needless_pass_by_value)] // what Python hands over

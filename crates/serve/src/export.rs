@@ -28,7 +28,7 @@ pub trait Export: Send + Sync {
     /// Makes `length` bytes read as zeros; with `may_trim` the disk may drop their contents instead.
     fn write_zeroes(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> Result<Due>;
 
-    /// Drops the contents in `length` bytes. Sectors covered only in part stay unchanged.
+    /// Drops the contents of `length` bytes. Sectors covered only in part stay unchanged.
     fn trim(&self, offset: u64, length: u64, fua: bool) -> Result<Due>;
 
     /// Makes every answered write survive a power cut.

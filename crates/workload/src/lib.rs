@@ -96,7 +96,7 @@ impl std::fmt::Debug for Setting<'_> {
     }
 }
 
-/// The options in a `[workload.<name>]` table.
+/// The options of a `[workload.<name>]` table.
 pub trait Options {
     /// Checks the options without a device.
     ///

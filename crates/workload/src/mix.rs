@@ -18,9 +18,9 @@ const MAX_SPAN_S: f64 = 2.3e9;
 pub struct Mix {
     /// Requests in all, flushes included.
     pub requests: u64,
-    /// Share for reads.
+    /// Share of reads.
     pub read_share: f64,
-    /// Share for trims; the rest are writes.
+    /// Share of trims; the rest are writes.
     pub trim_share: f64,
     /// A flush after this many other requests; 0: none.
     pub flush_every: u64,

@@ -109,7 +109,7 @@ impl schemars::JsonSchema for Size {
 #[derive(Clone, Debug)]
 pub(crate) enum Sizes {
     Fixed(u32),
-    /// Upper bounds for the shares in 2^64, ascending, with each share's sectors.
+    /// Upper bounds of the shares of 2^64, ascending, with each share's sectors.
     Weighted(Vec<(u64, u32)>),
     Range {
         min: u32,

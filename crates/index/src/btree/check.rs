@@ -21,7 +21,7 @@ pub struct Report {
     pub empty: u64,
     /// Records.
     pub records: u64,
-    /// Records' share in the leaves' room.
+    /// Share of the leaves' room that records take.
     pub leaf_fill: f64,
     /// The same for inner pages; 0 if there are none.
     pub inner_fill: f64,

@@ -33,14 +33,14 @@ impl<'p> PageMut<'p> {
         self.touch(at..at + bytes.len()).copy_from_slice(bytes);
     }
 
-    /// Moves the bytes in `range` up by `by`.
+    /// Moves the bytes of `range` up by `by`.
     #[inline]
     pub fn shift_up(&mut self, range: Range<usize>, by: usize) {
         let length = range.len();
         self.touch(range.start..range.end + by).copy_within(..length, by);
     }
 
-    /// Moves the bytes in `range` down by `by`.
+    /// Moves the bytes of `range` down by `by`.
     #[inline]
     pub fn shift_down(&mut self, range: Range<usize>, by: usize) {
         self.touch(range.start - by..range.end).copy_within(by.., 0);

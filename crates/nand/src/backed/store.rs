@@ -42,10 +42,10 @@ pub trait PageStore: Send {
     /// Stores the fetched contents from `from` at `to`.
     fn copy(&mut self, from: Ppa, to: Ppa) -> Result<(), NandError>;
 
-    /// Drops the contents in `pages`, a whole block.
+    /// Drops the contents of `pages`, a whole block.
     fn erase(&mut self, pages: Range<u32>);
 
-    /// Makes the erase in `block` last.
+    /// Makes the erase of `block` last.
     fn save_erase(&mut self, _device: &Counting, _block: BlockId) -> Result<(), NandError> {
         Ok(())
     }

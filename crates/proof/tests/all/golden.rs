@@ -26,7 +26,7 @@ const DEVICES: [(&str, [u32; 4], ProgramOrder); 3] = [
     ("four_dies", [2, 2, 2, 8], ProgramOrder::AscendingDense),
 ];
 
-/// The workloads' share in the exportable pages.
+/// The workloads' share of the exportable pages, in per cent.
 const USED_PERCENT: u32 = 93;
 
 /// The requests for a disk, from its page count and sectors per page.

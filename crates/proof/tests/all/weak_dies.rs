@@ -369,7 +369,7 @@ fn page_map(variant: &Variant<page::Config>, blocks: u32, dies: u32) -> Case {
     Case { name: format!("page:{name}"), config, pages: all - notes, needs, device, filled }
 }
 
-/// The last blocks on some dies.
+/// The last blocks of some dies.
 fn last_of(dies: &[u32], count: u32) -> Vec<u32> {
     dies.iter().flat_map(|die| (die + 1) * BLOCKS - count..(die + 1) * BLOCKS).collect()
 }

@@ -59,7 +59,7 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
     Some(output)
 }
 
-/// Bytes no part in a disk has by chance.
+/// Bytes no part of a disk has by chance.
 fn pattern(count: usize) -> Vec<u8> {
     (0..count as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }

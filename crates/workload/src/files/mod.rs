@@ -1,4 +1,4 @@
-//! File system workloads: streams with operations on files.
+//! File system workloads: streams of operations on files.
 //!
 //! A workload never sees an answer, so its options and the seed fully determine the stream. Each open file has a slot,
 //! a small number the workload chooses. A new file workload is one file here and one line in the list in `lib.rs`.
@@ -84,7 +84,7 @@ pub enum FileOp {
     Unlink(Box<str>),
 }
 
-/// A stream with operations; it ends after the first error.
+/// A stream of operations; it ends after the first error.
 pub trait FileWorkload: Iterator<Item = Result<FileOp, WorkloadError>> + Send {}
 
 impl<T: Iterator<Item = Result<FileOp, WorkloadError>> + Send> FileWorkload for T {}

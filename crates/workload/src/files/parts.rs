@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// Bytes in C's standard I/O buffer for a file: one block on common file systems.
 const STDIO_BUFFER: u32 = 4096;
 
-/// Part in a step.
+/// Part of a step.
 pub(super) enum Part {
     /// One operation.
     Op(FileOp),

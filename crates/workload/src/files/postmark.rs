@@ -18,7 +18,7 @@
 //! | `buffered` | `set buffering` | through the C library |
 //!
 //! Operations are the calls as the file system sees them. With `buffered`, the C library gathers short blocks into
-//! 4,096 bytes, and a read continues to the end (piece or file, the nearer one). Without it, one operation is one
+//! 4,096 bytes, and a read continues to the end of such a piece or of the file. Without it, one operation is one
 //! block. A transaction without a free place creates nothing. Nothing is appended to a file with `size_high` bytes or
 //! more.
 //!

@@ -313,7 +313,7 @@ impl Job {
     }
 
     /// Whether random requests visit each place once before any comes twice. Popular places come again, and other
-    /// alignments have no map for visited places (HOWTO for fio 3.33, `random_distribution` and `blockalign`).
+    /// alignments have no map for visited places (HOWTO of fio 3.33, `random_distribution` and `blockalign`).
     pub(super) fn covers_once(&self) -> bool {
         let is_aligned =
             |(align, lengths): (&Option<u64>, &Lengths)| align.is_some_and(|align| align != lengths.least());

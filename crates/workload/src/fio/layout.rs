@@ -132,7 +132,7 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
     let files = job.files.len().max(1) as u64;
     let length = match (job.filesize, job.size) {
         (Some(filesize), _) => filesize.saturating_sub(offset),
-        // HOWTO for fio 3.33, `size`: divided between the files.
+        // HOWTO of fio 3.33, `size`: divided between the files.
         (None, Some(Amount::Bytes(size))) if size > 0 => size / files,
         (None, Some(Amount::Percent(percent))) => {
             let part = of_whole("size", percent)?;

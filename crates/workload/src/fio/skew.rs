@@ -1,6 +1,6 @@
 //! Skewed random places: Zipf, Pareto, normal, and by zones.
 //!
-//! The models and values follow `random_distribution` in the HOWTO for fio 3.33, "I/O type".
+//! The models and values follow `random_distribution` in the HOWTO of fio 3.33, "I/O type".
 
 use super::text::{amount, by_direction, Amount, Entry, KbBase};
 use super::Malformed;
@@ -10,7 +10,7 @@ use nandlab_nand::random::Random;
 /// Zones at most, as in fio.
 const MAX_ZONES: usize = 256;
 
-/// A range with its share in the requests.
+/// A range with its share of the requests.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Zone {
     /// In per cent.
@@ -25,7 +25,7 @@ pub(super) enum Distribution {
     Uniform,
     /// The exponent, and the most popular place's position, from 0 to 1.
     Zipf(f64, Option<f64>),
-    /// A share h, for the places that get 1 - h in the requests, and the most popular place's position.
+    /// The share h of the places with 1 - h of the requests, and the most popular place's position.
     Pareto(f64, Option<f64>),
     /// The deviation in per cent from all places, and the middle's position.
     Normal(f64, f64),
@@ -85,8 +85,8 @@ impl Distribution {
             Self::Pareto(power, center) => Skew {
                 blocks,
                 middle: center.map_or_else(|| random.below(blocks), at),
-                // A share h in the places gets 1 - h in the requests, and again so inside it (Gray et al., "Quickly
-                // generating billion-record synthetic databases", SIGMOD 1994, "self-similar").
+                // A share h of the places gets 1 - h of the requests, and so again inside that share (Gray et al.,
+                // "Quickly generating billion-record synthetic databases", SIGMOD 1994, "self-similar").
                 draw: Draw::Pareto(libm::log(*power) / libm::log(1.0 - power)),
             },
             Self::Normal(deviation, center) => {

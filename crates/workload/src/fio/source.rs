@@ -126,7 +126,7 @@ fn contents(file: &Path) -> Result<String, String> {
     String::from_utf8(text).map_err(|_| "a job file is text, in UTF-8".to_owned())
 }
 
-/// A line with its variables replaced behind the equals sign (HOWTO for fio 3.33, "Environment variables"). An error
+/// A line with its variables replaced behind the equals sign (HOWTO of fio 3.33, "Environment variables"). An error
 /// has the byte in the line, from 1, and the reason.
 fn replaced(line: &str, variables: &mut Variables<'_>) -> Result<String, (usize, String)> {
     let start = line.find('=').map_or(line.len(), |at| at + 1);

@@ -188,7 +188,7 @@ impl Stream {
             return None;
         }
         let is_in_order = self.random_share == [0; 3];
-        // As in fio: with a time limit each direction starts again alone, with a byte limit the whole file does.
+        // As in fio: with a time limit each direction starts again alone, with a byte limit all do together.
         let one = (self.is_endless && is_in_order).then(|| direction(op));
         for part in &mut self.parts {
             match one {

@@ -97,7 +97,7 @@ impl Subjob {
             think_blocks: job.think_blocks,
             rates: [0, 1, 2].map(|direction| Pacer::new(job, direction)),
             delay: job.delay,
-            // HOWTO for fio 3.33, `ramp_time`: it increases the runtime.
+            // HOWTO of fio 3.33, `ramp_time`: it increases the runtime.
             runtime: (job.runtime > 0).then_some(job.runtime.saturating_add(job.ramp)),
             is_time_based: job.is_time_based,
             start: 0,

@@ -1,4 +1,4 @@
-//! Index workloads: streams with operations on keys.
+//! Index workloads: streams of operations on keys.
 //!
 //! A key is a number; an index stores it most significant byte first, so byte order is number order ([`KeyOp::bytes`]).
 //! Values are up to the index. A new key workload is one file here and one line in the list in `lib.rs`.
@@ -49,7 +49,7 @@ impl KeyOp {
     }
 }
 
-/// A stream with operations; it ends after the first error.
+/// A stream of operations; it ends after the first error.
 pub trait KeyWorkload: Iterator<Item = Result<KeyOp, WorkloadError>> + Send {}
 
 impl<T: Iterator<Item = Result<KeyOp, WorkloadError>> + Send> KeyWorkload for T {}

@@ -40,7 +40,7 @@ pub struct Records {
     tally: Tally,
     /// The last record's further requests.
     behind: Behind,
-    /// Whether the request read last is a further part in a record.
+    /// Whether the request read last is a further part of a record.
     is_rest: bool,
 }
 
@@ -129,7 +129,7 @@ impl Records {
         self.devices.name(number)
     }
 
-    /// Whether the last request is a further part in a record too long for one.
+    /// Whether the last request is a further part of a record too long for one.
     pub(crate) fn is_rest(&self) -> bool {
         self.is_rest
     }

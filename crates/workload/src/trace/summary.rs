@@ -64,7 +64,7 @@ pub struct Summary {
     pub tally: Tally,
     /// The same in sentences, with the reason for the format.
     pub notices: Vec<String>,
-    /// Further parts in records too long for one request.
+    /// Further parts of records too long for one request.
     #[serde(skip)]
     pub(crate) parts: u64,
     /// Why there is no request, if so.

@@ -156,7 +156,7 @@ fn counts(lines: &[Line]) -> (BTreeMap<u64, f64>, BTreeMap<String, f64>) {
 fn sizes_and_kinds_have_the_shares_that_they_have_in_fio() {
     for (file, job) in [("sizes", "split"), ("sizes", "range"), ("mixed", "rw"), ("mixed", "randrw")] {
         let (theirs, ours) = both(file, job);
-        // Five standard errors in the difference between two shares, each one half.
+        // Five standard errors of the difference between two shares of one half.
         let error = 5.0 * (0.25 / theirs.len() as f64 + 0.25 / ours.len() as f64).sqrt();
         let ((lengths, kinds), (our_lengths, our_kinds)) = (counts(&theirs), counts(&ours));
         assert!(lengths.keys().eq(our_lengths.keys()), "{file}, {job}: {our_lengths:?}, fio {lengths:?}");
@@ -382,7 +382,7 @@ fn popular_places_are_those_of_the_zipf_distribution() {
     all.iter().for_each(|request| *hits.entry(request.sector).or_insert(0) += 1);
     let mut hits: Vec<_> = hits.into_values().collect();
     hits.sort_unstable_by(|a, b| b.cmp(a));
-    // 1 / H(1024) in all accesses go to the first among 1024 places.
+    // 1 / H(1024) of all accesses go to the first of 1024 places.
     let harmonic: f64 = (1..=1024).map(|k| 1.0 / f64::from(k)).sum();
     let share = hits[0] as f64 / all.len() as f64;
     assert!((share * harmonic - 1.0).abs() < 0.05, "{share}");
@@ -411,7 +411,7 @@ fn in_parts(all: &[Request], op: Op, parts: u64) -> Vec<f64> {
 
 #[test]
 fn zones_have_the_shares_that_the_job_states() {
-    // HOWTO, `random_distribution`: 60 % accesses to the first 10 %, 30 % to the next 20 %, 8 % to the next 30 %.
+    // HOWTO, `random_distribution`: 60 % of accesses to the first 10 %, 30 % to the next 20 %, 8 % to the next 30 %.
     let zoned = |zones: &str| {
         play(open(&format!("[a]\nrw=randrw\nio_size=80m\nrandom_distribution={zones}\nfilename=/dev/x\n")), |_| 1)
     };

@@ -1,6 +1,6 @@
 //! fio jobs, against fio itself if it is installed: it runs each job without a device (`ioengine=null`) and logs its
 //! requests (`write_iolog`). Jobs with a fixed order are compared request by request; random ones by the places they
-//! visit, or by shares, within five standard errors in the difference between two shares, each one half.
+//! visit, or by shares, within five standard errors of the difference between two shares of one half.
 
 use super::fio::{line, play, text, Line};
 use nandlab_block::Request;
