@@ -7,6 +7,8 @@ pub(crate) mod copies;
 pub(crate) mod flash_map;
 pub(crate) mod merge_buffer;
 pub(crate) mod newest;
+pub(crate) mod noted_map;
+pub mod page_mapped;
 pub(crate) mod partial;
 pub mod placement;
 pub mod sectored;
