@@ -22,7 +22,8 @@ pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
     ftl.log.check();
     let flash = on_flash(ftl, pages, nand);
     ftl.check_map(pages, nand, |at| flash.pages[at.index()]);
-    let seq = |page: Ppa| nand.read_spare(page).ok().flatten().map_or(0, |oob| oob.seq.0);
+    let seq =
+        |page: Ppa| if page.is_some() { nand.read_spare(page).ok().flatten().map_or(0, |oob| oob.seq.0) } else { 0 };
     let seqs: Vec<u64> = ftl.map.all().iter().copied().map(seq).collect();
     the_log_is_the_newest(ftl, &flash, &seqs);
 }
