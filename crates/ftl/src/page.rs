@@ -109,6 +109,7 @@ mod unused;
 use crate::parts::blocks::frontier::{Frontier, Frontiers};
 use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::table::BlockTable;
+use crate::parts::noted_map::NotedMap;
 use crate::parts::partial::{merged, padded, read_mapped};
 pub use crate::parts::placement::Placement;
 use crate::parts::placement::Placer;
@@ -118,7 +119,6 @@ use crate::parts::wear::{Wear, WearPolicy};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
 pub use config::{Config, Stripe, ValidPages};
 use idle::Idle;
-use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Time,
 };
@@ -159,7 +159,7 @@ impl Die {
 /// The RAM state of the page map.
 #[derive(Debug)]
 pub struct PageMap {
-    map: Vec<Ppa>,
+    map: NotedMap,
     table: BlockTable,
     dies: Vec<Die>,
     /// Dies that take pages: those that are not weak.
@@ -191,9 +191,6 @@ pub struct PageMap {
     refreshing: Option<Box<refresh::Refreshing>>,
     /// By physical page: the logical page, where the placement asks for it; else empty.
     owners: Vec<Lpn>,
-    notes: TrimNotes,
-    /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
-    mapped: Time,
     /// Whether copies may be carried out later: the place of each is known before, and only copies go to its block.
     lets_copies_wait: bool,
     /// Whether some wait.
@@ -240,13 +237,11 @@ impl PageMap {
     /// Maps a page that the host wrote.
     #[inline(always)]
     fn map_written<N: Nand>(&mut self, nand: &mut N, (at, to): (Lpn, Ppa)) {
-        let old = std::mem::replace(&mut self.map[at.index()], to);
+        let end = nand.ctx().last();
+        let old = self.map.write(at, to, end);
         if old.is_some() {
             let block = self.table.set_invalid(old);
-            self.keeper.supersede_in(block, nand.ctx().last());
-        } else {
-            self.notes.mapped(at);
-            self.mapped = self.mapped.max(nand.ctx().last());
+            self.keeper.supersede_in(block, end);
         }
         self.table.set_valid(to);
         self.own(to, at);
@@ -273,7 +268,7 @@ impl PageMap {
         sectors: SectorMask,
         page: &N::Buf,
     ) -> Result<(), FtlError> {
-        let (whole, before) = merged(nand, self.map[at.index()], sectors, page)?;
+        let (whole, before) = merged(nand, self.map.at(at), sectors, page)?;
         let stored = self.store(nand, at, &whole);
         nand.ctx().set_ready(before);
         stored
@@ -369,7 +364,7 @@ impl Ftl for PageMap {
 
     #[inline]
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
-        if sectors != self.full && self.map[at.index()].is_some() {
+        if sectors != self.full && self.map.at(at).is_some() {
             return self.store_part(nand, at, sectors, page);
         }
         if sectors == self.full {
@@ -383,17 +378,15 @@ impl Ftl for PageMap {
         if self.refreshing.is_some() {
             return self.read_and_refresh(nand, at, sectors, page);
         }
-        read_mapped(nand, self.map[at.index()], sectors, page)
+        read_mapped(nand, self.map.at(at), sectors, page)
     }
 
     fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
-        let old = self.map[at.index()];
-        if sectors == self.full && old.is_some() {
-            self.map[at.index()] = Ppa::NONE;
+        if sectors == self.full && self.map.at(at).is_some() {
+            let old = self.map.trim(at);
             self.table.set_invalid(old);
-            self.notes.trimmed(at);
             self.placer.trimmed(at);
-            while let Some(segment) = self.notes.overdue(self.reserve, self.geometry.pages_per_block()) {
+            while let Some(segment) = self.map.overdue(self.reserve, self.geometry.pages_per_block()) {
                 self.write_note(nand, segment)?;
             }
         }
@@ -401,7 +394,7 @@ impl Ftl for PageMap {
     }
 
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        while let Some(segment) = self.notes.pending() {
+        while let Some(segment) = self.map.pending() {
             self.write_note(nand, segment)?;
         }
         if self.dies.iter().any(Die::is_failing) {
@@ -436,12 +429,12 @@ impl Ftl for PageMap {
 
     #[inline]
     fn prefetch(&self, at: Lpn) {
-        prefetch(&self.map, at.index());
+        self.map.prefetch(at);
     }
 
     #[inline]
     fn prefetch_old(&self, at: Lpn) {
-        if let Some(&old) = self.map.get(at.index()) {
+        if let Some(old) = self.map.get(at.index()) {
             self.table.prefetch(old);
         }
     }

@@ -3,9 +3,9 @@
 use super::relocation::{Move, Moves, Reason, Relocation, Run, Source, MOVES, ONE};
 use super::{Die, PageMap, ValidPages};
 use crate::parts::blocks::frontier::Frontier;
+use crate::parts::noted_map::Holds;
 use crate::parts::wear;
 use crate::FtlError;
-use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa};
 
 /// Relocations that a host page pays for at most, as long as the reserve is whole: a victim that gains next to nothing is
@@ -221,7 +221,7 @@ impl PageMap {
             Ok(copied) => copied,
             Err(error) => return self.not_copied(nand, (die, from), error),
         };
-        prefetch(&self.map, at.index());
+        self.map.prefetch(at);
         let end = nand.ctx().last();
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
         relocation.copied = relocation.copied.max(end);
@@ -256,10 +256,7 @@ impl PageMap {
     /// Maps a copy.
     #[inline]
     fn map_move(&mut self, Move { from, to, at, kind }: Move) {
-        let entry = match kind {
-            Kind::TrimNote => self.notes.entry(at),
-            _ => &mut self.map[at.index()],
-        };
+        let entry = self.map.entry(kind, at);
         // The host may have written or trimmed the page since it was copied.
         if *entry == from {
             *entry = to;
@@ -296,20 +293,20 @@ impl PageMap {
     /// not bring back an older copy; a note is written anew.
     #[cold]
     pub(super) fn replace_lost<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
-        if let Some(segment) = self.notes.segment_at(from) {
-            return self.renew_note(nand, die, segment);
-        }
-        let at = self.map.iter().position(|&page| page == from).expect("a valid page is a note or mapped");
+        let at = match self.map.search(from) {
+            Holds::Note(segment) => return self.renew_note(nand, die, segment),
+            Holds::Page(at) => at,
+        };
         self.events.lost_pages += 1;
-        let frontier = self.frontier_of_moved(die, Lpn(at as u32));
-        let (_, to, _) = self.program_gc(nand, (die, frontier), &Source::Blank, (Lpn(at as u32), Kind::Lost))?;
+        let frontier = self.frontier_of_moved(die, at);
+        let (_, to, _) = self.program_gc(nand, (die, frontier), &Source::Blank, (at, Kind::Lost))?;
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.copied = relocation.copied.max(nand.ctx().last());
         }
-        self.map[at] = to;
+        *self.map.entry(Kind::Lost, at) = to;
         self.table.set_invalid(from);
         self.table.set_valid(to);
-        self.own(to, Lpn(at as u32));
+        self.own(to, at);
         Ok(())
     }
 
@@ -363,7 +360,7 @@ impl PageMap {
         // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the
         // newest goes, or a mount would bring back an older one.
         scoped(nand, Cause::Trim, |nand| {
-            while let Some(segment) = self.notes.pending() {
+            while let Some(segment) = self.map.pending() {
                 self.renew_note(nand, die, segment)?;
             }
             Ok::<(), FtlError>(())

@@ -12,7 +12,7 @@ impl PageMap {
         let mut ram = RamUse::default();
         let (counts, bits) = self.table.bytes();
         ram.sram.insert("valid_counts", counts);
-        ram.dram.insert("map", 4 * self.map.len() as u64);
+        ram.dram.insert("map", self.map.bytes());
         if self.valid_pages == ValidPages::Bitmap {
             ram.dram.insert("valid_bits", bits);
             if !self.owners.is_empty() {
@@ -25,7 +25,7 @@ impl PageMap {
         if self.placer.bytes() > 0 {
             ram.dram.insert("placement", self.placer.bytes());
         }
-        ram.sram.insert("trim_notes", self.notes.bytes());
+        ram.sram.insert("trim_notes", self.map.note_bytes());
         ram
     }
 

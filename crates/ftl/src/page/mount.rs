@@ -10,11 +10,11 @@ use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::scan::{refuse_foreign, scan, BlockScan};
 use crate::parts::blocks::table::{BlockTable, BlockUse};
 use crate::parts::newest::Newest;
+use crate::parts::noted_map::NotedMap;
 use crate::parts::placement::{Placement, Placer};
-use crate::parts::trim_notes::TrimNotes;
 use crate::{Events, Ftl, FtlError};
 use nandlab_nand::tables::filled;
-use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules};
+use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Rules};
 use std::collections::VecDeque;
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<PageMap, FtlError> {
@@ -35,10 +35,10 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     nand.ctx().fence();
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
-    let mut newest = Newest::of(&geometry, logical_pages, &scans);
+    let newest = Newest::of(&geometry, logical_pages, &scans);
     let mut ftl = PageMap { planes, ..blank((&geometry, nand.rules()), logical_pages, config, newest.highest) };
-    newest.apply_notes(nand, &mut ftl.notes)?;
-    ftl.adopt(&scans, newest, &tell_modes(nand, &scans));
+    ftl.map = NotedMap::found(nand, &geometry, newest, config.durable_trim)?;
+    ftl.adopt(&scans, &tell_modes(nand, &scans));
     (0..ftl.dies.len()).for_each(|die| ftl.pass_over_weak(die));
     ftl.refuse_worn_out()?;
     Ok(ftl)
@@ -60,7 +60,7 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
     let cache = Cache::new(geometry, rules, config);
     let apart = cache.as_ref().map_or_else(Vec::new, |cache| cache.fixed_blocks(geometry));
     PageMap {
-        map: vec![Ppa::NONE; logical_pages as usize],
+        map: NotedMap::none(geometry, logical_pages, config.durable_trim),
         table: BlockTable::with_pools(geometry, pools_of(&placer)),
         dies: dies.collect(),
         working: geometry.dies(),
@@ -89,27 +89,23 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
         } else {
             Vec::new()
         },
-        notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
-        mapped: 0,
         events: Events::default(),
     }
 }
 
 impl PageMap {
     /// Sets the valid bits and sorts the blocks into free ones, frontiers, closed and bad ones.
-    fn adopt(&mut self, scans: &[Option<BlockScan>], newest: Newest, slc: &[bool]) {
+    fn adopt(&mut self, scans: &[Option<BlockScan>], slc: &[bool]) {
         for block in 0..self.geometry.blocks() {
             self.table.open(BlockId(block));
         }
-        let live: Vec<_> = self.notes.live().collect();
-        for (_, page) in live {
-            self.table.set_valid(page);
+        let Self { map, table, .. } = self;
+        map.valid().for_each(|page| table.set_valid(page));
+        if !self.owners.is_empty() {
+            for (at, &page) in (0..).map(Lpn).zip(self.map.all()).filter(|(_, page)| page.is_some()) {
+                self.owners[page.index()] = at;
+            }
         }
-        for (at, &page) in (0..).map(Lpn).zip(&newest.map).filter(|(_, page)| page.is_some()) {
-            self.table.set_valid(page);
-            self.own(page, at);
-        }
-        self.map = newest.map;
         self.adopt_pools(scans);
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             if scan.is_none() {

@@ -37,7 +37,7 @@ impl PageMap {
         sectors: SectorMask,
         page: &mut N::Buf,
     ) -> Result<(), FtlError> {
-        let read = read_mapped(nand, self.map[at.index()], sectors, page);
+        let read = read_mapped(nand, self.map.at(at), sectors, page);
         match self.refresh(nand) {
             // A read needs no room: the block stays as it is.
             Ok(()) | Err(FtlError::WornOut { .. }) => read,

@@ -114,7 +114,7 @@ impl PageMap {
 
     /// Notes of trims that an erase may have to wait for.
     fn most_notes(&self) -> u32 {
-        self.notes.most_pending(self.reserve, self.geometry.pages_per_block())
+        self.map.most_pending(self.reserve, self.geometry.pages_per_block())
     }
 
     /// The die that can take most before garbage collection finds nothing to gain.
@@ -183,7 +183,7 @@ impl PageMap {
     /// Fails where the dies that take pages have too few good blocks for what is exported.
     pub(super) fn refuse_worn_out(&self) -> Result<(), FtlError> {
         let room: u64 = self.working_dies().map(|die| u64::from(self.most_valid(die))).sum();
-        let pages = self.map.len() as u64 + u64::from(self.notes.most_pages());
+        let pages = self.map.len() as u64 + u64::from(self.map.most_notes());
         if room < pages {
             let missing = (pages - room).div_ceil(self.geometry.pages_per_block().into()) as u32;
             return Err(self.worn_out(missing));

@@ -44,6 +44,12 @@ impl NotedMap {
         Ok(Self { geometry: *geometry, map: newest.map, notes, mapped: 0 })
     }
 
+    /// Without any page.
+    pub(crate) fn none(geometry: &Geometry, logical_pages: u32, durable: bool) -> Self {
+        let notes = TrimNotes::new(geometry, logical_pages, durable);
+        Self { geometry: *geometry, map: vec![Ppa::NONE; logical_pages as usize], notes, mapped: 0 }
+    }
+
     /// Logical pages.
     #[inline]
     pub(crate) fn len(&self) -> usize {
