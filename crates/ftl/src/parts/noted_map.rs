@@ -79,11 +79,6 @@ impl NotedMap {
         notes.chain(self.map.iter().copied().filter(|page| page.is_some()))
     }
 
-    /// The live notes, by segment.
-    pub(crate) fn notes(&self) -> impl Iterator<Item = (u32, Ppa)> + '_ {
-        self.notes.live()
-    }
-
     #[inline]
     pub(crate) fn prefetch(&self, at: Lpn) {
         prefetch(&self.map, at.index());
