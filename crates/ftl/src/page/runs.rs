@@ -51,8 +51,9 @@ impl PageMap {
             self.keeper.take_seqs(count);
             nand.issue_copies(&issued.from[before..end], to);
             relocation.copied = relocation.copied.max(nand.ctx().last());
-            self.puts_off = true;
-            if end == RUN || frontier.is_full() {
+            let is_run = end == RUN || frontier.is_full();
+            self.dies.put_off();
+            if is_run {
                 self.carry_out_run(nand, die);
             }
         }
@@ -109,7 +110,7 @@ impl PageMap {
 
     /// Carries out and maps the copies of a die.
     pub(super) fn carry_out<N: Nand>(&mut self, nand: &mut N, die: usize) {
-        if self.puts_off {
+        if self.dies.puts_off() {
             self.carry_out_run(nand, die);
             self.map_run(die);
         }
@@ -118,7 +119,7 @@ impl PageMap {
     /// Carries out and maps the copies of all dies.
     pub(super) fn carry_out_all<N: Nand>(&mut self, nand: &mut N) {
         (0..self.dies.len()).for_each(|die| self.carry_out(nand, die));
-        self.puts_off = false;
+        self.dies.caught_up();
     }
 }
 

@@ -37,7 +37,7 @@ fn write(ftl: &mut PageMap, nand: &mut Device, at: u32) -> Time {
 
 /// Keeps the die busy that takes the next write, with erases of a block that is never used.
 fn occupy_next_die(ftl: &PageMap, nand: &mut Device) {
-    let die = (ftl.turn + 1) % 2;
+    let die = (ftl.dies.turn() + 1) % 2;
     let block = ftl.keeper.free_in(die as u32).last().expect("a die has free blocks");
     for _ in 0..5 {
         nand.erase(block).unwrap();
@@ -110,7 +110,7 @@ fn what_leaves_a_die_is_mapped_at_once() {
         ftl.go_on(&mut nand, 1, 1).unwrap();
     }
     ftl.go_on(&mut nand, 1, 1).unwrap();
-    assert_eq!((on_working_die(&ftl), ftl.lenders.as_slice(), ftl.table.usage(block)), (10, &[0][..], BlockUse::Free));
+    assert_eq!((on_working_die(&ftl), ftl.dies.take_lenders(), ftl.table.usage(block)), (10, vec![0], BlockUse::Free));
 }
 
 #[test]

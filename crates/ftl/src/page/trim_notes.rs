@@ -32,6 +32,6 @@ impl PageMap {
             self.table.set_invalid(old);
         }
         self.table.set_valid(to);
-        self.own(to, Lpn::NONE);
+        self.placing.own(to, Lpn::NONE);
     }
 }
