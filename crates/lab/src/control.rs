@@ -16,10 +16,14 @@ pub enum Phase {
     CleaningUp = 3,
     /// It has ended.
     Done = 4,
+    /// It writes the preconditioned device to a file. Its requests are steps of about one length, and only those of this
+    /// phase: [`Control::share`] stands still meanwhile.
+    SavingState = 5,
 }
 
 impl Phase {
-    const ALL: [Self; 5] = [Self::Opening, Self::Precondition, Self::Workload, Self::CleaningUp, Self::Done];
+    const ALL: [Self; 6] =
+        [Self::Opening, Self::Precondition, Self::Workload, Self::CleaningUp, Self::Done, Self::SavingState];
 
     /// Display name.
     pub fn name(self) -> &'static str {
@@ -29,6 +33,7 @@ impl Phase {
             Self::Workload => "workload",
             Self::CleaningUp => "cleaning up",
             Self::Done => "done",
+            Self::SavingState => "saving state",
         }
     }
 }

@@ -90,11 +90,8 @@ fn carry_out(
     let on_engine = fitted.as_ref().unwrap_or(experiment);
     let state = match (save_state, &experiment.precondition.from_state) {
         (Some(file), _) => {
-            let state = State::make((on_engine, experiment), &sizing, control, planned(experiment, &sizing, &source))?;
-            if let Some(state) = &state {
-                state.write(file)?;
-            }
-            state
+            let sectors = planned(experiment, &sizing, &source);
+            State::make((on_engine, experiment), &sizing, control, (sectors, file))?
         }
         (None, Some(file)) => Some(State::read(&base.join(file), experiment, &sizing)?),
         (None, None) => None,

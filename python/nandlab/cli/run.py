@@ -164,7 +164,10 @@ def _unit(experiment: Experiment) -> str:
 
 def _show(waiting, running, unit: str) -> None:  # noqa: ANN001 - see Waiting and State
     for stage in running.values():
-        waiting.update("run", stage.share, _doing(stage, unit))
+        if stage.phase == "saving state":
+            waiting.update("saving the state", stage.done / max(stage.total, 1), "device after its preconditioning")
+        else:
+            waiting.update("run", stage.share, _doing(stage, unit))
 
 
 def _doing(stage, unit: str) -> str:  # noqa: ANN001 - see Stage
