@@ -1,8 +1,10 @@
 //! A device in an image as a disk of bytes.
 
 use crate::clock::Clock;
+use crate::followed::Followed;
 use crate::record::Recorder;
 use crate::regions::Regions;
+use crate::volume::{self, Volume, IDENTITY_BYTES};
 use crate::{check_range, Due, Export};
 use nandlab_block::{Completion, Error, Op, Payload, Request};
 use nandlab_fs::{FileSystem, FsConfig};
@@ -52,6 +54,8 @@ struct Inner {
     served: Served,
     clock: Clock,
     regions: Regions,
+    /// Where regions follow the file system.
+    followed: Option<Followed>,
     recorder: Option<Recorder>,
     /// Partial sectors, and whole ones around them.
     scratch: Vec<u8>,
@@ -84,6 +88,7 @@ impl Disk {
                 served,
                 clock: Clock::new(options.pace),
                 regions: Regions::default(),
+                followed: None,
                 recorder: None,
                 scratch: Vec::new(),
                 zeros: vec![0; ZEROS].into(),
@@ -96,7 +101,18 @@ impl Disk {
 
     /// Gives requests their origins by these regions from now on.
     pub fn set_regions(&self, regions: Regions) {
-        self.lock().regions = regions;
+        let mut inner = self.lock();
+        (inner.regions, inner.followed) = (regions, None);
+    }
+
+    /// Finds the file system on the disk, and gives requests the origins of its regions from now on, until a program makes
+    /// another one: a flush behind a write to the first 2 KiB looks whether it did, and if so, for the regions of that. What
+    /// this reads is counted. `None` where no file system is known; requests then come from the host as a whole.
+    ///
+    /// # Errors
+    /// As [`volume::find`].
+    pub fn follow_regions(&self) -> io::Result<Option<Volume>> {
+        self.guarded(|inner| inner.look(self.size))?
     }
 
     /// What was measured since the opening, with the names and units of the record of a run; `in_all` has the counts since
@@ -276,7 +292,9 @@ impl Disk {
         }
         let due = self.request(|inner| {
             let done = work(inner)?;
-            Ok(done.max(inner.ask(Op::Flush, 0, 0, Payload::None)?))
+            let done = done.max(inner.ask(Op::Flush, 0, 0, Payload::None)?);
+            inner.look_if_another(self.size);
+            Ok(done)
         })?;
         self.sync()?;
         Ok(due)
@@ -325,7 +343,41 @@ impl Inner {
     fn ask(&mut self, op: Op, sector: u64, sectors: u64, data: Payload<'_>) -> Result<Time, Error> {
         let origin = self.regions.origin(sector);
         let request = Request { time: 0, sector, sectors: sectors as u32, op, origin };
+        if let Some(followed) = &mut self.followed {
+            match (op, &data) {
+                (_, Payload::Write(data)) => followed.write(sector, data),
+                (Op::Trim, _) => followed.trim(sector, sectors),
+                _ => {}
+            }
+        }
         self.ask_as(request, data).map(|completion| completion.done)
+    }
+
+    /// Looks for a file system, and follows it.
+    fn look(&mut self, size: u64) -> io::Result<Option<Volume>> {
+        let mut first = [0; IDENTITY_BYTES];
+        if size < first.len() as u64 {
+            return Ok(None);
+        }
+        self.read_bytes(0, &mut first).map_err(io::Error::other)?;
+        let found = volume::find(size, &mut |offset, out| match offset as usize {
+            at if offset + out.len() as u64 <= IDENTITY_BYTES as u64 => {
+                out.copy_from_slice(&first[at..at + out.len()]);
+                Ok(())
+            }
+            _ => self.read_bytes(offset, out).map(drop).map_err(io::Error::other),
+        })?;
+        self.regions = found.as_ref().map(Volume::regions).transpose()?.unwrap_or_default();
+        self.followed = Some(Followed::new(first));
+        Ok(found)
+    }
+
+    /// Looks again where a program made another file system.
+    fn look_if_another(&mut self, size: u64) {
+        if self.followed.as_mut().is_some_and(Followed::is_another) {
+            // One that contradicts itself is half made, and its superblock will be written again.
+            let _ = self.look(size);
+        }
     }
 
     /// Asks at the present time, whatever the request says of its own.

@@ -11,6 +11,7 @@ pub mod directory;
 mod disk;
 mod due;
 mod export;
+mod followed;
 pub mod fuse;
 pub mod http;
 mod memory;
