@@ -48,6 +48,8 @@ pub struct Control {
     sectors_each: AtomicU64,
     sectors_before: AtomicU64,
     sectors_in_all: AtomicU64,
+    /// The share where a time ends this phase, in billionths and one more; 0 if unknown.
+    timed_share: AtomicU64,
     cancelled: AtomicBool,
 }
 
@@ -70,8 +72,12 @@ impl Control {
         self.cancelled.load(Relaxed)
     }
 
-    /// The run's completed part, 0 to 1, with each request counted by its length; `None` while unknown.
+    /// The run's completed part, 0 to 1, with each request counted by its length; `None` while unknown. Where a time and no
+    /// count ends the workload, the part of the workload alone.
     pub fn share(&self) -> Option<f64> {
+        if let Some(billionths) = self.timed_share.load(Relaxed).checked_sub(1) {
+            return Some(billionths as f64 / 1e9);
+        }
         let all = self.sectors_in_all.load(Relaxed);
         (all > 0).then(|| (self.sectors_done() as f64 / all as f64).min(1.0))
     }
@@ -100,6 +106,7 @@ impl Control {
     pub fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
         self.sectors_before.store(self.sectors_done(), Relaxed);
         self.done.store(0, Relaxed);
+        self.timed_share.store(0, Relaxed);
         self.sectors_each.store(sectors_each, Relaxed);
         self.total.store(total, Relaxed);
         self.phase.store(phase as u8, Relaxed);
@@ -113,6 +120,12 @@ impl Control {
             let sectors = more.saturating_mul(self.sectors_each.load(Relaxed));
             self.sectors_in_all.fetch_add(sectors, Relaxed);
         }
+    }
+
+    /// Sets the completed part of a phase that a time ends.
+    #[doc(hidden)]
+    pub fn set_share(&self, share: f64) {
+        self.timed_share.store(1 + (share.clamp(0.0, 1.0) * 1e9) as u64, Relaxed);
     }
 
     #[doc(hidden)]

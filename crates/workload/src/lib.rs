@@ -52,6 +52,11 @@ pub trait Workload: Send {
         None
     }
 
+    /// The part that was handed out, 0 to 1, where a time and no count ends the workload; for progress, not for results.
+    fn done_share(&self) -> Option<f64> {
+        None
+    }
+
     /// Takes how the requests of the last [`Self::fill`] went, in their order; only where [`Options::paces_itself`].
     fn completed(&mut self, _: &[Completion]) {}
 
