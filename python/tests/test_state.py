@@ -93,6 +93,9 @@ def test_saving_is_told_apart_from_the_run():
     assert told.line == ("saving the state", 0.25, "device after its preconditioning")
     _show(told, {0: Stage("precondition", 30, 120, 0.1)}, "requests")
     assert told.line == ("run", 0.1, "precondition: 30 of 120 page writes")
+    # Before a workload whose length is not known, the preconditioning has a share alone.
+    _show(told, {0: Stage("precondition", 30, 120, None)}, "requests")
+    assert told.line == ("preconditioning", 0.25, "30 of 120 page writes")
 
 
 def test_python_is_told_how_far_saving_is(tmp_path):
