@@ -1,11 +1,13 @@
 //! A device in an image as a disk of bytes.
 
+mod bytes;
+mod followed;
+
 use crate::clock::Clock;
-use crate::followed::Followed;
 use crate::record::Recorder;
 use crate::regions::Regions;
-use crate::volume::{self, Volume, IDENTITY_BYTES};
 use crate::{check_range, Due, Export};
+use followed::Followed;
 use nandlab_block::{Completion, Error, Op, Payload, Request};
 use nandlab_fs::{FileSystem, FsConfig};
 use nandlab_lab::served::{Asked, Checked, Lifetime, Live, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
@@ -103,16 +105,6 @@ impl Disk {
     pub fn set_regions(&self, regions: Regions) {
         let mut inner = self.lock();
         (inner.regions, inner.followed) = (regions, None);
-    }
-
-    /// Finds the file system on the disk, and gives requests the origins of its regions from now on, until a program makes
-    /// another one: a flush behind a write to the first 2 KiB looks whether it did, and if so, for the regions of that. What
-    /// this reads is counted. `None` where no file system is known; requests then come from the host as a whole.
-    ///
-    /// # Errors
-    /// As [`volume::find`].
-    pub fn follow_regions(&self) -> io::Result<Option<Volume>> {
-        self.guarded(|inner| inner.look(self.size))?
     }
 
     /// What was measured since the opening, with the names and units of the record of a run; `in_all` has the counts since
@@ -331,53 +323,15 @@ fn of_image(error: &BackedError) -> io::Error {
     io::Error::new(kind, error.to_string())
 }
 
-/// Sectors that hold these bytes, and where the bytes begin in them.
-fn around(offset: u64, length: u64) -> (u64, u64, usize) {
-    let first = offset / SECTOR;
-    let end = (offset + length).div_ceil(SECTOR);
-    (first, end - first, (offset % SECTOR) as usize)
-}
-
 impl Inner {
     /// Asks for sectors of one origin; when that is done.
     fn ask(&mut self, op: Op, sector: u64, sectors: u64, data: Payload<'_>) -> Result<Time, Error> {
         let origin = self.regions.origin(sector);
         let request = Request { time: 0, sector, sectors: sectors as u32, op, origin };
         if let Some(followed) = &mut self.followed {
-            match (op, &data) {
-                (_, Payload::Write(data)) => followed.write(sector, data),
-                (Op::Trim, _) => followed.trim(sector, sectors),
-                _ => {}
-            }
+            followed.take(&request, &data);
         }
         self.ask_as(request, data).map(|completion| completion.done)
-    }
-
-    /// Looks for a file system, and follows it.
-    fn look(&mut self, size: u64) -> io::Result<Option<Volume>> {
-        let mut first = [0; IDENTITY_BYTES];
-        if size < first.len() as u64 {
-            return Ok(None);
-        }
-        self.read_bytes(0, &mut first).map_err(io::Error::other)?;
-        let found = volume::find(size, &mut |offset, out| match offset as usize {
-            at if offset + out.len() as u64 <= IDENTITY_BYTES as u64 => {
-                out.copy_from_slice(&first[at..at + out.len()]);
-                Ok(())
-            }
-            _ => self.read_bytes(offset, out).map(drop).map_err(io::Error::other),
-        })?;
-        self.regions = found.as_ref().map(Volume::regions).transpose()?.unwrap_or_default();
-        self.followed = Some(Followed::new(first));
-        Ok(found)
-    }
-
-    /// Looks again where a program made another file system.
-    fn look_if_another(&mut self, size: u64) {
-        if self.followed.as_mut().is_some_and(Followed::is_another) {
-            // One that contradicts itself is half made, and its superblock will be written again.
-            let _ = self.look(size);
-        }
     }
 
     /// Asks at the present time, whatever the request says of its own.
@@ -441,72 +395,6 @@ impl Inner {
             (sector, sectors) = (sector + now, sectors - now);
         }
         Ok(done)
-    }
-
-    /// Reads any bytes.
-    fn read_bytes(&mut self, offset: u64, out: &mut [u8]) -> Result<Time, Error> {
-        let (sector, sectors, start) = around(offset, out.len() as u64);
-        if start == 0 && out.len() as u64 == sectors * SECTOR {
-            return self.read(sector, out);
-        }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize((sectors * SECTOR) as usize, 0);
-        let done = self.read(sector, &mut scratch);
-        out.copy_from_slice(&scratch[start..start + out.len()]);
-        self.scratch = scratch;
-        done
-    }
-
-    /// Writes any bytes: partial sectors are read, changed and written.
-    fn write_bytes(&mut self, offset: u64, data: &[u8]) -> Result<Time, Error> {
-        let (sector, sectors, start) = around(offset, data.len() as u64);
-        if start == 0 && data.len() as u64 == sectors * SECTOR {
-            return self.write(sector, data);
-        }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize((sectors * SECTOR) as usize, 0);
-        let done = self.write_parts(sector, &mut scratch, start, data);
-        self.scratch = scratch;
-        done
-    }
-
-    /// Writes `sectors` with `data` in them from `start` on; the rest of the first and the last one stays.
-    fn write_parts(&mut self, sector: u64, sectors: &mut [u8], start: usize, data: &[u8]) -> Result<Time, Error> {
-        let one = SECTOR as usize;
-        let last = sectors.len() - one;
-        if start > 0 {
-            self.read(sector, &mut sectors[..one])?;
-        }
-        if (start + data.len()) % one > 0 && (last > 0 || start == 0) {
-            self.read(sector + (last / one) as u64, &mut sectors[last..])?;
-        }
-        sectors[start..start + data.len()].copy_from_slice(data);
-        self.write(sector, sectors)
-    }
-
-    /// Writes zeros.
-    fn zero(&mut self, mut offset: u64, mut length: u64) -> Result<Time, Error> {
-        let zeros = std::mem::take(&mut self.zeros);
-        let mut done = Ok(0);
-        while length > 0 && done.is_ok() {
-            // The next piece begins with a multiple.
-            let now = length.min(ZEROS as u64 - offset % ZEROS as u64);
-            done = self.write_bytes(offset, &zeros[..now as usize]);
-            (offset, length) = (offset + now, length - now);
-        }
-        self.zeros = zeros;
-        done
-    }
-
-    /// Makes bytes zero: whole pages by a trim, where that lasts.
-    fn zero_or_trim(&mut self, offset: u64, length: u64, page: u64) -> Result<Time, Error> {
-        let (first, end) = (offset.next_multiple_of(page), (offset + length) / page * page);
-        if !self.trims_last || first >= end {
-            return self.zero(offset, length);
-        }
-        let mut done = self.zero(offset, first - offset)?;
-        done = done.max(self.trim(first / SECTOR, (end - first) / SECTOR)?);
-        Ok(done.max(self.zero(end, offset + length - end)?))
     }
 }
 

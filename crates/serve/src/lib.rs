@@ -11,7 +11,6 @@ pub mod directory;
 mod disk;
 mod due;
 mod export;
-mod followed;
 pub mod fuse;
 pub mod http;
 mod memory;

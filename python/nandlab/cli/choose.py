@@ -89,7 +89,6 @@ def command(  # noqa: PLR0913 - one for each option
     options = {} if transactions is None else {"transactions": transactions}
     wish = Wish({_known(workload): options}, flash, device, ram, nvram, daily, years, tuple(sets))
     with Waiting() as waiting:
-
         advice = choose(wish, jobs, _Rounds(waiting))
     if advice is None:
         say("stopped; without all candidates there is no advice")
@@ -107,7 +106,7 @@ def command(  # noqa: PLR0913 - one for each option
 
 
 class _Rounds:
-    """Shows the runs of candidates; those that need a longer run begin again, each time as a round of its own."""
+    """Shows the runs of candidates; those that need a longer run begin again, in a round of its own."""
 
     def __init__(self, waiting: Waiting) -> None:
         self._waiting = waiting

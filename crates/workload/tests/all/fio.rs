@@ -10,7 +10,7 @@ use nandlab_workload::{Options, Setting, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const US: Time = 1000;
+pub const US: Time = 1000;
 const DEVICE_BYTES: u64 = 64 << 20;
 
 /// Kind, offset and bytes.
@@ -28,7 +28,7 @@ pub fn text(text: &str) -> Config {
     Config { text: Some(text.to_owned()), ..Default::default() }
 }
 
-fn open(jobs: &str) -> Box<dyn Workload> {
+pub fn open(jobs: &str) -> Box<dyn Workload> {
     open_on(&text(jobs), DEVICE_BYTES, 1).unwrap_or_else(|error| panic!("{jobs}: {error}"))
 }
 
@@ -66,7 +66,7 @@ pub fn line(request: &Request) -> Line {
 }
 
 /// What fio issued for a job of a file, and what we do, from the start of the job's file.
-fn both(file: &str, job: &str) -> (Vec<Line>, Vec<Line>) {
+pub fn both(file: &str, job: &str) -> (Vec<Line>, Vec<Line>) {
     let log = std::fs::read_to_string(folder().join(format!("{file}.{job}.log"))).unwrap();
     let theirs = log.lines().map(|line| {
         let [kind, offset, bytes] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
@@ -101,23 +101,6 @@ fn sequential_jobs_issue_what_fio_issues() {
     for (file, job) in [("sequential", "write"), ("sequential", "again"), ("sequential", "few"), ("round", "write")] {
         let (theirs, ours) = both(file, job);
         assert_eq!(ours, theirs, "{file}, {job}");
-    }
-}
-
-/// With `loops`, a count of requests ends a pass of `trimwrite` and doubles for the next one.
-#[test]
-fn counts_and_passes_end_where_they_end_in_fio() {
-    for job in ["pairs", "further", "writes"] {
-        let (theirs, ours) = both("passes", job);
-        assert_eq!(ours, theirs, "{job}");
-    }
-    // Random places are others, but each pass comes to six of the eight, which are no two the same.
-    for lines in <[_; 2]>::from(both("passes", "places")) {
-        assert_eq!(lines.len(), 24);
-        for pass in lines.chunks(12) {
-            let places: std::collections::BTreeSet<_> = pass.iter().map(|line| line.1).collect();
-            assert_eq!(places.len(), 6);
-        }
     }
 }
 
@@ -275,30 +258,6 @@ fn runtime_ends_a_job_or_makes_it_go_round() {
         }
     };
     assert!(error.to_string().contains("its requests take no time"), "{error}");
-}
-
-/// What a time ends has no count, and progress follows the time.
-#[test]
-fn progress_of_jobs_with_a_runtime_is_that_of_time() {
-    let shares = |jobs: &str| {
-        let mut workload = open(jobs);
-        let (mut all, mut shares) = (Vec::new(), Vec::new());
-        while workload.fill(&mut all, 1).unwrap() > 0 {
-            let last = all.last().unwrap();
-            workload.completed(&[Completion { arrival: last.time, done: last.time + 10 * US }]);
-            shares.push(workload.done_share().map(|share| (100.0 * share).round()));
-        }
-        shares
-    };
-    let timed = "[a]\nrw=read\nsize=8k\ntime_based\n";
-    assert_eq!(shares(&format!("{timed}runtime=50us\n")), [0.0, 20.0, 40.0, 60.0, 80.0].map(Some));
-    assert_eq!(shares(&format!("{timed}runtime=30us\nstartdelay=20us\n")), [40.0, 60.0, 80.0].map(Some));
-    // Its size may end it before.
-    assert_eq!(shares("[a]\nrw=read\nsize=16k\nruntime=1\n"), [25.0, 50.0, 75.0, 100.0].map(Some));
-    // A group behind a wall follows, and lasts as long.
-    let both = format!("{timed}runtime=20us\n[b]\nstonewall\nrw=read\nsize=8k\nruntime=20us\ntime_based\n");
-    assert_eq!(shares(&both), [0.0, 50.0, 50.0, 75.0].map(Some));
-    assert_eq!(shares("[a]\nrw=read\nsize=8k\n"), [None; 2]);
 }
 
 #[test]
