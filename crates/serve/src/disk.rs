@@ -1,4 +1,4 @@
-//! A device in an image as a disk of bytes.
+//! A device in an image as a byte disk.
 
 mod bytes;
 mod followed;
@@ -23,9 +23,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const SECTOR: u64 = SECTOR_BYTES as u64;
-/// Bytes of zeros that are written at once.
+/// Zero bytes written at once.
 const ZEROS: usize = 1 << 20;
-/// Sectors that are trimmed at once, so that other requests find a gap.
+/// Sectors trimmed at once, so other requests find a gap.
 const TRIMMED: u64 = (256 << 20) / SECTOR;
 /// Longest time between two saves of the counts while requests come.
 const SAVE_EVERY: Duration = Duration::from_secs(SAVE_EVERY_S);
@@ -35,14 +35,14 @@ const SAVE_EVERY: Duration = Duration::from_secs(SAVE_EVERY_S);
 pub struct Options {
     /// Answers go out when their simulated time is over.
     pub pace: bool,
-    /// What is flushed survives an end of this machine, too: erases wait for its disk.
+    /// Flushed data also survives this machine's end: erases wait for its disk.
     pub survives_machine: bool,
 }
 
 /// A device in an image as a disk.
 ///
-/// Requests are simulated one at a time, in the order in which they get the lock. The wait for the disk of this machine and
-/// for simulated time is outside of it, so many requests can be outstanding.
+/// Requests are simulated one at a time, in lock order. The waits for this machine's disk and for simulated time happen
+/// outside the lock, so many requests can be outstanding.
 pub struct Disk {
     inner: Mutex<Inner>,
     image: ImageFile,
@@ -63,11 +63,11 @@ struct Inner {
     scratch: Vec<u8>,
     zeros: Box<[u8]>,
     trims_last: bool,
-    /// When the counts were kept in the image since the opening, and the sectors written until then.
+    /// When the counts were last kept in the image since the opening, and the sectors written until then.
     saved: Option<(Instant, u64)>,
-    /// The invariant that broke: nothing is carried out after that.
+    /// The broken invariant: nothing is carried out afterwards.
     broken: Option<String>,
-    /// Real time of the request at hand since the start, ns.
+    /// The current request's real time since the start, ns.
     real: Time,
 }
 
@@ -107,8 +107,8 @@ impl Disk {
         (inner.regions, inner.followed) = (regions, None);
     }
 
-    /// What was measured since the opening, with the names and units of the record of a run; `in_all` has the counts since
-    /// the image was made.
+    /// The counts since the opening, with a run record's names and units; `in_all` has the counts since the image was
+    /// made.
     pub fn stats(&self) -> Value {
         let mut inner = self.lock();
         let record = serde_json::to_value(inner.served.record()).expect("a record has text keys");
@@ -121,7 +121,7 @@ impl Disk {
         Value::Object(record)
     }
 
-    /// The device as it is now, for a page that shows it.
+    /// The device's current state, for a page.
     pub fn live(&self) -> Live {
         self.lock().served.live()
     }
@@ -131,12 +131,12 @@ impl Disk {
         self.lock().served.lifetime()
     }
 
-    /// What was found to be spoilt when the image was opened, in sentences.
+    /// Spoilt parts found when the image was opened, in sentences.
     pub fn notices(&self) -> Vec<String> {
         self.lock().served.notices().to_vec()
     }
 
-    /// What opening the device cost in simulated time, us.
+    /// The mount's cost in simulated time, us.
     pub fn mount_us(&self) -> Option<f64> {
         self.lock().served.mount().time_us
     }
@@ -146,7 +146,7 @@ impl Disk {
         self.started.elapsed()
     }
 
-    /// Starts a trace of every request from now on, with its origin and the time at which the program asked.
+    /// Starts a trace with every request from now on, with its origin and the program's time.
     ///
     /// # Errors
     /// Another one is being recorded; the file exists or cannot be written.
@@ -160,7 +160,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Ends the trace; how many requests it has, `None` where nothing was recorded.
+    /// Ends the trace; returns its request count, `None` if nothing was recorded.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -168,10 +168,10 @@ impl Disk {
         self.lock().recorder.take().map(Recorder::finish).transpose()
     }
 
-    /// Derives every invariant of the FTL anew, and compares every page with its checksum.
+    /// Derives every FTL invariant anew, and compares every page with its checksum.
     ///
     /// # Errors
-    /// [`LabError::Io`] where the image cannot be read.
+    /// [`LabError::Io`] if the image cannot be read.
     pub fn check(&self) -> Result<Checked, LabError> {
         self.lock().served.check()
     }
@@ -181,12 +181,12 @@ impl Disk {
         self.lock().served.is_bare()
     }
 
-    /// The file system on it, if its image says which.
+    /// The file system on it, if its image names one.
     pub fn fs(&self) -> Option<FsConfig> {
         self.lock().served.experiment().fs.clone()
     }
 
-    /// Carries out `work` on the file system on bare flash; it says what a program asked, for the counts.
+    /// Carries out `work` on the file system on bare flash; it returns the program's request, for the counts.
     ///
     /// # Errors
     /// The disk was stopped.
@@ -195,7 +195,7 @@ impl Disk {
         Ok(if self.pace { Due::at(Instant::now() + Duration::from_nanos(took)) } else { Due::NOW })
     }
 
-    /// Carries out a request with the origin that it has. A flush waits for the disk of this machine.
+    /// Carries out a request with its own origin. A flush waits for this machine's disk.
     pub(crate) fn submit(&self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         let done = self.guarded(|inner| inner.ask_as(*request, data));
         let done = done.map_err(|_| Error::PowerLost)??;
@@ -208,16 +208,16 @@ impl Disk {
         Ok(done)
     }
 
-    /// Keeps the counts in the image and waits until everything written is on the disk of this machine.
+    /// Keeps the counts in the image and waits until all writes are on this machine's disk.
     pub(crate) fn keep(&self) -> io::Result<()> {
         self.lock().served.save().map_err(|error| io::Error::other(error.to_string()))?;
         self.sync()
     }
 
-    /// Flushes everything, keeps the counts and waits until the image is on the disk of this machine; ends a trace.
+    /// Flushes everything, keeps the counts and waits until the image is on this machine's disk; ends a trace.
     ///
     /// # Errors
-    /// Those of a flush; the counts or the trace cannot be written.
+    /// As a flush; the counts or the trace cannot be written.
     pub fn close(&self) -> io::Result<()> {
         let flushed = match self.is_bare() {
             true => self.sync_files(),
@@ -250,7 +250,7 @@ impl Disk {
         if let Some(broken) = &inner.broken {
             return Err(io::Error::other(broken.clone()));
         }
-        // An FTL that has nothing to flush would not notice.
+        // An FTL with nothing to flush would not notice.
         if let Some(why) = self.image.failure().get() {
             return Err(of_image(why));
         }
@@ -261,7 +261,7 @@ impl Disk {
             io::Error::other(text)
         })?;
         inner.save_if_due();
-        // What is answered survives a kill of the process, and whoever fills the host's disk is told.
+        // Answered data survives a kill, and a write that fills the host's disk returns an error.
         if let Err(error) = self.image.write_gathered() {
             return Err(of_image(self.image.failure().get().unwrap_or(&error)));
         }
@@ -277,7 +277,7 @@ impl Disk {
         Ok(Due::at(self.started + Duration::from_nanos(done)))
     }
 
-    /// The same, and what was answered until then survives a power cut if `flushes`.
+    /// The same; if `flushes`, all data answered until then survives a power cut.
     fn change(&self, flushes: bool, work: impl FnOnce(&mut Inner) -> Result<Time, Error>) -> io::Result<Due> {
         if !flushes {
             return self.request(work);
@@ -296,7 +296,7 @@ impl Disk {
         self.image.sync().map_err(|error| of_image(&error))
     }
 
-    /// What the program is told of an error.
+    /// A disk error as the program sees it.
     fn failed(&self, error: &Error) -> io::Error {
         if let (Error::PowerLost, Some(why)) = (error, self.image.failure().get()) {
             return of_image(why);
@@ -324,7 +324,7 @@ fn of_image(error: &BackedError) -> io::Error {
 }
 
 impl Inner {
-    /// Asks for sectors of one origin; when that is done.
+    /// Asks for sectors with one origin; returns the end.
     fn ask(&mut self, op: Op, sector: u64, sectors: u64, data: Payload<'_>) -> Result<Time, Error> {
         let origin = self.regions.origin(sector);
         let request = Request { time: 0, sector, sectors: sectors as u32, op, origin };
@@ -334,12 +334,12 @@ impl Inner {
         self.ask_as(request, data).map(|completion| completion.done)
     }
 
-    /// Asks at the present time, whatever the request says of its own.
+    /// Asks at the present time, ignoring the request's own.
     fn ask_as(&mut self, request: Request, data: Payload<'_>) -> Result<Completion, Error> {
         let request = Request { time: self.clock.arrival(self.real), ..request };
         if let Some(recorder) = &mut self.recorder {
             if recorder.add(&Request { time: self.real, ..request }).is_err() {
-                // A full disk ends the trace, not the program that is traced.
+                // A full disk ends the trace, not the traced program.
                 self.recorder = None;
             }
         }
@@ -349,7 +349,7 @@ impl Inner {
         Ok(completion)
     }
 
-    /// Keeps the counts in the image where a kill would lose too many of them. That waits for no disk.
+    /// Keeps the counts in the image when a kill would lose too many. This waits for no disk.
     fn save_if_due(&mut self) {
         let (now, written) = (Instant::now(), self.served.written_sectors());
         let is_due = self.saved.is_none_or(|(at, before)| {

@@ -4,7 +4,7 @@ use super::{Inner, SECTOR, ZEROS};
 use nandlab_block::Error;
 use nandlab_nand::Time;
 
-/// Sectors that hold these bytes, and where the bytes begin in them.
+/// The sectors holding these bytes, and the bytes' start inside them.
 fn around(offset: u64, length: u64) -> (u64, u64, usize) {
     let first = offset / SECTOR;
     let end = (offset + length).div_ceil(SECTOR);
@@ -39,7 +39,7 @@ impl Inner {
         done
     }
 
-    /// Writes `sectors` with `data` in them from `start` on; the rest of the first and the last one stays.
+    /// Writes `sectors` with `data` in them from `start` on; the rest in the first and the last one stays.
     fn write_parts(&mut self, sector: u64, sectors: &mut [u8], start: usize, data: &[u8]) -> Result<Time, Error> {
         let one = SECTOR as usize;
         let last = sectors.len() - one;
@@ -67,7 +67,7 @@ impl Inner {
         done
     }
 
-    /// Makes bytes zero: whole pages by a trim, where that lasts.
+    /// Makes bytes zero: whole pages by a trim, if trims last.
     pub(super) fn zero_or_trim(&mut self, offset: u64, length: u64, page: u64) -> Result<Time, Error> {
         let (first, end) = (offset.next_multiple_of(page), (offset + length) / page * page);
         if !self.trims_last || first >= end {

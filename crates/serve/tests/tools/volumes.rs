@@ -1,4 +1,4 @@
-//! Regions of file systems that mke2fs and mkfs.xfs made, compared with what dumpe2fs, debugfs and xfs_db say of them.
+//! Regions in file systems made by mke2fs and mkfs.xfs, compared with dumpe2fs, debugfs and xfs_db.
 
 use crate::support::{create, open};
 use nandlab_nand::Origin;
@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Output of a program; `None` where it is not installed.
+/// A program's output; `None` if it is not installed.
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
     if !std::env::split_paths(&path).any(|folder| folder.join(program).is_file()) {
@@ -26,20 +26,20 @@ fn volume(image: &Path) -> Volume {
     find(size, &mut |offset, out| file.read_exact_at(out, offset)).unwrap().expect("there is a file system")
 }
 
-/// Makes a file of zeros.
+/// Makes a zero-filled file.
 fn image(folder: &Path, mebibytes: u64) -> std::path::PathBuf {
     let image = folder.join("image");
     std::fs::File::create(&image).unwrap().set_len(mebibytes << 20).unwrap();
     image
 }
 
-/// First and last of a range such as `12` or `12-34`.
+/// First and last number in a range such as `12` or `12-34`.
 fn range(text: &str) -> (u64, u64) {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     (first.parse().unwrap(), last.parse().unwrap())
 }
 
-/// The origin of each block as dumpe2fs and debugfs tell it.
+/// Each block's origin according to dumpe2fs and debugfs.
 fn as_told(dump: &str, journal: &str) -> Vec<Origin> {
     let field = |name: &str| -> u64 {
         let line = dump.lines().find(|line| line.starts_with(name)).unwrap();
@@ -100,7 +100,7 @@ fn ext_file_systems_are_read_as_dumpe2fs_reads_them() {
         for part in &found.parts {
             assert_eq!(part.offset, at, "{options:?}: the parts follow one another");
             at += part.length;
-            // The bytes before the superblock share its block where that is large.
+            // The bytes before the superblock share its block if blocks are large.
             for block in part.offset.div_ceil(bytes)..at.div_ceil(bytes) {
                 assert_eq!(part.origin.name(), told[block as usize].name(), "{options:?}: block {block}");
             }
@@ -134,7 +134,7 @@ fn xfs_is_read_as_xfs_db_reads_it() {
     let root = value(&ask(&format!("convert inode {} byte", field("rootino"))));
     assert_eq!(origin(root), Origin::INODE);
     let inodes: u64 = found.parts.iter().filter(|part| part.origin == Origin::INODE).map(|part| part.length).sum();
-    // One chunk of 64 inodes, and a block of the inode tree in each group.
+    // One chunk with 64 inodes, and an inode tree block in each group.
     assert_eq!(inodes, 64 * field("inodesize") + field("agcount") * field("blocksize"));
     for group in 0..field("agcount") {
         assert_eq!(origin(group * field("agblocks") * field("blocksize")), Origin::SUPERBLOCK);
