@@ -16,6 +16,8 @@ from nandlab.figures.interval import half_width
 from nandlab.report import charts
 from nandlab.sweeping.axes import Axis
 from nandlab.sweeping.goals import Goal, fronts
+from nandlab.sweeping.lettering import lines, placed, width
+from nandlab.sweeping.shading import is_log, is_narrow, scale_words, shades
 from nandlab.sweeping.words import Quantity, axis_titles, labels, quantity
 
 if TYPE_CHECKING:
@@ -26,8 +28,12 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 620, 280
 PANEL_WIDTH, PANEL_HEIGHT = 330, 220
 MOST_COLOURS = len(charts.COLOURS)
-LETTER, LINE = 6.2, 14
-"""Pixels of a letter and of a line of the names beside points."""
+SIZE, LINE = 12, 14
+"""Pixels of the letters at an axis, and of a line of them."""
+MARGIN = 0.04
+"""Room around the points of a front, as a share of the picture."""
+STEEP, STEEP_BAND = -40, 26
+"""Degrees of names too long to stand level, and the least pixels between two of them."""
 
 
 def require_altair() -> None:
@@ -78,6 +84,11 @@ class Layout:
     def panels(self) -> list[Axis]:
         """The rest."""
         return [axis for axis in self.axes if axis is not self.x and axis is not self.colour]
+
+    @cached_property
+    def is_grid(self) -> bool:
+        """True for two keys with too many values for colours: cells show them, not panels of one line."""
+        return self.colour is None and len(self.panels) == 1
 
     @cached_property
     def names(self) -> dict[str, dict[str, str]]:
@@ -131,12 +142,15 @@ def _curves(layout: Layout, at: int, goal: Goal) -> str:
 
     shown = [each for each in layout.shown if each.figures[at] is not None]
     values = [value for each in shown if (value := each.figures[at]) is not None]
+    if layout.is_grid:
+        return _grid(layout, at, goal, shown)
     unit = quantity(goal.name, values)
     rows = [_row(layout, each, at, unit) for each in shown]
     panels = list(dict.fromkeys(row["panel"] for row in rows))
     many = len(panels) > 1
-    x, colour = _x(layout.x, layout), _colour(layout)
-    scale = alt.Scale(type="log", nice=False, padding=10) if _is_log(values) else alt.Scale(zero=False)
+    wide, high = (PANEL_WIDTH, PANEL_HEIGHT) if many else (WIDTH, HEIGHT)
+    x, colour = _x(layout.x, layout, wide), _colour(layout)
+    scale = alt.Scale(type="log", nice=False, padding=10) if is_log(values) else alt.Scale(zero=False)
     y = alt.Y("y:Q", title=axis_text(goal.name, unit), scale=scale, axis=alt.Axis(format=",~r", tickCount=6))
     # Rows stand at the top alone: a layer with rows of its own would be the same in every panel.
     base = alt.Chart().encode(x=x, y=y, **colour)
@@ -146,11 +160,51 @@ def _curves(layout: Layout, at: int, goal: Goal) -> str:
     if any(each.spread[at] for each in shown):
         bars = alt.Chart().mark_rule(strokeWidth=1.5)
         marks.append(bars.encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=colour["color"]))
-    width, height = (PANEL_WIDTH, PANEL_HEIGHT) if many else (WIDTH, HEIGHT)
-    chart = alt.layer(*marks, data=alt.Data(values=rows)).properties(width=width, height=height)
+    chart = alt.layer(*marks, data=alt.Data(values=rows)).properties(width=wide, height=high)
     if many:
-        chart = chart.facet(facet=alt.Facet("panel:N", title=None, sort=panels), columns=2)
+        header = alt.Header(labelExpr="split(datum.value, '\\n')", labelLimit=PANEL_WIDTH)
+        chart = chart.facet(facet=alt.Facet("panel:N", title=None, sort=panels, header=header), columns=2)
+    if is_narrow(values) or min(values) == max(values):
+        chart = chart.properties(title=_subtitle(scale_words(values, unit.text)))
     return charts.svg(_spec(chart))
+
+
+def _subtitle(words: str) -> altair.TitleParams:
+    """A line above a picture."""
+    import altair as alt
+
+    return alt.TitleParams(words, fontWeight="normal", fontSize=SIZE, color="var(--soft)")
+
+
+def _grid(layout: Layout, at: int, goal: Goal, shown: Sequence[Shown]) -> str:
+    """A goal as a cell for each pair of values of two keys, deeper where it is more."""
+    import altair as alt
+
+    across, down = layout.x, layout.panels[0]
+    values = [each.figures[at] or 0.0 for each in shown]
+    unit = quantity(goal.name, values)
+    rows = [
+        {
+            "x": layout.label(each.point, across),
+            "y": layout.label(each.point, down),
+            "depth": 0.05 + 0.7 * shade,
+            "words": unit.text(value),
+        }
+        for each, value, shade in zip(shown, values, shades(values), strict=True)
+    ]
+    names = [list(layout.names[axis.key].values()) for axis in (across, down)]
+    # Columns share the room; cells too small for their numbers have none.
+    band = min(90.0, max(WIDTH / len(names[0]), 14.0))
+    x = alt.X("x:N", sort=names[0], title=x_text(across), axis=_level_or_steep(names[0], band))
+    y = alt.Y("y:N", sort=names[1], title=x_text(down))
+    depth = alt.Opacity("depth:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0, 1]))
+    cells = alt.Chart().mark_rect(color=charts.COLOURS[0]).encode(x=x, y=y, opacity=depth)
+    words = alt.Chart().mark_text(fontSize=11, color="var(--ink)").encode(x=x, y=y, text="words:N")
+    fits = max(width(row["words"]) for row in rows) <= band - 4
+    chart = alt.layer(*[cells, words][: 1 + fits], data=alt.Data(values=rows))
+    title = f"{axis_text(goal.name, Quantity('', 1.0, unit.text))}: {scale_words(values, unit.text)}"
+    size = {"width": alt.Step(band), "height": alt.Step(22)}
+    return charts.svg(_spec(chart.properties(title=_subtitle(title), **size)))
 
 
 def _row(layout: Layout, shown: Shown, at: int, unit: Quantity) -> dict[str, Any]:
@@ -163,18 +217,29 @@ def _row(layout: Layout, shown: Shown, at: int, unit: Quantity) -> dict[str, Any
         "low": value - spread,
         "high": value + spread,
         "colour": layout.label(shown.point, layout.colour) if layout.colour else "",
-        "panel": layout.name(shown.point, layout.panels),
+        "panel": lines(layout.name(shown.point, layout.panels), PANEL_WIDTH, SIZE + 2),
     }
 
 
-def _x(axis: Axis, layout: Layout) -> altair.X:
+def _level_or_steep(names: Sequence[str], band: float) -> altair.Axis:
+    """An axis of names: level where each has room in its band, else steep; some are left out of very many."""
+    import altair as alt
+
+    if max(width(name, SIZE) for name in names) <= band - 6:
+        return alt.Axis(labelAngle=0)
+    if band >= STEEP_BAND:
+        return alt.Axis(labelAngle=STEEP, labelAlign="right", labelBaseline="middle")
+    kept = names[:: -(-LINE // max(1, int(band)))]
+    return alt.Axis(labelAngle=-90, labelAlign="right", labelBaseline="middle", values=list(kept))
+
+
+def _x(axis: Axis, layout: Layout, wide: float) -> altair.X:
     import altair as alt
 
     title = x_text(axis)
     if not axis.is_numeric():
-        return alt.X(
-            "x:N", title=title, sort=list(layout.names[axis.key].values()), axis=alt.Axis(labelAngle=0)
-        )
+        names = list(layout.names[axis.key].values())
+        return alt.X("x:N", title=title, sort=names, axis=_level_or_steep(names, wide / len(names)))
     numbers = sorted({value for value in axis.meant() if not isinstance(value, str)})
     is_log = axis.spacing == "log" or (numbers[0] > 0 and numbers[-1] >= 20 * numbers[0])
     scale = (
@@ -196,7 +261,7 @@ def _x(axis: Axis, layout: Layout) -> altair.X:
     )
 
 
-def _colour(layout: Layout, lines: bool = True) -> dict[str, Any]:
+def _colour(layout: Layout, curves: bool = True) -> dict[str, Any]:
     """The channels that tell the values of the second key apart."""
     import altair as alt
 
@@ -205,14 +270,20 @@ def _colour(layout: Layout, lines: bool = True) -> dict[str, Any]:
     names = list(layout.names[layout.colour.key].values())
     title = layout.titles[layout.colour.key]
     dashes = [charts.DASHES[at % len(charts.DASHES)] for at in range(len(names))]
-    lines = lines and layout.x.is_numeric()
-    legend = alt.Legend(symbolType="stroke", symbolSize=900) if lines else alt.Legend()
+    curves = curves and layout.x.is_numeric()
+    # As many beside each other as the picture is wide.
+    columns = max(1, int(WIDTH / (max(width(name, SIZE) for name in names) + 50)))
+    legend = (
+        alt.Legend(symbolType="stroke", symbolSize=900, columns=columns)
+        if curves
+        else alt.Legend(columns=columns)
+    )
     colours = alt.Scale(domain=names, range=charts.COLOURS[: len(names)])
     channels: dict[str, Any] = {
         "color": alt.Color("colour:N", title=title, sort=names, scale=colours, legend=legend)
     }
     # What has a colour differs in something else, too.
-    if lines:
+    if curves:
         dashed = alt.Scale(domain=names, range=dashes)
         channels["strokeDash"] = alt.StrokeDash(
             "colour:N", title=title, sort=names, scale=dashed, legend=legend
@@ -230,11 +301,12 @@ def _pareto(layout: Layout) -> str:
     units = [_unit(layout, at) for at in (0, 1)]
     rows = _both(layout, units)
     best = sorted((row for row in rows if row["front"]), key=lambda row: (row["x"], row["y"]))
+    reaches = {field: Reach.of([row[field] for row in rows]) for field in "xy"}
     x, y = (
         channel(
             f"{field}:Q",
             title=axis_text(goal.name, unit),
-            scale=_scale(rows, field),
+            scale=reaches[field].scale(),
             axis=alt.Axis(format=",~r", tickCount=6),
         )
         for channel, field, goal, unit in zip((alt.X, alt.Y), "xy", goals, units, strict=True)
@@ -248,41 +320,70 @@ def _pareto(layout: Layout) -> str:
     dots = points.mark_point(filled=True, opacity=1).encode(
         x=x,
         y=y,
-        color=_colour(layout, lines=False)["color"],
+        color=_colour(layout, curves=False)["color"],
         size=alt.condition("datum.front", alt.value(110), alt.value(35)),
         shape=alt.condition("datum.front", alt.value("diamond"), alt.value("circle")),
     )
-    named = _apart(best, rows)
+    size = {"width": WIDTH, "height": HEIGHT + 60}
+    named = _named(best, rows, reaches, (WIDTH, HEIGHT + 60))
     text = alt.Chart(alt.Data(values=named)).mark_text(
-        align="left", dx=9, dy=-7, color="var(--ink)", fontSize=11
+        align="left", baseline="alphabetic", color="var(--ink)", fontSize=11
     )
     if layout.colour is not None and layout.colour.is_given():
-        line = line.encode(color=_colour(layout, lines=False)["color"])
-    chart = alt.layer(line.encode(x=x, y=y, detail="group:N"), dots, text.encode(x=x, y=y, text="name:N"))
-    size = {"width": WIDTH, "height": HEIGHT + 60}
-    return charts.svg(_spec(chart.properties(**size)), [row["name"] for row in named])
+        line = line.encode(color=_colour(layout, curves=False)["color"])
+    # Pixels of names, not values: each has a place of its own.
+    at = {field: channel(f"{field}:Q", scale=None) for field, channel in (("x", alt.X), ("y", alt.Y))}
+    chart = alt.layer(line.encode(x=x, y=y, detail="group:N"), dots, text.encode(text="name:N", **at))
+    return charts.svg(_spec(chart.properties(**size)))
 
 
-def _apart(best: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The points of a front whose names have room beside each other, in the order of the front."""
-    places: list[tuple[float, float, float]] = []
-    named = []
-    for row in best:
-        x, y = (_place(row[field], rows, field) for field in "xy")
-        wide = LETTER * len(row["name"])
-        if all(abs(y - v) * HEIGHT > LINE or not -wide < (u - x) * WIDTH < w for u, v, w in places):
-            places.append((x, y, wide))
-            named.append(row)
-    return named
+@dataclass(frozen=True)
+class Reach:
+    """The ends of an axis, with room beyond the values."""
+
+    low: float
+    high: float
+    is_log: bool
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Reach:
+        """The reach of values."""
+        low, high = min(values), max(values)
+        if is_log(values):
+            room = (high / low) ** MARGIN
+            return cls(low / room, high * room, True)
+        room = MARGIN * (high - low) or abs(high) / 20 or 1.0
+        return cls(low - room, high + room, False)
+
+    def share(self, value: float) -> float:
+        """The place of a value, 0 to 1."""
+        if self.is_log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    def scale(self) -> altair.Scale:
+        """The scale of its axis."""
+        import altair as alt
+
+        kind: Any = "log" if self.is_log else "linear"
+        return alt.Scale(type=kind, domain=[self.low, self.high], nice=False, zero=False)
 
 
-def _place(value: float, rows: Sequence[dict[str, Any]], field: str) -> float:
-    """Where a value stands on its axis, 0 to 1, margins left aside."""
-    values = [row[field] for row in rows]
-    low, high = min(values), max(values)
-    if _is_log(values):
-        value, low, high = math.log(value), math.log(low), math.log(high)
-    return (value - low) / (high - low) if high > low else 0.5
+def _named(
+    best: Sequence[dict[str, Any]],
+    rows: Sequence[dict[str, Any]],
+    reaches: dict[str, Reach],
+    size: tuple[float, float],
+) -> list[dict[str, Any]]:
+    """The names of a front with the pixels of their places; a name without room is left out."""
+
+    def pixels(row: dict[str, Any]) -> tuple[float, float]:
+        across, up = (reaches[field].share(row[field]) for field in "xy")
+        return across * size[0], (1 - up) * size[1]
+
+    names = [(row["name"], *pixels(row)) for row in best]
+    found = placed(names, [pixels(row) for row in rows], size)
+    return [{"name": each.name, "x": each.x, "y": each.y} for each in found]
 
 
 def _unit(layout: Layout, at: int) -> Quantity:
@@ -306,20 +407,6 @@ def _both(layout: Layout, units: Sequence[Quantity]) -> list[dict[str, Any]]:
         name = layout.name(each.point, chosen)
         rows.append({"x": x, "y": y, "name": name, "front": best, "colour": colour, "group": group})
     return rows
-
-
-def _scale(rows: Sequence[dict[str, Any]], field: str) -> altair.Scale:
-    import altair as alt
-
-    values = [row[field] for row in rows]
-    if _is_log(values):
-        return alt.Scale(type="log", nice=False, padding=14)
-    return alt.Scale(zero=False, nice=True, padding=14)
-
-
-def _is_log(values: Sequence[float]) -> bool:
-    """Whether values differ so much that a linear axis would show the largest alone."""
-    return min(values) > 0 and max(values) > 20 * min(values)
 
 
 def _spec(chart: Any) -> dict[str, Any]:  # noqa: ANN401 - a chart of altair
