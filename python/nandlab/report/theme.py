@@ -55,6 +55,8 @@ _CONFIG = {
         "domainColor": "var(--line)",
         "tickColor": "var(--line)",
         "labelLimit": 320,
+        # The title stands beyond the longest label.
+        "maxExtent": 340,
     },
     # Beside the chart a legend would take the width of a narrow page.
     "legend": {

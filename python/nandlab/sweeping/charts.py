@@ -6,14 +6,14 @@ import math
 import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nandlab._native import NandlabError
 from nandlab.figures import summary
 from nandlab.figures.interval import half_width
-from nandlab.report import charts
+from nandlab.report import charts, theme
 from nandlab.sweeping.axes import Axis
 from nandlab.sweeping.goals import Goal, fronts
 from nandlab.sweeping.lettering import lines, placed, width
@@ -30,7 +30,7 @@ PANEL_WIDTH, PANEL_HEIGHT = 330, 220
 MOST_COLOURS = len(charts.COLOURS)
 SIZE, LINE = 12, 14
 """Pixels of the letters at an axis, and of a line of them."""
-MARGIN = 0.04
+MARGIN = 0.07
 """Room around the points of a front, as a share of the picture."""
 STEEP, STEEP_BAND = -40, 26
 """Degrees of names too long to stand level, and the least pixels between two of them."""
@@ -165,14 +165,16 @@ def _curves(layout: Layout, at: int, goal: Goal) -> str:
         header = alt.Header(labelExpr="split(datum.value, '\\n')", labelLimit=PANEL_WIDTH)
         chart = chart.facet(facet=alt.Facet("panel:N", title=None, sort=panels, header=header), columns=2)
     if is_narrow(values) or min(values) == max(values):
-        chart = chart.properties(title=_subtitle(scale_words(values, unit.text)))
+        chart = chart.properties(title=_range(goal, values, unit))
     return charts.svg(_spec(chart))
 
 
-def _subtitle(words: str) -> altair.TitleParams:
-    """A line above a picture."""
+def _range(goal: Goal, values: Sequence[float], unit: Quantity) -> altair.TitleParams:
+    """A line above a picture with the range of a goal."""
     import altair as alt
 
+    named = axis_text(goal.name, replace(unit, unit=""))
+    words = f"{named}: {scale_words(values, unit.text)}"
     return alt.TitleParams(words, fontWeight="normal", fontSize=SIZE, color="var(--soft)")
 
 
@@ -202,9 +204,8 @@ def _grid(layout: Layout, at: int, goal: Goal, shown: Sequence[Shown]) -> str:
     words = alt.Chart().mark_text(fontSize=11, color="var(--ink)").encode(x=x, y=y, text="words:N")
     fits = max(width(row["words"]) for row in rows) <= band - 4
     chart = alt.layer(*[cells, words][: 1 + fits], data=alt.Data(values=rows))
-    title = f"{axis_text(goal.name, Quantity('', 1.0, unit.text))}: {scale_words(values, unit.text)}"
     size = {"width": alt.Step(band), "height": alt.Step(22)}
-    return charts.svg(_spec(chart.properties(title=_subtitle(title), **size)))
+    return charts.svg(_spec(chart.properties(title=_range(goal, values, unit), **size)))
 
 
 def _row(layout: Layout, shown: Shown, at: int, unit: Quantity) -> dict[str, Any]:
@@ -327,7 +328,7 @@ def _pareto(layout: Layout) -> str:
     size = {"width": WIDTH, "height": HEIGHT + 60}
     named = _named(best, rows, reaches, (WIDTH, HEIGHT + 60))
     text = alt.Chart(alt.Data(values=named)).mark_text(
-        align="left", baseline="alphabetic", color="var(--ink)", fontSize=11
+        align="left", baseline="alphabetic", color="var(--ink)", fontSize=11, stroke=theme.HALO, strokeWidth=3
     )
     if layout.colour is not None and layout.colour.is_given():
         line = line.encode(color=_colour(layout, curves=False)["color"])

@@ -103,5 +103,6 @@ def _offers(x: float, y: float, long: float) -> Iterator[tuple[float, float]]:
     for base in (y - 5, y + 4, y + 13):
         yield right, base
         yield left, base
-    yield x - long / 2, y - FRONT - 5
-    yield x - long / 2, y + FRONT + 12
+    for start in (x - long / 2, x - FRONT, x + FRONT - long):
+        yield start, y - FRONT - 5
+        yield start, y + FRONT + 12

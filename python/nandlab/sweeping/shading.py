@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Sequence
 
 WIDE = 10
-"""A largest value this many times the smallest takes a logarithmic scale: linear, small values would vanish."""
+"""A largest value this many times the smallest takes a log scale: on a linear one small values vanish."""
 
 CROWDED = 0.1
 """A median below this share of the range makes colours follow the order of the values, not the values."""
