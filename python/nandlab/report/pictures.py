@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,17 +39,23 @@ class Picture:
 
     def svg(self) -> str:
         """For a page: colours are its variables."""
-        return theme.svg(self.chart.to_dict(), self.names)
+        return theme.svg(self.spec(), self.names)
+
+    def spec(self) -> theme.Spec:
+        """The chart as Vega-Lite."""
+        with theme.unchecked():
+            spec: theme.Spec = self.chart.to_dict(validate=False)
+        return spec
 
     def file(self, form: str, colours: theme.Theme = "light") -> bytes:
         """For a file of its own, `svg` or `png`."""
         if form == "png":
-            return theme.png(self.chart.to_dict(), colours)
+            return theme.png(self.spec(), colours)
         return theme.standalone(self.svg(), colours).encode()
 
     def themed(self, colours: theme.Theme = "light") -> Chart:
         """The chart with plain colours, as a notebook shows it."""
-        return alt.Chart.from_dict(theme.themed(self.chart.to_dict(), colours))
+        return alt.Chart.from_dict(theme.themed(self.spec(), colours))
 
 
 def colour(field: str, order: Sequence[str], title: str | None = None, **more: Any) -> alt.Color:  # noqa: ANN401 - options
@@ -463,7 +470,19 @@ PICTURES: dict[str, Callable[[Record], Picture | None]] = {
 """Every picture of a run by its name; None where the run has nothing to show in it."""
 
 
-def of_run(result: Record) -> dict[str, Picture]:
-    """The pictures of a run."""
-    drawn = {name: draw(result) for name, draw in PICTURES.items()}
+def of_run(result: Record, names: Collection[str] = tuple(PICTURES)) -> dict[str, Picture]:
+    """The pictures of a run with these names."""
+    with theme.unchecked():
+        drawn = {name: PICTURES[name](result) for name in names}
     return {name: picture for name, picture in drawn.items() if picture is not None}
+
+
+def svgs_of_run(result: Record, names: Collection[str]) -> dict[str, tuple[str, str]]:
+    """SVG and caption of each picture: one is drawn, outside of Python's lock, while the next one is made."""
+    with ThreadPoolExecutor(1) as drawing:
+        waiting = {
+            name: (drawing.submit(theme.svg, picture.spec(), picture.names), picture.caption)
+            for each in names
+            for name, picture in of_run(result, [each]).items()
+        }
+        return {name: (svg.result(), caption) for name, (svg, caption) in waiting.items()}
