@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nandlab.choosing.candidates import Candidate, candidates
 from nandlab.choosing.wish import Wish as Wish
@@ -12,6 +12,9 @@ from nandlab.experiment import Experiment
 from nandlab.experiment.result import Result
 from nandlab.running.batch import Outcome, State, run_all
 from nandlab.writing import units
+
+if TYPE_CHECKING:
+    import pandas
 
 INFINITE = float("inf")
 
@@ -161,6 +164,33 @@ class Advice:
                 for each in self.measured
             ],
         }
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each candidate, as a frame of pandas; figures are None or NaN where it did not run.
+
+        | column | unit |
+        |---|---|
+        | `name`, `fits`, `why_not` | text; true or false; a sentence, empty if it fits |
+        | `transactions`, `life_transactions` | transactions of the run, and of the run behind the life |
+        | `transaction_us`, `mount_us` | microseconds |
+        | `programs`, `erases` | pages, blocks |
+        | `most_pe_cycles`, `life_pe_cycles` | P/E cycles of the most worn block, in either run |
+        | `life_bytes`, `volume_bytes`, `ram_bytes`, `nvram_bytes` | bytes |
+        | `life_years`, `even_life_years` | years; the second one if wear were even |
+        | `energy_j` | joules |
+
+        Raises:
+            ImportError: pandas is not installed: `pip install 'nandlab[pandas]'`.
+
+        """
+        from nandlab.writing.pandas_frame import pandas_frame
+
+        rows = [
+            {"name": each.name, "fits": each.fits, "why_not": each.why_not, **each.figures(self.wish)}
+            for each in self.measured
+        ]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return pandas_frame({name: [row.get(name) for row in rows] for name in names})
 
 
 def choose(

@@ -26,6 +26,7 @@ from nandlab.sweeping.store import Store, require_polars
 from nandlab.sweeping.work import Done, Task, run_task
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
 Progress = Callable[[int, int, float], object]
@@ -91,6 +92,22 @@ class Sweep:
 
         require_polars()
         return frame_of(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each point in the order of the sweep, as a frame of pandas.
+
+        First come the varied keys (sizes in bytes), then every number of the record by its path, with units
+        as in `Result.to_pandas`. A figure named as a varied key is `result.<name>`. The last columns are
+        `error` (why a point has no result), `record` (the whole record as JSON) and `key` (the fingerprint
+        of the experiment). A point without a result has None in its figures, or NaN.
+
+        Raises:
+            ImportError: pandas is not installed: `pip install 'nandlab[pandas]'`.
+
+        """
+        from nandlab.writing.pandas_frame import pandas_frame
+
+        return pandas_frame(self.frame.to_dict(as_series=False))
 
     @cached_property
     def front(self) -> list[bool]:

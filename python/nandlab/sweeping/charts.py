@@ -185,7 +185,7 @@ def _grid(layout: Layout, at: int, goal: Goal, shown: Sequence[Shown]) -> str:
     across, down = layout.x, layout.panels[0]
     values = [each.figures[at] or 0.0 for each in shown]
     unit = quantity(goal.name, values)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "x": layout.label(each.point, across),
             "y": layout.label(each.point, down),
@@ -194,11 +194,11 @@ def _grid(layout: Layout, at: int, goal: Goal, shown: Sequence[Shown]) -> str:
         }
         for each, value, shade in zip(shown, values, shades(values), strict=True)
     ]
-    names = [list(layout.names[axis.key].values()) for axis in (across, down)]
+    columns, lines_down = (list(layout.names[axis.key].values()) for axis in (across, down))
     # Columns share the room; cells too small for their numbers have none.
-    band = min(90.0, max(WIDTH / len(names[0]), 14.0))
-    x = alt.X("x:N", sort=names[0], title=x_text(across), axis=_level_or_steep(names[0], band))
-    y = alt.Y("y:N", sort=names[1], title=x_text(down))
+    band = min(90.0, max(WIDTH / len(columns), 14.0))
+    x = alt.X("x:N", sort=columns, title=x_text(across), axis=_level_or_steep(columns, band))
+    y = alt.Y("y:N", sort=lines_down, title=x_text(down))
     depth = alt.Opacity("depth:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0, 1]))
     cells = alt.Chart().mark_rect(color=charts.COLOURS[0]).encode(x=x, y=y, opacity=depth)
     words = alt.Chart().mark_text(fontSize=11, color="var(--ink)").encode(x=x, y=y, text="words:N")
@@ -249,11 +249,11 @@ def _x(axis: Axis, layout: Layout, wide: float) -> altair.X:
         else alt.Scale(zero=False, nice=False, padding=12)
     )
     ticks = numbers[:: -(-len(numbers) // 9)]
-    names = {
+    ticked = {
         str(value): text for value, text in zip(axis.meant(), layout.names[axis.key].values(), strict=True)
     }
     # The ticks are the values that were run, with the labels that the table has.
-    chosen = " : ".join(f"datum.value == {tick!r} ? {names[str(tick)]!r}" for tick in ticks)
+    chosen = " : ".join(f"datum.value == {tick!r} ? {ticked[str(tick)]!r}" for tick in ticks)
     return alt.X(
         "x:Q",
         title=title,
