@@ -1,11 +1,11 @@
-//! Batches of requests on a device that follows events.
+//! Request batches on a device that follows events.
 
 use crate::clock::HostClock;
 use crate::request::Request;
 use crate::{BlockDevice, Completion, Error};
 
-/// Carries out `requests` on a device that follows events. What `done` gets are estimates: [`HostClock::take_ended`] has
-/// the ends.
+/// Carries out `requests` on a device that follows events. `done` gets estimates: [`HostClock::take_ended`] has the
+/// ends.
 ///
 /// # Errors
 /// As [`BlockDevice::submit_batch`].

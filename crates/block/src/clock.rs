@@ -10,17 +10,17 @@ use nandlab_nand::{Time, Timeline};
 #[derive(Clone, Debug)]
 pub struct HostClock {
     mode: Mode,
-    /// What firmware takes for a request, one after another.
+    /// Firmware time per request; requests are served one after another.
     firmware: Time,
-    /// What it takes besides for each map entry that a request needs.
+    /// Additional firmware time per map entry.
     look_up: Time,
-    /// When the processor of the firmware is free.
+    /// When the firmware's processor is free.
     free: Time,
     /// How long it worked.
     worked: Time,
-    /// How long requests waited for it.
+    /// Total wait for it.
     waited: Time,
-    /// What is between the host and the FTL, if it takes time.
+    /// The path between the host and the FTL, if it takes time.
     path: Option<Box<Path>>,
     /// The requests under way, if the device follows events.
     pub(crate) late: Option<Box<Late>>,
@@ -28,9 +28,9 @@ pub struct HostClock {
 
 #[derive(Clone, Debug)]
 enum Mode {
-    /// At the time the request names.
+    /// At the request's own time.
     Open,
-    /// When one of the outstanding requests is done, and the host has thought for some time.
+    /// When an outstanding request is done, and the host has thought for some time.
     Closed { outstanding: Outstanding, think: Time },
 }
 
@@ -40,7 +40,7 @@ impl HostClock {
         Self::with_mode(Mode::Open)
     }
 
-    /// `queue_depth` requests are outstanding all the time; the next comes when the first of them is done.
+    /// `queue_depth` requests are always outstanding; the next comes when the first is done.
     ///
     /// # Panics
     /// With a queue depth of 0.
@@ -48,7 +48,7 @@ impl HostClock {
         Self::thinking(queue_depth, 0, 0)
     }
 
-    /// `queue_depth` slots, each of which asks first at `start`, and again `think` after its last request was done.
+    /// `queue_depth` slots, each asking first at `start`, and again `think` after its last request was done.
     ///
     /// # Panics
     /// With a queue depth of 0.
@@ -85,14 +85,13 @@ impl HostClock {
         path.map(Path::longest).unwrap_or_default()
     }
 
-    /// Firmware on one processor takes `request` for each request and `look_up` for each map entry that it needs, before
-    /// the device begins with it.
+    /// One firmware processor takes `request` per request and `look_up` per map entry before the device begins.
     pub fn with_firmware(self, request: Time, look_up: Time) -> Self {
         Self { firmware: request, look_up, ..self }
     }
 
-    /// When the FTL begins with a request that came at `arrival`; `look_ups` counts the map entries that it needs, and
-    /// is called only where they take time.
+    /// When the FTL begins a request that came at `arrival`; `look_ups` counts its map entries, and is called only if
+    /// they take time.
     #[inline]
     pub fn begin(&mut self, request: &Request, arrival: Time, look_ups: impl FnOnce() -> u64) -> Time {
         let at = match &mut self.path {
@@ -102,7 +101,7 @@ impl HostClock {
         self.look_up(at, look_ups)
     }
 
-    /// When firmware has looked up the map entries of a request that it gets at `at`.
+    /// When firmware, given a request at `at`, has looked up its map entries.
     #[inline]
     pub(crate) fn look_up(&mut self, at: Time, look_ups: impl FnOnce() -> u64) -> Time {
         if self.firmware | self.look_up == 0 {
@@ -116,7 +115,7 @@ impl HostClock {
         self.free
     }
 
-    /// Follows the events of a device that does so.
+    /// Follows the events on a device that has them.
     pub fn follow_events(self, times: &PathTimes, start: Time) -> Self {
         let (slots, think) = match &self.mode {
             Mode::Open => (None, 0),
@@ -125,7 +124,7 @@ impl HostClock {
         Self { path: None, late: Some(Box::new(Late::new(times, slots, think, start))), ..self }
     }
 
-    /// Whether it follows the events of a device: ends are then known later ([`Self::take_ended`]).
+    /// Whether it follows a device's events: ends are then known later ([`Self::take_ended`]).
     #[inline]
     pub fn follows_events(&self) -> bool {
         self.late.is_some()
@@ -141,8 +140,8 @@ impl HostClock {
         self.late.as_mut().map(|late| late.take_ended()).unwrap_or_default()
     }
 
-    /// When the host has the answer to a request that came at the first time of `came`, that the FTL began at the
-    /// second, and whose flash operations end at `flash`.
+    /// When the host has the answer to a request: it came at `came.0`, the FTL began it at `came.1`, and its flash
+    /// operations end at `flash`.
     #[inline]
     pub fn end(&mut self, request: &Request, came: (Time, Time), flash: Time) -> Time {
         match &mut self.path {
@@ -160,7 +159,7 @@ impl HostClock {
         }
     }
 
-    /// Takes the end of the request that came last.
+    /// Takes the end for the request that came last.
     #[inline]
     pub fn complete(&mut self, done: Time) {
         if let Mode::Closed { outstanding, think } = &mut self.mode {
@@ -169,15 +168,15 @@ impl HostClock {
     }
 }
 
-/// End times of the outstanding requests in a tournament: the earlier of two goes on to the next round.
+/// The outstanding requests' ends in a tournament: the earlier one goes on to the next round.
 #[derive(Clone, Debug)]
 struct Outstanding {
-    /// The winner of all at 1, of the games below it at 2 and 3, and so on; the last half are the requests.
+    /// The overall winner at 1, the games below it at 2 and 3, and so on; the last half are the requests.
     games: Vec<End>,
     depth: u32,
 }
 
-/// The end of a request.
+/// A request's end.
 #[derive(Clone, Copy, Debug)]
 struct End {
     time: Time,
@@ -188,7 +187,7 @@ struct End {
 impl Outstanding {
     fn new(depth: u32, start: Time) -> Self {
         let players = depth.next_power_of_two();
-        // Players that make up the power of two never win; times are below 2^63 ns, 292 years.
+        // Dummy players fill up to a power of two and never win; times are below 2^63 ns, 292 years.
         let time = |request| if request < players + depth { start } else { i64::MAX as Time };
         let mut games: Vec<End> = (0..2 * players).map(|request| End { time: time(request), request }).collect();
         for game in (1..players as usize).rev() {
@@ -202,9 +201,8 @@ impl Outstanding {
         self.games[1].time
     }
 
-    /// The request that ends first gives its place to one that ends at `time`. Which of two ends is the earlier cannot
-    /// be predicted, so a game is decided by arithmetic (compilers make a branch of a choice) and the way up is always
-    /// as long.
+    /// The request that ends first gives its place to one that ends at `time`. The earlier end is unpredictable, so
+    /// arithmetic decides each game (compilers would make a branch) and the way up always has the same length.
     #[inline]
     fn replace_first(&mut self, time: Time) {
         let request = self.games[1].request;
@@ -214,7 +212,7 @@ impl Outstanding {
         while game > 1 {
             let other = self.games[game ^ 1];
             let later = other.time.wrapping_sub(winner.time) as i64;
-            // All ones where the other ends earlier.
+            // All ones if the other ends earlier.
             let wins = later >> 63;
             winner.time = winner.time.wrapping_add((later & wins) as u64);
             winner.request ^= (winner.request ^ other.request) & wins as u32;

@@ -1,18 +1,18 @@
-//! A write buffer in a controller that answers before flash has the data, with the bytes of the writes.
+//! A controller's write buffer with the writes' bytes; it answers before flash has the data.
 //!
-//! [`crate::PathTimes::write_buffer`] gives the times of such a buffer, without bytes. This one has the bytes, and so it
-//! tells what a power cut takes.
+//! [`crate::PathTimes::write_buffer`] gives such a buffer's times, without bytes. This one has the bytes, so it shows a
+//! power cut's loss.
 
 use crate::request::{Op, Request};
 use crate::{BlockDevice, Completion, Error, Payload};
 use nandlab_nand::{Time, Timeline, SECTOR_BYTES};
 use std::collections::VecDeque;
 
-/// A buffer of fixed size that holds writes in the order of their arrival.
+/// A fixed-size buffer that holds writes in arrival order.
 ///
-/// *Unprotected*, a power cut takes every write that was not handed to the FTL. A flush hands all of them over, and then
-/// flushes the FTL. *Protected* by capacitors, the buffer keeps each write and trim until the FTL was flushed after it.
-/// So a power cut takes nothing that was answered, and a flush has nothing to do.
+/// *Unprotected*, a power cut takes every write not yet handed to the FTL. A flush hands all over, and then flushes the
+/// FTL. *Protected* by capacitors, the buffer keeps each write and trim until a later FTL flush. So a power cut takes
+/// no answered write, and a flush has nothing to do.
 #[derive(Clone, Debug)]
 pub struct EarlyBuffer {
     bytes: usize,
@@ -31,7 +31,7 @@ struct Held {
 }
 
 impl EarlyBuffer {
-    /// An empty buffer of `bytes`.
+    /// An empty buffer with `bytes` bytes.
     pub fn new(bytes: usize, is_protected: bool) -> Self {
         Self { bytes, is_protected, used: 0, held: VecDeque::new(), handed: 0 }
     }
@@ -41,14 +41,14 @@ impl EarlyBuffer {
         Early { buffer: self, below }
     }
 
-    /// Writes that were answered, and that the FTL does not have.
+    /// Answered writes the FTL does not have.
     pub fn waiting(&self) -> usize {
         self.held.len() - self.handed
     }
 
-    /// The power goes; returns how many answered writes are lost.
+    /// The power goes; returns the count of answered writes lost.
     ///
-    /// What is left must go to the FTL with [`Early::recover`], once it is mounted.
+    /// The rest must go to the FTL with [`Early::recover`], once it is mounted.
     pub fn power_cut(&mut self) -> usize {
         let waiting = self.waiting();
         self.handed = 0;
@@ -69,7 +69,7 @@ impl EarlyBuffer {
         self.held.push_back(Held { request: *request, bytes: bytes.to_vec() });
     }
 
-    /// Forgets what the FTL has.
+    /// Forgets the writes the FTL has.
     fn forget(&mut self) {
         for held in self.held.drain(..self.handed) {
             self.used -= held.bytes.len();
@@ -77,7 +77,7 @@ impl EarlyBuffer {
         self.handed = 0;
     }
 
-    /// Replaces what was read from below by what waits here.
+    /// Overlays waiting writes on data read from below.
     fn overlay(&self, request: &Request, read: &mut [u8]) {
         for Held { request: held, bytes } in self.held.range(self.handed..) {
             let (first, end) = (held.sector.max(request.sector), held.end().min(request.end()));
@@ -99,10 +99,10 @@ pub struct Early<'a, D: ?Sized> {
 }
 
 impl<D: BlockDevice + ?Sized> Early<'_, D> {
-    /// Hands what a power cut left to the FTL below, and makes it durable.
+    /// Hands the writes left by a power cut to the FTL below, and makes them durable.
     ///
     /// # Errors
-    /// Those of the device. After another power cut nothing is lost, and this must be repeated.
+    /// Device errors. After another power cut nothing is lost, and this must be repeated.
     pub fn recover(&mut self, at: Time) -> Result<(), Error> {
         self.hand_over_all(at)?;
         self.settle(at).map(drop)
@@ -131,7 +131,7 @@ impl<D: BlockDevice + ?Sized> Early<'_, D> {
         Ok(done)
     }
 
-    /// Flushes the FTL, so that nothing handed over must be kept.
+    /// Flushes the FTL, so no write handed over must be kept.
     fn settle(&mut self, at: Time) -> Result<Time, Error> {
         let flush = Request { time: at, ..Request::new(Op::Flush, 0, 0) };
         let done = self.below.submit(&flush, Payload::None)?.done;

@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, BinaryHeap};
 #[derive(Clone, Debug)]
 pub(crate) struct Late {
     path: Path,
-    /// When the slots of a closed loop ask again, as far as that is known; `None` in an open loop.
+    /// When a closed loop's slots ask again, if known; `None` in an open loop.
     slots: Option<BinaryHeap<Reverse<Time>>>,
     think: Time,
     issued: u64,
     under_way: BTreeMap<u64, UnderWay>,
-    /// Requests with their ends, in the order of their ends.
+    /// Ended requests, by end.
     ended: Vec<Ended>,
 }
 
@@ -34,16 +34,16 @@ struct UnderWay {
 /// A request that ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ended {
-    /// Its number: requests are counted from 0 in the order of their issue.
+    /// Its number: requests are counted from 0 in issue order.
     pub number: u64,
-    /// What was asked.
+    /// The request.
     pub request: Request,
     /// When it came, and when it was answered.
     pub completion: Completion,
 }
 
 impl Late {
-    /// With `slots` in a closed loop that think, each from `start` on.
+    /// With `slots` thinking slots in a closed loop, each from `start` on.
     pub(crate) fn new(times: &PathTimes, slots: Option<u32>, think: Time, start: Time) -> Self {
         Self {
             path: Path::always(times),
@@ -73,7 +73,7 @@ impl Late {
         self.slots.as_mut().and_then(BinaryHeap::pop).map_or(first, |Reverse(time)| time)
     }
 
-    /// When the FTL begins with a request that came at `arrival`.
+    /// When the FTL begins a request that came at `arrival`.
     pub(crate) fn begin(&mut self, request: &Request, arrival: Time, timeline: &mut Timeline) -> Time {
         let mut at = self.path.process(request, arrival);
         while self.path.waits_for_space(request) {
@@ -86,7 +86,7 @@ impl Late {
         self.path.send(request, arrival, at)
     }
 
-    /// Registers a request that is issued next; returns its number.
+    /// Registers the next request to issue; returns its number.
     pub(crate) fn issue(&mut self, request: &Request, arrival: Time, begun: Time, timeline: &mut Timeline) -> u64 {
         let number = self.issued;
         self.issued += 1;
@@ -100,7 +100,7 @@ impl Late {
         number
     }
 
-    /// Goes on to the next news of a request, but not beyond `limit`; false if there is none by then.
+    /// Goes on to the next news about a request, but not beyond `limit`; false if there is none by then.
     pub(crate) fn step(&mut self, timeline: &mut Timeline, limit: Time) -> bool {
         timeline.step(limit).map(|answer| self.take(answer, timeline)).is_some()
     }

@@ -1,8 +1,8 @@
-//! The seam between whatever issues requests (a workload, a file system, an index) and whatever stores
-//! sectors (a buffer, an FTL on a NAND device).
+//! The seam between request sources (a workload, a file system, an index) and sector stores (a buffer, an FTL on a NAND
+//! device).
 //!
-//! [`BlockDevice`] is object-safe: it is crossed once a request, or once a batch of requests. A [`Mirror`] keeps the bytes
-//! for a device without. [`ByteCount`] is how the options of everything above write sizes.
+//! [`BlockDevice`] is object-safe: it is crossed once a request, or once a batch. A [`Mirror`] keeps the bytes for a
+//! device without. [`ByteCount`] is the type for sizes in all options above.
 
 mod by_events;
 mod clock;
@@ -39,7 +39,7 @@ pub enum Payload<'a> {
     Write(&'a [u8]),
 }
 
-/// What a request cost.
+/// A request's cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Completion {
     /// When it came, in simulated nanoseconds.
@@ -51,20 +51,20 @@ pub struct Completion {
 /// Why a request failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
-    /// The request reaches past the end of the device.
+    /// The request reaches past the device's end.
     #[error("sectors {sector} to {} are beyond the device of {capacity} sectors", sector + u64::from(*sectors))]
     OutOfRange {
-        /// First sector of the request.
+        /// The request's first sector.
         sector: u64,
-        /// Sectors of the request.
+        /// The request's sectors.
         sectors: u32,
-        /// Sectors of the device.
+        /// Device sectors.
         capacity: u64,
     },
     /// The data is lost to bit errors.
     #[error("sector {sector} cannot be read: more bit errors than the ECC corrects")]
     Unreadable {
-        /// First sector of the request in the page that is lost.
+        /// The request's first sector in the lost page.
         sector: u64,
     },
     /// Too few good blocks are left to take another write.
@@ -75,7 +75,7 @@ pub enum Error {
     PowerLost,
 }
 
-/// A device that stores sectors of 512 bytes.
+/// A device that stores 512-byte sectors.
 pub trait BlockDevice {
     /// Carries out one request that came at `request.time`.
     ///
@@ -86,7 +86,7 @@ pub trait BlockDevice {
     /// Carries out `requests` in order, without bytes; arrival times come from `clock`, completions go to `done`.
     ///
     /// # Errors
-    /// As [`Self::submit`]; `done` then holds the completions of the requests before the one that failed.
+    /// As [`Self::submit`]; `done` then holds the completions for the requests before the failed one.
     fn submit_batch(
         &mut self,
         requests: &[Request],
@@ -112,22 +112,22 @@ pub trait BlockDevice {
     /// Starts loading table entries for the requests that follow; the first of `ahead` is carried out next.
     fn prefetch(&self, _ahead: &[Request]) {}
 
-    /// Map entries that firmware looks up for a request, as things are now; 0 where what is above a device sends it other
-    /// requests than those of the host.
+    /// Map entries firmware looks up for a request, in the current state; 0 if a layer above the device sends it other
+    /// requests than the host's.
     fn look_ups(&self, _: &Request) -> u64 {
         0
     }
 
-    /// A request of the host is over; [`Self::submit`] does not say so, since what is above a device may make several
-    /// requests of one.
+    /// A host request is over; [`Self::submit`] does not tell, since a layer above a device may make several requests
+    /// from one.
     fn request_done(&mut self, _: &Completion) {}
 
-    /// The device's operations in the order of events, while it follows them.
+    /// The device's operations in event order, while it follows them.
     fn timeline(&mut self) -> Option<&mut Timeline> {
         None
     }
 
-    /// Sectors of the device.
+    /// Device sectors.
     fn sectors(&self) -> u64;
 }
 

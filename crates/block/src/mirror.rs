@@ -5,19 +5,19 @@ use nandlab_nand::SECTOR_BYTES;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Bytes of a piece of a mirror: memory is taken a piece at a time.
+/// Piece size in bytes: memory is taken a piece at a time.
 const PIECE: usize = 1 << 20;
 
 /// A device that keeps the bytes itself and passes every request on without them.
 ///
-/// An index or a file system needs the bytes that it wrote; a device that only counts has none. Over a mirror they run
-/// on the fast counting stack, and the device below sees exactly the requests that one with bytes would see.
+/// An index or a file system needs the bytes it wrote; a counting device has none. Over a mirror they run on the fast
+/// counting stack, and the device below sees exactly the requests a device with bytes would see.
 #[derive(Debug)]
 pub struct Mirror<D> {
     inner: D,
-    /// The bytes by [`PIECE`]; one that is empty holds zeros.
+    /// The bytes by [`PIECE`]; an empty piece holds zeros.
     pieces: Vec<Vec<u8>>,
-    /// Whether the device below has bytes too, which must be the same.
+    /// Whether the device below has bytes too; they must be equal.
     compares: bool,
     switch: Switch,
 }
@@ -34,15 +34,15 @@ impl Switch {
 }
 
 impl<D: BlockDevice> Mirror<D> {
-    /// A mirror of `inner`, all zeros; memory is taken as it is written.
+    /// A mirror over `inner`, all zeros; memory is taken on writes.
     pub fn new(inner: D) -> Self {
         Self { inner, pieces: Vec::new(), compares: false, switch: Switch::default() }
     }
 
-    /// A mirror of a device with bytes, which go down too: what is read there must be what was written here.
+    /// A mirror over a device with bytes; writes go down too, and reads must return the same bytes.
     ///
     /// # Panics
-    /// At a read of other bytes.
+    /// At a read with other bytes.
     pub fn comparing(inner: D) -> Self {
         Self { compares: true, ..Self::new(inner) }
     }
@@ -67,7 +67,7 @@ impl<D: BlockDevice> Mirror<D> {
         self.inner
     }
 
-    /// The same bytes over another device, which holds them if this one does.
+    /// The same bytes over another device; it must hold them if this one does.
     pub fn onto<E: BlockDevice>(self, inner: E) -> Mirror<E> {
         let Self { pieces, compares, switch, .. } = self;
         Mirror { inner, pieces, compares, switch }
@@ -122,14 +122,14 @@ impl<D: BlockDevice> Mirror<D> {
     }
 }
 
-/// The first byte of a request.
+/// A request's first byte.
 fn start(request: &Request) -> usize {
     (request.sector * u64::from(SECTOR_BYTES)) as usize
 }
 
 impl<D: BlockDevice> BlockDevice for Mirror<D> {
     fn submit(&mut self, request: &Request, mut data: Payload<'_>) -> Result<Completion, Error> {
-        // The device below refuses what reaches past its end.
+        // The device below refuses requests past its end.
         let completion = self.pass_on(request, &mut data)?;
         match (request.op, data) {
             (Op::Read, Payload::Read(to)) => self.read(start(request), to),
@@ -152,7 +152,7 @@ pub struct Blank {
 }
 
 impl Blank {
-    /// A device of `sectors` sectors.
+    /// A device with `sectors` sectors.
     pub fn new(sectors: u64) -> Self {
         Self { sectors }
     }

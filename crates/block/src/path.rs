@@ -1,4 +1,4 @@
-//! The way of a request between the host and the FTL: processor, link, write buffer.
+//! A request's way between the host and the FTL: processor, link, write buffer.
 //!
 //! ```text
 //! read    | processor |------- flash -------|= link =| latency |
@@ -6,8 +6,8 @@
 //!                                               | latency |                          with a write buffer: answered here
 //! ```
 //!
-//! Processor and link serve one request at a time. The processor takes requests in the order of their arrival. The
-//! link moves the data of reads in gaps that earlier requests left, because flash finishes them in another order.
+//! Processor and link serve one request at a time. The processor takes requests in arrival order. The link fills
+//! earlier gaps with read data, because flash finishes reads in another order.
 
 mod link;
 mod space;
@@ -18,7 +18,7 @@ use nandlab_nand::{Time, SECTOR_BYTES};
 use space::Space;
 use std::collections::VecDeque;
 
-/// Data of more than two memory pages of 4 KiB needs a list of addresses (NVMe Base Specification, PRP list).
+/// Data over two 4 KiB memory pages needs an address list (NVMe Base Specification, PRP list).
 const SECTORS_WITHOUT_LIST: u32 = 16;
 
 /// Times between the host and the FTL; all 0 by default.
@@ -26,34 +26,34 @@ const SECTORS_WITHOUT_LIST: u32 = 16;
 pub struct PathTimes {
     /// Constant part of each request's latency, ns; it occupies nothing.
     pub latency: Time,
-    /// Processor time of a read, ns.
+    /// Processor time per read, ns.
     pub read_command: Time,
-    /// Processor time of a write, a trim or a flush, ns.
+    /// Processor time per write, trim or flush, ns.
     pub write_command: Time,
-    /// Additional processor time of a read of more than 8 KiB, ns.
+    /// Additional processor time per read above 8 KiB, ns.
     pub read_list: Time,
     /// The same for a write, ns.
     pub write_list: Time,
-    /// Link time of each read in addition to its data, ns.
+    /// Link time per read in addition to its data, ns.
     pub link_read: Time,
-    /// Link time of each write in addition to its data, ns.
+    /// Link time per write in addition to its data, ns.
     pub link_write: Time,
     /// Link time from device to host, ns per byte.
     pub read_ns_per_byte: f64,
     /// Link time from host to device, ns per byte.
     pub write_ns_per_byte: f64,
-    /// Size of the buffer that answers writes before they are in flash, bytes; 0: none.
+    /// Size for the buffer that answers writes before they are in flash, bytes; 0: none.
     pub write_buffer: u64,
-    /// Whether capacitors protect it, so that a flush need not wait for flash.
+    /// Whether capacitors protect it, so a flush need not wait for flash.
     pub is_protected: bool,
 }
 
 /// How long each part worked, and how long requests waited for buffer space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathUse {
-    /// Processor of the firmware, ns.
+    /// Firmware processor, ns.
     pub firmware: Time,
-    /// Processor that takes commands, ns.
+    /// Command processor, ns.
     pub processor: Time,
     /// Link from device to host, ns.
     pub link_read: Time,
@@ -68,11 +68,11 @@ pub struct PathUse {
 /// How long requests waited for each part, summed over the requests, in ns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathWaits {
-    /// For the processor of the firmware.
+    /// For the firmware processor.
     pub firmware: Time,
-    /// For the processor that takes commands.
+    /// For the command processor.
     pub processor: Time,
-    /// For space in the write buffer, also of commands behind a write that waits.
+    /// For space in the write buffer, including commands behind a waiting write.
     pub write_buffer: Time,
     /// For the link from device to host.
     pub link_read: Time,
@@ -91,16 +91,16 @@ pub(crate) struct Path {
     buffer: Option<Space>,
     used: PathUse,
     waits: PathWaits,
-    /// The latest request's wait for the processor; a part of it may be for the write buffer.
+    /// The latest request's wait for the processor; a part may be for the write buffer.
     queued: Time,
     /// When the processor stood still because a write waited for space; the past is forgotten.
     standstills: VecDeque<(Time, Time)>,
-    /// How much of it the latest request waited.
+    /// The latest request's share of it.
     held_up: Time,
     longest: HeldUp,
 }
 
-/// The longest request, and how long it waited for space in the write buffer, its own or that of writes before it.
+/// The longest request, and its wait for space in the write buffer, for itself or for earlier writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HeldUp {
     /// When it came.
@@ -141,7 +141,7 @@ impl Path {
         self.waits
     }
 
-    /// When the FTL begins with a request that came at `arrival`, if all earlier ends are known.
+    /// When the FTL begins a request that came at `arrival`, if all earlier ends are known.
     pub(crate) fn begin(&mut self, request: &Request, arrival: Time) -> Time {
         let mut at = self.process(request, arrival);
         if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
@@ -171,10 +171,10 @@ impl Path {
         request.op == Op::Write && self.buffer.as_ref().is_some_and(|space| !space.has_room(bytes(request)))
     }
 
-    /// When the FTL begins with a request that came at `arrival`, was processed, and has its space at `at`.
+    /// When the FTL begins a request that came at `arrival`, was processed, and has its space at `at`.
     pub(crate) fn send(&mut self, request: &Request, arrival: Time, at: Time) -> Time {
         self.stand_still(arrival, at);
-        // Commands are admitted in order: those behind a write wait for its space, too.
+        // Commands are admitted in order: commands behind a write wait for its space, too.
         self.used.buffer_wait += at - self.processor_free;
         self.used.buffer_waits += u64::from(at > self.processor_free);
         let waited = self.queued + at - self.processor_free;
@@ -194,7 +194,7 @@ impl Path {
         self.from_host_free
     }
 
-    /// When the host has the answer to a request that came at `arrival`, that the FTL began at `begun`, and whose flash
+    /// When the host has the answer to a request: it came at `arrival`, the FTL began it at `begun`, and its flash
     /// operations end at `flash`.
     pub(crate) fn end(&mut self, request: &Request, (arrival, begun): (Time, Time), flash: Time) -> Time {
         if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
@@ -237,7 +237,7 @@ impl Path {
         self.held_up
     }
 
-    /// A request was answered that waited so long for space.
+    /// A request was answered after waiting `wait` for space.
     pub(crate) fn answered(&mut self, arrival: Time, done: Time, wait: Time) {
         if done - arrival > self.longest.done - self.longest.arrival {
             self.longest = HeldUp { arrival, done, wait };
@@ -257,7 +257,7 @@ impl Path {
         }
     }
 
-    /// Flash has the data of a write.
+    /// Flash has a write's data.
     pub(crate) fn stored(&mut self, request: &Request) {
         if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
             space.free(bytes(request));
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(path.used(), used);
     }
 
-    /// Room for two writes of 4 KiB; flash takes a millisecond.
+    /// Room for two 4 KiB writes; flash takes a millisecond.
     #[test]
     fn a_full_buffer_holds_up_all_commands_behind_the_write() {
         for is_protected in [false, true] {

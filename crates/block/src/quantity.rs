@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct ByteCount(pub u64);
 
-/// Units, with 1024 as well as with 1000, and the bytes of each.
+/// Units, with 1024 as well as with 1000, and their bytes.
 const UNITS: [(&str, u64); 9] = [
     ("B", 1),
     ("KB", 1_000),
@@ -23,7 +23,7 @@ const UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
 ];
 
-/// First letters of larger units: no device has so many bytes.
+/// First letters of larger units: no device is so large.
 const BEYOND: [char; 4] = ['P', 'E', 'Z', 'Y'];
 
 const EXPECTED: &str = "a number of bytes such as 4096 or \"128 MiB\" (units: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB)";
@@ -44,8 +44,8 @@ fn largest(fits: impl Fn(u64) -> bool) -> (&'static str, u64) {
 }
 
 impl fmt::Display for ByteCount {
-    /// Exact, in the largest unit that divides the count; of those with 1000, only in MB and more, so that a small count
-    /// that is no multiple of 1024 stays one of bytes.
+    /// Exact, in the largest unit dividing the count. Decimal units start at MB, so a small count that is no multiple
+    /// of 1024 stays in bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = UNITS.into_iter().filter(|(name, bytes)| self.0 != 0 && self.0 % bytes == 0 && *name != "KB");
         let best = exact.max_by_key(|&(_, bytes)| (bytes, bytes.is_power_of_two()));
@@ -96,20 +96,20 @@ impl FromStr for ByteCount {
     }
 }
 
-/// Whether this is a unit of which one is more than any device has: PiB, PB, EiB and so on.
+/// Whether one such unit exceeds any device: PiB, PB, EiB and so on.
 fn is_beyond(unit: &str) -> bool {
     let mut letters = unit.chars();
     let is_large = letters.next().is_some_and(|first| BEYOND.contains(&first.to_ascii_uppercase()));
     is_large && ["", "B", "i", "iB"].iter().any(|rest| rest.eq_ignore_ascii_case(letters.as_str()))
 }
 
-/// The binary unit of which only the B, or the iB, was left out.
+/// The binary unit missing only its B, or its iB.
 fn whole_unit(unit: &str) -> Option<&'static str> {
     let binary = UNITS.iter().map(|&(name, _)| name).filter(|name| name.len() == 3);
     binary.into_iter().find(|name| unit.eq_ignore_ascii_case(&name[..1]) || unit.eq_ignore_ascii_case(&name[..2]))
 }
 
-/// Whether `text` starts as the 3 of 2e3 and 2e+3 does behind the 2.
+/// Whether `text` starts as an exponent, like the 3 in 2e3 and 2e+3.
 fn is_exponent(text: &str) -> bool {
     let power = text.strip_prefix(['e', 'E']).map(|power| power.strip_prefix(['+', '-']).unwrap_or(power));
     power.is_some_and(|power| power.starts_with(|c: char| c.is_ascii_digit()))

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-/// Bytes of memory that firmware would need, by structure.
+/// Firmware memory in bytes, by structure.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RamUse {
     /// Fast memory on the controller.
@@ -15,7 +15,7 @@ impl RamUse {
         self.sram.values().chain(self.dram.values()).sum()
     }
 
-    /// Both together; a structure of the same name on both sides is one.
+    /// Both together; structures with the same name on both sides are one.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         for (into, from) in [(&mut self.sram, other.sram), (&mut self.dram, other.dram)] {

@@ -1,6 +1,6 @@
 use nandlab_nand::{Origin, Time};
 
-/// What a request asks for.
+/// A request's kind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// Return sectors.
@@ -13,23 +13,23 @@ pub enum Op {
     Flush,
 }
 
-/// One request of the host.
+/// One host request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// When it comes, in nanoseconds from the start; a closed loop ignores it.
     pub time: Time,
     /// First 512-byte sector.
     pub sector: u64,
-    /// Number of sectors; 0 for a flush.
+    /// Sector count; 0 for a flush.
     pub sectors: u32,
-    /// What is asked.
+    /// The request's kind.
     pub op: Op,
-    /// Which part of the host asks.
+    /// The host part that asks.
     pub origin: Origin,
 }
 
 impl Request {
-    /// A request of the host as a whole at time 0.
+    /// A request at time 0, from the host as a whole.
     pub fn new(op: Op, sector: u64, sectors: u32) -> Self {
         Self { time: 0, sector, sectors, op, origin: Origin::HOST }
     }

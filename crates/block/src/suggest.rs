@@ -1,6 +1,6 @@
 //! "Did you mean ...?"
 
-/// The name nearest to `given` by edit distance, if any is near enough to be what was meant.
+/// The name nearest to `given` by edit distance, if any is near enough.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let given = given.to_lowercase();
     let best = names.into_iter().map(|name| (distance(&given, &name.to_lowercase()), name)).min_by_key(|&(d, _)| d)?;
@@ -8,8 +8,7 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     (best.0 <= 1.max(given.chars().count().div_ceil(3))).then_some(best.1)
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`
-/// (optimal string alignment distance).
+/// Insertions, deletions, substitutions and neighbour swaps from `a` to `b` (optimal string alignment distance).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before = vec![0; b.len() + 1];

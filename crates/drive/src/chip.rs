@@ -12,7 +12,7 @@ use nandlab_nand::traced::Traced;
 use nandlab_nand::{BlockId, Content, Counting, Kind, Nand, NandError, Time};
 use std::any::Any;
 
-/// How long each part of a device was busy, in ns.
+/// Busy time for each part of a device, in ns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Busy {
     /// Dies; planes if they work independently.
@@ -47,24 +47,24 @@ pub trait Chip {
     }
     /// Leaves the device idle for this many nanoseconds.
     fn lie(&mut self, _ns: Time) {}
-    /// Compares the bytes of each page with their checksum, where an image keeps both.
+    /// Compares each page's bytes with their checksum, if an image keeps both.
     fn verify(&mut self) -> Option<Result<Verified, NandError>> {
         None
     }
-    /// What each block is used for, where the device keeps whole spare areas; empty elsewhere.
+    /// Each block's use, if the device keeps whole spare areas; else empty.
     fn uses(&self) -> Vec<BlockKind> {
         Vec::new()
     }
 }
 
-/// What a block is used for.
+/// A block's use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BlockKind {
     /// Nothing is programmed.
     Erased,
-    /// Its first page is of the host.
+    /// Its first page is a host page.
     Data,
-    /// Its first page is of the FTL itself: a map, a list, a checkpoint, a note of trims.
+    /// Its first page belongs to the FTL: a map, a list, a checkpoint, a trim note.
     Map,
     /// It is marked bad.
     Retired,
@@ -134,7 +134,7 @@ chip_of_inner! {
         fn lie(&mut self, ns: Time) { Aging::lie(self, ns) };
 }
 
-/// What each block of `device` is used for.
+/// The use of each block in `device`.
 fn uses(device: &Counting) -> Vec<BlockKind> {
     let use_of = |block| {
         if device.is_bad(block) {
@@ -222,7 +222,7 @@ impl Chip for Box<dyn Device> {
     }
 }
 
-/// Inside an `impl Chip`: forwards what every chip tells to the inner device in a field.
+/// Inside an `impl Chip`: forwards the common methods to the inner device in a field.
 #[macro_export]
 macro_rules! chip_inside {
     ($field:ident) => {

@@ -1,7 +1,8 @@
 //! An FTL mounted on a device, each chosen at run time.
 //!
-//! FTLs are generic over the device, so that a counting run compiles into one loop. That loop is worth its compile time once:
-//! this crate compiles every FTL for three kinds of devices, and `lab`, what is above it and the proofs call what stands here.
+//! FTLs are generic over the device, so a counting run compiles into one loop. This loop is worth its compile time
+//! once: this crate compiles every FTL for three device kinds; `lab`, the crates above it and the proofs call the
+//! functions here.
 //!
 //! | kind | function | for |
 //! |---|---|---|
@@ -25,7 +26,7 @@ use nandlab_nand::{scoped, BlockId, Cause, Counting, Ctx, Nand, NandError, Time,
 
 /// An FTL on a device.
 pub trait Drive: BlockDevice + Send {
-    /// Counts, times and attribution of the device.
+    /// Device counts, times and attribution.
     fn ctx(&mut self) -> &mut Ctx;
 
     /// Device information beside operations.
@@ -55,7 +56,7 @@ pub trait Drive: BlockDevice + Send {
     /// As [`Ftl::log_blocks`].
     fn log_blocks(&self) -> Vec<BlockId>;
 
-    /// Nothing is asked until `until`: the FTL has the time from the end of the last operation on.
+    /// The host asks nothing until `until`: the FTL has the time from the last operation's end on.
     ///
     /// # Errors
     /// As [`Ftl::idle`].
@@ -79,7 +80,7 @@ pub trait DriveOn: Drive {
     /// Drops the RAM state, as a power cut does, and mounts the FTL again with the same options.
     ///
     /// # Errors
-    /// As [`Ftl::mount`]; the drive is then of no more use.
+    /// As [`Ftl::mount`]; the drive is unusable then.
     fn remount(&mut self) -> Result<(), FtlError>;
 
     /// Drops the RAM state, as a power cut does, and keeps the flash.
@@ -122,8 +123,8 @@ pub fn counting(ftl: &FtlConfig, nand: Counting<Lean>, logical_pages: u32) -> Re
     ftl.dispatch(Lent { nand: Box::new(WithContent::new(nand)), logical_pages, lean })
 }
 
-/// Mounts an FTL on a counting device in a state that was kept, and goes on without its spare areas: the lean form cannot
-/// be mounted, but continues from a mount on the full one.
+/// Mounts an FTL on a counting device in a kept state, and goes on without spare areas: the lean form cannot be
+/// mounted, but continues from a mount on the full one.
 ///
 /// # Errors
 /// As [`Ftl::mount`].
@@ -150,10 +151,10 @@ pub fn timed_from(ftl: &FtlConfig, kept: Timed<Counting>, logical_pages: u32) ->
     ftl.dispatch(Lent { nand: Box::new(WithContent::new(kept)), logical_pages, lean })
 }
 
-/// The device of a known type in a box.
+/// Takes a device with a known type out of its box.
 ///
 /// # Panics
-/// Where it is of another type.
+/// If it has another type.
 pub fn inside<N: 'static>(nand: Box<dyn Device>) -> N {
     match nand.into_any().downcast() {
         Ok(nand) => *nand,
@@ -161,7 +162,7 @@ pub fn inside<N: 'static>(nand: Box<dyn Device>) -> N {
     }
 }
 
-/// Mounts an FTL on a boxed device, which then becomes what `lean` makes of it.
+/// Mounts an FTL on a boxed device; `lean` then converts it.
 struct Lent<N> {
     nand: Box<dyn Device>,
     logical_pages: u32,

@@ -43,7 +43,7 @@
 //! `allocation = "static"` a partial write reads from the die that takes the page, as in the super-page map, so that the
 //! maps alone are compared. What waits for a map page on another die holds its own all the same.
 //!
-//! Map pages fill as many blocks at a time as the map has blocks, on as many dies (`parts/paged_map.rs`). So a small map is on
+//! Map pages fill as many blocks at a time as the map has blocks, on as many dies (`parts/flash_map.rs`). So a small map is on
 //! few dies: 1,024 map pages of 256 a block on four of 32. With many reads outstanding these dies limit the device
 //! (`parts.limit` in the record). Map blocks on all 32 would raise the map's quota from about ten blocks
 //! to 38, taken from the over-provisioning. More memory for the map reads fewer map pages.
@@ -61,10 +61,10 @@ mod paging;
 #[cfg(test)]
 mod tests;
 
-use crate::parts::area::Area;
-use crate::parts::paged_map::PagedMap;
+use crate::parts::blocks::area::Area;
+use crate::parts::blocks::keeper::Keeper;
+use crate::parts::flash_map::FlashMap;
 use crate::parts::partial::{merged, padded, read_mapped};
-use crate::parts::pool::Pool;
 use crate::parts::victim::VictimPolicy;
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
 use cmt::{Cmt, Slot};
@@ -79,10 +79,10 @@ pub struct Dftl {
     geometry: Geometry,
     full: SectorMask,
     logical_pages: u32,
-    pool: Pool,
+    keeper: Keeper,
     /// Blocks of data: a frontier of the host for each die, then one for relocated pages for each.
     data: Area,
-    map: PagedMap,
+    map: FlashMap,
     cmt: Cmt,
     policy: Box<dyn VictimPolicy>,
     /// The die of the next host page.
@@ -112,7 +112,7 @@ impl Dftl {
         let end = nand.ctx().last();
         if old.is_some() {
             self.data.set_invalid(old);
-            self.pool.supersede(old, end);
+            self.keeper.supersede(old, end);
         } else {
             self.mapped = self.mapped.max(end);
         }
@@ -129,7 +129,7 @@ impl Dftl {
                 self.open_host_block(nand, frontier)?;
             }
             // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
-            let oob = Oob::data(at, self.pool.next_seq(), nand.ctx().origin());
+            let oob = Oob::data(at, self.keeper.next_seq(), nand.ctx().origin());
             if let Some(to) = self.data.program(nand, frontier, page, &[], oob)? {
                 return Ok(to);
             }
@@ -164,10 +164,10 @@ impl Dftl {
     /// Fails where bad blocks leave too little for what is exported.
     fn refuse_worn_out(&self) -> Result<(), FtlError> {
         let quota = self.config.shape(&self.geometry, self.logical_pages).quota(&self.geometry);
-        let room = self.config.usable_pages(&self.geometry, self.pool.good(), quota);
+        let room = self.config.usable_pages(&self.geometry, self.keeper.good(), quota);
         if room < self.logical_pages {
             let missing = (self.logical_pages - room).div_ceil(self.geometry.pages_per_block());
-            return Err(self.pool.worn_out(missing));
+            return Err(self.keeper.worn_out(missing));
         }
         Ok(())
     }
@@ -252,7 +252,7 @@ impl Ftl for Dftl {
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         self.write_trims(nand)?;
         self.retire_failing(nand)?;
-        let end = nand.ctx().acknowledged().max(self.pool.noted_by());
+        let end = nand.ctx().acknowledged().max(self.keeper.noted_by());
         nand.ctx().fence_at(end);
         nand.ctx().wait_until(end);
         Ok(())
@@ -285,11 +285,11 @@ impl Ftl for Dftl {
     }
 
     fn events(&self) -> Events {
-        self.map.events(&self.events, &self.pool)
+        self.map.events(&self.events, &self.keeper)
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        self.map.blocks(&self.geometry, &self.pool, |block| self.data.valid_pages(block))
+        self.map.blocks(&self.keeper, |block| self.data.valid_pages(block))
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

@@ -106,8 +106,9 @@ mod tests;
 mod trim_notes;
 mod unused;
 
-use crate::parts::block_table::BlockTable;
-use crate::parts::frontier::{Frontier, Frontiers};
+use crate::parts::blocks::frontier::{Frontier, Frontiers};
+use crate::parts::blocks::keeper::Keeper;
+use crate::parts::blocks::table::BlockTable;
 use crate::parts::partial::{merged, padded, read_mapped};
 pub use crate::parts::placement::Placement;
 use crate::parts::placement::Placer;
@@ -119,7 +120,7 @@ pub use config::{Config, Stripe, ValidPages};
 use idle::Idle;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Seq, Time,
+    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Time,
 };
 use relocation::Relocation;
 use room::{balance_pages, usable_pages};
@@ -140,13 +141,11 @@ struct Die {
     is_over: bool,
     /// Whether too few of its blocks are good for it to take pages.
     is_weak: bool,
-    free: VecDeque<FreeBlock>,
     relocation: Option<Relocation>,
     /// Whether the last relocation was for the sake of wear; the next one is not.
     levelled: bool,
     /// Blocks with a failed program, to be emptied and retired.
     failing: VecDeque<BlockId>,
-    bad: u32,
     slc: slc::DieCache,
 }
 
@@ -155,14 +154,6 @@ impl Die {
     fn is_failing(&self) -> bool {
         !self.failing.is_empty() || self.relocation.as_ref().is_some_and(Relocation::retires)
     }
-}
-
-/// A block without valid pages.
-#[derive(Clone, Copy, Debug)]
-struct FreeBlock {
-    block: BlockId,
-    /// The cause to which its erase is due, where it is not known to be erased.
-    unerased: Option<Cause>,
 }
 
 /// The RAM state of the page map.
@@ -180,12 +171,12 @@ pub struct PageMap {
     /// Host pages that a die takes in turn, and those that it still takes now.
     stripe_pages: u32,
     left_in_turn: u32,
-    seq: u64,
+    keeper: Keeper,
     geometry: Geometry,
     full: SectorMask,
     /// Dies in a row that are planes of one, where these are filled side by side; else 1.
     planes: usize,
-    reserve: usize,
+    reserve: u32,
     /// What is done in gaps between requests, if anything is.
     idle: Option<Idle>,
     valid_pages: ValidPages,
@@ -201,12 +192,8 @@ pub struct PageMap {
     /// By physical page: the logical page, where the placement asks for it; else empty.
     owners: Vec<Lpn>,
     notes: TrimNotes,
-    /// By block: when the last program ends that made one of its pages invalid.
-    superseded: Vec<Time>,
     /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
     mapped: Time,
-    /// When the last note ends, and the writes of the pages that it lists no more.
-    noted: Time,
     /// Whether copies may be carried out later: the place of each is known before, and only copies go to its block.
     lets_copies_wait: bool,
     /// Whether some wait.
@@ -215,13 +202,6 @@ pub struct PageMap {
 }
 
 impl PageMap {
-    #[inline]
-    fn next_seq(&mut self) -> Seq {
-        let seq = Seq(self.seq);
-        self.seq += 1;
-        seq
-    }
-
     /// Writes a page of the host and maps it.
     #[inline]
     fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
@@ -263,11 +243,7 @@ impl PageMap {
         let old = std::mem::replace(&mut self.map[at.index()], to);
         if old.is_some() {
             let block = self.table.set_invalid(old);
-            let end = nand.ctx().last();
-            if end > 0 {
-                let superseded = &mut self.superseded[block.index()];
-                *superseded = end.max(*superseded);
-            }
+            self.keeper.supersede_in(block, nand.ctx().last());
         } else {
             self.notes.mapped(at);
             self.mapped = self.mapped.max(nand.ctx().last());
@@ -321,7 +297,7 @@ impl PageMap {
             // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
             let (to, mark) = self.dies[die].frontiers[frontier].take();
             let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
-            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), origin) };
+            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.keeper.next_seq(), origin) };
             match nand.program(to, page, tail, oob) {
                 Ok(_) => return Ok((die, to)),
                 Err(NandError::ProgramFailed(_)) => {
@@ -431,7 +407,7 @@ impl Ftl for PageMap {
         if self.dies.iter().any(Die::is_failing) {
             self.retire_failing(nand)?;
         }
-        let end = nand.ctx().acknowledged().max(self.noted);
+        let end = nand.ctx().acknowledged().max(self.keeper.noted_by());
         nand.ctx().fence_at(end);
         nand.ctx().wait_until(end);
         Ok(())
@@ -479,7 +455,7 @@ impl Ftl for PageMap {
     }
 
     fn events(&self) -> Events {
-        self.events
+        Events { retired_blocks: self.keeper.retired(), ..self.events }
     }
 
     fn blocks(&self) -> Vec<BlockState> {

@@ -56,10 +56,10 @@ mod log;
 mod merge;
 mod mount;
 
-use crate::parts::area::Area;
+use crate::parts::blocks::area::Area;
+use crate::parts::blocks::keeper::Keeper;
 use crate::parts::merge_buffer::{copy_sector, Gathered, Written, DEAD};
 use crate::parts::partial::refuse_lost;
-use crate::parts::pool::Pool;
 use crate::parts::store::page_bits::PageBits;
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
@@ -72,7 +72,6 @@ use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Time,
 };
-use std::collections::BTreeSet;
 
 /// In `aux` of the pages of the log: those of a sector map have none.
 const OF_LOG: u16 = 4;
@@ -96,7 +95,7 @@ pub struct SectorLog {
     /// Sectors that a page of the log takes.
     gathered: u32,
     map: Vec<Ppa>,
-    pool: Pool,
+    keeper: Keeper,
     /// Blocks of data: a frontier of the host for each die, then one for moved pages for each.
     data: Area,
     log: Log,
@@ -136,7 +135,7 @@ impl SectorLog {
                 Target::Moved(die) => self.frontier_for_moved(nand, die)?,
             };
             // Opening a block may have moved the older copy of this page, so the sequence number comes last.
-            let oob = Oob { seq: self.pool.next_seq(), ..oob };
+            let oob = Oob { seq: self.keeper.next_seq(), ..oob };
             if let Some(to) = self.data.program(nand, frontier, page, tail, oob)? {
                 return Ok(to);
             }
@@ -170,7 +169,7 @@ impl SectorLog {
         if old.is_some() {
             self.forget_logged(at, old, end);
             self.data.set_invalid(old);
-            self.pool.supersede(old, end);
+            self.keeper.supersede(old, end);
         } else {
             self.notes.mapped(at);
             self.mapped = self.mapped.max(end);
@@ -182,8 +181,8 @@ impl SectorLog {
     #[inline]
     fn forget_logged(&mut self, at: Lpn, old: Ppa, end: Time) {
         if self.is_logged(old) {
-            let pool = &mut self.pool;
-            self.log.remove(at, |_| true, |page| pool.supersede(page, end));
+            let keeper = &mut self.keeper;
+            self.log.remove(at, |_| true, |page| keeper.supersede(page, end));
             self.logged.remove(self.geometry.block_of(old), self.geometry.page_in_block(old));
         }
     }
@@ -249,8 +248,8 @@ impl SectorLog {
             let below = self.map[at.index()];
             assert!(below.is_some(), "sector {sector} is in the merge buffer and its page is nowhere");
             if self.is_logged(below) {
-                let pool = &mut self.pool;
-                self.log.remove(at, |gone| gone == sector, |page| pool.supersede(page, end));
+                let keeper = &mut self.keeper;
+                self.log.remove(at, |gone| gone == sector, |page| keeper.supersede(page, end));
             }
             self.log.insert(sector, to, place);
             self.logged.insert(self.geometry.block_of(below), self.geometry.page_in_block(below));
@@ -273,7 +272,7 @@ impl SectorLog {
             }
             // Opening a block may have merged older sectors, so the sequence number comes last.
             let (to, mark) = self.log.take(frontier);
-            let oob = Oob::data(Lpn(0), self.pool.next_seq(), author);
+            let oob = Oob::data(Lpn(0), self.keeper.next_seq(), author);
             let is_buffered = nand.ctx().set_buffered(true);
             let programmed = nand.program(to, page, list, Oob { kind: Kind::Sectors, aux: OF_LOG | mark, ..oob });
             nand.ctx().set_buffered(is_buffered);
@@ -323,10 +322,10 @@ impl SectorLog {
 
     /// Fails where bad blocks leave too little for what is exported.
     fn refuse_worn_out(&self) -> Result<(), FtlError> {
-        let room = self.config.usable_pages(&self.geometry, self.pool.good());
+        let room = self.config.usable_pages(&self.geometry, self.keeper.good());
         let pages = self.logical_pages() + self.notes.most_pages();
         if room < pages {
-            return Err(self.pool.worn_out((pages - room).div_ceil(self.geometry.pages_per_block())));
+            return Err(self.keeper.worn_out((pages - room).div_ceil(self.geometry.pages_per_block())));
         }
         Ok(())
     }
@@ -393,7 +392,7 @@ impl Ftl for SectorLog {
         self.map[at.index()] = Ppa::NONE;
         self.data.set_invalid(old);
         self.notes.trimmed(at);
-        let (reserve, pages) = (self.config.reserve_blocks as usize, self.geometry.pages_per_block());
+        let (reserve, pages) = (self.config.reserve_blocks, self.geometry.pages_per_block());
         while let Some(segment) = self.notes.overdue(reserve, pages) {
             self.write_note(nand, Target::Host, segment)?;
         }
@@ -404,7 +403,7 @@ impl Ftl for SectorLog {
         self.write_buffer(nand)?;
         self.write_notes(nand, Target::Host)?;
         self.retire_failing(nand)?;
-        let end = nand.ctx().acknowledged().max(self.pool.noted_by());
+        let end = nand.ctx().acknowledged().max(self.keeper.noted_by());
         nand.ctx().fence_at(end);
         nand.ctx().wait_until(end);
         Ok(())
@@ -448,16 +447,12 @@ impl Ftl for SectorLog {
     }
 
     fn events(&self) -> Events {
-        Events { retired_blocks: self.pool.retired(), ..self.events }
+        Events { retired_blocks: self.keeper.retired(), ..self.events }
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        let free: BTreeSet<BlockId> = self.pool.blocks().collect();
-        let state = |block| BlockState {
-            valid: self.data.valid_pages(block) + self.log.valid(block).div_ceil(self.gathered),
-            is_free: free.contains(&block),
-        };
-        (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
+        let of_log = |block| self.log.valid(block).div_ceil(self.gathered);
+        self.keeper.states(|block| self.data.valid_pages(block) + of_log(block))
     }
 
     fn log_blocks(&self) -> Vec<BlockId> {

@@ -46,16 +46,18 @@ mod collect;
 mod config;
 mod mount;
 
-use crate::parts::banks::Banks;
-use crate::parts::frontier::Frontier;
+use crate::parts::blocks::counts::ValidCounts;
+use crate::parts::blocks::frontier::Frontier;
+use crate::parts::blocks::keeper::Keeper;
 use crate::parts::partial::{padded, read_mapped, refuse_lost};
 use crate::parts::trim_notes::TrimNotes;
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
 pub use config::{Config, Firmware, ReverseMap};
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
-    scoped, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq, Time,
+    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Time,
 };
+use std::collections::VecDeque;
 
 /// The block that a bank fills.
 #[derive(Debug)]
@@ -75,18 +77,19 @@ const NOTE: u32 = 1 << 31;
 #[derive(Debug)]
 pub struct SuperPage {
     map: Vec<Ppa>,
-    banks: Banks,
+    keeper: Keeper,
+    /// Valid pages of each block.
+    counts: ValidCounts,
+    /// Blocks with a failed program, to be emptied and retired.
+    failing: VecDeque<BlockId>,
     active: Vec<Active>,
     /// By block: whether its last page is the list of the others.
     listed: Vec<bool>,
     notes: TrimNotes,
     /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
     mapped: Time,
-    /// When the last note ends, and the writes of the pages that it lists no more.
-    noted: Time,
     /// The bank of the next page, where they take turns.
     turn: usize,
-    seq: u64,
     geometry: Geometry,
     full: SectorMask,
     /// Pages of a block for the host.
@@ -98,11 +101,17 @@ pub struct SuperPage {
 }
 
 impl SuperPage {
+    /// A valid page counts no more as soon as what ends at `end` is on flash.
     #[inline]
-    fn next_seq(&mut self) -> Seq {
-        let seq = Seq(self.seq);
-        self.seq += 1;
-        seq
+    fn supersede(&mut self, old: Ppa, end: Time) {
+        let block = self.geometry.block_of(old);
+        self.counts.sub(block, 1);
+        self.keeper.supersede_in(block, end);
+    }
+
+    /// The bank of a page.
+    fn bank_of(&self, page: Ppa) -> usize {
+        self.geometry.die_of(self.geometry.block_of(page)) as usize
     }
 
     /// The bank for a page of the host.
@@ -127,14 +136,14 @@ impl SuperPage {
         let end = nand.ctx().last();
         let old = std::mem::replace(&mut self.map[at.index()], to);
         if old.is_some() {
-            self.banks.supersede(self.geometry.block_of(old), 1, end);
+            self.supersede(old, end);
         } else {
             self.notes.mapped(at);
             self.mapped = self.mapped.max(end);
         }
-        self.banks.counts.add(self.active[bank].frontier.block, 1);
+        self.counts.add(self.active[bank].frontier.block, 1);
         self.end_if_full(nand, bank)?;
-        if self.banks.is_failing() {
+        if !self.failing.is_empty() {
             self.retire_failing(nand)?;
         }
         Ok(())
@@ -160,7 +169,7 @@ impl SuperPage {
             // Opening a block may have moved the older copy of this page, so the sequence number comes last.
             let (to, aux) = self.active[bank].frontier.take();
             let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
-            let oob = Oob { kind, aux, ..Oob::data(Lpn(entry & !NOTE), self.next_seq(), origin) };
+            let oob = Oob { kind, aux, ..Oob::data(Lpn(entry & !NOTE), self.keeper.next_seq(), origin) };
             match nand.program(to, page, tail, oob) {
                 Ok(_) => {
                     self.active[bank].list.push(entry);
@@ -206,7 +215,7 @@ impl SuperPage {
     /// Writes the note of `segment` anew, in `bank`.
     fn write_note<N: Nand>(&mut self, nand: &mut N, bank: usize, segment: u32) -> Result<(), FtlError> {
         scoped(nand, Cause::Trim, |nand| {
-            let note = self.notes.note(&self.geometry, segment, self.seq);
+            let note = self.notes.note(&self.geometry, segment, self.keeper.seq());
             let blank = N::Buf::zeroed(self.geometry.page_bytes());
             let to = self.program(nand, bank, &blank, &note, (segment | NOTE, Kind::TrimNote))?;
             self.adopt_note(nand, segment, to);
@@ -219,17 +228,17 @@ impl SuperPage {
         let end = nand.ctx().last();
         // The note before hid what a page held that has been written since. That write must be on flash before the
         // note goes, whose block is erased after `noted`.
-        self.noted = self.noted.max(end).max(self.mapped);
+        self.keeper.noted(end.max(self.mapped));
         let old = self.notes.renewed(segment, to);
         if old.is_some() {
-            self.banks.supersede(self.geometry.block_of(old), 1, end);
+            self.supersede(old, end);
         }
-        self.banks.counts.add(self.geometry.block_of(to), 1);
+        self.counts.add(self.geometry.block_of(to), 1);
     }
 
     /// Most pages that are valid in `bank` at the same time.
     fn most_valid(&self, bank: usize) -> u32 {
-        most_in_bank(self.banks.good(bank), &self.config, &self.geometry)
+        most_in_bank(self.keeper.good_in(bank as u32), &self.config, &self.geometry)
     }
 
     /// Fails where bad blocks leave a bank too little for what is exported.
@@ -242,11 +251,11 @@ impl SuperPage {
             let pages = (self.map.len() as u32).saturating_sub(bank).div_ceil(banks) + self.notes.most_pages();
             let room = self.most_valid(bank as usize);
             if room < pages {
-                return Err(self.banks.worn_out((pages - room).div_ceil(self.data_pages)));
+                return Err(self.keeper.worn_out((pages - room).div_ceil(self.data_pages)));
             }
             let needed = self.config.kept() + 2;
-            if self.banks.good(bank as usize) < needed {
-                return Err(self.banks.worn_out(needed - self.banks.good(bank as usize)));
+            if self.keeper.good_in(bank) < needed {
+                return Err(self.keeper.worn_out(needed - self.keeper.good_in(bank)));
             }
         }
         Ok(())
@@ -316,9 +325,9 @@ impl Ftl for SuperPage {
         let old = self.map[at.index()];
         if sectors == self.full && old.is_some() {
             self.map[at.index()] = Ppa::NONE;
-            self.banks.supersede(self.geometry.block_of(old), 1, 0);
+            self.counts.sub(self.geometry.block_of(old), 1);
             self.notes.trimmed(at);
-            while let Some(segment) = self.notes.overdue(self.config.kept().max(1) as usize, self.data_pages) {
+            while let Some(segment) = self.notes.overdue(self.config.kept().max(1), self.data_pages) {
                 let bank = self.bank_for(Lpn(segment));
                 self.write_note(nand, bank, segment)?;
             }
@@ -331,10 +340,10 @@ impl Ftl for SuperPage {
             let bank = self.bank_for(Lpn(segment));
             self.write_note(nand, bank, segment)?;
         }
-        if self.banks.is_failing() {
+        if !self.failing.is_empty() {
             self.retire_failing(nand)?;
         }
-        let end = nand.ctx().acknowledged().max(self.noted);
+        let end = nand.ctx().acknowledged().max(self.keeper.noted_by());
         nand.ctx().fence_at(end);
         nand.ctx().wait_until(end);
         Ok(())
@@ -361,11 +370,11 @@ impl Ftl for SuperPage {
     }
 
     fn events(&self) -> Events {
-        self.banks.add_events(self.events)
+        Events { retired_blocks: self.keeper.retired(), ..self.events }
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        self.banks.states(1)
+        self.keeper.states(|block| self.counts.valid(block))
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

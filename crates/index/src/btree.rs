@@ -1,30 +1,29 @@
 //! A B+tree: records in leaves, sorted by key, over a buffer pool.
 //!
 //! ## Idea
-//! Keys are byte strings in the order of their bytes (numbers are stored most significant byte first). Inner pages
-//! name, for each child, the lowest key that belongs to it. An insert that finds no room splits the page into two
-//! halves of equal bytes and puts a separator into the page above; each leaf knows the next one. Page numbers are
-//! given out in the order of need, freed pages again first.
+//! Keys are byte strings in byte order (numbers are stored most significant byte first). Inner pages name the lowest
+//! key for each child. An insert without room splits the page into two equal halves by bytes and puts a separator into
+//! the page above; each leaf links to the next one. New page numbers ascend, but freed pages come first.
 //!
 //! ## Write path
-//! `insert`, `update`, `put` and `delete` change one leaf in the pool, at most one more page for each level, and for
-//! a split or merge the list of free pages. Nothing is written before the pool needs a frame or the caller asks for a
-//! flush.
+//! `insert`, `update`, `put` and `delete` change one leaf in the pool, at most one more page for each level, and for a
+//! split or merge the free list. Pages are written only when the pool needs a frame or the caller asks for a flush.
 //!
 //! ## Recovery
-//! The header holds the root, the number of records and the head of the list of free pages as of the last flush; what
-//! survives a power cut is up to the pool (`pool.rs`).
+//! The header holds the root, the record count and the free list's head as at the last flush; the pool decides how much
+//! survives a power cut (`pool.rs`).
 //!
 //! ## Invariants
-//! What [`Tree::check`] asserts: keys ascend within and between pages and lie between the separators above; all
-//! leaves have level 0 and are linked in order; no inner page is without children; each page ever given out is in the tree or in the list of free pages, once; the number of records is as noted.
+//! [`Tree::check`] asserts: keys ascend within and between pages and lie between the separators above; all leaves have
+//! level 0 and are linked in order; every inner page has children; each page ever given out is in the tree or in the
+//! free list, once; the record count is as noted.
 //!
 //! ## Differences
-//! A delete that leaves a page less than a quarter full merges it with a neighbour below the same parent if both fill
-//! at most three quarters of a page, and never moves single records between pages: that would write three pages and
-//! save none. Merging at half full, as textbooks have it, makes pages that the next inserts split again; freeing
-//! only empty pages (Johnson and Shasha, who show that it costs little space) lets a scan read nearly empty pages. An
-//! empty page merges with any neighbour, and stays only where it has none. Updates never merge.
+//! A page less than a quarter full after a delete merges with a neighbour below the same parent if both fill at most
+//! three quarters together. Single records never move between pages: this would write three pages and save none.
+//! Textbooks merge at half full, but the next inserts split such pages again. Freeing only empty pages (Johnson and
+//! Shasha show the small space cost) lets a scan read nearly empty pages. An empty page merges with any neighbour, and
+//! stays only without one. Updates never merge.
 //!
 //! ## References
 //! R. Bayer, E. McCreight: Organization and maintenance of large ordered indexes. Acta Informatica 1, 1972.
@@ -55,7 +54,7 @@ use nandlab_nand::Origin;
 
 /// No page, in links.
 const NO_PAGE: u32 = 0;
-/// Bytes of a page number, the value in inner pages.
+/// Bytes in a page number, the value in inner pages.
 const LINK_BYTES: usize = 4;
 /// More levels than any tree has: each level but the root has at least two pages for one above, mostly.
 const MOST_LEVELS: u8 = 64;
@@ -71,12 +70,12 @@ pub struct Tree<'d> {
     /// Levels with pages; 1: the root is a leaf.
     levels: u8,
     records: u64,
-    /// The list of free pages and its length.
+    /// The free list's head and length.
     free: u32,
     free_pages: u32,
     /// Inner pages on the way to the leaf, the root first.
     path: Vec<u32>,
-    /// Copies of pages that are split or merged, and the records in them.
+    /// Copies for pages being split or merged, and their records.
     scratch: Vec<u8>,
     spans: Vec<Span>,
     broken: bool,
@@ -97,11 +96,11 @@ impl<'d> Tree<'d> {
         Ok(tree)
     }
 
-    /// The tree that the last flush left on the device.
+    /// The tree as the last flush left it on the device.
     ///
     /// # Errors
-    /// [`IndexError::NoIndex`], [`IndexError::Unclean`], [`IndexError::Mismatch`], [`IndexError::Damaged`],
-    /// and those of [`Self::create`].
+    /// [`IndexError::NoIndex`], [`IndexError::Unclean`], [`IndexError::Mismatch`], [`IndexError::Damaged`], and as
+    /// [`Self::create`].
     pub fn open(device: &'d mut dyn BlockDevice, config: &pool::Config) -> Result<Self, IndexError> {
         let pool = Pool::open(device, config)?;
         let meta = records::Meta::decode(pool.meta());
@@ -164,17 +163,17 @@ impl<'d> Tree<'d> {
         self.records == 0
     }
 
-    /// Levels of pages; 1: the root is a leaf.
+    /// Page levels; 1: the root is a leaf.
     pub fn levels(&self) -> u8 {
         self.levels
     }
 
-    /// What records are like.
+    /// The record format.
     pub fn records_as(&self) -> Records {
         self.records_as
     }
 
-    /// What the pool did.
+    /// The pool's counts.
     pub fn stats(&self) -> &Stats {
         self.pool.stats()
     }
@@ -189,7 +188,7 @@ impl<'d> Tree<'d> {
         &mut self.pool
     }
 
-    /// The value of `key`.
+    /// The value for `key`.
     ///
     /// # Errors
     /// [`IndexError::Length`], [`IndexError::Device`], [`IndexError::Damaged`], [`IndexError::Broken`].
@@ -197,7 +196,7 @@ impl<'d> Tree<'d> {
         self.get_with(key, |value| value.map(<[u8]>::to_vec))
     }
 
-    /// Calls `with` with the value of `key`, where it lies.
+    /// Calls `with` on the value in place.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -211,7 +210,7 @@ impl<'d> Tree<'d> {
         })
     }
 
-    /// Adds a record; `false`, and nothing is changed, where the key is there.
+    /// Adds a record; `false`, and no change, if the key exists.
     ///
     /// # Errors
     /// As [`Self::get`]; [`IndexError::Full`].
@@ -219,7 +218,7 @@ impl<'d> Tree<'d> {
         Ok(self.store(key, value, Mode::Insert)? == Put::Inserted)
     }
 
-    /// Changes the value of a key; `false`, and nothing is changed, where the key is not there.
+    /// Changes a key's value; `false`, and no change, if the key is missing.
     ///
     /// # Errors
     /// As [`Self::insert`].
@@ -227,7 +226,7 @@ impl<'d> Tree<'d> {
         Ok(self.store(key, value, Mode::Update)? == Put::Replaced)
     }
 
-    /// Adds a record or changes its value; `true` where the key was there.
+    /// Adds a record or changes its value; `true` if the key existed.
     ///
     /// # Errors
     /// As [`Self::insert`].
@@ -240,7 +239,7 @@ impl<'d> Tree<'d> {
         self.records_as.check_value(value)?;
         self.check_record(key, value)?;
         let levels = u32::from(self.levels);
-        // A split of every level and a new root: two pages each; twice as many, so that deletes find room after it.
+        // Two pages for each level's split and for a new root; twice as many, so deletes find room afterwards.
         self.check_room(4 * levels + 8, (levels + 1).saturating_sub(self.free_pages))?;
         self.guarded(|tree| {
             let leaf = tree.descend(key)?;
@@ -266,13 +265,13 @@ impl<'d> Tree<'d> {
         }
     }
 
-    /// Takes a record away; `false` where the key is not there.
+    /// Deletes a record; `false` if the key is missing.
     ///
     /// # Errors
     /// As [`Self::insert`].
     pub fn delete(&mut self, key: &[u8]) -> Result<bool, IndexError> {
         self.records_as.check_key(key)?;
-        // A merge of every level: two pages and the one above, where they are named.
+        // A merge at every level: two pages and their parent.
         self.check_room(3 * u32::from(self.levels) + 2, 0)?;
         self.guarded(|tree| {
             let leaf = tree.descend(key)?;
@@ -313,7 +312,7 @@ impl<'d> Tree<'d> {
         }
     }
 
-    /// Brings a page of the tree into a frame.
+    /// Brings a tree page into a frame.
     #[inline]
     fn node(&mut self, page: u32, level: u8) -> Result<FrameId, IndexError> {
         let frame = self.pool.fetch(page, self.origin(page, level))?;
@@ -325,7 +324,7 @@ impl<'d> Tree<'d> {
         Ok(frame)
     }
 
-    /// The leaf that `key` belongs to; [`Self::path`] holds the pages above it.
+    /// The leaf for `key`; [`Self::path`] holds the pages above it.
     #[inline]
     fn descend(&mut self, key: &[u8]) -> Result<u32, IndexError> {
         self.path.clear();
@@ -357,7 +356,7 @@ impl<'d> Tree<'d> {
         Ok(page)
     }
 
-    /// Puts a page into the list of free pages.
+    /// Puts a page into the free list.
     fn release(&mut self, page: u32) -> Result<(), IndexError> {
         let frame = self.pool.renew(page, Origin::INDEX_HEADER)?;
         Head { kind: FREE, level: 0, next: self.free }.write(&mut self.pool.page_mut(frame), 0);
@@ -366,7 +365,7 @@ impl<'d> Tree<'d> {
         Ok(())
     }
 
-    /// Makes `page`, whose contents do not matter, a page of the tree with the records of `spans` in `source`.
+    /// Makes `page` a tree page with the records from `spans` in `source`; its old contents do not matter.
     fn build(&mut self, page: u32, level: u8, next: u32, spans: &[Span], source: &[u8]) -> Result<(), IndexError> {
         let frame = self.pool.renew(page, self.origin(page, level))?;
         let layout = if level == 0 { &*self.leaf } else { &*self.inner };
@@ -374,7 +373,7 @@ impl<'d> Tree<'d> {
         Ok(())
     }
 
-    /// Appends a copy of `page` to `bytes` and its records to `spans`.
+    /// Appends a copy from `page` to `bytes` and its records to `spans`.
     fn copy(&mut self, page: u32, level: u8, bytes: &mut Vec<u8>, spans: &mut Vec<Span>) -> Result<Head, IndexError> {
         let frame = self.node(page, level)?;
         let (start, first) = (bytes.len(), spans.len());

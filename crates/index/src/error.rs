@@ -4,20 +4,20 @@ pub enum IndexError {
     /// An option is out of range.
     #[error("{key} = {given} cannot work: {why}")]
     Option {
-        /// The key in the configuration of the index or its pool.
+        /// The key in the index or pool configuration.
         key: &'static str,
-        /// What was given.
+        /// The given value.
         given: String,
-        /// What is allowed.
+        /// The allowed values.
         why: String,
     },
     /// The device refused or failed.
     #[error(transparent)]
     Device(#[from] nandlab_block::Error),
-    /// No page is left for what the operation may need. Nothing was changed.
+    /// No page is left for the operation's worst case. Nothing was changed.
     #[error("the index is full: all {pages} pages are in use{}", if *shadow { ", or hold the state of the last flush: a flush may give some back" } else { "" })]
     Full {
-        /// Pages of the device.
+        /// Device pages.
         pages: u32,
         /// Whether pages are shadowed.
         shadow: bool,
@@ -25,10 +25,10 @@ pub enum IndexError {
     /// The device holds no index.
     #[error("the device holds no index with pages of {page_bytes} bytes: neither header page is valid")]
     NoIndex {
-        /// Size of a page as it was given.
+        /// The given page size.
         page_bytes: u32,
     },
-    /// The index was written in place and not flushed afterwards, so that its pages are of different times.
+    /// The index was written in place and not flushed afterwards, so its pages may be from different times.
     #[error("the index was changed in place and not flushed before the power went; pool.shadow = true survives that")]
     Unclean,
     /// The index was made with other options.
@@ -36,35 +36,35 @@ pub enum IndexError {
     Mismatch {
         /// The key.
         key: &'static str,
-        /// What the index was made with.
+        /// The index's own setting.
         stored: String,
-        /// What was given.
+        /// The given value.
         given: String,
     },
-    /// A key or value has a length that the index does not take.
+    /// A key or value has a length the index does not take.
     #[error("a {what} of {bytes} bytes: {allowed}")]
     Length {
         /// `key`, `value` or `record`.
         what: &'static str,
-        /// Bytes that it has.
+        /// Its bytes.
         bytes: usize,
-        /// What is allowed.
+        /// The allowed lengths.
         allowed: String,
     },
     /// A bulk load takes keys in ascending order, each once, into an empty index.
     #[error("bulk load of record {record}: {why}")]
     BulkLoad {
-        /// Number of the record, from 0.
+        /// Record number, from 0.
         record: u64,
-        /// What is wrong.
+        /// The fault.
         why: &'static str,
     },
-    /// A page does not hold what it must.
+    /// A page's contents are invalid.
     #[error("page {page} is damaged: {why}")]
     Damaged {
-        /// Number of the page.
+        /// Page number.
         page: u32,
-        /// What was found and what was expected.
+        /// The found and the expected contents.
         why: String,
     },
     /// An operation failed half way; the index must be opened anew.

@@ -1,8 +1,8 @@
 //! An index on a block device: a B+tree ([`btree`]) over a buffer pool ([`pool`]), with real bytes.
 //!
-//! The device below may be a file system's, a buffer, or an FTL on NAND; a [`nandlab_block::Mirror`] keeps the bytes for one that only
-//! counts. Every request carries the origin of its page: leaf, inner page, root or header. [`IndexConfig`] is how an
-//! experiment writes it down, [`LIST`] what there is.
+//! The device below may be a file system's, a buffer, or an FTL on NAND; a [`nandlab_block::Mirror`] keeps the bytes
+//! for a counting device. Every request carries its page's origin: leaf, inner page, root or header. [`IndexConfig`] is
+//! an experiment's index table; [`LIST`] lists all indexes.
 
 pub mod btree;
 mod error;
@@ -14,7 +14,7 @@ pub use error::IndexError;
 pub use options::{IndexConfig, Layout, Options};
 pub use pool::{Budget, Pool, Replacement, WriteBack};
 
-/// An entry of the list of indexes.
+/// An entry in the index list.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The name in `[index.<name>]`.
@@ -23,7 +23,7 @@ pub struct Entry {
     pub source: &'static str,
     /// The paper or book it comes from, short.
     pub paper: &'static str,
-    /// The schema of its options.
+    /// Its option schema.
     pub options: fn() -> schemars::Schema,
 }
 

@@ -14,21 +14,21 @@ pub enum IndexConfig {
 }
 
 impl IndexConfig {
-    /// The name of the chosen index.
+    /// The chosen index's name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Btree(_) => "btree",
         }
     }
 
-    /// The options of the chosen index.
+    /// The chosen index's options.
     pub fn options(&self) -> &Options {
         match self {
             Self::Btree(options) => options,
         }
     }
 
-    /// The options of the chosen index, to be changed.
+    /// The chosen index's options, mutable.
     pub fn options_mut(&mut self) -> &mut Options {
         match self {
             Self::Btree(options) => options,
@@ -119,11 +119,11 @@ impl Layout {
 }
 
 const DEFAULT_POOL: ByteCount = ByteCount(1 << 20);
-/// The longest key: a workload asks for numbers of 8 bytes.
+/// The longest key: a workload's keys are 8-byte numbers.
 const MOST_KEY_BYTES: u16 = 64;
 
 impl Options {
-    /// Writes the defaults of options that depend on others.
+    /// Fills in defaults that depend on other options.
     pub fn resolve(&mut self) {
         if self.pool_bytes.is_none() && self.pool_frames.is_none() {
             self.pool_bytes = Some(DEFAULT_POOL);
@@ -135,7 +135,7 @@ impl Options {
         }
     }
 
-    /// Checks what can be checked without a device.
+    /// Checks the options without a device.
     ///
     /// # Errors
     /// [`IndexError::Option`].
@@ -189,12 +189,12 @@ impl Options {
         Config { pool: pool::Config { page_bytes, budget, policy, shadow, write_back }, records }
     }
 
-    /// The largest number that fits a key.
+    /// The largest number in a key.
     pub fn largest_key(&self) -> u64 {
         1_u64.checked_shl(8 * u32::from(self.key_bytes)).map_or(u64::MAX, |keys| keys - 1)
     }
 
-    /// What of the pool is lost to rounding, in a sentence.
+    /// The pool bytes lost to rounding, in a sentence.
     pub fn notice(&self) -> Option<String> {
         let ByteCount(bytes) = self.pool_bytes?;
         let page = u64::from(self.page_bytes);
@@ -205,7 +205,7 @@ impl Options {
     }
 }
 
-/// An error of the tree or its pool with the key that the table has for it.
+/// A tree or pool error with the table's own key.
 fn in_options(error: IndexError) -> IndexError {
     match error {
         IndexError::Option { key: "budget.bytes", given, why } => IndexError::Option { key: "pool_bytes", given, why },

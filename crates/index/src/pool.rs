@@ -1,15 +1,15 @@
 //! A buffer pool: pages of a block device in a fixed number of frames.
 //!
-//! A page that is asked for and not in a frame is read; a page that was changed is written when it leaves, or at a
-//! flush in ascending order. Requests carry the origin of the page, whoever makes it leave, and follow one another in
-//! time. Pages 0 and 1 of the device are headers (`header.rs`); the owner's pages begin at [`FIRST_PAGE`].
+//! A requested page outside the pool is read; a changed page is written when it leaves, or at a flush in ascending
+//! order. Requests carry the page's origin, whoever makes it leave, and follow one another in time. Pages 0 and 1 on
+//! the device are headers (`header.rs`); the owner's pages begin at [`FIRST_PAGE`].
 //!
-//! What survives:
-//! * with `shadow`, whatever happens: [`Pool::open`] finds the state of the last flush that was acknowledged, or, if
-//!   the power went inside a flush, possibly the state that this flush was writing, as a whole (`shadow.rs`);
-//! * without, pages are written where they lie. The first one after a flush is preceded by a header that says so: a
-//!   power cut before it leaves the state of the last flush, later ones an index that [`Pool::open`] refuses as
-//!   [`IndexError::Unclean`]. After a flush everything is there.
+//! After a power cut:
+//! * with `shadow`, [`Pool::open`] always finds the state from the last acknowledged flush or, if the power went during
+//!   a flush, possibly the new state, as a whole (`shadow.rs`);
+//! * without, pages are written in place. Before the first one after a flush the pool writes a header that marks the
+//!   index as unclean. A power cut before this header leaves the last flush's state; after it, [`Pool::open`] refuses
+//!   the index as [`IndexError::Unclean`]. After a flush everything is there.
 
 mod clock;
 mod config;
@@ -49,7 +49,7 @@ struct Frame {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameId(u32);
 
-/// Pages of a device in frames.
+/// Device pages in frames.
 pub struct Pool<'d> {
     device: &'d mut dyn BlockDevice,
     page_bytes: usize,
@@ -122,11 +122,11 @@ impl<'d> Pool<'d> {
         Ok(pool)
     }
 
-    /// The pages that the last flush left; [`Self::meta`] is what it was given.
+    /// The pages as the last flush left them; [`Self::meta`] is its argument.
     ///
     /// # Errors
-    /// [`IndexError::NoIndex`], [`IndexError::Unclean`], [`IndexError::Mismatch`], [`IndexError::Damaged`],
-    /// and those of [`Self::create`].
+    /// [`IndexError::NoIndex`], [`IndexError::Unclean`], [`IndexError::Mismatch`], [`IndexError::Damaged`], and as
+    /// [`Self::create`].
     pub fn open(device: &'d mut dyn BlockDevice, config: &Config) -> Result<Self, IndexError> {
         let mut pool = Self::new(device, config)?;
         let mut newest: Option<Header> = None;
@@ -150,7 +150,7 @@ impl<'d> Pool<'d> {
         if header.pages > pool.most_pages {
             return Err(IndexError::damaged(0, format!("{} pages on {}", header.pages, pool.most_pages)));
         }
-        // A header that was written but perhaps not flushed becomes durable before anything relies on it.
+        // A header perhaps not flushed becomes durable before anything relies on it.
         pool.flush_device(Origin::INDEX_HEADER)?;
         if let Some(shadow) = pool.shadow.take() {
             let loaded = shadow.load(header.pages, header.table, |slot| pool.read_table(slot))?;
@@ -171,17 +171,17 @@ impl<'d> Pool<'d> {
         Ok(bytes.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect())
     }
 
-    /// What the owner gave to the last flush.
+    /// The owner's data from the last flush.
     pub fn meta(&self) -> &[u8; META_BYTES] {
         &self.meta
     }
 
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub fn page_bytes(&self) -> usize {
         self.page_bytes
     }
 
-    /// Frames of the pool.
+    /// Frames in the pool.
     pub fn frames(&self) -> u32 {
         self.most_frames
     }
@@ -191,7 +191,7 @@ impl<'d> Pool<'d> {
         self.pages
     }
 
-    /// The most pages that there can be.
+    /// The page limit.
     pub fn most_pages(&self) -> u32 {
         self.most_pages
     }
@@ -201,7 +201,7 @@ impl<'d> Pool<'d> {
         self.shadow.is_some()
     }
 
-    /// What the pool did.
+    /// The pool's counts.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -216,13 +216,13 @@ impl<'d> Pool<'d> {
         self.now = self.now.max(time);
     }
 
-    /// Whether `changed` pages can be changed and `new` ones added so that the next flush still has room for all.
+    /// Whether `changed` pages can change and `new` ones be added with room left for the next flush.
     pub fn has_room(&self, changed: u32, new: u32) -> bool {
         if u64::from(self.pages) + u64::from(new) > u64::from(self.most_pages) {
             return false;
         }
         let Some(shadow) = &self.shadow else { return true };
-        // Pages are counted one by one only where it matters.
+        // Counts pages one by one only if needed.
         let needed = shadow.needed(changed, new);
         let waiting = || self.frames.iter().filter(|frame| frame.dirty != 0 && !shadow.is_fresh(frame.page)).count();
         needed + self.frames.len() <= shadow.free() || needed + waiting() <= shadow.free()
@@ -236,7 +236,7 @@ impl<'d> Pool<'d> {
         }
     }
 
-    /// A page that was not there before.
+    /// Adds a page.
     ///
     /// # Errors
     /// [`IndexError::Full`].
@@ -252,10 +252,10 @@ impl<'d> Pool<'d> {
         IndexError::Full { pages: self.most_pages, shadow: self.is_shadowed() }
     }
 
-    /// Brings `page` into a frame; `origin` is what it is now, for its requests from now on.
+    /// Brings `page` into a frame; `origin` is its current kind, for its requests from now on.
     ///
     /// # Errors
-    /// [`IndexError::Damaged`] for a number that is no page, [`IndexError::Device`], [`IndexError::Full`].
+    /// [`IndexError::Damaged`] for a number without a page, [`IndexError::Device`], [`IndexError::Full`].
     #[inline]
     pub fn fetch(&mut self, page: u32, origin: Origin) -> Result<FrameId, IndexError> {
         match self.place.get(page as usize) {
@@ -286,7 +286,7 @@ impl<'d> Pool<'d> {
         Ok(self.enter(frame, Frame { page, origin, dirty: 0 }))
     }
 
-    /// A frame of zeros for `page`, whose contents do not matter; neither a hit nor a miss.
+    /// A zeroed frame for `page`, whatever its contents; neither a hit nor a miss.
     ///
     /// # Errors
     /// [`IndexError::Device`], [`IndexError::Full`].
@@ -320,7 +320,7 @@ impl<'d> Pool<'d> {
         start..start + self.page_bytes
     }
 
-    /// A frame without a page: one never used, or that of the page the policy gives up.
+    /// A frame without a page: a never used one, or the policy's victim.
     fn empty_frame(&mut self) -> Result<u32, IndexError> {
         if self.frames.len() < self.most_frames as usize {
             return Ok(self.frames.len() as u32);
@@ -335,20 +335,20 @@ impl<'d> Pool<'d> {
         Ok(frame)
     }
 
-    /// Says what `page` is now, if it is in a frame; one that is not is asked for anyway before it is written.
+    /// Sets the kind for `page`, if it is in a frame; any other page is fetched anyway before it is written.
     pub fn set_origin(&mut self, page: u32, origin: Origin) {
         if let Some(frame) = self.place.get(page as usize).and_then(|&frame| self.frames.get_mut(frame as usize)) {
             frame.origin = origin;
         }
     }
 
-    /// The bytes of a page in a frame.
+    /// The bytes in a frame.
     #[inline]
     pub fn page(&self, FrameId(frame): FrameId) -> &[u8] {
         &self.bytes[self.range(frame)]
     }
 
-    /// The bytes of a page in a frame, to be changed.
+    /// The bytes in a frame, mutable.
     #[inline]
     pub fn page_mut(&mut self, FrameId(frame): FrameId) -> PageMut<'_> {
         let range = self.range(frame);
@@ -386,7 +386,7 @@ impl<'d> Pool<'d> {
         Ok(())
     }
 
-    /// Says, durably, that pages are about to be written where they lie.
+    /// Notes durably that pages will be written in place.
     fn mark_unclean(&mut self) -> Result<(), IndexError> {
         if !self.clean {
             return Ok(());
@@ -396,7 +396,7 @@ impl<'d> Pool<'d> {
         self.flush_device(Origin::INDEX_HEADER)
     }
 
-    /// Writes every changed page, then the header with `meta`; when it returns, all of it is durable.
+    /// Writes every changed page, then the header with `meta`; on return everything is durable.
     ///
     /// # Errors
     /// [`IndexError::Device`], [`IndexError::Full`].
@@ -481,7 +481,7 @@ impl<'d> Pool<'d> {
     }
 }
 
-/// One bit for each of so many sectors.
+/// One bit for each sector.
 fn all_sectors(sectors: u32) -> u128 {
     u128::MAX >> (128 - sectors)
 }

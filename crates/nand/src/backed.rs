@@ -1,14 +1,14 @@
 //! A device with real bytes, in RAM or in an image file.
 //!
-//! Rules, metadata and counts are those of the [`Counting`] device inside; this file adds the contents of
-//! pages beside it, so both count alike by construction.
+//! The [`Counting`] device inside keeps rules, metadata and counts; this file adds the page contents, so both count
+//! alike by construction.
 //!
-//! In RAM, a block is shared until it is changed: a clone copies the tables and no page, which makes it a snapshot cheap
-//! enough to take before every operation of a small device. Blocks that were never programmed take no memory.
+//! In RAM, a block is shared until it is changed: a clone copies the tables and no page. Such a snapshot is cheap
+//! enough before every operation on a small device. Blocks never programmed take no memory.
 //!
 //! An image file ([`Backed::create`], [`Backed::open`]) is written in an order that leaves a valid device wherever the
-//! process ends: that is a power cut of the device. Programs since the last [`ImageFile::sync`] may be lost then, the last
-//! ones first. Where the machine ends, they may also be unreadable. An image is locked while it is open.
+//! process ends: for the device this is a power cut. Programs since the last [`ImageFile::sync`] may be lost then, the
+//! last ones first. If the machine ends, they may also be unreadable. An image is locked while it is open.
 
 mod ahead;
 #[cfg(test)]
@@ -43,13 +43,13 @@ use crate::rules::Rules;
 use layout::Header;
 use std::path::Path;
 
-/// How many pages ahead the metadata of a longer read is prefetched.
+/// Metadata prefetch distance in a longer read, in pages.
 const PAGES_AHEAD: u32 = 8;
 
 /// A device whose pages hold bytes; `S` is [`Ram`] or [`Image`].
 ///
-/// A page that is programmed with `Content(None)` reads as zeros. A tail takes the place of the last bytes
-/// of the page it is programmed with, and is read back with them.
+/// A page programmed with `Content(None)` reads as zeros. A tail replaces the last bytes in its page, and is read back
+/// with them.
 #[derive(Clone, Debug)]
 pub struct Backed<S: PageStore = Ram> {
     counting: Counting,
@@ -63,12 +63,12 @@ impl Backed<Ram> {
     }
 }
 
-/// Pages of an image whose bytes are compared with their checksums.
+/// Image pages compared with their checksums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Programmed pages.
     pub pages: u64,
-    /// Those of them that cannot be read.
+    /// The unreadable ones.
     pub spoilt: Vec<Ppa>,
 }
 
@@ -76,12 +76,12 @@ impl Backed<Image> {
     /// Creates the image file `path` with an erased device in it; the file is sparse.
     ///
     /// # Errors
-    /// [`BackedError::Exists`]; [`BackedError::Io`] where the file cannot be written, in which case none is left.
+    /// [`BackedError::Exists`]; [`BackedError::Io`] if the file cannot be written; no file is left then.
     pub fn create(path: &Path, geometry: Geometry, rules: Rules) -> Result<Self, BackedError> {
         Self::create_with(path, geometry, rules, 0, String::new())
     }
 
-    /// As [`Self::create`], with an NVRAM of so many bytes beside the flash, and a text that says who uses the device.
+    /// As [`Self::create`], with `nvram_bytes` NVRAM beside the flash, and a text about the device's user.
     ///
     /// # Errors
     /// As [`Self::create`].
@@ -100,17 +100,17 @@ impl Backed<Image> {
 
     /// Opens the image file `path`: the flash continues as it was left, the counts start from zero.
     ///
-    /// A spoilt record costs its page or its block, which [`Self::notices`] names.
+    /// A spoilt record costs its page or its block; [`Self::notices`] names it.
     ///
     /// # Errors
-    /// [`BackedError`]: the file cannot be opened, is in use, is no image of this version, has another length than its
+    /// [`BackedError`]: the file cannot be opened, is in use, is no image in this version, has another length than its
     /// header says, or its header is damaged.
     pub fn open(path: &Path) -> Result<Self, BackedError> {
         let (store, counting) = Image::open(path)?;
         Ok(Self { counting, store })
     }
 
-    /// What was found to be spoilt when the image was opened, in sentences.
+    /// Spoilt parts found when the image was opened, in sentences.
     pub fn notices(&self) -> &[String] {
         self.store.notices()
     }
@@ -120,8 +120,8 @@ impl Backed<Image> {
         self.store.file()
     }
 
-    /// From now on an erase waits until everything before it is on the disk: what was synchronised then survives an end
-    /// of the machine, too.
+    /// From now on an erase waits until everything before it is on the disk: synchronised data then also survives the
+    /// machine's end.
     pub fn survive_machine(&mut self) {
         self.store.survive_machine();
     }
@@ -134,10 +134,10 @@ impl Backed<Image> {
         self.store.file().sync()
     }
 
-    /// Compares the bytes of every programmed page with their checksum.
+    /// Compares every programmed page's bytes with their checksum.
     ///
     /// # Errors
-    /// [`NandError::PowerLost`] where the image cannot be read.
+    /// [`NandError::PowerLost`] if the image cannot be read.
     pub fn verify(&mut self) -> Result<Verified, NandError> {
         self.store.check()?;
         let geometry = *self.counting.geometry();
@@ -156,25 +156,25 @@ impl Backed<Image> {
         Ok(verified)
     }
 
-    /// Where the reason stands when the image can no longer be read or written; can be kept while the device
-    /// is boxed. Such a device answers [`NandError::PowerLost`] from then on.
+    /// The reason once the image can no longer be read or written; it can be kept while the device is boxed. Such a
+    /// device answers [`NandError::PowerLost`] from then on.
     pub fn failure(&self) -> Failure {
         self.store.failure()
     }
 }
 
 impl<S: PageStore> Backed<S> {
-    /// The device that keeps rules, metadata and counts.
+    /// The device with rules, metadata and counts.
     pub fn counting(&self) -> &Counting {
         &self.counting
     }
 
-    /// P/E cycles of each block.
+    /// P/E cycles by block.
     pub fn pe_cycles(&self) -> &[u32] {
         self.counting.pe_cycles()
     }
 
-    /// Pages of `block` up to the last programmed one.
+    /// Pages in `block` up to the last programmed one.
     pub fn high_water(&self, block: BlockId) -> u32 {
         self.counting.high_water(block)
     }
@@ -182,7 +182,7 @@ impl<S: PageStore> Backed<S> {
     /// Marks a block bad at no cost, as the factory does.
     ///
     /// # Errors
-    /// [`NandError::PowerLost`] where the image cannot be written.
+    /// [`NandError::PowerLost`] if the image cannot be written.
     pub fn mark_factory_bad(&mut self, block: BlockId) -> Result<(), NandError> {
         self.store.check()?;
         self.counting.mark_factory_bad(block);
@@ -197,7 +197,7 @@ impl<S: PageStore> Drop for Backed<S> {
     }
 }
 
-/// The bytes of a page to program; `None`: zeros.
+/// Bytes for a page program; `None`: zeros.
 fn checked<'a>(geometry: &Geometry, page: &'a Content) -> Option<&'a [u8]> {
     let bytes = page.bytes()?;
     let expected = geometry.page_bytes() as usize;
@@ -222,7 +222,7 @@ impl<S: PageStore> Nand for Backed<S> {
         let page_bytes = self.counting.geometry().page_bytes();
         let wanted = self.counting.ctx().wanted();
         if wanted > 1 {
-            // The bytes of pages drive the tables out of the cache.
+            // Page bytes drive the tables out of the cache.
             self.counting.spare.prefetch(Ppa(at.0 + PAGES_AHEAD));
         }
         self.store.load(at, page.0.get_or_insert_with(|| Bytes::zeroed(page_bytes)), wanted)?;
@@ -257,7 +257,7 @@ impl<S: PageStore> Nand for Backed<S> {
         let page_bytes = self.counting.geometry().page_bytes();
         let wanted = self.counting.ctx().wanted();
         if wanted > 1 {
-            // The bytes of pages drive the tables out of the cache.
+            // Page bytes drive the tables out of the cache.
             self.counting.spare.prefetch(Ppa(at.0 + PAGES_AHEAD));
         }
         self.store.load(at, page.0.get_or_insert_with(|| Bytes::zeroed(page_bytes)), wanted)?;

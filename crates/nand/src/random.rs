@@ -3,23 +3,23 @@
 //! xoshiro256** (Blackman & Vigna, "Scrambled linear pseudorandom number generators", 2021), seeded through
 //! SplitMix64. Libraries change their streams between versions; results must not.
 
-/// Who draws from the seed of an experiment. Each has a stream of its own: two with one number do not compile.
+/// The users of an experiment's seed. Each has its own stream: two with one number do not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Stream {
-    /// Requests of a workload.
+    /// A workload's requests.
     Requests = 1,
     /// Pages that preconditioning overwrites.
     Overwrites = 2,
     /// The order in which preconditioning fills the device.
     FillOrder = 3,
-    /// Log blocks of one logical block that are merged next.
+    /// Which log block of a logical block merges next.
     LogVictims = 4,
-    /// Contents of files.
+    /// File contents.
     FileContents = 5,
-    /// Values of an index.
+    /// Index values.
     IndexValues = 6,
-    /// The first round of a workload that preconditioning repeats. Each further round has the next number.
+    /// The first round in a workload repeated by preconditioning. Each further round has the next number.
     Rounds = 16,
     /// Block sets of the wear policy `bet`.
     Bet = 0x0062_6574,
@@ -29,13 +29,13 @@ pub enum Stream {
     EventRecorder = 0x6576_656E,
     /// Transactions of the workload `fax`.
     Fax = 0x6661_7821,
-    /// Gaps between the requests of a fio job file.
+    /// Gaps between requests in a fio job file.
     FioGaps = 0x6669_6F00,
-    /// The first clone of a fio job. Each further clone has the next number.
+    /// A fio job's first clone. Each further clone has the next number.
     FioClones = 0x6669_6F01,
     /// Transactions of the workload `phone`.
     Phone = 0x7068_6F6E,
-    /// Victims of garbage collection.
+    /// Garbage collection victims.
     Victims = 0x7669_6374_696D,
 }
 
@@ -59,7 +59,7 @@ impl Random {
         Self { state: [split(), split(), split(), split()] }
     }
 
-    /// The stream of `seed` that is `who`'s.
+    /// The stream for `who` from `seed`.
     pub fn of(seed: u64, who: Stream) -> Self {
         Self::stream(seed, who as u64)
     }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn stream_is_the_published_one() {
-        // xoshiro256** from the state 1, 2, 3, 4: the first outputs of the authors' reference code.
+        // xoshiro256** from the state 1, 2, 3, 4: the first outputs from the authors' reference code.
         let mut random = Random { state: [1, 2, 3, 4] };
         let expected = [11_520, 0, 1_509_978_240, 1_215_971_899_390_074_240];
         assert_eq!([(); 4].map(|()| random.next_u64()), expected);

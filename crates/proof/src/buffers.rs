@@ -1,8 +1,8 @@
-//! Buffers over FTLs: against the model, and under power cuts in the NAND below and between the words of NVRAM.
+//! Buffers over FTLs: against the model, and under power cuts in the NAND below and between NVRAM word stores.
 //!
-//! A case is written as `<buffer>:<options>:<pages>/<ftl>/<device>/<seed>/<cut>...`; a cut is one of the NAND
-//! (`cut:12:clean`) or `words:40`, after so many words that were stored in NVRAM. A failing case prints that text, and the
-//! text replays it.
+//! A case is written as `<buffer>:<options>:<pages>/<ftl>/<device>/<seed>/<cut>...`; a cut is a NAND cut
+//! (`cut:12:clean`), or `words:40`: after 40 words stored in NVRAM. A failing case prints its text, and the text
+//! replays it.
 
 use crate::device::Device;
 use crate::disk::Disk;
@@ -19,12 +19,12 @@ use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::str::FromStr;
 
-/// A buffer with a set of options and a size.
+/// A buffer with an option set and a size.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Subject {
     /// The buffer, as large as its options make it.
     pub config: BufferConfig,
-    /// The name of the options.
+    /// The option set's name.
     pub variant: &'static str,
     /// Pages in all.
     pub pages: u32,
@@ -32,7 +32,7 @@ pub struct Subject {
 
 const DEFAULT: &str = "default";
 
-/// Every buffer on the list with every set of its options, so many pages large.
+/// Every buffer on the list with every option set, `pages` pages large.
 pub fn subjects(pages: u32) -> Vec<Subject> {
     let variants = |config: &BufferConfig| [vec![(DEFAULT, config.clone())], config.variants()].concat();
     let all = BufferConfig::all();
@@ -68,7 +68,7 @@ impl FromStr for Subject {
     }
 }
 
-/// Where power goes.
+/// A power cut's place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cut {
     /// In the NAND.
@@ -97,7 +97,7 @@ impl FromStr for Cut {
     }
 }
 
-/// A buffer over an FTL on a device of the conformance runs, with a script.
+/// A buffer over an FTL on a conformance device, with a script.
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// The buffer.
@@ -106,7 +106,7 @@ pub struct Bench {
     pub ftl: FtlConfig,
     /// The device.
     pub device: Device,
-    /// Seed of the script.
+    /// Script seed.
     pub seed: u64,
 }
 
@@ -114,7 +114,7 @@ pub struct Bench {
 const STEPS: [usize; 2] = [120, 12];
 
 impl Bench {
-    /// Plays `steps` steps without a cut; what the buffer did, or `None` where the FTL refuses the device.
+    /// Plays `steps` steps without a cut; returns the buffer's counts, or `None` if the FTL refuses the device.
     ///
     /// # Panics
     /// At the first difference.
@@ -122,11 +122,11 @@ impl Bench {
         self.named(&[], || Some(Run::new(self)?.conform(steps)))
     }
 
-    /// Plays a script with `cuts`, each followed by a mount and a comparison of everything; how many of them fell, or
-    /// `None` where the FTL refuses the device.
+    /// Plays a script with `cuts`, each followed by a mount and a full comparison; returns how many fell, or `None` if
+    /// the FTL refuses the device.
     ///
     /// # Panics
-    /// With the text of the case, where anything is lost or stale.
+    /// With the case's text, if anything is lost or stale.
     pub fn cut(&self, cuts: &[Cut]) -> Option<usize> {
         self.named(cuts, || Some(Run::new(self)?.cut(cuts)))
     }
@@ -142,7 +142,7 @@ impl Bench {
     }
 }
 
-/// A buffer over a disk, and the model of both.
+/// A buffer over a disk, and the model for both.
 struct Stack {
     disk: Disk<Flash>,
     nvram: Nvram,
@@ -151,7 +151,7 @@ struct Stack {
     now: Time,
 }
 
-/// What a power cut leaves.
+/// The state after a power cut.
 struct Left {
     nand: Flash,
     nvram: Nvram,
@@ -186,7 +186,7 @@ impl<'a> Run<'a> {
         Some(Self { bench, buffer: bench.subject.sized(&bench.device), pages })
     }
 
-    /// Plays steps without a cut; what the buffer did.
+    /// Plays steps without a cut; returns the buffer's counts.
     fn conform(&self, steps: usize) -> nandlab_buffer::Counts {
         let mut stack = self.fresh();
         for step in self.script(0, steps, Mix::USUAL) {
@@ -204,7 +204,7 @@ impl<'a> Run<'a> {
         stack.buffer.counts()
     }
 
-    /// Plays with cuts; how many of them fell.
+    /// Plays with cuts; returns how many fell.
     fn cut(&self, cuts: &[Cut]) -> usize {
         let mut stack = self.fresh();
         let mut fallen = 0;
@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
             let mut lost = stack.cut();
             lost.nand.restore();
             lost.nvram.restore();
-            // The next cut falls into the mount and what comes after, or only into that.
+            // The next cut falls into the mount and the steps after it, or only into the mount.
             if let Some(next) = cuts.get(depth + 1).filter(|_| depth % 2 == 0) {
                 match next {
                     Cut::Nand(plan) => lost.nand.arm(*plan),
@@ -263,7 +263,7 @@ impl<'a> Run<'a> {
         Stack { disk: disk.expect("an erased device mounts"), nvram, buffer, model, now: 0 }
     }
 
-    /// Mounts and compares everything; what is left where power goes again.
+    /// Mounts and compares everything; returns the state if power goes again.
     fn recovered(&self, left: Left) -> Result<Stack, Box<Left>> {
         let Left { mut nand, mut nvram, model } = left;
         let before = model.clone();
@@ -324,7 +324,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What is newest in NVRAM survives without a flush: pages that were written there, and those that moved there since.
+    /// The newest NVRAM data survives without a flush: pages written there, and pages moved there since.
     fn pin(&self, stack: &mut Stack) {
         if self.buffer.nvram_bytes(&self.bench.device.geometry) == 0 {
             return;

@@ -8,9 +8,9 @@ use nandlab_block::{Op, Request};
 use nandlab_ftl::Events;
 use nandlab_nand::Nand;
 
-/// Runs `steps` random steps of `seed` with `check()` after each and a full comparison at each remount.
+/// Runs `steps` random steps from `seed` with `check()` after each and a full comparison at each remount.
 ///
-/// Returns what it did, or `None` where the FTL refuses the device.
+/// Returns the run's counts, or `None` if the FTL refuses the device.
 ///
 /// # Panics
 /// At the first difference.
@@ -21,12 +21,12 @@ pub fn run(subject: &Subject, device: &Device, seed: u64, steps: usize) -> Optio
     Some(Run { subject, device, seed }.play(pages, &script))
 }
 
-/// What a run did.
+/// A run's counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ran {
-    /// Erases of the device.
+    /// Device erases.
     pub erases: u64,
-    /// What the FTL did, over all mounts.
+    /// The FTL's events, over all mounts.
     pub events: Events,
 }
 

@@ -1,8 +1,8 @@
-//! Power cuts: at every operation of a script or at random ones, in every form, one after another.
+//! Power cuts: at every operation in a script or at random ones, in every form, one after another.
 //!
-//! A case is written as `<ftl>:<options>/<device>/<seed>/<fault>/.../<cut>/<cut>...`, the options (`:spare`, a name in
-//! `Ftl::variants`) and the faults (`program:12`, `erase:3`: the operation with that number fails) being optional; a
-//! failing case prints that text, and the text replays it.
+//! A case is written as `<ftl>:<options>/<device>/<seed>/<fault>/.../<cut>/<cut>...`; the options (`:spare`, a name in
+//! `Ftl::variants`) and the faults (`program:12`, `erase:3`: the operation with this number fails) are optional. A
+//! failing case prints its text, and the text replays it.
 
 use crate::device::{devices, timed_devices, Device};
 use crate::faults::Fault;
@@ -18,27 +18,27 @@ use nandlab_nand::random::Random;
 use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// Steps before the first cut of an exhaustive search.
+/// Steps before the first cut in an exhaustive search.
 const SCRIPT_STEPS: usize = 60;
-/// Steps before the first cut of a single case, which begin with those of the search.
+/// Steps before the first cut in a single case; they begin with the search's steps.
 const CASE_STEPS: usize = 200;
-/// Steps after each mount, in which the next cut falls, and after the last one.
+/// Steps after each mount, for the next cut, and after the last one.
 const TAIL_STEPS: usize = 8;
 
-/// An FTL on a device of the conformance runs with a script of its own.
+/// An FTL on a conformance device with its own script.
 #[derive(Clone, Debug)]
 pub struct Bench<'a> {
     /// The FTL and its options.
     pub subject: &'a Subject,
     /// The device.
     pub device: Device,
-    /// Seed of the script.
+    /// Script seed.
     pub seed: u64,
-    /// Programs and erases that fail.
+    /// Failing programs and erases.
     pub faults: &'a [Fault],
 }
 
-/// What became of a case.
+/// A case's outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// Every cut fell, and everything flushed was there after each.
@@ -47,7 +47,7 @@ pub enum Outcome {
     NotReached(usize),
 }
 
-/// Which operations of the script are cut: `first`, and each `every`-th after it.
+/// The script operations to cut: `first`, and each `every`-th after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stride {
     /// The first operation, from 1.
@@ -62,18 +62,18 @@ impl Stride {
 }
 
 impl Bench<'_> {
-    /// Runs one case; `None` where the FTL refuses the device.
+    /// Runs one case; `None` if the FTL refuses the device.
     ///
     /// # Panics
-    /// With the id of the case, where anything flushed is lost or an invariant is broken.
+    /// With the case's id, if any flushed data is lost or an invariant is broken.
     pub fn run(&self, cuts: &[CutPlan]) -> Option<Outcome> {
         Some(Run::new(self, CASE_STEPS)?.run(cuts))
     }
 
-    /// Cuts the script at the operations of `stride` in every form, and after each again at every operation,
-    /// `depth` times in all.
+    /// Cuts the script at the operations in `stride` in every form, and after each again at every operation, `depth`
+    /// times in total.
     ///
-    /// Returns the number of cases; `None` where the FTL refuses the device.
+    /// Returns the case count; `None` if the FTL refuses the device.
     ///
     /// # Panics
     /// As [`Self::run`].
@@ -81,13 +81,13 @@ impl Bench<'_> {
         Some(Run::new(self, SCRIPT_STEPS)?.exhaust(depth, stride))
     }
 
-    /// Compares what [`Self::exhaust`] derives, every form of a cut from the first one at the same operation, with a replay
-    /// of the script up to that cut; then the same for second cuts, after an early one whose operation took place.
+    /// Compares the cuts derived by [`Self::exhaust`], every form from the first one at the same operation, with a
+    /// replay up to each cut; then the same for second cuts, after an early one whose operation took place.
     ///
-    /// Returns the number of comparisons; `None` where the FTL refuses the device.
+    /// Returns the comparison count; `None` if the FTL refuses the device.
     ///
     /// # Panics
-    /// With the id of the case, where the device or the model differ.
+    /// With the case's id, if the device or the model differ.
     pub fn compare_with_replays(&self, stride: Stride) -> Option<u64> {
         Some(Run::new(self, SCRIPT_STEPS)?.compare_with_replays(stride))
     }
@@ -98,7 +98,7 @@ impl Bench<'_> {
         format!("{}/{}/{}/{}", self.subject, self.device.name, self.seed, events.join("/"))
     }
 
-    /// Adds the id of the case to a panic.
+    /// Adds the case's id to a panic.
     fn named<T>(&self, cuts: &[CutPlan], run: impl FnOnce() -> T) -> T {
         catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
             let why = panic
@@ -111,7 +111,7 @@ impl Bench<'_> {
     }
 }
 
-/// A device that has lost power, and the operation that was cut.
+/// A device without power, and the operation cut.
 #[derive(Debug)]
 struct Cut {
     lost: Lost<Flash>,
@@ -119,8 +119,8 @@ struct Cut {
 }
 
 impl Cut {
-    /// The same cut in another form: up to the cut the run is the same, and afterwards nothing is answered but that power
-    /// is lost, so only the device differs.
+    /// The same cut in another form: the run up to the cut is the same, and afterwards every answer is "power lost", so
+    /// only the device differs.
     fn in_form(&mut self, uncut: &Uncut<Powered>, form: Form) -> Self {
         let Lost { nand, model } = &mut self.lost;
         Self { lost: Lost { nand: uncut.cut(form, nand), model: model.clone() }, operation: self.operation }
@@ -137,8 +137,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// As many logical pages as possible, with room for the blocks that the faults take away; `None` where the FTL
-    /// refuses the device.
+    /// As many logical pages as possible, with room for blocks lost to faults; `None` if the FTL refuses the device.
     fn new(bench: &'a Bench<'a>, steps: usize) -> Option<Self> {
         let (config, geometry) = (&bench.subject.config, &bench.device.geometry);
         let most = crate::exportable(config, &bench.device)?;
@@ -147,7 +146,7 @@ impl<'a> Run<'a> {
         Some(Self { bench, config, pages, steps })
     }
 
-    /// The script of the seed; one seed of four trims much.
+    /// The seed's script; one seed in four trims much.
     fn script(&self, stream: u64, steps: usize) -> Vec<Step> {
         let seed = self.bench.seed;
         let page = self.bench.device.geometry.sectors_per_page();
@@ -173,8 +172,8 @@ impl<'a> Run<'a> {
         self.play_until_cut(rig, &self.script(0, self.steps), !self.bench.faults.is_empty())
     }
 
-    /// Plays `script`, whose mounts drop the RAM state without a flush; `None`: to its end, or until a device with few spare blocks has no more room, which `harmed`
-    /// (after a cut, or with faults) explains.
+    /// Plays `script`; its mounts drop the RAM state without a flush. `None`: it ended, or a device with few spare
+    /// blocks ran out of room, explained by `harmed` (after a cut, or with faults).
     fn play_until_cut(&self, mut rig: Rig<Flash>, script: &[Step], harmed: bool) -> Option<Cut> {
         for (at, &step) in script.iter().enumerate() {
             if step == Step::Remount {
@@ -211,7 +210,7 @@ impl<'a> Run<'a> {
         Cut { lost, operation }
     }
 
-    /// Brings the power back and plays on until the next cut, which may fall into the mount.
+    /// Restores power and plays on until the next cut, possibly inside the mount.
     fn next_cut(&self, lost: Lost<Flash>, plan: CutPlan, depth: u64) -> Option<Cut> {
         let Lost { mut nand, model } = lost;
         nand.restore();
@@ -273,7 +272,7 @@ impl<'a> Run<'a> {
         1 + self.every_form(cuts, Stride::ALL, next, &mut |cuts, cut| self.exhaust_after(cuts, cut, depth - 1))
     }
 
-    /// Makes `cut` happen at the operations of `stride` until one is not reached, in every form that applies there.
+    /// Makes `cut` happen at the operations in `stride` until one is not reached, in every form applicable there.
     fn every_form(
         &self,
         before: &[CutPlan],
@@ -324,7 +323,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// One random case: options, a device, a script, a failing operation in one case of three, one to three cuts.
+/// One random case: options, a device, a script, a failing operation in one case out of three, one to three cuts.
 ///
 /// # Panics
 /// As [`Bench::run`].
@@ -339,7 +338,7 @@ pub fn random_case(ftl: &[Subject], number: u64) -> Outcome {
         _ => Vec::new(),
     };
     let bench = Bench { subject, device, seed: random.next_u64() >> 40, faults: &faults };
-    // On a device that keeps time what a fence left out counts: half of the cuts lose it, after more of the script.
+    // On a timed device, pages past a fence matter: half the cuts lose them, after more script steps.
     let first = if device.is_timed() { 240 } else { 120 };
     let cuts: Vec<CutPlan> = (0..1 + random.below(3))
         .map(|depth| CutPlan {
@@ -353,12 +352,12 @@ pub fn random_case(ftl: &[Subject], number: u64) -> Outcome {
     bench.run(&cuts).unwrap_or(Outcome::NotReached(0))
 }
 
-/// The devices of power cuts, those that keep time last.
+/// The power cut devices, timed ones last.
 fn all_devices() -> Vec<Device> {
     [devices(), timed_devices()].concat()
 }
 
-/// A text that names no case.
+/// A text without a valid case.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CaseError(String);
 
@@ -407,7 +406,7 @@ impl std::str::FromStr for Case {
 }
 
 impl Case {
-    /// Runs the case on the FTL that it names; `None` where that refuses the device.
+    /// Runs the case on its FTL; `None` if the FTL refuses the device.
     ///
     /// # Panics
     /// As [`Bench::run`].

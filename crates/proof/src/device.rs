@@ -1,9 +1,9 @@
-//! The devices that FTLs are proved on: tiny and odd ones.
+//! The proof devices: tiny and odd ones.
 
 use nandlab_nand::profile::{PlaneOverlap, Timing};
 use nandlab_nand::{Geometry, ProgramOrder, Rules, Shape};
 
-/// A device of the conformance runs.
+/// A conformance device.
 #[derive(Clone, Copy, Debug)]
 pub struct Device {
     /// Its name in failures.
@@ -12,14 +12,14 @@ pub struct Device {
     pub geometry: Geometry,
     /// Its rules.
     pub rules: Rules,
-    /// Its times; [`UNTIMED`] where it keeps none.
+    /// Its times; [`UNTIMED`] if it keeps none.
     pub timing: Timing,
 }
 
-/// Everything ends at time 0, where every fence holds for everything that was issued.
+/// Everything ends at time 0, so every fence covers everything issued.
 pub const UNTIMED: Timing = Timing::array(0.0, 0.0, 0.0);
 
-/// An erase takes so long that a die which erases falls behind the others.
+/// Erases take so long that an erasing die falls behind the others.
 const TIMED: Timing = Timing {
     read_us: 25.0,
     program_us: 300.0,
@@ -30,17 +30,17 @@ const TIMED: Timing = Timing {
 };
 
 impl Device {
-    /// Whether operations take time, so that a bounded fence holds only for what ends by then.
+    /// Whether operations take time, so a bounded fence covers only operations ended by then.
     pub fn is_timed(&self) -> bool {
         self.timing != UNTIMED
     }
 }
 
-/// Tiny and odd devices: every order of programs, one die and several, one plane and two, one sector a page and
-/// many, one program of a page and partial ones.
+/// Tiny and odd devices: every program order, one die and several, one plane and two, one sector a page and many, one
+/// program per page and partial ones.
 ///
-/// In the names: channels x dies x planes where there is more than one, blocks of a plane, pages, bytes; the order;
-/// `pN` for N programs of a page.
+/// The names give: channels x dies x planes if there is more than one, blocks per plane, pages, bytes; the order; `pN`
+/// for N programs per page.
 pub fn devices() -> Vec<Device> {
     use ProgramOrder::{Any, Ascending, AscendingDense};
     vec![
@@ -50,7 +50,7 @@ pub fn devices() -> Vec<Device> {
         device("24x16x2048-ascending", [1, 1, 1, 24, 16, 2048], Ascending, 1),
         device("2x2x2x6x5x1024-dense", [2, 2, 2, 6, 5, 1024], AscendingDense, 1),
         device("13x8x4096-any", [1, 1, 1, 13, 8, 4096], Any, 1),
-        // Room for many blocks that are being filled.
+        // Room for many open blocks.
         device("16x4x512-dense", [1, 1, 1, 16, 4, 512], AscendingDense, 1),
         device("18x3x512-any", [1, 1, 1, 18, 3, 512], Any, 1),
         device("2x1x2x4x4x512-any-p2", [2, 1, 2, 4, 4, 512], Any, 2),
@@ -58,12 +58,12 @@ pub fn devices() -> Vec<Device> {
     ]
 }
 
-/// A device whose map on flash takes more than two blocks, so that victims of the map still hold pages.
+/// A device whose map takes more than two flash blocks, so map victims still hold pages.
 pub fn device_of_a_map() -> Device {
     device("300x16x512-ascending", [1, 1, 1, 300, 16, 512], ProgramOrder::Ascending, 1)
 }
 
-/// Devices that keep time, for power cuts: dies, and planes, that work at the same time.
+/// Timed devices, for power cuts: their dies, and planes, work at the same time.
 pub fn timed_devices() -> Vec<Device> {
     let timed = |name, shape, program_order| Device { timing: TIMED, ..device(name, shape, program_order, 1) };
     vec![
@@ -72,7 +72,7 @@ pub fn timed_devices() -> Vec<Device> {
     ]
 }
 
-/// A device without times of channels x dies x planes, so many blocks, pages and bytes.
+/// An untimed device from channels x dies x planes, blocks, pages and bytes.
 fn device(name: &'static str, shape: [u32; 6], program_order: ProgramOrder, partial_programs: u8) -> Device {
     let [channels, dies_per_channel, planes_per_die, blocks_per_plane, pages_per_block, page_bytes] = shape;
     let shape = Shape {

@@ -1,11 +1,11 @@
-//! An FTL on a device of a known type, through what `nandlab_drive` compiled once for all devices.
+//! An FTL on a device with a known type, through code `nandlab_drive` compiled once for all devices.
 
 use nandlab_drive::{inside, Device, DriveOn, NotMounted};
 use nandlab_ftl::{FtlConfig, FtlError};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// A disk whose device comes back as what it was.
+/// A disk whose device comes back with its own type.
 pub struct Disk<N> {
     drive: Box<dyn DriveOn>,
     device: PhantomData<N>,
@@ -34,15 +34,15 @@ impl<N: Device> Disk<N> {
     /// The device.
     ///
     /// # Panics
-    /// Never: its type is that of the mount.
+    /// Never: the mount fixed its type.
     pub fn nand(&self) -> &N {
         self.drive.nand().as_any().downcast_ref().expect("the device that was mounted")
     }
 
-    /// The device, to be read or changed.
+    /// The device, mutable.
     ///
     /// # Panics
-    /// Never: its type is that of the mount.
+    /// Never: the mount fixed its type.
     pub fn nand_mut(&mut self) -> &mut N {
         self.drive.nand_mut().as_any_mut().downcast_mut().expect("the device that was mounted")
     }

@@ -1,6 +1,6 @@
-//! A controller's write buffer that answers early, over FTLs, under power cuts in the NAND below.
+//! A controller's write buffer with early answers, over FTLs, under power cuts in the NAND below.
 //!
-//! After a cut, everything that was flushed must be there. With protection, everything that was answered must be there.
+//! After a cut, all flushed data must be there. With protection, all answered data must be there.
 
 use crate::device::Device;
 use crate::disk::Disk;
@@ -15,38 +15,38 @@ use nandlab_nand::{Nand, NandError, Time, SECTOR_BYTES};
 /// Steps before the first cut and after each.
 const STEPS: [usize; 2] = [120, 12];
 
-/// An FTL with a write buffer in front of it, and a script.
+/// An FTL with a write buffer in front, and a script.
 #[derive(Clone, Debug)]
 pub struct Bench<'a> {
     /// The FTL.
     pub ftl: &'a FtlConfig,
     /// The device.
     pub device: Device,
-    /// Size of the buffer, in pages.
+    /// Buffer size, in pages.
     pub pages: u32,
     /// Whether capacitors protect it.
     pub is_protected: bool,
-    /// Seed of the script.
+    /// Script seed.
     pub seed: u64,
 }
 
-/// What the cuts of a case did.
+/// Results from a case's cuts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Fallen {
     /// Cuts that fell before their script ended.
     pub cuts: usize,
-    /// Answered writes that went with the power.
+    /// Answered writes lost with the power.
     pub lost: usize,
-    /// Answered writes that the buffer gave back after a cut.
+    /// Answered writes restored by the buffer after a cut.
     pub kept: usize,
 }
 
 impl Bench<'_> {
-    /// Plays a script with `cuts`, each followed by a mount and a comparison of everything; `None` if the FTL refuses the
-    /// device. A cut that follows another one may fall into the mount or into what the buffer gives back.
+    /// Plays a script with `cuts`, each followed by a mount and a full comparison; `None` if the FTL refuses the
+    /// device. A later cut may fall into the mount or into the buffer's recovery.
     ///
     /// # Panics
-    /// If anything is lost or stale that must be there.
+    /// If required data is lost or stale.
     pub fn cut(&self, cuts: &[CutPlan]) -> Option<Fallen> {
         let geometry = &self.device.geometry;
         let pages = crate::exportable(self.ftl, &self.device)?;
@@ -77,7 +77,7 @@ impl Bench<'_> {
             fallen.kept += if self.is_protected { stack.buffer.waiting() } else { 0 };
             fallen.lost += stack.buffer.power_cut();
             stack.model.power_cut();
-            // The next cut falls into the mount and what comes after, or only into that.
+            // The next cut falls into the mount and the steps after it, or only into the mount.
             let next = cuts.get(depth + 1).filter(|_| depth % 2 == 0);
             stack = match stack.recovered(pages, self.ftl, next) {
                 Ok(stack) => stack,
@@ -88,7 +88,7 @@ impl Bench<'_> {
     }
 }
 
-/// A write buffer over a disk, and the model of both.
+/// A write buffer over a disk, and the model for both.
 struct Stack {
     disk: Disk<Flash>,
     buffer: EarlyBuffer,
@@ -98,7 +98,7 @@ struct Stack {
 }
 
 impl Stack {
-    /// Mounts after a cut, lets the buffer give back what it kept, and compares everything.
+    /// Mounts after a cut, lets the buffer restore its data, and compares everything.
     fn recovered(self, pages: u32, config: &FtlConfig, cut: Option<&CutPlan>) -> Result<Self, Box<Self>> {
         let Self { disk, buffer, is_protected, model, .. } = self;
         let mut nand = disk.into_nand();

@@ -1,4 +1,4 @@
-//! Faults: every program and every erase of a script fails once, in turn.
+//! Faults: every program and every erase in a script fails once, in turn.
 
 use crate::device::Device;
 use crate::rig::{flash, Flash, Rig};
@@ -10,7 +10,7 @@ use nandlab_nand::faulty::Config as Faults;
 use nandlab_nand::{BlockId, Nand, NandError};
 use std::fmt;
 
-/// What fails.
+/// A failing operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// The program with this number, counted from 1 over the whole run.
@@ -42,14 +42,14 @@ impl std::str::FromStr for Fault {
     }
 }
 
-/// What a run with a fault showed.
+/// A faulty run's outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The fault happened, nothing was lost, the block was retired.
     Retired,
-    /// The fault left a device that keeps few blocks free no room; nothing was lost.
+    /// The fault left a device with few free blocks no room; nothing was lost.
     WornOut,
-    /// The script has fewer operations of that kind.
+    /// The script has fewer such operations.
     NotReached,
 }
 
@@ -60,26 +60,26 @@ pub struct Bench<'a> {
     pub subject: &'a Subject,
     /// The device.
     pub device: &'a Device,
-    /// Seed of the script.
+    /// Script seed.
     pub seed: u64,
 }
 
 impl Bench<'_> {
-    /// Plays a script in which `fault` happens, with mounts in between, and with `check()` after the
-    /// steps that follow the fault; `None` where the FTL refuses the device.
+    /// Plays a script with `fault`, with mounts in between, and with `check()` after the steps following the fault;
+    /// `None` if the FTL refuses the device.
     ///
     /// # Panics
-    /// Where an acknowledged byte is lost, an invariant is broken, or the block stays in use.
+    /// If an acknowledged byte is lost, an invariant is broken, or the block stays in use.
     pub fn one(&self, fault: Fault) -> Option<Outcome> {
         let pages = self.pages(2)?;
         Some(One { bench: *self, fault }.play(pages))
     }
 
-    /// Whether a device with these blocks bad from the factory mounts, or refuses with numbers; `None` where the FTL
-    /// refuses the sound device. With `full` as much as possible is exported.
+    /// Whether a device with these factory bad blocks mounts, or refuses with numbers; `None` if the FTL refuses the
+    /// sound device. With `full` it exports as much as possible.
     ///
     /// # Panics
-    /// Where a bad block is used or data is lost.
+    /// If a bad block is used or data is lost.
     pub fn factory_bad(&self, bad: &[u32], full: bool) -> Option<bool> {
         let pages = self.pages(if full { 0 } else { 2 })?;
         Some(FactoryBad { bench: *self, bad }.play(pages))
@@ -98,7 +98,7 @@ impl Bench<'_> {
 }
 
 const STEPS: usize = 150;
-/// Steps from the fault on that end with a `check()`; after that, what is broken is found at the next mount.
+/// Steps from the fault on with a `check()`; after them, the next mount finds broken state.
 const CHECKED: usize = 12;
 
 struct One<'a> {
@@ -155,7 +155,7 @@ impl One<'_> {
         Outcome::WornOut
     }
 
-    /// Everything is there, and a flush retires what has failed, so that no mount forgets it.
+    /// Everything is there, and a flush retires the failed blocks, so no mount forgets them.
     fn finish(&self, mut rig: Rig<Flash>) -> Outcome {
         rig.compare_all().unwrap_or_else(|error| panic!("{}: at the end: {error}", self.context(STEPS)));
         rig.step(Step::Do(Request::new(Op::Flush, 0, 0))).expect("a flush goes well");
@@ -175,7 +175,7 @@ impl One<'_> {
     }
 }
 
-/// Programs and erases that failed.
+/// Failed programs and erases.
 fn failed(rig: &Rig<Flash>) -> u64 {
     let counts = rig.disk().nand().inner().counts();
     counts.failed_programs + counts.failed_erases

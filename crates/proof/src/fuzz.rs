@@ -1,8 +1,8 @@
-//! The bodies of the fuzz targets, so that `make fuzz`, the quick form in `make test` and a replay share them.
+//! The fuzz target bodies, shared by `make fuzz`, the quick form in `make test`, and replays.
 //!
-//! Each takes the bytes of a fuzzer, returns where they mean nothing, and panics at a defect. `fuzz/` holds the
-//! libFuzzer targets, one of the same name for each function of [`TARGETS`]; `fuzz/seeds/<name>/` holds inputs
-//! to start from and every input that once failed.
+//! Each takes a fuzzer's bytes, returns if they mean nothing, and panics at a defect. `fuzz/` holds the libFuzzer
+//! targets, one with the same name for each function in [`TARGETS`]; `fuzz/seeds/<name>/` holds start inputs and every
+//! input that once failed.
 
 mod configuration;
 mod image;
@@ -16,7 +16,7 @@ pub use operations::{Case, End};
 /// A target by its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The name of the libFuzzer target and of its folder of seeds.
+    /// The name for the libFuzzer target and its seed folder.
     pub name: &'static str,
     /// The body.
     pub run: fn(&[u8]),
@@ -31,23 +31,23 @@ pub const TARGETS: &[Target] = &[
     Target { name: "nbd", run: nbd },
 ];
 
-/// Bytes of a message beside what it quotes.
+/// Message bytes besides the quoted input.
 const MAX_MESSAGE: usize = 1_000;
 
-/// Requests, remounts, faults and power cuts on an FTL of the list with varied options, beside the model.
+/// Requests, remounts, faults and power cuts on a listed FTL with varied options, beside the model.
 ///
 /// # Panics
-/// Where an acknowledged byte is lost, an invariant is broken, or a fault ends in anything but a sentence.
+/// If an acknowledged byte is lost, an invariant is broken, or a fault ends in anything but a sentence.
 pub fn ftl_operations(data: &[u8]) {
     if let Some(case) = Case::from_bytes(data) {
         case.run();
     }
 }
 
-/// An experiment as text; one that is accepted and small is run.
+/// An experiment as text; an accepted and small one is run.
 ///
 /// # Panics
-/// Where a refusal is no sentence or has no place, or an accepted experiment cannot be written, read again and run.
+/// If a refusal is no sentence or has no place, or an accepted experiment cannot be written, read again and run.
 pub fn configuration(data: &[u8]) {
     configuration::run(data);
 }
@@ -55,8 +55,7 @@ pub fn configuration(data: &[u8]) {
 /// A trace, line by line and as a file.
 ///
 /// # Panics
-/// Where a line is read as what it does not say, a request is outside the device or out of order, or a refusal
-/// is no sentence.
+/// If a line is misread, a request is outside the device or out of order, or a refusal is no sentence.
 pub fn trace(data: &[u8]) {
     trace::run(data);
 }
@@ -64,21 +63,21 @@ pub fn trace(data: &[u8]) {
 /// An image with changed bytes.
 ///
 /// # Panics
-/// Where it is neither refused in a sentence nor a device that can be used.
+/// If it is neither refused in a sentence nor a usable device.
 pub fn image(data: &[u8]) {
     image::run(data);
 }
 
-/// What an NBD client sends, beside a model of the disk.
+/// An NBD client's bytes, beside a disk model.
 ///
 /// # Panics
-/// Where the server does not answer as the protocol says, or a read finds what was not written.
+/// If the server breaks the protocol, or a read returns wrong data.
 pub fn nbd(data: &[u8]) {
     nbd::run(data);
 }
 
-/// A message that can be shown: words, on one line, without control characters of the input, and no longer than
-/// people read; `quoted` bytes of the input may be in it.
+/// A presentable message: words, on one line, without control characters from the input, and short enough to read; it
+/// may quote `quoted` input bytes.
 fn sentence(message: &str, quoted: usize) {
     assert!(message.contains(' ') && message.len() <= MAX_MESSAGE + quoted, "no sentence: {message:?}");
     assert!(!message.contains(char::is_control), "control characters: {message:?}");

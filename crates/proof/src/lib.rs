@@ -1,7 +1,7 @@
-//! The plain model that every FTL and every buffer is compared with, and the runs that compare.
+//! The plain model for every FTL and every buffer, and the runs that compare.
 //!
-//! Nothing here knows a particular FTL: tests call these functions for every name on the list, with every set of
-//! options that the FTL names in `Ftl::variants`.
+//! Nothing here knows a particular FTL: tests call these functions for every name on the list, with every option set in
+//! `Ftl::variants`.
 
 pub mod buffers;
 pub mod conformance;
@@ -22,7 +22,7 @@ pub use rig::{Lost, Rig};
 pub use script::{Mix, Step};
 pub use subject::{assert_pages_map, every_subject, on_all_cores, subjects, Subject};
 
-/// The pages that an FTL can export on a device, or `None` where it refuses the device.
+/// The pages an FTL can export on a device, or `None` if it refuses the device.
 pub fn exportable(config: &nandlab_ftl::FtlConfig, device: &device::Device) -> Option<u32> {
     config.max_logical_pages(&device.geometry, &device.rules).ok().filter(|&pages| pages > 0)
 }

@@ -1,18 +1,18 @@
-//! What a disk must answer: a plain array of sectors.
+//! A disk's required answers: a plain sector array.
 
 use nandlab_block::{Op, Request};
 use nandlab_ftl::Trims;
 use nandlab_nand::SECTOR_BYTES;
 use std::fmt;
 
-/// What was written to a sector: 0 is zeros, any other number one write of the run.
+/// A sector's contents: 0 is zeros, any other number one write in the run.
 pub type Version = u32;
 
-/// The model: for every sector the versions that a read may return now, and after a power cut.
+/// The model: for every sector the versions a read may return now, and after a power cut.
 ///
-/// More than one version is possible after a trim of part of a page (zeros, or what was there) and, once
-/// power is cut, for everything since the last flush. Where trims are not durable, a trimmed sector may after
-/// a mount also be what it once was.
+/// More than one version is possible after trimming part of a page (zeros, or the old data) and, after a power cut, for
+/// everything since the last flush. If trims are not durable, a mount may bring any earlier version of a trimmed sector
+/// back.
 #[derive(Clone, Debug)]
 pub struct Model {
     sectors: Vec<Sector>,
@@ -21,8 +21,8 @@ pub struct Model {
     next: Version,
 }
 
-/// At least one version, in the order in which they became possible. Nearly always it is one, and then it takes no
-/// memory elsewhere: each power cut clones the whole model.
+/// At least one version, in the order they became possible. Nearly always it is one, and then it takes no memory
+/// elsewhere: each power cut clones the whole model.
 #[derive(Default)]
 struct Versions {
     first: Version,
@@ -45,7 +45,7 @@ impl Versions {
         }
     }
 
-    /// The version, where there is one only.
+    /// The version, if there is only one.
     fn only(&self) -> Option<Version> {
         self.more.is_empty().then_some(self.first)
     }
@@ -72,25 +72,26 @@ impl Clone for Versions {
 struct Sector {
     now: Versions,
     after_cut: Versions,
-    /// Every version that was acknowledged and may still be on flash; not filled where trims are durable.
+    /// Every acknowledged version that may still be on flash; not filled if trims are durable.
     past: Vec<Version>,
-    /// Whether the last change was a trim, and whether a cut may leave it so, where trims are not durable.
+    /// Whether the last change was a trim, and whether a cut may leave it so, if trims are not durable.
     is_trimmed: bool,
     trimmed_after_cut: bool,
 }
 
 impl Model {
-    /// A disk of `sectors` zeros whose FTL maps pages of `sectors_per_page`, and whose mounts make of trims what `trims` says.
+    /// A disk with `sectors` zeroed sectors; its FTL maps pages with `sectors_per_page` sectors, and its mounts treat
+    /// trims as `trims`.
     pub fn new(sectors: u64, sectors_per_page: u32, trims: Trims) -> Self {
         Self { sectors: vec![Sector::default(); sectors as usize], sectors_per_page, trims, next: 1 }
     }
 
-    /// Sectors of the disk.
+    /// Disk sectors.
     pub fn sectors(&self) -> u64 {
         self.sectors.len() as u64
     }
 
-    /// The bytes of a new write request; each write has a version of its own.
+    /// The bytes for a new write request; each write has its own version.
     pub fn payload(&mut self, request: &Request) -> Vec<u8> {
         let version = self.next;
         self.next += 1;
@@ -99,7 +100,7 @@ impl Model {
         bytes
     }
 
-    /// Takes a request that is about to be carried out; `bytes` are those of a write.
+    /// Takes a request about to be carried out; `bytes` is a write's data.
     ///
     /// From here on a cut may leave the old state or the new one.
     pub fn started(&mut self, request: &Request, bytes: &[u8]) {
@@ -122,7 +123,7 @@ impl Model {
         }
     }
 
-    /// Takes a request that was acknowledged.
+    /// Takes an acknowledged request.
     pub fn done(&mut self, request: &Request, bytes: &[u8]) {
         match request.op {
             Op::Write => {
@@ -160,17 +161,17 @@ impl Model {
         }
     }
 
-    /// The newest write of a sector survives without a flush.
+    /// A sector's newest write survives without a flush.
     pub fn persisted(&mut self, sector: u64) {
         let state = self.at(sector);
         state.after_cut.clone_from(&state.now);
         state.trimmed_after_cut = state.is_trimmed;
     }
 
-    /// Compares the bytes of a read.
+    /// Compares the bytes from a read.
     ///
     /// # Panics
-    /// Where a sector is torn, or is no version that it may be.
+    /// If a sector is torn, or is no allowed version.
     pub fn compare(&mut self, request: &Request, bytes: &[u8]) {
         for (sector, bytes) in (request.sector..request.end()).zip(bytes.chunks(BYTES)) {
             let version = version_of(bytes, sector);
@@ -179,7 +180,7 @@ impl Model {
                 allowed.contains(version),
                 "sector {sector} reads as write {version}, it must be one of {allowed:?}"
             );
-            // What was read once stays.
+            // A version once read stays.
             allowed.set(version);
         }
     }
@@ -195,16 +196,16 @@ impl Model {
         }
     }
 
-    /// The disk was mounted and read in full: what it holds now is what it must hold after the next cut.
+    /// The disk was mounted and read in full: the next cut must keep its present contents.
     pub fn settled(&mut self) {
         for sector in &mut self.sectors {
             sector.after_cut.clone_from(&sector.now);
-            // Zeros that no note holds may give way to an older version at the next mount.
+            // Zeros without a note may give way to an older version at the next mount.
             let forgets = self.trims == Trims::Forgotten;
             let stays_open = forgets && sector.now.only() == Some(0);
             sector.trimmed_after_cut &= stays_open;
             sector.is_trimmed = sector.trimmed_after_cut;
-            // The mount chose the newest copy: what was newer is gone for good.
+            // The mount chose the newest copy: newer ones are gone for good.
             if let Some(version) = sector.now.only().filter(|&version| forgets && version != 0) {
                 sector.past.retain(|&past| past < version);
                 sector.past.push(version);
@@ -225,7 +226,7 @@ impl Model {
 
 const BYTES: usize = SECTOR_BYTES as usize;
 
-/// The 512 bytes that write `version` puts into `sector`: the version, then bytes that follow from both numbers.
+/// The 512 bytes write `version` puts into `sector`: the version, then bytes derived from both numbers.
 fn contents(version: Version, sector: u64) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
     let mut word = start(version, sector);
@@ -245,8 +246,8 @@ fn next(word: u64) -> u64 {
     word.wrapping_mul(0xD129_42B9_4A1D_5A2D).rotate_left(29)
 }
 
-/// Whether these are the [`contents`]. Each word is derived from the one that stands before it, so the processor need not
-/// wait for one multiplication after the other as when the contents are made.
+/// Whether these are the [`contents`]. Each word is derived from its stored predecessor, so the processor need not wait
+/// for one multiplication after the other as in making the contents.
 fn is_written(bytes: &[u8; BYTES], version: Version, sector: u64) -> bool {
     let first = next(start(version, sector));
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));

@@ -13,16 +13,16 @@ use nandlab_nand::power_cut::PowerCut;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{NandError, Time, SECTOR_BYTES};
 
-/// The device of every run with bytes; without times where all its operations take none.
+/// The device in every run with bytes; untimed if all operations take no time.
 pub type Flash = PowerCut<Powered>;
 
-/// That device below the power cuts.
+/// The same device below the power cuts.
 pub type Powered = Faulty<Aging<Timed<Backed>>>;
 
-/// A page is read again after so many reads of its block, all of them, copies included.
+/// A page is read again after this many reads in its block, copies included.
 const READS_WITHOUT_RETRY: u32 = 4;
 
-/// Reads disturb so much that most have to be repeated, once: the next step corrects everything.
+/// Reads disturb so much that most need one retry: the next step corrects everything.
 fn errors() -> Errors {
     let bits = 8 * SECTOR_BYTES;
     Errors {
@@ -40,7 +40,7 @@ const PAUSE: Time = 4_000_000;
 /// An erased device with power.
 ///
 /// # Panics
-/// Where the faults do not fit the device.
+/// If the faults do not fit the device.
 pub fn flash(device: &Device, faults: Faults) -> Flash {
     let backed = Backed::ram(device.geometry, device.rules);
     let timed = Timed::new(backed, &device.timing);
@@ -48,7 +48,7 @@ pub fn flash(device: &Device, faults: Faults) -> Flash {
     PowerCut::new(Faulty::new(aging, faults).expect("the faults are in range"))
 }
 
-/// A disk and the model of it.
+/// A disk and its model.
 pub struct Rig<N> {
     disk: Disk<N>,
     model: Model,
@@ -68,13 +68,13 @@ impl<N: nandlab_drive::Device> Rig<N> {
         Ok(Self { disk, model, now: 0 })
     }
 
-    /// Mounts an FTL on a device whose power was cut, and compares everything with what `model` allows.
+    /// Mounts an FTL on a device after a power cut, and compares everything with `model`.
     ///
     /// # Errors
-    /// As [`Ftl::mount`], and those of the device. The model then still stands as before the mount.
+    /// As [`Ftl::mount`], and device errors. The model then still stands as before the mount.
     ///
     /// # Panics
-    /// Where something flushed is lost, or a sector is what it never was.
+    /// If flushed data is lost, or a sector is no possible version.
     pub fn recovered(mut nand: N, model: &Model, logical_pages: u32, config: &FtlConfig) -> Result<Self, Lost<N>> {
         let mut model = model.clone();
         model.power_cut();
@@ -93,10 +93,10 @@ impl<N: nandlab_drive::Device> Rig<N> {
         Ok(rig)
     }
 
-    /// Carries out one step; after it the FTL's invariants are derived anew.
+    /// Carries out one step; afterwards the FTL's invariants are derived anew.
     ///
     /// # Errors
-    /// Those of the device; the request may then have been carried out in part.
+    /// Device errors; the request may then have been carried out in part.
     pub fn step(&mut self, step: Step) -> Result<(), Error> {
         match step {
             Step::Do(request) => self.request(&request),
@@ -131,7 +131,7 @@ impl<N: nandlab_drive::Device> Rig<N> {
         Ok(())
     }
 
-    /// The host asks nothing for a while; where nothing takes time, the FTL does all that it would do in gaps.
+    /// The host pauses; on an untimed device, the FTL does all its gap work.
     fn pause(&mut self) -> Result<(), Error> {
         if self.now > 0 {
             self.now += PAUSE;
@@ -147,7 +147,7 @@ impl<N: nandlab_drive::Device> Rig<N> {
     /// Reads every sector and compares.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Device errors.
     pub fn compare_all(&mut self) -> Result<(), Error> {
         let page = self.disk.nand().geometry().sectors_per_page();
         for sector in (0..self.disk.sectors()).step_by(page as usize) {
@@ -156,10 +156,10 @@ impl<N: nandlab_drive::Device> Rig<N> {
         Ok(())
     }
 
-    /// Reads and compares all that `refused` did not touch: a step for which a worn-out device had no room.
+    /// Reads and compares everything untouched by `refused`, a step a worn-out device had no room for.
     ///
     /// # Panics
-    /// Where a read fails or is not what it must be.
+    /// If a read fails or returns wrong data.
     pub fn compare_untouched(&mut self, refused: Step) {
         let page = self.disk.nand().geometry().sectors_per_page();
         let touched = match refused {
@@ -195,17 +195,17 @@ impl<N: nandlab_drive::Device> Rig<N> {
         &mut self.disk
     }
 
-    /// Power is gone: the device and what it must hold.
+    /// Power is gone: the device and its required contents.
     pub fn power_lost(self) -> Lost<N> {
         Lost { nand: self.disk.into_nand(), model: self.model }
     }
 }
 
-/// A device without power and what it must hold.
+/// A device without power and its required contents.
 #[derive(Clone, Debug)]
 pub struct Lost<N> {
     /// The device.
     pub nand: N,
-    /// What it must hold.
+    /// Its required contents.
     pub model: Model,
 }

@@ -1,10 +1,10 @@
-//! Sequences of requests, from a seed or from the bytes of a fuzzer.
+//! Request sequences, from a seed or a fuzzer's bytes.
 
 use nandlab_block::{Op, Request};
 use nandlab_nand::random::Random;
 use nandlab_nand::Origin;
 
-/// One step of a script.
+/// One script step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// A request.
@@ -13,7 +13,7 @@ pub enum Step {
     Remount,
 }
 
-/// How often a random script does what, in parts of the sum.
+/// A random script's step weights; each counts relative to the sum.
 #[derive(Clone, Copy, Debug)]
 pub struct Mix {
     /// Writes.
@@ -29,20 +29,20 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// Mostly writes, some of all else.
+    /// Mostly writes, with some others.
     pub const USUAL: Self = Self { writes: 60, reads: 20, trims: 8, flushes: 10, remounts: 2 };
     /// For power cuts: the cut is the remount.
     pub const CHANGES: Self = Self { writes: 80, reads: 2, trims: 8, flushes: 10, remounts: 0 };
-    /// For power cuts among many trims that are not flushed yet.
+    /// For power cuts among many unflushed trims.
     pub const TRIMS: Self = Self { writes: 65, reads: 1, trims: 30, flushes: 4, remounts: 0 };
-    /// For power cuts on devices that keep time: mounts while work is under way as well.
+    /// For power cuts on timed devices: also mounts while work is under way.
     pub const MOUNTS: Self = Self { writes: 75, reads: 2, trims: 12, flushes: 7, remounts: 4 };
 }
 
-/// A random script of `steps` steps on a disk of `sectors` sectors.
+/// A random script with `steps` steps on a disk with `sectors` sectors.
 ///
-/// Half of the requests fall on an eighth of the disk, so that blocks of all ages exist; sizes are from one
-/// sector to a few pages.
+/// Half the requests fall on an eighth of the disk, so blocks have mixed ages; sizes range from one sector to a few
+/// pages.
 pub fn random(seed: u64, sectors: u64, sectors_per_page: u32, steps: usize, mix: Mix) -> Vec<Step> {
     let mut random = Random::new(seed);
     let total = mix.writes + mix.reads + mix.trims + mix.flushes + mix.remounts;
@@ -75,7 +75,7 @@ fn request(random: &mut Random, op: Op, sectors: u64, sectors_per_page: u32) -> 
     let span = if random.chance(0.5) { (sectors / 8).max(1) } else { sectors };
     let mut sector = random.below(span);
     if random.chance(0.6) {
-        // Whole pages, as most writes of a file system are.
+        // Whole pages, like most file system writes.
         sector = sector / page * page;
         length = length.div_ceil(page) * page;
     }
@@ -83,7 +83,7 @@ fn request(random: &mut Random, op: Op, sectors: u64, sectors_per_page: u32) -> 
     Request { origin, ..Request::new(op, sector, length.min(sectors - sector) as u32) }
 }
 
-/// A script from the bytes of a fuzzer, four a step.
+/// A script from a fuzzer's bytes, four a step.
 pub fn from_bytes(bytes: &[u8], sectors: u64) -> Vec<Step> {
     bytes
         .chunks_exact(4)

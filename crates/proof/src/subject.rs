@@ -1,4 +1,4 @@
-//! What is proven: an FTL with one of its sets of options.
+//! The proof subjects: an FTL with one option set.
 
 use nandlab_ftl::{Events, FtlConfig, Variant};
 use std::fmt;
@@ -6,19 +6,19 @@ use std::panic::resume_unwind;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// An FTL with a set of options; written `page` with the default ones, else `page:spare`.
+/// An FTL with an option set; written `page` with the default ones, else `page:spare`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Subject {
     /// The FTL and its options.
     pub config: FtlConfig,
-    /// The name of the options.
+    /// The option set's name.
     pub variant: &'static str,
     /// Whether a fault or a cut may leave a sound device no room for a write.
     pub is_tight: bool,
 }
 
-/// Every FTL on the list, each with all its sets of options, the default ones first; with `NANDLAB_FTL=page,bast` only
-/// these, for whoever works on them.
+/// Every FTL on the list, each with all its option sets, the default one first; with `NANDLAB_FTL=page,bast` only
+/// these, for work on them.
 pub fn subjects() -> Vec<Vec<Subject>> {
     let only = std::env::var("NANDLAB_FTL").ok();
     let is_asked = |ftl: &str| only.as_ref().is_none_or(|only| only.split(',').any(|name| name == ftl));
@@ -36,17 +36,17 @@ pub fn every_subject() -> Vec<Vec<Subject>> {
 }
 
 impl Subject {
-    /// The name of the FTL.
+    /// The FTL's name.
     pub fn ftl(&self) -> &'static str {
         self.config.name()
     }
 
-    /// Whether the map of the FTL is paged.
+    /// Whether the FTL's map is paged.
     pub fn pages_map(&self) -> bool {
         self.config.paged_variant().is_some()
     }
 
-    /// Whether the map of the FTL is paged, and these are the options whose runs must do much of it.
+    /// Whether the FTL's map is paged, and its runs with these options must page much.
     pub fn pages_most(&self) -> bool {
         self.config.paged_variant() == Some(self.variant)
     }
@@ -59,7 +59,7 @@ impl Subject {
 
 const DEFAULT: &str = "default";
 
-/// What the runs of an FTL whose map is paged do of it at least with one set of options, of each; of pages moved a tenth.
+/// Least paging counts required from one option set for each FTL with a paged map; for moved pages a tenth.
 const LEAST_PAGED: u64 = 10_000;
 
 impl fmt::Display for Subject {
@@ -83,12 +83,12 @@ impl FromStr for Subject {
     }
 }
 
-/// Asserts that the runs of each FTL whose map is paged did much of that with one set of its options, which it names:
-/// misses, evictions of changed entries, and blocks of the map collected, whose pages were moved. What its other options
-/// did is no part of it. `events` are those of the subjects one after the other.
+/// Asserts that each FTL with a paged map paged much with the option set it names: misses, evictions with changed
+/// entries, and collected map blocks with moved pages. Its other option sets do not count. `events` follows the
+/// subjects in order.
 ///
 /// # Panics
-/// With the FTL and what it did, where that is less, or where it names options that it does not have.
+/// With the FTL and its counts, if they are too low, or if it names options it does not have.
 pub fn assert_pages_map(ftls: &[Vec<Subject>], events: &[Events]) {
     let mut events = events.iter();
     let mut too_little = Vec::new();
@@ -113,7 +113,7 @@ pub fn assert_pages_map(ftls: &[Vec<Subject>], events: &[Events]) {
     assert!(too_little.is_empty(), "too little paging: {too_little:#?}");
 }
 
-/// The subject of the run with this number: the default options in every second one, the others in turn.
+/// The subject for this run number: the default options in every second one, the others in turn.
 pub fn in_turn(subjects: &[Subject], number: u64) -> &Subject {
     let others = subjects.len() as u64 - 1;
     if number % 2 == 0 || others == 0 {
@@ -122,7 +122,7 @@ pub fn in_turn(subjects: &[Subject], number: u64) -> &Subject {
     &subjects[1 + (number / 2 % others) as usize]
 }
 
-/// Runs `prove` for every item on all cores; the results are in the order of the items.
+/// Runs `prove` for every item on all cores; the results are in item order.
 ///
 /// # Panics
 /// As `prove`.

@@ -1,11 +1,11 @@
-//! Speed of the simulator.
+//! Simulator speed.
 
 use crate::errors::{caught, raised};
 use pyo3::prelude::*;
 
-/// Measures the benches in `names` (all of them where it is empty), as a JSON list.
+/// Measures the benches in `names` (all if it is empty), as a JSON list.
 ///
-/// `callback` is called with a line of text before each measurement; an exception there ends the bench.
+/// Calls `callback` with a text line before each measurement; an exception there ends the bench.
 #[pyfunction]
 #[pyo3(signature = (names, quick, callback=None))]
 #[allow(clippy::needless_pass_by_value)] // what Python hands over

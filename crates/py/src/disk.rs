@@ -7,13 +7,13 @@ use crate::Text;
 use nandlab_lab::served::Served;
 use nandlab_serve::control::{self, Control};
 use nandlab_serve::regions::Regions;
-use nandlab_serve::{directory, fuse, http, nbd, volume, Export, Options};
+use nandlab_serve::{directory, fuse, http, nbd, Export, Options};
 use pyo3::prelude::*;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Makes an image with the device that `text` describes; what was rounded or set aside, in sentences.
+/// Makes an image with the device from `text`; returns rounded and ignored settings, in sentences.
 #[pyfunction]
 pub(crate) fn disk_create(py: Python<'_>, text: &Text, path: PathBuf) -> PyResult<Vec<String>> {
     let experiment = text.parse_disk(py)?;
@@ -21,14 +21,14 @@ pub(crate) fn disk_create(py: Python<'_>, text: &Text, path: PathBuf) -> PyResul
     created.map(|()| experiment.notices.clone()).map_err(|error| raised(py, &error))
 }
 
-/// What an image is, as JSON; it may be in use.
+/// An image's description, as JSON; it may be in use.
 #[pyfunction]
 pub(crate) fn disk_info(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let info = py.detach(|| caught(|| Served::info(&path)))?;
     info.map(|info| info.to_string()).map_err(|error| raised(py, &error))
 }
 
-/// The answer of the process that serves an image; None where none does.
+/// The answer from the process that serves an image; None if there is none.
 #[pyfunction]
 pub(crate) fn disk_ask(py: Python<'_>, path: PathBuf, question: &str) -> PyResult<Option<String>> {
     let answer = py.detach(|| control::ask(&path, question));
@@ -43,7 +43,7 @@ pub(crate) struct Disk {
     servers: Mutex<Servers>,
 }
 
-/// What answers programs while the disk is open.
+/// The servers for programs while the disk is open.
 #[derive(Default)]
 struct Servers {
     control: Option<Control>,
@@ -58,7 +58,7 @@ fn failed(error: &io::Error) -> PyErr {
 }
 
 impl Disk {
-    /// Refuses what takes sectors on a file system without any.
+    /// Refuses sector operations on a file system without sectors.
     fn with_sectors(&self) -> PyResult<()> {
         match self.disk.is_bare() {
             false => Ok(()),
@@ -76,8 +76,8 @@ impl Disk {
 
 #[pymethods]
 impl Disk {
-    /// Opens the image `path`; `pace`: answers wait for simulated time; `durable`: what is flushed survives an end of this
-    /// machine, too.
+    /// Opens the image `path`; `pace`: answers wait for simulated time; `durable`: flushed data also survives this
+    /// machine's end.
     #[new]
     #[pyo3(signature = (path, pace=false, durable=false))]
     fn new(py: Python<'_>, path: PathBuf, pace: bool, durable: bool) -> PyResult<Self> {
@@ -87,17 +87,17 @@ impl Disk {
         Ok(Self { disk: Arc::new(disk), path, servers: Mutex::default() })
     }
 
-    /// What was found to be spoilt, in sentences.
+    /// Spoilt parts, in sentences.
     fn notices(&self) -> Vec<String> {
         self.disk.notices()
     }
 
-    /// Simulated time of the mount, us.
+    /// The mount's simulated time, us.
     fn mount_us(&self) -> Option<f64> {
         self.disk.mount_us()
     }
 
-    /// What was measured since the opening, as JSON with the names of the record of a run.
+    /// The counts since the opening, as JSON with a run record's names.
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| caught(|| self.disk.stats().to_string()))
     }
@@ -117,13 +117,13 @@ impl Disk {
         Ok(json.to_string())
     }
 
-    /// Starts a native trace of every request.
+    /// Starts a native trace with every request.
     fn record(&self, path: PathBuf) -> PyResult<()> {
         self.with_sectors()?;
         self.disk.record_to(&path).map_err(|error| failed(&error))
     }
 
-    /// Gives requests their origins by the lines of `text`: sector, sectors, origin.
+    /// Gives requests their origins by the lines in `text`: sector, sectors, origin.
     fn regions(&self, text: &str) -> PyResult<()> {
         let regions = Regions::parse(text).map_err(NandlabError::new_err)?;
         self.disk.set_regions(regions);
@@ -157,7 +157,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Serves the disk as the file `disk` of a directory, by FUSE.
+    /// Serves the disk as the file `disk` in a directory, by FUSE.
     fn fuse(&self, directory: PathBuf) -> PyResult<()> {
         self.with_sectors()?;
         let disk: Arc<dyn Export> = Arc::clone(&self.disk) as _;
@@ -168,8 +168,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Makes a directory of the file system on the disk: the one that its image names, or a FAT volume; its name.
-    /// `others`: for all users; `cache`: `writeback` or `through`.
+    /// Mounts the disk's file system on a directory: the image's own, or a FAT volume; returns its name. `others`: for
+    /// all users; `cache`: `writeback` or `through`.
     #[pyo3(signature = (directory, others=false, cache="writeback"))]
     fn mount(&self, py: Python<'_>, directory: PathBuf, others: bool, cache: &str) -> PyResult<&'static str> {
         let cache = cache.parse().map_err(NandlabError::new_err)?;
@@ -183,23 +183,16 @@ impl Disk {
         Ok(fs)
     }
 
-    /// Finds the file system on the disk and gives requests the origins of its regions: superblocks, bitmaps, inodes,
-    /// journal, data. Returns its kind and the lines that [`Disk::regions`] takes; None if no known file system is
-    /// there. The few sectors that it reads are counted.
-    fn find_regions(&self, py: Python<'_>) -> PyResult<Option<(&'static str, String)>> {
+    /// Finds the file system on the disk and gives requests the origins from its regions: superblocks, bitmaps, inodes,
+    /// journal, data; from then on also those of each file system made on it. Returns its kind and the lines for
+    /// [`Disk::regions`]; None without a known file system. The few sectors it reads are counted.
+    fn follow_regions(&self, py: Python<'_>) -> PyResult<Option<(&'static str, String)>> {
         self.with_sectors()?;
-        let found = py.detach(|| {
-            volume::find(self.disk.size(), &mut |offset, out| {
-                self.disk.read(offset, out).map(nandlab_serve::Due::sleep)
-            })
-        });
-        let Some(found) = found.map_err(|error| failed(&error))? else { return Ok(None) };
-        let lines = found.lines();
-        self.regions(&lines)?;
-        Ok(Some((found.kind, lines)))
+        let found = py.detach(|| self.disk.follow_regions()).map_err(|error| failed(&error))?;
+        Ok(found.map(|found| (found.kind, found.lines())))
     }
 
-    /// Ends what is served; directories are unmounted.
+    /// Ends all servers; directories are unmounted.
     fn end(&self, py: Python<'_>) {
         let servers = std::mem::take(&mut *self.servers());
         py.detach(|| drop(servers));

@@ -1,4 +1,4 @@
-//! Errors of the laboratory as Python exceptions; panics as one of them.
+//! Laboratory errors as Python exceptions; panics too.
 
 use nandlab_lab::LabError;
 use pyo3::prelude::*;
@@ -31,7 +31,7 @@ create_exception!(
 create_exception!(nandlab._native, PowerLost, NandlabError, "The device lost power.");
 
 thread_local! {
-    /// Where the last panic of this thread was.
+    /// This thread's last panic location.
     static PANICKED_AT: Cell<Option<String>> = const { Cell::new(None) };
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn add_to(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<(
     Ok(())
 }
 
-/// An error of the laboratory as an exception.
+/// A laboratory error as an exception.
 pub(crate) fn raised(py: Python<'_>, error: &LabError) -> PyErr {
     let message = error.to_string();
     let (raised, file, line, column, key) = match error {
@@ -83,7 +83,7 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| NandlabError::new_err(internal(&*panic)))
 }
 
-/// What to tell of a panic in this thread.
+/// The message about a panic in this thread.
 pub(crate) fn internal(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
     let place = PANICKED_AT.take().map(|place| format!(" ({place})")).unwrap_or_default();

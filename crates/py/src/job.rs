@@ -1,4 +1,4 @@
-//! An experiment that runs in a thread of its own.
+//! An experiment in its own thread.
 
 use crate::errors::{internal, raised, NandlabError};
 use crate::Text;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A run of one experiment: start it, watch it, stop it, take its record.
+/// One experiment's run: start it, watch it, stop it, take its record.
 #[pyclass(frozen, module = "nandlab._native")]
 pub(crate) struct Job {
     task: Mutex<Option<Task>>,
@@ -51,8 +51,8 @@ impl Task {
 
 #[pymethods]
 impl Job {
-    /// Reads the experiment in `text`; `op_log` is a file that gets a line for every operation of the device,
-    /// `save_state` one for the device after its preconditioning.
+    /// Reads the experiment in `text`; `op_log` is a file with a line for every device operation, `save_state` one for
+    /// the device after its preconditioning.
     #[new]
     #[pyo3(signature = (text, op_log=None, save_state=None))]
     fn new(py: Python<'_>, text: &Text, op_log: Option<PathBuf>, save_state: Option<PathBuf>) -> PyResult<Self> {
@@ -64,7 +64,7 @@ impl Job {
         })
     }
 
-    /// Starts the run in a thread of its own; a second start does nothing.
+    /// Starts the run in its own thread; a second start does nothing.
     fn start(&self) -> PyResult<()> {
         let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
         let (control, outcome) = (Arc::clone(&self.control), Arc::clone(&self.outcome));
@@ -83,7 +83,7 @@ impl Job {
         (phase.name(), done, total)
     }
 
-    /// The part of the run that is done, 0 to 1; `None` while that is not known.
+    /// The finished share, 0 to 1; `None` while unknown.
     fn share(&self) -> Option<f64> {
         self.control.share()
     }
@@ -104,7 +104,7 @@ impl Job {
         })
     }
 
-    /// The record as JSON; waits for the end of a run that was started.
+    /// The record as JSON; waits for a started run's end.
     fn result(&self, py: Python<'_>) -> PyResult<String> {
         if self.task.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             return Err(NandlabError::new_err("the run was not started: call start() first"));

@@ -13,16 +13,16 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// The version of the program.
+/// The program version.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// A text that holds an experiment.
+/// An experiment's text.
 ///
-/// `format` is "toml" or "json", `source` names the text in errors (empty: they name no place), `base` is the folder that relative paths
-/// start from, and `sets` are overrides such as "device.capacity=64MiB".
+/// `format` is "toml" or "json", `source` names the text in errors (empty: they name no place), `base` is the folder
+/// for relative paths, and `sets` are overrides such as "device.capacity=64MiB".
 #[pyclass(frozen, module = "nandlab._native")]
 struct Text {
     text: String,
@@ -41,7 +41,7 @@ impl Text {
             "json" => Format::Json,
             other => return Err(PyValueError::new_err(format!("format {other:?} is neither \"toml\" nor \"json\""))),
         };
-        // So that errors name files of the current folder as the experiment does, without `./`.
+        // Errors then name files in the current folder as the experiment does, without `./`.
         let base = if base == Path::new(".") { PathBuf::new() } else { base };
         Ok(Self { text, format, source, base, sets })
     }
@@ -51,7 +51,7 @@ impl Text {
         Ok(self.parse(py)?.to_json())
     }
 
-    /// What the experiment comes down to, as JSON: sizes of the device, and what a trace holds.
+    /// The experiment's resolved sizes, as JSON: the device's, and a trace's contents.
     fn inspect(&self, py: Python<'_>) -> PyResult<String> {
         let experiment = self.parse(py)?;
         let inspected = py.detach(|| caught(|| nandlab_lab::inspect(&experiment, &self.base)))?;
@@ -60,7 +60,7 @@ impl Text {
 }
 
 impl Text {
-    /// What a disk is made of: the experiment without its workload.
+    /// A disk's settings: the experiment without its workload.
     fn parse_disk(&self, py: Python<'_>) -> PyResult<Experiment> {
         let parsed = caught(|| Experiment::parse_disk(&self.text, self.format, &self.source, &self.base, &self.sets))?;
         parsed.map_err(|error| raised(py, &error))
@@ -78,19 +78,19 @@ fn lists() -> PyResult<String> {
     caught(nandlab_lab::lists::to_json)
 }
 
-/// The papers that come with the program: the name and the TOML text of each.
+/// The bundled papers: each name with its TOML text.
 #[pyfunction]
 fn papers() -> Vec<(&'static str, &'static str)> {
     nandlab_lab::papers::LIST.iter().map(|paper| (paper.name, paper.text)).collect()
 }
 
-/// The searches of these papers: the name and the CSV text of each that has one.
+/// The papers' searches, if any: each name with its CSV text.
 #[pyfunction]
 fn searches() -> Vec<(&'static str, &'static str)> {
     nandlab_lab::papers::SEARCHES.iter().map(|search| (search.name, search.text)).collect()
 }
 
-/// A TOML text as JSON, with the lines of its keys; `source` names it in errors.
+/// A TOML text as JSON, with its keys' lines; `source` names it in errors.
 #[pyfunction]
 fn toml_to_json(py: Python<'_>, text: &str, source: &str) -> PyResult<String> {
     let parsed = caught(|| nandlab_lab::papers::toml_to_json(text, source))?;

@@ -1,4 +1,4 @@
-//! What can be done with a trace besides playing it.
+//! Trace tools besides playing.
 
 use crate::errors::{caught, raised};
 use nandlab_lab::traces::{self, InfoOptions, Part, ProfileOptions};
@@ -6,7 +6,7 @@ use nandlab_lab::LabError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// Calls `callback` with the records read so far; false where an exception or a signal ends the work.
+/// Calls `callback` with the records read so far; false if an exception or a signal ends the work.
 fn tell(callback: Option<&Py<PyAny>>, records: u64) -> bool {
     let Some(callback) = callback else { return true };
     Python::attach(|py| callback.call1(py, (records,)).and_then(|_| py.check_signals())).is_ok()
@@ -16,7 +16,7 @@ fn done(py: Python<'_>, result: PyResult<Result<String, LabError>>) -> PyResult<
     result?.map_err(|error| raised(py, &error))
 }
 
-/// What the trace at `path` holds, as JSON; `sets` are options of a trace such as "format=spc".
+/// The contents of the trace at `path`, as JSON; `sets` are trace options such as "format=spc".
 #[pyfunction]
 #[pyo3(signature = (path, sets, page_bytes, pictures, callback=None))]
 #[allow(clippy::needless_pass_by_value)] // what Python hands over
@@ -37,7 +37,7 @@ pub(crate) fn trace_info(
     done(py, result)
 }
 
-/// How WAP-LRU would see the trace at `path`, as JSON; `how` is a JSON object of options.
+/// WAP-LRU's view of the trace at `path`, as JSON; `how` is a JSON object with options.
 #[pyfunction]
 #[pyo3(signature = (path, sets, how, callback=None))]
 #[allow(clippy::needless_pass_by_value)] // what Python hands over
@@ -57,7 +57,7 @@ pub(crate) fn trace_profile(
     done(py, result)
 }
 
-/// The first requests of a part of a trace, as JSON.
+/// The first requests in a part of a trace, as JSON.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // what Python hands over
 pub(crate) fn trace_head(py: Python<'_>, path: &str, sets: Vec<String>, which: &str) -> PyResult<String> {
@@ -66,7 +66,7 @@ pub(crate) fn trace_head(py: Python<'_>, path: &str, sets: Vec<String>, which: &
     done(py, result)
 }
 
-/// Writes a part of a trace into the file `to` in `format` ("native", "csv" or "fio"); what was done, as JSON.
+/// Writes a part of a trace into the file `to` in `format` ("native", "csv" or "fio"); returns the result as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, sets, which, to, format, gzip, callback=None))]
 #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)] // what Python hands over

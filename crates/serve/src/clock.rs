@@ -1,8 +1,8 @@
-//! When requests of real programs come, in simulated time.
+//! Arrival times for real programs' requests, in simulated time.
 
 use nandlab_nand::Time;
 
-/// Gives each request its arrival; arrivals never decrease, whatever the clock of the machine does.
+/// Gives each request its arrival; arrivals never decrease, whatever the machine's clock does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Clock {
     /// Simulated time is real time: a request comes when it comes.
@@ -10,12 +10,12 @@ pub(crate) enum Clock {
         /// The arrival before.
         last: Time,
     },
-    /// Programs do not wait for simulated time. A request comes no earlier than the end of the one before; real time in
-    /// which nothing was asked passes here, too.
+    /// Programs do not wait for simulated time. A request comes no earlier than the previous request's end; idle real
+    /// time passes here, too.
     Free {
-        /// How far simulated time is ahead of real time.
+        /// Simulated time's lead over real time.
         ahead: Time,
-        /// The end of the request before.
+        /// The previous request's end.
         done: Time,
     },
 }
@@ -28,7 +28,7 @@ impl Clock {
         }
     }
 
-    /// The arrival of a request at `real` ns after the start.
+    /// The arrival for a request at `real` ns after the start.
     pub fn arrival(&mut self, real: Time) -> Time {
         match self {
             Self::Paced { last } => {

@@ -1,8 +1,8 @@
 //! Questions to a process that serves an image: a unix socket beside the image, a line each.
 //!
-//! `stats` is answered with the record, `live` with what a page shows, `record PATH` with the start of a trace of every
-//! request, `end-record` with its end, `regions PATH` with the regions of a file; each answer is one line of JSON. The
-//! socket is only as open as the folder that it is in.
+//! `stats` returns the record, `live` a page's contents; `record PATH` starts a trace with every request, `end-record`
+//! ends it; `regions PATH` takes the regions from a file. Each answer is one JSON line. The socket is only as open as
+//! its folder.
 
 use crate::regions::Regions;
 use crate::Disk;
@@ -18,14 +18,14 @@ use std::time::Duration;
 /// How long a question may take to come.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The socket of the image `path`.
+/// The socket for the image `path`.
 pub fn socket_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".control");
     name.into()
 }
 
-/// The socket of an image that is served, until it is dropped.
+/// A served image's socket, until it is dropped.
 pub struct Control {
     socket: PathBuf,
     ended: Arc<AtomicBool>,
@@ -33,7 +33,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Answers questions about `disk`, which is in the image `path`.
+    /// Answers questions about `disk`, in the image `path`.
     ///
     /// # Errors
     /// The socket cannot be made: its name is too long, or nobody may write there.
@@ -102,7 +102,7 @@ fn asked(disk: &Disk, line: &str) -> Result<Value, String> {
     }
 }
 
-/// Asks the process that serves the image `path`; `None` where none does.
+/// Asks the process that serves the image `path`; `None` if there is none.
 ///
 /// # Errors
 /// It does not answer.

@@ -1,9 +1,13 @@
-//! A device in an image as a disk of bytes.
+//! A device in an image as a byte disk.
+
+mod bytes;
+mod followed;
 
 use crate::clock::Clock;
 use crate::record::Recorder;
 use crate::regions::Regions;
 use crate::{check_range, Due, Export};
+use followed::Followed;
 use nandlab_block::{Completion, Error, Op, Payload, Request};
 use nandlab_fs::{FileSystem, FsConfig};
 use nandlab_lab::served::{Asked, Checked, Lifetime, Live, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
@@ -19,9 +23,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const SECTOR: u64 = SECTOR_BYTES as u64;
-/// Bytes of zeros that are written at once.
+/// Zero bytes written at once.
 const ZEROS: usize = 1 << 20;
-/// Sectors that are trimmed at once, so that other requests find a gap.
+/// Sectors trimmed at once, so other requests find a gap.
 const TRIMMED: u64 = (256 << 20) / SECTOR;
 /// Longest time between two saves of the counts while requests come.
 const SAVE_EVERY: Duration = Duration::from_secs(SAVE_EVERY_S);
@@ -31,14 +35,14 @@ const SAVE_EVERY: Duration = Duration::from_secs(SAVE_EVERY_S);
 pub struct Options {
     /// Answers go out when their simulated time is over.
     pub pace: bool,
-    /// What is flushed survives an end of this machine, too: erases wait for its disk.
+    /// Flushed data also survives this machine's end: erases wait for its disk.
     pub survives_machine: bool,
 }
 
 /// A device in an image as a disk.
 ///
-/// Requests are simulated one at a time, in the order in which they get the lock. The wait for the disk of this machine and
-/// for simulated time is outside of it, so many requests can be outstanding.
+/// Requests are simulated one at a time, in lock order. The waits for this machine's disk and for simulated time happen
+/// outside the lock, so many requests can be outstanding.
 pub struct Disk {
     inner: Mutex<Inner>,
     image: ImageFile,
@@ -52,16 +56,18 @@ struct Inner {
     served: Served,
     clock: Clock,
     regions: Regions,
+    /// Where regions follow the file system.
+    followed: Option<Followed>,
     recorder: Option<Recorder>,
     /// Partial sectors, and whole ones around them.
     scratch: Vec<u8>,
     zeros: Box<[u8]>,
     trims_last: bool,
-    /// When the counts were kept in the image since the opening, and the sectors written until then.
+    /// When the counts were last kept in the image since the opening, and the sectors written until then.
     saved: Option<(Instant, u64)>,
-    /// The invariant that broke: nothing is carried out after that.
+    /// The broken invariant: nothing is carried out afterwards.
     broken: Option<String>,
-    /// Real time of the request at hand since the start, ns.
+    /// The current request's real time since the start, ns.
     real: Time,
 }
 
@@ -84,6 +90,7 @@ impl Disk {
                 served,
                 clock: Clock::new(options.pace),
                 regions: Regions::default(),
+                followed: None,
                 recorder: None,
                 scratch: Vec::new(),
                 zeros: vec![0; ZEROS].into(),
@@ -96,11 +103,12 @@ impl Disk {
 
     /// Gives requests their origins by these regions from now on.
     pub fn set_regions(&self, regions: Regions) {
-        self.lock().regions = regions;
+        let mut inner = self.lock();
+        (inner.regions, inner.followed) = (regions, None);
     }
 
-    /// What was measured since the opening, with the names and units of the record of a run; `in_all` has the counts since
-    /// the image was made.
+    /// The counts since the opening, with a run record's names and units; `in_all` has the counts since the image was
+    /// made.
     pub fn stats(&self) -> Value {
         let mut inner = self.lock();
         let record = serde_json::to_value(inner.served.record()).expect("a record has text keys");
@@ -113,7 +121,7 @@ impl Disk {
         Value::Object(record)
     }
 
-    /// The device as it is now, for a page that shows it.
+    /// The device's current state, for a page.
     pub fn live(&self) -> Live {
         self.lock().served.live()
     }
@@ -123,12 +131,12 @@ impl Disk {
         self.lock().served.lifetime()
     }
 
-    /// What was found to be spoilt when the image was opened, in sentences.
+    /// Spoilt parts found when the image was opened, in sentences.
     pub fn notices(&self) -> Vec<String> {
         self.lock().served.notices().to_vec()
     }
 
-    /// What opening the device cost in simulated time, us.
+    /// The mount's cost in simulated time, us.
     pub fn mount_us(&self) -> Option<f64> {
         self.lock().served.mount().time_us
     }
@@ -138,7 +146,7 @@ impl Disk {
         self.started.elapsed()
     }
 
-    /// Starts a trace of every request from now on, with its origin and the time at which the program asked.
+    /// Starts a trace with every request from now on, with its origin and the program's time.
     ///
     /// # Errors
     /// Another one is being recorded; the file exists or cannot be written.
@@ -152,7 +160,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Ends the trace; how many requests it has, `None` where nothing was recorded.
+    /// Ends the trace; returns its request count, `None` if nothing was recorded.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -160,10 +168,10 @@ impl Disk {
         self.lock().recorder.take().map(Recorder::finish).transpose()
     }
 
-    /// Derives every invariant of the FTL anew, and compares every page with its checksum.
+    /// Derives every FTL invariant anew, and compares every page with its checksum.
     ///
     /// # Errors
-    /// [`LabError::Io`] where the image cannot be read.
+    /// [`LabError::Io`] if the image cannot be read.
     pub fn check(&self) -> Result<Checked, LabError> {
         self.lock().served.check()
     }
@@ -173,12 +181,12 @@ impl Disk {
         self.lock().served.is_bare()
     }
 
-    /// The file system on it, if its image says which.
+    /// The file system on it, if its image names one.
     pub fn fs(&self) -> Option<FsConfig> {
         self.lock().served.experiment().fs.clone()
     }
 
-    /// Carries out `work` on the file system on bare flash; it says what a program asked, for the counts.
+    /// Carries out `work` on the file system on bare flash; it returns the program's request, for the counts.
     ///
     /// # Errors
     /// The disk was stopped.
@@ -187,7 +195,7 @@ impl Disk {
         Ok(if self.pace { Due::at(Instant::now() + Duration::from_nanos(took)) } else { Due::NOW })
     }
 
-    /// Carries out a request with the origin that it has. A flush waits for the disk of this machine.
+    /// Carries out a request with its own origin. A flush waits for this machine's disk.
     pub(crate) fn submit(&self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         let done = self.guarded(|inner| inner.ask_as(*request, data));
         let done = done.map_err(|_| Error::PowerLost)??;
@@ -200,16 +208,16 @@ impl Disk {
         Ok(done)
     }
 
-    /// Keeps the counts in the image and waits until everything written is on the disk of this machine.
+    /// Keeps the counts in the image and waits until all writes are on this machine's disk.
     pub(crate) fn keep(&self) -> io::Result<()> {
         self.lock().served.save().map_err(|error| io::Error::other(error.to_string()))?;
         self.sync()
     }
 
-    /// Flushes everything, keeps the counts and waits until the image is on the disk of this machine; ends a trace.
+    /// Flushes everything, keeps the counts and waits until the image is on this machine's disk; ends a trace.
     ///
     /// # Errors
-    /// Those of a flush; the counts or the trace cannot be written.
+    /// As a flush; the counts or the trace cannot be written.
     pub fn close(&self) -> io::Result<()> {
         let flushed = match self.is_bare() {
             true => self.sync_files(),
@@ -242,7 +250,7 @@ impl Disk {
         if let Some(broken) = &inner.broken {
             return Err(io::Error::other(broken.clone()));
         }
-        // An FTL that has nothing to flush would not notice.
+        // An FTL with nothing to flush would not notice.
         if let Some(why) = self.image.failure().get() {
             return Err(of_image(why));
         }
@@ -253,7 +261,7 @@ impl Disk {
             io::Error::other(text)
         })?;
         inner.save_if_due();
-        // What is answered survives a kill of the process, and whoever fills the host's disk is told.
+        // Answered data survives a kill, and a write that fills the host's disk returns an error.
         if let Err(error) = self.image.write_gathered() {
             return Err(of_image(self.image.failure().get().unwrap_or(&error)));
         }
@@ -269,14 +277,16 @@ impl Disk {
         Ok(Due::at(self.started + Duration::from_nanos(done)))
     }
 
-    /// The same, and what was answered until then survives a power cut if `flushes`.
+    /// The same; if `flushes`, all data answered until then survives a power cut.
     fn change(&self, flushes: bool, work: impl FnOnce(&mut Inner) -> Result<Time, Error>) -> io::Result<Due> {
         if !flushes {
             return self.request(work);
         }
         let due = self.request(|inner| {
             let done = work(inner)?;
-            Ok(done.max(inner.ask(Op::Flush, 0, 0, Payload::None)?))
+            let done = done.max(inner.ask(Op::Flush, 0, 0, Payload::None)?);
+            inner.look_if_another(self.size);
+            Ok(done)
         })?;
         self.sync()?;
         Ok(due)
@@ -286,7 +296,7 @@ impl Disk {
         self.image.sync().map_err(|error| of_image(&error))
     }
 
-    /// What the program is told of an error.
+    /// A disk error as the program sees it.
     fn failed(&self, error: &Error) -> io::Error {
         if let (Error::PowerLost, Some(why)) = (error, self.image.failure().get()) {
             return of_image(why);
@@ -313,27 +323,23 @@ fn of_image(error: &BackedError) -> io::Error {
     io::Error::new(kind, error.to_string())
 }
 
-/// Sectors that hold these bytes, and where the bytes begin in them.
-fn around(offset: u64, length: u64) -> (u64, u64, usize) {
-    let first = offset / SECTOR;
-    let end = (offset + length).div_ceil(SECTOR);
-    (first, end - first, (offset % SECTOR) as usize)
-}
-
 impl Inner {
-    /// Asks for sectors of one origin; when that is done.
+    /// Asks for sectors with one origin; returns the end.
     fn ask(&mut self, op: Op, sector: u64, sectors: u64, data: Payload<'_>) -> Result<Time, Error> {
         let origin = self.regions.origin(sector);
         let request = Request { time: 0, sector, sectors: sectors as u32, op, origin };
+        if let Some(followed) = &mut self.followed {
+            followed.take(&request, &data);
+        }
         self.ask_as(request, data).map(|completion| completion.done)
     }
 
-    /// Asks at the present time, whatever the request says of its own.
+    /// Asks at the present time, ignoring the request's own.
     fn ask_as(&mut self, request: Request, data: Payload<'_>) -> Result<Completion, Error> {
         let request = Request { time: self.clock.arrival(self.real), ..request };
         if let Some(recorder) = &mut self.recorder {
             if recorder.add(&Request { time: self.real, ..request }).is_err() {
-                // A full disk ends the trace, not the program that is traced.
+                // A full disk ends the trace, not the traced program.
                 self.recorder = None;
             }
         }
@@ -343,7 +349,7 @@ impl Inner {
         Ok(completion)
     }
 
-    /// Keeps the counts in the image where a kill would lose too many of them. That waits for no disk.
+    /// Keeps the counts in the image when a kill would lose too many. This waits for no disk.
     fn save_if_due(&mut self) {
         let (now, written) = (Instant::now(), self.served.written_sectors());
         let is_due = self.saved.is_none_or(|(at, before)| {
@@ -389,72 +395,6 @@ impl Inner {
             (sector, sectors) = (sector + now, sectors - now);
         }
         Ok(done)
-    }
-
-    /// Reads any bytes.
-    fn read_bytes(&mut self, offset: u64, out: &mut [u8]) -> Result<Time, Error> {
-        let (sector, sectors, start) = around(offset, out.len() as u64);
-        if start == 0 && out.len() as u64 == sectors * SECTOR {
-            return self.read(sector, out);
-        }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize((sectors * SECTOR) as usize, 0);
-        let done = self.read(sector, &mut scratch);
-        out.copy_from_slice(&scratch[start..start + out.len()]);
-        self.scratch = scratch;
-        done
-    }
-
-    /// Writes any bytes: partial sectors are read, changed and written.
-    fn write_bytes(&mut self, offset: u64, data: &[u8]) -> Result<Time, Error> {
-        let (sector, sectors, start) = around(offset, data.len() as u64);
-        if start == 0 && data.len() as u64 == sectors * SECTOR {
-            return self.write(sector, data);
-        }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize((sectors * SECTOR) as usize, 0);
-        let done = self.write_parts(sector, &mut scratch, start, data);
-        self.scratch = scratch;
-        done
-    }
-
-    /// Writes `sectors` with `data` in them from `start` on; the rest of the first and the last one stays.
-    fn write_parts(&mut self, sector: u64, sectors: &mut [u8], start: usize, data: &[u8]) -> Result<Time, Error> {
-        let one = SECTOR as usize;
-        let last = sectors.len() - one;
-        if start > 0 {
-            self.read(sector, &mut sectors[..one])?;
-        }
-        if (start + data.len()) % one > 0 && (last > 0 || start == 0) {
-            self.read(sector + (last / one) as u64, &mut sectors[last..])?;
-        }
-        sectors[start..start + data.len()].copy_from_slice(data);
-        self.write(sector, sectors)
-    }
-
-    /// Writes zeros.
-    fn zero(&mut self, mut offset: u64, mut length: u64) -> Result<Time, Error> {
-        let zeros = std::mem::take(&mut self.zeros);
-        let mut done = Ok(0);
-        while length > 0 && done.is_ok() {
-            // The next piece begins with a multiple.
-            let now = length.min(ZEROS as u64 - offset % ZEROS as u64);
-            done = self.write_bytes(offset, &zeros[..now as usize]);
-            (offset, length) = (offset + now, length - now);
-        }
-        self.zeros = zeros;
-        done
-    }
-
-    /// Makes bytes zero: whole pages by a trim, where that lasts.
-    fn zero_or_trim(&mut self, offset: u64, length: u64, page: u64) -> Result<Time, Error> {
-        let (first, end) = (offset.next_multiple_of(page), (offset + length) / page * page);
-        if !self.trims_last || first >= end {
-            return self.zero(offset, length);
-        }
-        let mut done = self.zero(offset, first - offset)?;
-        done = done.max(self.trim(first / SECTOR, (end - first) / SECTOR)?);
-        Ok(done.max(self.zero(end, offset + length - end)?))
     }
 }
 

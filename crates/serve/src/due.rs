@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-/// The moment from which a client may see the answer to a request.
+/// The moment from which a client may see a request's answer.
 ///
-/// A paced disk answers when the simulated time of the request is over, so programs feel the device. Other disks answer at
+/// A paced disk answers when the request's simulated time is over, so programs feel the device. Other disks answer at
 /// once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due(Option<Instant>);

@@ -3,7 +3,7 @@
 use crate::Due;
 use std::io::{Error, ErrorKind, Result};
 
-/// A disk of bytes. Every call may come from any thread.
+/// A byte disk. Every call may come from any thread.
 ///
 /// Offsets and lengths are in bytes and need no alignment. A request beyond the end fails and changes nothing.
 /// An answered write is readable at once; it survives a power cut after [`Self::flush`], or with `fua`.
@@ -25,17 +25,17 @@ pub trait Export: Send + Sync {
     /// Stores `data` at `offset`; with `fua` it survives a power cut from the answer on.
     fn write(&self, offset: u64, data: &[u8], fua: bool) -> Result<Due>;
 
-    /// Makes `length` bytes read as zeros; with `may_trim` the disk may drop their contents instead of writing zeros.
+    /// Makes `length` bytes read as zeros; with `may_trim` the disk may drop their contents instead.
     fn write_zeroes(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> Result<Due>;
 
-    /// Drops the contents of `length` bytes. Sectors at both ends that the range covers in part stay as they are.
+    /// Drops the contents of `length` bytes. Sectors covered only in part stay unchanged.
     fn trim(&self, offset: u64, length: u64, fua: bool) -> Result<Due>;
 
     /// Makes every answered write survive a power cut.
     fn flush(&self) -> Result<Due>;
 }
 
-/// Refuses a range beyond the end of a disk of `size` bytes.
+/// Refuses a range beyond the end on a disk with `size` bytes.
 ///
 /// # Errors
 /// `InvalidInput`, with the range and the size.

@@ -1,9 +1,9 @@
-//! A directory with one file, `disk`, that holds the bytes of an export.
+//! A directory with one file, `disk`, holding an export's bytes.
 //!
 //! ## Idea
-//! The kernel sends reads and writes of the file as they come (direct I/O), so its page cache neither hides nor merges
+//! The kernel sends the file's reads and writes as they come (direct I/O), so its page cache neither hides nor merges
 //! them. `fsync` is a flush; punching a hole drops contents. The file keeps its size. Losetup, `fuse2fs`, qemu and
-//! `mkfs` take it as a disk; no root is needed where `fusermount3` is installed.
+//! `mkfs` take it as a disk; no root is needed if `fusermount3` is installed.
 //!
 //! ## References
 //! The FUSE protocol, <https://docs.kernel.org/filesystems/fuse.html>, by the library `fuser`.
@@ -22,19 +22,19 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The name of the file.
+/// The file's name.
 pub const FILE: &str = "disk";
 
 const DISK: INodeNo = INodeNo(2);
 /// How long the kernel may keep attributes: they never change.
 const FOREVER: Duration = Duration::from_secs(3600);
-/// Requests that are carried out at the same time; a paced disk needs several to keep its dies busy.
+/// Requests carried out at the same time; a paced disk needs several to keep its dies busy.
 const THREADS: usize = 8;
 
-/// How long the threads of a directory may take to end.
+/// How long a directory's threads may take to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Modes of `fallocate`.
+/// `fallocate` modes.
 mod mode {
     pub const KEEP_SIZE: i32 = 1;
     pub const PUNCH_HOLE: i32 = 2;
@@ -56,7 +56,7 @@ impl Drop for Mounted {
 
 /// Unmounts a directory and waits until its threads have ended: they hold the image open.
 ///
-/// They go on while a program has a file open there. That is no reason to wait longer than a while.
+/// They go on while a program has a file open there, so the wait has a limit.
 pub(crate) fn unmount(session: fuser::BackgroundSession) {
     let (ended, has_ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -66,13 +66,13 @@ pub(crate) fn unmount(session: fuser::BackgroundSession) {
     let _ = has_ended.recv_timeout(PATIENCE);
 }
 
-/// How our mounts are called in the table of mounts.
+/// Our source name in the mount table.
 pub(crate) const SOURCE: &str = "nandlab";
 
-/// The directory to mount on. A mount of ours that a kill left there is taken away first.
+/// The directory to mount on. A mount left by a killed process is removed first.
 ///
 /// # Errors
-/// It is no directory; it is a dead mount that cannot be taken away, or one of another program.
+/// It is no directory; it is a dead mount that cannot be removed, or another program's.
 pub(crate) fn mount_point(at: &Path) -> io::Result<std::fs::Metadata> {
     let folder = match std::fs::metadata(at) {
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error()) => {
@@ -87,7 +87,7 @@ pub(crate) fn mount_point(at: &Path) -> io::Result<std::fs::Metadata> {
     }
 }
 
-/// Unmounts what a process of ours that was killed has left.
+/// Unmounts a mount left by a killed process.
 fn take_away(at: &Path) -> io::Result<()> {
     // A dead directory cannot be asked for its own path.
     let path = match (at.parent().map(std::fs::canonicalize), at.file_name()) {
@@ -106,7 +106,7 @@ fn take_away(at: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::NotConnected, why))
 }
 
-/// Whether the last mount on `path` in a table of mounts is ours: source, directory and type stand first in a line, with
+/// Whether the last mount on `path` in a mount table is ours: source, directory and type come first in a line, with
 /// spaces in octal.
 fn is_mount_of_ours(mounts: &str, path: &Path) -> bool {
     let wanted = path.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011");
@@ -121,7 +121,7 @@ fn is_mount_of_ours(mounts: &str, path: &Path) -> bool {
 /// Mounts `export` on the directory `at`.
 ///
 /// # Errors
-/// What the operating system says: no such directory, no FUSE, no permission.
+/// As the operating system: no such directory, no FUSE, no permission.
 pub fn mount(at: &Path, export: Arc<dyn Export>) -> io::Result<Mounted> {
     let folder = mount_point(at)?;
     let served = Served { export, owner: (folder.uid(), folder.gid()), since: SystemTime::now() };
@@ -160,14 +160,14 @@ impl Served {
         }
     }
 
-    /// The part of a read or write that lies in the file.
+    /// The part inside the file for a read or write.
     fn length(&self, offset: u64, length: usize) -> usize {
         let left = self.export.size().saturating_sub(offset);
         usize::try_from(left).map_or(length, |left| left.min(length))
     }
 }
 
-/// Waits until the answer may go out; the number of the error where there is none.
+/// Waits until the answer may go out; an error number if there is none.
 fn settled(done: io::Result<Due>) -> Result<(), Errno> {
     done.map(Due::sleep).map_err(|error| match error.kind() {
         io::ErrorKind::StorageFull => Errno::ENOSPC,
@@ -200,7 +200,7 @@ impl Filesystem for Served {
         }
     }
 
-    /// Programs may set times and modes, which are not kept; the size stays.
+    /// Programs may set times and modes, without effect; the size stays.
     fn setattr(
         &self,
         _: &Request,

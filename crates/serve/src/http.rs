@@ -1,10 +1,10 @@
-//! A page that shows a disk at work, in a browser on this machine.
+//! A live page for a disk at work, in a browser on this machine.
 //!
 //! ## Idea
-//! `/` is one self-contained page. It listens to `/events`, where a frame comes four times a second: the figures, and the
-//! blocks that changed since the frame before. `/record` has the record so far as JSON, `/metrics` the counters as
-//! Prometheus reads them. The server listens on a loopback address or a Unix socket and on nothing else. It answers
-//! requests for this machine alone, so no page from elsewhere can read the figures through a browser.
+//! `/` is one self-contained page. It listens to `/events`; a frame comes four times a second, with the figures and the
+//! blocks changed since the previous frame. `/record` has the record so far as JSON, `/metrics` the counters for
+//! Prometheus. The server listens only on a loopback address or a Unix socket. It answers requests for this machine
+//! alone, so no page from elsewhere can read the figures through a browser.
 
 mod metrics;
 mod server;
@@ -16,7 +16,7 @@ use serde_json::Value;
 /// A block as the page shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// What it is used for.
+    /// Its use.
     pub kind: Kind,
     /// Its valid pages.
     pub valid: u32,
@@ -24,33 +24,33 @@ pub struct Block {
     pub pe_cycles: u32,
 }
 
-/// What a block is used for; the numbers are those of the page.
+/// A block's use; the page has the same numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// It can be filled.
     Free = 0,
-    /// It holds data of the host.
+    /// It holds host data.
     Data = 1,
-    /// It holds a map, lists or notes of the FTL.
+    /// It holds an FTL's map, lists or notes.
     Map = 2,
     /// It is bad.
     Retired = 3,
-    /// It is a log, a mirror or a replacement of data blocks.
+    /// It is a log, a mirror or a replacement for data blocks.
     Log = 4,
 }
 
 /// A disk as it is now.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The figures, with the names of the record.
+    /// The figures, with the record's names.
     pub figures: Value,
-    /// Pages of a block.
+    /// Pages in a block.
     pub pages_per_block: u32,
     /// Every block, by address.
     pub blocks: Vec<Block>,
 }
 
-/// What the page shows.
+/// The page's data source.
 pub trait Watched: Send + Sync {
     /// The disk as it is now.
     fn snapshot(&self) -> Snapshot;

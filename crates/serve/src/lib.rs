@@ -1,9 +1,9 @@
 //! Serves a disk to real programs.
 //!
-//! [`Export`] is a disk of bytes, callable from any thread. [`nbd`] serves it over a Unix socket, [`fuse`] as a file in a
-//! directory. The protocols know nothing of flash: they carry bytes, flushes and trims, and hold an answer back until it is
-//! [`Due`]. [`Disk`] is a simulated device in an image as such a disk. [`directory`] serves the files of a file system in an
-//! image.
+//! [`Export`] is a byte disk, callable from any thread. [`nbd`] serves it over a Unix socket, [`fuse`] as a file in a
+//! directory. The protocols know nothing about flash: they carry bytes, flushes and trims, and hold an answer back
+//! until it is [`Due`]. [`Disk`] is a simulated device in an image as such a disk. [`directory`] serves the files in an
+//! image's file system.
 
 mod clock;
 pub mod control;

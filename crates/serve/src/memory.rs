@@ -14,12 +14,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A disk of `size` bytes that answers at once.
+    /// A disk with `size` bytes that answers at once.
     pub fn new(size: usize) -> Self {
         Self { bytes: Mutex::new(vec![0; size]), size: size as u64, pace: std::time::Duration::ZERO }
     }
 
-    /// The same with answers that are due `pace` after their request.
+    /// The same, with each answer due `pace` after its request.
     pub fn paced(self, pace: std::time::Duration) -> Self {
         Self { pace, ..self }
     }

@@ -1,11 +1,11 @@
 //! The network block device protocol on a Unix socket.
 //!
 //! ## Idea
-//! Clients negotiate in the fixed newstyle form and ask for the default export, with or without the name `disk`. Then they
-//! send requests; replies are simple replies. One thread serves a connection: it carries out every request that has
-//! arrived, collects the replies, and writes them together when no whole request is left. A reply that is not due yet goes
-//! to a thread that sends it in time, so later requests of a paced disk overtake it. After a reply the thread looks at the
-//! socket for 50 us before it sleeps: a client that asks again at once is not kept waiting by a processor that has to wake.
+//! Clients negotiate in the fixed newstyle form and ask for the default export, with or without the name `disk`. Then
+//! they send requests; replies are simple replies. One thread serves a connection: it carries out every request that
+//! has arrived, collects the replies, and writes them together when no whole request is left. A reply not yet due goes
+//! to a thread that sends it in time, so later requests to a paced disk overtake it. After a reply the thread polls the
+//! socket for 50 us before it sleeps: so a client's immediate next request need not wait for a sleeping processor.
 //!
 //! ## References
 //! The NBD protocol, <https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md>: fixed newstyle negotiation,

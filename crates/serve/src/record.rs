@@ -1,4 +1,4 @@
-//! A trace of what programs ask.
+//! A trace with the programs' requests.
 
 use nandlab_block::Request;
 use nandlab_workload::trace::{Output, OutputFormat};
@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-/// A native trace that is being written.
+/// A native trace being written.
 pub(crate) struct Recorder {
     out: Output<BufWriter<File>>,
     path: PathBuf,
@@ -14,7 +14,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the trace `path`; a file that is there is not overwritten.
+    /// Starts the trace `path`; an existing file is not overwritten.
     pub fn create(path: &Path) -> io::Result<Self> {
         let named = |error: io::Error| {
             io::Error::new(error.kind(), format!("the trace {} cannot be written: {error}", path.display()))

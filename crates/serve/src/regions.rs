@@ -1,8 +1,8 @@
-//! Which part of a disk is what: ranges of sectors with the origin of their requests.
+//! A disk's parts: sector ranges with their requests' origin.
 
 use nandlab_nand::Origin;
 
-/// Sectors of one origin.
+/// Sectors with one origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Region {
     /// The first sector.
@@ -13,7 +13,7 @@ pub struct Region {
     pub origin: Origin,
 }
 
-/// Regions of a disk, none over another.
+/// A disk's regions, without overlaps.
 #[derive(Clone, Debug, Default)]
 pub struct Regions {
     /// Ascending.
@@ -21,10 +21,10 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// The regions of a table.
+    /// The regions from a table.
     ///
     /// # Errors
-    /// Two of them overlap, or one reaches past the last sector there can be: a sentence.
+    /// Two regions overlap, or one reaches past the last possible sector: a sentence.
     pub fn new(mut all: Vec<Region>) -> Result<Self, String> {
         all.retain(|region| region.sectors > 0);
         all.sort_by_key(|region| region.sector);
@@ -44,10 +44,10 @@ impl Regions {
         }
     }
 
-    /// The regions in `text`, a line `sector, sectors, origin` each; empty lines and what follows `#` are passed over.
+    /// The regions in `text`, a line `sector, sectors, origin` each; empty lines and text behind `#` are skipped.
     ///
     /// # Errors
-    /// The line that is none: a sentence.
+    /// The bad line: a sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut all = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -71,14 +71,14 @@ impl Regions {
         Self::new(all)
     }
 
-    /// Who asks for `sector`; the host as a whole where no region says more.
+    /// The origin for `sector`; the host as a whole outside all regions.
     pub fn origin(&self, sector: u64) -> Origin {
         let after = self.all.partition_point(|region| region.sector <= sector);
         let region = after.checked_sub(1).map(|at| self.all[at]);
         region.filter(|region| sector - region.sector < region.sectors).map_or(Origin::HOST, |region| region.origin)
     }
 
-    /// How many of the `sectors` from `sector` on have one origin.
+    /// How many sectors, up to `sectors`, from `sector` on have one origin.
     pub fn alike(&self, sector: u64, sectors: u64) -> u64 {
         let after = self.all.partition_point(|region| region.sector <= sector);
         let inside = after.checked_sub(1).map(|at| self.all[at]).filter(|at| sector - at.sector < at.sectors);

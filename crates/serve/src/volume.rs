@@ -1,39 +1,41 @@
-//! Regions of a real file system: which bytes of a disk hold its superblocks, bitmaps, inodes, journal and data.
+//! A real file system's regions: the bytes with its superblocks, bitmaps, inodes, journal and data.
 //!
-//! The file system is read from the disk itself: [`ext`] knows ext2, ext3 and ext4, [`xfs`] knows XFS. Positions are fixed
-//! when the file system is made, except the inode chunks of XFS, so it suffices to look once. Directories count as data.
+//! The file system is read from the disk itself: [`ext`] knows ext2, ext3 and ext4, [`xfs`] knows XFS. Positions are
+//! fixed when the file system is made, except XFS inode chunks, so one look at each file system suffices. Directories count
+//! as data.
 
 mod ext;
 mod xfs;
 
+use crate::regions::{Region, Regions};
 use nandlab_nand::Origin;
 use std::io;
 
-/// Bytes of one origin.
+/// Bytes with one origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
     /// First byte.
     pub offset: u64,
-    /// Number of bytes.
+    /// Byte count.
     pub length: u64,
     /// Who asks for them.
     pub origin: Origin,
 }
 
-/// Where the bytes of a volume come from: fills the buffer from an offset on.
+/// A volume's source: fills the buffer from an offset on.
 pub type Source<'a> = &'a mut dyn FnMut(u64, &mut [u8]) -> io::Result<()>;
 
-/// A file system that was found.
+/// A file system found on a disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Volume {
     /// `ext4`, `xfs` and the like.
     pub kind: &'static str,
-    /// Ascending, without gaps or overlaps, up to the end of the file system.
+    /// Ascending, without gaps or overlaps, up to the file system's end.
     pub parts: Vec<Part>,
 }
 
 impl Volume {
-    /// The parts as lines `sector, sectors, origin`, the form of a file of regions.
+    /// The parts as lines `sector, sectors, origin`, the regions file format.
     pub fn lines(&self) -> String {
         let mut text = String::new();
         for part in &self.parts {
@@ -42,12 +44,24 @@ impl Volume {
         }
         text
     }
+
+    /// The parts as regions of a disk.
+    ///
+    /// # Errors
+    /// `InvalidData` where no disk can have them.
+    pub fn regions(&self) -> io::Result<Regions> {
+        let all = self.parts.iter().map(|part| {
+            let (sector, end) = (part.offset / 512, (part.offset + part.length) / 512);
+            Region { sector, sectors: end - sector, origin: part.origin }
+        });
+        Regions::new(all.collect()).map_err(|why| damaged(&why))
+    }
 }
 
-/// Finds the file system on a disk of `size` bytes; `None` where there is none that is known.
+/// Finds the file system on a disk with `size` bytes; `None` without a known one.
 ///
 /// # Errors
-/// `InvalidData` where a file system contradicts itself; what the source fails with.
+/// `InvalidData` if a file system contradicts itself; source errors.
 pub fn find(size: u64, source: Source<'_>) -> io::Result<Option<Volume>> {
     if size < 64 << 10 {
         return Ok(None);
@@ -58,7 +72,16 @@ pub fn find(size: u64, source: Source<'_>) -> io::Result<Option<Volume>> {
     xfs::find(size, source)
 }
 
-/// Covers `0..end` with data, except where `metadata` lies; of overlapping parts the first one counts.
+/// Bytes at the beginning of a disk that tell whether its file system is another one than before.
+pub const IDENTITY_BYTES: usize = 2048;
+
+/// What was fixed when the file system was made, and tells it from any other: its size, its layout, its UUID. `None` where
+/// the first bytes of the disk are of no known file system.
+pub fn identity(first: &[u8; IDENTITY_BYTES]) -> Option<Vec<u8>> {
+    ext::identity(first).or_else(|| xfs::identity(first))
+}
+
+/// Covers `0..end` with data, except for `metadata`; on overlaps the first part counts.
 fn covered(end: u64, mut metadata: Vec<Part>) -> Vec<Part> {
     metadata.retain(|part| part.length > 0 && part.offset < end);
     metadata.sort_by_key(|part| part.offset);
@@ -74,7 +97,7 @@ fn covered(end: u64, mut metadata: Vec<Part>) -> Vec<Part> {
     parts
 }
 
-/// Adds a part, as a part of the last one if that has the same origin.
+/// Adds a part, merged with the last one if that has the same origin.
 fn push(parts: &mut Vec<Part>, part: Part) {
     match parts.last_mut() {
         _ if part.length == 0 => {}
@@ -96,7 +119,7 @@ fn le32(bytes: &[u8], at: usize) -> u64 {
     bytes[at..at + 4].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// A big-endian number of `count` bytes.
+/// A big-endian number with `count` bytes.
 fn be(bytes: &[u8], at: usize, count: usize) -> u64 {
     bytes[at..at + count].iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

@@ -4,7 +4,7 @@ use nandlab_workload::trace::{Config, Summary};
 use nandlab_workload::WorkloadError;
 use std::path::Path;
 
-/// Processor time of this thread.
+/// This thread's processor time in seconds.
 fn cpu_s() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9

@@ -7,23 +7,23 @@ pub enum WorkloadError {
     /// An option is out of range.
     #[error("{key} = {given} cannot work: {why}")]
     Option {
-        /// The key inside the table of the workload.
+        /// The key inside the workload's table.
         key: String,
-        /// What was given.
+        /// The given value.
         given: String,
-        /// What is allowed, or why it cannot be.
+        /// The allowed values, or why the value cannot work.
         why: String,
     },
-    /// A record of a trace is malformed.
+    /// A trace record is malformed.
     #[error("{file}, line {line}, column {column}: {message}")]
     Record {
         /// The trace, as it was named.
         file: String,
         /// Line, from 1.
         line: u64,
-        /// Byte of the line, from 1.
+        /// Byte in the line, from 1.
         column: usize,
-        /// What was found and what was expected.
+        /// Found and expected text, in one message.
         message: String,
     },
     /// A trace cannot be read.
@@ -34,14 +34,14 @@ pub enum WorkloadError {
         /// Why not.
         message: String,
     },
-    /// The format of a trace cannot be told, but it may be a table.
+    /// The trace's format is unclear, but it may be a table.
     #[error("{file}: {message}\n\n{proposal}")]
     Untold {
         /// The trace, as it was named.
         file: String,
-        /// What is known of it.
+        /// Facts known about the trace.
         message: String,
-        /// Lines of TOML that would read it, and the command with them.
+        /// TOML lines to read it, with the command.
         proposal: String,
     },
     /// The addresses do not fit the device.
@@ -49,11 +49,11 @@ pub enum WorkloadError {
     TooSmall {
         /// The trace, as it was named.
         file: String,
-        /// Sectors that the device would need.
+        /// Sectors the trace needs.
         needed: u64,
-        /// Sectors that it has.
+        /// Sectors the device has.
         device: u64,
-        /// What else than a larger device helps.
+        /// Remedies besides a larger device.
         ways_out: &'static str,
     },
     /// The caller asked to stop.
@@ -67,7 +67,7 @@ impl WorkloadError {
         Self::Option { key: key.to_owned(), given: given.to_string(), why: why.into() }
     }
 
-    /// The sentence of this error, where the caller knows what makes the device larger: `set device.capacity = ...`.
+    /// This error as a sentence; `larger` says how to enlarge the device, such as `set device.capacity = ...`.
     pub fn with_larger_device(&self, larger: &str) -> String {
         match self {
             Self::TooSmall { file, needed, device, ways_out } => too_small(file, *needed, *device, larger, ways_out),

@@ -1,13 +1,12 @@
 //! Hot and cold: a few addresses take most of the accesses.
 //!
 //! ## Idea
-//! The footprint is split into hot and cold addresses; a request goes to the hot ones with the probability
-//! `hot_accesses`, and is uniform within its group. `hot_share = 0.2` with `hot_accesses = 0.8` is the
-//! usual "80/20".
+//! The footprint has hot and cold addresses. A request goes to the hot ones with probability `hot_accesses`, and is
+//! uniform within its group. `hot_share = 0.2` with `hot_accesses = 0.8` is the usual "80/20".
 //!
 //! ## Differences
-//! With `scatter` off the hot addresses are the first of the footprint; with it they are spread over the
-//! footprint by a fixed permutation, so that no block of addresses is hot as a whole.
+//! With `scatter` off, the hot addresses come first in the footprint. With it on, a fixed permutation spreads them, so
+//! no address block is hot as a whole.
 //!
 //! ## References
 //! Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", ACM
@@ -30,7 +29,7 @@ generator_options! {
     }
 }
 
-/// Key of the permutation; the same in every experiment, so that seeds change the order and not the place.
+/// Permutation key; the same in every experiment, so seeds change the order and not the place.
 const SCATTER_KEY: u64 = 0x686F_745F_636F_6C64;
 
 impl Options for Config {
@@ -76,7 +75,7 @@ impl Pattern for HotCold {
         } else {
             self.hot + random.below(self.slots - self.hot)
         };
-        // A long request near the end of the footprint moves back until it fits.
+        // A long request near the footprint's end moves back until it fits.
         self.scatter.map_or(slot, |scatter| scatter.apply(slot)).min(fitting - 1)
     }
 }

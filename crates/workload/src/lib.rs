@@ -1,10 +1,9 @@
-//! What the host asks of a device: generators of request streams and readers of block traces.
+//! Host workloads: generators for request streams, and readers for block traces.
 //!
-//! Read this file first: [`Workload`] is the contract, and the list is at the end. A new workload is one
-//! new file and one line of that list; the configuration, `nandlab list`, the Python class and the docs
-//! page follow from it. A new trace format is one file in `trace/` and one line of the list there. What is
-//! asked of an index, operations on keys instead of requests, is in [`keys`] and on the same list; so is what is asked of
-//! a file system, in [`files`].
+//! Read this file first: [`Workload`] is the contract, and the list is at the end. A new workload is one new file and
+//! one line in the list; the configuration, `nandlab list`, the Python class and the docs page follow from it. A new
+//! trace format is one file in `trace/` and one line in its list. Index workloads, with operations on keys instead of
+//! requests, are in [`keys`] and on the same list; so are file system workloads, in [`files`].
 
 mod error;
 #[macro_use]
@@ -34,31 +33,36 @@ use nandlab_nand::{Origin, Time};
 use std::path::Path;
 use trace::Took;
 
-/// A stream of requests, a batch at a time.
+/// A request stream, a batch at a time.
 ///
-/// Every request lies inside the device that the workload was opened for, and times never decrease.
+/// Every request lies inside the device the workload was opened for, and times never decrease.
 pub trait Workload: Send {
-    /// Appends at most `room` requests to `batch` and returns how many; 0 is the end of the stream.
+    /// Appends at most `room` requests to `batch` and returns the count; 0 ends the stream.
     ///
     /// # Errors
-    /// [`WorkloadError`], where a trace changed or became unreadable after it was opened.
+    /// [`WorkloadError`], if a trace changed or became unreadable after it was opened.
     fn fill(&mut self, batch: &mut Vec<Request>, room: usize) -> Result<usize, WorkloadError>;
 
-    /// Requests in all, where that is known; for progress, not for results.
+    /// Total requests, if known; for progress, not for results.
     fn len_hint(&self) -> Option<u64>;
 
-    /// Sectors that they read, write and trim together, about, where that is known; for progress, not for results.
+    /// Sectors read, written and trimmed in total, about, if known; for progress, not for results.
     fn sectors_hint(&self) -> Option<u64> {
         None
     }
 
-    /// Takes how the requests of the last [`Self::fill`] went, in their order; only where [`Options::paces_itself`].
+    /// The part that was handed out, 0 to 1, where a time and no count ends the workload; for progress, not for results.
+    fn done_share(&self) -> Option<f64> {
+        None
+    }
+
+    /// Takes the completions for the last [`Self::fill`], in order; only if [`Options::paces_itself`].
     fn completed(&mut self, _: &[Completion]) {}
 
-    /// Ends will be told later, by [`Self::ended`]; only where [`Options::paces_itself`].
+    /// Announces later ends, by [`Self::ended`]; only if [`Options::paces_itself`].
     fn tells_later(&mut self) {}
 
-    /// When the next request comes, as far as that is known; `None` until another request ends.
+    /// The next request's time, if known; `None` until another request ends.
     fn next_time(&self) -> Option<Time> {
         None
     }
@@ -66,28 +70,28 @@ pub trait Workload: Send {
     /// The request with this number ended; they are counted from 0 since [`Self::tells_later`].
     fn ended(&mut self, _number: u64, _end: Time) {}
 
-    /// Names of the origins of its requests that have none ([`Origin::NAMES`]).
+    /// Names for its requests' origins without a fixed name ([`Origin::NAMES`]).
     fn origins(&self) -> Vec<(Origin, String)> {
         Vec::new()
     }
 
-    /// What of it was set aside so far, in sentences for the reader of a result.
+    /// Things ignored so far, in sentences for a result's reader.
     fn notices(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What a workload is opened for.
+/// Setting for opening a workload.
 pub struct Setting<'a> {
-    /// Sectors of the device.
+    /// Device sectors.
     pub sectors: u64,
-    /// Seed of the experiment.
+    /// The experiment's seed.
     pub seed: u64,
-    /// Folder that relative paths start from.
+    /// Folder for relative paths.
     pub base: &'a Path,
-    /// Told of the records read so far while a trace is looked through; `false` stops that.
+    /// Gets the records read so far while a trace is examined; `false` stops the examination.
     pub watch: &'a (dyn Fn(u64) -> bool + Sync),
-    /// Told how long each request of a trace took when it was recorded, where the trace has that.
+    /// Gets each trace request's recorded duration, if the trace has durations.
     pub took: Option<&'a dyn Fn(Op, Took)>,
 }
 
@@ -99,41 +103,41 @@ impl std::fmt::Debug for Setting<'_> {
 
 /// The options of a `[workload.<name>]` table.
 pub trait Options {
-    /// Checks what can be checked without a device.
+    /// Checks the options without a device.
     ///
     /// # Errors
-    /// [`WorkloadError::Option`] with the key, what was given and what is allowed.
+    /// [`WorkloadError::Option`] with the key, the given value and the allowed ones.
     fn check(&self) -> Result<(), WorkloadError>;
 
-    /// Makes the stream of requests.
+    /// Makes the request stream.
     ///
     /// # Errors
-    /// As [`Self::check`]; [`WorkloadError::TooSmall`]; for traces also what is wrong with the file.
+    /// As [`Self::check`]; [`WorkloadError::TooSmall`]; for traces also errors in the file.
     fn open(&self, setting: &Setting<'_>) -> Result<Box<dyn Workload>, WorkloadError>;
 
-    /// Whether the requests carry times of their own, as an open loop needs.
+    /// Whether the requests carry their own times, as an open loop needs.
     fn has_times(&self) -> bool;
 
-    /// Whether the workload itself is the host: its requests come at the times that it gives them, and it gives these when
-    /// it knows from [`Workload::completed`] how the earlier ones went.
+    /// Whether the workload itself is the host: it sets its requests' times, once [`Workload::completed`] told how the
+    /// earlier ones went.
     fn paces_itself(&self) -> bool {
         false
     }
 }
 
-/// What a workload asks, and of what.
+/// A workload's options, by the target.
 #[derive(Clone, Copy)]
 pub enum Kind<'a> {
     /// Requests to a device.
     Requests(&'a dyn Options),
-    /// Operations on the keys of an index.
+    /// Operations on an index's keys.
     Keys(&'a dyn KeyOptions),
-    /// Operations on the files of a file system.
+    /// Operations on a file system's files.
     Files(&'a dyn FileOptions),
 }
 
 impl Kind<'_> {
-    /// Checks what can be checked without a device and without files.
+    /// Checks the options without a device and without files.
     ///
     /// # Errors
     /// [`WorkloadError::Option`].
@@ -156,14 +160,14 @@ impl std::fmt::Debug for Kind<'_> {
     }
 }
 
-/// What a workload asks for.
+/// A workload's target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asks {
-    /// Sectors of a device.
+    /// Device sectors.
     Requests,
-    /// Keys of an index.
+    /// Index keys.
     Keys,
-    /// Files of a file system.
+    /// Files in a file system.
     Files,
 }
 
@@ -178,20 +182,20 @@ impl Asks {
     }
 }
 
-/// An entry of the list of workloads.
+/// An entry in the workload list.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The name in `[workload.<name>]`.
     pub name: &'static str,
     /// The source file, whose head comment is the docs page.
     pub source: &'static str,
-    /// What it asks for.
+    /// Its target.
     pub asks: Asks,
-    /// The schema of its options.
+    /// Its option schema.
     pub options: fn() -> schemars::Schema,
 }
 
-/// Makes the configuration and the list of every workload from one line each.
+/// Makes the configuration and the list from one line per workload.
 macro_rules! workloads {
     ($($(#[$doc:meta])* $kind:ident $variant:ident($($module:ident)::+), $name:literal, $file:literal;)*) => {
         /// The `[workload.<name>]` table of an experiment: which workload, with its options.
@@ -201,12 +205,12 @@ macro_rules! workloads {
         }
 
         impl WorkloadConfig {
-            /// The name of the chosen workload.
+            /// The chosen workload's name.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name,)* }
             }
 
-            /// The options of the chosen workload, by what it asks.
+            /// The chosen workload's options, by target.
             pub fn kind(&self) -> Kind<'_> {
                 match self { $(Self::$variant(config) => Kind::$kind(config),)* }
             }

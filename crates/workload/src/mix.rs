@@ -1,4 +1,4 @@
-//! What all generators have in common: how many requests of which kind, how long, over which addresses.
+//! Common generator options: request count, kinds, lengths and addresses.
 
 use crate::error::WorkloadError;
 use crate::size::{share, Size, Sizes};
@@ -10,10 +10,10 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::Serialize;
 use std::fmt;
 
-/// Seconds that the requests may span on average: half of what the clock of a run holds.
+/// Seconds the requests may span on average: half the run clock's range.
 const MAX_SPAN_S: f64 = 2.3e9;
 
-/// The options that every generator has.
+/// The options every generator has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
     /// Requests in all, flushes included.
@@ -26,9 +26,9 @@ pub struct Mix {
     pub flush_every: u64,
     /// The last request is a flush.
     pub flush_at_end: bool,
-    /// Size of a request.
+    /// Request size.
     pub size: Size,
-    /// Part of the device that is used, from its start.
+    /// The used part on the device, from its start.
     pub footprint: Footprint,
     /// Requests start at multiples of this.
     pub alignment: ByteCount,
@@ -36,7 +36,7 @@ pub struct Mix {
     pub requests_per_s: Option<f64>,
 }
 
-/// Makes the `Config` of a generator: its own options, and the common ones of [`Mix`].
+/// Makes a generator's `Config`: its own options, and the common ones from [`Mix`].
 macro_rules! generator_options {
     ($(#[$doc:meta])* { $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:expr,)* }) => {
         $(#[$doc])*
@@ -124,7 +124,7 @@ pub enum Footprint {
 }
 
 impl Footprint {
-    /// Bytes of a device of `sectors`, in whole sectors.
+    /// Footprint in whole sectors, on a device with `sectors`.
     fn sectors(self, sectors: u64) -> u64 {
         match self {
             Self::Share(share) => (share * sectors as f64).round() as u64,
@@ -175,7 +175,7 @@ impl schemars::JsonSchema for Footprint {
 }
 
 impl Mix {
-    /// Checks what can be checked without a device.
+    /// Checks the options without a device.
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         for (key, value) in [("read_share", self.read_share), ("trim_share", self.trim_share)] {
             if !(0.0..=1.0).contains(&value) {
@@ -218,12 +218,12 @@ impl Mix {
         Sizes::new(&self.size).map(|_| ())
     }
 
-    /// Whether requests carry times of their own.
+    /// Whether requests carry their own times.
     pub(crate) fn has_times(&self) -> bool {
         self.requests_per_s.is_some()
     }
 
-    /// Slots of `alignment` in the footprint.
+    /// Slots with `alignment` bytes in the footprint.
     pub(crate) fn slots(&self, setting: &Setting<'_>) -> Result<u64, WorkloadError> {
         self.check()?;
         let sectors = self.footprint.sectors(setting.sectors);
@@ -247,7 +247,7 @@ impl Mix {
         Ok(slots)
     }
 
-    /// A generator of this mix over the addresses that `pattern` picks.
+    /// A generator for this mix over `pattern`'s addresses.
     pub(crate) fn generator<P: Pattern + 'static>(
         &self,
         setting: &Setting<'_>,
@@ -277,9 +277,9 @@ impl Mix {
     }
 }
 
-/// Which addresses a generator picks.
+/// A generator's address choice.
 pub(crate) trait Pattern: Send {
-    /// The slot where a request starts; `fitting` slots leave room for it, `length` slots are covered by it.
+    /// The slot for a request's start; `fitting` slots leave room for it, and it covers `length` slots.
     fn start(&mut self, random: &mut Random, fitting: u64, length: u64) -> u64;
 }
 
@@ -292,7 +292,7 @@ struct Generator<P> {
     slots: u64,
     sizes: Sizes,
     only_writes: bool,
-    /// A draw of 64 bits below this is a read ...
+    /// A 64-bit draw below this is a read ...
     read_below: u64,
     /// ... and one below this a trim.
     trim_below: u64,
@@ -304,7 +304,7 @@ struct Generator<P> {
     /// Mean gap between requests; 0: all come at time 0.
     gap_ns: f64,
     time: Time,
-    /// The part of a nanosecond by which the last request came later than `time`: dropped, it would raise the rate.
+    /// Nanosecond fraction missing in `time`: without it the rate would be too high.
     carried_ns: f64,
 }
 

@@ -1,10 +1,10 @@
-//! A permutation of `0..n` that needs no table.
+//! A permutation over `0..n` without a table.
 
-/// A bijection of `0..n`, fixed by its key.
+/// A bijection on `0..n`, fixed by its key.
 ///
-/// Four Feistel rounds over the smallest even number of bits that holds `n`; a number outside is sent round
-/// again until it falls inside (Black & Rogaway, "Ciphers with arbitrary finite domains", 2002: cycle
-/// walking). Fewer than four rounds are expected, as the domain is under four times `n`.
+/// Four Feistel rounds over the smallest even bit count for `n`. A number outside goes round again until it falls
+/// inside (Black & Rogaway, "Ciphers with arbitrary finite domains", 2002: cycle walking). Fewer than four rounds are
+/// expected, as the domain is under four times `n`.
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     n: u64,
@@ -13,10 +13,10 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of `0..n` with this key; `n` from 1 to 2^62.
+    /// The permutation over `0..n` with this key; `n` from 1 to 2^62.
     ///
     /// # Panics
-    /// With `n` outside that range.
+    /// With any other `n`.
     pub fn new(n: u64, key: u64) -> Self {
         assert!((1..=1 << 62).contains(&n), "a permutation of {n} numbers; 1 to 2^62 are possible");
         let bits = 64 - (n - 1).leading_zeros();
@@ -24,7 +24,7 @@ impl Permutation {
         Self { n, half_bits: bits.div_ceil(2).max(1), keys: [(); 4].map(|()| random.next_u64()) }
     }
 
-    /// Where `x` goes.
+    /// Maps `x`.
     #[inline]
     pub fn apply(&self, x: u64) -> u64 {
         debug_assert!(x < self.n, "{x} is not below {}", self.n);
@@ -67,7 +67,7 @@ mod tests {
     fn neighbours_are_spread() {
         let n = 100_000;
         let permutation = Permutation::new(n, 1);
-        // The distance of two random places is a third of the range on average.
+        // Two random places are a third of the range apart on average.
         let far: u64 = (1..n).map(|x| permutation.apply(x).abs_diff(permutation.apply(x - 1))).sum();
         let mean = far as f64 / n as f64 / n as f64;
         assert!((0.32..0.35).contains(&mean), "{mean}");

@@ -1,8 +1,8 @@
 //! Sequential: one request after the other.
 //!
 //! ## Idea
-//! Each request starts where the one before ended, rounded up to the alignment; at the end of the footprint
-//! the next request starts at its beginning. Reads and trims of the mix move along with the writes.
+//! Each request starts at the previous end, rounded up to the alignment; at the footprint's end the next request starts
+//! at its beginning. Reads and trims in the mix move along with the writes.
 //!
 //! ## Invariants
 //! Written in whole pages, it leaves every block wholly invalid before it is collected: write amplification

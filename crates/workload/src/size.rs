@@ -45,7 +45,7 @@ pub struct SizeRange {
 }
 
 impl Size {
-    /// The largest size that comes.
+    /// The largest possible size.
     pub fn largest(&self) -> ByteCount {
         match self {
             Self::Fixed(size) => *size,
@@ -109,7 +109,7 @@ impl schemars::JsonSchema for Size {
 #[derive(Clone, Debug)]
 pub(crate) enum Sizes {
     Fixed(u32),
-    /// Upper bounds of the shares of 2^64, ascending, with the sectors of each.
+    /// Upper bounds of the shares of 2^64, ascending, with each share's sectors.
     Weighted(Vec<(u64, u32)>),
     Range {
         min: u32,
@@ -143,7 +143,7 @@ impl Sizes {
         if total <= 0.0 || choice.is_empty() {
             return Err(WorkloadError::option("size", &"[]", "a choice needs a size with a weight above 0"));
         }
-        // Rounding must not leave a gap at the top; sizes of weight 0 at the end stay out of reach.
+        // Rounding must not leave a gap at the top; sizes with weight 0 at the end stay out of reach.
         let last = choice.iter().rposition(|one| one.weight > 0.0).expect("the weights sum to more than 0");
         bounds.truncate(last + 1);
         bounds[last].0 = u64::MAX;
@@ -200,14 +200,14 @@ impl Sizes {
     }
 }
 
-/// `part` of 2^64; what does not fit is all of it.
+/// `part` x 2^64, at most 2^64 - 1.
 pub(crate) fn share(part: f64) -> u64 {
     (part * 18_446_744_073_709_551_616.0) as u64
 }
 
-/// `bytes` in sectors, as the size of a request.
+/// `bytes` in sectors, as a request size.
 fn sectors(key: &str, bytes: ByteCount) -> Result<u32, WorkloadError> {
-    /// What counts the sectors of a request has 32 bits.
+    /// A request's sector count has 32 bits.
     const MAX: u64 = u32::MAX as u64 * SECTOR_BYTES as u64;
     let sector = u64::from(SECTOR_BYTES);
     if bytes.0 == 0 || bytes.0 % sector != 0 || bytes.0 > MAX {

@@ -1,9 +1,8 @@
 //! Uniform: every address equally often.
 //!
 //! ## Idea
-//! Each request starts at an address drawn uniformly from all multiples of the alignment where it fits into
-//! the footprint. The closed forms of write amplification are stated for this workload, with requests of
-//! one page.
+//! Each request starts at an address drawn uniformly from all aligned ones with room for it in the footprint. The
+//! closed forms for write amplification are stated for this workload, with one-page requests.
 //!
 //! ## References
 //! Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014.

@@ -1,13 +1,13 @@
 //! Zipf: the k-th most popular address with a frequency proportional to 1 / k^theta.
 //!
 //! ## Idea
-//! Ranks are drawn by rejection-inversion, which is exact for every number of addresses and every
-//! `theta >= 0` and needs no table: about one draw and one logarithm a request. `theta = 0` is uniform;
-//! 0.99 is the default of the Yahoo! Cloud Serving Benchmark.
+//! Ranks are drawn by rejection-inversion: exact for every address count and every `theta >= 0`, and without a table,
+//! about one draw and one logarithm a request. `theta = 0` is uniform; 0.99 is the Yahoo! Cloud Serving Benchmark's
+//! default.
 //!
 //! ## Differences
-//! With `scatter` (the default) ranks are spread over the footprint by a fixed permutation; without it
-//! neighbouring addresses are about equally popular, which favours block maps.
+//! With `scatter` (the default) a fixed permutation spreads ranks over the footprint; without it neighbouring addresses
+//! are about equally popular, which favours block maps.
 //!
 //! ## References
 //! Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions",
@@ -29,7 +29,7 @@ generator_options! {
     }
 }
 
-/// Key of the permutation; the same in every experiment, so that seeds change the order and not the place.
+/// Permutation key; the same in every experiment, so seeds change the order and not the place.
 const SCATTER_KEY: u64 = 0x7A69_7066;
 
 impl Options for Config {
@@ -61,7 +61,7 @@ impl Pattern for Zipf {
     #[inline]
     fn start(&mut self, random: &mut Random, fitting: u64, _: u64) -> u64 {
         let rank = self.ranks.draw(random);
-        // A long request near the end of the footprint moves back until it fits.
+        // A long request near the footprint's end moves back until it fits.
         self.scatter.map_or(rank, |scatter| scatter.apply(rank)).min(fitting - 1)
     }
 }
@@ -105,7 +105,7 @@ impl Ranks {
         libm::exp(-self.theta * libm::log(x))
     }
 
-    /// H(x) = (x^(1 - theta) - 1) / (1 - theta), and log x where theta is 1.
+    /// H(x) = (x^(1 - theta) - 1) / (1 - theta), and log x for theta = 1.
     fn area(&self, x: f64) -> f64 {
         let log = libm::log(x);
         let t = (1.0 - self.theta) * log;
@@ -114,7 +114,7 @@ impl Ranks {
         ratio * log
     }
 
-    /// The inverse of H.
+    /// H's inverse.
     fn point(&self, area: f64) -> f64 {
         let t = (area * (1.0 - self.theta)).max(-1.0);
         let ratio = if t.abs() > 1e-8 { libm::log1p(t) / t } else { 1.0 - t / 2.0 };
@@ -126,13 +126,13 @@ impl Ranks {
 mod tests {
     use super::*;
 
-    /// Which cell of a histogram a rank (from 1) falls into: single ranks first, then eight cells an octave.
+    /// The histogram cell for a rank (from 1): single ranks first, then eight cells an octave.
     fn cell(rank: u64) -> usize {
         (8.0 * (rank as f64).log2()) as usize
     }
 
-    /// Counts of ranks against the exact probabilities: Pearson's statistic must stay below the 99.9 % point
-    /// of its distribution (by Wilson and Hilferty's approximation, 1931).
+    /// Rank counts against the exact probabilities: Pearson's statistic must stay below its distribution's 99.9 % point
+    /// (by Wilson and Hilferty's approximation, 1931).
     fn agrees(n: u64, theta: f64) {
         let draws = 400_000;
         let ranks = Ranks::new(n, theta);

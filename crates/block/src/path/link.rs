@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(link.take(140, 0), 140);
     }
 
-    /// Compared with a link that is kept nanosecond by nanosecond.
+    /// Compared with a link kept nanosecond by nanosecond.
     #[test]
     fn each_nanosecond_is_used_once() {
         let mut random = nandlab_nand::random::Random::new(7);

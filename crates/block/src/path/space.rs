@@ -1,15 +1,15 @@
-//! Space of a write buffer that answers before flash has the data.
+//! Space in a write buffer that answers before flash has the data.
 
 use nandlab_nand::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A write buffer of fixed size. A write holds its space from its admission until its flash operations end.
+/// A fixed-size write buffer. A write holds its space from its admission until its flash operations end.
 #[derive(Clone, Debug)]
 pub(super) struct Space {
     bytes: u64,
     used: u64,
-    /// Ends and sizes of the writes that hold space.
+    /// Ends and sizes for the writes holding space.
     held: BinaryHeap<Reverse<(Time, u64)>>,
 }
 
@@ -18,8 +18,8 @@ impl Space {
         Self { bytes, used: 0, held: BinaryHeap::new() }
     }
 
-    /// When a write of `bytes` that waits from `at` on has its space. A larger write than the buffer waits for the whole
-    /// buffer.
+    /// When a write with `bytes` bytes, waiting from `at` on, has its space. A write larger than the buffer waits for
+    /// the whole buffer.
     pub(super) fn admit(&mut self, at: Time, bytes: u64) -> Time {
         let mut admitted = at;
         while let Some(&Reverse((end, size))) = self.held.peek() {
@@ -33,7 +33,7 @@ impl Space {
         admitted
     }
 
-    /// Whether a write of `bytes` has its space now.
+    /// Whether a write with `bytes` bytes has its space now.
     pub(super) fn has_room(&self, bytes: u64) -> bool {
         self.used <= self.bytes.saturating_sub(bytes)
     }
@@ -43,7 +43,7 @@ impl Space {
         self.used += bytes;
     }
 
-    /// A write that took its space holds it until `end`.
+    /// A write holds its space until `end`.
     pub(super) fn ends(&mut self, end: Time, bytes: u64) {
         self.held.push(Reverse((end, bytes)));
     }

@@ -3,7 +3,7 @@
 use super::paging::entries;
 use super::Dftl;
 use crate::parts::copies::{newest_copies, Owned};
-use crate::parts::paged_map::Held;
+use crate::parts::flash_map::Held;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
 
 /// What flash says of a page of the host.
@@ -21,7 +21,7 @@ pub(super) fn check<N: Nand>(ftl: &Dftl, nand: &mut N) {
     blocks_have_one_use(ftl);
     ftl.data.check("data");
     ftl.map.check(nand);
-    let newest = newest_copies(nand, ftl.logical_pages as usize, ftl.pool.seq(), |_| false);
+    let newest = newest_copies(nand, ftl.logical_pages as usize, ftl.keeper.seq(), |_| false);
     let seqs = newest.into_iter().map(|found| found.map_or(0, |(seq, _)| seq));
     let mut on_flash: Vec<_> = seqs.map(|newest| OnFlash { newest, ..OnFlash::default() }).collect();
     let map = whole_map(ftl, nand, &mut on_flash);
@@ -58,9 +58,9 @@ pub(super) fn check<N: Nand>(ftl: &Dftl, nand: &mut N) {
 /// Every block is free, bad, of the data or of the map.
 fn blocks_have_one_use(ftl: &Dftl) {
     let mut uses = vec![0; ftl.geometry.blocks() as usize];
-    ftl.pool.blocks().for_each(|block| uses[block.index()] += 1);
+    ftl.keeper.free().map(|free| free.block).for_each(|block| uses[block.index()] += 1);
     for (block, uses) in (0..).map(BlockId).zip(uses) {
-        let others = [ftl.pool.is_bad(block), ftl.data.has(block), ftl.map.area().has(block)];
+        let others = [ftl.keeper.is_bad(block), ftl.data.has(block), ftl.map.area().has(block)];
         let uses = uses + others.into_iter().filter(|&other| other).count();
         assert_eq!(uses, 1, "uses of block {block}");
     }

@@ -1,7 +1,7 @@
 //! Garbage collection of data: opening blocks, emptying victims, changing the entries of what was moved.
 
 use super::Dftl;
-use crate::parts::area::Victim;
+use crate::parts::blocks::area::Victim;
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa};
 
@@ -10,11 +10,11 @@ impl Dftl {
     #[cold]
     pub(super) fn open_host_block<N: Nand>(&mut self, nand: &mut N, frontier: usize) -> Result<(), FtlError> {
         self.refuse_worn_out()?;
-        self.data.close(frontier, self.pool.seq());
+        self.data.close(frontier, self.keeper.seq());
         loop {
-            while self.pool.count() <= self.config.reserve_blocks + self.map.claim() {
+            while self.keeper.count() <= self.config.reserve_blocks + self.map.claim() {
                 if !self.collect(nand)? {
-                    return Err(self.pool.worn_out(1));
+                    return Err(self.keeper.worn_out(1));
                 }
             }
             if self.open(nand, frontier)? {
@@ -26,14 +26,14 @@ impl Dftl {
     /// Opens a block at a frontier without one; false where there is none that can be erased.
     fn open<N: Nand>(&mut self, nand: &mut N, frontier: usize) -> Result<bool, FtlError> {
         let die = frontier as u32 % self.geometry.dies();
-        let block = scoped(nand, Cause::Gc, |nand| self.pool.take(nand, die))?;
+        let block = scoped(nand, Cause::Gc, |nand| self.keeper.take(nand, Some(die)))?;
         block.into_iter().for_each(|block| self.data.open(frontier, block));
         Ok(block.is_some())
     }
 
     /// Empties a block of data; false where nothing would be gained.
     fn collect<N: Nand>(&mut self, nand: &mut N) -> Result<bool, FtlError> {
-        let Some(victim) = self.data.next_victim(&mut *self.policy, self.pool.seq()) else { return Ok(false) };
+        let Some(victim) = self.data.next_victim(&mut *self.policy, self.keeper.seq()) else { return Ok(false) };
         let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
         scoped(nand, cause, |nand| self.empty(nand, victim))?;
         Ok(true)
@@ -51,7 +51,7 @@ impl Dftl {
         // A trimmed page may have its newest copy here and older ones elsewhere: flash says that it is trimmed before the
         // newest goes, or a mount would bring back an older one.
         self.write_trims(nand)?;
-        self.data.release(nand, &mut self.pool, victim)?;
+        self.data.release(nand, &mut self.keeper, victim)?;
         if !victim.is_failing {
             self.events.gc_runs += 1;
             self.events.empty_gc_runs += u64::from(valid.is_empty());
@@ -65,7 +65,7 @@ impl Dftl {
             if self.data.is_full(frontier) {
                 self.open_gc_block(nand, frontier)?;
             }
-            let oob = Oob::renewed(0, self.pool.next_seq());
+            let oob = Oob::renewed(0, self.keeper.next_seq());
             match self.data.copy(nand, frontier, from, oob) {
                 Ok(Some((to, stored))) => break (stored.lpn, to),
                 Ok(None) => {}
@@ -77,22 +77,22 @@ impl Dftl {
         };
         self.data.set_invalid(from);
         self.data.set_valid(to);
-        self.pool.supersede(from, nand.ctx().last());
+        self.keeper.supersede(from, nand.ctx().last());
         Ok((at, to))
     }
 
     /// Replaces a full frontier for relocated pages.
     #[cold]
     fn open_gc_block<N: Nand>(&mut self, nand: &mut N, frontier: usize) -> Result<(), FtlError> {
-        self.data.close(frontier, self.pool.seq());
+        self.data.close(frontier, self.keeper.seq());
         // What the map has a claim to stays.
-        if self.pool.count() > self.map.claim() && self.open(nand, frontier)? {
+        if self.keeper.count() > self.map.claim() && self.open(nand, frontier)? {
             return Ok(());
         }
         // Failures have used up the reserve; what another frontier has left is room as well.
         self.data.borrow(frontier);
         if self.data.is_full(frontier) {
-            return Err(self.pool.worn_out(1));
+            return Err(self.keeper.worn_out(1));
         }
         Ok(())
     }
@@ -108,7 +108,7 @@ impl Dftl {
             if self.data.is_full(frontier) {
                 self.open_gc_block(nand, frontier)?;
             }
-            let oob = Oob { kind: Kind::Lost, ..Oob::data(at, self.pool.next_seq(), Origin::FTL) };
+            let oob = Oob { kind: Kind::Lost, ..Oob::data(at, self.keeper.next_seq(), Origin::FTL) };
             if let Some(to) = self.data.program(nand, frontier, &blank, &[], oob)? {
                 return Ok((at, to));
             }
@@ -144,6 +144,6 @@ impl Dftl {
         while self.data.is_failing() {
             self.collect(nand)?;
         }
-        self.map.retire_failing(nand, &mut self.pool)
+        self.map.retire_failing(nand, &mut self.keeper)
     }
 }

@@ -1,6 +1,6 @@
 //! The options.
 
-use crate::parts::paged_map::Shape;
+use crate::parts::flash_map::Shape;
 use crate::parts::victim::{self, Victim, VictimPolicy};
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;

@@ -4,13 +4,13 @@ use super::cmt::Cmt;
 use super::config::entries_per_map_page;
 use super::paging::entries;
 use super::{Config, Dftl};
-use crate::parts::area::Area;
-use crate::parts::block_scan::{refuse_foreign, scan_ascending, BlockScan};
+use crate::parts::blocks::area::Area;
+use crate::parts::blocks::keeper::Keeper;
+use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, BlockScan};
+use crate::parts::flash_map::FoundMap;
 use crate::parts::newest::Newest;
-use crate::parts::paged_map::FoundMap;
-use crate::parts::pool::Pool;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{Geometry, Lpn, Nand, Ppa};
+use nandlab_nand::{Cause, Geometry, Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
 
 /// The entry of a page: what a map page says, and what is true.
@@ -76,7 +76,7 @@ fn blank(
     logical_pages: u32,
     config: &Config,
     scans: &[Option<BlockScan>],
-    map: crate::parts::paged_map::PagedMap,
+    map: crate::parts::flash_map::FlashMap,
 ) -> Dftl {
     let entries = config.cmt_entries.min(logical_pages.max(2));
     let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
@@ -85,7 +85,7 @@ fn blank(
         geometry: *geometry,
         full: geometry.full_mask(),
         logical_pages,
-        pool: Pool::new(geometry, highest),
+        keeper: Keeper::new(geometry, highest),
         data: Area::new(geometry, 2 * geometry.dies()),
         map,
         cmt: Cmt::new(logical_pages, entries_per_map_page(geometry), entries, config.protected(entries)),
@@ -114,9 +114,9 @@ impl Dftl {
             }
             self.data.set_valid(page);
         }
-        self.pool.adopt(scans, |block| self.data.has(block) || self.map.area().has(block));
+        self.keeper.adopt(scans, Cause::Mount, |block| self.data.has(block) || self.map.area().has(block));
         self.data.resume(scans);
-        self.map.resume(nand, &mut self.pool, scans)
+        self.map.resume(nand, &mut self.keeper, scans)
     }
 
     /// Takes the entries that map pages do not have into memory, or, where there is no more room, writes the map pages.

@@ -3,7 +3,7 @@
 use super::cmt::Slot;
 use super::config::ENTRY_BYTES;
 use super::Dftl;
-use crate::parts::paged_map::Held;
+use crate::parts::flash_map::Held;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Ppa, Time};
 
@@ -83,14 +83,14 @@ impl Dftl {
             }
             let read = if held == Held::Nothing { 0 } else { nand.ctx().last() };
             let before = nand.ctx().after(read);
-            let written = self.map.write(nand, &mut self.pool, map_page, &bytes, self.mapped);
+            let written = self.map.write(nand, &mut self.keeper, map_page, &bytes, self.mapped);
             nand.ctx().set_ready(before);
             written
         });
         self.page = bytes;
         written?;
         if self.trimmed.remove(&map_page) {
-            self.pool.noted(nand.ctx().last());
+            self.keeper.noted(nand.ctx().last());
         }
         if self.config.batch_write_back {
             self.cmt.set_all_clean(map_page);

@@ -18,7 +18,12 @@ fn a_map_page_waits_for_the_pages_that_it_names_first() {
     ftl.trim(&mut nand, Lpn(3), page).unwrap();
     ftl.flush(&mut nand).unwrap();
     // The die of the next page is busy, the one of the map is not.
-    let block = ftl.pool.blocks().find(|&block| ftl.geometry.die_of(block) as usize != ftl.turn).unwrap();
+    let block = ftl
+        .keeper
+        .free()
+        .map(|free| free.block)
+        .find(|&block| ftl.geometry.die_of(block) as usize != ftl.turn)
+        .unwrap();
     for _ in 0..5 {
         nand.erase(block).unwrap();
     }

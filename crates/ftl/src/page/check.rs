@@ -2,9 +2,9 @@
 
 use super::relocation::Relocation;
 use super::PageMap;
-use crate::parts::block_table::BlockUse;
+use crate::parts::blocks::frontier::SLC;
+use crate::parts::blocks::table::BlockUse;
 use crate::parts::copies::{newest_copies, Owned};
-use crate::parts::frontier::SLC;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
 
@@ -35,30 +35,12 @@ pub(super) fn check<N: Nand>(ftl: &PageMap, nand: &mut N) {
 
 /// Every block is in exactly one place, and its use in the table says so.
 fn blocks_have_one_use(ftl: &PageMap) {
-    for die in &ftl.dies {
-        let mut places = vec![0; die.blocks.len()];
-        let mut place = |block: BlockId, usage: BlockUse| {
-            if block.is_some() {
-                assert!(die.blocks.contains(&block.0), "block {block} is used by another die");
-                assert_eq!(ftl.table.usage(block), usage, "use of block {block}");
-                places[(block.0 - die.blocks.start) as usize] += 1;
-            }
-        };
-        die.frontiers.all().iter().for_each(|frontier| place(frontier.block, BlockUse::Open));
-        die.free.iter().chain(&die.slc.free).for_each(|free| place(free.block, BlockUse::Free));
-        place(die.slc.frontier.block, BlockUse::Open);
-        die.slc.full.iter().for_each(|&block| place(block, BlockUse::Open));
-        die.failing.iter().for_each(|&block| place(block, BlockUse::Open));
-        if let Some(block) = die.relocation.as_ref().map(super::relocation::Relocation::block) {
-            place(block, BlockUse::Open);
-        }
-        let bad = die.blocks.clone().filter(|&b| ftl.table.usage(BlockId(b)) == BlockUse::Bad).count();
-        assert_eq!(bad, die.bad as usize, "bad blocks of a die");
-        for (block, places) in die.blocks.clone().map(BlockId).zip(places) {
-            let expected = usize::from(!matches!(ftl.table.usage(block), BlockUse::Closed | BlockUse::Bad));
-            assert_eq!(places, expected, "places where block {block} ({:?}) is listed", ftl.table.usage(block));
-        }
-    }
+    let places = ftl.dies.iter().flat_map(|die| {
+        let frontiers = die.frontiers.all().iter().chain([&die.slc.frontier]).map(|frontier| frontier.block);
+        let emptied = die.relocation.as_ref().map(Relocation::block);
+        frontiers.filter(|block| block.is_some()).chain(die.slc.full.iter().chain(&die.failing).copied()).chain(emptied)
+    });
+    ftl.keeper.check(places.map(|block| (block, BlockUse::Open)), |block| ftl.table.usage(block));
 }
 
 /// No page has two owners, and the valid bits are set for the owned pages and no others.
@@ -89,5 +71,5 @@ fn newest_on_flash<N: Nand>(ftl: &PageMap, nand: &mut N) -> Vec<Option<(u64, Ppa
         .flat_map(Relocation::unmapped)
         .map(|(_, to)| to)
         .collect();
-    newest_copies(nand, ftl.map.len(), ftl.seq, |page| unmapped.contains(&page))
+    newest_copies(nand, ftl.map.len(), ftl.keeper.seq(), |page| unmapped.contains(&page))
 }

@@ -1,13 +1,12 @@
 //! Garbage collection of the page map: opening blocks, choosing victims, relocating pages, erasing.
 
 use super::relocation::{Move, Moves, Reason, Relocation, Run, Source, MOVES, ONE};
-use super::{Die, FreeBlock, PageMap, ValidPages};
-use crate::parts::erase::erase_behind;
-use crate::parts::frontier::Frontier;
+use super::{Die, PageMap, ValidPages};
+use crate::parts::blocks::frontier::Frontier;
 use crate::parts::wear;
 use crate::FtlError;
 use nandlab_nand::prefetch::prefetch;
-use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Time};
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa};
 
 /// Relocations that a host page pays for at most, as long as the reserve is whole: a victim that gains next to nothing is
 /// emptied over some pages all the same.
@@ -18,7 +17,7 @@ impl PageMap {
     #[inline]
     pub(super) fn collect<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         let state = &self.dies[die];
-        if state.free.len() > self.reserve && state.relocation.is_none() && state.failing.is_empty() {
+        if self.free_in(die) > self.reserve && state.relocation.is_none() && state.failing.is_empty() {
             return Ok(());
         }
         self.pay(nand, die)
@@ -28,14 +27,15 @@ impl PageMap {
         if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
             return Ok(());
         }
+        let free = self.free_in(die);
         let state = &mut self.dies[die];
         let Some(relocation) = &mut state.relocation else { return Ok(()) };
         // What was begun in a gap can wait for the next one until room is needed.
-        if relocation.in_gap && state.free.len() > self.reserve && state.failing.is_empty() {
+        if relocation.in_gap && free > self.reserve && state.failing.is_empty() {
             return Ok(());
         }
         // What the reserve lacks is made up for all the faster.
-        let missing = self.reserve.saturating_sub(state.free.len()) as u64;
+        let missing = u64::from(self.reserve.saturating_sub(free));
         relocation.credit += relocation.rate * (1 + missing);
         let pages = u32::try_from(relocation.credit / ONE).unwrap_or(u32::MAX);
         relocation.credit %= ONE;
@@ -130,7 +130,7 @@ impl PageMap {
         // Moves for the sake of wear gain no room, so they need some, and more is made between them.
         let has_room = self.fits_any(die);
         if let Some(wear) = self.wear_policy.as_mut().filter(|_| has_room && !self.dies[die].levelled) {
-            let free: Vec<BlockId> = self.dies[die].free.iter().map(|free| free.block).collect();
+            let free: Vec<BlockId> = self.keeper.free_in(die as u32).collect();
             if let Some(wear::Move { block, to_most_worn }) = wear.next_move(blocks, &free) {
                 return Some((block, Reason::Wear { to_most_worn }));
             }
@@ -143,7 +143,7 @@ impl PageMap {
 
     fn victim_of_all(&mut self, die: usize) -> Option<BlockId> {
         let blocks = self.table.die(die as u32);
-        let block = self.policy.pick(blocks, self.seq)?;
+        let block = self.policy.pick(blocks, self.keeper.seq())?;
         // A policy that looks at more than valid pages may take a full block, as long as another is not.
         let full = self.geometry.pages_per_block();
         let gains = self.table.valid_pages(block) < full
@@ -339,7 +339,7 @@ impl PageMap {
             }
             let (to, mark) = self.dies[on].frontiers[frontier].take();
             // Only notes and pages that stand for lost ones are new; a copy keeps its author.
-            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), Origin::FTL) };
+            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.keeper.next_seq(), Origin::FTL) };
             match source.program(nand, to, oob) {
                 Ok(stored) => return Ok((on, to, stored)),
                 Err(NandError::ProgramFailed(_)) => {
@@ -370,10 +370,10 @@ impl PageMap {
         })?;
         let Some(relocation) = self.dies[die].relocation.take() else { return Ok(()) };
         let block = relocation.block;
-        let replaced = relocation.copied.max(self.superseded[block.index()]);
+        self.keeper.supersede_in(block, relocation.copied);
         self.placer.emptied(block);
         match relocation.reason {
-            Reason::Failure => return self.retire(nand, die, block, replaced),
+            Reason::Failure => return self.retire(nand, die, block),
             Reason::Room => {
                 self.events.gc_runs += 1;
                 self.events.idle_gc_runs += u64::from(relocation.in_gap);
@@ -383,27 +383,20 @@ impl PageMap {
             Reason::Refresh => self.events.refreshes += 1,
             Reason::Fold => self.events.slc_folds += 1,
         }
-        if self.erase(nand, die, block, replaced)? {
+        if self.erase(nand, die, block)? {
             self.table.set_free(block);
-            self.free_list(die, block).push_back(FreeBlock { block, unerased: None });
+            self.keeper.add(block, None);
         }
         Ok(())
     }
 
-    /// Erases a block whose pages were `replaced` by then; false where the erase failed and the block was retired.
-    pub(super) fn erase<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        die: usize,
-        block: BlockId,
-        replaced: Time,
-    ) -> Result<bool, FtlError> {
-        // The notes of what was trimmed must be on flash, too.
-        let erased = erase_behind(nand, block, replaced.max(self.noted))?;
-        self.superseded[block.index()] = 0;
+    /// Erases a block without valid pages; false where the erase failed and the block was retired.
+    pub(super) fn erase<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<bool, FtlError> {
+        let erased = self.keeper.erase(nand, block)?;
         self.relieve(block);
         if !erased {
-            return self.retire(nand, die, block, replaced).map(|()| false);
+            self.set_bad(die, block);
+            return Ok(false);
         }
         self.table.set_cycles(block, self.table.cycles(block) + 1);
         if let Some(wear) = &mut self.wear_policy {
@@ -412,25 +405,16 @@ impl PageMap {
         Ok(true)
     }
 
-    pub(super) fn retire<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        die: usize,
-        block: BlockId,
-        replaced: Time,
-    ) -> Result<(), FtlError> {
-        scoped(nand, Cause::BadBlock, |nand| {
-            let before = nand.ctx().fence_at(replaced.max(self.noted));
-            let retired = nand.retire(block);
-            nand.ctx().set_ready(before);
-            retired
-        })?;
-        self.table.set_bad(block);
-        self.dies[die].bad += 1;
-        self.dies[die].slc.good -= u32::from(self.is_fixed_slc(block));
-        self.events.retired_blocks += 1;
-        self.pass_over_weak(die);
+    pub(super) fn retire<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<(), FtlError> {
+        self.keeper.retire(nand, block)?;
+        self.set_bad(die, block);
         Ok(())
+    }
+
+    /// A block of a die was retired.
+    fn set_bad(&mut self, die: usize, block: BlockId) {
+        self.table.set_bad(block);
+        self.pass_over_weak(die);
     }
 
     /// Empties and retires the blocks where a program has failed; a mount would not know of them.

@@ -112,7 +112,7 @@ impl Config {
 
     /// What is done in gaps between requests; `None` where nothing is.
     pub(super) fn idle(&self) -> Option<Idle> {
-        let enough = if self.idle_blocks > 0 { self.reserve_blocks as usize + self.idle_blocks as usize } else { 0 };
+        let enough = if self.idle_blocks > 0 { self.reserve_blocks + self.idle_blocks } else { 0 };
         let works = self.idle_blocks > 0 || self.slc_cache != SlcCache::None;
         works.then_some(Idle { enough, after: 1000 * Time::from(self.idle_after_us) })
     }

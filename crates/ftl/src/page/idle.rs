@@ -8,7 +8,7 @@ use nandlab_nand::{scoped, Cause, Nand, Time};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Idle {
     /// Free blocks of a die at which collection rests; 0: it does not work in gaps.
-    pub(super) enough: usize,
+    pub(super) enough: u32,
     /// How long the device rests before it takes that for a gap, ns.
     pub(super) after: Time,
 }
@@ -22,7 +22,7 @@ impl PageMap {
     pub(super) fn work_in_gap<N: Nand>(
         &mut self,
         nand: &mut N,
-        enough: usize,
+        enough: u32,
         (from, until): (Time, Time),
     ) -> Result<(), FtlError> {
         let before = nand.ctx().after(from);
@@ -45,11 +45,11 @@ impl PageMap {
     }
 
     /// Begins to empty a block, unless one is at hand; false where the die has nothing to do.
-    fn begin_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize, enough: usize) -> Result<bool, FtlError> {
+    fn begin_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize, enough: u32) -> Result<bool, FtlError> {
         if self.dies[die].relocation.is_some() || self.empty_cache_in_gap(nand, die)? {
             return Ok(true);
         }
-        if self.dies[die].free.len() >= enough || !self.start_relocation(nand, die)? {
+        if self.free_in(die) >= enough || !self.start_relocation(nand, die)? {
             return Ok(false);
         }
         if let Some(relocation) = &mut self.dies[die].relocation {

@@ -2,7 +2,7 @@
 
 use super::relocation::Relocation;
 use super::{PageMap, ValidPages};
-use crate::parts::block_table::BlockUse;
+use crate::parts::blocks::table::BlockUse;
 use crate::{BlockState, RamUse};
 use nandlab_nand::BlockId;
 

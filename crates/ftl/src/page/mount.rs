@@ -4,10 +4,11 @@ use super::config::Stripe;
 use super::pools::pools_of;
 use super::refresh::Refreshing;
 use super::slc::{tell_modes, Cache, DieCache};
-use super::{Config, Die, FreeBlock, PageMap};
-use crate::parts::block_scan::{refuse_foreign, scan, BlockScan};
-use crate::parts::block_table::{BlockTable, BlockUse};
-use crate::parts::frontier::{cycles_in, Frontier, Frontiers};
+use super::{Config, Die, PageMap};
+use crate::parts::blocks::frontier::{cycles_in, Frontier, Frontiers};
+use crate::parts::blocks::keeper::Keeper;
+use crate::parts::blocks::scan::{refuse_foreign, scan, BlockScan};
+use crate::parts::blocks::table::{BlockTable, BlockUse};
 use crate::parts::newest::Newest;
 use crate::parts::placement::{Placement, Placer};
 use crate::parts::trim_notes::TrimNotes;
@@ -35,7 +36,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
     let mut newest = Newest::of(&geometry, logical_pages, &scans);
-    let mut ftl = PageMap { planes, ..blank((&geometry, nand.rules()), logical_pages, config, newest.highest + 1) };
+    let mut ftl = PageMap { planes, ..blank((&geometry, nand.rules()), logical_pages, config, newest.highest) };
     newest.apply_notes(nand, &mut ftl.notes)?;
     ftl.adopt(&scans, newest, &tell_modes(nand, &scans));
     (0..ftl.dies.len()).for_each(|die| ftl.pass_over_weak(die));
@@ -43,22 +44,21 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     Ok(ftl)
 }
 
-fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Config, seq: u64) -> PageMap {
+fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Config, highest: u64) -> PageMap {
     let dies = (0..geometry.dies()).map(|die| Die {
         blocks: geometry.blocks_of_die(die),
         frontiers: Frontiers::none(config.frontiers()),
         last: 0,
         is_over: false,
         is_weak: false,
-        free: VecDeque::new(),
         relocation: None,
         levelled: false,
         failing: VecDeque::new(),
-        bad: 0,
         slc: DieCache::default(),
     });
     let placer = Placer::new(config.placement, &config.placement_options(), geometry, logical_pages);
     let cache = Cache::new(geometry, rules, config);
+    let apart = cache.as_ref().map_or_else(Vec::new, |cache| cache.fixed_blocks(geometry));
     PageMap {
         map: vec![Ppa::NONE; logical_pages as usize],
         table: BlockTable::with_pools(geometry, pools_of(&placer)),
@@ -68,11 +68,11 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
         turn: geometry.dies() as usize - 1,
         stripe_pages: config.stripe_pages,
         left_in_turn: 0,
-        seq,
+        keeper: Keeper::with_apart(geometry, highest, apart),
         geometry: *geometry,
         full: geometry.full_mask(),
         planes: 1,
-        reserve: config.reserve_blocks as usize,
+        reserve: config.reserve_blocks,
         idle: config.idle(),
         valid_pages: config.valid_pages,
         policy: config.policy(),
@@ -90,9 +90,7 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
             Vec::new()
         },
         notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
-        superseded: vec![0; geometry.blocks() as usize],
         mapped: 0,
-        noted: 0,
         events: Events::default(),
     }
 }
@@ -100,7 +98,6 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
 impl PageMap {
     /// Sets the valid bits and sorts the blocks into free ones, frontiers, closed and bad ones.
     fn adopt(&mut self, scans: &[Option<BlockScan>], newest: Newest, slc: &[bool]) {
-        let in_use = scans.iter().flatten().any(|scan| scan.used > 0);
         for block in 0..self.geometry.blocks() {
             self.table.open(BlockId(block));
         }
@@ -114,32 +111,14 @@ impl PageMap {
         }
         self.map = newest.map;
         self.adopt_pools(scans);
-        let mut untouched = vec![[0; 2]; self.dies.len()];
         for (block, scan) in (0..).map(BlockId).zip(scans) {
-            let die = self.geometry.die_of(block) as usize;
-            let is_fixed = self.is_fixed_slc(block);
-            self.dies[die].slc.good += u32::from(is_fixed && scan.is_some());
-            match scan {
-                None => {
-                    self.table.set_bad(block);
-                    self.dies[die].bad += 1;
-                }
-                Some(scan) if self.table.valid_pages(block) == 0 => {
-                    self.table.set_free(block);
-                    let free = FreeBlock { block, unerased: in_use.then(|| scan.erase_cause(Cause::Gc)) };
-                    // Blocks that look erased are taken first: were the only block with anything in it erased
-                    // and the erase cut, the device would look blank and its weak block sound.
-                    if scan.used == 0 {
-                        let at = &mut untouched[die][usize::from(is_fixed)];
-                        self.free_list(die, block).insert(*at, free);
-                        *at += 1;
-                    } else {
-                        self.free_list(die, block).push_back(free);
-                    }
-                }
-                Some(_) => {}
+            if scan.is_none() {
+                self.table.set_bad(block);
+            } else if self.table.valid_pages(block) == 0 {
+                self.table.set_free(block);
             }
         }
+        self.keeper.adopt(scans, Cause::Gc, |block| self.table.usage(block) != BlockUse::Free);
         for die in 0..self.dies.len() {
             self.adopt_cycles(die, scans);
             self.resume(die, scans, slc);
@@ -187,7 +166,7 @@ impl PageMap {
             .blocks
             .clone()
             .map(BlockId)
-            .filter(|&block| !slc[block.index()] && !self.is_fixed_slc(block))
+            .filter(|&block| !slc[block.index()] && !self.keeper.is_apart(block))
             .filter_map(|block| match &scans[block.index()] {
                 Some(scan) if scan.can_resume(&self.geometry) && self.table.valid_pages(block) > 0 => {
                     Some((scan.used, block))

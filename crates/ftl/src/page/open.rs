@@ -1,13 +1,14 @@
 //! Which blocks the page map fills: opening and closing frontiers.
 
-use super::{FreeBlock, PageMap};
-use crate::parts::frontier::Frontier;
+use super::PageMap;
+use crate::parts::blocks::frontier::Frontier;
+use crate::parts::blocks::keeper::FreeBlock;
 use crate::parts::wear::{self, Choice};
 use crate::FtlError;
 use nandlab_nand::{scoped, Nand};
 
 /// Free blocks that the host leaves to pages that are moved. While the reserve is not whole, collection goes on.
-const LEFT_FOR_MOVED: usize = 1;
+const LEFT_FOR_MOVED: u32 = 1;
 
 impl PageMap {
     /// Replaces a full frontier of the host, emptying victims until another block stays free.
@@ -22,7 +23,7 @@ impl PageMap {
         self.close_frontier(die, frontier);
         self.dies[die].last = frontier;
         loop {
-            while self.dies[die].free.len() <= LEFT_FOR_MOVED || self.dies[die].is_weak {
+            while self.free_in(die) <= LEFT_FOR_MOVED || self.dies[die].is_weak {
                 if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
                     return Err(self.worn_out(1));
                 }
@@ -53,10 +54,10 @@ impl PageMap {
         frontier: usize,
     ) -> Result<usize, FtlError> {
         loop {
-            let bad = self.bad_blocks();
+            let bad = self.keeper.bad();
             match self.open_host_block(nand, die, frontier) {
                 Ok(()) => return Ok(die),
-                Err(FtlError::WornOut { .. }) if self.bad_blocks() > bad => die = self.next_die(frontier),
+                Err(FtlError::WornOut { .. }) if self.keeper.bad() > bad => die = self.next_die(frontier),
                 Err(error) => return Err(error),
             }
             if !self.dies[die].frontiers[frontier].is_full() {
@@ -94,7 +95,7 @@ impl PageMap {
         self.close_frontier(die, frontier);
         let is_cold = self.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.all().len();
         let choice: Choice = if is_cold { wear::most_worn } else { wear::least_worn };
-        while !self.dies[die].free.is_empty() && !self.dies[die].is_weak {
+        while self.free_in(die) > 0 && !self.dies[die].is_weak {
             if self.open_free(nand, (die, frontier), self.wear.is_dynamic().then_some(choice))? {
                 self.note_share(die);
                 return Ok(true);
@@ -115,15 +116,11 @@ impl PageMap {
         (die, frontier): (usize, usize),
         choice: Option<Choice>,
     ) -> Result<bool, FtlError> {
-        let free = &mut self.dies[die].free;
-        let place = choice
-            .and_then(|choice| choice(&mut free.iter().map(|free| free.block), &|block| self.table.cycles(block)));
-        let Some(FreeBlock { block, unerased }) = free.remove(place.unwrap_or(0)) else { return Ok(false) };
-        if let Some(cause) = unerased {
-            if !scoped(nand, cause, |nand| self.erase(nand, die, block, 0))? {
-                return Ok(false);
-            }
+        let Some(free) = self.take_free(die, choice) else { return Ok(false) };
+        if !self.erase_due(nand, die, free)? {
+            return Ok(false);
         }
+        let block = free.block;
         self.table.open(block);
         self.placer.opened(block, frontier);
         let cycles = self.table.cycles(block);
@@ -131,11 +128,26 @@ impl PageMap {
         Ok(true)
     }
 
+    /// Takes a free block of a die from the keeper: the one that `choice` picks, else the next.
+    pub(super) fn take_free(&mut self, die: usize, choice: Option<Choice>) -> Option<FreeBlock> {
+        let die = die as u32;
+        let place = choice.and_then(|choice| choice(&mut self.keeper.free_in(die), &|block| self.table.cycles(block)));
+        self.keeper.remove(die, place.unwrap_or(0))
+    }
+
+    /// Erases a free block that was taken, where that is due; false where the erase failed and the block was retired.
+    pub(super) fn erase_due<N: Nand>(&mut self, nand: &mut N, die: usize, free: FreeBlock) -> Result<bool, FtlError> {
+        match free.unerased {
+            Some(cause) => scoped(nand, cause, |nand| self.erase(nand, die, free.block)),
+            None => Ok(true),
+        }
+    }
+
     /// The block of a full frontier may be picked as a victim from now on.
     pub(super) fn close_frontier(&mut self, die: usize, frontier: usize) {
         let full = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
         if full.block.is_some() {
-            self.table.close_in(self.pool_of(full.block), full.block, self.seq);
+            self.table.close_in(self.pool_of(full.block), full.block, self.keeper.seq());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::room::usable_pages;
 use super::{Config, PageMap};
-use crate::parts::block_scan::BlockScan;
+use crate::parts::blocks::scan::BlockScan;
 use crate::parts::placement::{Placement, Placer, Pools, POOLS};
 use crate::{error, FtlError};
 use nandlab_nand::{BlockId, Geometry};
@@ -69,12 +69,12 @@ impl PageMap {
     pub(super) fn victim_of_pools(&mut self, die: usize) -> Option<BlockId> {
         let pools = self.placer.pools()?;
         let used = self.table.used_by(die as u32, 0, pools.of_blocks());
-        let beyond = self.reserve as i64 - 1 - self.dies[die].free.len() as i64;
+        let beyond = i64::from(self.reserve) - 1 - i64::from(self.free_in(die));
         let full = self.geometry.pages_per_block();
         let first = pools.to_collect(used, beyond, self.dies[die].last);
         [first, 1 - first].into_iter().find_map(|pool| {
             let blocks = self.table.pool(die as u32, pool as u8, pools.of_blocks());
-            let block = self.policy.pick(blocks, self.seq)?;
+            let block = self.policy.pick(blocks, self.keeper.seq())?;
             // A policy that looks at more than valid pages may take a full block, as long as another is not.
             let best = [Some(block), blocks.fewest_valid()];
             best.into_iter().flatten().any(|block| blocks.valid_pages(block) < full).then_some(block)

@@ -5,7 +5,7 @@
 //! closed first, as it is. While its die empties another one a block has to wait; a later read finds it again.
 
 use super::PageMap;
-use crate::parts::block_table::BlockUse;
+use crate::parts::blocks::table::BlockUse;
 use crate::parts::partial::read_mapped;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, SectorMask, Strain};
@@ -85,7 +85,7 @@ impl PageMap {
     pub(super) fn strained(&mut self, die: usize) -> Option<BlockId> {
         // A weak die has its pages moved to another one.
         let to = if self.dies[die].is_weak { self.lenders_for(die).next()? } else { die };
-        let refreshing = self.refreshing.as_mut().filter(|_| self.dies[to].free.len() > self.reserve)?;
+        let refreshing = self.refreshing.as_mut().filter(|_| self.keeper.count_in(to as u32) > self.reserve)?;
         // Another reason may have had it emptied.
         refreshing.marked[die].take().filter(|&block| self.table.usage(block) == BlockUse::Closed)
     }

@@ -9,7 +9,7 @@
 
 use super::relocation::Relocation;
 use super::{slc, PageMap};
-use crate::parts::frontier::Frontier;
+use crate::parts::blocks::frontier::Frontier;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry};
 use std::cmp::Reverse;
@@ -61,16 +61,21 @@ impl PageMap {
 
     /// Pages that a die can take before it needs another block: what its frontiers have left, and its free blocks.
     pub(super) fn room_in(&self, die: usize) -> u32 {
-        let die = &self.dies[die];
-        let left: u32 = die.frontiers.all().iter().map(Frontier::left).sum();
-        left + die.free.len() as u32 * self.geometry.pages_per_block()
+        let left: u32 = self.dies[die].frontiers.all().iter().map(Frontier::left).sum();
+        left + self.free_in(die) * self.geometry.pages_per_block()
+    }
+
+    /// Free blocks of a die, those of a fixed cache apart.
+    #[inline]
+    pub(super) fn free_in(&self, die: usize) -> u32 {
+        self.keeper.count_in(die as u32)
     }
 
     /// Whether a die has room for the rest of the block that it empties and the notes of trims with it, also after one more
     /// page of the host, and the reserve is whole once that block is erased.
     #[inline]
     pub(super) fn has_reserve(&self, die: usize) -> bool {
-        self.dies[die].free.len() >= self.reserve && self.holds_victim(die) || self.has_reserve_afterwards(die)
+        self.free_in(die) >= self.reserve && self.holds_victim(die) || self.has_reserve_afterwards(die)
     }
 
     /// Whether the free blocks of the reserve alone have room for the rest of the block that is being emptied, if one is. A
@@ -79,13 +84,13 @@ impl PageMap {
     fn holds_victim(&self, die: usize) -> bool {
         let state = &self.dies[die];
         let rest = |relocation: &Relocation| self.table.valid_pages(relocation.block) + self.most_notes();
-        let room = || state.free.len() as u32 * self.geometry.pages_per_block();
+        let room = || self.free_in(die) * self.geometry.pages_per_block();
         self.reserve > 1 || state.relocation.as_ref().is_none_or(|relocation| room() > rest(relocation))
     }
 
     fn has_reserve_afterwards(&self, die: usize) -> bool {
         let (room, pages) = (self.room_in(die), self.geometry.pages_per_block());
-        let whole = self.reserve as u32 * pages;
+        let whole = self.reserve * pages;
         // The room of two blocks is enough for any block and its notes.
         if self.reserve > 1 && room >= whole {
             return true;
@@ -121,8 +126,8 @@ impl PageMap {
 
     /// Valid pages of a die with which it can still take a host block.
     pub(super) fn most_valid(&self, die: usize) -> u32 {
-        let kept = self.reserve as u32 + self.filled_blocks();
-        let usable = usable_pages(&self.geometry, self.good_blocks(die) - self.dies[die].slc.good, kept);
+        let kept = self.reserve + self.filled_blocks();
+        let usable = usable_pages(&self.geometry, self.keeper.good_in(die as u32), kept);
         usable.saturating_sub(balance_pages(&self.geometry))
     }
 
@@ -144,12 +149,7 @@ impl PageMap {
     }
 
     pub(super) fn good_blocks(&self, die: usize) -> u32 {
-        self.dies[die].blocks.len() as u32 - self.dies[die].bad
-    }
-
-    /// Bad blocks of the device.
-    pub(super) fn bad_blocks(&self) -> u32 {
-        self.dies.iter().map(|die| die.bad).sum()
+        self.keeper.good_in(die as u32) + self.keeper.good_apart(die as u32)
     }
 
     /// The dies that take pages.

@@ -49,7 +49,7 @@ impl PageMap {
             }
             issued.count = end;
             left -= count;
-            self.seq += u64::from(count);
+            self.keeper.take_seqs(count);
             nand.issue_copies(&issued.from[before..end], to);
             relocation.copied = relocation.copied.max(nand.ctx().last());
             self.puts_off = true;

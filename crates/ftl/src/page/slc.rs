@@ -5,13 +5,14 @@
 //! own, and it is erased.
 
 use super::relocation::Reason;
-use super::{Config, FreeBlock, PageMap};
-use crate::parts::block_scan::BlockScan;
-use crate::parts::frontier::Frontier;
+use super::{Config, PageMap};
+use crate::parts::blocks::frontier::Frontier;
+use crate::parts::blocks::keeper::FreeBlock;
+use crate::parts::blocks::scan::BlockScan;
 use crate::parts::placement::Placement;
 use crate::parts::wear::{self, Wear};
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Geometry, Lpn, Nand, NandError, Oob, Rules};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Oob, Rules};
 use std::collections::VecDeque;
 
 /// Which blocks hold one bit a cell.
@@ -62,6 +63,16 @@ impl Cache {
         })
     }
 
+    /// By block: whether it is always of one bit a cell; empty if none is.
+    pub(super) fn fixed_blocks(&self, geometry: &Geometry) -> Vec<bool> {
+        if self.fixed == 0 {
+            return Vec::new();
+        }
+        let first = |block: u32| geometry.blocks_of_die(geometry.die_of(BlockId(block))).start;
+        let blocks_per_plane = geometry.shape().blocks_per_plane;
+        (0..geometry.blocks()).map(|block| self.is_fixed(block - first(block), blocks_per_plane)).collect()
+    }
+
     pub(super) fn is_dynamic(&self) -> bool {
         self.kind == SlcCache::Dynamic
     }
@@ -79,17 +90,13 @@ pub(super) struct DieCache {
     pub(super) frontier: Frontier,
     /// Those that are filled, the oldest first.
     pub(super) full: VecDeque<BlockId>,
-    /// Those of a fixed cache that are free.
-    pub(super) free: VecDeque<FreeBlock>,
-    /// Those of a fixed cache that are not bad.
-    pub(super) good: u32,
     /// The oldest full block, once it was seen to hold nothing, and how many pages the host had written by then.
     emptied: Option<(BlockId, u64)>,
 }
 
 impl Default for DieCache {
     fn default() -> Self {
-        Self { frontier: Frontier::none(), full: VecDeque::new(), free: VecDeque::new(), good: 0, emptied: None }
+        Self { frontier: Frontier::none(), full: VecDeque::new(), emptied: None }
     }
 }
 
@@ -179,7 +186,7 @@ impl PageMap {
         while let Some(die) = self.cached_die(nand)? {
             // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
             let (to, aux) = self.dies[die].slc.frontier.take();
-            let oob = Oob { aux, ..Oob::data(at, self.next_seq(), nand.ctx().origin()) };
+            let oob = Oob { aux, ..Oob::data(at, self.keeper.next_seq(), nand.ctx().origin()) };
             match nand.program(to, page, &[], oob) {
                 Ok(_) => {
                     self.events.slc_pages += 1;
@@ -261,11 +268,13 @@ impl PageMap {
         let makes_room = cache.when_full == SlcFull::Fold;
         if cache.is_dynamic() {
             // One more stays free, for pages that go past the cache.
-            return makes_room || state.free.len() > self.reserve + 1;
+            return makes_room || self.free_in(die) > self.reserve + 1;
         }
         // Of a single block nothing would tell, after a cut of its erase, that the device was in use.
         let could_fold = makes_room && (!state.slc.full.is_empty() || state.relocation.is_some());
-        state.slc.good > 1 && (could_fold || self.can_be_erased(die) || !state.slc.free.is_empty())
+        let die_number = die as u32;
+        self.keeper.good_apart(die_number) > 1
+            && (could_fold || self.can_be_erased(die) || self.keeper.has_free_apart(die_number))
     }
 
     /// Replaces a full frontier of the cache; false where no block could be had.
@@ -277,12 +286,10 @@ impl PageMap {
         // or weak.
         while self.has_cached_block(die) && self.is_below_share(die) {
             let Some(free) = self.take_for_cache(nand, die)? else { continue };
-            let FreeBlock { block, unerased } = free;
-            if let Some(cause) = unerased {
-                if !scoped(nand, cause, |nand| self.erase(nand, die, block, 0))? {
-                    continue;
-                }
+            if !self.erase_due(nand, die, free)? {
+                continue;
             }
+            let block = free.block;
             self.table.open(block);
             nand.set_slc(block, true);
             self.dies[die].slc.frontier = self.cached_frontier(Frontier::at_start(&self.geometry, block), block);
@@ -300,20 +307,14 @@ impl PageMap {
     /// Takes a free block for the cache, or makes one free; `None` where one was made that is to be looked for again.
     fn take_for_cache<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<Option<FreeBlock>, FtlError> {
         if !self.cache.as_ref().is_some_and(Cache::is_dynamic) {
-            let free = self.dies[die].slc.free.pop_front();
+            let free = self.keeper.remove_apart(die as u32);
             return if free.is_some() { Ok(free) } else { self.fold_oldest(nand, die).map(|()| None) };
         }
-        if self.dies[die].free.len() <= self.reserve {
+        if self.free_in(die) <= self.reserve {
             self.make_free(nand, die)?;
             return Ok(None);
         }
-        let free = &mut self.dies[die].free;
-        let place = if self.wear.is_dynamic() {
-            wear::least_worn(&mut free.iter().map(|free| free.block), &|block| self.table.cycles(block))
-        } else {
-            None
-        };
-        Ok(free.remove(place.unwrap_or(0)))
+        Ok(self.take_free(die, self.wear.is_dynamic().then_some(wear::least_worn)))
     }
 
     /// Empties the block at hand, or the next victim.
@@ -327,7 +328,7 @@ impl PageMap {
     /// Folds the oldest block of a fixed cache.
     fn fold_oldest<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         // What it holds goes to other blocks, and the reserve of those is for garbage collection.
-        if self.dies[die].relocation.is_some() || self.dies[die].free.len() <= self.reserve {
+        if self.dies[die].relocation.is_some() || self.free_in(die) <= self.reserve {
             return self.make_free(nand, die);
         }
         if let Some(block) = self.dies[die].slc.full.pop_front() {
@@ -352,9 +353,10 @@ impl PageMap {
     pub(super) fn empty_cache_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         let cache = self.cache.as_ref().filter(|_| !self.dies[die].is_weak);
         let Some(is_dynamic) = cache.map(Cache::is_dynamic) else { return Ok(false) };
+        let free = self.free_in(die);
         let state = &mut self.dies[die];
         state.slc.close_full();
-        if !is_dynamic && state.free.len() <= self.reserve && !state.slc.full.is_empty() {
+        if !is_dynamic && free <= self.reserve && !state.slc.full.is_empty() {
             return self.start_relocation(nand, die);
         }
         if let Some(block) = state.slc.full.pop_front() {
@@ -367,25 +369,9 @@ impl PageMap {
         }
     }
 
-    /// Whether `block` belongs to a fixed cache.
-    pub(super) fn is_fixed_slc(&self, block: BlockId) -> bool {
-        let Some(cache) = self.cache.as_ref().filter(|cache| cache.fixed > 0) else { return false };
-        let place = block.0 - self.dies[self.geometry.die_of(block) as usize].blocks.start;
-        cache.is_fixed(place, self.geometry.shape().blocks_per_plane)
-    }
-
-    /// Where `block` of `die` waits while it is free.
-    pub(super) fn free_list(&mut self, die: usize, block: BlockId) -> &mut VecDeque<FreeBlock> {
-        if self.is_fixed_slc(block) {
-            &mut self.dies[die].slc.free
-        } else {
-            &mut self.dies[die].free
-        }
-    }
-
     /// Whether the cache takes a block of one bit a cell that a mount found.
     pub(super) fn adopts(&self, block: BlockId) -> bool {
-        self.cache.as_ref().is_some_and(|cache| cache.is_dynamic() || self.is_fixed_slc(block))
+        self.cache.as_ref().is_some_and(|cache| cache.is_dynamic() || self.keeper.is_apart(block))
     }
 
     /// Fills the block of one bit a cell with the most room further.

@@ -2,8 +2,8 @@
 
 use super::relocation::Reason;
 use super::{Config, PageMap};
-use crate::parts::block_table::BlockUse;
-use crate::parts::frontier::cycles_in;
+use crate::parts::blocks::frontier::cycles_in;
+use crate::parts::blocks::table::BlockUse;
 use crate::parts::placement::Placement;
 use crate::tests::{two_dies, Flash};
 use crate::Ftl;
@@ -38,7 +38,7 @@ fn write(ftl: &mut PageMap, nand: &mut Device, at: u32) -> Time {
 /// Keeps the die busy that takes the next write, with erases of a block that is never used.
 fn occupy_next_die(ftl: &PageMap, nand: &mut Device) {
     let die = (ftl.turn + 1) % 2;
-    let block = ftl.dies[die].free.back().expect("a die has free blocks").block;
+    let block = ftl.keeper.free_in(die as u32).last().expect("a die has free blocks");
     for _ in 0..5 {
         nand.erase(block).unwrap();
     }
@@ -57,8 +57,8 @@ fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
     let settled = nand.ctx().settled();
     assert!(settled < written, "the write is not certain yet");
     // The block of the note before may go from now on.
-    let stale = ftl.dies[0].free.back().expect("a die has free blocks").block;
-    assert!(ftl.erase(&mut nand, 0, stale, 0).unwrap());
+    let stale = ftl.keeper.free_in(0).last().expect("a die has free blocks");
+    assert!(ftl.erase(&mut nand, 0, stale).unwrap());
     assert!(nand.ctx().settled() >= written, "an erase after the note waits for the write");
 }
 
@@ -84,11 +84,13 @@ fn an_erase_waits_for_what_stands_for_lost_pages() {
 
 /// The same with a first die of which too few blocks are good, and a block in it with four pages.
 fn with_weak_die() -> (PageMap, Device, BlockId) {
-    let (mut ftl, nand) = filled();
+    let (mut ftl, mut nand) = filled();
     let block = BlockId(ftl.map[1].0 / 4);
     assert_eq!((ftl.geometry.die_of(block), ftl.table.valid_pages(block)), (1, 4));
-    ftl.dies[1].bad += 5;
-    ftl.pass_over_weak(1);
+    for _ in 0..5 {
+        let free = ftl.keeper.remove(1, 0).expect("a die has free blocks");
+        ftl.retire(&mut nand, 1, free.block).unwrap();
+    }
     assert!(ftl.dies[1].is_weak && !ftl.dies[0].is_weak);
     (ftl, nand, block)
 }
@@ -116,7 +118,7 @@ fn a_strained_block_of_a_weak_die_is_rewritten_on_another() {
     let (mut ftl, mut nand, block) = with_weak_die();
     ftl.refreshing = super::refresh::Refreshing::new(50, &ftl.geometry);
     // None of its own is needed.
-    ftl.dies[1].free.clear();
+    while ftl.keeper.remove(1, 0).is_some() {}
     ftl.mark(1, block);
     assert!(ftl.start_relocation(&mut nand, 1).unwrap());
     ftl.empty_victim(&mut nand, 1).unwrap();
@@ -129,8 +131,9 @@ fn a_block_is_retired_only_when_the_copies_out_of_it_are_on_flash() {
     occupy_next_die(&ftl, &mut nand);
     let replaced = write(&mut ftl, &mut nand, 3);
     assert!(nand.ctx().settled() < replaced);
-    let block = ftl.dies[0].free.pop_back().expect("a die has free blocks").block;
-    ftl.retire(&mut nand, 0, block, replaced).unwrap();
+    let block = ftl.keeper.free_in(0).last().expect("a die has free blocks");
+    ftl.keeper.supersede_in(block, replaced);
+    ftl.retire(&mut nand, 0, block).unwrap();
     assert!(nand.ctx().settled() >= replaced);
 }
 

@@ -7,7 +7,7 @@ use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, PageBuf, Ppa};
 impl PageMap {
     /// The note of `segment` for the present map.
     pub(super) fn note(&self, segment: u32) -> Vec<u8> {
-        self.notes.note(&self.geometry, segment, self.seq)
+        self.notes.note(&self.geometry, segment, self.keeper.seq())
     }
 
     /// Writes a new note for `segment` at the host frontier.
@@ -25,8 +25,8 @@ impl PageMap {
     /// The note of `segment` is now at `to`; the old one becomes invalid.
     pub(super) fn adopt_note<N: Nand>(&mut self, nand: &mut N, segment: u32, to: Ppa) {
         // The note before hid what a page held that has been written since. That write must be on flash before the
-        // note goes, whose block is erased after `noted`.
-        self.noted = self.noted.max(nand.ctx().last()).max(self.mapped);
+        // note goes, whose block is erased after that.
+        self.keeper.noted(nand.ctx().last().max(self.mapped));
         let old = self.notes.renewed(segment, to);
         if old.is_some() {
             self.table.set_invalid(old);

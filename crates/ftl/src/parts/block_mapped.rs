@@ -268,7 +268,7 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
     }
 
     fn events(&self) -> Events {
-        self.store.events
+        self.store.events()
     }
 
     fn recyclings(&self) -> Vec<Recycling> {

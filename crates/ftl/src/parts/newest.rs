@@ -1,6 +1,6 @@
 //! What is newest on flash, for maps of pages that are not on flash themselves.
 
-use super::block_scan::{BlockScan, Page};
+use super::blocks::scan::{BlockScan, Page};
 use super::trim_note;
 use super::trim_notes::TrimNotes;
 use crate::FtlError;

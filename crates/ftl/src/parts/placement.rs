@@ -8,7 +8,7 @@ mod pools;
 mod sepbit;
 mod streams;
 
-use super::frontier::Frontiers;
+use super::blocks::frontier::Frontiers;
 use dac::Dac;
 use nandlab_nand::{BlockId, Geometry, Lpn, Origin};
 pub(crate) use pools::{Pools, POOLS};

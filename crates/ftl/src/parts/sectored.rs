@@ -22,7 +22,7 @@
 //! ([`room`]).
 //!
 //! ## Recovery
-//! The rules are those of [`super::paged_map`]: of two copies the one with the higher sequence number counts, and a map
+//! The rules are those of [`super::flash_map`]: of two copies the one with the higher sequence number counts, and a map
 //! page that says that nothing is there counts against copies that are older than itself. In the hybrid map the entries
 //! of sectors of a page that is not split are no statements; they are [`UNSET`] or stale copies, never "nothing". So
 //! where an unmapped page is split, its sector entries must be on flash before the entry of the page hides the older
@@ -39,11 +39,11 @@ mod rebuild;
 mod room;
 mod transfer;
 
-use super::frontier::Frontier;
+use super::blocks::counts::ValidCounts;
+use super::blocks::frontier::Frontier;
+use super::blocks::keeper::Keeper;
+use super::flash_map::{FlashMap, Shape};
 use super::merge_buffer::{check_buffers, Gathered, Written, DEAD};
-use super::paged_map::{PagedMap, Shape};
-use super::pool::Pool;
-use super::valid_counts::ValidCounts;
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Variant};
 use cmt::Cmt;
 use nandlab_block::Op;
@@ -217,8 +217,8 @@ pub struct SectorMapped<S> {
     page_shift: u32,
     gathered: u32,
     first_sector_entry: u32,
-    pool: Pool,
-    /// Valid sectors of each block of data; blocks of the map and of the pool are free in it.
+    keeper: Keeper,
+    /// Valid sectors of each block of data; blocks of the map and of the keeper are free in it.
     counts: ValidCounts,
     holds: Vec<Holds>,
     /// The page that was programmed last, while its sectors are mapped, and how many of them are.
@@ -229,7 +229,7 @@ pub struct SectorMapped<S> {
     /// The die of the next page of the host.
     turn: usize,
     stock: Stock,
-    map: PagedMap,
+    map: FlashMap,
     cmt: Cmt,
     /// Map pages with entries of what was trimmed that flash does not have yet.
     trimmed: BTreeSet<u32>,
@@ -398,7 +398,7 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
         self.write_trims(nand)?;
         self.retire_failing(nand)?;
         nand.ctx().set_ready(before);
-        let end = nand.ctx().acknowledged().max(self.pool.noted_by());
+        let end = nand.ctx().acknowledged().max(self.keeper.noted_by());
         nand.ctx().fence_at(end);
         nand.ctx().wait_until(end);
         Ok(())
@@ -445,11 +445,11 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
     }
 
     fn events(&self) -> Events {
-        self.map.events(&self.events, &self.pool)
+        self.map.events(&self.events, &self.keeper)
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        self.map.blocks(&self.geometry, &self.pool, |block| self.counts.valid(block).div_ceil(self.per_page))
+        self.map.blocks(&self.keeper, |block| self.counts.valid(block).div_ceil(self.per_page))
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

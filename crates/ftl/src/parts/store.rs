@@ -6,7 +6,7 @@
 //! smaller tables reported by each scheme as its memory.
 //!
 //! A merge gathers a logical block's pages in a new block. Each of its pages carries a merge mark, and the last
-//! one also [`COMPLETE`](crate::parts::block_scan::COMPLETE). A mount drops a block with a merge mark but
+//! one also [`COMPLETE`](crate::parts::blocks::scan::COMPLETE). A mount drops a block with a merge mark but
 //! without `COMPLETE`. A complete merge supersedes the logical block's older copies, including trims without a
 //! note.
 //!
@@ -16,7 +16,6 @@
 
 mod check;
 pub(crate) mod fill;
-pub(crate) mod free_blocks;
 mod map_pages;
 mod moves;
 mod notes;
@@ -26,9 +25,9 @@ mod space;
 #[cfg(test)]
 mod tests;
 
+use crate::parts::blocks::keeper::Keeper;
 use crate::{error, Events, FtlError, RamUse};
 use fill::Fill;
-use free_blocks::FreeBlocks;
 use map_pages::MapPages;
 pub(crate) use moves::Source;
 use nandlab_nand::prefetch::prefetch;
@@ -130,10 +129,9 @@ pub struct Store {
     /// Trimmed pages without a note, and their last copies.
     pinned: Vec<(Lpn, Ppa)>,
     fill: Fill,
-    pub(crate) free: FreeBlocks,
+    pub(crate) keeper: Keeper,
     notes: Notes,
     map_pages: Option<MapPages>,
-    seq: u64,
     /// Whether some page is unmapped without a note: from then on blocks are erased at once.
     forgets: bool,
     /// Blocks in use with a failed program.
@@ -141,8 +139,6 @@ pub struct Store {
     /// End of the last merge or note, until a fence makes it durable: blocks emptied by it may still wait for
     /// their erase, and a mount must not find them beside a block opened later.
     unsettled: Option<Time>,
-    /// By block: when the last program ended that made one of its pages invalid.
-    superseded: Vec<Time>,
     /// When the last write to an unmapped page ends: a note without this page must not outlive it.
     mapped: Time,
     full: SectorMask,
@@ -152,20 +148,19 @@ pub struct Store {
 }
 
 impl Store {
-    fn new(geometry: &Geometry, order: ProgramOrder, logical_pages: u32, options: Options) -> Self {
+    /// Sequence numbers go on behind `highest`.
+    fn new(geometry: &Geometry, order: ProgramOrder, (logical_pages, highest): (u32, u64), options: Options) -> Self {
         Self {
             map: vec![Ppa::NONE; logical_pages as usize],
             valid: PageBits::new(geometry),
             pinned: Vec::new(),
             fill: Fill::new(geometry, order),
-            free: FreeBlocks::new(geometry),
+            keeper: Keeper::new(geometry, highest),
             notes: Notes::new(geometry, logical_pages, options.durable_trim),
             map_pages: (options.map_update == MapUpdate::Page).then(MapPages::none),
-            seq: 1,
             forgets: false,
             failing: BTreeSet::new(),
             unsettled: None,
-            superseded: vec![0; geometry.blocks() as usize],
             mapped: 0,
             full: geometry.full_mask(),
             dense: order == ProgramOrder::AscendingDense,
@@ -348,9 +343,7 @@ impl Store {
 
     #[inline]
     fn next_seq(&mut self) -> Seq {
-        let seq = self.seq;
-        self.seq += 1;
-        Seq(seq)
+        self.keeper.next_seq()
     }
 
     /// Makes `to` the newest copy of `at`; its program ends at `end`.
@@ -360,8 +353,7 @@ impl Store {
         if old.is_some() {
             let block = self.geometry.block_of(old);
             self.valid.remove(block, self.geometry.page_in_block(old));
-            let superseded = &mut self.superseded[block.index()];
-            *superseded = end.max(*superseded);
+            self.keeper.supersede_in(block, end);
         } else {
             self.mapped = self.mapped.max(end);
         }
@@ -437,9 +429,9 @@ impl Store {
     #[cold]
     fn forget<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         self.forgets = true;
-        for (block, freed_by) in self.free.take_unerased() {
+        for (block, freed_by) in self.keeper.remove_unerased() {
             if scoped(nand, freed_by, |nand| self.erase(nand, block))? {
-                self.free.add(block, None);
+                self.keeper.add(block, None);
             }
         }
         Ok(())

@@ -85,14 +85,14 @@ impl TrimNotes {
 
     /// A segment that must be noted now: garbage collection writes all that are pending before an erase, and has
     /// only room for so many in what the reserve leaves it.
-    pub(crate) fn overdue(&self, reserve: usize, pages_per_block: u32) -> Option<u32> {
+    pub(crate) fn overdue(&self, reserve: u32, pages_per_block: u32) -> Option<u32> {
         self.pending().filter(|_| self.changed.len() > self.most_pending(reserve, pages_per_block) as usize)
     }
 
     /// Most segments that are out of date without being overdue.
-    pub(crate) fn most_pending(&self, reserve: usize, pages_per_block: u32) -> u32 {
+    pub(crate) fn most_pending(&self, reserve: u32, pages_per_block: u32) -> u32 {
         if self.durable {
-            (1 + (reserve as u32 - 1) * pages_per_block / 2).min(self.notes.len() as u32)
+            (1 + (reserve - 1) * pages_per_block / 2).min(self.notes.len() as u32)
         } else {
             0
         }

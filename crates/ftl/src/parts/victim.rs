@@ -11,7 +11,7 @@ mod random;
 mod score;
 mod windowed_greedy;
 
-use super::block_table::Blocks;
+use super::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
 /// Chooses victims.

@@ -6,7 +6,7 @@ mod bet;
 mod dual_pool;
 mod threshold;
 
-use super::block_table::Blocks;
+use super::blocks::table::Blocks;
 use nandlab_nand::{BlockId, Geometry};
 
 /// A move for the sake of wear.

@@ -41,9 +41,9 @@ pub(super) fn check<N: Nand>(ftl: &SectorLog, nand: &mut N) {
 /// Every block is free, bad, of the data or of the log.
 fn blocks_have_one_use(ftl: &SectorLog) {
     let mut uses = vec![0; ftl.geometry.blocks() as usize];
-    ftl.pool.blocks().for_each(|block| uses[block.index()] += 1);
+    ftl.keeper.free().map(|free| free.block).for_each(|block| uses[block.index()] += 1);
     for (block, uses) in (0..).map(BlockId).zip(uses) {
-        let others = [ftl.pool.is_bad(block), ftl.data.has(block), ftl.log.has(block)];
+        let others = [ftl.keeper.is_bad(block), ftl.data.has(block), ftl.log.has(block)];
         let uses = uses + others.into_iter().filter(|&other| other).count();
         assert_eq!(uses, 1, "uses of block {block}");
     }
@@ -95,7 +95,7 @@ fn on_flash<N: Nand>(ftl: &SectorLog, nand: &mut N) -> OnFlash {
             Ok(_) | Err(NandError::Uncorrectable(_) | NandError::BadBlock(_)) => continue,
             Err(error) => panic!("page {page}: {error}"),
         };
-        assert!(oob.seq.0 < ftl.pool.seq(), "page {page} carries a sequence number that was not given out yet");
+        assert!(oob.seq.0 < ftl.keeper.seq(), "page {page} carries a sequence number that was not given out yet");
         match oob.kind {
             // A torn page can look newer than the one it was to replace; only a page that reads counts.
             Kind::Data | Kind::Lost if oob.seq.0 > flash.pages[oob.lpn.index()] && is_whole(nand, page) => {

@@ -1,7 +1,7 @@
-//! Garbage collection of data, the notes of trims, and the blocks that data and log take from the pool.
+//! Garbage collection of data, the notes of trims, and the blocks that data and log take from the keeper.
 
 use super::{SectorLog, Target};
-use crate::parts::area::Victim;
+use crate::parts::blocks::area::Victim;
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa};
 
@@ -10,11 +10,11 @@ impl SectorLog {
     #[cold]
     pub(super) fn open_host_block<N: Nand>(&mut self, nand: &mut N, frontier: usize) -> Result<(), FtlError> {
         self.refuse_worn_out()?;
-        self.data.close(frontier, self.pool.seq());
+        self.data.close(frontier, self.keeper.seq());
         loop {
-            while self.pool.count() <= self.config.reserve_blocks + self.log.claim() {
+            while self.keeper.count() <= self.config.reserve_blocks + self.log.claim() {
                 if !self.collect(nand)? {
-                    return Err(self.pool.worn_out(1));
+                    return Err(self.keeper.worn_out(1));
                 }
             }
             if self.open(nand, frontier)? {
@@ -26,7 +26,7 @@ impl SectorLog {
     /// Opens a block of data at a frontier without one; false where there is none that can be erased.
     fn open<N: Nand>(&mut self, nand: &mut N, frontier: usize) -> Result<bool, FtlError> {
         let die = frontier as u32 % self.geometry.dies();
-        let block = scoped(nand, Cause::Gc, |nand| self.pool.take(nand, die))?;
+        let block = scoped(nand, Cause::Gc, |nand| self.keeper.take(nand, Some(die)))?;
         block.into_iter().for_each(|block| self.data.open(frontier, block));
         Ok(block.is_some())
     }
@@ -37,15 +37,15 @@ impl SectorLog {
         if !self.data.is_full(frontier) {
             return Ok(frontier);
         }
-        self.data.close(frontier, self.pool.seq());
+        self.data.close(frontier, self.keeper.seq());
         // What the log has a claim to stays.
-        if self.pool.count() > self.log.claim() && self.open(nand, frontier)? {
+        if self.keeper.count() > self.log.claim() && self.open(nand, frontier)? {
             return Ok(frontier);
         }
         // Failures have used up the reserve; what another frontier has left is room as well.
         self.data.borrow(frontier);
         if self.data.is_full(frontier) {
-            return Err(self.pool.worn_out(1));
+            return Err(self.keeper.worn_out(1));
         }
         Ok(frontier)
     }
@@ -58,13 +58,13 @@ impl SectorLog {
         loop {
             while self.log.is_full() && self.merge_next(nand)? {}
             // Failures have used up the reserve.
-            while self.pool.count() == 0 {
+            while self.keeper.count() == 0 {
                 if !self.collect(nand)? {
-                    return Err(self.pool.worn_out(1));
+                    return Err(self.keeper.worn_out(1));
                 }
             }
             let die = frontier as u32 % self.geometry.dies();
-            if let Some(block) = scoped(nand, Cause::Gc, |nand| self.pool.take(nand, die))? {
+            if let Some(block) = scoped(nand, Cause::Gc, |nand| self.keeper.take(nand, Some(die)))? {
                 self.log.open(frontier, block);
                 return Ok(());
             }
@@ -73,7 +73,7 @@ impl SectorLog {
 
     /// Empties a block of data; false where nothing would be gained.
     fn collect<N: Nand>(&mut self, nand: &mut N) -> Result<bool, FtlError> {
-        let Some(victim) = self.data.next_victim(&mut *self.policy, self.pool.seq()) else { return Ok(false) };
+        let Some(victim) = self.data.next_victim(&mut *self.policy, self.keeper.seq()) else { return Ok(false) };
         let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
         scoped(nand, cause, |nand| self.empty(nand, victim))?;
         Ok(true)
@@ -93,7 +93,7 @@ impl SectorLog {
         // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the newest
         // goes, or a mount would bring back an older one.
         self.write_notes(nand, Target::Moved(die))?;
-        self.data.release(nand, &mut self.pool, victim)?;
+        self.data.release(nand, &mut self.keeper, victim)?;
         self.count_victim(victim, valid.is_empty());
         Ok(())
     }
@@ -109,7 +109,7 @@ impl SectorLog {
     fn relocate<N: Nand>(&mut self, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError> {
         loop {
             let frontier = self.frontier_for_moved(nand, die)?;
-            let oob = Oob::renewed(0, self.pool.next_seq());
+            let oob = Oob::renewed(0, self.keeper.next_seq());
             match self.data.copy(nand, frontier, from, oob) {
                 Ok(Some((to, stored))) => {
                     let end = nand.ctx().last();
@@ -118,7 +118,7 @@ impl SectorLog {
                         _ => self.map[stored.lpn.index()] = to,
                     }
                     self.data.set_invalid(from);
-                    self.pool.supersede(from, end);
+                    self.keeper.supersede(from, end);
                     self.data.set_valid(to);
                     return Ok(());
                 }
@@ -166,13 +166,13 @@ impl SectorLog {
     /// Writes the note of `segment` anew.
     pub(super) fn write_note<N: Nand>(&mut self, nand: &mut N, target: Target, segment: u32) -> Result<(), FtlError> {
         scoped(nand, Cause::Trim, |nand| {
-            let note = self.notes.note(&self.geometry, segment, self.pool.seq());
+            let note = self.notes.note(&self.geometry, segment, self.keeper.seq());
             let blank = N::Buf::zeroed(self.geometry.page_bytes());
             let oob = Oob { kind: Kind::TrimNote, ..Oob::data(Lpn(segment), Default::default(), Origin::FTL) };
             let to = self.program(nand, target, &blank, &note, oob)?;
             // The note before hid what a page held that has been written since. That write must be on flash before the
             // note goes.
-            self.pool.noted(nand.ctx().last().max(self.mapped));
+            self.keeper.noted(nand.ctx().last().max(self.mapped));
             let old = self.notes.renewed(segment, to);
             if old.is_some() {
                 self.data.set_invalid(old);

@@ -1,9 +1,9 @@
 //! The log: its blocks, and the sector map, which knows the sectors that they hold.
 
-use crate::parts::area::Victim;
-use crate::parts::block_scan::BlockScan;
-use crate::parts::frontier::Frontier;
-use crate::parts::pool::Pool;
+use crate::parts::blocks::area::Victim;
+use crate::parts::blocks::frontier::Frontier;
+use crate::parts::blocks::keeper::Keeper;
+use crate::parts::blocks::scan::BlockScan;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa};
 use std::collections::VecDeque;
@@ -219,14 +219,19 @@ impl Log {
         self.closed.remove(at).map(|block| Victim { block, is_failing: false })
     }
 
-    /// Gives a victim without sectors that count back to the pool, erased or retired.
-    pub(super) fn release<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, victim: Victim) -> Result<(), FtlError> {
+    /// Gives a victim without sectors that count back to the keeper, erased or retired.
+    pub(super) fn release<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        keeper: &mut Keeper,
+        victim: Victim,
+    ) -> Result<(), FtlError> {
         let Victim { block, is_failing } = victim;
         assert_eq!(self.valid(block), 0, "block {block} of the log is released and holds sectors");
         if is_failing {
-            pool.retire(nand, block)?;
-        } else if pool.erase(nand, block)? {
-            pool.add(block, None);
+            keeper.retire(nand, block)?;
+        } else if keeper.erase(nand, block)? {
+            keeper.add(block, None);
         }
         let number = std::mem::replace(&mut self.numbers[block.index()], NONE) as usize;
         self.blocks[number] = (BlockId::NONE, 0);

@@ -1,7 +1,7 @@
 //! Merges: a logical page and its sectors in the log become a page of data.
 
 use super::{SectorLog, Target};
-use crate::parts::area::Victim;
+use crate::parts::blocks::area::Victim;
 use crate::parts::merge_buffer::copy_sector;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
@@ -35,7 +35,7 @@ impl SectorLog {
         }
         // As with a block of data: the newest sectors of trimmed pages may be here, and older ones elsewhere.
         self.write_notes(nand, Target::Host)?;
-        self.log.release(nand, &mut self.pool, victim)?;
+        self.log.release(nand, &mut self.keeper, victim)?;
         self.count_victim(victim, was_empty);
         Ok(())
     }

@@ -3,17 +3,17 @@
 use super::config::gathered;
 use super::log::Log;
 use super::{Config, SectorLog, OF_LOG};
-use crate::parts::area::Area;
-use crate::parts::block_scan::{refuse_foreign, scan_ascending, take_listed, BlockScan, Page};
-use crate::parts::frontier::RESUMED;
+use crate::parts::blocks::area::Area;
+use crate::parts::blocks::frontier::RESUMED;
+use crate::parts::blocks::keeper::Keeper;
+use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, take_listed, BlockScan, Page};
 use crate::parts::merge_buffer::{Gathered, Written, DEAD};
 use crate::parts::newest::Newest;
-use crate::parts::pool::Pool;
 use crate::parts::store::page_bits::PageBits;
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::{self, Victim};
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Geometry, Nand, NandError, Ppa};
+use nandlab_nand::{BlockId, Cause, Geometry, Nand, NandError, Ppa};
 use std::cmp::Reverse;
 
 /// A copy of a sector in the log.
@@ -73,7 +73,7 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, scans: &[Opti
         per_page: geometry.sectors_per_page(),
         gathered: gathered(geometry),
         map: Vec::new(),
-        pool: Pool::new(geometry, highest),
+        keeper: Keeper::new(geometry, highest),
         data: Area::new(geometry, 2 * geometry.dies()),
         log: Log::new(geometry, gathered(geometry), quota),
         logged: PageBits::new(geometry),
@@ -146,7 +146,7 @@ impl SectorLog {
             self.log.insert(sector, page, place);
             self.logged.insert(self.geometry.block_of(below), self.geometry.page_in_block(below));
         }
-        self.pool.adopt(scans, |block| self.data.has(block) || self.log.has(block));
+        self.keeper.adopt(scans, Cause::Mount, |block| self.data.has(block) || self.log.has(block));
         self.data.resume(scans);
         self.log.resume(scans);
     }

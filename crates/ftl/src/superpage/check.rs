@@ -2,15 +2,20 @@
 
 use super::mount::is_nobodys;
 use super::{Firmware, SuperPage, NOTE};
+use crate::parts::blocks::counts::BlockUse;
 use crate::parts::copies::{newest_copies, Owned};
 use nandlab_nand::{BlockId, Kind, Lpn, Nand};
 
 pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
-    let open: Vec<BlockId> =
-        ftl.active.iter().map(|active| active.frontier.block).filter(|block| block.is_some()).collect();
-    ftl.banks.check(&open);
+    let open = ftl.active.iter().map(|active| active.frontier.block).filter(|block| block.is_some());
+    // Blocks of the firmware are in no bank, and count as open.
+    let of_firmware = (0..ftl.geometry.blocks())
+        .map(BlockId)
+        .filter(|&block| ftl.keeper.is_apart(block) && !ftl.keeper.is_bad(block));
+    let places = open.chain(ftl.failing.iter().copied()).chain(of_firmware).map(|block| (block, BlockUse::Open));
+    ftl.keeper.check(places, |block| ftl.counts.usage(block));
     pages_have_one_owner(ftl);
-    let newest = newest_copies(nand, ftl.map.len(), ftl.seq, |_| false);
+    let newest = newest_copies(nand, ftl.map.len(), ftl.keeper.seq(), |_| false);
     for (lpn, &page) in (0..).map(Lpn).zip(&ftl.map).filter(|(_, page)| page.is_some()) {
         let oob = nand.read_spare(page).expect("a mapped page can be read").expect("a mapped page is programmed");
         assert_eq!(oob.lpn, lpn, "page {page} is mapped to logical page {lpn} and holds another");
@@ -18,7 +23,7 @@ pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
         assert!(oob.seq.0 >= newest, "logical page {lpn} is mapped to {page}, flash has a newer copy");
         assert!(matches!(oob.kind, Kind::Data | Kind::Lost), "page {page} holds {:?}", oob.kind);
         if ftl.config.firmware == Firmware::Greedy {
-            assert_eq!(ftl.banks.of(page), lpn.index() % ftl.active.len(), "the bank of logical page {lpn}");
+            assert_eq!(ftl.bank_of(page), lpn.index() % ftl.active.len(), "the bank of logical page {lpn}");
         }
     }
     for (segment, page) in ftl.notes.live() {
@@ -40,7 +45,7 @@ fn pages_have_one_owner(ftl: &SuperPage) {
         valid[ftl.geometry.block_of(page).index()] += 1;
     }
     for (block, valid) in (0..).map(BlockId).zip(valid) {
-        assert_eq!(ftl.banks.counts.valid(block), valid, "valid pages of block {block}");
+        assert_eq!(ftl.counts.valid(block), valid, "valid pages of block {block}");
     }
 }
 

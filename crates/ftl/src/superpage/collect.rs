@@ -1,9 +1,9 @@
 //! Opening and ending blocks, garbage collection, and blocks that failed.
 
 use super::{Firmware, SuperPage, NOTE};
-use crate::parts::frontier::Frontier;
+use crate::parts::blocks::frontier::Frontier;
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time};
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 
 /// The pages of a victim that are still needed.
 #[derive(Debug, Default)]
@@ -18,9 +18,9 @@ impl SuperPage {
     #[cold]
     pub(super) fn open_block<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
         self.refuse_worn_out()?;
-        let kept = self.config.kept() as usize;
+        let kept = self.config.kept();
         loop {
-            if self.banks.free(bank) > kept {
+            if self.free(bank) > kept {
                 if self.open_free(nand, bank)? {
                     return Ok(());
                 }
@@ -31,7 +31,7 @@ impl SuperPage {
             }
             // The survivors go to a reserved block, which the host then fills further.
             self.collect(nand, bank)?;
-            if !self.active[bank].frontier.is_full() && self.banks.free(bank) >= kept {
+            if !self.active[bank].frontier.is_full() && self.free(bank) >= kept {
                 return Ok(());
             }
         }
@@ -45,7 +45,7 @@ impl SuperPage {
         if self.config.firmware == Firmware::Tutorial {
             return Ok(());
         }
-        while self.banks.free(bank) < self.config.kept() as usize {
+        while self.free(bank) < self.config.kept() {
             match self.collect(nand, bank) {
                 Ok(()) => {}
                 // What is left takes the write, or says so.
@@ -67,7 +67,8 @@ impl SuperPage {
 
     /// Fills a free block of `bank` from now on; false where there is none.
     fn open_free<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<bool, FtlError> {
-        let Some(block) = self.banks.open(nand, bank)? else { return Ok(false) };
+        let Some(block) = self.keeper.take_in(nand, bank as u32)? else { return Ok(false) };
+        self.counts.open(block);
         let pages = self.config.list_pages();
         let active = &mut self.active[bank];
         active.frontier = Frontier::at_start(&self.geometry, block).without_last(pages);
@@ -82,7 +83,7 @@ impl SuperPage {
         let active = &mut self.active[bank];
         let failed = std::mem::replace(&mut active.frontier, Frontier::none());
         active.list.clear();
-        self.banks.fail(failed.block);
+        self.failing.push_back(failed.block);
     }
 
     /// Where the last page for data was taken: programs the list of the block, which may be a victim from now on.
@@ -100,7 +101,7 @@ impl SuperPage {
         let block = self.active[bank].frontier.block;
         if self.config.list_pages() > 0 {
             let list: Vec<u8> = self.active[bank].list.iter().flat_map(|entry| entry.to_le_bytes()).collect();
-            let oob = Oob { kind: Kind::List, ..Oob::data(Lpn(block.0), self.next_seq(), Origin::FTL) };
+            let oob = Oob { kind: Kind::List, ..Oob::data(Lpn(block.0), self.keeper.next_seq(), Origin::FTL) };
             let blank = N::Buf::zeroed(self.geometry.page_bytes());
             let at = self.geometry.page(block, self.data_pages);
             match scoped(nand, Cause::Map, |nand| nand.program(at, &blank, &list, oob)) {
@@ -115,27 +116,46 @@ impl SuperPage {
         let active = &mut self.active[bank];
         active.frontier = Frontier::none();
         active.list.clear();
-        self.banks.counts.close(block);
+        self.counts.close(block);
         Ok(())
     }
 
     /// Empties the closed block with the fewest valid pages and erases it.
     fn collect<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
-        let victim = self.banks.victim(bank).filter(|&block| self.banks.counts.valid(block) < self.data_pages);
-        let Some(victim) = victim else { return Err(self.banks.worn_out(1)) };
+        let victim = self.victim(bank).filter(|&block| self.counts.valid(block) < self.data_pages);
+        let Some(victim) = victim else { return Err(self.keeper.worn_out(1)) };
         self.events.gc_runs += 1;
-        self.events.empty_gc_runs += u64::from(self.banks.counts.valid(victim) == 0);
-        self.banks.counts.reopen(victim);
+        self.events.empty_gc_runs += u64::from(self.counts.valid(victim) == 0);
+        self.counts.reopen(victim);
         scoped(nand, Cause::Gc, |nand| match self.empty(nand, bank, victim) {
             Ok(moved) => {
-                self.listed[victim.index()] = false;
-                self.banks.release(nand, victim, moved.max(self.noted))
+                self.emptied(victim, moved);
+                self.keeper.release(nand, victim)
             }
             Err(error) => {
-                self.banks.counts.close(victim);
+                self.counts.close(victim);
                 Err(error)
             }
         })
+    }
+
+    /// A block holds nothing that counts; what took the place of its contents ends at `moved`.
+    fn emptied(&mut self, block: BlockId, moved: Time) {
+        self.listed[block.index()] = false;
+        self.counts.set_free(block);
+        self.keeper.supersede_in(block, moved);
+    }
+
+    /// Free blocks of a bank.
+    #[inline]
+    fn free(&self, bank: usize) -> u32 {
+        self.keeper.count_in(bank as u32)
+    }
+
+    /// The closed block of a bank with the fewest valid pages.
+    #[inline]
+    fn victim(&self, bank: usize) -> Option<BlockId> {
+        self.counts.fewest_valid(self.geometry.blocks_of_die(bank as u32))
     }
 
     /// Moves the valid pages of `block` away and notes what was trimmed; returns when the last of it ends.
@@ -160,7 +180,7 @@ impl SuperPage {
     fn find_survivors<N: Nand>(&mut self, nand: &mut N, block: BlockId, found: &mut Survivors) -> Result<(), FtlError> {
         found.pages.clear();
         found.entries.clear();
-        let valid = self.banks.counts.valid(block) as usize;
+        let valid = self.counts.valid(block) as usize;
         let first = self.geometry.page(block, 0).0;
         if self.listed[block.index()] {
             found.list.resize(4 * self.data_pages as usize, 0);
@@ -231,8 +251,7 @@ impl SuperPage {
             }
             let left = &found.pages[done..];
             let (to, count, aux) = self.active[bank].frontier.take_run(left.len() as u32);
-            let seq = Seq(self.seq);
-            self.seq += u64::from(count);
+            let seq = self.keeper.take_seqs(count);
             let (copied, error) = match nand.copy_run(&left[..count as usize], to, aux, seq) {
                 Ok(()) => (count as usize, None),
                 Err((copied, error)) => (copied, Some(error)),
@@ -267,8 +286,8 @@ impl SuperPage {
             }
         }
         self.active[bank].list.extend_from_slice(entries);
-        self.banks.counts.sub(block, entries.len() as u32);
-        self.banks.counts.add(self.geometry.block_of(to), entries.len() as u32);
+        self.counts.sub(block, entries.len() as u32);
+        self.counts.add(self.geometry.block_of(to), entries.len() as u32);
     }
 
     /// The contents of a valid page are gone. A page of kind Lost takes its place, so that a later mount does not bring
@@ -283,8 +302,8 @@ impl SuperPage {
         let to = self.program(nand, bank, &blank, &[], (entry, Kind::Lost))?;
         let old = std::mem::replace(&mut self.map[entry as usize], to);
         let end = nand.ctx().last();
-        self.banks.supersede(self.geometry.block_of(old), 1, end);
-        self.banks.counts.add(self.geometry.block_of(to), 1);
+        self.supersede(old, end);
+        self.counts.add(self.geometry.block_of(to), 1);
         Ok(())
     }
 
@@ -293,7 +312,7 @@ impl SuperPage {
         match self.open_free(nand, bank)? {
             true => Ok(()),
             false if self.config.firmware == Firmware::Tutorial => Err(self.full(bank)),
-            false => Err(self.banks.worn_out(1)),
+            false => Err(self.keeper.worn_out(1)),
         }
     }
 
@@ -301,16 +320,16 @@ impl SuperPage {
     #[cold]
     pub(super) fn retire_failing<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         scoped(nand, Cause::BadBlock, |nand| {
-            while let Some(block) = self.banks.take_failing() {
+            while let Some(block) = self.failing.pop_front() {
                 let bank = self.geometry.die_of(block) as usize;
                 match self.empty(nand, bank, block) {
                     Ok(moved) => {
-                        self.listed[block.index()] = false;
-                        self.banks.retire(nand, block, moved.max(self.noted))?;
+                        self.emptied(block, moved);
+                        self.keeper.retire(nand, block)?;
                         self.restore_reserve(nand, bank)?;
                     }
                     Err(error) => {
-                        self.banks.fail(block);
+                        self.failing.push_back(block);
                         return Err(error);
                     }
                 }
@@ -322,10 +341,10 @@ impl SuperPage {
     /// Collects until the reserve of `bank` is whole, as far as there is room for what survives: right behind a failure
     /// no trim waits for a note, which needs a page as well.
     fn restore_reserve<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
-        while self.banks.free(bank) < self.config.kept() as usize {
-            let Some(victim) = self.banks.victim(bank) else { break };
-            let survivors = self.banks.counts.valid(victim);
-            let is_stuck = self.banks.free(bank) == 0 && survivors > self.active[bank].frontier.left();
+        while self.free(bank) < self.config.kept() {
+            let Some(victim) = self.victim(bank) else { break };
+            let survivors = self.counts.valid(victim);
+            let is_stuck = self.free(bank) == 0 && survivors > self.active[bank].frontier.left();
             if is_stuck || survivors >= self.data_pages {
                 break;
             }

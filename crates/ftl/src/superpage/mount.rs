@@ -1,14 +1,16 @@
 //! Recovery of the super-page map from flash alone.
 
 use super::{Active, Config, Firmware, SuperPage, NOTE};
-use crate::parts::banks::Banks;
-use crate::parts::block_scan::{refuse_foreign, scan, BlockScan};
-use crate::parts::block_table::BlockUse;
-use crate::parts::frontier::Frontier;
+use crate::parts::blocks::counts::ValidCounts;
+use crate::parts::blocks::frontier::Frontier;
+use crate::parts::blocks::keeper::Keeper;
+use crate::parts::blocks::scan::{refuse_foreign, scan, BlockScan};
+use crate::parts::blocks::table::BlockUse;
 use crate::parts::newest::Newest;
 use crate::parts::trim_notes::TrimNotes;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, Ppa};
+use nandlab_nand::{BlockId, Cause, Geometry, Kind, Lpn, Nand, Ppa};
+use std::collections::VecDeque;
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<SuperPage, FtlError> {
     let geometry = *nand.geometry();
@@ -25,33 +27,36 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     // there for good. Without a cut before it, programs may still be under way.
     nand.ctx().fence();
     let mut scans = scan(nand)?;
-    let mut ftl = blank(&geometry, logical_pages, config);
+    let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+    let mut ftl = blank(&geometry, logical_pages, config, highest);
     ftl.listed =
         scans.iter_mut().map(|scan| scan.as_mut().is_some_and(|scan| has_list(scan, ftl.data_pages))).collect();
     refuse_foreign(&geometry, logical_pages, &scans, "superpage", (None, None))?;
     let mut newest = Newest::of(&geometry, logical_pages, &scans);
     newest.apply_notes(nand, &mut ftl.notes)?;
     ftl.map = newest.map;
-    ftl.seq = newest.highest + 1;
     ftl.refuse_misplaced()?;
     ftl.adopt(&scans);
     ftl.refuse_worn_out()?;
     Ok(ftl)
 }
 
-fn blank(geometry: &Geometry, logical_pages: u32, config: &Config) -> SuperPage {
+/// Sequence numbers go on behind `highest`.
+fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, highest: u64) -> SuperPage {
+    let first = |block: u32| geometry.blocks_of_die(geometry.die_of(BlockId(block))).start;
+    let apart = (0..geometry.blocks()).map(|block| block - first(block) < config.firmware_blocks);
     SuperPage {
         map: vec![Ppa::NONE; logical_pages as usize],
-        banks: Banks::new(geometry, config.firmware_blocks),
+        keeper: Keeper::with_apart(geometry, highest, apart.collect()),
+        counts: ValidCounts::new(geometry.blocks()),
+        failing: VecDeque::new(),
         active: (0..geometry.dies())
             .map(|_| Active { frontier: Frontier::none(), list: Vec::new(), is_whole: false })
             .collect(),
         listed: vec![false; geometry.blocks() as usize],
         notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
         mapped: 0,
-        noted: 0,
         turn: geometry.dies() as usize - 1,
-        seq: 1,
         geometry: *geometry,
         full: geometry.full_mask(),
         data_pages: config.data_pages(geometry),
@@ -74,8 +79,8 @@ impl SuperPage {
         let banks = self.active.len();
         let notes = self.notes.live().map(|(_, page)| page);
         for page in self.map.iter().copied().chain(notes).filter(|page| page.is_some()) {
-            let (bank, block) = (self.banks.of(page), self.geometry.block_of(page));
-            if !self.banks.blocks(bank).contains(&block.0) {
+            let block = self.geometry.block_of(page);
+            if self.keeper.is_apart(block) {
                 return Err(FtlError::Config(format!(
                     "block {block} holds data and ftl.superpage.firmware_blocks = {} leaves it out: the device was used by \
                      another FTL or with other options",
@@ -87,7 +92,7 @@ impl SuperPage {
             return Ok(());
         }
         for (at, &page) in self.map.iter().enumerate().filter(|(_, page)| page.is_some()) {
-            if self.banks.of(page) != at % banks {
+            if self.bank_of(page) != at % banks {
                 return Err(FtlError::Config(format!(
                     "page {page} holds logical page {at}, which superpage keeps in bank {}: the device was used by another \
                      FTL or with other options",
@@ -100,32 +105,45 @@ impl SuperPage {
 
     /// Counts what is valid and sorts the blocks into free ones, those that are filled further, closed and bad ones.
     fn adopt(&mut self, scans: &[Option<BlockScan>]) {
-        self.banks.found(scans);
+        let used: Vec<BlockId> =
+            (0..).map(BlockId).zip(scans).filter(|(_, scan)| scan.is_some()).map(|(block, _)| block).collect();
+        used.iter().for_each(|&block| self.counts.open(block));
         let notes = self.notes.live().map(|(_, page)| page);
         for page in self.map.iter().copied().chain(notes).filter(|page| page.is_some()) {
-            self.banks.counts.add(self.geometry.block_of(page), 1);
+            self.counts.add(self.geometry.block_of(page), 1);
         }
-        self.banks.adopt(scans);
+        for block in used {
+            if self.counts.valid(block) == 0 && !self.keeper.is_apart(block) {
+                self.counts.set_free(block);
+            }
+        }
+        let Self { keeper, counts, .. } = self;
+        keeper.adopt(scans, Cause::Gc, |block| counts.usage(block) != BlockUse::Free);
         for bank in 0..self.active.len() {
             self.resume(bank, scans);
-            for block in self.banks.blocks(bank).map(BlockId) {
-                let is_used = self.banks.counts.usage(block) == BlockUse::Open;
+            for block in self.blocks_of(bank) {
+                let is_used = self.counts.usage(block) == BlockUse::Open;
                 self.listed[block.index()] &= is_used;
                 if is_used && block != self.active[bank].frontier.block {
-                    self.banks.counts.close(block);
+                    self.counts.close(block);
                 }
             }
         }
     }
 
+    /// The blocks of a bank, those of the firmware apart.
+    fn blocks_of(&self, bank: usize) -> Vec<BlockId> {
+        let blocks = self.geometry.blocks_of_die(bank as u32).map(BlockId);
+        blocks.filter(|&block| !self.keeper.is_apart(block)).collect()
+    }
+
     /// Fills the block with the most room further.
     fn resume(&mut self, bank: usize, scans: &[Option<BlockScan>]) {
-        let blocks = self.banks.blocks(bank).map(BlockId);
-        let partial = blocks.filter_map(|block| {
+        let partial = self.blocks_of(bank).into_iter().filter_map(|block| {
             let scan = scans[block.index()].as_ref()?;
             let is_open = scan.can_resume(&self.geometry)
                 && scan.used < self.data_pages
-                && self.banks.counts.usage(block) == BlockUse::Open;
+                && self.counts.usage(block) == BlockUse::Open;
             is_open.then_some((scan.used, block, scan))
         });
         let Some((used, block, scan)) = partial.min_by_key(|&(used, block, _)| (used, block)) else { return };

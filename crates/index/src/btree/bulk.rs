@@ -5,10 +5,10 @@ use super::{Tree, LINK_BYTES, NO_PAGE};
 use crate::IndexError;
 use std::ops::Range;
 
-/// A page of a finished level: the lowest key that belongs to it, and its number.
+/// A page in a finished level: its lowest key, and its number.
 type Child = (Vec<u8>, u32);
 
-/// A leaf that is being filled.
+/// A leaf being filled.
 #[derive(Default)]
 struct Filling {
     bytes: Vec<u8>,
@@ -31,12 +31,12 @@ impl Filling {
 }
 
 impl Tree<'_> {
-    /// Fills an empty tree with records in ascending order, pages up to the share `fill` of their room (0.1 to 1).
+    /// Fills an empty tree with records in ascending order, each page up to the share `fill` (0.1 to 1).
     ///
-    /// Leaves are written in the order of their keys, then each level above.
+    /// Leaves are written in key order, then each level above.
     ///
     /// # Errors
-    /// [`IndexError::BulkLoad`] where the tree is not empty, or a key is not above the one before; as
+    /// [`IndexError::BulkLoad`] if the tree is not empty, or a key is not above its predecessor; otherwise as
     /// [`Tree::insert`]. After an error the tree must be opened anew.
     pub fn bulk_load<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
@@ -67,7 +67,7 @@ impl Tree<'_> {
         let most = (self.leaf.room() as f64 * fill) as usize;
         let mut children = vec![(self.records_as.lowest_key(), self.root)];
         let mut filling = Filling::default();
-        // The first leaf is the root of the empty tree; as long as it is, its origin would be wrong.
+        // The empty tree's root becomes the first leaf; while it is the root, its origin would be wrong.
         let mut page = std::mem::replace(&mut self.root, NO_PAGE);
         for (key, value) in records {
             let (key, value) = (key.as_ref(), value.as_ref());

@@ -6,24 +6,24 @@ use crate::pool::FIRST_PAGE;
 use crate::IndexError;
 use nandlab_nand::Origin;
 
-/// What a walk over a tree found.
+/// Results from a walk over the tree.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Report {
-    /// Levels of pages.
+    /// Page levels.
     pub levels: u8,
     /// Pages with records.
     pub leaves: u64,
     /// Pages above the leaves.
     pub inner: u64,
-    /// Pages in the list of free pages.
+    /// Pages in the free list.
     pub free: u64,
     /// Leaves without records: the last record went while the leaf was an only child.
     pub empty: u64,
     /// Records.
     pub records: u64,
-    /// Bytes that the records take in the leaves, as a share of the room there.
+    /// Share of the leaves' room that records take.
     pub leaf_fill: f64,
-    /// The same for inner pages; 0 where there are none.
+    /// The same for inner pages; 0 if there are none.
     pub inner_fill: f64,
 }
 
@@ -33,21 +33,21 @@ struct Walk {
     seen: Vec<bool>,
     leaf_used: u64,
     inner_used: u64,
-    /// Where the leaf before says that the next one is; the first page of all at first.
+    /// The previous leaf's link to the next one; at first the first page.
     link: Option<u32>,
     report: Report,
 }
 
-/// Keys that belong to a page: from the first up to and without the second.
+/// A page's keys: from the first up to and without the second.
 type Bounds = (Vec<u8>, Option<Vec<u8>>);
 
 impl Tree<'_> {
-    /// Walks the tree and the list of free pages, and asserts everything that the head comment of `btree.rs` says.
+    /// Walks the tree and the free list, and asserts everything in the head comment in `btree.rs`.
     ///
-    /// It reads through the pool: counts and the order of replacement change.
+    /// It reads through the pool: counts and the replacement order change.
     ///
     /// # Errors
-    /// [`IndexError::Damaged`] with the page and what is wrong; those of the device.
+    /// [`IndexError::Damaged`] with the page and the fault; device errors.
     pub fn check(&mut self) -> Result<Report, IndexError> {
         self.guarded(Self::walk_all)
     }
@@ -115,7 +115,7 @@ impl Tree<'_> {
         walk.report.inner += 1;
         walk.inner_used += used as u64;
         for (index, span) in spans.iter().enumerate() {
-            // What is below the first key goes to the first child.
+            // Keys below the first go to the first child.
             let low = if index == 0 { bounds.0.clone() } else { key(span).to_vec() };
             let high = spans.get(index + 1).map(|next| key(next).to_vec()).or_else(|| bounds.1.clone());
             self.walk(walk, number(&bytes, span.value.start), level - 1, &(low, high))?;

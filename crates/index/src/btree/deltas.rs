@@ -1,17 +1,16 @@
 //! Deltas: sorted records of any size, and changes appended behind them, folded on read.
 //!
 //! ## Idea
-//! After a header of 16 bytes come the slots and the records of the base, as they were when the page was last folded.
-//! Behind them changes are appended: length of the key plus one, length of the value (two bytes each), key, value; a
-//! length of 65535 instead of that of a value says that the key is gone. The newest change of a key counts. The end of
-//! the changes is a zero, so that an append touches the sectors of its own bytes and no others: with
-//! `write_back = "sectors"` a page costs a sector or two. When no room is left, base and changes are folded into a
-//! new base; a page whose records fill more than seven eighths is split instead, or it would be folded again soon.
+//! After a 16-byte header come the base's slots and records, as at the last fold. Changes are appended behind them: key
+//! length plus one, value length (two bytes each), key, value; a value length 65535 means a deleted key. The newest
+//! change for a key counts. A zero ends the changes, so an append touches only the sectors with its own bytes: with
+//! `write_back = "sectors"` a page costs a sector or two. If no room is left, base and changes are folded into a new
+//! base. A page more than seven eighths full is split instead, or it would be folded again soon.
 //!
 //! ## Differences
-//! The paper that motivates this names the aim, a page layout for records of variable size that makes small random
-//! writes cheaper on flash, and no layout. In-page logging keeps its log in the erase unit and below the block
-//! device; here it is in the page and above it.
+//! The motivating paper names the aim, a page layout for variable-size records with cheaper small random writes on
+//! flash, but gives no layout. In-page logging keeps its log in the erase unit and below the block device; here it is
+//! in the page and above it.
 //!
 //! ## References
 //! H. Yoo et al.: Performance evaluation of a B+tree on various page sizes in NAND flash memory, section 5.
@@ -23,14 +22,14 @@ use super::layout::{
 use crate::pool::PageMut;
 use std::ops::Range;
 
-/// Common header, where the changes begin, and four bytes that are not used.
+/// Common header, start address for the changes, and four unused bytes.
 const HEADER: usize = 16;
 const BASE_END_AT: usize = 8;
 const SLOT: usize = 2;
 const LENGTHS: usize = 4;
 const GONE: u16 = u16::MAX;
 
-/// A base of slots and records, and a log of changes.
+/// A base with slots and records, and a change log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deltas {
     page: usize,
@@ -74,7 +73,7 @@ impl Deltas {
         search(records(page), |index| compare(&page[Self::base_span(page, index).key], key))
     }
 
-    /// The change that begins at `at`, unless the changes end there.
+    /// The change at `at`, unless the changes end there.
     #[inline]
     fn change(page: &[u8], at: usize) -> Option<Change> {
         if at + LENGTHS > page.len() {
@@ -98,7 +97,7 @@ impl Deltas {
         })
     }
 
-    /// The newest value of `key`, and the changes.
+    /// The newest value for `key`, and the changes.
     fn look_up(page: &[u8], key: &[u8]) -> (Option<Range<usize>>, Log) {
         let mut newest = None;
         let mut log = Log { end: number(page, BASE_END_AT) as usize, changes: 0 };
@@ -119,7 +118,7 @@ impl Deltas {
         page.put(at + LENGTHS + key.len(), value.unwrap_or_default());
     }
 
-    /// Makes base and changes a new base, without the record of `without`.
+    /// Folds base and changes into a new base, without the record for `without`.
     fn fold(&self, page: &mut PageMut<'_>, without: Option<&[u8]>) {
         let source = page.to_vec();
         let mut spans = Vec::new();
@@ -128,7 +127,7 @@ impl Deltas {
         self.build(page, Head::of(&source), &spans, &source);
     }
 
-    /// Whether a change can be appended. Each keeps the slot free that it needs in a base, so that any page folds.
+    /// Whether a change can be appended. Each change reserves its slot in the base, so any page folds.
     fn fits(&self, log: &Log, key: &[u8], value: usize) -> bool {
         log.end + LENGTHS + key.len() + value + SLOT * (log.changes + 1) <= self.page
     }
@@ -171,7 +170,7 @@ impl Layout for Deltas {
             if folded > self.room() / 8 * 7 {
                 return Put::Full;
             }
-            // Its older value must not take the room that the new one needs.
+            // The older value must not take the new one's room.
             self.fold(page, old.is_some().then_some(key));
             log.end = number(page, BASE_END_AT) as usize;
         }
@@ -198,7 +197,7 @@ impl Layout for Deltas {
         if changes.is_empty() {
             return spans.extend(base);
         }
-        // Stable: the newest change of a key comes last.
+        // Stable: a key's newest change comes last.
         changes.sort_by(|a, b| page[a.key.clone()].cmp(&page[b.key.clone()]));
         let mut changes = changes.into_iter().peekable();
         let mut base = base.peekable();
@@ -210,7 +209,7 @@ impl Layout for Deltas {
                 (Some(span), Some(change)) => page[span.key.clone()].cmp(&page[change.key.clone()]),
             };
             if order.is_le() {
-                // A record of the base that was changed gives way to the change.
+                // A change replaces its base record.
                 spans.extend(base.next().filter(|_| order.is_lt()));
             }
             if order.is_ge() {

@@ -1,14 +1,14 @@
-//! Fixed: records of one size in a sorted array.
+//! Fixed: fixed-size records in a sorted array.
 //!
 //! ## Idea
-//! After a header of `header_bytes` come the records, key and value, in the order of keys. A record that comes
-//! in the middle moves those behind it up.
+//! After a header with `header_bytes` bytes come the records, key and value, in key order. A record inserted in the
+//! middle moves the later ones up.
 
 use super::layout::{number, records, search, set_records, Head, Layout, Mode, Put, Span};
 use crate::pool::PageMut;
 use std::ops::Range;
 
-/// A sorted array of records.
+/// A sorted record array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fixed {
     page: usize,
@@ -36,11 +36,11 @@ impl Fixed {
         self.at(index) + self.key..self.at(index + 1)
     }
 
-    /// The place of `key`, or where it belongs.
+    /// The index for `key`, or its insertion point.
     #[inline]
     fn position(&self, page: &[u8], key: &[u8]) -> Result<usize, usize> {
         let n = records(page);
-        // Numbers of the usual widths are compared as such.
+        // Usual key widths are compared as numbers.
         match *key {
             [a, b, c, d] => {
                 let wanted = u32::from_be_bytes([a, b, c, d]);
@@ -65,7 +65,7 @@ fn number_ne(page: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
 }
 
-/// Binary search without branches that depend on the keys.
+/// Binary search without key-dependent branches.
 #[inline]
 fn halve<T: Ord + Copy>(n: usize, wanted: T, key: impl Fn(usize) -> T) -> Result<usize, usize> {
     if n == 0 {

@@ -1,20 +1,19 @@
-//! What a page layout owes, and what all pages have in common.
+//! The page layout trait, and the common page header.
 //!
-//! A layout keeps sorted records, keys with values, in the bytes of one page. Leaves keep the records of the index;
-//! inner pages keep a record for each child, with the lowest key that belongs to it and its page number as the value.
-//! The first 8 bytes are common: kind, level (0 for a leaf), number of records (what it counts is up to the
-//! layout), and the next leaf or the next free page.
+//! A layout keeps sorted records, keys with values, in one page's bytes. Leaves keep the index records; inner pages
+//! keep a record for each child, with its lowest key, and its page number as the value. The first 8 bytes are common:
+//! kind, level (0 for a leaf), record count (its meaning is up to the layout), and the next leaf or the next free page.
 
 use crate::pool::PageMut;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Bytes of the common header.
+/// Common header bytes.
 pub(crate) const COMMON_BYTES: usize = 8;
 
-/// A page that is in the tree.
+/// A page in the tree.
 pub(crate) const NODE: u8 = 0xB7;
-/// A page in the list of free pages.
+/// A page in the free list.
 pub(crate) const FREE: u8 = 0xF7;
 
 /// The common header.
@@ -57,7 +56,7 @@ pub(crate) fn number(page: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
 }
 
-/// A record by where its bytes lie.
+/// A record's position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
     pub(crate) key: Range<usize>,
@@ -67,9 +66,9 @@ pub(crate) struct Span {
 /// When a record is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
-    /// Only where the key is not there.
+    /// Only if the key is missing.
     Insert,
-    /// Only where the key is there.
+    /// Only if the key exists.
     Update,
     /// Always.
     Upsert,
@@ -87,7 +86,7 @@ impl Mode {
     }
 }
 
-/// What became of a record.
+/// Result for a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Put {
     /// The key was not there.
@@ -100,48 +99,48 @@ pub(crate) enum Put {
     Full,
 }
 
-/// Sorted records in a page. What is asked of a page holds only for one that [`Layout::check`] accepts.
+/// Sorted records in a page. The other methods expect pages accepted by [`Layout::check`].
 pub(crate) trait Layout: std::fmt::Debug + Send {
     /// Bytes for records in a page.
     fn room(&self) -> usize;
 
-    /// Bytes of [`Self::room`] that a record takes.
+    /// Bytes a record takes from [`Self::room`].
     fn cost(&self, key: usize, value: usize) -> usize;
 
-    /// Bytes of [`Self::room`] that the records of `page` take.
+    /// Bytes the records in `page` take from [`Self::room`].
     fn used(&self, page: &[u8]) -> usize;
 
-    /// Where the value of `key` lies.
+    /// Range for the value of `key`.
     fn find(&self, page: &[u8], key: &[u8]) -> Option<Range<usize>>;
 
-    /// Where the value of the last record lies whose key is not above `key`; of the first record if all are above.
+    /// Range for the value whose key is the last not above `key`; the first record's value if all keys are above.
     fn find_at_most(&self, page: &[u8], key: &[u8]) -> Option<Range<usize>>;
 
     /// Stores a record.
     fn put(&self, page: &mut PageMut<'_>, key: &[u8], value: &[u8], mode: Mode) -> Put;
 
-    /// Takes the record of `key` away; `false` if there is none.
+    /// Removes the record for `key`; `false` if there is none.
     fn remove(&self, page: &mut PageMut<'_>, key: &[u8]) -> bool;
 
-    /// Appends all records to `spans`, in the order of keys.
+    /// Appends all records to `spans`, in key order.
     fn spans(&self, page: &[u8], spans: &mut Vec<Span>);
 
     /// Makes `page` anew from records whose bytes lie in `source`; they fit.
     fn build(&self, page: &mut PageMut<'_>, head: Head, spans: &[Span], source: &[u8]);
 
-    /// Bytes of a separator between neighbours: a prefix of `right` that is above `left`.
+    /// Length for a separator between neighbours: a prefix from `right`, above `left`.
     fn separator(&self, left: &[u8], right: &[u8]) -> usize;
 
-    /// Whether the page is one of this layout.
+    /// Checks that the page has this layout.
     fn check(&self, page: &[u8]) -> Result<(), String>;
 }
 
-/// The shortest prefix of `right` that is above `left`; both differ.
+/// Length for the shortest prefix from `right` above `left`; both differ.
 pub(crate) fn shortest_separator(left: &[u8], right: &[u8]) -> usize {
     left.iter().zip(right).take_while(|(a, b)| a == b).count() + 1
 }
 
-/// The order of two keys; four bytes at a time are compared as a number first, which mostly decides.
+/// Compares two keys; first four bytes at a time as a number, usually enough.
 #[inline]
 pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     if let (Some((first, a)), Some((other, b))) = (a.split_first_chunk::<4>(), b.split_first_chunk::<4>()) {
@@ -156,7 +155,7 @@ pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.last() == b.last() && a == b
 }
 
-/// Finds `key` among `n` sorted ones: its place, or where it belongs.
+/// Finds `key` among `n` sorted ones: its index, or its insertion point.
 #[inline]
 pub(crate) fn search(n: usize, mut compare: impl FnMut(usize) -> Ordering) -> Result<usize, usize> {
     let (mut low, mut high) = (0, n);

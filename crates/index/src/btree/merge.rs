@@ -5,7 +5,7 @@ use super::{Tree, NO_PAGE};
 use crate::IndexError;
 
 impl Tree<'_> {
-    /// After a delete from `leaf`: merges pages that are nearly empty, upwards along the path.
+    /// Merges nearly empty pages after a delete from `leaf`, upwards along the path.
     pub(super) fn merge_upwards(&mut self, leaf: u32) -> Result<(), IndexError> {
         let mut page = leaf;
         for level in 0.. {
@@ -42,7 +42,7 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// Merges `page`, which uses so many bytes, with the right or the left neighbour below `parent`, if there is room.
+    /// Merges `page`, with `used` bytes, with the right or the left neighbour below `parent`, if there is room.
     fn merge(&mut self, page: u32, level: u8, used: usize, parent: u32) -> Result<bool, IndexError> {
         let (mut bytes, mut spans) = (Vec::new(), Vec::new());
         self.copy(parent, level + 1, &mut bytes, &mut spans)?;
@@ -66,7 +66,7 @@ impl Tree<'_> {
         Ok(false)
     }
 
-    /// Moves the records of `right` into `left` and frees `right`.
+    /// Moves the records from `right` into `left` and frees `right`.
     fn join(&mut self, left: u32, right: u32, level: u8) -> Result<(), IndexError> {
         let (mut bytes, mut spans) = (std::mem::take(&mut self.scratch), std::mem::take(&mut self.spans));
         bytes.clear();

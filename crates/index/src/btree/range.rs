@@ -7,7 +7,7 @@ use crate::IndexError;
 /// A key and its value.
 pub type Record<'a> = (&'a [u8], &'a [u8]);
 
-/// Records in ascending order. It reads from a copy of a leaf, so that the leaf may leave the pool meanwhile.
+/// Records in ascending order. It reads from a leaf's copy, so the leaf may leave the pool meanwhile.
 #[derive(Debug)]
 pub struct Cursor<'t, 'd> {
     tree: &'t mut Tree<'d>,

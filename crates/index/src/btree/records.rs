@@ -1,4 +1,4 @@
-//! What records are like, and how the header keeps that.
+//! Record formats, and their encoding in the header.
 
 use super::deltas::Deltas;
 use super::fixed::Fixed;
@@ -56,7 +56,7 @@ impl Default for Records {
 }
 
 impl Config {
-    /// Checks what can be checked without a device.
+    /// Checks the options without a device.
     ///
     /// # Errors
     /// [`IndexError::Option`].
@@ -83,7 +83,7 @@ impl Config {
         Ok(())
     }
 
-    /// Whether pages take records with keys of `key` and values of `value` bytes.
+    /// Whether pages take records with keys `key` bytes long and values `value` bytes long.
     ///
     /// # Errors
     /// [`IndexError::Option`].
@@ -101,7 +101,7 @@ impl Config {
 }
 
 impl Records {
-    /// The layouts of leaves and of inner pages.
+    /// The layouts for leaves and inner pages.
     pub(super) fn layouts(self, page: usize) -> (Box<dyn Layout>, Box<dyn Layout>) {
         match self {
             Self::Fixed(FixedRecords { key_bytes, value_bytes, header_bytes }) => {
@@ -114,7 +114,7 @@ impl Records {
         }
     }
 
-    /// A key that no other is below.
+    /// The lowest possible key.
     pub(super) fn lowest_key(self) -> Vec<u8> {
         match self {
             Self::Fixed(fixed) => vec![0; fixed.key_bytes.into()],
@@ -122,7 +122,7 @@ impl Records {
         }
     }
 
-    /// Whether four records of that size fit into a page: then a full page splits into two that hold the new record.
+    /// Whether four such records fit into a page: then a full page splits into two with room for the new record.
     #[inline]
     pub(super) fn check_record(
         self,
@@ -170,7 +170,7 @@ fn exactly(what: &'static str, given: &[u8], bytes: u16) -> Result<(), IndexErro
     Err(IndexError::Length { what, bytes: given.len(), allowed: format!("this index takes {bytes} bytes exactly") })
 }
 
-/// What the header of a tree keeps.
+/// The tree's fields in the header.
 pub(super) struct Meta {
     pub(super) root: u32,
     pub(super) levels: u8,

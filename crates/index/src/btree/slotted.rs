@@ -1,11 +1,10 @@
-//! Slotted: records of any size behind a directory of their places.
+//! Slotted: variable-size records behind a slot directory.
 //!
 //! ## Idea
-//! After a header of 16 bytes come the slots, two bytes each, in the order of keys; a slot says where its record
-//! begins. Records grow from the end of the page towards the slots: length of the key, length of the value (two bytes
-//! each), key, value. A record that is removed leaves a hole; when no room is left between slots and records, the
-//! records are moved together. An insert changes the header, the slots behind its place, and a record far from both:
-//! up to three runs of sectors in a large page.
+//! After a 16-byte header come the slots, two bytes each, in key order; a slot holds its record's start. Records grow
+//! from the page's end towards the slots: key length, value length (two bytes each), key, value. A removed record
+//! leaves a hole; when no room is left between slots and records, the records are compacted. An insert changes the
+//! header, the slots behind its place, and a record far from both: up to three sector runs in a large page.
 //!
 //! ## References
 //! J. Gray, A. Reuter: Transaction Processing, chapter 14. Morgan Kaufmann, 1993.
@@ -16,7 +15,7 @@ use super::layout::{
 use crate::pool::PageMut;
 use std::ops::Range;
 
-/// Common header, where the lowest record begins, bytes of all records.
+/// Common header, the lowest record's start, total record bytes.
 const HEADER: usize = 16;
 const LOWEST_AT: usize = 8;
 const LIVE_AT: usize = 12;
@@ -38,7 +37,7 @@ impl Slotted {
         number(page, LOWEST_AT) as usize
     }
 
-    /// Bytes of all records without their slots.
+    /// All records' bytes without their slots.
     fn live(page: &[u8]) -> usize {
         number(page, LIVE_AT) as usize
     }
@@ -68,7 +67,7 @@ impl Slotted {
         search(records(page), |index| compare(Self::key(page, index), key))
     }
 
-    /// Puts a record below the others, and its slot at `index`, where `present` slots are.
+    /// Puts a record below the others, and its slot at `index` among `present` slots.
     fn add(page: &mut PageMut<'_>, index: usize, present: usize, key: &[u8], value: &[u8]) {
         let size = LENGTHS + key.len() + value.len();
         let at = Self::lowest(page) - size;
@@ -96,7 +95,7 @@ impl Slotted {
         Self::set_extent(page, lowest, live);
     }
 
-    /// Moves the records together at the end of the page.
+    /// Moves the records together at the page's end.
     fn compact(&self, page: &mut PageMut<'_>) {
         let source = page.to_vec();
         let mut spans = Vec::new();
@@ -107,7 +106,7 @@ impl Slotted {
 
 impl Layout for Slotted {
     fn room(&self) -> usize {
-        // A slot of two bytes reaches 65535, and the lowest record of a page of 65536 begins below.
+        // A two-byte slot reaches 65535, and the lowest record in a 65536-byte page begins below.
         self.page - HEADER
     }
 

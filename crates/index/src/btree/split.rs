@@ -5,7 +5,7 @@ use super::{Tree, LINK_BYTES, NO_PAGE};
 use crate::IndexError;
 
 impl Tree<'_> {
-    /// Stores a record in `leaf`, which has no room for it: splits, and puts separators into the pages of the path.
+    /// Stores a record in a full `leaf`: splits it, and puts separators into the pages along the path.
     pub(super) fn split_upwards(&mut self, leaf: u32, key: &[u8], value: &[u8]) -> Result<Put, IndexError> {
         let (mut separator, mut right, put) = self.split(leaf, 0, key, value)?;
         for level in 1.. {
@@ -43,7 +43,7 @@ impl Tree<'_> {
         self.build(root, self.levels - 1, NO_PAGE, &spans, &source)
     }
 
-    /// Splits `page` with the record stored; returns the separator, the new page, and what became of the record.
+    /// Splits `page` with the record stored; returns the separator, the new page, and the record's result.
     fn split(&mut self, page: u32, level: u8, key: &[u8], value: &[u8]) -> Result<(Vec<u8>, u32, Put), IndexError> {
         let (mut bytes, mut spans) = (std::mem::take(&mut self.scratch), std::mem::take(&mut self.spans));
         bytes.clear();
@@ -92,14 +92,14 @@ impl Tree<'_> {
     }
 }
 
-/// How many records go into the left of two pages, so that both hold about the same number of bytes.
+/// Number for records in the left page, so both pages hold about the same bytes.
 fn middle(layout: &dyn Layout, spans: &[Span]) -> usize {
     let cost = |span: &Span| layout.cost(span.key.len(), span.value.len());
     let total: usize = spans.iter().map(cost).sum();
     let mut left = 0;
     for (index, span) in spans.iter().enumerate() {
         let with = left + cost(span);
-        // The record that crosses the middle goes where its larger part lies.
+        // The record across the middle goes to the page with its larger part.
         if 2 * with > total {
             let stays = with * 2 - total <= total - left * 2;
             return (index + usize::from(stays)).clamp(1, spans.len() - 1);
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn halves_are_as_equal_as_records_allow() {
         let layout = Slotted::new(512);
-        // A record of n bytes costs n + 6.
+        // A record with n bytes costs n + 6.
         let middle_of = |sizes: &[usize]| {
             let spans: Vec<Span> = sizes.iter().map(|&size| Span { key: 0..0, value: 0..size - 6 }).collect();
             middle(&layout, &spans)

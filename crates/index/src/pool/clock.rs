@@ -5,8 +5,8 @@
 //! without one. A page comes in with its mark set, behind the hand.
 //!
 //! ## Differences
-//! Whether a new page starts with its mark set is told both ways in the literature; set is what the original
-//! paging experiment did, since a page comes in because it is used.
+//! The literature has new pages start both with and without their mark; set is the original paging experiment's choice,
+//! since a page comes in because it is used.
 //!
 //! ## References
 //! F. Corbató: A paging experiment with the Multics system. MIT Project MAC, 1968.
@@ -21,7 +21,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// For a pool of `frames` frames.
+    /// For a pool with `frames` frames.
     pub fn new(frames: u32) -> Self {
         Self { used: vec![false; frames as usize], hand: 0 }
     }

@@ -1,4 +1,4 @@
-//! Options and counts of a pool.
+//! Pool options and counts.
 
 use super::{Replacement, FIRST_PAGE};
 use crate::IndexError;
@@ -56,46 +56,46 @@ pub enum WriteBack {
     Sectors,
 }
 
-/// What the pool did since it was made.
+/// The pool's counts since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Stats {
-    /// Pages asked for that were in a frame.
+    /// Requested pages found in a frame.
     pub hits: u64,
-    /// Pages asked for that were read.
+    /// Requested pages read from the device.
     pub misses: u64,
-    /// Pages that left to make room.
+    /// Pages evicted to make room.
     pub evictions: u64,
     /// Changed pages written when they left.
     pub write_backs: u64,
     /// Changed pages written by a flush.
     pub flushed: u64,
-    /// Pages of the page table written by a flush.
+    /// Page table pages written by a flush.
     pub table_writes: u64,
     /// Header pages written.
     pub header_writes: u64,
-    /// Sectors written in all.
+    /// Total sectors written.
     pub written_sectors: u64,
-    /// Pages read, by what they are.
+    /// Pages read, by kind.
     pub page_reads: PagesByKind,
-    /// Pages written, by what they are; of which only sectors were written, too.
+    /// Pages written, by kind; also pages written only in part.
     pub page_writes: PagesByKind,
 }
 
-/// Numbers of pages by what they are.
+/// Page counts by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct PagesByKind {
     /// Pages with records.
     pub leaf: u64,
     /// Pages above the leaves.
     pub inner: u64,
-    /// The page where every search begins, whether it is a leaf or not.
+    /// The page every search starts at, leaf or not.
     pub root: u64,
-    /// Headers, pages of the page table, and pages in the list of free pages.
+    /// Headers, page table pages, and free pages.
     pub header: u64,
 }
 
 impl PagesByKind {
-    /// Counts a page of `origin`.
+    /// Counts a page by `origin`.
     #[inline]
     pub(super) fn add(&mut self, origin: Origin) {
         *match origin {
@@ -106,14 +106,14 @@ impl PagesByKind {
         } += 1;
     }
 
-    /// Pages of all kinds.
+    /// Pages over all kinds.
     pub fn total(&self) -> u64 {
         self.leaf + self.inner + self.root + self.header
     }
 }
 
 impl Config {
-    /// Checks what can be checked without a device.
+    /// Checks the options without a device.
     ///
     /// # Errors
     /// [`IndexError::Option`].
@@ -132,7 +132,7 @@ impl Config {
         }
     }
 
-    /// Checks whether a device that has room for so many pages has room for an index.
+    /// Checks whether a device with room for `pages` pages has room for an index.
     ///
     /// # Errors
     /// [`IndexError::Option`].
@@ -144,7 +144,7 @@ impl Config {
         Ok(())
     }
 
-    /// Frames that the budget buys on a device of `most` pages.
+    /// Frames for the budget on a device with `most` pages.
     pub(super) fn frames(&self, most: u32) -> u32 {
         match self.budget {
             Budget::Bytes(bytes) => (bytes / u64::from(self.page_bytes)).min(u64::from(most)) as u32,

@@ -1,11 +1,11 @@
-//! The header page: what finds everything else.
+//! The header page: the entry to everything else.
 //!
-//! Two pages alternate, pages 0 and 1 of the device; the valid one with the higher sequence number counts. All fields
-//! lie in the first 512-byte sector, which a device writes as a whole or not at all, and a checksum covers them.
+//! Pages 0 and 1 on the device alternate; the valid one with the higher sequence number counts. All fields lie in the
+//! first 512-byte sector, as a device writes it as a whole or not at all; a checksum covers them.
 
 use nandlab_nand::SECTOR_BYTES;
 
-/// Bytes that the owner of the pages keeps in the header.
+/// The owner's bytes in the header.
 pub const META_BYTES: usize = 64;
 
 const MAGIC: &[u8; 8] = b"nandidx1";
@@ -14,7 +14,7 @@ const SUM_AT: usize = 40 + META_BYTES;
 /// One sector.
 pub(crate) type HeaderSector = [u8; SECTOR_BYTES as usize];
 
-/// What a header page says.
+/// A header page's contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
     pub(crate) seq: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Header {
     pub(crate) clean: bool,
     /// Pages ever given out; the two headers are the first.
     pub(crate) pages: u32,
-    /// Where the root of the page table lies, for a shadowed index.
+    /// The page table root's slot, for a shadowed index.
     pub(crate) table: u32,
     pub(crate) meta: [u8; META_BYTES],
 }

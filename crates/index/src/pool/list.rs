@@ -1,12 +1,12 @@
-//! A doubly linked list of frames, by number.
+//! A doubly linked frame list, by number.
 
 /// No frame.
 const NONE: u32 = u32::MAX;
 
-/// An order of frames; each is in the list at most once. One more entry than frames is the ring's head.
+/// A frame order; each frame is in the list at most once. One extra entry is the ring's head.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameList {
-    /// By frame: the neighbours towards the back and towards the front; [`NONE`] for a frame that is not in the list.
+    /// By frame: the neighbours towards the back and towards the front; [`NONE`] for a frame outside the list.
     links: Vec<[u32; 2]>,
     head: u32,
     len: u32,
@@ -31,7 +31,7 @@ impl FrameList {
         self.links[frame as usize][BACK] != NONE
     }
 
-    /// Puts a frame that is not in the list at its front.
+    /// Puts a frame outside the list at its front.
     #[inline]
     pub(crate) fn push_front(&mut self, frame: u32) {
         debug_assert!(!self.contains(frame), "frame {frame} is in the list");

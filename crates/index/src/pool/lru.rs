@@ -1,7 +1,7 @@
 //! LRU: the page that was not used for the longest time leaves.
 //!
 //! ## Idea
-//! All pages are in the order of their last use; a use moves a page to the front, the page at the back leaves.
+//! All pages are ordered by last use; a use moves a page to the front, the page at the back leaves.
 //!
 //! ## References
 //! P. Denning: The working set model for program behavior. Communications of the ACM 11(5), 1968.
@@ -9,12 +9,12 @@
 use super::list::FrameList;
 use super::Policy;
 
-/// Frames in the order of their last use.
+/// Frames by last use.
 #[derive(Debug)]
 pub struct Lru(FrameList);
 
 impl Lru {
-    /// For a pool of `frames` frames.
+    /// For a pool with `frames` frames.
     pub fn new(frames: u32) -> Self {
         Self(FrameList::new(frames))
     }

@@ -1,9 +1,9 @@
-//! A page that is changed, and which of its sectors are.
+//! A mutable page with its changed sectors.
 
 use nandlab_nand::SECTOR_BYTES;
 use std::ops::{Deref, Range};
 
-/// The bytes of a page: read as a slice, changed through [`PageMut::touch`], which notes the sectors.
+/// A page's bytes: read as a slice, changed through [`PageMut::touch`] to note the sectors.
 #[derive(Debug)]
 pub struct PageMut<'p> {
     bytes: &'p mut [u8],
@@ -11,12 +11,12 @@ pub struct PageMut<'p> {
 }
 
 impl<'p> PageMut<'p> {
-    /// A page of at most 128 sectors; a bit of `dirty` is set for each sector that is touched.
+    /// A page with at most 128 sectors; each touched sector sets its bit in `dirty`.
     pub fn new(bytes: &'p mut [u8], dirty: &'p mut u128) -> Self {
         Self { bytes, dirty }
     }
 
-    /// The bytes of `range`, to be changed; their sectors count as changed.
+    /// The bytes in `range`, mutable; their sectors count as changed.
     #[inline]
     pub fn touch(&mut self, range: Range<usize>) -> &mut [u8] {
         if !range.is_empty() {

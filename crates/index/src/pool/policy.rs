@@ -1,4 +1,4 @@
-//! What a replacement policy owes, and the list of policies.
+//! The replacement policy trait, and the policy list.
 
 /// Chooses the frame whose page leaves the pool.
 ///
@@ -8,14 +8,14 @@ pub trait Policy: std::fmt::Debug + Send {
     /// The page in `frame` was asked for again.
     fn hit(&mut self, frame: u32);
 
-    /// `page` came into `frame`, which was empty or has just been given up as the victim.
+    /// `page` came into `frame`, empty before or just given up as the victim.
     fn enter(&mut self, frame: u32, page: u32);
 
-    /// Gives up the frame that holds the page to be replaced; it stays out until the next [`Policy::enter`].
+    /// Gives up the frame with the page to replace; it stays out until the next [`Policy::enter`].
     fn victim(&mut self) -> u32;
 }
 
-/// An entry of the list of policies.
+/// An entry in the policy list.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The name in `policy = "<name>"`.
@@ -24,7 +24,7 @@ pub struct Entry {
     pub source: &'static str,
 }
 
-/// Makes the configuration and the list of every policy from one line each.
+/// Makes the configuration and the list from one line per policy.
 macro_rules! policies {
     ($($(#[$doc:meta])* $variant:ident($module:ident), $name:literal, $file:literal;)*) => {
         /// Which page leaves the pool when room is needed.
@@ -35,7 +35,7 @@ macro_rules! policies {
         }
 
         impl Replacement {
-            /// Every policy, in the order of [`LIST`].
+            /// Every policy, in [`LIST`] order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The name in a configuration.
@@ -43,7 +43,7 @@ macro_rules! policies {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The policy in its first state, for a pool of `frames` frames.
+            /// The policy in its first state, for a pool with `frames` frames.
             pub fn policy(self, frames: u32) -> Box<dyn Policy> {
                 match self { $(Self::$variant => Box::new(super::$module::$variant::new(frames)),)* }
             }

@@ -1,9 +1,9 @@
-//! Shadowing: where each page lies, when pages are never written over.
+//! Shadowing: page placement without overwriting.
 //!
-//! The owner's pages keep their numbers; a page table says in which slot (a page of the device) each one lies. A page
-//! written for the first time since the last flush goes to a free slot, and the slot that the last flush knows stays
-//! as it is. A flush writes the changed pages of the table to free slots too, in as many levels as end in one page,
-//! and then a header that names this page. Only then are the older slots free.
+//! The owner's pages keep their numbers; a page table maps each one to a slot (a device page). The first write to a
+//! page since the last flush goes to a free slot, and the slot known to the last flush stays unchanged. A flush also
+//! writes the changed table pages to free slots, level by level up to a single page, and then a header naming this
+//! page. Only then are the older slots free.
 
 /// Slots 0 and 1 are the headers.
 const FIRST_SLOT: u32 = 2;
@@ -11,14 +11,14 @@ const FIRST_SLOT: u32 = 2;
 /// The page table and the slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Shadow {
-    /// By page: its slot, 0 for a page that was never written.
+    /// By page: its slot, 0 for a page never written.
     map: Vec<u32>,
     /// By page: whether its slot was taken since the last flush.
     fresh: Vec<bool>,
     fresh_pages: Vec<u32>,
-    /// By level of the table and index: the slot of that table page, 0 for one that was never written.
+    /// By table level and index: the table page's slot, 0 if never written.
     levels: Vec<Vec<u32>>,
-    /// By index: whether the table page of level 0 changed since the last flush.
+    /// By index: whether the level-0 table page changed since the last flush.
     changed: Vec<bool>,
     /// By slot, one bit each: taken by the state in memory or by the last flush.
     taken: Vec<u64>,
@@ -30,16 +30,16 @@ pub(crate) struct Shadow {
     entries: usize,
 }
 
-/// Where a page is to be written.
+/// A page's write target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     pub(crate) slot: u32,
-    /// Whether the slot holds an older state of the page since the last flush, so that a part may be written.
+    /// Whether the slot holds the page since the last flush, so a part may be written.
     pub(crate) holds_page: bool,
 }
 
 impl Shadow {
-    /// No pages, on a device of `slots` pages of `page_bytes` bytes.
+    /// No pages, on a device with `slots` pages, `page_bytes` bytes each.
     pub(crate) fn new(slots: u32, page_bytes: usize) -> Self {
         let mut taken = vec![0; slots as usize / 64 + 1];
         taken[0] = (1 << FIRST_SLOT) - 1;
@@ -58,7 +58,7 @@ impl Shadow {
         }
     }
 
-    /// The table whose root lies in `root`; `read` returns the numbers in a slot. `None` where it is damaged.
+    /// The table with its root in `root`; `read` returns the numbers in a slot. `None` if it is damaged.
     pub(crate) fn load<E>(
         mut self,
         pages: u32,
@@ -99,7 +99,7 @@ impl Shadow {
         counts
     }
 
-    /// Marks a slot as taken; `false` where it is, or is none.
+    /// Marks a slot as taken; `false` if it is taken or invalid.
     fn claim(&mut self, slot: u32) -> bool {
         let bit = 1 << (slot % 64);
         if slot < FIRST_SLOT || slot >= self.slots || self.taken[slot as usize / 64] & bit != 0 {
@@ -110,7 +110,7 @@ impl Shadow {
         true
     }
 
-    /// The next free slot in the order of a circle, so that a flush writes in ascending order.
+    /// The next free slot in circular order, so a flush writes in ascending order.
     fn take(&mut self) -> Option<u32> {
         if self.free == 0 {
             return None;
@@ -134,12 +134,12 @@ impl Shadow {
         self.changed.resize(self.map.len().div_ceil(self.entries), true);
     }
 
-    /// Where `page` lies; 0: nowhere yet.
+    /// The slot for `page`; 0: none yet.
     pub(crate) fn slot(&self, page: u32) -> u32 {
         self.map[page as usize]
     }
 
-    /// Where `page` is to be written; `None` where no slot is free.
+    /// The write target for `page`; `None` if no slot is free.
     pub(crate) fn place(&mut self, page: u32) -> Option<Place> {
         let at = page as usize;
         if self.fresh[at] {
@@ -156,8 +156,8 @@ impl Shadow {
         Some(Place { slot, holds_page: false })
     }
 
-    /// Slots that may be taken up to and with the next flush, if so many pages change and so many are added: one for
-    /// each, and the whole table. Changed pages that wait in the pool come on top.
+    /// Slots that may be taken up to and with the next flush, for `changed` changed and `new` new pages: one for each,
+    /// and the whole table. Changed pages waiting in the pool come on top.
     pub(crate) fn needed(&self, changed: u32, new: u32) -> usize {
         let table: usize = self.counts(self.map.len() + new as usize).iter().sum();
         (changed + new) as usize + table
@@ -173,7 +173,7 @@ impl Shadow {
         self.fresh[page as usize]
     }
 
-    /// The table pages to be written by a flush with their slots, the root last; `None` where no slot is free.
+    /// The table pages a flush must write, with their slots, the root last; `None` if no slot is free.
     pub(crate) fn changed_table(&mut self) -> Option<Vec<(u32, Vec<u8>)>> {
         let counts = self.counts(self.map.len());
         self.levels.resize(counts.len(), Vec::new());
@@ -209,12 +209,12 @@ impl Shadow {
         !self.fresh_pages.is_empty() || self.changed.contains(&true)
     }
 
-    /// Where the root of the table lies.
+    /// The table root's slot.
     pub(crate) fn root(&self) -> u32 {
         self.levels.last().map_or(0, |top| top[0])
     }
 
-    /// The header that names the table is durable: the slots of the flush before are free.
+    /// The header naming the table is durable: the previous flush's slots are free.
     pub(crate) fn committed(&mut self) {
         for slot in std::mem::take(&mut self.superseded) {
             self.taken[slot as usize / 64] &= !(1 << (slot % 64));
@@ -265,7 +265,7 @@ mod tests {
         shadow.committed();
         let second = shadow.place(2).unwrap();
         assert!(!second.holds_page && second.slot != first.slot);
-        // Of 10 slots two hold page 2 and one the table.
+        // With 10 slots, two hold page 2 and one the table.
         assert_eq!((shadow.free(), shadow.needed(3, 2)), (7, 6));
         let mut given = Vec::new();
         while let Some(slot) = shadow.take() {

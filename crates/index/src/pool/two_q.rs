@@ -1,14 +1,14 @@
 //! 2Q: pages used once leave first; pages that come back soon after they left are kept by recency.
 //!
 //! ## Idea
-//! A page comes in at the end of a queue (A1in) and leaves it in the order of arrival, used again or not. The numbers
-//! of the pages that left A1in are remembered in a second queue (A1out) without their contents. A page that is asked
-//! for while its number is there has been used twice over a longer time: it enters a list kept by recency (Am).
-//! A1in gives a page while it holds more than a quarter of the frames, otherwise Am does.
+//! A page comes in at the end of a queue (A1in) and leaves it in arrival order, used again or not. A second queue
+//! (A1out) remembers the numbers for pages that left A1in, without their contents. A page requested while its number is
+//! there has been used twice over a longer time: it enters a list kept by recency (Am). A1in gives a page while it
+//! holds more than a quarter of the frames, otherwise Am does.
 //!
 //! ## Differences
-//! This is the full version of the paper with its recommended sizes, a quarter of the frames for A1in and half as
-//! many numbers as frames for A1out, each at least 1. With Am empty A1in gives the page.
+//! This is the paper's full version with its recommended sizes: a quarter of the frames for A1in, and half as many
+//! numbers as frames for A1out, each at least 1. With Am empty A1in gives the page.
 //!
 //! ## References
 //! T. Johnson, D. Shasha: 2Q: a low overhead high performance buffer management replacement algorithm. VLDB 1994.
@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 pub struct TwoQ {
     first: FrameList,
     kept: FrameList,
-    /// Numbers of pages that left `first`, the oldest in front.
+    /// Numbers for pages that left `first`, the oldest in front.
     gone: VecDeque<u32>,
     /// By page: whether it is in `gone`.
     is_gone: Vec<bool>,
@@ -33,7 +33,7 @@ pub struct TwoQ {
 }
 
 impl TwoQ {
-    /// For a pool of `frames` frames.
+    /// For a pool with `frames` frames.
     pub fn new(frames: u32) -> Self {
         Self {
             first: FrameList::new(frames),

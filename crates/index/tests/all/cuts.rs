@@ -1,5 +1,5 @@
-//! Power cuts on a device that keeps less than a block device of this project promises: what was written since the last
-//! flush may be there or not, sector by sector and in any order, and a part of a sector may be new and the rest old.
+//! Power cuts on a device with weaker guarantees than this project's block devices: writes since the last flush may be
+//! there or not, sector by sector and in any order, and one sector may be part new, part old.
 
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_index::btree::FixedRecords;
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 type Sector = [u8; 512];
 
-/// A disk with a cache that the power takes with it.
+/// A disk with a volatile cache.
 #[derive(Clone)]
 struct Disk {
     durable: Vec<Sector>,
-    /// By sector: what was written since the last flush, the newest last.
+    /// By sector: the writes since the last flush, the newest last.
     written: BTreeMap<u64, Vec<Sector>>,
     /// Requests until the power goes.
     left: u64,
@@ -26,7 +26,7 @@ impl Disk {
         Self { durable: vec![[0; 512]; sectors], written: BTreeMap::new(), left: u64::MAX }
     }
 
-    /// Power goes and comes back: each sector is as at the last flush, as one of the writes since, or in part.
+    /// Power goes and comes back: each sector is as at the last flush, as after a later write, or mixed.
     fn cut(&mut self, random: &mut Random) {
         // Some cuts keep nearly all, some nearly nothing.
         let kept = random.unit();
@@ -71,7 +71,7 @@ impl BlockDevice for Disk {
     }
 }
 
-/// Changes and flushes; ends early where the power goes. Returns the state of the last flush, and that of one under way.
+/// Changes and flushes; ends early at a power cut. Returns the last flush's state, and the state being flushed.
 fn play(disk: &mut Disk, config: &Config, steps: u64, flushed: &Map) -> (Map, Option<Map>) {
     let mut flushed = flushed.clone();
     let mut now = flushed.clone();
@@ -116,7 +116,7 @@ fn contents(disk: &mut Disk, config: &Config) -> Result<Map, IndexError> {
 
 fn config(page_bytes: u32, records: Records, shadow: bool) -> Config {
     let write_back = if page_bytes > 512 { WriteBack::Sectors } else { WriteBack::Page };
-    // Few frames, so that pages leave between flushes.
+    // Few frames, so pages leave between flushes.
     let budget = Budget::Frames(if page_bytes > 1024 { 2 } else { 4 });
     let pool = pool::Config { page_bytes, budget, shadow, write_back, ..Default::default() };
     Config { pool, records }

@@ -1,4 +1,4 @@
-//! The tests of the index, in one executable.
+//! The index tests, in one executable.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 

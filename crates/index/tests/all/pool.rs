@@ -5,7 +5,7 @@ use nandlab_index::pool::{Budget, Config, Pool, Replacement, FIRST_PAGE};
 use nandlab_nand::random::Random;
 use nandlab_nand::Origin;
 
-/// A policy by the book. `access` returns whether the page was there, and which page left.
+/// A policy by the book. `access` returns whether the page was there, and the evicted page.
 trait Model {
     fn access(&mut self, page: u32) -> (bool, Option<u32>);
 }
@@ -43,7 +43,7 @@ impl Model for Clock {
     }
 }
 
-/// The pseudocode of the paper, with A1in, A1out and Am as lists, the oldest first.
+/// The paper's pseudocode, with A1in, A1out and Am as lists, the oldest first.
 struct TwoQ {
     frames: usize,
     a1_in: Vec<u32>,
@@ -92,7 +92,7 @@ fn model(policy: Replacement, frames: usize) -> Box<dyn Model> {
     }
 }
 
-/// Random pages, most of them from a few, with scans in between.
+/// Random pages, mostly from a small set, with scans in between.
 fn pages(random: &mut Random, count: usize) -> Vec<u32> {
     let mut pages = Vec::new();
     while pages.len() < count {

@@ -1,4 +1,4 @@
-//! Closed forms and the counts of a published experiment.
+//! Closed forms and a published experiment's counts.
 
 use nandlab_block::{Blank, Mirror};
 use nandlab_index::btree::FixedRecords;
@@ -6,7 +6,7 @@ use nandlab_index::pool::{self, Budget, Stats};
 use nandlab_index::{Config, Records, Tree};
 use nandlab_nand::random::Random;
 
-/// Inserts random 31-bit keys with values of 4 bytes; returns the share of the leaves that is filled and the counts.
+/// Inserts random 31-bit keys with 4-byte values; returns the leaves' filled share and the counts.
 fn insert(count: u32, page_bytes: u32, budget: Budget, header_bytes: u8, seed: u64) -> (f64, Stats) {
     let pool = pool::Config { page_bytes, budget, ..pool::Config::default() };
     let records = Records::Fixed(FixedRecords { header_bytes, ..FixedRecords::default() });
@@ -31,8 +31,8 @@ fn random_inserts_fill_leaves_to_ln_2() {
     assert!((mean - std::f64::consts::LN_2).abs() < 0.01, "{mean}");
 }
 
-/// 100,000 random inserts over about 150 KB of LRU pool: the cells of Yoo et al., Table 1, imply 61 to 62 thousand
-/// page writes at every page size.
+/// 100,000 random inserts over about 150 KB LRU pool: Yoo et al., Table 1, imply 61 to 62 thousand page writes at every
+/// page size.
 #[test]
 fn the_published_experiment_writes_as_many_pages_at_every_page_size() {
     for (page_bytes, frames) in [(512, 300), (4096, 37), (16_384, 9)] {

@@ -1,4 +1,4 @@
-//! Random operations on trees and on an ordered map, everything compared; what survives a new start; refusals.
+//! Random operations on trees and on an ordered map, everything compared; the state after a new start; refusals.
 
 use nandlab_block::{Blank, BlockDevice, Completion, Error, Mirror, Op, Payload, Request};
 use nandlab_index::btree::{FixedRecords, Report};
@@ -20,11 +20,11 @@ fn fixed(key_bytes: u16, value_bytes: u16, header_bytes: u8) -> Records {
     Records::Fixed(FixedRecords { key_bytes, value_bytes, header_bytes })
 }
 
-/// Makes keys and values that the records take.
+/// Makes keys and values the records take.
 struct Words {
     random: Random,
     records: Records,
-    /// Longest key and longest value, where they may be of any length.
+    /// Longest key and longest value, if lengths vary.
     longest: [u64; 2],
     keys: u64,
 }
@@ -160,7 +160,7 @@ fn every_page_size_and_layout_is_an_ordered_map() {
             (Records::Slotted, 4),
             (Records::Deltas, 5),
         ] {
-            // So many that the leaves of every size split.
+            // Enough to split the leaves at every size.
             let steps = match records {
                 Records::Fixed(fixed) => {
                     12_000.max(page_bytes as usize * 16 / usize::from(fixed.key_bytes + fixed.value_bytes))
@@ -241,7 +241,7 @@ fn bulk_load_refuses_what_does_not_ascend() {
     assert_eq!(tree.insert(&[2], &[]), Ok(true), "a refusal before anything changed breaks nothing");
 }
 
-/// What does not fit is refused before anything changes, and what is there stays usable.
+/// Too large an operation is refused before any change, and the existing data stays usable.
 #[test]
 fn a_full_device_is_refused_and_goes_on() {
     for shadow in [false, true] {
@@ -258,7 +258,7 @@ fn a_full_device_is_refused_and_goes_on() {
             };
         };
         assert_eq!(full, IndexError::Full { pages: 60, shadow });
-        // A flush gives back the slots of the flush before; the device is full when that no longer helps.
+        // A flush gives back the previous flush's slots; the device is full when this no longer helps.
         check(&mut tree, &map);
         tree.flush().unwrap();
         check(&mut tree, &map);
@@ -316,11 +316,12 @@ fn an_index_is_opened_as_it_was_made() {
     assert_eq!(open(&mut device, &pool_config(4096, 9)), Ok(()));
     let shadow = pool::Config { shadow: true, ..pool_config(4096, 4) };
     assert!(matches!(open(&mut device, &shadow), Err(IndexError::Mismatch { key: "pool.shadow", .. })));
-    // A page of 512 bytes has its second header elsewhere; the first one may be the older, and still tells.
+    // With 512-byte pages the second header lies elsewhere; the first one may be the older, and still tells.
     assert!(open(&mut device, &pool_config(512, 4)).is_err());
 }
 
-/// Pages written in place since a flush are of different times: the index says so instead of handing them out.
+/// Pages written in place since a flush may be from different times: the index reports this instead of handing them
+/// out.
 #[test]
 fn an_index_left_without_a_flush_is_as_flushed_or_refused() {
     let config = Config { pool: pool_config(512, 4), records: fixed(4, 4, 8) };
@@ -339,7 +340,7 @@ fn an_index_left_without_a_flush_is_as_flushed_or_refused() {
     assert_eq!(Tree::open(&mut device, &config.pool).map(drop), Err(IndexError::Unclean));
 }
 
-/// Changes bytes of a page below the tree.
+/// Changes bytes in a page below the tree.
 fn scribble(disk: &mut Mirror<Blank>, page: u64, change: impl FnOnce(&mut [u8])) {
     let mut bytes = [0; 512];
     disk.submit(&Request::new(Op::Read, page, 1), Payload::Read(&mut bytes)).unwrap();
@@ -350,7 +351,7 @@ fn scribble(disk: &mut Mirror<Blank>, page: u64, change: impl FnOnce(&mut [u8]))
 #[test]
 fn the_checker_finds_what_is_wrong() {
     let config = Config { pool: pool_config(512, 8), records: fixed(4, 4, 8) };
-    // Page 2 is the first leaf, page 3 the second, page 4 the root; half of the keys go, so that pages are free.
+    // Page 2 is the first leaf, page 3 the second, page 4 the root; half the keys go, so some pages are free.
     let damage = |page: u64, change: &dyn Fn(&mut [u8])| {
         let mut disk = disk(512, 100);
         let mut tree = Tree::create(&mut disk, &config).unwrap();
@@ -378,7 +379,7 @@ fn the_checker_finds_what_is_wrong() {
     // The root: its second child is the first one again; its third is not there.
     assert!(damage(4, &|page| page[8 + 12] = page[8 + 4]).contains("two links lead to it"));
     assert!(damage(4, &|page| page[8 + 20] = 99).contains("page 99 is damaged"));
-    // A free page that ends the list too early: the others are in nothing.
+    // A free page ends the list too early: the others are in no list.
     let cut = |page: &mut [u8]| {
         if page[0] == 0xF7 && page[4] != 0 {
             page[4] = 0;
@@ -454,7 +455,7 @@ fn requests_carry_the_origin_of_their_page() {
     assert_eq!(headers.count(), 6, "two wiped; before the pages and after, for the empty tree and for the flush");
 }
 
-/// A page that was the root and stays in the pool is a leaf or an inner page once it is used as one.
+/// A former root still in the pool gets its new origin as leaf or inner page on its next use.
 #[test]
 fn an_old_root_loses_its_origin() {
     let config = Config { pool: pool_config(512, 500), records: fixed(4, 4, 8) };
@@ -471,7 +472,7 @@ fn an_old_root_loses_its_origin() {
     assert_eq!(roots.count(), 2, "the empty tree, and the root of the last flush");
 }
 
-/// The layout with appended deltas changes the sectors of the new record alone; slots and records are far apart.
+/// The layout with appended deltas changes only the new record's sectors; slots and records are far apart.
 #[test]
 fn deltas_write_fewer_sectors_than_slots() {
     let sectors = |records| {

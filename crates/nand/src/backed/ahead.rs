@@ -1,27 +1,27 @@
-//! Pages of a request that are read with one call.
+//! Pages in one request, read with one call.
 
 use super::os;
 use crate::content::{Bytes, PageBuf};
 use std::fs::File;
 use std::io;
 
-/// Most bytes that are read together.
+/// Most bytes read together.
 const MOST_BYTES: usize = 128 << 10;
 
-/// Pages that lie side by side in the file, and were read together with the one before them.
+/// Pages side by side in the file, read together with the one before them.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     pages: Vec<Bytes>,
-    /// Those of `pages` that are here and were not asked for yet.
+    /// The `pages` here and not asked for yet.
     here: std::ops::Range<usize>,
-    /// Where the first of them lies.
+    /// The first one's place.
     place: u64,
-    /// Where the last page that was asked for ends.
+    /// The end after the last page asked for.
     end: u64,
 }
 
 impl Ahead {
-    /// Fills `page` with the one at `place`, if that is here; it is gone then.
+    /// Fills `page` with the one at `place`, if it is here; it is gone then.
     pub fn take(&mut self, place: u64, page: &mut Bytes) -> bool {
         if self.here.is_empty() || self.place != place {
             return false;
@@ -33,8 +33,8 @@ impl Ahead {
         true
     }
 
-    /// How many of the `wanted` pages from `place` on are read together. More than one only where the page before was asked
-    /// for last: pages of a request that are scattered over the flash are read one by one.
+    /// How many `wanted` pages from `place` on are read together. More than one only if the previous page was asked for
+    /// last: scattered pages are read one by one.
     pub fn together(&mut self, place: u64, page_bytes: usize, wanted: u32) -> usize {
         let follows = std::mem::replace(&mut self.end, place + page_bytes as u64) == place;
         let most = (MOST_BYTES / page_bytes).max(1);
@@ -45,7 +45,7 @@ impl Ahead {
         }
     }
 
-    /// Reads `count` pages from `place` on, the first of them into `page`.
+    /// Reads `count` pages from `place` on, the first one into `page`.
     pub fn read(&mut self, file: &File, place: u64, page: &mut Bytes, count: usize) -> io::Result<()> {
         let page_bytes = page.len();
         self.pages.resize_with(self.pages.len().max(count - 1), || Bytes::zeroed(page_bytes as u32));

@@ -1,16 +1,16 @@
-//! Programs that are not in the file yet: pages that lie side by side are written with one call.
+//! Programs not yet in the file: neighbouring pages are written with one call.
 //!
-//! The bytes of all pages are written first, in any order, for a page counts from its record on. The records are written
-//! in the order of the programs. So wherever the process ends, the programs up to some moment are in the file.
+//! All page bytes are written first, in any order, since a page counts from its record on. The records are written in
+//! program order. So wherever the process ends, the programs up to some moment are in the file.
 
 use std::io;
 
-/// Bytes of pages that are gathered before they are written.
+/// Page bytes gathered before they are written.
 const MOST_BYTES: usize = 256 << 10;
-/// Blocks that are filled in turn, each with a run of its own: one for the host and one for collection on each of a few dies.
+/// Blocks filled in turn, each with its own run: one for the host and one for collection on each die, for a few dies.
 const MOST_RUNS: usize = 16;
 
-/// Bytes that lie side by side in the file.
+/// Bytes side by side in the file.
 #[derive(Debug, Default)]
 struct Run {
     place: u64,
@@ -28,16 +28,16 @@ impl Run {
     }
 }
 
-/// Pages and records that wait to be written.
+/// Pages and records waiting to be written.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// Bytes of pages. Runs beyond `used` are empty and keep their memory.
+    /// Page bytes. Runs beyond `used` are empty and keep their memory.
     pages: Vec<Run>,
     used: usize,
     page_bytes: usize,
-    /// Records in the order of their programs.
+    /// Records in program order.
     records: Vec<u8>,
-    /// Where the records lie in the file: place and bytes of each run of them.
+    /// The records' positions in the file: place and bytes for each run.
     places: Vec<(u64, usize)>,
 }
 
@@ -46,7 +46,7 @@ impl Gathered {
         self.used == 0 && self.places.is_empty()
     }
 
-    /// Takes the bytes of a page; false where everything must be written first.
+    /// Takes a page's bytes; false if everything must be written first.
     pub fn add_page(&mut self, place: u64, bytes: &[u8]) -> bool {
         if self.page_bytes + bytes.len() > MOST_BYTES && self.used > 0 {
             return false;
@@ -69,7 +69,7 @@ impl Gathered {
         true
     }
 
-    /// Takes the record of a page whose bytes were taken, or are in the file.
+    /// Takes a page's record; the page's bytes were taken before, or are in the file.
     pub fn add_record(&mut self, place: u64, record: &[u8]) {
         self.records.extend_from_slice(record);
         match self.places.last_mut() {
@@ -78,12 +78,12 @@ impl Gathered {
         }
     }
 
-    /// The `length` bytes from `place` on, if they are those of pages that wait.
+    /// The `length` bytes from `place` on, if they are in waiting pages.
     pub fn page(&self, place: u64, length: usize) -> Option<&[u8]> {
         self.pages[..self.used].iter().find_map(|run| run.get(place, length))
     }
 
-    /// Hands everything to `write`. What cannot be written is lost, and so is what comes behind it.
+    /// Hands everything to `write`. Unwritable data is lost, with everything behind it.
     pub fn write(&mut self, mut write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
         let written = self.write_in_order(&mut write);
         self.pages[..self.used].iter_mut().for_each(|run| run.bytes.clear());

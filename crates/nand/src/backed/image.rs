@@ -1,16 +1,16 @@
 //! A device in a file.
 //!
-//! The layout: a header, two states, the NVRAM, one record a block, one record a page, the bytes of the pages. Each part
-//! starts at a multiple of 4 KiB; numbers are little endian; header, states and records end in a CRC-32.
+//! The layout: a header, two states, the NVRAM, one record a block, one record a page, the page bytes. Each part starts
+//! at a multiple of 4 KiB; numbers are little endian; header, states and records end in a CRC-32.
 //!
-//! A program writes the bytes, then the record of its page; the page counts from its record on. Programs are gathered and
-//! written a few at a time, in their order, before anything else is. An erase writes the record of its block; the
-//! room of its pages is given back later, if they are not programmed again soon. So an end of the process between any two writes leaves the device as it was after some operation,
-//! none before the last sync.
+//! A program writes the bytes, then its page's record; the page counts from its record on. Programs are gathered and
+//! written a few at a time, in order, before anything else is. An erase writes its block's record; the page room is
+//! given back later, unless the pages are soon programmed again. So a process end between any two writes leaves the
+//! device as after some operation, none before the last sync.
 //!
-//! Where the machine ends, the operating system may have later writes on its disk and not earlier ones. A page whose
-//! record is there without its bytes is unreadable, as a torn page of a chip is. [`Image::survive_machine`] keeps erases
-//! behind the programs before them.
+//! When the machine ends, its disk may have later writes and not earlier ones. A page with a record but without its
+//! bytes is unreadable, like a chip's torn page. [`Image::survive_machine`] keeps erases behind the programs before
+//! them.
 
 use super::ahead::Ahead;
 use super::error::{BackedError, Failure};
@@ -32,47 +32,47 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes of records that are read at once for the tails in them.
+/// Record bytes read at once for their tails.
 const WINDOW: u64 = 8192;
 
 /// Pages in a file.
 #[derive(Debug)]
 pub struct Image {
     shared: Arc<Shared>,
-    /// One page, the last that was programmed with a tail or copied.
+    /// One page, the last one programmed with a tail or copied.
     scratch: Bytes,
-    /// By page: CRC-32 of its bytes.
+    /// By page: its CRC-32.
     sums: Vec<u32>,
-    /// By page: bytes of its tail.
+    /// By page: tail bytes.
     tails: Vec<u16>,
     /// Pages whose record is spoilt.
     torn: BTreeSet<Ppa>,
     /// By block.
     blocks: Vec<OfBlock>,
-    /// Records that were read for their tails, and where they begin in the file.
+    /// Records read for their tails, and their start in the file.
     window: (u64, Vec<u8>),
     ahead: Ahead,
     freed: Freed,
-    /// Whether an erase waits until what was written before is on the disk.
+    /// Whether an erase waits until earlier writes are on the disk.
     survives_machine: bool,
     notices: Vec<String>,
 }
 
-/// What is known of the record of a block.
+/// A block record's state.
 #[derive(Clone, Copy, Debug, Default)]
 struct OfBlock {
     /// There is one.
     has_record: bool,
     /// Pages were copied away since it was written.
     is_old: bool,
-    /// Programs of its pages before its last erase.
+    /// Its pages' programs before its last erase.
     earlier: u64,
-    /// Programs of its pages since.
+    /// Its pages' programs since.
     held: u32,
 }
 
 impl ImageFile {
-    /// An image that may be in use by another process, to be looked at.
+    /// An image to look at; another process may use it.
     ///
     /// # Errors
     /// As [`super::Backed::open`], but for the lock.
@@ -96,7 +96,7 @@ impl Image {
             .and_then(|()| shared.write_at(0, &shared.header.to_bytes()));
         if let Err(source) = written {
             drop(shared);
-            // The error to report is the first one; a file that cannot be removed either changes nothing about it.
+            // Report the first error; a failure to remove the file does not matter.
             let _ = std::fs::remove_file(path);
             return Err(error(source));
         }
@@ -125,7 +125,7 @@ impl Image {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
         let found = file.metadata().map_err(error)?.len();
         let mut fixed = [0; FIXED_BYTES];
-        // What is shorter than a header is missing its last bytes or is something else; the magic tells.
+        // A file shorter than a header is truncated or something else; the magic tells.
         let have = (FIXED_BYTES as u64).min(found) as usize;
         file.read_exact(&mut fixed[..have]).map_err(error)?;
         let too_short = |expected| Err(BackedError::Length { path: path.to_owned(), found, expected });
@@ -171,17 +171,17 @@ impl Image {
         self.shared.failure.clone()
     }
 
-    /// What was found to be spoilt, in sentences.
+    /// Spoilt parts, in sentences.
     pub(super) fn notices(&self) -> &[String] {
         &self.notices
     }
 
-    /// An erase waits from now on until everything before it is on the disk of this machine.
+    /// From now on an erase waits until everything before it is on this machine's disk.
     pub(super) fn survive_machine(&mut self) {
         self.survives_machine = true;
     }
 
-    /// Brings an erased `device` into the state that the records hold.
+    /// Brings an erased `device` into the state in the records.
     fn restore(&mut self, device: &mut Counting) -> Result<(), BackedError> {
         let geometry = *device.geometry();
         let shared = Arc::clone(&self.shared);
@@ -213,7 +213,7 @@ impl Image {
         Ok(())
     }
 
-    /// Takes the pages of a block over that are programmed.
+    /// Takes a block's programmed pages over.
     fn take(&mut self, device: &mut Counting, block: BlockId, record: &BlockRecord, slots: &[u8]) {
         let geometry = *device.geometry();
         let order = device.rules().program_order;
@@ -260,8 +260,8 @@ impl Image {
         })
     }
 
-    /// Fills `page` with the bytes of page `at`, the first of so many that are asked for; whether they are those that were
-    /// programmed.
+    /// Fills `page` with the bytes from page `at`, the first in a request for `wanted` pages; returns whether they are
+    /// as programmed.
     fn read_page(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<bool, NandError> {
         let place = self.shared.layout.bytes(at);
         if !self.ahead.take(place, page) {
@@ -283,7 +283,7 @@ impl Image {
         }
     }
 
-    /// Whether the bytes of the programmed page `at` are those that were programmed.
+    /// Whether the bytes in the programmed page `at` are as programmed.
     pub(super) fn is_sound(&mut self, at: Ppa) -> Result<bool, NandError> {
         if self.torn.contains(&at) {
             return Ok(false);
@@ -305,7 +305,7 @@ impl Image {
         }
     }
 
-    /// Brings the record of a page into the window, if it covers the page; where the record lies in the file.
+    /// Brings a page's record into the window, if it covers the page; returns the record's position in the file.
     fn place_slot(&mut self, at: Ppa, slot: &[u8]) -> u64 {
         let place = self.shared.layout.page(at);
         if (self.window.0..self.window.0.saturating_add(self.window.1.len() as u64)).contains(&place) {
@@ -334,7 +334,7 @@ impl Image {
         self.guard("write", self.shared.write_at(self.shared.layout.block(block), &record.to_bytes()))
     }
 
-    /// The records around that of page `at`, and where it begins in them.
+    /// The records around the one for page `at`, and its start in them.
     fn records_around(&mut self, at: Ppa) -> Result<usize, NandError> {
         let place = self.shared.layout.page(at);
         let begin = place - place % WINDOW;

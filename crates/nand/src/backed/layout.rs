@@ -1,7 +1,7 @@
-//! Header of an image, and where its parts lie.
+//! An image's header, and its parts' positions.
 //!
-//! The header is written once: magic, version, its length, the seven counts of the shape, the rules, the size of the
-//! NVRAM, and a text that says what uses the device. A CRC-32 of all of it ends it.
+//! The header is written once: magic, version, its length, the shape's seven counts, the rules, the NVRAM size, and a
+//! text about the device's user. A CRC-32 over everything ends it.
 
 use super::error::BackedError;
 use crate::address::{BlockId, Geometry, Ppa, Shape};
@@ -9,21 +9,21 @@ use crate::rules::{ProgramOrder, Rules};
 use std::path::Path;
 
 pub(super) const MAGIC: [u8; 8] = *b"nandlab\n";
-/// Version 2 had no checksum of the contents of pages.
+/// Version 2 had no checksum over page contents.
 pub(super) const VERSION: u32 = 3;
 const ALIGN: u64 = 4096;
-/// Bytes of the header before its text.
+/// Header bytes before its text.
 pub(super) const FIXED_BYTES: usize = 72;
 const MOST_TEXT: usize = 1 << 20;
 
-/// Bytes of the record of a block: four lie in a sector.
+/// Bytes in a block record: four lie in a sector.
 pub(super) const BLOCK_BYTES: usize = 128;
-/// Bytes of the record of a page beside its tail.
+/// Bytes in a page record without its tail.
 pub(super) const PAGE_FIXED_BYTES: usize = 32;
 /// Room for each of two states.
 pub(super) const STATE_BYTES: u64 = 256 << 10;
 
-/// What the header of an image says.
+/// An image header's fields.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Header {
     pub geometry: Geometry,
@@ -32,7 +32,7 @@ pub(super) struct Header {
     pub text: String,
 }
 
-/// Where the parts of the file begin, in bytes.
+/// The file parts' starts, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub states: u64,
@@ -42,7 +42,7 @@ pub(super) struct Layout {
     data: u64,
     pub end: u64,
     pub page_bytes: u64,
-    /// Bytes of the record of a page: a power of two, so that none straddles a sector.
+    /// Bytes in a page record: a power of two, so none straddles a sector.
     pub slot: usize,
 }
 
@@ -53,7 +53,7 @@ impl Layout {
         let nvram = states + 2 * STATE_BYTES;
         let blocks = (nvram + header.nvram_bytes).next_multiple_of(ALIGN);
         let pages = (blocks + u64::from(geometry.blocks()) * BLOCK_BYTES as u64).next_multiple_of(ALIGN);
-        // Room for a number by sector but one, what the largest of the frequent tails has.
+        // Room for one number for each sector but one, as in the largest frequent tail.
         let tail = 4 * (geometry.sectors_per_page() as usize - 1);
         let slot = (PAGE_FIXED_BYTES + tail).next_power_of_two().clamp(64, 512);
         let data = (pages + u64::from(geometry.pages()) * slot as u64).next_multiple_of(ALIGN);
@@ -91,7 +91,7 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Puts the checksum of what stands before them into the last four bytes.
+/// Puts the checksum over all earlier bytes into the last four bytes.
 pub(super) fn seal(record: &mut [u8]) {
     let (body, sum) = record.split_at_mut(record.len() - 4);
     sum.copy_from_slice(&crc32fast::hash(body).to_le_bytes());
@@ -135,7 +135,7 @@ impl Header {
         bytes
     }
 
-    /// Bytes of the header that begins with `fixed`.
+    /// Bytes in the header starting with `fixed`.
     pub fn length(path: &Path, fixed: &[u8; FIXED_BYTES]) -> Result<usize, BackedError> {
         if fixed[..8] != MAGIC {
             return Err(BackedError::NotAnImage(path.to_owned()));
@@ -151,7 +151,7 @@ impl Header {
         Ok(FIXED_BYTES + text + 4)
     }
 
-    /// The header in `bytes`, which have its length.
+    /// The header in `bytes`; its length matches.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, BackedError> {
         let damaged = |what: String| damaged(path, what);
         if !is_sealed(bytes) {

@@ -1,12 +1,12 @@
-//! The records of blocks and pages.
+//! Block and page records.
 //!
-//! * Block record: P/E cycles, bad mark, by origin the pages that were copied away since the erase, and the programs of all
-//!   its pages before the erase. All zeros: a block that was never touched.
-//! * Page record: the 16 bytes of the spare area, a generation, the length of the tail, the programs since the erase, the
-//!   CRC-32 of the page's bytes, and the tail where it is short. A page is programmed where its generation is its block's
-//!   P/E cycles + 1, so that one write of the block's record erases all its pages.
+//! * Block record: P/E cycles, bad mark, by origin the pages copied away since the erase, and all its pages' programs
+//!   before the erase. All zeros: a block never touched.
+//! * Page record: the spare area's 16 bytes, a generation, the tail length, the programs since the erase, the page's
+//!   CRC-32, and the tail if it is short. A page is programmed if its generation is its block's P/E cycles + 1, so one
+//!   block record write erases all its pages.
 //!
-//! Each ends in a CRC-32 and lies in one sector of 512 bytes.
+//! Each ends in a CRC-32 and lies in one 512-byte sector.
 
 use super::layout::{is_sealed, seal, u16_at, u32_at, u64_at, BLOCK_BYTES, PAGE_FIXED_BYTES};
 use crate::address::{Lpn, Seq};
@@ -14,21 +14,21 @@ use crate::context::Origin;
 use crate::oob::{Kind, Oob};
 use crate::rules::ProgramOrder;
 
-/// Where the tail begins in the record of a page.
+/// The tail's start in a page record.
 const TAIL_AT: usize = PAGE_FIXED_BYTES - 4;
 
-/// What the record of a block holds.
+/// A block record's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BlockRecord {
     pub pe_cycles: u32,
     pub is_bad: bool,
-    /// By origin: pages that were copied away since the erase.
+    /// By origin: pages copied away since the erase.
     pub left: [u16; Origin::COUNT],
-    /// Programs of its pages up to its last erase; in a bad block, all of them.
+    /// Its pages' programs up to its last erase; in a bad block, all programs.
     pub programs: u64,
 }
 
-/// Where the programs stand; zeros in images of versions that did not count them.
+/// Position for the programs; zeros in images from versions without this count.
 const PROGRAMS_AT: usize = 8 + 2 * Origin::COUNT;
 
 impl BlockRecord {
@@ -44,7 +44,7 @@ impl BlockRecord {
         bytes
     }
 
-    /// What `bytes` hold; `None`: the block was never touched.
+    /// The record in `bytes`; `None`: the block was never touched.
     ///
     /// # Errors
     /// The checksum is wrong.
@@ -70,19 +70,19 @@ impl BlockRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WrongSum;
 
-/// What the record of a programmed page holds beside its tail.
+/// A programmed page's record, except its tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageRecord {
     pub oob: Oob,
     pub generation: u32,
     pub tail_bytes: u16,
     pub programs: u8,
-    /// CRC-32 of the bytes of the page.
+    /// The page's CRC-32.
     pub sum: u32,
 }
 
 impl PageRecord {
-    /// Writes the record into `slot`, with the tail where there is room for it.
+    /// Writes the record into `slot`, with the tail if there is room.
     pub fn put(&self, slot: &mut [u8], tail: &[u8]) {
         slot.fill(0);
         slot[..16].copy_from_slice(&self.oob.to_bytes());
@@ -96,7 +96,7 @@ impl PageRecord {
         seal(slot);
     }
 
-    /// Writes the record over that in `slot` and leaves the tail.
+    /// Overwrites the record in `slot` and leaves the tail.
     pub fn put_again(&self, slot: &mut [u8]) {
         let tail = slot[TAIL_AT..slot.len() - 4].to_vec();
         self.put(slot, &[]);
@@ -105,10 +105,10 @@ impl PageRecord {
         seal(slot);
     }
 
-    /// What `slot` holds; `None`: nothing was ever written there.
+    /// The record in `slot`; `None`: nothing was ever written there.
     ///
     /// # Errors
-    /// The checksum is wrong, or the spare area is none.
+    /// The checksum is wrong, or the spare area is invalid.
     fn from_slot(slot: &[u8]) -> Result<Option<Self>, WrongSum> {
         if !is_sealed(slot) {
             return if slot.iter().all(|&byte| byte == 0) { Ok(None) } else { Err(WrongSum) };
@@ -125,13 +125,13 @@ impl PageRecord {
     }
 }
 
-/// Where a tail of so many bytes lies in a record of `slot` bytes; `None`: only in its page.
+/// The tail's place in a record with `slot` bytes; `None`: only in its page.
 pub(super) fn inline(slot: usize, tail_bytes: usize) -> Option<std::ops::Range<usize>> {
     let place = TAIL_AT..TAIL_AT + tail_bytes;
     (place.end <= slot - 4).then_some(place)
 }
 
-/// A page of a block as its record has it.
+/// A page in a block, according to its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// Programmed.
@@ -140,10 +140,10 @@ pub(super) enum Found {
     Torn,
 }
 
-/// The programmed pages among the records `slots` of a block after `pe_cycles` erases, ascending.
+/// The programmed pages among a block's records `slots` after `pe_cycles` erases, ascending.
 ///
-/// A spoilt record may be one of before the erase. It is taken for a programmed page where a programmed page lies behind it
-/// or just before it. On a chip that allows no gaps, what lies before a programmed page is programmed.
+/// A spoilt record may be from before the erase. It counts as a programmed page if a programmed page lies behind it or
+/// just before it. On a chip without gaps, every page before a programmed one is programmed.
 pub(super) fn programmed(
     slots: &[u8],
     slot: usize,
@@ -178,7 +178,7 @@ pub(super) fn programmed(
     found
 }
 
-/// Makes torn pages of those below `page` that are missing.
+/// Fills missing pages below `page` with torn ones.
 fn fill_gaps(found: &mut Vec<(u32, Found)>, page: u32) {
     if found.len() == page as usize {
         return;
@@ -191,7 +191,7 @@ fn fill_gaps(found: &mut Vec<(u32, Found)>, page: u32) {
     }
 }
 
-/// The metadata of a page that cannot be read.
+/// Metadata for an unreadable page.
 pub(super) fn torn_oob(seq: Seq) -> Oob {
     Oob { lpn: Lpn::NONE, aux: 0, kind: Kind::Data, origin: Origin::HOST, seq }
 }

@@ -1,4 +1,4 @@
-//! The file of an image, as the device in it, its NVRAM and whoever serves it share it.
+//! An image's file, shared by its device, its NVRAM and the server.
 
 use super::error::{BackedError, Failure};
 use super::gathered::Gathered;
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of a state before its text: number, length.
+/// State bytes before its text: number, length.
 const STATE_HEAD: usize = 12;
 
-/// The file of an image.
+/// An image's file.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub file: File,
@@ -23,13 +23,13 @@ pub(super) struct Shared {
     pub layout: Layout,
     pub header: Header,
     pub failure: Failure,
-    /// Whether something was written that the operating system may not have on its disk.
+    /// Whether some writes may not be on the operating system's disk.
     pub unsynced: AtomicBool,
-    /// Programs that are not in the file yet.
+    /// Programs not yet in the file.
     gathered: Mutex<Gathered>,
-    /// Number of the last state that was saved.
+    /// The last saved state's number.
     states: AtomicU64,
-    /// What was done to the flash since the image was made.
+    /// Flash work since the image was made.
     pub work: Counter,
     /// Every write, in order.
     #[cfg(test)]
@@ -57,12 +57,12 @@ impl Shared {
         BackedError::Io { path: self.path.clone(), action, source }
     }
 
-    /// Reads what is not gathered: anything but pages and their records.
+    /// Reads ungathered parts: anything but pages and their records.
     pub fn read_at(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
         os::read_at(&self.file, place, bytes)
     }
 
-    /// Reads bytes of a page.
+    /// Reads a page's bytes.
     pub fn read_page(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
         if let Some(waiting) = self.gathered().page(place, bytes.len()) {
             bytes.copy_from_slice(waiting);
@@ -71,7 +71,7 @@ impl Shared {
         os::read_at(&self.file, place, bytes)
     }
 
-    /// Writes now, behind everything that was gathered.
+    /// Writes now, behind everything gathered.
     pub fn write_at(&self, place: u64, bytes: &[u8]) -> io::Result<()> {
         self.write_gathered()?;
         self.write_through(place, bytes)
@@ -84,7 +84,7 @@ impl Shared {
         os::write_at(&self.file, place, bytes)
     }
 
-    /// Writes the bytes of a page later: before its record, and before anything else that is written then.
+    /// Writes a page's bytes later: before its record, and before all other writes then.
     pub fn gather_page(&self, place: u64, bytes: &[u8]) -> io::Result<()> {
         let mut gathered = self.gathered();
         if gathered.add_page(place, bytes) {
@@ -96,12 +96,12 @@ impl Shared {
         Ok(())
     }
 
-    /// Writes the record of a page later: behind the bytes of the page and the records before it.
+    /// Writes a page's record later: behind the page's bytes and earlier records.
     pub fn gather_record(&self, place: u64, record: &[u8]) {
         self.gathered().add_record(place, record);
     }
 
-    /// Writes what was gathered.
+    /// Writes everything gathered.
     pub fn write_gathered(&self) -> io::Result<()> {
         self.write_all(&mut self.gathered())
     }
@@ -111,7 +111,7 @@ impl Shared {
             return Ok(());
         }
         if self.failure.get().is_some() {
-            // What was gathered before the failure must not come behind what was lost by it.
+            // Data gathered before the failure must not come behind data lost by it.
             return Err(io::ErrorKind::Other.into());
         }
         gathered.write(|place, bytes| self.write_through(place, bytes)).inspect_err(|error| {
@@ -124,7 +124,7 @@ impl Shared {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the operating system has on its disk what was written before.
+    /// Waits until all earlier writes are on the operating system's disk.
     pub fn sync(&self) -> io::Result<()> {
         self.write_gathered()?;
         if !self.unsynced.swap(false, Ordering::Relaxed) {
@@ -138,7 +138,7 @@ impl Shared {
     }
 }
 
-/// The file of an image beside the device in it: its text, its states and its NVRAM.
+/// An image's file beside its device: text, states and NVRAM.
 ///
 /// It stays valid while the device is in a box or in use by another thread.
 #[derive(Clone, Debug)]
@@ -150,16 +150,16 @@ impl ImageFile {
     /// # Errors
     /// [`BackedError::Io`].
     pub fn is_in_use(&self) -> Result<bool, BackedError> {
-        // The lock that this takes goes with the file.
+        // The lock taken here goes with the file.
         os::lock(&self.0.file).map(|is_free| !is_free).map_err(|source| self.0.error("lock", source))
     }
 
-    /// The shape of the device.
+    /// The device's shape.
     pub fn geometry(&self) -> &Geometry {
         &self.0.header.geometry
     }
 
-    /// Bytes of the file, and those of them that take room.
+    /// File size in bytes, and its allocated bytes.
     ///
     /// # Errors
     /// [`BackedError::Io`].
@@ -168,22 +168,22 @@ impl ImageFile {
         Ok((self.0.layout.end, allocated))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// What its creator said of who uses the device.
+    /// The creator's text about the device's user.
     pub fn text(&self) -> &str {
         &self.0.header.text
     }
 
-    /// Bytes of its NVRAM.
+    /// NVRAM bytes.
     pub fn nvram_bytes(&self) -> u64 {
         self.0.header.nvram_bytes
     }
 
-    /// What was done to the flash since the image was made, as far as the device in it is open here.
+    /// Flash work since the image was made, as far as its device is open here.
     pub fn work(&self) -> Work {
         self.0.work.get()
     }
@@ -193,7 +193,7 @@ impl ImageFile {
         self.0.failure.clone()
     }
 
-    /// Hands what was gathered to the operating system: from then on it survives an end of the process.
+    /// Hands all gathered data to the operating system: from then on it survives the process's end.
     ///
     /// # Errors
     /// [`BackedError::Io`]; the image fails then.
@@ -201,7 +201,7 @@ impl ImageFile {
         self.0.write_gathered().map_err(|source| self.0.error("write", source))
     }
 
-    /// Waits until the operating system has on its disk what was written so far.
+    /// Waits until all writes so far are on the operating system's disk.
     ///
     /// # Errors
     /// [`BackedError::Io`]; the image fails then, since nobody knows what is on the disk.
@@ -213,11 +213,10 @@ impl ImageFile {
         })
     }
 
-    /// Saves `text` in the place of the older of the two last states, so that one of them is whole whenever the process or
-    /// the machine ends.
+    /// Saves `text` over the older state, so one state is whole whenever the process or the machine ends.
     ///
     /// # Errors
-    /// [`BackedError::Io`]; [`BackedError::Damaged`] where the text is too long.
+    /// [`BackedError::Io`]; [`BackedError::Damaged`] if the text is too long.
     pub fn save_state(&self, text: &str) -> Result<(), BackedError> {
         let bytes = STATE_HEAD + text.len() + 4;
         if bytes as u64 > STATE_BYTES {
@@ -236,7 +235,7 @@ impl ImageFile {
         Ok(())
     }
 
-    /// The last state that was saved; `None` where there is none that is whole.
+    /// The last saved state; `None` if no state is whole.
     pub fn state(&self) -> Option<String> {
         let states = (0..2).filter_map(|slot| self.state_in(slot));
         let (number, text) = states.max_by_key(|(number, _)| *number)?;

@@ -1,4 +1,4 @@
-//! Where the bytes of pages are kept.
+//! Storage for page bytes.
 
 use crate::address::{BlockId, Geometry, Ppa};
 use crate::content::Bytes;
@@ -7,9 +7,9 @@ use crate::nand::NandError;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Contents of pages beside a [`Counting`] device, which has already asserted the rules.
+/// Page contents beside a [`Counting`] device, with rules already asserted.
 ///
-/// A store that fails answers [`NandError::PowerLost`] from then on: a device whose medium is gone is off.
+/// A failed store answers [`NandError::PowerLost`] from then on: a device without its medium is off.
 #[allow(clippy::missing_errors_doc)] // Those are the errors of every function here.
 pub trait PageStore: Send {
     /// Whether the store can still be used.
@@ -17,16 +17,16 @@ pub trait PageStore: Send {
         Ok(())
     }
 
-    /// Whether the spare area of a page can be read: [`NandError::Uncorrectable`] where not.
+    /// Checks that a page's spare area can be read: otherwise [`NandError::Uncorrectable`].
     fn spare(&self, _at: Ppa) -> Result<(), NandError> {
         Ok(())
     }
 
-    /// Fills `page` with the contents of a programmed page, the first of `wanted` that are likely read one after the other;
-    /// [`NandError::Uncorrectable`] where they are spoilt.
+    /// Fills `page` with a programmed page's contents; it is the first in `wanted` pages likely read in order.
+    /// [`NandError::Uncorrectable`] if they are spoilt.
     fn load(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<(), NandError>;
 
-    /// Fills `tail`, where the device does not keep tails itself.
+    /// Fills `tail`, unless the device keeps tails itself.
     fn load_tail(&mut self, _at: Ppa, _tail: &mut [u8]) -> Result<(), NandError> {
         Ok(())
     }
@@ -34,15 +34,15 @@ pub trait PageStore: Send {
     /// Stores `page` (`None`: zeros) with `tail` over its last bytes.
     fn program(&mut self, at: Ppa, page: Option<&[u8]>, tail: &[u8]) -> Result<(), NandError>;
 
-    /// Gets ready to copy the programmed page `from`; [`NandError::Uncorrectable`] where it is spoilt.
+    /// Gets ready to copy the programmed page `from`; [`NandError::Uncorrectable`] if it is spoilt.
     fn fetch(&mut self, _from: Ppa) -> Result<(), NandError> {
         Ok(())
     }
 
-    /// Stores the contents of `from`, which were fetched, at `to`.
+    /// Stores the fetched contents from `from` at `to`.
     fn copy(&mut self, from: Ppa, to: Ppa) -> Result<(), NandError>;
 
-    /// Drops the contents of `pages`, those of a block.
+    /// Drops the contents of `pages`, a whole block.
     fn erase(&mut self, pages: Range<u32>);
 
     /// Makes the erase of `block` last.
@@ -50,31 +50,31 @@ pub trait PageStore: Send {
         Ok(())
     }
 
-    /// Makes the state of `block` in `device` last.
+    /// Makes the state for `block` in `device` last.
     fn save_block(&mut self, _device: &Counting, _block: BlockId) -> Result<(), NandError> {
         Ok(())
     }
 
-    /// Makes the metadata of page `at`, which was programmed, last; the page counts as programmed from here on.
+    /// Makes the metadata for the programmed page `at` last; the page counts as programmed from here on.
     fn save_page(&mut self, _device: &Counting, _at: Ppa) -> Result<(), NandError> {
         Ok(())
     }
 
-    /// Makes the metadata of page `at`, whose spare area was programmed again, last.
+    /// Makes the metadata for page `at` last after its spare area was programmed again.
     fn save_spare(&mut self, _device: &Counting, _at: Ppa) -> Result<(), NandError> {
         Ok(())
     }
 
-    /// Makes last what a power cut may lose: of which authors the pages are that make the next erases necessary.
+    /// Makes volatile state last: the authors whose pages make the next erases necessary.
     fn save_all(&mut self, _device: &Counting) -> Result<(), NandError> {
         Ok(())
     }
 }
 
-/// Pages in memory, by blocks that a device shares with its snapshots until one of them changes the block.
+/// Pages in memory, in blocks shared by a device and its snapshots until one changes the block.
 #[derive(Clone, Debug)]
 pub struct Ram {
-    /// The bytes of a block up to its last page that has any; pages without, and those behind, are zeros.
+    /// A block's bytes up to its last page with any; pages without, and later ones, are zeros.
     blocks: Vec<Arc<Vec<u8>>>,
     page_bytes: usize,
     pages_per_block: usize,
@@ -89,18 +89,18 @@ impl Ram {
         }
     }
 
-    /// The block of a page, and where the page begins in it.
+    /// A page's block, and the page's start in it.
     fn place(&self, at: Ppa) -> (usize, usize) {
         (at.index() / self.pages_per_block, at.index() % self.pages_per_block * self.page_bytes)
     }
 
-    /// The bytes of a page; `None`: zeros.
+    /// A page's bytes; `None`: zeros.
     fn get(&self, at: Ppa) -> Option<&[u8]> {
         let (block, start) = self.place(at);
         self.blocks[block].get(start..start + self.page_bytes)
     }
 
-    /// The bytes of a page that is programmed.
+    /// A programmed page's bytes.
     fn get_mut(&mut self, at: Ppa) -> &mut [u8] {
         let (block, start) = self.place(at);
         let (end, whole) = (start + self.page_bytes, self.page_bytes * self.pages_per_block);
@@ -142,7 +142,7 @@ impl PageStore for Ram {
             let page = self.get(from).map(Box::from);
             return self.program(to, page.as_deref(), &[]);
         }
-        // Another owner of the source keeps its bytes in place while those of the target are changed.
+        // A second owner keeps the source's bytes in place while the target's change.
         let bytes = Arc::clone(&self.blocks[source]);
         self.program(to, bytes.get(start..start + self.page_bytes), &[])
     }

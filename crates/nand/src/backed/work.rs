@@ -1,22 +1,22 @@
-//! Programs and erases since an image was made, as its records tell them.
+//! Programs and erases since an image was made, from its records.
 //!
-//! Each erase is a P/E cycle of a block. Each program is a page that is programmed now, or one of those that the record of
-//! its block counts at the erase. So the counts are those of the flash after a kill, too.
+//! Each erase is a P/E cycle for a block. Each program is a page programmed now, or one counted in its block's record
+//! at the erase. So the counts match the flash after a kill, too.
 
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Programs and erases since an image was made, those of mounts included.
+/// Programs and erases since an image was made, including mounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// Programs of pages, copies included.
+    /// Page programs, copies included.
     pub programs: u64,
-    /// Erases of blocks.
+    /// Block erases.
     pub erases: u64,
 }
 
 impl Work {
-    /// What was done since `before`; nothing where a damaged record hides it.
+    /// The work since `before`; nothing if a damaged record hides it.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {

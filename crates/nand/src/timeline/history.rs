@@ -1,18 +1,18 @@
-//! What the longest request waited for, in the order of events.
+//! The longest request's waits, in event order.
 //!
-//! Each operation keeps the pieces of time in which it worked. The breakdown begins with the operation that ended the
-//! request, and goes back. Between two pieces, the operation waited for its channel or gave way to reads: that time
-//! belongs to the operations that worked there. Before its first piece, it waited for another operation's result, or for
-//! the operation before it on its unit; the breakdown goes on with that one.
+//! Each operation keeps its pieces of working time. The breakdown begins with the operation that ended the request, and
+//! goes back. Between two pieces, the operation waited for its channel or gave way to reads: this time belongs to the
+//! operations at work there. Before its first piece, it waited for another operation's result, or for the previous
+//! operation on its unit; the breakdown goes on with that one.
 
 use crate::cause::Cause;
 use crate::stall::Stall;
 use crate::time::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Most operations that are remembered.
+/// Most operations remembered.
 const MOST: usize = 1 << 16;
-/// The search for pieces at a time ends after so many operations in a row that ended before it.
+/// The search for pieces at a time ends after this many operations in a row that ended before it.
 const MISSES: usize = 64;
 
 /// When an operation worked.
@@ -27,7 +27,7 @@ struct Piece {
 struct Past {
     unit: u32,
     cause: Cause,
-    /// The request during which it was issued.
+    /// The request it was issued in.
     owner: Option<u64>,
     /// The operation whose result it needed.
     leader: Option<u64>,
@@ -48,19 +48,19 @@ struct Open {
     number: u64,
     arrival: Time,
     done: Time,
-    /// The operation that ended it, and its end.
+    /// The operation that ended it, with its end.
     last: Option<(u64, Time)>,
 }
 
-/// The operations of the recent past, and the longest request.
+/// Recent operations, and the longest request.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     channel_of: Vec<u32>,
     first: u64,
     known: VecDeque<Past>,
-    /// By unit, in the order in which they began.
+    /// By unit, in start order.
     by_unit: Vec<VecDeque<u64>>,
-    /// The last operation that ended and that a request waits for.
+    /// The last ended operation a request waits for.
     last_of: BTreeMap<u64, (u64, Time)>,
     longest: Time,
     open: Option<Open>,
@@ -179,12 +179,12 @@ impl History {
                 _ => break,
             }
         }
-        // It was issued, and began at once: what came before was outside of the flash.
+        // It was issued, and began at once: earlier time was outside the flash.
         stall.elsewhere += at - open.arrival;
         stall
     }
 
-    /// The operations that a unit took before `time`, the latest first, as far as they may have worked at `since`.
+    /// The operations a unit took before `time`, the latest first, as far as they may have worked at `since`.
     fn recent(&self, unit: u32, time: Time, since: Time) -> impl Iterator<Item = (u64, &Past)> {
         let numbers = &self.by_unit[unit as usize];
         let begun = |&number: &u64| self.get(number).is_some_and(|past| past.begun < time);
@@ -197,14 +197,14 @@ impl History {
         })
     }
 
-    /// The operation that kept the unit busy until `time`.
+    /// The operation keeping the unit busy until `time`.
     fn at_work(&self, unit: u32, time: Time) -> Option<u64> {
         let works = |past: &Past| past.pieces.iter().any(|piece| piece.start < time && time <= piece.end);
         self.recent(unit, time, time - 1).find(|(_, past)| works(past)).map(|(number, _)| number)
     }
 
-    /// Shares out a time in which an operation was under way and did not work: to others on its unit, to transfers on its
-    /// channel, and the rest to itself.
+    /// Shares out a time in which an operation was under way and did not work: to others on its unit, to transfers on
+    /// its channel, and the rest to itself.
     fn share(&self, number: u64, (from, to): (Time, Time), open: &Open, stall: &mut Stall) {
         let Some(past) = self.get(number).filter(|_| from < to) else { return };
         let channel = self.channel_of[past.unit as usize];

@@ -6,28 +6,28 @@ use crate::waits::{OfRequest, Waits};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// News of a request.
+/// News about a request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Answer {
-    /// Everything that the host waits for ended at this time.
+    /// Everything the host waits for ended at this time.
     Done {
         /// Its number.
         request: u64,
-        /// The end of the last of these operations.
+        /// The last such operation's end.
         at: Time,
     },
     /// Its data is in flash since this time.
     Stored {
         /// Its number.
         request: u64,
-        /// The end of the last operation of its own.
+        /// Its own last operation's end.
         at: Time,
     },
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Request {
-    /// Operations that the host waits for, and operations of its own.
+    /// Operations the host waits for, and the request's own operations.
     waited_for: u32,
     own: u32,
     end: Time,
@@ -40,16 +40,16 @@ struct Request {
     waited: OfRequest,
 }
 
-/// The requests between the first that has operations under way and the latest.
+/// The requests from the first with operations under way to the latest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     first: u64,
     known: VecDeque<Request>,
     is_open: bool,
-    /// Ended requests, to be reported in the order of time.
+    /// Ended requests, to be reported in time order.
     ended: BinaryHeap<Reverse<(Time, u64, Answer)>>,
     reported: u64,
-    /// Of the requests that are done.
+    /// For requests already done.
     waits: Waits,
 }
 
@@ -70,7 +70,7 @@ impl Requests {
         }
     }
 
-    /// An operation of this request waited.
+    /// An operation in this request waited.
     pub(super) fn waited(&mut self, number: u64, waits: Waits, is_host: bool) {
         self.known[(number - self.first) as usize].waited.add(waits, is_host);
     }
@@ -84,7 +84,7 @@ impl Requests {
         self.is_open.then(|| self.first + self.known.len() as u64 - 1)
     }
 
-    /// Counts an operation of the open request; `None` outside of requests.
+    /// Counts an operation in the open request; `None` outside requests.
     pub(super) fn add(&mut self, part: Part) -> Option<(u64, Part)> {
         if !self.is_open || !(part.is_waited_for || part.is_own) {
             return None;

@@ -1,4 +1,4 @@
-//! The target `configuration`: an experiment as text, and the run of what is small enough.
+//! The target `configuration`: an experiment as text, and its run if small enough.
 //!
 //! A text that starts with `{` is JSON, every other one TOML; comments `#set KEY=VALUE` are overrides.
 
@@ -37,7 +37,7 @@ fn located(text: &str, error: &ConfigError) {
         assert!(error.file.as_ref().is_some_and(|file| file.starts_with("--set ")), "an error from nowhere: {error}");
         return;
     }
-    // What is missing at the top is missing everywhere.
+    // A key missing at the top has no better place.
     if error.line.is_none() && error.message.starts_with("the experiment needs the key") {
         return;
     }
@@ -47,7 +47,7 @@ fn located(text: &str, error: &ConfigError) {
     assert!(line <= lines, "line {line} of {lines}: {error}");
 }
 
-/// What was accepted is complete: written and read again it is the same, and it can be run.
+/// An accepted experiment is complete: written and read again it is the same, and it can be run.
 fn accepted(experiment: &Experiment) {
     let json = experiment.to_json();
     let again = Experiment::parse(&json, Format::Json, "resolved", Path::new("."), &[]);
@@ -64,8 +64,8 @@ fn accepted(experiment: &Experiment) {
                 assert!(record["flash"]["programs"].is_u64(), "a record without counts");
             }
             Err(LabError::DeviceFull(why)) => sentence(&why, 0),
-            // What a workload draws shows as it is played: PostMark may find that no file is left, and requests that are to
-            // make the device steady may write nothing.
+            // A workload's draws show only in play: PostMark may run out of files, and requests meant to make the
+            // device steady may write nothing.
             Err(LabError::Config(error)) if shows_in_play(experiment, &error) => {
                 sentence(&error.to_string(), 0);
             }

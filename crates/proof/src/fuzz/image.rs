@@ -1,4 +1,4 @@
-//! The target `image`: header and records of an image with changed bytes.
+//! The target `image`: an image's header and records with changed bytes.
 //!
 //! ```text
 //! four bytes a change:
@@ -21,10 +21,10 @@ const PAGES: u32 = 4;
 const PAGE_BYTES: u32 = 512;
 const HEADER: Range<usize> = 0..72 + TEXT.len() + 4;
 const TEXT: &str = "a disk";
-/// Bytes of the record of a block, and of a page.
+/// Record bytes for a block, and for a page.
 const RECORDS: [usize; 2] = [128, 64];
 
-/// A file of this thread, removed at the end.
+/// This thread's file, removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -58,10 +58,10 @@ pub(super) fn run(data: &[u8]) {
     }
 }
 
-/// An image in which something is programmed, copied, erased and bad.
+/// An image with programmed, copied, erased and bad parts.
 fn sound() -> Vec<u8> {
     let scratch = Scratch::new();
-    // A process of before may have had the same number.
+    // An earlier process may have had the same number.
     let _ = std::fs::remove_file(&scratch.0);
     fill(&scratch.0).expect("a device without faults");
     std::fs::read(&scratch.0).expect("the file was just written")
@@ -119,7 +119,7 @@ fn change_byte(image: &mut [u8], change: &[u8]) {
     sum.copy_from_slice(&crc32fast::hash(body).to_le_bytes());
 }
 
-/// Does to the device what an FTL may do to one that it finds.
+/// Does to the device anything an FTL may do after finding it.
 fn use_all(device: &mut Backed<nandlab_nand::backed::Image>) {
     let geometry = *device.geometry();
     let mut into = Content(None);

@@ -1,4 +1,4 @@
-//! The target `nbd`: what a client sends, from the first byte on, and what it must be answered.
+//! The target `nbd`: a client's bytes from the first one on, and the required answers.
 //!
 //! ```text
 //! one byte, the client's flags; then items:
@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 const SIZE: usize = 1 << 20;
 const NAME: &[u8] = b"disk";
 
-/// What a client sends.
+/// A client's message.
 enum Item<'a> {
     Option(u32, &'a [u8]),
     Raw(&'a [u8]),
@@ -58,7 +58,7 @@ fn items(mut data: &[u8]) -> Vec<Item<'_>> {
     items
 }
 
-/// The data of request `number`, where it is a write that is sent with its data.
+/// The data for request `number`, if it is a write sent with its data.
 fn payload(number: usize, length: u32) -> Vec<u8> {
     let length = if length > 1 << 16 { 0 } else { length };
     (0..length).map(|at| (at ^ (7 * number as u32)) as u8).collect()
@@ -91,7 +91,7 @@ fn bytes_of(flags: u8, items: &[Item<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// Everything that the server says to a client that sends `bytes` and leaves.
+/// The server's full answer to a client that sends `bytes` and leaves.
 fn exchange(bytes: &[u8]) -> Vec<u8> {
     let (mut client, server) = UnixStream::pair().expect("a pair of sockets");
     let mut sending = client.try_clone().expect("another handle of a socket");
@@ -104,13 +104,13 @@ fn exchange(bytes: &[u8]) -> Vec<u8> {
             let _ = sending.write_all(bytes);
             let _ = sending.shutdown(Shutdown::Write);
         });
-        // A server that leaves what was sent unread resets the connection; what it said before is read.
+        // A server that leaves input unread resets the connection; its earlier answers are read.
         let _ = client.read_to_end(&mut said);
     });
     said
 }
 
-/// What the server said, from the front.
+/// The server's answers, from the front.
 struct Said<'a>(&'a [u8]);
 
 impl<'a> Said<'a> {
@@ -125,7 +125,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Where the client is after an item.
+/// The client's phase after an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Negotiation,
@@ -188,7 +188,7 @@ fn answered(said: &mut Said<'_>, option: u32, data: &[u8], no_zeroes: bool) -> P
     }
 }
 
-/// Reads the reply to a request, and does in `model` what was asked.
+/// Reads the reply to a request, and applies the request to `model`.
 fn replied(
     said: &mut Said<'_>,
     (number, command): (usize, u16),

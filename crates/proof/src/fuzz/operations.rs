@@ -1,4 +1,4 @@
-//! A case of the target `ftl_operations`: what the bytes stand for, and the run.
+//! A case for the target `ftl_operations`: its bytes, and the run.
 //!
 //! ```text
 //! byte   0       FTL, by its place on the list
@@ -11,8 +11,8 @@
 //!        24..    the script, four bytes a step
 //! ```
 //!
-//! A committed input has a line of JSON in place of the bytes of FTL and options. It means the same however the list and
-//! the options change, or fails.
+//! A committed input has a JSON line in place of the FTL and option bytes. It means the same however the list and the
+//! options change, or fails.
 
 use super::options::{line, named, vary, Varied};
 use crate::device::{devices, Device};
@@ -28,7 +28,7 @@ use std::ops::Range;
 
 /// Bytes before the script.
 const HEAD: usize = 24;
-/// The bytes of the options.
+/// The option bytes.
 const OPTIONS: Range<usize> = 2..10;
 /// Longer scripts only take longer.
 const MAX_STEPS: usize = 400;
@@ -37,7 +37,7 @@ const MAX_ORDINAL: u64 = 500;
 /// The first cut falls among so many operations, the next ones among so many after a mount.
 const MAX_OPERATION: [u64; 2] = [120, 24];
 
-/// What the bytes of a fuzzer stand for.
+/// A fuzzer's decoded bytes.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The FTL and its options.
@@ -48,15 +48,15 @@ pub struct Case {
     pub device: Device,
     /// Logical pages exported.
     pub logical_pages: u32,
-    /// What fails.
+    /// The faults.
     pub faults: Faults,
-    /// When power goes; each cut is counted from the mount after the one before.
+    /// The power cuts; each is counted from the mount after the previous one.
     pub cuts: Vec<CutPlan>,
-    /// What the host does.
+    /// The host's steps.
     pub script: Vec<Step>,
 }
 
-/// The FTL, by its name or by a number, and the bytes behind: the device, and what follows the options.
+/// The FTL, by its name or by a number, and the remaining bytes: the device, and everything after the options.
 fn ftl_and_rest(data: &[u8]) -> Option<(Varied, Vec<u8>)> {
     if data.starts_with(b"{") {
         let end = data.iter().position(|&byte| byte == b'\n')?;
@@ -66,7 +66,7 @@ fn ftl_and_rest(data: &[u8]) -> Option<(Varied, Vec<u8>)> {
     Some((vary(data[0], options)?, [&data[1..2], &data[OPTIONS.end..]].concat()))
 }
 
-/// The pages that an FTL exports on a device.
+/// The pages an FTL exports on a device.
 fn max_pages(ftl: &FtlConfig, device: &Device) -> Option<u32> {
     match ftl.max_logical_pages(&device.geometry, &device.rules) {
         Ok(pages) => Some(pages).filter(|&pages| pages > 0),
@@ -79,10 +79,10 @@ fn max_pages(ftl: &FtlConfig, device: &Device) -> Option<u32> {
 }
 
 impl Case {
-    /// Decodes `data`; `None` where it is too short, or where the FTL refuses the device or the options.
+    /// Decodes `data`; `None` if it is too short, or if the FTL refuses the device or the options.
     ///
     /// # Panics
-    /// Where the refusal is no sentence.
+    /// If the refusal is no sentence.
     pub fn from_bytes(data: &[u8]) -> Option<Self> {
         let (Varied { config: ftl, weakened }, rest) = ftl_and_rest(data)?;
         let (head, steps) = rest.split_at_checked(1 + HEAD - OPTIONS.end)?;
@@ -128,8 +128,8 @@ impl Case {
 
     /// Whether the device may refuse a write as worn out.
     ///
-    /// Bad blocks may use up the spare ones. A cut wastes pages but no block, so that it is no excuse, unless the
-    /// options say that the FTL keeps less free than it is safe with.
+    /// Bad blocks may use up the spare ones. A cut wastes pages but no block, so it is no excuse, unless the options
+    /// make the FTL keep less free than is safe.
     fn may_wear_out(&self, nand: &Flash) -> bool {
         let counts = nand.inner().counts();
         let bad = self.faults.factory_bad_blocks.len() as u64 + counts.failed_programs + counts.failed_erases;
@@ -137,7 +137,7 @@ impl Case {
     }
 }
 
-/// The numbers of two bytes each that are not 0.
+/// The nonzero two-byte numbers.
 fn pairs(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
     bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).filter(|&pair| pair != 0)
 }
@@ -175,7 +175,7 @@ impl fmt::Display for Case {
 /// How a case ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct End {
-    /// Whether bad blocks left too little for another write or for a mount; else the script was played.
+    /// Whether bad blocks left too little for another write or for a mount; else the whole script was played.
     pub worn_out: bool,
     /// Power cuts that fell.
     pub cuts: usize,
@@ -184,7 +184,7 @@ pub struct End {
 struct Run<'a> {
     case: &'a Case,
     config: &'a FtlConfig,
-    /// Cuts that are not armed yet.
+    /// Cuts not armed yet.
     cuts: std::slice::Iter<'a, CutPlan>,
     /// Cuts that fell.
     fallen: usize,
@@ -246,7 +246,7 @@ impl Run<'_> {
         self.mount(lost)
     }
 
-    /// Mounts and compares everything, through all cuts that fall meanwhile; `None`: worn out.
+    /// Mounts and compares everything, through all cuts falling meanwhile; `None`: worn out.
     fn mount(&mut self, lost: Lost<Flash>) -> Option<Rig<Flash>> {
         if self.case.may_wear_out(&lost.nand) {
             let mounted = Disk::mount(lost.nand.clone(), self.case.logical_pages, self.config);

@@ -1,18 +1,18 @@
-//! Options of an FTL, varied by bytes along its schema: a new FTL needs nothing here.
+//! FTL options, varied by bytes along the schema: a new FTL needs nothing here.
 
 use nandlab_ftl::{FtlConfig, LIST};
 use serde_json::{json, Map, Value};
 
-/// An FTL with options that are not the default ones.
+/// An FTL with non-default options.
 pub(super) struct Varied {
     pub(super) config: FtlConfig,
     /// Whether a number is below its default: it may have bought capacity with safety.
     pub(super) weakened: bool,
 }
 
-/// The FTL with the number `ftl` on the list (modulo its length); each option takes its value by one byte.
+/// The FTL at `ftl` on the list (modulo its length); each option takes its value by one byte.
 ///
-/// `None` where the values do not go together.
+/// `None` if the values do not fit together.
 pub(super) fn vary(ftl: u8, bytes: &[u8]) -> Option<Varied> {
     let all = FtlConfig::all();
     let at = usize::from(ftl) % all.len();
@@ -33,20 +33,20 @@ pub(super) fn vary(ftl: u8, bytes: &[u8]) -> Option<Varied> {
     Some(Varied { config, weakened })
 }
 
-/// The FTL with its options, from a line of JSON; options that are not there have their defaults. `None` where it is none.
+/// The FTL with its options, from a JSON line; missing options have their defaults. `None` for any other line.
 pub(super) fn named(json: &[u8]) -> Option<Varied> {
     let config: FtlConfig = serde_json::from_slice(json).ok()?;
     let weakened = changed(&config).into_iter().any(|(_, given, usual)| given.as_u64() < usual.as_u64());
     Some(Varied { config, weakened })
 }
 
-/// The line that [`named`] reads, with the options that are not the default ones.
+/// The line for [`named`], with the non-default options.
 pub(super) fn line(config: &FtlConfig) -> String {
     let options: Map<String, Value> = changed(config).into_iter().map(|(key, given, _)| (key, given)).collect();
     format!("{}\n", json!({ config.name(): options }))
 }
 
-/// Each option that is not the default one, and the default one.
+/// Each non-default option, with its default.
 fn changed(config: &FtlConfig) -> Vec<(String, Value, Value)> {
     let options = |config: &FtlConfig| {
         let value = serde_json::to_value(config).expect("options are plain data");
@@ -61,7 +61,7 @@ fn changed(config: &FtlConfig) -> Vec<(String, Value, Value)> {
         .collect()
 }
 
-/// Values that an option may take; the first is the default.
+/// Possible option values; the first is the default.
 fn choices(property: &Value, schema: &Value, default: &Value) -> Vec<Value> {
     let mut choices = vec![default.clone()];
     collect(property, schema, default, &mut choices);
@@ -104,7 +104,7 @@ fn of_type(name: &str, property: &Value, schema: &Value, default: &Value) -> Vec
     }
 }
 
-/// An object with the first choice for each of its properties: a variant with options of its own.
+/// An object with the first choice for each property: a variant with its own options.
 fn object(property: &Value, schema: &Value) -> Value {
     let properties = property["properties"].as_object().cloned().unwrap_or_default();
     let fill = |(key, inner): (&String, &Value)| {

@@ -1,4 +1,4 @@
-//! The target `trace`: the readers of trace formats beside plain ones, and whole files as a workload.
+//! The target `trace`: the trace readers beside plain ones, and whole files as a workload.
 //!
 //! ```text
 //! byte   0    bits 0 and 1 what is done with addresses, 2 and 3 repetitions, 4 and 5 a limit on the requests, 6
@@ -21,7 +21,7 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Requests that are looked at; a trace may be played for ever.
+/// Most requests examined; a trace may be played for ever.
 const MAX_REQUESTS: usize = 20_000;
 
 pub(super) fn run(data: &[u8]) {
@@ -49,7 +49,7 @@ pub(super) fn run(data: &[u8]) {
     play(file, &config, 1 << (capacity % 48));
 }
 
-/// Columns of every kind: by name and by number, with units and without.
+/// Every kind of column: by name and by number, with units and without.
 fn columns() -> ColumnOptions {
     let word = |text: &str| vec![text.to_owned()];
     ColumnOptions {
@@ -71,7 +71,7 @@ fn columns() -> ColumnOptions {
     }
 }
 
-/// Each record by the reader of the format, and each line of the project's own format by [`plain`].
+/// Each record through the format's reader, and each line in the project's own format through [`plain`].
 fn records(file: &[u8], format: FormatName, mut reader: Box<dyn Format>) {
     match reader.frame() {
         Frame::Line => lines(file, format, reader.as_mut()),
@@ -118,7 +118,7 @@ fn lines(file: &[u8], format: FormatName, reader: &mut dyn Format) {
     }
 }
 
-/// What a reader says is a request that can be, or a sentence about a place in the record.
+/// A reader returns a possible request, or a sentence about a place in the record.
 fn sound(bytes: &[u8], found: Result<Line<'_>, Malformed>) {
     match found {
         Ok(Line::Request(found)) => {
@@ -137,9 +137,9 @@ fn sound(bytes: &[u8], found: Result<Line<'_>, Malformed>) {
     }
 }
 
-/// The slow reader of the project's own format.
+/// The slow reader for the project's own format.
 fn plain(line: &[u8], columns: usize) -> Option<Request> {
-    // A device may hold anything: it is the rest of the line.
+    // A device may hold anything: it is the line's rest.
     let mut fields: Vec<&[u8]> = line.splitn(columns, |&byte| byte == b',').collect();
     if fields.len() != columns || columns < 6 && fields.last()?.contains(&b',') {
         return None;
@@ -166,7 +166,7 @@ fn plain(line: &[u8], columns: usize) -> Option<Request> {
     if time > u64::MAX / 2 {
         return None;
     }
-    // Reads and writes of 64 TiB, trims of 512 TiB.
+    // 64 TiB reads and writes, 512 TiB trims.
     let (op, longest) = match fields[1].to_ascii_lowercase().as_str() {
         "r" | "read" => (Op::Read, 1 << 37),
         "w" | "write" => (Op::Write, 1 << 37),
@@ -178,7 +178,7 @@ fn plain(line: &[u8], columns: usize) -> Option<Request> {
     if op == Op::Flush {
         return Some(Request { time, sector: 0, sectors: 0, op, origin });
     }
-    // What is more comes in further requests.
+    // The rest comes in further requests.
     let sectors = sectors.min(Found::MOST_SECTORS.into()) as u32;
     (sectors > 0).then_some(Request { time, sector, sectors, op, origin })
 }
@@ -198,7 +198,7 @@ thread_local! {
 
 const FILE: &str = "trace";
 
-/// A file of this thread's own, filled anew in place for each input: new files would wait for the disk.
+/// This thread's own file, refilled in place for each input: new files would wait for the disk.
 struct Scratch {
     folder: PathBuf,
     file: File,

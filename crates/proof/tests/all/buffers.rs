@@ -1,8 +1,7 @@
-//! Every buffer on the list, with every set of its options, over FTLs: conformance, and power cuts.
+//! Every buffer on the list, with every option set, over FTLs: conformance, and power cuts.
 //!
-//! `NANDLAB_CUTS=N` sets the number of random cases for each set of options, `NANDLAB_REPLAY=<id>` runs one case that a
-//! failure printed. With `NANDLAB_LONG=1` the search cuts at every operation and word, not only at each third and
-//! twentieth.
+//! `NANDLAB_CUTS=N` sets the random cases for each option set, `NANDLAB_REPLAY=<id>` runs one case printed by a
+//! failure. With `NANDLAB_LONG=1` the search cuts at every operation and word, not only at each third and twentieth.
 
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::power_cut::{CutPlan, Form};
@@ -18,7 +17,7 @@ fn number(variable: &str, default: u64) -> u64 {
     }
 }
 
-/// One that writes anywhere, and one with log blocks, which cares for order.
+/// One FTL that writes anywhere, and one with log blocks, sensitive to order.
 fn ftls() -> Vec<FtlConfig> {
     FtlConfig::all().into_iter().filter(|ftl| ["page", "bast"].contains(&ftl.name())).collect()
 }
@@ -46,7 +45,7 @@ fn every_buffer_over_an_ftl_answers_as_the_model_does() {
     });
 }
 
-/// Every operation of the NAND and every word of NVRAM, or each so many of them.
+/// Every NAND operation and every NVRAM word, or a regular sample.
 #[test]
 fn nothing_is_lost_or_stale_at_any_operation_or_word() {
     let long = number("NANDLAB_LONG", 0) > 0;

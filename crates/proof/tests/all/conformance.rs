@@ -1,14 +1,14 @@
-//! Every FTL on the list against the plain model, with every set of its options.
+//! Every FTL on the list against the plain model, with every option set.
 
 use nandlab_proof::conformance::{run, Ran};
 use nandlab_proof::device::{device_of_a_map, devices, Device};
 use nandlab_proof::{assert_pages_map, on_all_cores, subjects};
 
 const STEPS: usize = 400;
-/// Scripts on each device: with the options that page most of a map, with the default ones, with others of a paged map, and
-/// with those of other maps.
+/// Scripts on each device: with the options that page a map most, with the default ones, with others for a paged map,
+/// and with others for other maps.
 const SEEDS: [u64; 4] = [60, 12, 6, 3];
-/// The options with which blocks are rewritten for their bit errors.
+/// The options that rewrite blocks for their bit errors.
 const REFRESHED: &str = "page:refresh";
 
 #[test]

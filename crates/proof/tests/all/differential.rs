@@ -1,4 +1,4 @@
-//! Differential: the same script on every kind of device leaves the same counts, and a mount needs the flash alone.
+//! Differential: the same script leaves the same counts on every kind of device, and a mount needs the flash alone.
 
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_drive::{Chip, Drive, DriveOn};
@@ -31,7 +31,7 @@ fn script_for(device: &Device, pages: u32, seed: u64, mix: Mix) -> Vec<Step> {
     script::random(seed, u64::from(pages) * u64::from(page), page, STEPS, mix)
 }
 
-/// Carries out one request, with bytes where the device takes them.
+/// Carries out one request, with bytes if the device takes them.
 fn submit(disk: &mut (impl BlockDevice + ?Sized), request: &Request) -> Vec<u8> {
     let mut bytes = vec![request.sector as u8 ^ 0x5A; (request.sectors * SECTOR_BYTES) as usize];
     let payload = match request.op {
@@ -43,7 +43,7 @@ fn submit(disk: &mut (impl BlockDevice + ?Sized), request: &Request) -> Vec<u8> 
     bytes
 }
 
-/// Plays a script in which nothing is mounted.
+/// Plays a script without mounts.
 fn play(disk: &mut dyn Drive, script: &[Step]) {
     for step in script {
         match step {
@@ -66,7 +66,7 @@ fn play_with_mounts(disk: &mut dyn DriveOn, script: &[Step]) {
     }
 }
 
-/// What must be equal.
+/// The results that must be equal.
 type Left = (Matrix, Events, RamUse);
 
 fn left(disk: &mut dyn Drive) -> Left {
@@ -81,14 +81,14 @@ fn run(nand: impl nandlab_drive::Device, pages: u32, config: &FtlConfig, script:
     left(&mut *disk)
 }
 
-/// The same on a device that only counts.
+/// The same on a counting device.
 fn run_lean(mounted: Result<Box<dyn Drive>, FtlError>, script: &[Step]) -> Left {
     let mut disk = mounted.expect("an erased device mounts");
     play(&mut *disk, script);
     left(&mut *disk)
 }
 
-/// Compares with what a full counting device left.
+/// Compares with a full counting device's results.
 fn compare(expected: &Left, found: &Left, what: &str) {
     for (origin, cause, cell) in expected.0.nonzero() {
         assert_eq!(cell, found.0.cell(origin, cause), "{what}: origin {}, cause {}", origin.name(), cause.name());
@@ -96,7 +96,7 @@ fn compare(expected: &Left, found: &Left, what: &str) {
     assert_eq!(expected, found, "{what}");
 }
 
-/// Erases, and spare reads at mounts, of scripts that leave the same on every kind of device.
+/// Erases, and spare reads at mounts, from scripts with equal results on every kind of device.
 fn equal_counts(config: &FtlConfig) -> (u64, u64) {
     let (mut erases, mut mount_reads) = (0, 0);
     for device in devices() {
@@ -157,7 +157,7 @@ fn notes_are_the_layers_own_pages() {
     subjects().iter().flatten().for_each(|subject| assert_notes_are_of_the_layer(&subject.config));
 }
 
-/// Counts every command that reaches the device.
+/// Counts every command at the device.
 #[derive(Clone, Debug)]
 struct Watched<N> {
     inner: N,
@@ -218,16 +218,16 @@ impl<N: Chip> Chip for Watched<N> {
     nandlab_drive::chip_inside!(inner);
 }
 
-/// What every sector reads as.
+/// Every sector's contents.
 fn contents(disk: &mut dyn Drive) -> Vec<u8> {
     let sectors = disk.sectors();
     (0..sectors).flat_map(|sector| submit(disk, &Request::new(Op::Read, sector, 1))).collect()
 }
 
-/// Reads of mounts that find everything on flash.
+/// Reads in mounts that find everything on flash.
 fn mount_from_flash(config: &FtlConfig) -> u64 {
     let mut reads = 0;
-    // A mount that may undo trims does not leave the contents as they were.
+    // A mount that may undo trims can change the contents.
     let mix = Mix { trims: if config.trims() == Trims::Durable { NO_REMOUNTS.trims } else { 0 }, ..NO_REMOUNTS };
     for device in devices() {
         let Some(pages) = exportable(config, &device) else { continue };

@@ -1,7 +1,7 @@
-//! Power cuts with a controller's write buffer that answers early, over every FTL, with protection and without.
+//! Power cuts with a controller's write buffer and its early answers, over every FTL, with protection and without.
 //!
-//! The model allows after a cut what the option says: with protection the newest answered data only, without it whatever
-//! was not flushed may be gone. `NANDLAB_LONG=1` cuts at every operation.
+//! After a cut the model allows only the option's losses: with protection the newest answered data must be there,
+//! without it any unflushed data may be gone. `NANDLAB_LONG=1` cuts at every operation.
 
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::power_cut::{CutPlan, Form};
@@ -18,7 +18,7 @@ fn sum(one: Fallen, other: Fallen) -> Fallen {
     Fallen { cuts: one.cuts + other.cuts, lost: one.lost + other.lost, kept: one.kept + other.kept }
 }
 
-/// Both kinds of buffers did what their names say.
+/// Both buffer kinds do as named.
 fn check(name: &str, fallen: Fallen, is_protected: bool) {
     println!("{name}, protected: {is_protected}: {fallen:?}");
     assert!(fallen.cuts > 60, "{name}: only {fallen:?}");

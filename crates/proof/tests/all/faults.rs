@@ -1,7 +1,7 @@
-//! Failing programs and erases, and bad blocks from the factory, on every FTL of the list.
+//! Failing programs and erases, and factory bad blocks, on every listed FTL.
 //!
-//! With the default options every program and every erase of the tiny devices fails in turn, with the others each
-//! eighth one, and on the larger devices a third of that; with `NANDLAB_LONG=1` every one.
+//! With the default options every program and every erase on the tiny devices fails in turn, with the others each
+//! eighth one, and on the larger devices a third as many; with `NANDLAB_LONG=1` every one.
 
 use nandlab_proof::device::{devices, Device};
 use nandlab_proof::faults::{Bench, Fault, Outcome};
@@ -10,7 +10,7 @@ use nandlab_proof::{on_all_cores, subjects, Subject};
 /// Pages above which a device counts as large.
 const LARGE: u32 = 200;
 
-/// From one operation that fails to the next.
+/// Step between failing operations.
 fn stride(subject: &Subject, device: &Device) -> usize {
     if std::env::var_os("NANDLAB_LONG").is_some() {
         return 1;
@@ -19,7 +19,7 @@ fn stride(subject: &Subject, device: &Device) -> usize {
     usual * if device.geometry.pages() > LARGE { 3 } else { 1 }
 }
 
-/// Runs that ended in each way.
+/// Runs by outcome.
 #[derive(Clone, Copy, Default)]
 struct Ends {
     retired: u64,

@@ -1,4 +1,4 @@
-//! A device that another FTL used, or the same with other options: a mount refuses it with a sentence or reads what is there.
+//! A device used by another FTL, or with other options: a mount refuses it with a sentence or reads its data.
 
 use nandlab_block::{Op, Request};
 use nandlab_ftl::{FtlConfig, FtlError};
@@ -23,7 +23,7 @@ fn used(writer: &FtlConfig, device: &Device, pages: u32, steps: usize) -> Lost<F
     rig.power_lost()
 }
 
-/// Mounts a device that was used; false where it is refused.
+/// Mounts a used device; false if it is refused.
 fn mounts(reader: &FtlConfig, used: &Lost<Flash>, pages: u32) -> bool {
     match Disk::mount(used.nand.clone(), pages, reader) {
         Ok(_) => {}

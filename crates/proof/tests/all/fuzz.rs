@@ -17,7 +17,7 @@ fn target(name: &str) -> &'static Target {
     TARGETS.iter().find(|target| target.name == name).unwrap_or_else(|| panic!("there is no fuzz target {name}"))
 }
 
-/// Runs one input; one that fails is kept in a file, for a replay.
+/// Runs one input; a failing one is kept in a file, for a replay.
 fn keep_failing<T>(target: &Target, what: &str, input: &[u8], run: impl FnOnce() -> T) -> T {
     if let Ok(done) = catch_unwind(AssertUnwindSafe(run)) {
         return done;
@@ -126,7 +126,7 @@ fn change_bytes(random: &mut Random, input: &mut Vec<u8>) {
 const NUMBERS: [&str; 12] =
     ["0", "1", "2", "7", "-1", "0.5", "1e9", "1e400", "4294967295", "4294967296", "18446744073709551615", "nan"];
 
-/// Drops a line, takes one from elsewhere, or puts another number in the place of one.
+/// Drops a line, takes one from elsewhere, or replaces a number.
 fn change_text(random: &mut Random, input: &mut Vec<u8>, other: &[u8]) {
     let mut lines: Vec<&[u8]> = input.split_inclusive(|&byte| byte == b'\n').collect();
     let at = random.below(lines.len().max(1) as u64) as usize;

@@ -1,9 +1,9 @@
-//! Golden counts: what every FTL on the list costs with each set of its options on three small devices and three fixed
-//! workloads, to the last operation and merge. A row of `any_order` that equals that of `one_die` is left out.
+//! Golden counts: the cost for every FTL on the list with each option set on three small devices and three fixed
+//! workloads, to the last operation and merge. A row for `any_order` equal to its `one_die` row is left out.
 //!
-//! The figures prove only that nothing changed, not that they are right: that is what the other tests are for.
-//! Where a change is meant, `NANDLAB_BLESS=1 cargo test -p nandlab-proof --test all golden::` writes `golden.csv` anew,
-//! and CHANGELOG.md says so under "Changed results".
+//! The figures only prove that nothing changed; other tests prove them right. For an intended change, `NANDLAB_BLESS=1
+//! cargo test -p nandlab-proof --test all golden::` writes `golden.csv` anew, and CHANGELOG.md says so under "Changed
+//! results".
 
 use nandlab_block::{Op, Payload, Request};
 use nandlab_drive::Device;
@@ -18,23 +18,24 @@ const HEADER: &str =
     "ftl,device,workload,programs,meta_programs,reads,copies,erases,spare_reads,spare_programs,gc_runs,\
                       switch_merges,partial_merges,full_merges,migrations";
 
-/// Channels, dies of each, planes of each and blocks of each, all 64 blocks of 32 pages of 2 KiB; and the order of programs.
+/// Channels, dies per channel, planes per die and blocks per plane, always 64 blocks with 32 pages, 2 KiB each; and the
+/// program order.
 const DEVICES: [(&str, [u32; 4], ProgramOrder); 3] = [
     ("one_die", [1, 1, 1, 64], ProgramOrder::Ascending),
     ("any_order", [1, 1, 1, 64], ProgramOrder::Any),
     ("four_dies", [2, 2, 2, 8], ProgramOrder::AscendingDense),
 ];
 
-/// The share of the pages that an FTL can export which the workloads use.
+/// The workloads' share of the exportable pages, in per cent.
 const USED_PERCENT: u32 = 93;
 
-/// The requests on a disk of so many pages of so many sectors.
+/// The requests for a disk, from its page count and sectors per page.
 type Generator = fn(u64, u64) -> Vec<Request>;
 
 const WORKLOADS: [(&str, Generator); 3] =
     [("uniform", uniform), ("hot_cold", hot_cold), ("sequential_trim", sequential_trim)];
 
-/// What the options that keep little of a paged map in memory run beside these.
+/// An additional workload for the options that keep little of a paged map in memory.
 const PAGING: (&str, Generator) = ("paging", paging);
 
 /// Whole pages, every page equally often, five times the disk.
@@ -43,7 +44,7 @@ fn uniform(pages: u64, page: u64) -> Vec<Request> {
     (0..5 * pages).map(|_| Request::new(Op::Write, random.below(pages) * page, page as u32)).collect()
 }
 
-/// Runs of sectors, nine of ten on a tenth of the disk; reads, trims and flushes among them.
+/// Sector runs, nine in ten on a tenth of the disk; reads, trims and flushes among them.
 fn hot_cold(pages: u64, page: u64) -> Vec<Request> {
     let mut random = Random::new(12);
     let sectors = pages * page;
@@ -63,7 +64,7 @@ fn hot_cold(pages: u64, page: u64) -> Vec<Request> {
         .collect()
 }
 
-/// The whole disk in order, three times; before the last time half of it is trimmed.
+/// The whole disk in order, three times; before the last time one half is trimmed.
 fn sequential_trim(pages: u64, page: u64) -> Vec<Request> {
     let run = 4 * page;
     let fill = |_| {
@@ -76,15 +77,15 @@ fn sequential_trim(pages: u64, page: u64) -> Vec<Request> {
     (0..2).flat_map(fill).chain([flush, half, flush]).chain(fill(2)).chain([flush]).collect()
 }
 
-/// Sectors one by one, so often that the map itself is collected again and again; mostly in the first half, so that what
-/// the map says of the other stays valid, and is moved.
+/// Single sectors, so often that the map itself is collected again and again; mostly in the first half, so the other
+/// half's map pages stay valid, and are moved.
 fn paging(pages: u64, page: u64) -> Vec<Request> {
     let (mut random, all) = (Random::new(13), pages * page);
     let mut at = || if random.below(64) == 0 { random.below(all) } else { random.below(all / 2) };
     (0..110 * pages).map(|_| Request::new(Op::Write, at(), 1)).collect()
 }
 
-/// The rows of an FTL on a device, without its name, and what it did.
+/// An FTL's rows on a device, without its name, and its events.
 fn rows(
     &(device, shape, program_order): &(&str, [u32; 4], ProgramOrder),
     config: &FtlConfig,
@@ -118,7 +119,7 @@ fn rows(
     workloads.iter().map(row).collect()
 }
 
-/// What was counted, without the mount.
+/// The counts, without the mount.
 fn counts<N: Device>(disk: &mut Disk<N>) -> String {
     let events = disk.events();
     let sum = disk.ctx().matrix().sum(|_, cause| cause != nandlab_nand::Cause::Mount);
@@ -143,13 +144,13 @@ fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden.csv")
 }
 
-/// Whether a row of `any_order` equals that of `one_die`: most FTLs do not use the freedom.
+/// Whether an `any_order` row equals its `one_die` row: most FTLs do not use the freedom.
 fn says_nothing_new(row: &str, rows: &[(String, Events)]) -> bool {
     row.strip_prefix("any_order")
         .is_some_and(|counts| rows.iter().any(|(other, _)| *other == format!("one_die{counts}")))
 }
 
-/// The rows of the file: those of FTLs that `NANDLAB_FTL` asks for, and the others.
+/// The file's rows: first for FTLs in `NANDLAB_FTL`, then the others.
 fn golden() -> (Vec<String>, Vec<String>) {
     let asked: Vec<&str> = subjects().iter().map(|ftl| ftl[0].ftl()).collect();
     let text = std::fs::read_to_string(file()).unwrap_or_default();

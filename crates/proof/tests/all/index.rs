@@ -1,8 +1,8 @@
-//! Power cuts under an index on every FTL of the list.
+//! Power cuts under an index on every listed FTL.
 //!
-//! What is promised and tested: with shadowed pages, the index opens after any cut, and holds exactly the state of the
-//! last flush that was acknowledged, or, if the power went inside a flush, that state or the one which this flush was
-//! writing, as a whole. Without, it holds one of these states too, or is refused as not flushed.
+//! The promise under test: with shadowed pages, the index opens after any cut, and holds exactly the last acknowledged
+//! flush's state or, if the power went during a flush, possibly the new state, as a whole. Without, it holds one such
+//! state too, or is refused as not flushed.
 
 use nandlab_block::{Error, Mirror};
 use nandlab_ftl::{page, FtlConfig};
@@ -25,18 +25,18 @@ use std::path::Path;
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 type Nand = PowerCut<Backed>;
 
-/// What the index may hold.
+/// The index's possible contents.
 #[derive(Clone, Default)]
 struct State {
-    /// At the last flush that was acknowledged.
+    /// At the last acknowledged flush.
     flushed: Map,
-    /// What a flush that has not returned is writing.
+    /// The contents a running flush is writing.
     flushing: Option<Map>,
     /// With everything done so far.
     now: Map,
 }
 
-/// What became of a cut.
+/// A cut's outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Found {
     Flushed,
@@ -107,7 +107,7 @@ impl Bench {
         which
     }
 
-    /// Plays with the cuts one after another; the last comparison, or `None` where a cut was not reached.
+    /// Plays with the cuts one after another; returns the last comparison, or `None` if a cut was not reached.
     fn run(&self, ftl: &FtlConfig, cuts: &[CutPlan]) -> Option<Found> {
         let mut disk = self.create(ftl)?;
         let mut state = State::default();
@@ -126,7 +126,7 @@ impl Bench {
             }
         }
         assert!(!self.play(&mut disk, &mut state, 99, 100), "power goes without a cut");
-        // The last of the 100 steps was a flush.
+        // The last step out of 100 was a flush.
         let mut disk = self.mount(disk.into_nand(), ftl)?;
         assert_eq!(self.look(&mut disk, &mut state), Found::Flushed);
         found
@@ -142,7 +142,7 @@ fn is_cut(error: &IndexError) -> bool {
     true
 }
 
-/// A random insert, update or delete; keys come again, so that the tree grows to some hundred records.
+/// A random insert, update or delete; keys repeat, so the tree grows to some hundred records.
 fn change(tree: &mut Tree<'_>, now: &mut Map, random: &mut Random) -> Result<(), IndexError> {
     let key = (random.below(600) as u32).wrapping_mul(0x9E37_79B9).to_be_bytes();
     if random.chance(0.25) {
@@ -156,7 +156,7 @@ fn change(tree: &mut Tree<'_>, now: &mut Map, random: &mut Random) -> Result<(),
     Ok(())
 }
 
-/// Pages of the index as large as those of the flash, smaller, and larger.
+/// Index pages as large as flash pages, smaller, and larger.
 fn benches(shadow: bool) -> Vec<Bench> {
     let bench = |page_bytes, [blocks, pages, flash_page]: [u32; 3], records, write_back| {
         let pool =
@@ -171,7 +171,7 @@ fn benches(shadow: bool) -> Vec<Bench> {
     ]
 }
 
-/// Cuts at every operation in every form; the cases by what was found.
+/// Cuts at every operation in every form; returns the cases by outcome.
 fn exhaust(ftl: &FtlConfig, shadow: bool) -> [u64; 3] {
     let mut cases = [0; 3];
     for bench in benches(shadow) {
@@ -210,7 +210,7 @@ fn an_index_in_place_is_as_flushed_or_refused_after_a_cut() {
     assert!(flushed > 100 && flushing > 10 && unclean > 1_000);
 }
 
-/// Random cases of two or three cuts; how many reached their last cut.
+/// Random cases with two or three cuts; returns how many reached their last cut.
 fn twice(ftl: &FtlConfig, cases: u64) -> u64 {
     let mut random = Random::new(5);
     let mut reached = 0;
@@ -237,7 +237,7 @@ fn a_shadowed_index_survives_cuts_one_after_another() {
     }
 }
 
-/// Carries out a stream of operations on the tree and on an ordered map.
+/// Carries out an operation stream on the tree and on an ordered map.
 fn follow(tree: &mut Tree<'_>, ops: &[KeyOp]) {
     let mut map = BTreeMap::new();
     let loaded = ops.iter().take_while(|op| op.action == Action::Load).map(|op| (op.bytes::<4>(), [1; 4]));
@@ -273,7 +273,7 @@ fn follow(tree: &mut Tree<'_>, ops: &[KeyOp]) {
     tree.flush().unwrap();
 }
 
-/// Every key workload over a device with bytes, and over a mirror on one that only counts: the same operations on flash.
+/// Every key workload over a device with bytes, and over a mirror on a counting one: the same flash operations.
 #[test]
 fn key_workloads_run_alike_with_bytes_and_over_a_mirror() {
     let mut workloads = vec![

@@ -1,4 +1,4 @@
-//! The comparisons with the plain model and the rules of the house, in one executable.
+//! The comparisons with the plain model and the house rules, in one executable.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 

@@ -1,4 +1,4 @@
-//! The model itself: what it allows, and what it refuses.
+//! The model itself: allowed and refused answers.
 
 use nandlab_block::{Op, Request};
 use nandlab_ftl::Trims;
@@ -50,7 +50,7 @@ fn a_trim_of_part_of_a_page_may_keep_it() {
     );
 }
 
-/// A page written twice and another one, then the first trimmed, all flushed; with the bytes of the three writes.
+/// A page written twice and another one, then the first trimmed, all flushed; with the bytes from the three writes.
 fn trimmed(trims: Trims) -> (Model, [Vec<u8>; 3]) {
     let flush = Request::new(Op::Flush, 0, 0);
     let mut model = Model::new(8, 2, trims);

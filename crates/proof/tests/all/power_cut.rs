@@ -1,8 +1,8 @@
-//! Power cuts on every FTL of the list, with every set of its options.
+//! Power cuts on every listed FTL, with every option set.
 //!
-//! `NANDLAB_CUTS=N` sets the number of random cuts for each FTL (2,000 without it), `NANDLAB_CUT_DEPTH` how often the
-//! exhaustive search cuts again (1 without it), `NANDLAB_REPLAY=<id>` runs one case that a failure printed. With
-//! `NANDLAB_LONG=1` the search cuts at every operation with all options, not only with the default ones.
+//! `NANDLAB_CUTS=N` sets the random cuts for each FTL (2,000 without it), `NANDLAB_CUT_DEPTH` how often the exhaustive
+//! search cuts again (1 without it), `NANDLAB_REPLAY=<id>` runs one case printed by a failure. With `NANDLAB_LONG=1`
+//! the search cuts at every operation with all options, not only with the default ones.
 
 use nandlab_block::{Error, Op, Request};
 use nandlab_ftl::FtlConfig;
@@ -13,8 +13,8 @@ use nandlab_proof::faults::Fault;
 use nandlab_proof::rig::flash;
 use nandlab_proof::{exportable, on_all_cores, subjects, Lost, Rig, Step, Subject};
 
-/// Devices of the exhaustive search: every order of programs, several dies, where a cut takes more than one page, and one
-/// with room for many blocks that are being filled.
+/// Devices for the exhaustive search: every program order, several dies, so a cut takes more than one page, and one
+/// with room for many open blocks.
 const SEARCHED: [&str; 6] = [
     "8x4x512-ascending",
     "8x4x512-any",
@@ -24,14 +24,13 @@ const SEARCHED: [&str; 6] = [
     "18x3x512-any",
 ];
 
-/// Larger devices, searched once with scripts that trim much: what a merge leaves behind needs blocks of more pages.
+/// Larger devices, searched once with scripts that trim much: some merge leftovers need blocks with more pages.
 const LARGER: [(&str, [u64; 2]); 2] = [("24x16x2048-ascending", [3, 7]), ("13x8x4096-any", [11, 15])];
 
-/// Devices that keep time, where a fence holds only for what ends by then: a script with mounts and one that trims much.
+/// Timed devices, so a fence covers only operations ended by then: a script with mounts and one that trims much.
 const TIMED: [(&str, [u64; 2]); 2] = [("2x1x2x4x4x512-any-timed", [1, 3]), ("2x2x1x7x4x512-ascending-timed", [1, 3])];
 
-/// In the quick form, with other than the default options and on the devices that are larger or keep time, only each operation whose number
-/// leaves the same rest is cut.
+/// The quick form, with non-default options and on larger or timed devices, cuts only every fifth operation.
 const STRIDE: usize = 5;
 
 fn number(variable: &str, default: u64) -> u64 {
@@ -41,7 +40,7 @@ fn number(variable: &str, default: u64) -> u64 {
     }
 }
 
-/// Searches with the options of `subject`, which is the one at `place` among those of its FTL.
+/// Searches with the options in `subject`, at `place` among its FTL's option sets.
 fn exhaust(subject: &Subject, place: usize, depth: usize, long: bool) -> u64 {
     let search = |name: &str, seed: u64, depth: usize, every: usize| {
         let device = [devices(), timed_devices()]
@@ -73,7 +72,7 @@ fn nothing_flushed_is_lost_at_any_operation() {
     });
 }
 
-/// The search replays the script once for all forms of a cut.
+/// The search replays the script once for all forms at a cut.
 #[test]
 fn a_derived_cut_is_that_of_a_replay() {
     let subjects: Vec<_> = subjects().into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
@@ -109,8 +108,8 @@ fn nothing_flushed_is_lost_at_random_operations() {
     });
 }
 
-/// Writes a page again, mounts while nothing says that it is certain, reads it, and loses what is not; false where the
-/// FTL refuses the device.
+/// Writes a page again, mounts while nothing makes the write certain, reads it, and loses all uncertain data; false if
+/// the FTL refuses the device.
 fn shows(device: &Device, config: &FtlConfig) -> bool {
     let Some(pages) = exportable(config, device) else { return false };
     let page = device.geometry.sectors_per_page();
@@ -142,16 +141,16 @@ fn what_a_mount_has_shown_is_certain() {
     });
 }
 
-/// Cases that have failed once, and what they showed.
+/// Cases that failed once, and their causes.
 const FAILED_ONCE: [&str; 7] = [
-    // The merge that was cut had taken the only spare block, and the mount refused the device instead of the next write.
+    // The cut merge had taken the only spare block, and the mount refused the device instead of the next write.
     "block:least/8x4x512-ascending/1/cut:85:torn_page",
     "superpage/8x4x512-ascending/6525565/cut:76:torn_erase.unreadable/cut:8:lost_tail/cut:5:torn_erase.prefix",
     "block:least/8x4x512-ascending/14399152/cut:115:torn_erase.prefix/cut:9:torn_page/cut:11:torn_erase.prefix",
-    // The old blocks of a full merge held trimmed pages, which were not copied; half of the older one was erased when the
-    // power went, and the mount dropped the target of the merge for what was left of them.
+    // A full merge's old blocks held trimmed pages, and did not copy them; the older one was half erased when the power
+    // went, and the mount dropped the merge target for the remaining pages.
     "block/24x16x2048-ascending/6849868/cut:51:lost_tail/cut:9:torn_erase.prefix/cut:11:torn_page",
-    // Trims without notes: copies that the trimmed ones had superseded lay in blocks that were free and not yet erased.
+    // Trims without notes: copies superseded by the trimmed ones lay in free blocks not yet erased.
     "nftl:forget_trims/13x8x4096-any/3047699/program:38/cut:118:clean",
     "nftl:forget_trims/8x4x512-ascending/1/cut:134:clean/cut:5:done",
     "fmax:forget_trims/1x2x1x9x3x1024-ascending-p4/4021591/erase:10/cut:46:torn_erase.prefix/cut:2:done/cut:1:clean",
@@ -168,7 +167,7 @@ fn replay(text: &str) -> Outcome {
 fn a_named_case_replays() {
     match std::env::var("NANDLAB_REPLAY") {
         Ok(text) => assert_eq!(replay(&text), Outcome::Survived),
-        // With a fault that must always be survived: its text is read and found.
+        // With a fault every run must survive: its text is parsed and run.
         Err(_) => assert_eq!(replay("page:spare/9x3x1024-dense/1/program:9/cut:30:torn_page"), Outcome::Survived),
     }
     for wrong in ["page/8x4x512-ascending/1", "page:none/8x4x512-any/1/cut:3:clean", "page/8x8x8/1/cut:3:clean"] {

@@ -1,4 +1,4 @@
-//! The FTLs and their sets of options: names, and whose turn it is.
+//! The FTLs and their option sets: names, and turns.
 
 use nandlab_ftl::{Events, LIST};
 use nandlab_proof::subject::{in_turn, on_all_cores};
@@ -26,14 +26,14 @@ fn every_set_of_options_has_its_turn_and_differs_from_the_default() {
     }
 }
 
-/// What the option `key` of an FTL may be, where that is one of a few words.
+/// The allowed words for an FTL's option `key`, if it is a word choice.
 fn words(schema: &Value, key: &str) -> BTreeSet<String> {
     let property = &schema["properties"][key];
     let definition = property["$ref"].as_str().and_then(|path| schema.pointer(path.trim_start_matches('#')));
     let choices = definition.unwrap_or(property)["oneOf"].as_array().cloned().unwrap_or_default();
     let word = |choice: &Value| match &choice["const"] {
         Value::String(word) => Some(word.clone()),
-        // A choice with options of its own is a table with its name.
+        // A choice with its own options is a table with its name.
         _ => choice["properties"].as_object()?.keys().next().cloned(),
     };
     choices.iter().filter_map(word).collect()
@@ -41,7 +41,7 @@ fn words(schema: &Value, key: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_victim_is_run_by_a_set_of_options() {
-    // FTLs that choose from the same policies prove them together.
+    // FTLs with the same policies prove them together.
     let mut run: BTreeMap<BTreeSet<String>, BTreeSet<String>> = BTreeMap::new();
     for (entry, ftl) in LIST.iter().zip(every_subject()) {
         let schema = (entry.options)().to_value();
@@ -70,7 +70,7 @@ fn work_on_all_cores_keeps_its_order() {
     assert!(on_all_cores(&items[..0], |_| ()).is_empty());
 }
 
-/// Events of paging: a tenth less than is demanded, or as much.
+/// Paging events: a tenth below the demand, or equal to it.
 fn paging(is_enough: bool) -> Events {
     let count = if is_enough { 10_000 } else { 9_000 };
     Events {
@@ -82,7 +82,7 @@ fn paging(is_enough: bool) -> Events {
     }
 }
 
-/// What those subjects did of which `is_much` is true, and the message of the failure.
+/// Asserts over all subjects, with much paging where `is_much` is true; returns the failure message.
 fn asserted(is_much: impl Fn(&Subject) -> bool) -> Result<(), String> {
     let all = subjects();
     let events: Vec<Events> = all.iter().flatten().map(|subject| paging(is_much(subject))).collect();

@@ -1,7 +1,7 @@
-//! A die of several that has lost blocks, from the factory or meanwhile: the others take what is exported, as long as
-//! their good blocks are enough for it, and everything is there.
+//! One die among several has lost blocks, from the factory or later: the other dies take the exported pages, as long as
+//! their good blocks suffice, and all data is there.
 //!
-//! What must be enough is computed here anew, in closed form.
+//! A closed form computes the requirement independently.
 
 use nandlab_block::{Error, Op, Request};
 use nandlab_drive::Chip;
@@ -19,10 +19,10 @@ use nandlab_proof::{on_all_cores, Rig};
 const DIES: u32 = 4;
 const BLOCKS: u32 = 12;
 const PAGES: u32 = 6;
-/// Sectors of a page.
+/// Sectors per page.
 const SECTORS: u32 = 4;
 
-/// Dies of so many planes, together as many planes as there are dies of one.
+/// Dies with `planes_per_die` planes; the total plane count is always the same.
 fn device(planes_per_die: u32, blocks_per_plane: u32) -> Device {
     let shape = Shape {
         channels: 2,
@@ -37,15 +37,15 @@ fn device(planes_per_die: u32, blocks_per_plane: u32) -> Device {
     Device { name: "4 dies x6x2048", geometry: Geometry::new(shape).unwrap(), rules, timing: UNTIMED }
 }
 
-/// What fails on a die, over and over.
+/// A die's permanent failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Failing {
     Erases,
     Programs,
 }
 
-/// A device of which all erases, or all programs, of some dies fail from some time on; it counts the programs of each
-/// die. Planes count as dies.
+/// A device where all erases, or all programs, on some dies fail from some time on; it counts each die's programs.
+/// Planes count as dies.
 struct Weak {
     flash: Flash,
     geometry: Geometry,
@@ -62,7 +62,7 @@ impl Weak {
         Self { flash, geometry, failing_erases: none, failing_programs: none, programs }
     }
 
-    /// From now on everything of this kind fails on a die.
+    /// From now on all such operations fail on a die.
     fn fail(&mut self, what: Failing, die: usize) {
         match what {
             Failing::Erases => self.failing_erases[die] = true,
@@ -70,7 +70,7 @@ impl Weak {
         }
     }
 
-    /// Counts a program, and has it fail where it must.
+    /// Counts a program, and makes it fail on a failing die.
     fn program_comes(&mut self, at: Ppa) {
         let die = self.geometry.die_of(self.geometry.block_of(at)) as usize;
         self.programs[die] += 1;
@@ -119,7 +119,7 @@ impl Chip for Weak {
     nandlab_drive::chip_inside!(flash);
 }
 
-/// What must be good on the dies that take pages.
+/// Required good blocks on the dies that take pages.
 enum Needs {
     Sectors {
         /// Blocks for data, on all together.
@@ -130,24 +130,24 @@ enum Needs {
         map: u32,
     },
     Pages {
-        /// Pages on all together, with notes of trims.
+        /// Pages on all dies together, with trim notes.
         pages: u32,
-        /// Blocks in reserve and being filled, on each, and the one by which dies may differ.
+        /// Blocks in reserve and being filled, on each, and one by which dies may differ.
         each: u32,
-        /// Blocks of each die that hold one bit a cell: they count for nothing.
+        /// Each die's blocks with one bit a cell: they do not count.
         slc: u32,
     },
 }
 
 impl Needs {
-    /// Those of a map of `entries` of 4 bytes: up to a block of map pages is given three blocks. A block that is emptied
-    /// leaves a page, and the last sector of each page is a list.
+    /// For a map with `entries` entries, 4 bytes each: a map up to one block gets three blocks. An emptied block leaves
+    /// a page, and each page's last sector is a list.
     fn sectors(pages: u32, entries: u32, reserve: u32) -> Self {
         assert!(entries.div_ceil(128 * SECTORS) < PAGES, "a map of less than a block");
         Self::Sectors { data: (pages * SECTORS).div_ceil((PAGES - 1) * (SECTORS - 1)), each: reserve + 1, map: 3 }
     }
 
-    /// Whether dies with so many good blocks are enough, and each of them is of use.
+    /// Whether dies with these good blocks suffice, each one contributing.
     fn is_enough(&self, good: &[u32]) -> bool {
         let dies = good.len() as u32;
         match *self {
@@ -156,7 +156,7 @@ impl Needs {
                 let fits = good.iter().zip(shares).all(|(&good, share)| good >= each + share);
                 fits && good.iter().sum::<u32>() >= data + each * dies + map
             }
-            // A block that is emptied leaves a page.
+            // An emptied block leaves a page.
             Self::Pages { pages, each, .. } => {
                 good.iter().all(|&good| good > each)
                     && good.iter().map(|good| (good - each) * PAGES - 1).sum::<u32>() >= pages
@@ -164,7 +164,7 @@ impl Needs {
         }
     }
 
-    /// Good blocks by die that count.
+    /// Countable good blocks by die.
     fn good(&self, nand: &mut Weak) -> [u32; DIES as usize] {
         match *self {
             Self::Sectors { .. } => nand.good(0),
@@ -172,13 +172,13 @@ impl Needs {
         }
     }
 
-    /// Dies of pages alone that nothing can be asked of.
+    /// Unusable dies, for page maps only.
     fn weak(&self, good: [u32; DIES as usize]) -> Vec<usize> {
         let is_weak = |die: &usize| matches!(*self, Self::Pages { each, .. } if good[*die] <= each);
         (0..DIES as usize).filter(is_weak).collect()
     }
 
-    /// The most dies that have enough, one bit each; `None` where no choice of dies does.
+    /// The most dies that suffice, one bit each; `None` if no choice does.
     fn working(&self, good: [u32; DIES as usize]) -> Option<u32> {
         let is_enough = |dies: &u32| {
             let mine: Vec<u32> = (0..DIES).filter(|die| dies >> die & 1 == 1).map(|die| good[die as usize]).collect();
@@ -194,19 +194,19 @@ fn steps(seed: u64, pages: u32, steps: usize) -> Vec<Step> {
     script::random(seed, u64::from(pages * SECTORS), SECTORS, steps, SCRIPT)
 }
 
-/// Some of the options of an FTL, and what they need.
+/// An FTL's options, and their needs.
 struct Case {
     name: String,
     config: FtlConfig,
     pages: u32,
     needs: Needs,
     device: Device,
-    /// Blocks of a die that the host fills at the same time.
+    /// Blocks per die the host fills at the same time.
     filled: u32,
 }
 
 impl Case {
-    /// Mounts with these blocks bad from the factory, and works; or is refused, with a sentence that is right.
+    /// Mounts with these factory bad blocks, and works; or is refused, with a correct sentence.
     fn factory_bad(&self, bad: Vec<u32>) -> bool {
         let context = format!("{} with {} pages, bad blocks {bad:?}", self.name, self.pages);
         let mut nand = Weak::new(&self.device, Faults { factory_bad_blocks: bad, ..Faults::default() });
@@ -244,8 +244,8 @@ impl Case {
         true
     }
 
-    /// Sectors that the device takes at most once its good blocks are too few, for it opens no block for the host any more:
-    /// what is left of the blocks of each die, and what waits for a page.
+    /// Most sectors the device takes once its good blocks are too few, since it opens no further host block: the rest
+    /// in each die's open blocks, and sectors waiting for a page.
     fn beyond(&self) -> u32 {
         DIES * self.filled * PAGES * SECTORS + SECTORS
     }
@@ -310,7 +310,7 @@ impl Case {
         None
     }
 
-    /// The end does not come too soon; all that was not being written is there.
+    /// The end does not come too soon; all data except the refused step's is there.
     fn end(&self, mut rig: Rig<Weak>, refused: Step, context: &str) {
         rig.compare_untouched(refused);
         let nand = rig.disk_mut().nand_mut();
@@ -329,7 +329,7 @@ impl Case {
     }
 }
 
-/// Sectors that a step writes.
+/// Sectors a step writes.
 fn written(step: Step) -> u32 {
     match step {
         Step::Do(Request { op: Op::Write, sectors, .. }) => sectors,
@@ -337,7 +337,7 @@ fn written(step: Step) -> u32 {
     }
 }
 
-/// Steps for each die that fails.
+/// Steps for each failing die.
 const STEPS: usize = 3000;
 
 fn sector_map(name: &str, pages: u32, config: sector_map::Config) -> Case {
@@ -347,20 +347,20 @@ fn sector_map(name: &str, pages: u32, config: sector_map::Config) -> Case {
 }
 
 fn hybrid_map(name: &str, pages: u32, config: hybrid_map::Config) -> Case {
-    // The entries of sectors begin with a map page of their own.
+    // Sector entries begin with their own map page.
     let entries = pages.next_multiple_of(128 * SECTORS) + pages * SECTORS;
     let needs = Needs::sectors(pages, entries, config.reserve_blocks);
     let config = FtlConfig::HybridMap(config);
     Case { name: format!("hybrid_map:{name}"), config, pages, needs, device: device(1, BLOCKS), filled: 1 }
 }
 
-/// A page map that exports as much as so many dies hold.
+/// A page map that exports the capacity of `dies` dies.
 fn page_map(variant: &Variant<page::Config>, blocks: u32, dies: u32) -> Case {
     let Variant { name, config, .. } = variant.clone();
     let slc = if config.slc_cache == SlcCache::Fixed { config.slc_blocks } else { 0 };
     let filled = config.frontiers() + u32::from(config.slc_cache == SlcCache::Dynamic);
     let each = config.reserve_blocks + filled + 1;
-    // One note of a trim, and the one before it.
+    // One trim note, and its predecessor.
     let notes = if config.durable_trim { 2 } else { 0 };
     let all = dies * ((blocks - slc - each) * PAGES - 1);
     let needs = Needs::Pages { pages: all, each, slc };
@@ -374,7 +374,7 @@ fn last_of(dies: &[u32], count: u32) -> Vec<u32> {
     dies.iter().flat_map(|die| (die + 1) * BLOCKS - count..(die + 1) * BLOCKS).collect()
 }
 
-/// Logical pages: on all dies there is room for 33 blocks of data, on three for 24, on two for 15, on one for 6; 22 pages
+/// Logical pages: on all dies there is room for 33 data blocks, on three for 24, on two for 15, on one for 6; 22 pages
 /// take 6 blocks, 56 take 15, 90 take 24, 91 one more, 123 all.
 const LOGICAL: [u32; 5] = [22, 56, 90, 91, 123];
 
@@ -394,7 +394,7 @@ fn dies_with_bad_blocks_from_the_factory_are_passed_over() {
     println!("{mounted} mounted");
 }
 
-/// Dies that may fail before the end, at least.
+/// Least number for dies that may fail before the end.
 fn spared(pages: u32) -> usize {
     match pages {
         56 => 2,
@@ -411,12 +411,12 @@ fn fail_in_turn(case: &Case, what: Failing, dies: &[usize], spared: usize) {
 
 #[test]
 fn a_device_ends_when_the_dies_that_are_left_have_too_few_blocks() {
-    // With the first number one die would be left, and the device may end before: it must give the map at once what two
-    // gave.
+    // With the first number one die would remain, and the device may end earlier: this die must take two dies' map at
+    // once.
     let cases: Vec<(u32, Failing)> =
         LOGICAL.into_iter().skip(1).flat_map(|pages| [(pages, Failing::Erases), (pages, Failing::Programs)]).collect();
     on_all_cores(&cases, |&(pages, what)| {
-        // Where all programs fail, not even the map of what is to be read can be paged.
+        // With all programs failing, even the map for reads cannot be paged.
         let last = if what == Failing::Programs { 3 } else { 4 };
         for dies in [[0, 1, 2, 3], [3, 1, 0, 2]] {
             let (dies, spared) = (&dies[..last], spared(pages));
@@ -430,7 +430,7 @@ fn a_device_ends_when_the_dies_that_are_left_have_too_few_blocks() {
     });
 }
 
-/// The options of a page map, the usual ones first; but for those with which a fault may leave no room.
+/// A page map's options, the usual ones first, without those where a fault may leave no room.
 fn page_maps() -> Vec<Variant<page::Config>> {
     let usual = Variant::safe("default", page::Config::default());
     std::iter::once(usual).chain(PageMap::variants().into_iter().filter(|variant| !variant.is_tight)).collect()
@@ -462,7 +462,7 @@ fn a_page_map_ends_when_the_dies_that_are_left_have_too_few_blocks() {
     });
 }
 
-/// A die loses many blocks before it is weak, and the others take what was in them.
+/// A die loses many blocks before it is weak, and the others take its data.
 #[test]
 fn a_die_of_many_blocks_leaves_what_it_holds_to_the_others() {
     let case = page_map(&page_maps()[0], 4 * BLOCKS, 2);

@@ -1,10 +1,10 @@
-//! Errors of file systems as numbers that programs know.
+//! File system errors as errno numbers.
 
 use fuser::Errno;
 use nandlab_block::Error;
 use nandlab_fs::FsError;
 
-/// The number of an error.
+/// An error's number.
 pub(super) fn errno(error: &FsError) -> Errno {
     match error {
         FsError::NotFound { .. } => Errno::ENOENT,

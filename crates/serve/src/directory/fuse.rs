@@ -1,4 +1,4 @@
-//! What the kernel asks, handed to the worker.
+//! The kernel's requests, handed to the worker.
 
 use super::names::{Change, Entry, Kind, Maker, Names, Status, ROOT};
 use super::other::refuse_other_volumes;
@@ -20,9 +20,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long the kernel may keep what it was told. It is the only one that changes files.
+/// How long the kernel may cache answers. Only the kernel changes files.
 const KEPT: Duration = Duration::from_secs(60);
-/// How long it may keep names on a file system that takes `README` for `readme`: the kernel does not know that both go.
+/// How long it may cache names on a case-insensitive file system: the kernel does not know that `README` and `readme`
+/// are one.
 const NOT_KEPT: Duration = Duration::ZERO;
 const TYPE: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
@@ -34,7 +35,7 @@ pub enum Cache {
     /// The kernel, in its page cache, until the file is closed or synced, or the memory is needed.
     #[default]
     Writeback,
-    /// Nobody: a write of a program goes to the file system before it returns.
+    /// Nobody: a program's write goes to the file system before it returns.
     Through,
 }
 
@@ -56,11 +57,11 @@ pub struct Mounted {
     worker: Arc<Worker>,
     fs: &'static str,
     at: PathBuf,
-    /// The device of the folder below the mount.
+    /// The device below the mount's folder.
     below: u64,
 }
 
-/// Asks the kernel to hand over what it has gathered for files that are still open: an unmount does not wait for these.
+/// Asks the kernel to hand over data it has gathered for open files: an unmount does not wait for it.
 fn hand_over(at: &Path, below: u64) {
     let is_there = std::fs::metadata(at).is_ok_and(|folder| folder.dev() != below);
     if let Some(folder) = is_there.then(|| std::fs::File::open(at).ok()).flatten() {
@@ -70,7 +71,7 @@ fn hand_over(at: &Path, below: u64) {
 }
 
 impl Mounted {
-    /// The name of the file system.
+    /// The file system's name.
     pub fn fs(&self) -> &'static str {
         self.fs
     }
@@ -80,15 +81,15 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
             hand_over(&self.at, self.below);
-            // What programs have closed is stored before the end of the file system.
+            // Data in closed files is stored before the file system ends.
             unmount(session);
         }
         self.worker.stop();
     }
 }
 
-/// Mounts the file system on `disk` on the directory `at`: the one that its image names, or else a FAT volume.
-/// `others`: other users may use the directory, too, as far as modes allow it.
+/// Mounts the file system on `disk` on the directory `at`: the image's own, or else a FAT volume. `others`: other users
+/// may use the directory, too, as far as modes allow it.
 ///
 /// # Errors
 /// There is no such file system on the disk, or it is damaged; the operating system refuses.
@@ -128,7 +129,7 @@ struct Directory {
     block_bytes: u32,
     /// How long the kernel may keep names.
     names_kept: Duration,
-    /// Whether the kernel gathers writes. It then keeps size and time of a file itself and sends both.
+    /// Whether the kernel gathers writes. It then keeps a file's size and time itself and sends both.
     gathers: bool,
     listings: Mutex<Listings>,
 }
@@ -152,7 +153,7 @@ fn kind(kind: Kind) -> FileType {
     }
 }
 
-/// A name in the encoding of our file systems.
+/// A name in our file systems' encoding.
 fn text(name: &OsStr) -> Result<String, Errno> {
     name.to_str().map(str::to_owned).ok_or(Errno::EILSEQ)
 }
@@ -221,7 +222,7 @@ fn empty(done: Result<(), Errno>, reply: ReplyEmpty) {
 
 impl Filesystem for Directory {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // A kernel that cannot hands over every write at once.
+        // A kernel unable to gather hands over every write at once.
         self.gathers = self.gathers && config.add_capabilities(InitFlags::FUSE_WRITEBACK_CACHE).is_ok();
         Ok(())
     }
@@ -267,7 +268,7 @@ impl Filesystem for Directory {
         let is_time = Change { changed_ns: None, ..change } == Change::default();
         let changed = self.ask(move |names, fs| names.change(fs, inode.0, change));
         let changed = match changed {
-            // A kernel that gathers also tells the times of a file whose last name it has just removed.
+            // A gathering kernel also sends the times for a file whose last name it has just removed.
             Err(error) if error == Errno::ESTALE && is_time && self.gathers => Ok(Status::removed(inode.0)),
             changed => changed,
         };
@@ -346,7 +347,7 @@ impl Filesystem for Directory {
 
     fn open(&self, _: &Request, inode: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         match self.ask(move |names, fs| names.open(fs, inode.0)) {
-            // What the kernel has read before is still right: files change through it alone.
+            // The kernel's cached contents stay valid: files change through it alone.
             Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
             Err(error) => reply.error(error),
         }
@@ -398,7 +399,7 @@ impl Filesystem for Directory {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        // A kernel that gathers knows the end of the file better than we do.
+        // A gathering kernel knows the file's end better than we do.
         let appends = flags.0 & APPEND != 0 && !self.gathers && !written.contains(WriteFlags::FUSE_WRITE_CACHE);
         let at = (!appends).then_some(offset);
         let bytes = data.to_vec();

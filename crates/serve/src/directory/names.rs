@@ -1,12 +1,12 @@
-//! What a kernel expects of names and files, over a file system that knows paths.
+//! Kernel semantics for names and files, over a path-based file system.
 //!
 //! * Each file has a number. It stays the same while the file exists; where the file system numbers its files itself, it
 //!   is also the same after the next mount.
 //! * Our file systems refuse to remove or rename an open file. So a file is closed below before that and opened again
 //!   when it is used. A file that loses its last name while a program has it open is renamed to a hidden name in the
 //!   root directory, and removed when the program closes it, or at the next mount.
-//! * Mode, owner and time of an open file are stored when the last program closes it, and at its fsync: each store
-//!   takes a page.
+//! * An open file's mode, owner and time are stored when the last program closes it, and at its fsync: each store takes
+//!   a page.
 
 mod files;
 mod node;
@@ -23,32 +23,32 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) use tree::{Entry, Maker};
 
-/// The number of the root directory, as the kernel has it.
+/// The kernel's number for the root directory.
 pub(super) const ROOT: u64 = 1;
 /// A file system's own numbers begin here.
 const FIRST: u64 = 2;
 /// How hidden names begin.
 const HIDDEN: &str = ".nandlab-removed-";
 
-/// What is known of names and files while they are mounted.
+/// Known names and files while mounted.
 ///
 /// Files stay known until they are removed, about 150 bytes each: the kernel may forget them, but `git` and others
 /// remember their numbers.
 pub(super) struct Names {
     nodes: BTreeMap<u64, Node>,
     places: BTreeMap<(u64, String), u64>,
-    /// The next number, where the file system has none.
+    /// The next number, if the file system has none.
     next: u64,
-    /// Tells files apart that had the same number one after the other.
+    /// Tells apart files with the same number, one after the other.
     generation: u64,
     /// Whether mode, owner and time are stored.
     keeps: bool,
     /// Whether the file system numbers its files itself.
     numbers: bool,
     longest: usize,
-    /// What files without stored attributes have.
+    /// Attributes for files without stored ones.
     default: Attributes,
-    /// What the last job asked of a file.
+    /// The last job's request to a file.
     pub(super) asked: Option<Asked>,
 }
 
@@ -62,7 +62,7 @@ fn failed<T>(done: Result<T, FsError>) -> Result<T, Errno> {
 }
 
 impl Names {
-    /// For files of this owner and group, where the file system stores none.
+    /// For files with this owner and group, if the file system stores none.
     pub(super) fn new(owner: u32, group: u32) -> Self {
         let default = Attributes { mode: 0, owner, group, changed_ns: now_ns() };
         let root = Node::new(ROOT, String::new(), Kind::Directory, 0);
@@ -79,14 +79,14 @@ impl Names {
         }
     }
 
-    /// Looks at what the file system can do, and removes what programs held open when it ended.
+    /// Checks the file system's abilities, and removes files left open when it last ended.
     pub(super) fn begin(&mut self, fs: &mut dyn FileSystem) {
         self.keeps = matches!(fs.attributes(""), Ok(Some(_)));
         self.numbers = matches!(fs.number(""), Ok(Some(_)));
         self.longest = fs.longest_name();
         for name in fs.list("").unwrap_or_default() {
             if name.starts_with(HIDDEN) {
-                // What cannot be removed now stays hidden.
+                // Unremovable files stay hidden.
                 let _ = fs.unlink(&name);
             }
         }
@@ -119,7 +119,7 @@ impl Names {
         self.nodes.get_mut(&number).ok_or(Errno::ESTALE)
     }
 
-    /// The path of a file.
+    /// A file's path.
     fn path(&self, number: u64) -> Result<String, Errno> {
         let mut names = Vec::new();
         let mut at = number;
@@ -132,7 +132,7 @@ impl Names {
         Ok(names.join("/"))
     }
 
-    /// The path of a name in a directory, if it can be a name.
+    /// The path for a name in a directory, if the name is valid.
     fn path_of(&self, parent: u64, name: &str) -> Result<String, Errno> {
         if name.len() > self.longest {
             return Err(Errno::ENAMETOOLONG);
@@ -144,7 +144,7 @@ impl Names {
         Ok(if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") })
     }
 
-    /// The number of the file with this name.
+    /// The number for the file with this name.
     pub(super) fn find(&mut self, fs: &mut dyn FileSystem, parent: u64, name: &str) -> Result<u64, Errno> {
         self.look(fs, parent, name, false)
     }
@@ -182,7 +182,7 @@ impl Names {
         self.add(fs, parent, &name, kind)
     }
 
-    /// How the directory has a name that was just made or found: FAT drops dots at the end.
+    /// The directory's spelling for a name just made or found: FAT drops trailing dots.
     fn as_stored(&self, fs: &mut dyn FileSystem, parent: u64, name: &str) -> Result<String, Errno> {
         match self.numbers {
             true => Ok(name.to_owned()),

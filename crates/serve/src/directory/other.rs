@@ -1,9 +1,9 @@
-//! Disks that hold something else than a FAT volume.
+//! Disks with other contents than a FAT volume.
 
 use crate::{volume, Disk};
 use std::io;
 
-/// Says what is on a disk without a FAT volume, and which command serves it.
+/// Names the contents on a disk without a FAT volume, and the command that serves it.
 pub(super) fn refuse_other_volumes(disk: &Disk) -> io::Result<()> {
     let (size, is_fat) = (crate::Export::size(disk), has_fat(disk)?);
     if is_fat {
@@ -27,7 +27,7 @@ pub(super) fn refuse_other_volumes(disk: &Disk) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
-/// Whether the first sector may be that of a FAT volume: its mark, and a sector size.
+/// Whether the first sector may belong to a FAT volume: its mark, and a sector size.
 fn has_fat(disk: &Disk) -> io::Result<bool> {
     let mut boot = [0; 512];
     crate::Export::read(disk, 0, &mut boot)?.sleep();

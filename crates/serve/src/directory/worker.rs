@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 type Job = Box<dyn FnOnce(&mut Names, &mut dyn FileSystem) + Send>;
 
-/// A file system at work in a thread of its own.
+/// A file system at work in its own thread.
 pub(super) struct Worker {
     disk: Arc<Disk>,
     /// `None` once it was stopped.
@@ -72,7 +72,7 @@ impl Worker {
         }
     }
 
-    /// Carries out `work` and waits for it; an end of the disk is EIO.
+    /// Carries out `work` and waits for it; the disk's end is EIO.
     pub(super) fn ask<R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Names, &mut dyn FileSystem) -> Result<R, Errno> + Send + 'static,
@@ -88,7 +88,7 @@ impl Worker {
         answered.recv().map_err(|_| Errno::EIO)?
     }
 
-    /// Waits until everything that was made durable is on the disk of this machine.
+    /// Waits until all durable data is on this machine's disk.
     pub(super) fn keep(&self) -> Result<(), Errno> {
         self.disk.keep().map_err(|_| Errno::EIO)
     }
@@ -105,7 +105,7 @@ impl Worker {
     }
 }
 
-/// The file system is the disk itself, which others ask for its counts between two jobs.
+/// The file system is the disk itself; others ask for its counts between two jobs.
 fn on_flash(disk: &Disk, mut names: Names, todo: &Receiver<Job>, mounted: impl FnOnce()) -> io::Result<()> {
     disk.on_files(|fs| {
         names.begin(fs);

@@ -4,7 +4,7 @@ use super::{Kind, Snapshot};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Figures that are counters or gauges: path in the snapshot, name, kind, meaning.
+/// Counters and gauges: path in the snapshot, name, kind, meaning.
 const FIGURES: [(&str, &str, &str, &str); 10] = [
     ("/host/requests", "host_requests_total", "counter", "Requests of the host."),
     ("/host/read_sectors", "host_read_sectors_total", "counter", "Sectors of 512 bytes that the host read."),
@@ -18,7 +18,7 @@ const FIGURES: [(&str, &str, &str, &str); 10] = [
     ("/time_us", "simulated_time_us", "counter", "Simulated time since the opening, in microseconds."),
 ];
 
-/// The text of `/metrics`.
+/// The text for `/metrics`.
 pub(super) fn text(now: &Snapshot) -> String {
     let mut text = String::new();
     for (path, name, kind, meaning) in FIGURES {

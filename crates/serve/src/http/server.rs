@@ -1,4 +1,4 @@
-//! The listener, and what it answers.
+//! The listener and its answers.
 
 use super::{metrics, Block, Snapshot, Watched};
 use serde_json::{json, Value};
@@ -22,7 +22,7 @@ const HTML: &str = "text/html; charset=utf-8";
 /// Why the page cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    /// The address is not one of this machine alone.
+    /// The address is not limited to this machine.
     #[error("{0} is no loopback address, and the page has no password: take 127.0.0.1:PORT or the path of a socket")]
     NotLoopback(String),
     /// The text names no address.
@@ -43,7 +43,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Listens on `at`, `127.0.0.1:PORT` or the path of a Unix socket; port 0 takes a free one.
+    /// Listens on `at`, `127.0.0.1:PORT` or a Unix socket's path; port 0 takes a free one.
     ///
     /// # Errors
     /// [`PageError`].
@@ -112,7 +112,7 @@ fn serve(server: &tiny_http::Server, watched: &Arc<dyn Watched>, is_stopping: &A
                 let (watched, is_stopping, clients) = (watched.clone(), is_stopping.clone(), clients.clone());
                 clients.fetch_add(1, Ordering::SeqCst);
                 std::thread::spawn(move || {
-                    // A browser that leaves ends its frames.
+                    // A leaving browser ends its frames.
                     let _ = frames(request, &*watched, &is_stopping);
                     clients.fetch_sub(1, Ordering::SeqCst);
                 });
@@ -121,12 +121,12 @@ fn serve(server: &tiny_http::Server, watched: &Arc<dyn Watched>, is_stopping: &A
             (Method::Get, "/events") => respond(request, 503, "text/plain", "too many browsers watch this disk"),
             _ => respond(request, 404, "text/plain", "there are /, /events, /record and /metrics"),
         };
-        // A client that went away is nobody's loss.
+        // A closed connection needs no answer.
         let _ = done;
     }
 }
 
-/// Whether the request names this machine as its host: a name that somebody else's DNS points here is refused.
+/// Whether the request names this machine as its host: other names are refused, even if someone's DNS points them here.
 fn is_for_this_machine(request: &Request) -> bool {
     let host = request.headers().iter().find(|header| header.field.equiv("Host"));
     host.is_none_or(|host| {
@@ -158,7 +158,7 @@ fn frames(request: Request, watched: &dyn Watched, is_stopping: &AtomicBool) -> 
     Ok(())
 }
 
-/// A frame: the figures, the number of blocks, and the blocks that changed as `[number, kind, valid, P/E cycles]`.
+/// A frame: the figures, the block count, and the changed blocks as `[number, kind, valid, P/E cycles]`.
 fn frame(now: &Snapshot, before: &[Block]) -> Value {
     let changed: Vec<Value> = now
         .blocks

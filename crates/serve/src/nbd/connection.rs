@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 /// Replies are written when they are more than this many bytes, even if further requests have arrived.
 const REPLIES_AT_ONCE: usize = 256 << 10;
 
-/// Bytes of replies that the operating system is asked to keep until the client reads them.
+/// Reply bytes the operating system is asked to keep until the client reads them.
 const SEND_BYTES: usize = 1 << 20;
 
 mod command {
@@ -47,14 +47,14 @@ impl Request {
     }
 }
 
-/// Replies that were not written yet. The bytes behind `used` are left from earlier ones.
+/// Unwritten replies. The bytes behind `used` are left from earlier ones.
 struct Replies {
     bytes: Vec<u8>,
     used: usize,
 }
 
 impl Replies {
-    /// Room for a reply with `length` bytes of data behind what is here.
+    /// Room for a reply with `length` data bytes behind the present ones.
     fn room(&mut self, length: usize) -> &mut [u8] {
         let end = self.used + REPLY_BYTES + length;
         if end > self.bytes.len() {
@@ -67,14 +67,14 @@ impl Replies {
 /// Serves one client until it leaves, in this thread.
 ///
 /// # Errors
-/// `InvalidData` where it does not follow the protocol; what the socket fails with.
+/// `InvalidData` if it breaks the protocol; socket errors.
 pub fn serve(stream: UnixStream, export: &dyn Export) -> io::Result<()> {
     let mut incoming = Incoming::new(Watched::new(stream.try_clone()?));
     let mut negotiating = stream.try_clone()?;
     if !negotiate(&mut incoming, &mut negotiating, export)? {
         return Ok(());
     }
-    // Without room for the replies of several requests, this thread would wait for the client to read. Less is fine, too.
+    // Without room for several replies, this thread would wait for the client to read. Less is fine, too.
     let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BYTES);
     let out: Out = Arc::new(Mutex::new(stream));
     let mut later = Later::new(&out);

@@ -1,4 +1,4 @@
-//! Replies of a paced disk, each sent when it is due.
+//! A paced disk's replies, each sent when it is due.
 
 use super::wire::{send, Out};
 use crate::Due;
@@ -11,10 +11,10 @@ use std::time::Instant;
 /// A reply and its moment.
 type Reply = (Instant, Vec<u8>);
 
-/// The same by its moment; the number keeps the order of equal moments.
+/// The same by moment; the number keeps the order at equal moments.
 type Waiting = Reverse<(Instant, u64, Vec<u8>)>;
 
-/// The thread that sends replies in time; it starts with the first of them.
+/// The thread that sends replies in time; it starts with the first one.
 pub(super) struct Later {
     out: Out,
     thread: Option<(Sender<Reply>, JoinHandle<()>)>,

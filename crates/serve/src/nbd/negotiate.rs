@@ -1,4 +1,4 @@
-//! The negotiation: what a client asks before its first request.
+//! The negotiation before a client's first request.
 
 use super::wire::{Incoming, Number, EXPORT_FLAGS, INIT, MOST_BYTES, OPTION, OPTION_REPLY};
 use crate::Export;
@@ -8,10 +8,10 @@ use std::io::{self, Read, Write};
 const FIXED_NEWSTYLE: u16 = 1;
 const NO_ZEROES: u16 = 2;
 
-/// Longest option that is read; longer ones end the connection.
+/// Longest accepted option; longer ones end the connection.
 const MOST_OPTION_BYTES: u32 = 64 << 10;
 
-/// The name of the export beside the empty one.
+/// The export's name beside the empty one.
 pub(super) const NAME: &str = "disk";
 
 mod option {
@@ -36,17 +36,17 @@ mod info {
     pub const BLOCK_SIZE: u16 = 3;
 }
 
-/// What an option led to.
+/// An option's result.
 enum Step {
     Next,
     Transmission,
     End,
 }
 
-/// Negotiates; true where requests follow, false where the client leaves.
+/// Negotiates; true if requests follow, false if the client leaves.
 ///
 /// # Errors
-/// `InvalidData` where the client does not follow the protocol; what the socket fails with.
+/// `InvalidData` if the client breaks the protocol; socket errors.
 pub(super) fn negotiate<R: Read, W: Write>(
     incoming: &mut Incoming<R>,
     out: &mut W,
@@ -138,7 +138,7 @@ fn is_ours(name: &[u8]) -> bool {
     name.is_empty() || name == NAME.as_bytes()
 }
 
-/// The name that INFO or GO asks for; `None` where the option is malformed.
+/// The name in INFO or GO; `None` if the option is malformed.
 fn asked_name(mut data: &[u8]) -> Option<&[u8]> {
     let length = u32::take(&mut data)? as usize;
     let (name, mut rest) = data.split_at_checked(length)?;

@@ -1,4 +1,4 @@
-//! The socket and the threads of its clients.
+//! The socket and its clients' threads.
 
 use super::connection::serve;
 use crate::Export;
@@ -20,7 +20,7 @@ pub enum SocketError {
     /// Another server listens on it.
     #[error("another server listens on {}: stop it, or name another socket", .0.display())]
     InUse(PathBuf),
-    /// A file that is no socket is there.
+    /// Another file is there, no socket.
     #[error("{} is not a socket: name a path where no file is", .0.display())]
     Occupied(PathBuf),
     /// The operating system refused.
@@ -31,7 +31,7 @@ pub enum SocketError {
 /// Serves an export on a Unix socket until it is dropped.
 pub struct Server {
     path: PathBuf,
-    /// The listening socket, to wake the thread that accepts.
+    /// The listening socket, to wake the accepting thread.
     listening: UnixStream,
     shared: Arc<Shared>,
     accepting: Option<JoinHandle<()>>,
@@ -53,9 +53,9 @@ impl Shared {
 }
 
 impl Server {
-    /// Listens on `path` and serves `export` to every client, each in a thread of its own.
+    /// Listens on `path` and serves `export` to every client, each in its own thread.
     ///
-    /// A socket that a dead server left behind is replaced.
+    /// A dead server's socket is replaced.
     ///
     /// # Errors
     /// [`SocketError`].
@@ -72,7 +72,7 @@ impl Server {
         Ok(Self { path: path.to_owned(), listening, shared, accepting: Some(accepting) })
     }
 
-    /// Clients that are connected now.
+    /// Connected clients.
     pub fn clients(&self) -> usize {
         self.shared.clients().len()
     }
@@ -95,7 +95,7 @@ impl Drop for Server {
     }
 }
 
-/// Removes a socket that nobody listens on.
+/// Removes a socket without a listener.
 pub(crate) fn remove_stale(path: &Path) -> Result<(), SocketError> {
     let failed = |error| SocketError::Io(path.to_owned(), error);
     match std::fs::symlink_metadata(path) {
@@ -121,7 +121,7 @@ fn accept(listener: &UnixListener, shared: &Arc<Shared>, export: &Arc<dyn Export
         let mut clients = shared.clients();
         let (shared, export) = (shared.clone(), export.clone());
         let thread = std::thread::spawn(move || {
-            // A client that breaks the protocol, or dies, ends its own connection alone.
+            // A client that breaks the protocol, or dies, ends its own connection only.
             let _ = serve(stream, &*export);
             shared.clients().remove(&number);
         });

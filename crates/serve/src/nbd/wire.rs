@@ -1,4 +1,4 @@
-//! Numbers of the protocol, and the buffers of a connection.
+//! Protocol numbers, and a connection's buffers.
 
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
@@ -13,18 +13,18 @@ pub(super) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
 pub(super) const REQUEST: u32 = 0x2560_9513;
 pub(super) const REPLY: u32 = 0x6744_6698;
 
-/// Bytes of a request without its data.
+/// Request bytes without data.
 pub(super) const REQUEST_BYTES: usize = 28;
-/// Bytes of a reply without its data.
+/// Reply bytes without data.
 pub(super) const REPLY_BYTES: usize = 16;
-/// Most bytes of one read or write. The protocol lets a client assume this much.
+/// Most bytes in one read or write. The protocol lets a client assume this much.
 pub(super) const MOST_BYTES: u32 = 32 << 20;
 
-/// What the transmission flags of the export say: it has flags, FLUSH, FUA, TRIM, WRITE_ZEROES, and several connections see
-/// the same contents.
+/// The export's transmission flags: it has flags, FLUSH, FUA, TRIM, WRITE_ZEROES, and several connections see the same
+/// contents.
 pub(super) const EXPORT_FLAGS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8;
 
-/// Errors of replies: the numbers of Linux.
+/// Reply errors: Linux numbers.
 pub(super) mod error {
     use std::io;
 
@@ -33,7 +33,7 @@ pub(super) mod error {
     pub const NO_SPACE: u32 = 28;
     pub const SHUTDOWN: u32 = 108;
 
-    /// The number for an error of a disk.
+    /// The number for a disk error.
     pub fn of(error: &io::Error) -> u32 {
         match error.kind() {
             io::ErrorKind::StorageFull => NO_SPACE,
@@ -44,7 +44,7 @@ pub(super) mod error {
     }
 }
 
-/// The socket, which replies in time and replies at once both write to.
+/// The socket, shared by immediate and later replies.
 pub(super) type Out = Arc<Mutex<UnixStream>>;
 
 /// Writes whole replies.
@@ -52,10 +52,10 @@ pub(super) fn send(out: &Out, replies: &[u8]) -> io::Result<()> {
     out.lock().unwrap_or_else(PoisonError::into_inner).write_all(replies)
 }
 
-/// A socket that is looked at for a moment before the thread sleeps.
+/// A socket polled for a moment before the thread sleeps.
 ///
-/// Waking a thread on an idle processor takes longer than most requests, and a client that waits for each answer asks again
-/// at once. A client that is slower than that is waited for asleep.
+/// Waking a thread on an idle processor takes longer than most requests, and a client waiting for each answer asks
+/// again at once. For slower clients the thread sleeps.
 #[derive(Debug)]
 pub(super) struct Watched {
     stream: UnixStream,
@@ -71,7 +71,7 @@ impl Watched {
         Self { stream, is_quick: false }
     }
 
-    /// What arrives within `LOOK`; `None`: nothing.
+    /// Bytes arriving within `LOOK`; `None`: nothing.
     fn look(&self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
         let start = Instant::now();
         loop {
@@ -99,7 +99,7 @@ impl Read for Watched {
     }
 }
 
-/// Bytes that arrived and are not used yet. The buffer is never cleared, only overwritten.
+/// Bytes arrived and not yet used. The buffer is never cleared, only overwritten.
 #[derive(Debug)]
 pub(super) struct Incoming<R> {
     from: R,
@@ -123,10 +123,10 @@ impl<R: Read> Incoming<R> {
         &self.bytes[self.start..self.end]
     }
 
-    /// Waits until `count` bytes are here; false if the other side ended before the first of them.
+    /// Waits until `count` bytes are here; false if the other side ended before the first one.
     ///
     /// # Errors
-    /// `UnexpectedEof` where it ended among them; what the socket fails with.
+    /// `UnexpectedEof` if it ended among them; socket errors.
     pub fn wait(&mut self, count: usize) -> io::Result<bool> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -150,7 +150,7 @@ impl<R: Read> Incoming<R> {
         Ok(true)
     }
 
-    /// Takes `count` bytes that are here.
+    /// Takes `count` bytes already here.
     pub fn take(&mut self, count: usize) -> &[u8] {
         let start = self.start;
         self.start += count;
@@ -160,7 +160,7 @@ impl<R: Read> Incoming<R> {
     /// Waits for `count` bytes and takes them.
     ///
     /// # Errors
-    /// As [`Self::wait`], and `UnexpectedEof` where the other side ended.
+    /// As [`Self::wait`], and `UnexpectedEof` if the other side ended.
     pub fn need(&mut self, count: usize) -> io::Result<&[u8]> {
         if self.wait(count)? {
             Ok(self.take(count))
@@ -170,7 +170,7 @@ impl<R: Read> Incoming<R> {
     }
 }
 
-/// A number at the start of `bytes`, which go on behind it.
+/// A number at the start of `bytes`; takes it off.
 pub(super) trait Number: Sized {
     fn take(bytes: &mut &[u8]) -> Option<Self>;
 }

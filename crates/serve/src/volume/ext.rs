@@ -4,7 +4,7 @@
 //! The Linux kernel documentation, ext4 Data Structures and Algorithms:
 //! <https://docs.kernel.org/filesystems/ext4/index.html>.
 
-use super::{covered, damaged, le16, le32, Part, Source, Volume};
+use super::{covered, damaged, le16, le32, Part, Source, Volume, IDENTITY_BYTES};
 use nandlab_nand::Origin;
 use std::io;
 
@@ -23,12 +23,12 @@ mod feature {
 
 /// An inode maps its blocks by extents.
 const EXTENTS_FLAG: u64 = 0x8_0000;
-/// Deepest tree of extents that is followed.
+/// Deepest extent tree accepted.
 const MOST_DEPTH: u64 = 5;
-/// Most groups of a volume that is read: 16 TiB in groups of 128 MiB.
+/// Most groups in a volume: 16 TiB in 128 MiB groups.
 const MOST_GROUPS: u64 = 1 << 17;
 
-/// What the superblock says.
+/// The superblock's fields.
 struct Layout {
     block_bytes: u64,
     blocks: u64,
@@ -93,7 +93,7 @@ impl Layout {
         self.first_block + group * self.blocks_per_group
     }
 
-    /// Whether a group begins with a copy of the superblock.
+    /// Whether a group begins with a superblock copy.
     fn has_super(&self, group: u64) -> bool {
         let is_power =
             |base: u64| std::iter::successors(Some(1), |&n| Some(n * base)).find(|&n| n >= group) == Some(group);
@@ -112,7 +112,7 @@ impl Layout {
         self.block_bytes / self.descriptor_bytes
     }
 
-    /// Blocks of descriptors that stand together behind each superblock.
+    /// Descriptor blocks together behind each superblock.
     fn descriptor_blocks(&self) -> u64 {
         let all = self.groups.div_ceil(self.descriptors_per_block());
         if self.has(feature::META_BG) {
@@ -122,14 +122,14 @@ impl Layout {
         }
     }
 
-    /// Whether a group has a block of descriptors of its own: the first, second and last of a meta group do.
+    /// Whether a group has its own descriptor block: a meta group's first, second and last do.
     fn has_own_descriptors(&self, group: u64) -> bool {
         let per_block = self.descriptors_per_block();
         let is_meta = self.has(feature::META_BG) && group / per_block >= self.first_meta_group;
         is_meta && [0, 1, per_block - 1].contains(&(group % per_block))
     }
 
-    /// The block with the descriptor of a group.
+    /// The block with a group's descriptor.
     fn descriptor_block(&self, group: u64) -> u64 {
         let number = group / self.descriptors_per_block();
         if self.has(feature::META_BG) && number >= self.first_meta_group {
@@ -150,7 +150,7 @@ impl Layout {
         (self.inodes_per_group * self.inode_bytes).div_ceil(self.block_bytes)
     }
 
-    /// Bytes of a block of the volume.
+    /// One block's bytes.
     fn read(&self, block: u64, source: Source<'_>) -> io::Result<Vec<u8>> {
         if block >= self.blocks {
             return Err(damaged("the ext file system refers to a block beyond its end"));
@@ -161,7 +161,7 @@ impl Layout {
     }
 }
 
-/// Where a group has its bitmaps and inodes.
+/// A group's bitmaps and inodes.
 struct Group {
     block_bitmap: u64,
     inode_bitmap: u64,
@@ -178,7 +178,17 @@ impl Group {
     }
 }
 
-/// Finds the regions of an ext file system on a disk of `size` bytes.
+/// See [`super::identity`].
+pub(super) fn identity(first: &[u8; IDENTITY_BYTES]) -> Option<Vec<u8>> {
+    let sb = &first[1024..];
+    let has_journal = le32(sb, 92) & feature::HAS_JOURNAL != 0;
+    // Blocks, block size, blocks and inodes of a group, UUID, reserved descriptors, journal, more bits of blocks.
+    let fixed = [4..8, 20..28, 32..36, 40..44, 104..120, 206..208, 224..228, 336..340];
+    let bytes = fixed.into_iter().flat_map(|range| &sb[range]).copied().chain([has_journal.into()]);
+    (le16(sb, 56) == MAGIC).then(|| bytes.collect())
+}
+
+/// Finds an ext file system's regions on a disk with `size` bytes.
 pub(super) fn find(size: u64, source: Source<'_>) -> io::Result<Option<Volume>> {
     let mut sb = [0; 1024];
     source(1024, &mut sb)?;
@@ -213,7 +223,7 @@ pub(super) fn find(size: u64, source: Source<'_>) -> io::Result<Option<Volume>> 
     Ok(Some(Volume { kind, parts: covered(layout.blocks * layout.block_bytes, parts) }))
 }
 
-/// The blocks of the journal inside the volume.
+/// The journal's blocks inside the volume.
 fn journal(layout: &Layout, source: Source<'_>) -> io::Result<Vec<Part>> {
     let number = layout.journal_inode;
     if layout.compatible & feature::HAS_JOURNAL == 0 || number == 0 {
@@ -241,7 +251,7 @@ fn journal(layout: &Layout, source: Source<'_>) -> io::Result<Vec<Part>> {
     Ok(runs.into_iter().map(|(first, blocks)| layout.part(first, blocks, Origin::JOURNAL)).collect())
 }
 
-/// Runs of blocks of a node of extents and those below it.
+/// Block runs in an extent node and the nodes below it.
 fn extents(layout: &Layout, node: &[u8], most: u64, source: Source<'_>, runs: &mut Vec<(u64, u64)>) -> io::Result<()> {
     let (entries, depth) = (le16(node, 2), le16(node, 6));
     let is_sane = le16(node, 0) == EXTENT_MAGIC && depth <= most && (12 + 12 * entries) as usize <= node.len();
@@ -262,7 +272,7 @@ fn extents(layout: &Layout, node: &[u8], most: u64, source: Source<'_>, runs: &m
     Ok(())
 }
 
-/// Runs of blocks behind a pointer of an inode without extents: `depth` indirect blocks stand between.
+/// Block runs behind a pointer in an inode without extents: `depth` indirect blocks stand between.
 fn mapped(
     layout: &Layout,
     block: u64,

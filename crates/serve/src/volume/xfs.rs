@@ -3,13 +3,13 @@
 //! ## References
 //! XFS Algorithms & Data Structures, 3rd edition, SGI and Red Hat: superblocks, AG headers, the inode B+tree.
 
-use super::{be, covered, damaged, Part, Source, Volume};
+use super::{be, covered, damaged, Part, Source, Volume, IDENTITY_BYTES};
 use nandlab_nand::Origin;
 use std::io;
 
-/// Inodes of one record of the inode tree.
+/// Inodes per record in the inode tree.
 const CHUNK: u64 = 64;
-/// Most groups, levels and records that are read.
+/// Most groups, levels and records read.
 const MOST_GROUPS: u64 = 1 << 16;
 const MOST_LEVELS: u64 = 8;
 
@@ -22,9 +22,9 @@ struct Layout {
     inode_bytes: u64,
     log_start: u64,
     log_blocks: u64,
-    /// log2 of the inodes in a block.
+    /// log2 of the inodes per block.
     inodes_shift: u64,
-    /// log2 of the blocks of a group, rounded up.
+    /// log2 of the blocks per group, rounded up.
     group_shift: u64,
     has_checksums: bool,
 }
@@ -58,13 +58,20 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The first byte of a block of a group.
+    /// The first byte in a group's block.
     fn byte(&self, group: u64, block: u64) -> u64 {
         (group * self.group_blocks + block) * self.block_bytes
     }
 }
 
-/// Finds the regions of an XFS file system on a disk of `size` bytes.
+/// See [`super::identity`].
+pub(super) fn identity(first: &[u8; IDENTITY_BYTES]) -> Option<Vec<u8>> {
+    // Magic, block size, blocks, UUID, place of the log, blocks of a group and of the log, and whether it is still being made.
+    let fixed = [0..16, 32..56, 84..100, 126..127];
+    first.starts_with(b"XFSB").then(|| fixed.into_iter().flat_map(|range| &first[range]).copied().collect())
+}
+
+/// Finds an XFS file system's regions on a disk with `size` bytes.
 pub(super) fn find(size: u64, source: Source<'_>) -> io::Result<Option<Volume>> {
     let mut sb = [0; 512];
     source(0, &mut sb)?;
@@ -80,7 +87,7 @@ pub(super) fn find(size: u64, source: Source<'_>) -> io::Result<Option<Volume>> 
     }
     for group in 0..layout.groups {
         let start = layout.byte(group, 0);
-        // Superblock, and the headers of free space, inodes and the free list.
+        // Superblock, and the headers for free space, inodes and the free list.
         parts.push(Part { offset: start, length: 4 * layout.sector_bytes, origin: Origin::SUPERBLOCK });
         let mut header = [0; 512];
         source(start + 2 * layout.sector_bytes, &mut header)?;
@@ -92,7 +99,7 @@ pub(super) fn find(size: u64, source: Source<'_>) -> io::Result<Option<Volume>> 
     Ok(Some(Volume { kind: "xfs", parts: covered(layout.blocks * layout.block_bytes, parts) }))
 }
 
-/// The inode chunks below a block of the inode tree, and the block itself.
+/// The inode chunks below an inode tree block, and the block itself.
 fn inodes(
     layout: &Layout,
     group: u64,

@@ -1,4 +1,4 @@
-//! A disk of bytes: any offset, any length, on every FTL; what it says of itself; what spoils it.
+//! A byte disk: any offset, any length, on every FTL; its own reports; damage.
 
 use crate::support::{create, ftls, open, sentence};
 use nandlab_lab::config::{Experiment, Format};
@@ -18,7 +18,7 @@ fn is_plain_bytes(ftl: &str, sets: &[&str], requests: u64) {
     create(&path, ftl, sets);
     let mut disk = open(&path);
     let mut random = Random::new(3);
-    // A part of the disk, so that it is written more than once.
+    // A part only, so it is written more than once.
     let room = (disk.size() / 4) as usize;
     let mut plain = vec![0; room];
     for number in 0..requests {
@@ -130,7 +130,7 @@ fn a_paced_answer_is_due_when_its_simulated_time_is_over() {
     create(&path, "page", &["device.timing.program_us=20000"]);
     let disk = Disk::open(&path, Options { pace: true, ..Options::default() }).unwrap();
     let due: Vec<_> = (0..2).map(|page| disk.write(page * 4096, &[1; 4096], false).unwrap()).collect();
-    // Each of them takes 20 ms, of which few are over.
+    // Each takes 20 ms, mostly still to come.
     assert!(due.iter().all(|due| due.wait() > Duration::ZERO), "{due:?}");
     let free = {
         drop(disk);
@@ -205,7 +205,7 @@ fn what_cannot_be_served_is_refused_in_a_sentence() {
     assert!(sentence(opened()).contains("is not a nandlab image"));
 }
 
-/// Flipped bits in records and pages cost what they are in: no FTL falls over, and what can be read is what was written.
+/// Flipped bits in records and pages cost only their own data: no FTL falls over, and all readable data is as written.
 #[test]
 fn flipped_bits_do_not_cost_the_disk() {
     for ftl in ftls() {
@@ -228,7 +228,7 @@ fn flipped_bits_do_not_cost_the_disk() {
             fs::write(&path, &spoilt).unwrap();
             let disk = match Disk::open(&path, Options::default()) {
                 Ok(disk) => disk,
-                // A sentence is what an FTL has to say that cannot do without what was spoilt.
+                // An FTL that cannot do without the spoilt part reports it in one sentence.
                 Err(error) => {
                     assert!(!error.to_string().contains('\n'), "{ftl}, round {round}: {error}");
                     continue;
@@ -257,7 +257,7 @@ fn the_erase_of_a_block_that_looks_erased_has_a_cause_of_its_own() {
         disk.write(0, &[1; 64 << 10], false).unwrap();
         disk.close().unwrap();
         drop(disk);
-        // More than the blocks that were being filled take, and far from a full device.
+        // More than the blocks being filled take, and far from a full device.
         let disk = open(&image);
         disk.write(1 << 20, &vec![2; 1 << 20], false).unwrap();
         let stats = disk.stats();

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
-/// A device of four blocks, one of which changes from look to look.
+/// A device with four blocks; one changes from look to look.
 #[derive(Default)]
 struct Fake(AtomicU32);
 
@@ -37,7 +37,7 @@ fn page() -> Page {
     Page::start("127.0.0.1:0", Arc::new(Fake::default())).unwrap()
 }
 
-/// Status line and body of an answer.
+/// An answer's status line and body.
 fn get(mut stream: impl Read + Write, path: &str, host: &str) -> (String, String) {
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();

@@ -1,4 +1,4 @@
-//! The tests of disks and of the protocol that start no other program, in one executable.
+//! Disk and protocol tests that start no other program, in one executable.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 

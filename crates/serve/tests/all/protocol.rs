@@ -1,4 +1,4 @@
-//! The protocol byte by byte: what a client may send, and what it must not be able to do.
+//! The protocol byte by byte: allowed input from a client, and attacks.
 
 use nandlab_serve::nbd::{Server, SocketError};
 use nandlab_serve::{Export, Memory};
@@ -51,7 +51,7 @@ fn option(stream: &mut UnixStream, number: u32, data: &[u8]) {
     stream.write_all(&[OPTION, &number.to_be_bytes(), &(data.len() as u32).to_be_bytes(), data].concat()).unwrap();
 }
 
-/// Kind and data of a reply to an option.
+/// Kind and data in a reply to an option.
 fn reply(stream: &mut UnixStream) -> (u32, Vec<u8>) {
     let head = read(stream, 20);
     let number = |at: usize| u32::from_be_bytes(head[at..at + 4].try_into().unwrap());
@@ -70,7 +70,7 @@ fn request(command: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> V
     .concat()
 }
 
-/// Error and cookie of a reply to a request.
+/// Error and cookie in a reply to a request.
 fn answered(stream: &mut UnixStream) -> (u32, u64) {
     let head = read(stream, 16);
     assert_eq!(head[..4], 0x6744_6698u32.to_be_bytes());

@@ -1,4 +1,4 @@
-//! Random clients of NBD: requests beside a plain model, and bytes that break the protocol anywhere.
+//! Random NBD clients: requests beside a plain model, and bytes that break the protocol anywhere.
 
 use nandlab_nand::random::Random;
 use nandlab_serve::nbd::Server;
@@ -23,7 +23,7 @@ fn negotiation() -> Vec<u8> {
     [&3u32.to_be_bytes()[..], b"IHAVEOPT", &7u32.to_be_bytes(), &6u32.to_be_bytes(), &[0; 6]].concat()
 }
 
-/// Bytes that the server sends until requests may follow: the greeting, two replies with information, the acknowledgement.
+/// Bytes the server sends until requests may follow: the greeting, two replies with information, the acknowledgement.
 const GREETING: usize = 18 + (20 + 12) + (20 + 14) + 20;
 
 struct Request {
@@ -62,7 +62,7 @@ impl Request {
         bytes
     }
 
-    /// Error number and data of the reply, as the protocol has them; changes the contents.
+    /// The protocol's error number and reply data; changes the contents.
     fn expected(&self, contents: &mut [u8]) -> (u32, Vec<u8>) {
         let end = self.offset.checked_add(self.length.into()).filter(|end| *end <= SIZE);
         let (start, length) = (self.offset as usize, self.length as usize);

@@ -1,4 +1,4 @@
-//! kill -9 of a process that serves an image: the counts since the image was made are those of a run that was not killed.
+//! kill -9 on a process that serves an image: the counts since the image was made equal an unkilled run's.
 
 use crate::support::{act, create, ftls, open, Act, Acts};
 use nandlab_lab::served::Served;
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 /// Tells the other process its image, its seed, and how many acts it does before it waits for its end; 0 for any number.
 const CHILD: &str = "NANDLAB_COUNTED";
 
-/// Bytes that the host may have written after the last save.
+/// Host bytes that may have been written after the last save.
 const MOST_UNSAVED: u64 = 1 << 20;
 
 const BUFFER: [&str; 3] = ["buffer=hybrid_lru", "buffer.hybrid_lru.dram=64KiB", "buffer.hybrid_lru.nvram=256KiB"];
@@ -31,7 +31,7 @@ impl Counts {
         Self { programs: flash.programs, erases: flash.erases, written_bytes: all.host.written_sectors * 512 }
     }
 
-    /// Asserts that these are the counts of a process that was killed between two moments of a run that was not.
+    /// Asserts that a killed process's counts lie between two moments in an unkilled run.
     fn assert_between(self, before: Self, after: Self, what: &str) {
         assert!((before.programs..=after.programs).contains(&self.programs), "{what}: {self:?}, {before:?}, {after:?}");
         assert!((before.erases..=after.erases).contains(&self.erases), "{what}: {self:?}, {before:?}, {after:?}");
@@ -40,7 +40,7 @@ impl Counts {
     }
 }
 
-/// Acts of which few are flushes, so that much is written between two of them.
+/// Acts with few flushes, so much is written between two.
 fn acts(seed: u64, disk: &Disk) -> impl Iterator<Item = Act> {
     let mut acts = Acts::new(seed, nandlab_serve::Export::size(disk) / 512);
     let mut flushes = 0;
@@ -50,7 +50,7 @@ fn acts(seed: u64, disk: &Disk) -> impl Iterator<Item = Act> {
     })
 }
 
-/// The process that is killed. A run of the tests passes it over.
+/// The process to kill. A normal test run skips it.
 #[test]
 fn works_until_it_is_killed() {
     let Ok(args) = std::env::var(CHILD) else { return };
@@ -71,7 +71,8 @@ fn works_until_it_is_killed() {
     }
 }
 
-/// Kills the other process after so many lines, or when it has said its counts; the last act that it began, and those counts.
+/// Kills the other process after `lines` lines, or once it reported its counts; returns its last begun act, and the
+/// counts.
 fn run_and_kill(image: &Path, seed: u64, stop: u64, lines: u64) -> (u64, Option<Counts>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "counts::works_until_it_is_killed", "--nocapture", "--test-threads=1"])
@@ -90,7 +91,7 @@ fn run_and_kill(image: &Path, seed: u64, stop: u64, lines: u64) -> (u64, Option<
         }
         said += 1;
         if said == lines || counts.is_some() {
-            // std sends SIGKILL. What it says before it dies is read to the end.
+            // std sends SIGKILL. All output before its death is read.
             child.kill().unwrap();
         }
     }
@@ -98,7 +99,7 @@ fn run_and_kill(image: &Path, seed: u64, stop: u64, lines: u64) -> (u64, Option<
     (begun, counts)
 }
 
-/// Counts of a run that is not killed, after each act up to the last one.
+/// An unkilled run's counts, after each act up to the last one.
 fn not_killed(image: &Path, seed: u64, last: u64) -> Vec<Counts> {
     let disk = open(image);
     let mut counts = vec![Counts::of(&disk)];
@@ -109,11 +110,11 @@ fn not_killed(image: &Path, seed: u64, last: u64) -> Vec<Counts> {
     counts
 }
 
-/// What the image says of itself when no process has it open.
+/// The image's own information when no process has it open.
 fn info(image: &Path) -> serde_json::Value {
     loop {
         let info = Served::info(image).unwrap();
-        // A program that another test starts has the lock until it runs.
+        // A program started by another test has the lock until it runs.
         if info["in_use"] == false {
             return info;
         }

@@ -1,4 +1,4 @@
-//! kill -9 of a process that serves an image, at random points under writes: nothing that was flushed is lost.
+//! kill -9 on a process that serves an image, at random points under writes: no flushed data is lost.
 
 use crate::support::{act, create, ftls, open, Act, Acts, Model, SECTOR};
 use nandlab_nand::random::Random;
@@ -7,10 +7,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Where the other process finds its image, and from which seed and number on it goes on.
+/// The other process's image, seed and start number.
 const CHILD: &str = "NANDLAB_KILLED";
 
-/// Kills of each subject: a few, or 200 where the long tests are asked for.
+/// Kills per subject: a few, or 200 in the long tests.
 fn kills() -> u64 {
     if std::env::var_os("NANDLAB_LONG").is_some() {
         200
@@ -19,7 +19,7 @@ fn kills() -> u64 {
     }
 }
 
-/// The process that is killed: it says what it begins, and when a flush was answered. A run of the tests passes it over.
+/// The process to kill: it reports each begun act, and each answered flush. A normal test run skips it.
 #[test]
 fn writes_until_it_is_killed() {
     let Ok(args) = std::env::var(CHILD) else { return };
@@ -29,7 +29,7 @@ fn writes_until_it_is_killed() {
     let mut out = std::io::stdout();
     for number in 1.. {
         let next = acts.next();
-        // Before it is done, so that the other side knows what may have happened.
+        // Before it is done, so the other side knows about possible effects.
         out.write_all(format!("begin {number}\n").as_bytes()).unwrap();
         act(&disk, next, number).unwrap();
         if next == Act::Flush {
@@ -38,9 +38,9 @@ fn writes_until_it_is_killed() {
     }
 }
 
-/// Runs the other process on `image` until it has said `lines` lines, kills it, and follows in `model` what it did.
+/// Runs the other process on `image` until it has reported `lines` lines, kills it, and follows its acts in `model`.
 fn run_and_kill(image: &Path, seed: u64, lines: u64, model: &mut Model) {
-    // Numbers of writes differ from session to session by their seed.
+    // The seed makes write numbers differ between sessions.
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kill::writes_until_it_is_killed", "--nocapture", "--test-threads=1"])
         .env(CHILD, format!("{seed} {}", image.display()))
@@ -62,7 +62,7 @@ fn run_and_kill(image: &Path, seed: u64, lines: u64, model: &mut Model) {
         }
         said += 1;
         if said == lines {
-            // std sends SIGKILL. What it says before it dies is read to the end.
+            // std sends SIGKILL. All output before its death is read.
             child.kill().unwrap();
         }
     }
@@ -85,13 +85,13 @@ fn survives(ftl: &str, sets: &[&str]) {
             model.compare(&disk, &what);
             let checked = disk.check().unwrap();
             assert!(checked.is_sound(), "{what}: {checked:?}");
-            // What is there now is what the next session begins with.
+            // The present contents are the next session's start.
             settle(&disk, &mut model);
         }
     }
 }
 
-/// Writes every sector, so that it is known what the next session begins with.
+/// Writes every sector, so the next session starts from known contents.
 fn settle(disk: &nandlab_serve::Disk, model: &mut Model) {
     for sector in (0..model.may_hold.len() as u64).step_by(64) {
         let every = Act::Write { sector, sectors: 64 };

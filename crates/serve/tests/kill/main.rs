@@ -1,4 +1,4 @@
-//! A process of these tests is killed. Programs of other tests would inherit the locks of its images: it is alone.
+//! These tests kill one process. Other tests' programs would inherit its image locks, so it is alone.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 

@@ -1,6 +1,6 @@
-//! Programs that nobody here wrote, as clients of a disk in memory: nbdinfo and nbdcopy, qemu-io, fio, mke2fs, e2fsck and debugfs.
+//! Third-party programs as clients on a memory disk: nbdinfo and nbdcopy, qemu-io, fio, mke2fs, e2fsck and debugfs.
 //!
-//! A program that is not installed is named on stderr and passed over.
+//! A missing program is named on stderr and skipped.
 
 use nandlab_serve::{fuse, nbd, Export, Memory};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl Served {
     }
 }
 
-/// Runs a program to its end; `None` where it is not installed.
+/// Runs a program to its end; `None` if it is not installed.
 fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
     let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
     let found = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
@@ -59,7 +59,7 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
     Some(output)
 }
 
-/// Bytes that no part of a disk has by chance.
+/// Bytes no part of a disk has by chance.
 fn pattern(count: usize) -> Vec<u8> {
     (0..count as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }
@@ -126,7 +126,7 @@ fn qemu_writes_zeroes_and_discards() {
     assert!(!text.contains("fail"), "{text}");
 }
 
-/// Several jobs write with several requests outstanding each, and read back what they wrote.
+/// Several jobs write with several requests outstanding each, and read their data back.
 #[test]
 fn fio_verifies_what_it_wrote_at_once_and_paced() {
     for pace in [Duration::ZERO, Duration::from_micros(300)] {
@@ -151,7 +151,7 @@ fn fio_verifies_what_it_wrote_at_once_and_paced() {
         if run("fio", &arguments, served.folder.path()).is_none() {
             return;
         }
-        // The server sees that they left a little later than fio ends.
+        // The server notices their leaving slightly after fio's end.
         let until = Instant::now() + Duration::from_secs(10);
         while served.server.clients() > 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));

@@ -1,12 +1,14 @@
-//! Regions of file systems that mke2fs and mkfs.xfs made, compared with what dumpe2fs, debugfs and xfs_db say of them.
+//! Regions in file systems made by mke2fs and mkfs.xfs, compared with dumpe2fs, debugfs and xfs_db.
 
+use crate::support::{create, open};
 use nandlab_nand::Origin;
 use nandlab_serve::volume::{find, Volume};
+use nandlab_serve::{Disk, Export as _};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Output of a program; `None` where it is not installed.
+/// A program's output; `None` if it is not installed.
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
     if !std::env::split_paths(&path).any(|folder| folder.join(program).is_file()) {
@@ -24,20 +26,20 @@ fn volume(image: &Path) -> Volume {
     find(size, &mut |offset, out| file.read_exact_at(out, offset)).unwrap().expect("there is a file system")
 }
 
-/// Makes a file of zeros.
+/// Makes a zero-filled file.
 fn image(folder: &Path, mebibytes: u64) -> std::path::PathBuf {
     let image = folder.join("image");
     std::fs::File::create(&image).unwrap().set_len(mebibytes << 20).unwrap();
     image
 }
 
-/// First and last of a range such as `12` or `12-34`.
+/// First and last number in a range such as `12` or `12-34`.
 fn range(text: &str) -> (u64, u64) {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     (first.parse().unwrap(), last.parse().unwrap())
 }
 
-/// The origin of each block as dumpe2fs and debugfs tell it.
+/// Each block's origin according to dumpe2fs and debugfs.
 fn as_told(dump: &str, journal: &str) -> Vec<Origin> {
     let field = |name: &str| -> u64 {
         let line = dump.lines().find(|line| line.starts_with(name)).unwrap();
@@ -98,7 +100,7 @@ fn ext_file_systems_are_read_as_dumpe2fs_reads_them() {
         for part in &found.parts {
             assert_eq!(part.offset, at, "{options:?}: the parts follow one another");
             at += part.length;
-            // The bytes before the superblock share its block where that is large.
+            // The bytes before the superblock share its block if blocks are large.
             for block in part.offset.div_ceil(bytes)..at.div_ceil(bytes) {
                 assert_eq!(part.origin.name(), told[block as usize].name(), "{options:?}: block {block}");
             }
@@ -132,11 +134,70 @@ fn xfs_is_read_as_xfs_db_reads_it() {
     let root = value(&ask(&format!("convert inode {} byte", field("rootino"))));
     assert_eq!(origin(root), Origin::INODE);
     let inodes: u64 = found.parts.iter().filter(|part| part.origin == Origin::INODE).map(|part| part.length).sum();
-    // One chunk of 64 inodes, and a block of the inode tree in each group.
+    // One chunk with 64 inodes, and an inode tree block in each group.
     assert_eq!(inodes, 64 * field("inodesize") + field("agcount") * field("blocksize"));
     for group in 0..field("agcount") {
         assert_eq!(origin(group * field("agblocks") * field("blocksize")), Origin::SUPERBLOCK);
     }
+}
+
+/// Writes what is in an image, without its zeros.
+fn copy(image: &Path, disk: &Disk) {
+    for (piece, at) in std::fs::read(image).unwrap().chunks(64 << 10).zip((0..).step_by(64 << 10)) {
+        if piece.iter().any(|&byte| byte != 0) {
+            disk.write(at, piece, false).unwrap();
+        }
+    }
+}
+
+/// A disk counts the regions of each file system that is made on it, from the flush behind it on.
+#[test]
+fn regions_follow_the_file_system_that_is_made_on_a_served_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disk");
+    create(&path, "page", &["device.capacity=320MiB", "device.shape.pages_per_block=256"]);
+    let disk = open(&path);
+    let programs = |origin: &str| -> u64 {
+        let stats = disk.stats();
+        let rows = stats["matrix"].as_array().unwrap().iter().filter(|row| row["origin"] == origin);
+        rows.map(|row| row["programs"].as_u64().unwrap()).sum()
+    };
+    let reads = || disk.stats()["host"]["reads"].as_u64().unwrap();
+    assert_eq!(disk.follow_regions().unwrap(), None);
+    let made = [
+        ("mke2fs", &["-q", "-F", "-t", "ext4"][..]),
+        ("mkfs.xfs", &["-q"][..]),
+        ("mke2fs", &["-q", "-F", "-t", "ext3", "-b", "1024"][..]),
+    ];
+    for (program, options) in made {
+        let image = image(folder.path(), 320);
+        if output(program, &[options, &[image.to_str().unwrap()]].concat()).is_none() {
+            continue;
+        }
+        let volume = volume(&image);
+        let journal = volume.parts.iter().find(|part| part.origin == Origin::JOURNAL).unwrap();
+        // The page of an older file system's superblock is not that of a new one.
+        disk.write(0, &[0; 4096], false).unwrap();
+        copy(&image, &disk);
+        disk.flush().unwrap();
+        let (before, reads_before) = (programs("journal"), reads());
+        disk.write(journal.offset, &[1; 16 << 10], true).unwrap();
+        assert!(programs("journal") >= before + 4, "{program} {options:?}");
+        // A mount changes the superblock, and another label does: it is the same file system.
+        let mut first = vec![0; 4096];
+        image_bytes(&image, &mut first);
+        first[1024 + 120] = b'x';
+        disk.write(0, &first, true).unwrap();
+        assert_eq!(reads(), reads_before, "{program}: nothing is looked for");
+    }
+    disk.write(0, &[0; 4096], true).unwrap();
+    let before = programs("host");
+    disk.write(8 << 20, &[1; 4096], true).unwrap();
+    assert_eq!(programs("host"), before + 1, "without a file system, the host asks");
+}
+
+fn image_bytes(image: &Path, out: &mut [u8]) {
+    std::fs::File::open(image).unwrap().read_exact_at(out, 0).unwrap();
 }
 
 /// Whatever stands in the metadata, the search ends, with regions or with an error.

@@ -1,11 +1,12 @@
 //! Digital camera: photographs are taken, reviewed, in part deleted, and copied off the card.
 //!
 //! ## Idea
-//! A transaction is a session. It takes `shots` photographs: each is a new file of `shortest_photo` to `longest_photo`
-//! bytes, written from start to end in pieces of `write_bytes`. Then every photograph of the session is read, as on the
-//! camera's display, and each one is deleted with probability `deleted_share`. After every `sessions_to_copy` sessions
-//! the photographs are copied off the card: all of them are read, then all are deleted. Photographs are long sequential
-//! runs; beside them the same few sectors of the allocation table and of the directory are written again and again.
+//! A transaction is a session. It takes `shots` photographs: each is a new file with `shortest_photo` to
+//! `longest_photo` bytes, written from start to end in pieces with `write_bytes` each. Then the camera reads every
+//! photograph from this session, as for its display, and deletes each one with probability `deleted_share`. After every
+//! `sessions_to_copy` sessions the user copies the card: all photographs are read, then all are deleted. Photographs
+//! are long sequential runs; beside them the same few sectors in the allocation table and the directory are written
+//! again and again.
 //!
 //! | path | contents |
 //! |---|---|
@@ -13,10 +14,10 @@
 //! | `DSCN0001` ... `DSCN9999` | photographs of a folder |
 //!
 //! ## Differences
-//! A study of block recycling shows the write pattern of a Nikon camera in a figure without numbers; every number here is
-//! a convention, with file sizes of a camera of 2 to 3 million pixels. A camera formats its card where a user asks for it;
-//! that is no operation on files, so the card is emptied by deletion. Names have no extension. A new folder is made when
-//! the one before it is full, and old folders go when the card is copied.
+//! A study on block recycling shows a Nikon camera's write pattern in a figure without numbers; every number here is a
+//! convention, with file sizes for 2 to 3 million pixels. A camera formats its card on request. Formatting is no file
+//! operation, so deletion empties the card here. Names have no extension. A full folder is followed by a new one, and
+//! old folders go when the card is copied.
 //!
 //! ## References
 //! The layout: Design rule for Camera File system (DCF), JEITA CP-3461. The pattern: a study of migration beside merge in
@@ -66,10 +67,10 @@ impl Default for Config {
     }
 }
 
-/// Most photographs of a session: those of one are made at once.
+/// Most photographs in a session: one step makes them all.
 const MOST_SHOTS: u64 = 1_000_000;
 
-/// Photographs of a folder.
+/// Photographs in a folder.
 const IN_FOLDER: u64 = 9_999;
 
 const ROOT: &str = "DCIM";
@@ -160,7 +161,7 @@ impl Camera {
         parts.push_back(Part::Op(FileOp::Close(FILE)));
     }
 
-    /// Looks at the photographs from `first` on, and deletes some of them.
+    /// Looks at the photographs from `first` on, and deletes some.
     fn review(&mut self, first: usize, parts: &mut VecDeque<Part>) {
         let session = self.card.split_off(first);
         if self.config.review {

@@ -1,16 +1,17 @@
 //! Directories and small files: a directory is made and filled, then emptied and removed.
 //!
 //! ## Idea
-//! A transaction makes a directory, creates `files` files of `file_bytes` in it, each written and closed before the next,
-//! deletes them in the same order and removes the directory. Nothing is left behind, so a transaction finds what the one
-//! before it found; data is short-lived and nearly all work is on directories and the allocation table.
+//! A transaction makes a directory and creates `files` files with `file_bytes` bytes in it, each written and closed
+//! before the next. It deletes them in the same order and removes the directory. Nothing is left behind, so every
+//! transaction starts from the same state. Data is short-lived; nearly all work is on directories and the allocation
+//! table.
 //!
-//! This is the "directory / small file" workload that a study of block recycling had PostMark do: "transactions that
-//! create and delete a directory and 50 files of 512 bytes", taken by the letter.
+//! This is the "directory / small file" workload a study on block recycling ran with PostMark: "transactions that
+//! create and delete a directory and 50 files of 512 bytes", taken literally.
 //!
 //! ## Differences
-//! Neither the number of transactions nor the names are published. Names are numbers: a FAT without long names keeps
-//! them as they are.
+//! The study gives neither the transaction count nor the names. Names are numbers: a FAT without long names keeps them
+//! unchanged.
 //!
 //! ## References
 //! The settings: a study of migration beside merge in block-mapped FTLs under FAT, 2007, section 6.1.
@@ -58,7 +59,7 @@ impl FileOptions for Config {
     }
 }
 
-/// What a transaction does next.
+/// A transaction's next action.
 enum Phase {
     Begin,
     /// The file to create.
@@ -69,7 +70,7 @@ enum Phase {
 
 struct Directories {
     config: Config,
-    /// The transaction that is being carried out, from 1.
+    /// The current transaction, from 1.
     transaction: u32,
     phase: Phase,
 }

@@ -1,9 +1,9 @@
 //! Event recorder: events are logged, and now and then a setting is changed.
 //!
 //! ## Idea
-//! In a transaction, `events` events are logged, and then one configuration record, drawn at random, is changed. Every
-//! event is a record in the first file and every tenth one (`second_every`) also in the second; both grow to their number
-//! of records, and then the next record goes over the oldest. A few pages change again and again.
+//! A transaction logs `events` events and then changes one random configuration record. Every event is a record in the
+//! first file; every tenth one (`second_every`) also goes to the second file. Both files grow to their record count;
+//! then each new record overwrites the oldest. A few pages change again and again.
 //!
 //! | file | records |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | `CONFIG` | `parameters` of `shortest_parameter` to `longest_parameter` bytes |
 //!
 //! ## Differences
-//! The numbers of records of the two files are conventions. In the original, a configuration record may change its
-//! length; here each has a place of `longest_parameter` bytes, of which the first are written.
+//! The record counts for both files are conventions. In the original, a configuration record may change its length;
+//! here each has `longest_parameter` bytes, and a change writes the first bytes only.
 //!
 //! ## References
 //! E. Gal and S. Toledo: A transactional flash file system for microcontrollers. USENIX Annual Technical Conference,
@@ -66,7 +66,7 @@ impl Default for Config {
     }
 }
 
-/// Most events of a round: those of one are made at once.
+/// Most events in a round: one step makes them all.
 const MOST_EVENTS: u64 = 1_000_000;
 
 const CONFIGURATION: &str = "CONFIG";

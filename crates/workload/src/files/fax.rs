@@ -1,10 +1,10 @@
 //! Fax machine: faxes arrive page by page, wait, and go when they are delivered.
 //!
 //! ## Idea
-//! Before the transactions there are a file of `parameters` records of different lengths, a phone book and two full
-//! histories, of faxes sent and received. In a transaction a fax arrives: each of its pages is a file, written in pieces
-//! of `write_bytes`, and a record goes over the oldest of the history of received faxes. When more than `backlog` faxes
-//! wait, the oldest is delivered: its files are deleted, and a record goes over the oldest of the history of sent ones.
+//! Set-up writes a file with `parameters` records in different lengths, a phone book and two full histories, for sent
+//! and received faxes. In a transaction a fax arrives: each page is a file, written in pieces with `write_bytes` each,
+//! and a record overwrites the oldest in the history for received faxes. When more than `backlog` faxes wait, the
+//! oldest is delivered: its files are deleted, and a record overwrites the oldest in the history for sent faxes.
 //!
 //! | file | records |
 //! |---|---|
@@ -14,9 +14,9 @@
 //! | `F1P1`, `F1P2` ... | page 1, 2 ... of fax 1: `page_bytes` |
 //!
 //! ## Differences
-//! A page names the next one in its first bytes; names are numbers, so it is written with them and costs nothing extra.
-//! The backlog, the length of a history record and which history tells of a delivery are conventions. A fax that is
-//! delivered may be read before, with `read_on_delivery`; the original says only that it is deleted.
+//! In the original, a page's first bytes name the next page. Names are numbers here, so the link is written with the
+//! page and costs nothing extra. Conventions: the backlog, the length for a history record, and the history a delivery
+//! is noted in. A fax may be read before its delivery, with `read_on_delivery`; the original only says it is deleted.
 //!
 //! ## References
 //! E. Gal and S. Toledo: A transactional flash file system for microcontrollers. USENIX Annual Technical Conference,
@@ -81,7 +81,7 @@ impl Default for Config {
     }
 }
 
-/// Most pages of a fax and most parameters: those of one are made at once.
+/// Most pages in a fax, and most parameters: one step makes them all.
 const MOST_AT_ONCE: u64 = 1_000_000;
 
 impl Config {

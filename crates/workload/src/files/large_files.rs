@@ -1,15 +1,15 @@
 //! Large files: a large file is created and written from start to end, then deleted.
 //!
 //! ## Idea
-//! A transaction creates a file of `file_bytes`, writes it in pieces of `write_bytes`, closes it and deletes it. Data is
-//! sequential; a directory entry and the allocation table change again and again beside it.
+//! A transaction creates a file with `file_bytes` bytes, writes it in pieces with `write_bytes` each, closes it and
+//! deletes it. Data is sequential; a directory entry and the allocation table change again and again beside it.
 //!
-//! This is the "large file" workload that a study of block recycling had PostMark do: "transactions that create and
-//! delete a file of 1 MByte".
+//! This is the "large file" workload a study on block recycling ran with PostMark: "transactions that create and delete
+//! a file of 1 MByte".
 //!
 //! ## Differences
-//! Neither the number of transactions nor the size of a write is published; pieces have the size of a common FAT cluster.
-//! Each file has another name, its number, as in PostMark.
+//! The study gives neither the transaction count nor the write size; pieces are as large as a common FAT cluster. Each
+//! file has a different name, its number, as in PostMark.
 //!
 //! ## References
 //! The settings: a study of migration beside merge in block-mapped FTLs under FAT, 2007, section 6.1.
@@ -38,7 +38,7 @@ impl Default for Config {
     }
 }
 
-/// Most bytes of a file, 1 TiB.
+/// Most bytes in a file, 1 TiB.
 const MOST_BYTES: u64 = 1 << 40;
 
 impl FileOptions for Config {

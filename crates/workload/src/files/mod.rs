@@ -1,8 +1,7 @@
-//! What is asked of a file system: streams of operations on files.
+//! File system workloads: streams of operations on files.
 //!
-//! A workload never sees an answer, so a stream is a pure function of its options and the seed. Files that are open
-//! have a slot, a small number that the workload chooses. A new file workload is one file here and one line of the list
-//! in `lib.rs`.
+//! A workload never sees an answer, so its options and the seed fully determine the stream. Each open file has a slot,
+//! a small number the workload chooses. A new file workload is one file here and one line in the list in `lib.rs`.
 
 pub mod camera;
 pub mod directories;
@@ -17,15 +16,15 @@ mod records;
 use crate::WorkloadError;
 use std::path::Path;
 
-/// The number that a workload gives to a file while it is open; it may be used again after [`FileOp::Close`].
+/// A workload's number for an open file; free for reuse after [`FileOp::Close`].
 pub type Slot = u32;
 
 /// One operation. Paths are names joined by `/`, from the root.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum FileOp {
-    /// A transaction begins; what came before the first is the set-up, measured apart.
+    /// A transaction begins. Operations before the first one are the set-up, measured apart.
     Transaction,
-    /// The transactions are over; what follows takes files away, measured apart.
+    /// The transactions are over. The operations after it delete files, measured apart.
     CleanUp,
     /// Make a directory.
     Mkdir(Box<str>),
@@ -33,14 +32,14 @@ pub enum FileOp {
     Rmdir(Box<str>),
     /// Make an empty file, or cut one to nothing, and open it.
     Create {
-        /// Slot of the open file.
+        /// The open file's slot.
         file: Slot,
         /// Its path.
         path: Box<str>,
     },
     /// Open a file.
     Open {
-        /// Slot of the open file.
+        /// The open file's slot.
         file: Slot,
         /// Its path.
         path: Box<str>,
@@ -51,7 +50,7 @@ pub enum FileOp {
     Read {
         /// The open file.
         file: Slot,
-        /// Position of the first byte.
+        /// First byte's position.
         at: u64,
         /// Bytes.
         bytes: u32,
@@ -60,7 +59,7 @@ pub enum FileOp {
     Write {
         /// The open file.
         file: Slot,
-        /// Position of the first byte.
+        /// First byte's position.
         at: u64,
         /// Bytes.
         bytes: u32,
@@ -69,7 +68,7 @@ pub enum FileOp {
     Truncate {
         /// The open file.
         file: Slot,
-        /// Bytes that it has afterwards.
+        /// File size afterwards, in bytes.
         bytes: u64,
     },
     /// Make a file survive a power cut.
@@ -90,24 +89,24 @@ pub trait FileWorkload: Iterator<Item = Result<FileOp, WorkloadError>> + Send {}
 
 impl<T: Iterator<Item = Result<FileOp, WorkloadError>> + Send> FileWorkload for T {}
 
-/// What a file workload is opened for.
+/// Setting for opening a file workload.
 #[derive(Clone, Copy, Debug)]
 pub struct FileSetting<'a> {
-    /// Seed of the experiment.
+    /// The experiment's seed.
     pub seed: u64,
-    /// Folder that relative paths start from.
+    /// Folder for relative paths.
     pub base: &'a Path,
 }
 
-/// The options of a file workload.
+/// A file workload's options.
 pub trait FileOptions {
-    /// Checks what can be checked without files.
+    /// Checks the options without files.
     ///
     /// # Errors
-    /// [`WorkloadError::Option`] with the key, what was given and what is allowed.
+    /// [`WorkloadError::Option`] with the key, the given value and the allowed ones.
     fn check(&self) -> Result<(), WorkloadError>;
 
-    /// Transactions in all, where that is known; for progress.
+    /// Total transactions, if known; for progress.
     fn transactions(&self) -> Option<u64>;
 
     /// Makes the stream; the same options and seed make the same stream.

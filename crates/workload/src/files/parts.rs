@@ -1,10 +1,10 @@
-//! What file workloads are made of: steps, and transfers that are cut into pieces when they are asked for.
+//! Parts for file workloads: steps, and transfers cut into pieces on demand.
 
 use super::{FileOp, Slot};
 use crate::WorkloadError;
 use std::collections::VecDeque;
 
-/// Bytes of the buffer that C's standard I/O gives to a file: those of a block of common file systems.
+/// Bytes in C's standard I/O buffer for a file: one block on common file systems.
 const STDIO_BUFFER: u32 = 4096;
 
 /// Part of a step.
@@ -15,13 +15,13 @@ pub(super) enum Part {
     Transfer(Transfer),
 }
 
-/// A workload as steps, each of a few parts.
+/// A workload as steps with a few parts each.
 pub(super) trait Steps {
     /// Appends the parts of the next step to `parts`; nothing at the end.
     fn step(&mut self, parts: &mut VecDeque<Part>) -> Result<(), WorkloadError>;
 }
 
-/// The operations of `steps`, one by one.
+/// The operations in `steps`, one by one.
 pub(super) struct Played<S> {
     steps: S,
     parts: VecDeque<Part>,
@@ -60,10 +60,10 @@ impl<S: Steps> Iterator for Played<S> {
     }
 }
 
-/// Slot of the file of a workload that has one open at a time.
+/// Slot for workloads with one open file at a time.
 pub(super) const FILE: Slot = 0;
 
-/// Creates, writes and closes a file of `bytes` in pieces of at most `piece`.
+/// Creates a file, writes `bytes` to it in pieces up to `piece`, and closes it.
 pub(super) fn put_file(parts: &mut VecDeque<Part>, path: &str, bytes: u64, piece: u32) {
     parts.push_back(Part::Op(FileOp::Create { file: FILE, path: path.into() }));
     parts.push_back(Part::Transfer(Transfer::new(Direction::Write, FILE, 0..bytes, piece)));
@@ -77,7 +77,7 @@ pub(super) fn put_record(parts: &mut VecDeque<Part>, path: &str, at: u64, bytes:
     parts.push_back(Part::Op(FileOp::Close(FILE)));
 }
 
-/// Fails unless `given` is within the bounds; `what` begins the sentence that they end.
+/// Fails unless `given` is within the bounds; `what` begins the sentence and the bounds end it.
 pub(super) fn within(key: &str, given: u64, least: u64, most: u64, what: &str) -> Result<(), WorkloadError> {
     if (least..=most).contains(&given) {
         return Ok(());
@@ -85,20 +85,20 @@ pub(super) fn within(key: &str, given: u64, least: u64, most: u64, what: &str) -
     Err(WorkloadError::option(key, &given, format!("{what} {least} to {most}")))
 }
 
-/// Which way a transfer goes.
+/// A transfer's direction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Read,
     Write,
 }
 
-/// Bytes of a file, read or written one after the other.
+/// A range in a file, read or written sequentially.
 pub(super) struct Transfer {
     direction: Direction,
     file: Slot,
     at: u64,
     end: u64,
-    /// Bytes of a call of the program.
+    /// Bytes per call in the program.
     block: u32,
     stdio: Option<Stdio>,
 }
@@ -109,7 +109,7 @@ impl Transfer {
         Self { direction, file, at: range.start, end: range.end, block, stdio: None }
     }
 
-    /// Calls of `block` bytes through C's standard I/O; the operations are what it asks of the system.
+    /// Calls with `block` bytes each through C's standard I/O; the operations are its system calls.
     pub(super) fn buffered(self) -> Self {
         let left = self.end - self.at;
         Self { stdio: Some(Stdio { left, held: 0, is_used: false, ready: [0; 2] }), ..self }
@@ -133,20 +133,20 @@ impl Transfer {
     }
 }
 
-/// A file of C's standard I/O as glibc has it: whole buffers of a long call go past the buffer.
+/// A file in C's standard I/O as in glibc: whole buffers in a long call bypass the buffer.
 struct Stdio {
-    /// Bytes that the program has not asked for yet.
+    /// Bytes the program has not asked for yet.
     left: u64,
     /// Bytes in the buffer: read and not yet asked for, or asked for and not yet written.
     held: u32,
-    /// The buffer is made at the first call, and only then has room.
+    /// The first call allocates the buffer; only then does it have room.
     is_used: bool,
-    /// Bytes of system calls that the last call of the program led to; 0 for none.
+    /// Bytes for system calls from the program's last call; 0 for none.
     ready: [u32; 2],
 }
 
 impl Stdio {
-    /// Bytes of the next system call; 0 at the end.
+    /// Bytes for the next system call; 0 at the end.
     fn next(&mut self, direction: Direction, block: u32, in_file: u64) -> u32 {
         loop {
             for ready in &mut self.ready {
@@ -155,7 +155,7 @@ impl Stdio {
                 }
             }
             if self.left == 0 {
-                // Closing writes what is held; what was read and not asked for is dropped.
+                // Closing writes the held bytes; bytes read ahead are dropped.
                 return if direction == Direction::Write { std::mem::take(&mut self.held) } else { 0 };
             }
             let call = u64::from(block).min(self.left) as u32;
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_buffer_gathers_short_calls_and_lets_long_ones_past() {
-        // glibc's rules; the runs of PostMark that were recorded have such blocks.
+        // glibc's rules; recorded PostMark runs have such blocks.
         assert_eq!(pieces(Direction::Write, 9_000, 512), [4096, 4096, 808]);
         assert_eq!(pieces(Direction::Write, 20_000, 8192), [8192, 4096, 4096, 3616]);
         assert_eq!(pieces(Direction::Write, 20_000, 5000), [4096, 4096, 4096, 4096, 3616]);

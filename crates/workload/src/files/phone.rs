@@ -1,10 +1,10 @@
 //! Cell phone: lists of calls and messages of simulated days.
 //!
 //! ## Idea
-//! A transaction is a day. Calls are received, dialled and missed: each overwrites the oldest record of one of three
-//! files, which are full from the start. Messages are received and sent: each is appended to one of two files, which are
-//! empty at the start and only grow. Every record is an open, a write at its place and a close, and the operations of a
-//! day come in an order that is drawn from the seed.
+//! A transaction is a day. Calls are received, dialled and missed: each overwrites the oldest record in a list; the
+//! three list files are full from the start. Messages are received and sent: each is appended to its file; the two
+//! files start empty and only grow. Every record is an open, a write at its place and a close. The seed decides the
+//! order in a day.
 //!
 //! | file | records | a day |
 //! |---|---|---|
@@ -14,10 +14,11 @@
 //! | `ADDRESS`, with `organizer` | `addresses` | none |
 //!
 //! ## Differences
-//! Two later studies played it without the organizer, so it is off. One of them prints when a flash of known size has
-//! been written once; 512 bytes a message agree with that, the 160 of a real one do not. In the original, appointments
-//! are records of any length that the file system knows; here each has a place of `longest_entry` bytes, a new one is
-//! written over its first bytes, and a byte there says that one is deleted. The lengths of entries are a convention.
+//! Two later studies played it without the organizer, so it is off by default. One study prints when a flash with known
+//! size has been written once; 512 bytes a message agree with its figure, a real message's 160 do not. In the original,
+//! appointments are records with any length, known to the file system. Here each appointment has a place with
+//! `longest_entry` bytes; a new one overwrites the first bytes, and one byte marks a deleted appointment. The entry
+//! lengths are a convention.
 //!
 //! ## References
 //! E. Gal and S. Toledo: A transactional flash file system for microcontrollers. USENIX Annual Technical Conference,
@@ -92,7 +93,7 @@ impl Default for Config {
     }
 }
 
-/// Most operations of one kind a day: all of a day are drawn at once.
+/// Most operations per kind and day: a whole day is drawn at once.
 const MOST_A_DAY: u64 = 1_000_000;
 
 impl Config {
@@ -135,12 +136,12 @@ impl FileOptions for Config {
     }
 }
 
-/// What is done with a file.
+/// An operation on a file.
 #[derive(Clone, Copy)]
 enum Event {
-    /// A call, in one of the lists.
+    /// A call, in one list.
     Call(usize),
-    /// A message, in one of the two files.
+    /// A message, in one file.
     Sms(usize),
     /// An appointment is added.
     Add,
@@ -158,12 +159,12 @@ struct Phone {
     /// Days so far; before the first step there are no files.
     days: Option<u32>,
     calls: [Ring; 3],
-    /// Bytes of the two files of messages.
+    /// Bytes in the two message files.
     sms: [u64; 2],
     /// Appointments added and deleted so far.
     added: u64,
     deleted: u64,
-    /// The operations of a day.
+    /// The day's operations.
     day: Vec<Event>,
 }
 
@@ -199,7 +200,7 @@ impl Phone {
         }
     }
 
-    /// Position of an appointment: the places are used in turn.
+    /// An appointment's position: the places are used in turn.
     fn place(&self, appointment: u64) -> u64 {
         let Config { appointments_a_day, appointments, longest_entry, .. } = self.config;
         appointment % (u64::from(appointments) + u64::from(appointments_a_day)) * u64::from(longest_entry)

@@ -1,30 +1,31 @@
 //! PostMark: small files as a mail server has them, created, read, appended to and deleted.
 //!
 //! ## Idea
-//! `number` files of `size_low` to `size_high` bytes are created. A transaction reads a file or appends to one, then
-//! creates a file or deletes one. In the end the files that are left are deleted. The sequence of operations is, one for
-//! one, that of the program PostMark 1.51 with the same options and seed; a test compares them.
+//! Set-up creates `number` files with `size_low` to `size_high` bytes. A transaction reads a file or appends to one,
+//! then creates a file or deletes one. Clean-up deletes the remaining files. The operations equal PostMark 1.51's one
+//! for one, given the same options and seed; a test compares them.
 //!
 //! | option | PostMark | |
 //! |---|---|---|
 //! | `size_low`, `size_high` | `set size LOW HIGH` | a new file has `size_low` up to, but without, `size_high` bytes |
 //! | `number` | `set number` | files at the start; never more than twice as many |
 //! | `transactions` | `set transactions` | |
-//! | `seed` | `set seed` | of a generator of its own, so that the seed of the experiment changes nothing |
+//! | `seed` | `set seed` | for its own generator, so the experiment's seed changes nothing |
 //! | `subdirectories` | `set subdirectories` | `s0`, `s1` ...; 0 and 1 make none |
-//! | `read_block`, `write_block` | `set read`, `set write` | bytes of a call |
-//! | `bias_read` | `set bias read` | of 10 transactions so many read, the others append; -1: neither |
-//! | `bias_create` | `set bias create` | of 10 transactions so many create, the others delete; -1: neither |
+//! | `read_block`, `write_block` | `set read`, `set write` | bytes per call |
+//! | `bias_read` | `set bias read` | so many transactions in 10 read, the others append; -1: neither |
+//! | `bias_create` | `set bias create` | so many transactions in 10 create, the others delete; -1: neither |
 //! | `buffered` | `set buffering` | through the C library |
 //!
-//! Operations are what reaches the file system: with `buffered` the C library gathers short blocks to 4,096 bytes, and a
-//! read goes on to the end of such a piece or of the file; without, an operation is a block. A transaction that finds no
-//! free place creates nothing, and nothing is appended to a file of `size_high` bytes or more.
+//! Operations are the calls as the file system sees them. With `buffered`, the C library gathers short blocks into
+//! 4,096 bytes, and a read continues to the end of such a piece or of the file. Without it, one operation is one
+//! block. A transaction without a free place creates nothing. Nothing is appended to a file with `size_high` bytes or
+//! more.
 //!
 //! ## Differences
-//! Fewer than 10 transactions end the program with a division by zero, when it looks whether a tenth of them is over;
-//! here they are carried out. When every file is deleted, the program searches for one for ever; here that ends the run
-//! with a sentence. File sizes that do not ascend are refused, where the program takes one of the two.
+//! With fewer than 10 transactions the program divides by zero while it checks whether a tenth is over; here they are
+//! carried out. With every file deleted, the program searches for one for ever; here the run ends with an error
+//! message. Descending file sizes are refused here; the program takes either.
 //!
 //! ## References
 //! J. Katcher: PostMark: a new file system benchmark. Network Appliance TR3022, 1997. M. Matsumoto and T. Nishimura:
@@ -81,7 +82,7 @@ impl Default for Config {
     }
 }
 
-/// Largest number that fits the program's variables, and one whose double does.
+/// Largest number for the program's variables, and the largest whose double still fits.
 const MOST: u64 = i32::MAX as u64;
 const MOST_DOUBLED: u64 = MOST / 2;
 
@@ -128,7 +129,7 @@ impl Twister {
     const WORDS: usize = 624;
     const MIDDLE: usize = 397;
 
-    /// Seeded as in 1999: each word takes the high halves of two values of a congruential generator.
+    /// Seeded as in 1999: each word takes the high halves from two values in a congruential generator.
     fn new(seed: u32) -> Self {
         let mut value = seed;
         let mut half = || {
@@ -182,7 +183,7 @@ impl Twister {
     }
 }
 
-/// A place of the table of files; one of size 0 is free.
+/// A place in the file table; size 0 means free.
 #[derive(Clone, Copy, Default)]
 struct Entry {
     size: u32,
@@ -190,7 +191,7 @@ struct Entry {
     name: u32,
 }
 
-/// What comes next.
+/// The next phase.
 enum Phase {
     Begin,
     /// The directory to make.
@@ -211,10 +212,10 @@ struct PostMark {
     high: u32,
     random: Twister,
     phase: Phase,
-    /// Places up to the highest that was ever in use, of 2 x number.
+    /// Places up to the highest ever used, at most 2 x number.
     table: Vec<Entry>,
     files: u64,
-    /// Place of the file created last.
+    /// Place for the file created last.
     last: usize,
     /// No place below this is free.
     first_free: usize,
@@ -224,7 +225,7 @@ struct PostMark {
 
 impl PostMark {
     fn new(config: &Config) -> Self {
-        // `check` has seen that sizes fit.
+        // `check` made sure the sizes fit.
         let (low, high) = (config.size_low.0 as u32, config.size_high.0 as u32);
         Self {
             config: config.clone(),
@@ -253,7 +254,7 @@ impl PostMark {
         self.table.get(place).is_none_or(|entry| entry.size == 0)
     }
 
-    /// The place after the last one taken, or else the first that is free.
+    /// The place after the last one taken, or else the first free one.
     fn free_place(&mut self) -> Option<usize> {
         let places = self.places() as usize;
         let next = self.last.wrapping_add(1);
@@ -391,7 +392,7 @@ impl Steps for PostMark {
         while parts.is_empty() {
             self.phase = match self.phase {
                 Phase::Begin => {
-                    // The text that files are filled with is drawn first, letter by letter.
+                    // The program draws its filler text first, letter by letter.
                     self.random.skip(2 * u64::from(self.high));
                     Phase::Directories(0)
                 }

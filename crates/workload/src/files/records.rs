@@ -5,13 +5,13 @@ use crate::WorkloadError;
 use nandlab_nand::random::Random;
 use std::collections::VecDeque;
 
-/// Pieces in which files are written before the transactions begin.
+/// Piece size for writing files before the transactions begin.
 pub(super) const PIECE: u32 = 4096;
 
-/// Largest option of these workloads; products of two stay far below what a position holds.
+/// Largest option in these workloads; the product of two options stay far below a position's limit.
 pub(super) const MOST: u64 = i32::MAX as u64;
 
-/// A file of records of one length: the next one overwrites the oldest.
+/// A file with fixed-length records: the next one overwrites the oldest.
 pub(super) struct Ring {
     path: &'static str,
     records: u64,
@@ -41,7 +41,7 @@ impl Ring {
     }
 }
 
-/// Lengths of records that differ, both ends included.
+/// Variable record lengths, both ends included.
 #[derive(Clone, Copy)]
 pub(super) struct Lengths {
     pub(super) shortest: u32,
@@ -49,14 +49,14 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Fails unless they are lengths in ascending order; the keys are those of the two.
+    /// Fails unless the lengths are valid and ascending; `keys` names them, shortest first.
     pub(super) fn check(self, keys: [&str; 2]) -> Result<(), WorkloadError> {
         let most = self.longest.into();
         within(keys[1], most, 1, MOST, "the bytes of the longest record are")?;
         within(keys[0], self.shortest.into(), 1, most, "the bytes of the shortest record are")
     }
 
-    /// One of the lengths, all equally likely.
+    /// A length; all are equally likely.
     pub(super) fn draw(self, random: &mut Random) -> u32 {
         // A record is shorter than 2^31, as `check` saw.
         self.shortest + random.below(u64::from(self.longest - self.shortest) + 1) as u32

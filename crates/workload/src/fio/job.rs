@@ -1,4 +1,4 @@
-//! What a section of a job file says.
+//! A job file's section.
 
 use super::keys::{find, Class, KEYS, SYNCHRONOUS};
 use super::skew::Distribution;
@@ -11,12 +11,12 @@ use std::collections::BTreeSet;
 const US: Time = 1000;
 const S: Time = 1_000_000 * US;
 const SECTOR: u64 = SECTOR_BYTES as u64;
-/// Largest request: what counts its sectors has 32 bits.
+/// Largest request: its sector count has 32 bits.
 const LONGEST: u64 = u32::MAX as u64 * SECTOR;
 const MAX_DEPTH: u64 = 65_536;
 const MAX_CLONES: u64 = 1024;
 
-/// Which kinds of requests a job makes.
+/// The kinds a job requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Asks {
     Only(Op),
@@ -39,11 +39,11 @@ impl Asks {
     }
 }
 
-/// How long requests of one direction are, in bytes.
+/// Request lengths in one direction, in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Lengths {
     Range(u64, u64),
-    /// With the share of each, in per cent.
+    /// Lengths with their shares in per cent.
     Split(Vec<(u64, u64)>),
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Job {
     pub(super) line: u64,
     pub(super) asks: Asks,
     pub(super) is_random: bool,
-    /// Of reads, writes and trims.
+    /// For reads, writes and trims.
     pub(super) lengths: [Lengths; 3],
     pub(super) size: Option<Amount>,
     pub(super) io_size: Option<Amount>,
@@ -85,15 +85,15 @@ pub(super) struct Job {
     pub(super) offset: Amount,
     pub(super) offset_increment: Amount,
     pub(super) offset_align: Option<u64>,
-    /// Names of the files; without one the job has a file of its own.
+    /// File names; without one the job has its own file.
     pub(super) files: Vec<String>,
-    /// How the next file is chosen, where it is not the one behind the last.
+    /// How the next file is chosen, unless files come in turn.
     pub(super) service: Option<String>,
     pub(super) depth: u32,
-    /// The engine, where it waits for each request.
+    /// The engine, if it waits for each request.
     pub(super) waits: Option<String>,
     pub(super) clones: u32,
-    /// Of reads among reads and writes, in per cent.
+    /// Reads among reads and writes, in per cent.
     pub(super) read_share: u64,
     pub(super) seed: Option<u64>,
     pub(super) think: Time,
@@ -114,9 +114,10 @@ pub(super) struct Job {
     /// Whether random requests come to each place once before any comes twice.
     pub(super) covers: bool,
     pub(super) distribution: Distribution,
-    /// Of a random job in per cent, by reads, writes and trims; the others go on behind the last request.
+    /// Random requests in a random job, in per cent, by reads, writes and trims; the others continue after the last
+    /// request.
     pub(super) random_share: [u64; 3],
-    /// What random places are multiples of, where it is not the smallest request.
+    /// Alignment for random places, unless it is the smallest request.
     pub(super) align: [Option<u64>; 3],
     /// How much longer it runs, before fio measures.
     pub(super) ramp: Time,
@@ -166,7 +167,7 @@ impl Default for Job {
 }
 
 impl Job {
-    /// Takes the keys of a section; those that do nothing here go to `ignored`.
+    /// Takes a section's keys; keys without effect here go to `ignored`.
     pub(super) fn take<'a>(
         &mut self,
         entries: &[Entry<'a>],
@@ -249,7 +250,7 @@ impl Job {
         Ok(())
     }
 
-    /// Which random places come.
+    /// Sets the choice for random places.
     fn set_places(&mut self, entry: &Entry<'_>, base: KbBase) -> Result<(), Malformed> {
         let wrong =
             |what: &str| entry.wrong(format!("{} = {} cannot work: {what}", entry.key, entry.value.unwrap_or("")));
@@ -302,7 +303,7 @@ impl Job {
         Ok(())
     }
 
-    /// Requests outstanding at a time: one with an engine that waits for each.
+    /// Requests outstanding at a time: one if the engine waits for each.
     pub(super) fn outstanding(&self) -> u32 {
         if self.waits.is_some() {
             1
@@ -311,8 +312,8 @@ impl Job {
         }
     }
 
-    /// Whether random requests come to each place once before any comes twice: popular places come again, and what is
-    /// aligned otherwise has no map of what came (HOWTO of fio 3.33, `random_distribution` and `blockalign`).
+    /// Whether random requests visit each place once before any comes twice. Popular places come again, and other
+    /// alignments have no map for visited places (HOWTO of fio 3.33, `random_distribution` and `blockalign`).
     pub(super) fn covers_once(&self) -> bool {
         let is_aligned =
             |(align, lengths): (&Option<u64>, &Lengths)| align.is_some_and(|align| align != lengths.least());
@@ -320,7 +321,7 @@ impl Job {
         self.covers && is_uniform && !self.align.iter().zip(&self.lengths).any(is_aligned)
     }
 
-    /// The shortest request that the job makes.
+    /// The job's shortest request.
     pub(super) fn least(&self) -> u64 {
         let shortest = self.asks.directions().iter().map(|&direction| self.lengths[direction].least()).min();
         shortest.expect("a job asks for something")
@@ -354,7 +355,7 @@ fn range(entry: &Entry<'_>, part: &str, base: KbBase) -> Result<Lengths, Malform
     Ok(Lengths::Range(low.min(high), low.max(high)))
 }
 
-/// `4k/10:64k/50:32k/40`; parts without a percentage share what is left.
+/// `4k/10:64k/50:32k/40`; parts without a percentage share the rest.
 fn split(entry: &Entry<'_>, part: &str, base: KbBase) -> Result<Lengths, Malformed> {
     let mut parts = Vec::new();
     let mut given = 0;
@@ -382,7 +383,7 @@ fn split(entry: &Entry<'_>, part: &str, base: KbBase) -> Result<Lengths, Malform
     Ok(Lengths::Split(parts.filter(|&(_, share)| share > 0).collect()))
 }
 
-/// Names between colons; a colon with a backslash before it is part of a name.
+/// Names between colons; a backslash before a colon makes it a character in the name.
 fn files(entry: &Entry<'_>) -> Result<Vec<String>, Malformed> {
     let value = entry.value.unwrap_or("");
     let mut files = vec![String::new()];

@@ -1,33 +1,33 @@
-//! Every key of a job file: what changes the requests, and what changes nothing here.
+//! Every key in a job file: keys with an effect on the requests, and keys without one here.
 //!
-//! The keys are those of fio 3.33 (its HOWTO, "Job file parameters", and what `fio --cmdhelp=all` and `fio --enghelp` list),
-//! and those that came later, up to 3.40. A key that is not among them is unknown.
+//! The keys are from fio 3.33 (its HOWTO, "Job file parameters", and the lists from `fio --cmdhelp=all` and `fio
+//! --enghelp`), plus later ones up to 3.40. Any other key is unknown.
 
-/// What a key does here.
+/// A key's effect here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// It changes the requests, and is followed.
     Followed {
-        /// What it sets.
+        /// The setting's meaning.
         what: &'static str,
     },
     /// It would change the requests, and is refused.
     Refused {
-        /// Values at which it changes nothing.
+        /// Values without effect.
         harmless: &'static [&'static str],
         /// Why, and what to do.
         why: &'static str,
     },
-    /// It concerns the machine that fio runs on, or what it prints.
+    /// It concerns fio's host machine or its output.
     Nothing,
 }
 
 /// A key with its other names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Key {
-    /// The first is the one of the documentation.
+    /// The documentation uses the first name.
     pub names: &'static [&'static str],
-    /// What it does.
+    /// Its effect here.
     pub class: Class,
 }
 
@@ -43,12 +43,12 @@ const fn nothing(names: &'static [&'static str]) -> Key {
     Key { names, class: Class::Nothing }
 }
 
-/// The key of this name.
+/// The key with this name.
 pub fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.names.contains(&name))
 }
 
-/// Engines that return when a request is done, so that one is outstanding whatever `iodepth` says.
+/// Engines that return when a request is done, so one is outstanding whatever `iodepth` says.
 pub(super) const SYNCHRONOUS: &[&str] = &["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "falloc", "ftruncate"];
 
 /// Every key.
@@ -255,7 +255,7 @@ pub const KEYS: &[Key] = &[
     refused(&["num_range"], &["1"], "a trim has one range"),
     nothing(&["numa_cpu_nodes"]),
     nothing(&["numa_mem_policy"]),
-    followed(&["number_ios"], "requests; with `trimwrite` pairs"),
+    followed(&["number_ios"], "requests; with `trimwrite` pairs, twice as many in each further loop, as in fio 3.33"),
     followed(&["numjobs"], "clones"),
     nothing(&["numruns"]),
     nothing(&["object_class"]),

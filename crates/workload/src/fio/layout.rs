@@ -1,4 +1,4 @@
-//! Where the files of the jobs lie on the device.
+//! The jobs' files on the device.
 
 use super::job::Job;
 use super::text::Amount;
@@ -6,23 +6,23 @@ use super::Malformed;
 use nandlab_block::ByteCount;
 use nandlab_nand::SECTOR_BYTES;
 
-/// Files start at multiples of this, as those of a file system do.
+/// Alignment for file starts, as in a file system.
 const FILE_ALIGNMENT: u64 = 4096;
 
-/// What one clone of a job works on, in bytes.
+/// A clone's work area, in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Region {
-    /// Number of the job.
+    /// Job number.
     pub(super) job: usize,
-    /// Where it begins in each file, from the start of the device.
+    /// Its beginning in each file, from the device's start.
     pub(super) starts: Vec<u64>,
-    /// Of each file.
+    /// Bytes in each file.
     pub(super) length: u64,
     /// How much is to be moved.
     pub(super) limit: u64,
 }
 
-/// Regions of all clones in their order, and the bytes of the device that they need.
+/// All clones' regions in order, and the bytes they need on the device.
 pub(super) fn lay_out(jobs: &[Job], device: u64) -> Result<(Vec<Region>, u64), Malformed> {
     let mut names: Vec<String> = Vec::new();
     let mut clones = Vec::new();
@@ -71,7 +71,7 @@ fn wrong(job: &Job, message: impl Into<String>) -> Malformed {
     Malformed { line: job.line, column: 1, message: format!("the job [{}] cannot work: {message}", job.name) }
 }
 
-/// Refuses files of which one is a device of unknown extent, and those that do not take turns.
+/// Refuses several files if one is a device with unknown extent, and files that do not take turns.
 fn refuse_files(jobs: &[Job], files: usize) -> Result<(), Malformed> {
     let device = |job: &Job| job.files.iter().find(|file| file.starts_with("/dev/")).cloned();
     let has_bytes = |job: &Job| matches!(job.size, Some(Amount::Bytes(1..))) || job.filesize.is_some();
@@ -89,18 +89,18 @@ fn refuse_files(jobs: &[Job], files: usize) -> Result<(), Malformed> {
     })
 }
 
-/// What percentages are of.
+/// The base for percentages.
 #[derive(Clone, Copy)]
 struct Whole {
-    /// Bytes of the device.
+    /// Device size in bytes.
     bytes: u64,
-    /// Whether there is one file, which then is the device.
+    /// Whether there is only one file; it is the device then.
     is_single: bool,
     /// Whether the file has no name, and so no other job shares it.
     is_own: bool,
 }
 
-/// Where a clone begins in each of its files, and what it works on.
+/// A clone's start in each file, and its region.
 fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Region), Malformed> {
     let of_whole = |key: &str, percent: u64| {
         let message = || format!("{key} = {percent}% is a part of the device, and several files share it; give bytes");
@@ -132,7 +132,7 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
     let files = job.files.len().max(1) as u64;
     let length = match (job.filesize, job.size) {
         (Some(filesize), _) => filesize.saturating_sub(offset),
-        // HOWTO of fio 3.33, `size`: it is divided between the files.
+        // HOWTO of fio 3.33, `size`: divided between the files.
         (None, Some(Amount::Bytes(size))) if size > 0 => size / files,
         (None, Some(Amount::Percent(percent))) => {
             let part = of_whole("size", percent)?;

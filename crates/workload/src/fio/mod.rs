@@ -1,19 +1,18 @@
 //! fio: several jobs at once, each in a closed loop of its own, as a job file of fio describes them.
 //!
 //! ## Idea
-//! Each section of the file is a job: a pattern, sizes, a part of the device, and a number of requests that it keeps
-//! outstanding. All jobs ask at the same time; each is an origin of its own, so that the record tells their latencies,
-//! their flash operations and their writes apart. Which request is next follows from the ends of the earlier ones: the
-//! job whose next request comes first has it, of equal ones the job that stands first in the file. Which keys are
-//! followed, and how, is in docs/hosts.md. A key that concerns the machine alone is listed in a notice; one that would
-//! change what is asked and cannot be followed is refused, with its line.
+//! Each section in the file is a job: a pattern, sizes, a part on the device, and a number for the requests it keeps
+//! outstanding. All jobs run at the same time. Each is a separate origin, so the record separates their latencies,
+//! flash operations and writes. Earlier ends decide the next request: it is the job with the earliest next request, at
+//! equal times the job first in the file. docs/hosts.md lists the supported keys and how they act. A notice lists keys
+//! about the machine alone. An unsupported key with an effect on the requests is refused, with its line.
 //!
 //! ## Differences
-//! From fio itself: random numbers are others, and random places that come once are drawn by a permutation, a new one
-//! for each pass; with a share of reads each request is drawn by itself. A rate delays a request and never changes its
-//! direction. A job that thinks waits for what is outstanding first and starts to think when its requests were issued
-//! (`thinktime_blocks_type = issue`). Nothing lies in a page cache. Files have no metadata: a single one is the whole
-//! device, several lie one behind the other.
+//! From fio itself: random numbers differ. A permutation draws random places that come once, a new one for each pass;
+//! with a read share each request is drawn independently. A rate delays a request and never changes its direction. A
+//! thinking job first waits for its outstanding requests and starts to think when its requests were issued
+//! (`thinktime_blocks_type = issue`). There is no page cache. Files have no metadata: a single file is the whole
+//! device, several files lie one behind the other.
 //!
 //! ## References
 //! J. Axboe, "fio - Flexible I/O tester", HOWTO (Job file format, Parameter types, Job parameters); io_u.c and backend.c
@@ -76,23 +75,23 @@ impl Variable {
     }
 }
 
-/// Clones of all jobs at most.
+/// Most clones in all jobs.
 const MAX_CLONES: usize = 1024;
-/// Requests without a step of the clock after which a job that ends at a time would never end.
+/// Requests without a clock step, after which a time-limited job would never end.
 const MOST_AT_ONCE: u32 = 1 << 20;
 
-/// What is wrong with a job file.
+/// An error in a job file.
 #[derive(Debug)]
 struct Malformed {
     line: u64,
-    /// Byte of the line, from 1.
+    /// Byte in the line, from 1.
     column: usize,
     message: String,
 }
 
 impl Config {
-    /// Takes what the job file asks for and `variables` does not have from the environment, so that the options hold all
-    /// that a run depends on. A file that cannot be read is left to [`Options::open`].
+    /// Fills variables missing from `variables` from the environment, so the options hold everything a run depends on.
+    /// An unreadable file is left to [`Options::open`].
     pub fn take_environment(&mut self, base: &Path, environment: &dyn Fn(&str) -> Option<String>) {
         let mut found = BTreeMap::new();
         let mut look = |name: &str| {
@@ -103,7 +102,7 @@ impl Config {
                 Some(value)
             })
         };
-        // What is wrong with it is said where it is opened.
+        // Opening the file reports the error.
         let _ = Source::read(self, base, &mut look);
         self.variables.extend(found);
     }
@@ -152,7 +151,7 @@ impl Options for Config {
     }
 }
 
-/// The jobs of a file, and the keys that do nothing here.
+/// The jobs in a file, and the keys without effect here.
 fn read_jobs<'a>(sections: &[Section<'a>]) -> Result<(Vec<Job>, BTreeSet<&'a str>), Malformed> {
     let mut global = Job::default();
     let mut global_base = KbBase(1024);
@@ -182,7 +181,7 @@ fn read_jobs<'a>(sections: &[Section<'a>]) -> Result<(Vec<Job>, BTreeSet<&'a str
     Ok((jobs, ignored))
 }
 
-/// What `k` is in this section, if it says.
+/// This section's value for `k`, if given.
 fn kb_base(section: &Section<'_>) -> Result<Option<KbBase>, Malformed> {
     let entry = section.entries.iter().rev().find(|entry| entry.key == "kb_base");
     entry.map_or(Ok(None), |entry| match entry.value {
@@ -192,12 +191,12 @@ fn kb_base(section: &Section<'_>) -> Result<Option<KbBase>, Malformed> {
     })
 }
 
-/// Numbers that no part of the host has: one for each job.
+/// Numbers no host part uses: one for each job.
 fn origins() -> impl Iterator<Item = Origin> {
     (Origin::NAMES.len()..Origin::COUNT - 1).map(|number| Origin(number as u8))
 }
 
-/// What was set aside, in sentences.
+/// Ignored settings, in sentences.
 fn notices(jobs: &[Job], ignored: &BTreeSet<&str>) -> Vec<String> {
     let mut said = Vec::new();
     if !ignored.is_empty() {
@@ -231,12 +230,12 @@ struct Jobs {
     file: String,
     names: Vec<String>,
     clones: Vec<Subjob>,
-    /// When each clone that works asks next, and which it is.
+    /// The working clones' next times, with their numbers.
     queue: BinaryHeap<Reverse<(Time, usize)>>,
     group: usize,
-    /// Clones of the group that have not ended.
+    /// Clones still running in the group.
     at_work: usize,
-    /// The clone whose request was handed out, and when that came.
+    /// The clone with the request handed out last, and the request's time.
     waits_for: Option<(usize, Time)>,
     /// If ends are told later: the requests under way.
     later: Option<Later>,
@@ -280,7 +279,7 @@ impl Jobs {
         all
     }
 
-    /// Starts the clones of the present group at `time`, and those of the next ones while none has anything to ask.
+    /// Starts the present group's clones at `time`, and further groups while none has anything to ask.
     fn start_group(&mut self, mut time: Time) {
         let last = self.clones.last().map_or(0, |clone| clone.group);
         loop {
@@ -299,13 +298,13 @@ impl Jobs {
         }
     }
 
-    /// When the last request of the present group was done; no earlier than `time`.
+    /// The end for the present group's last request; no earlier than `time`.
     fn group_end(&self, time: Time) -> Time {
         let of_group = self.clones.iter().filter(|clone| clone.group == self.group);
         of_group.map(|clone| clone.last_end).fold(time, Time::max)
     }
 
-    /// The request that was handed out last ends at `end`.
+    /// The request handed out last ends at `end`.
     fn complete(&mut self, end: Time) {
         let Some((number, _)) = self.waits_for.take() else { return };
         let clone = &mut self.clones[number];
@@ -317,7 +316,7 @@ impl Jobs {
         self.end_clone(end);
     }
 
-    /// A clone has nothing more to ask; `end` is the end of its last request.
+    /// A clone has nothing more to ask; `end` ends its last request.
     fn end_clone(&mut self, end: Time) {
         self.at_work -= 1;
         if self.at_work == 0 && self.clones.last().is_some_and(|last| self.group < last.group) {
@@ -327,7 +326,13 @@ impl Jobs {
         }
     }
 
-    /// Refuses to ask for ever where no time passes.
+    /// How long a group takes at most; 0 where no job of it says.
+    fn most_time(&self, group: usize) -> Time {
+        let of_group = self.clones.iter().filter(|clone| clone.group == group);
+        of_group.filter_map(Subjob::most_time).max().unwrap_or(0)
+    }
+
+    /// Refuses to ask for ever while no time passes.
     fn check_clock(&mut self, number: usize, time: Time) -> Result<(), WorkloadError> {
         self.at_once = if time > self.last { 0 } else { self.at_once + 1 };
         self.last = time;
@@ -347,12 +352,12 @@ impl Jobs {
 struct Later {
     /// Requests since then.
     issued: u64,
-    /// The clones of the requests under way, by number.
+    /// The clones with requests under way, by request number.
     clones: BTreeMap<u64, usize>,
 }
 
 impl Jobs {
-    /// A clone asked, and the end of its request will be told.
+    /// A clone asked; its request's end will be told later.
     fn leave_open(&mut self, number: usize) {
         let clone = &mut self.clones[number];
         clone.leave_open();
@@ -367,7 +372,7 @@ impl Jobs {
 }
 
 impl Workload for Jobs {
-    /// One request at a time: which is next depends on when it ends. If nobody says, it ends when it comes.
+    /// One request at a time: the next one depends on its end. If nobody tells the end, it ends on arrival.
     fn fill(&mut self, batch: &mut Vec<Request>, room: usize) -> Result<usize, WorkloadError> {
         if let Some((_, came)) = self.waits_for {
             self.complete(came);
@@ -428,6 +433,18 @@ impl Workload for Jobs {
 
     fn len_hint(&self) -> Option<u64> {
         self.count
+    }
+
+    /// The slowest job of the present group says; groups count by their longest runtime.
+    fn done_share(&self) -> Option<f64> {
+        if self.count.is_some() {
+            return None;
+        }
+        let groups = self.clones.last().map_or(0, |clone| clone.group) + 1;
+        let time = |groups: std::ops::Range<usize>| groups.map(|group| self.most_time(group)).sum::<Time>() as f64;
+        let of_group = self.clones.iter().filter(|clone| clone.group == self.group);
+        let here = of_group.map(|clone| clone.done_share(self.last)).fold(1.0, f64::min);
+        Some((time(0..self.group) + here * time(self.group..self.group + 1)) / time(0..groups))
     }
 
     fn notices(&self) -> Vec<String> {

@@ -1,6 +1,6 @@
-//! Random places of which some come more often than others: Zipf, Pareto, normal, and by zones.
+//! Skewed random places: Zipf, Pareto, normal, and by zones.
 //!
-//! The models and their values are those of `random_distribution` in the HOWTO of fio 3.33, "I/O type".
+//! The models and values follow `random_distribution` in the HOWTO of fio 3.33, "I/O type".
 
 use super::text::{amount, by_direction, Amount, Entry, KbBase};
 use super::Malformed;
@@ -10,7 +10,7 @@ use nandlab_nand::random::Random;
 /// Zones at most, as in fio.
 const MAX_ZONES: usize = 256;
 
-/// A part of the places with the share of the requests that go there.
+/// A range with its share of the requests.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Zone {
     /// In per cent.
@@ -18,25 +18,25 @@ pub(super) struct Zone {
     extent: Amount,
 }
 
-/// How often the places of a random job come.
+/// How often a random job visits its places.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Distribution {
     /// Each alike.
     Uniform,
-    /// The exponent, and where the most popular place is, from 0 to 1.
+    /// The exponent, and the most popular place's position, from 0 to 1.
     Zipf(f64, Option<f64>),
-    /// The share of the places that gets all but the same share of the requests, and where the most popular one is.
+    /// The share h of the places with 1 - h of the requests, and the most popular place's position.
     Pareto(f64, Option<f64>),
-    /// The deviation in per cent of the places, and where the middle is.
+    /// The deviation in per cent from all places, and the middle's position.
     Normal(f64, f64),
-    /// Of reads, writes and trims.
+    /// For reads, writes and trims.
     Zoned(Box<[Vec<Zone>; 3]>),
 }
 
 impl Distribution {
     pub(super) fn parse(entry: &Entry<'_>, base: KbBase) -> Result<Self, Malformed> {
         let value = entry.value.unwrap_or("");
-        // The HOWTO writes `zoned_abs=60/20G` in its example, where fio takes a colon.
+        // The HOWTO writes `zoned_abs=60/20G` in its example; fio takes a colon.
         let (kind, rest) = value.split_once([':', '=']).map_or((value, None), |(kind, rest)| (kind, Some(rest)));
         if let ("zoned" | "zoned_abs", Some(rest)) = (kind, rest) {
             return zones(entry, rest, (kind == "zoned_abs", base)).map(|zones| Self::Zoned(Box::new(zones)));
@@ -72,7 +72,7 @@ impl Distribution {
         Err(entry.wrong(format!("{} = {value} cannot work: {what}", entry.key)))
     }
 
-    /// Draws places of `blocks` of them, `block` bytes each, for requests of one direction; `None` where all are alike.
+    /// Draws from `blocks` places with `block` bytes each, for requests in one direction; `None` if all are alike.
     pub(super) fn places(&self, direction: usize, blocks: u64, block: u64, random: &mut Random) -> Option<Skew> {
         let at = |center: f64| ((blocks as f64 * center) as u64).min(blocks - 1);
         Some(match self {
@@ -85,7 +85,7 @@ impl Distribution {
             Self::Pareto(power, center) => Skew {
                 blocks,
                 middle: center.map_or_else(|| random.below(blocks), at),
-                // A share h of the places gets 1 - h of the requests, and so within that share again (Gray et al.,
+                // A share h of the places gets 1 - h of the requests, and so again inside that share (Gray et al.,
                 // "Quickly generating billion-record synthetic databases", SIGMOD 1994, "self-similar").
                 draw: Draw::Pareto(libm::log(*power) / libm::log(1.0 - power)),
             },
@@ -101,7 +101,7 @@ impl Distribution {
     }
 }
 
-/// `access/size:access/size`, for reads, writes and trims; what has no share has an equal part of what is left.
+/// `access/size:access/size`, for reads, writes and trims; parts without a share split the rest evenly.
 fn zones(entry: &Entry<'_>, text: &str, (is_absolute, base): (bool, KbBase)) -> Result<[Vec<Zone>; 3], Malformed> {
     let within = Entry { value: Some(text), ..*entry };
     let mut all: [Vec<Zone>; 3] = Default::default();
@@ -155,7 +155,7 @@ fn percent_of(size: Option<&Amount>) -> Option<u64> {
     size.and_then(|size| if let Amount::Percent(percent) = size { Some(*percent) } else { None })
 }
 
-/// Shares that sum to 100, where those that are open part the rest; `None` where they do not.
+/// Shares with sum 100; open ones split the rest. `None` if the sum is not 100.
 fn filled(shares: &[Option<u64>]) -> Option<Vec<u64>> {
     let given: u64 = shares.iter().flatten().sum();
     let open = shares.iter().filter(|share| share.is_none()).count() as u64;
@@ -166,7 +166,7 @@ fn filled(shares: &[Option<u64>]) -> Option<Vec<u64>> {
     Some(shares.iter().map(|share| share.unwrap_or(rest)).collect())
 }
 
-/// Up to which of 100 draws a zone counts, and its first block and the first one behind it.
+/// For each zone: the bound in 100 draws, its first block, and the first block behind it.
 fn bounds(zones: &[Zone], blocks: u64, block: u64) -> Vec<(u64, u64, u64)> {
     let (mut share, mut percent, mut start) = (0, 0, 0u64);
     let bound = |zone: &Zone| {
@@ -179,7 +179,7 @@ fn bounds(zones: &[Zone], blocks: u64, block: u64) -> Vec<(u64, u64, u64)> {
                 (u128::from(blocks) * u128::from(percent) / 100) as u64
             }
         };
-        // A zone of less than a block has one, and a zone behind the end the last one.
+        // A zone smaller than a block gets one block; a zone behind the end gets the last one.
         let first = first.min(blocks - 1);
         (share, first, start.clamp(first + 1, blocks))
     };
@@ -190,7 +190,7 @@ fn bounds(zones: &[Zone], blocks: u64, block: u64) -> Vec<(u64, u64, u64)> {
 #[derive(Debug)]
 pub(super) struct Skew {
     blocks: u64,
-    /// Where the first rank lies.
+    /// The first rank's place.
     middle: u64,
     draw: Draw,
 }
@@ -198,9 +198,9 @@ pub(super) struct Skew {
 #[derive(Debug)]
 enum Draw {
     Zipf(Ranks),
-    /// The exponent of a uniform draw.
+    /// Exponent for a uniform draw.
     Pareto(f64),
-    /// The width of the uniform part.
+    /// Width for the uniform part.
     Normal(f64),
     Zoned(Vec<(u64, u64, u64)>),
 }
@@ -208,8 +208,8 @@ enum Draw {
 /// Draws whose mean stands for a normal one.
 const DRAWS: u32 = 12;
 
-/// 2^64 times the golden ratio, of the two the smaller part: neighbours in rank lie far apart (Knuth, The Art of Computer
-/// Programming 3, section 6.4). fio spreads ranks so, and where the number of places is no power of two some share one.
+/// 2^64 times the golden ratio's smaller part: neighbouring ranks lie far apart (Knuth, The Art of Computer Programming
+/// 3, section 6.4). fio spreads ranks so; unless the place count is a power of two, some share a place.
 const GOLDEN: u64 = 0x61C8_8646_80B5_83EB;
 
 impl Skew {

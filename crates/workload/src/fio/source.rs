@@ -1,4 +1,4 @@
-//! The lines of a job file with those that it includes, and with the values of its variables.
+//! A job file's lines, with included files and the variables' values.
 
 use super::text::bare;
 use super::{Config, Malformed};
@@ -7,32 +7,32 @@ use crate::WorkloadError;
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes of a job file and of what it includes at most.
+/// Most bytes in a job file with its includes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
-/// Files that include each other at most.
+/// Deepest nesting for includes.
 const MAX_DEPTH: usize = 16;
 
-/// What a variable stands for.
+/// Looks up a variable's value.
 pub(super) type Variables<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 
-/// All lines of a job, each with the file that it comes from.
+/// All lines in a job, each with its file.
 pub(super) struct Source {
     files: Vec<String>,
-    /// File and line, from 1, of each line of the text.
+    /// File and line, from 1, for each line in the text.
     places: Vec<(usize, u64)>,
     pub(super) text: String,
 }
 
-/// A file that is being read.
+/// A file being read.
 struct Part<'a> {
     file: usize,
-    /// Where the files lie that it includes.
+    /// Folder for its includes.
     folder: &'a Path,
     depth: usize,
 }
 
 impl Source {
-    /// The job file of `config`; relative paths start at `base`.
+    /// The job file from `config`; relative paths start at `base`.
     pub(super) fn read(config: &Config, base: &Path, variables: &mut Variables<'_>) -> Result<Self, WorkloadError> {
         let mut source = Self { files: Vec::new(), places: Vec::new(), text: String::new() };
         let Some(path) = &config.path else {
@@ -50,12 +50,12 @@ impl Source {
         Ok(source)
     }
 
-    /// The name of the job file.
+    /// The job file's name.
     pub(super) fn name(&self) -> String {
         self.files[0].clone()
     }
 
-    /// An error in a line of the text, with the file and the line that it comes from.
+    /// An error in a line, with its file and line number.
     pub(super) fn error(&self, bad: Malformed) -> WorkloadError {
         let (file, line) =
             usize::try_from(bad.line - 1).ok().and_then(|at| self.places.get(at)).copied().unwrap_or((0, bad.line));
@@ -100,7 +100,7 @@ impl Source {
     }
 }
 
-/// Why a file cannot be included: in the line that asks for it, or in the file.
+/// Why a file cannot be included: reported at the including line, or in the file.
 enum Refused {
     Here(String),
     There(WorkloadError),
@@ -126,8 +126,8 @@ fn contents(file: &Path) -> Result<String, String> {
     String::from_utf8(text).map_err(|_| "a job file is text, in UTF-8".to_owned())
 }
 
-/// A line with the values of the variables behind its equals sign (HOWTO of fio 3.33, "Environment variables"); a byte of
-/// the line, from 1, and what is wrong there.
+/// A line with its variables replaced behind the equals sign (HOWTO of fio 3.33, "Environment variables"). An error
+/// has the byte in the line, from 1, and the reason.
 fn replaced(line: &str, variables: &mut Variables<'_>) -> Result<String, (usize, String)> {
     let start = line.find('=').map_or(line.len(), |at| at + 1);
     let (mut done, mut rest) = (line[..start].to_owned(), &line[start..]);

@@ -1,4 +1,4 @@
-//! What a clone of a job asks for, one request after the other, whenever they come.
+//! A clone's requests in order, without times.
 
 use super::job::{Asks, Job, Lengths};
 use super::layout::Region;
@@ -7,7 +7,7 @@ use crate::permutation::Permutation;
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
 
-/// A request, in bytes from the start of the device; a flush has none.
+/// A request, in bytes from the device's start; a flush has none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ask {
     pub(super) op: Op,
@@ -17,27 +17,30 @@ pub(super) struct Ask {
 
 const FLUSH: Ask = Ask { op: Op::Flush, offset: 0, length: 0 };
 
-/// The requests of a clone.
+/// A clone's requests.
 #[derive(Debug)]
 pub(super) struct Stream {
     asks: Asks,
     lengths: [Lengths; 3],
-    /// Its files, and which one is next: they come in turn.
+    /// Its files, and the next one: they come in turn.
     parts: Vec<Part>,
     turn: usize,
     read_share: u64,
-    /// Of a random job in per cent; 0 where it is none.
+    /// Random requests in a random job, in per cent; 0 otherwise.
     random_share: [u64; 3],
     is_endless: bool,
     random: Random,
-    /// Bytes that all passes move, and how many of them are moved.
+    /// Bytes all passes move, and bytes moved so far.
     limit: u64,
     moved: u64,
     passes: u64,
-    /// Whether a pass begins anew where its addresses end.
+    /// Whether a pass begins anew at the end.
     goes_round: bool,
-    /// Requests that are left; `None`: the bytes decide.
+    /// Requests left; `None`: the bytes decide.
     left: Option<u64>,
+    /// Where trims are written: how many requests the next pass adds. fio 3.33 doubles its count of requests at the start of
+    /// each pass, compares it with those of all passes, and begins a pass anew where a count ended the one before.
+    added: Option<u64>,
     /// A flush after so many writes, and how many came since the last.
     fsync: u64,
     unsynced: u64,
@@ -46,27 +49,27 @@ pub(super) struct Stream {
     ends_with_fsync: bool,
 }
 
-/// What a clone works on in one file.
+/// A clone's work in one file.
 #[derive(Debug)]
 struct Part {
     start: u64,
-    /// Bytes of it.
+    /// Its bytes.
     room: u64,
     places: Places,
-    /// Behind the last request of each direction.
+    /// End address for the last request, by direction.
     last: [u64; 3],
-    /// The bytes that were trimmed and are to be written.
+    /// Trimmed bytes, still to be written.
     trimmed: Option<(u64, u64)>,
 }
 
-/// Where random requests go.
+/// The choice for random places.
 #[derive(Debug)]
 enum Places {
-    /// Multiples of these bytes, by direction.
+    /// Multiples by direction, in bytes.
     Anywhere([u64; 3]),
     /// Each block once before any comes twice.
     Once(Cover),
-    /// Multiples of these bytes by popularity, by direction.
+    /// Multiples by popularity and direction, in bytes.
     Skewed(Box<[(u64, Skew); 3]>),
 }
 
@@ -79,8 +82,9 @@ impl Stream {
             last: [0; 3],
             trimmed: None,
         });
-        // What is trimmed and written counts once.
+        // A trim and its write count once.
         let each = if job.asks == Asks::TrimWrite { 2 } else { 1 };
+        let left = (job.requests > 0).then(|| job.requests.saturating_mul(each).saturating_mul(job.loops));
         Self {
             asks: job.asks,
             lengths: job.lengths.clone(),
@@ -94,19 +98,20 @@ impl Stream {
             moved: 0,
             passes: job.loops,
             goes_round: job.is_time_based || region.limit > region.length * region.starts.len() as u64,
-            left: (job.requests > 0).then(|| job.requests.saturating_mul(each).saturating_mul(job.loops)),
+            left,
+            added: left.filter(|_| job.asks == Asks::TrimWrite),
             fsync: job.fsync,
             unsynced: 0,
             held: None,
-            // What writes nothing has nothing to flush.
+            // A job without writes has nothing to flush.
             ends_with_fsync: (job.end_fsync || job.fsync_on_close)
                 && !matches!(job.asks, Asks::Only(Op::Read | Op::Trim)),
         }
     }
 
-    /// Without an end of its own.
+    /// Removes the stream's own end.
     pub(super) fn endless(self) -> Self {
-        Self { limit: u64::MAX, is_endless: true, left: None, ..self }
+        Self { limit: u64::MAX, is_endless: true, left: None, added: None, ..self }
     }
 
     /// Requests in all, about.
@@ -115,7 +120,10 @@ impl Stream {
         let mean: u64 = directions.iter().map(|&direction| self.lengths[direction].mean()).sum();
         let bytes = self.limit / (mean / directions.len() as u64).max(1);
         let each = if self.asks == Asks::TrimWrite { 2 } else { 1 };
-        self.left.map_or(bytes.saturating_mul(each), |left| left.min(bytes.saturating_mul(each)))
+        let bytes = bytes.saturating_mul(each);
+        // Each pass doubles it.
+        let more = self.added.map_or(0, |_| self.passes - 1).min(63);
+        self.left.map_or(bytes, |left| left.saturating_mul(1 << more).min(bytes))
     }
 
     /// The next request; `None` at the end.
@@ -123,7 +131,7 @@ impl Stream {
         let Some(ask) = self.held.take().or_else(|| self.next_moving()) else {
             return std::mem::take(&mut self.ends_with_fsync).then_some(FLUSH);
         };
-        // fio flushes before the request that follows, and so not behind the last one.
+        // fio flushes before the following request, and so not behind the last one.
         if self.fsync > 0 && self.unsynced == self.fsync {
             self.unsynced = 0;
             self.held = Some(ask);
@@ -133,7 +141,7 @@ impl Stream {
         Some(ask)
     }
 
-    /// The next request that is no flush, counted.
+    /// The next request except flushes, counted.
     fn next_moving(&mut self) -> Option<Ask> {
         let ask = self.next_asked()?;
         self.left = self.left.map(|left| left - 1);
@@ -146,7 +154,11 @@ impl Stream {
 
     fn next_asked(&mut self) -> Option<Ask> {
         if self.left == Some(0) {
-            return None;
+            if self.added.is_none() || self.passes <= 1 {
+                return None;
+            }
+            self.end_pass();
+            self.begin_pass(None);
         }
         let op = match self.asks {
             Asks::Only(op) => op,
@@ -157,7 +169,7 @@ impl Stream {
         self.in_turn(op).or_else(|| self.anew(op))
     }
 
-    /// The next request of the file whose turn it is; `None` where no file has one.
+    /// The next request from the file in turn; `None` if no file has one.
     fn in_turn(&mut self, op: Op) -> Option<Ask> {
         for _ in 0..self.parts.len() {
             let at = self.turn;
@@ -177,38 +189,50 @@ impl Stream {
         None
     }
 
-    /// The first request after the addresses came to their end; `None` where nothing is left to be done.
+    /// The first request after the addresses ended; `None` if nothing is left to do.
     fn anew(&mut self, op: Op) -> Option<Ask> {
         if self.moved < self.limit && !self.goes_round {
-            self.passes -= 1;
+            self.end_pass();
         }
         if self.moved >= self.limit || self.passes == 0 {
             // A later look finds the end as well.
-            self.left = Some(0);
+            (self.left, self.passes) = (Some(0), 0);
             return None;
         }
+        // As in fio: with a time limit each direction starts again alone, with a byte limit all do together.
+        self.begin_pass(self.is_endless.then(|| direction(op)));
+        self.in_turn(op)
+    }
+
+    fn end_pass(&mut self) {
+        self.passes -= 1;
+        if let (Some(left), Some(added)) = (&mut self.left, &mut self.added) {
+            *left = left.saturating_add(*added);
+            *added = added.saturating_mul(2);
+        }
+    }
+
+    /// Begins with the addresses anew, those of jobs in order in one direction or in all.
+    fn begin_pass(&mut self, one: Option<usize>) {
         let is_in_order = self.random_share == [0; 3];
-        // As in fio: what ends at a time goes round by directions, what ends with its bytes as a whole.
-        let one = (self.is_endless && is_in_order).then(|| direction(op));
         for part in &mut self.parts {
             match one {
+                _ if !is_in_order => {}
                 Some(direction) => part.last[direction] = 0,
-                None if is_in_order => part.last = [0; 3],
-                None => {}
+                None => part.last = [0; 3],
             }
             if let Places::Once(cover) = &mut part.places {
                 cover.renew(self.random.next_u64());
             }
         }
-        self.in_turn(op)
     }
 
-    /// Offset and length of the next request in this file and direction; `None` at the end of the addresses.
+    /// Offset and length for the next request in this file and direction; `None` at the end.
     fn place(&mut self, at: usize, op: Op) -> Option<(u64, u64)> {
         let direction = direction(op);
         let Self { lengths, parts, random, random_share, is_endless, .. } = self;
         let (part, lengths, share) = (&mut parts[at], &lengths[direction], random_share[direction]);
-        // The draws of a job that is random as a whole are as they were before there was a share.
+        // A fully random job draws no share, so its draws stay as before shares existed.
         let is_random = share == 100 || share > 0 && random.below(100) < share;
         let is_mixed = *random_share != [0; 3] && !is_random;
         if is_mixed && *is_endless && part.last[direction] >= part.room {
@@ -248,7 +272,7 @@ impl Places {
         }
     }
 
-    /// Offset and length; `None` where each place came, or there is no room.
+    /// Offset and length; `None` if every place has come, or there is no room.
     fn next(&mut self, (lengths, direction): (&Lengths, usize), room: u64, random: &mut Random) -> Option<(u64, u64)> {
         let (align, block) = match self {
             Self::Once(cover) => return cover.next(|left| lengths.draw(random, left), room),
@@ -260,7 +284,7 @@ impl Places {
             }
             Self::Skewed(skews) => (skews[direction].0, skews[direction].1.draw(random)),
         };
-        // Where directions differ in length, the last places have no room for the longer.
+        // With different lengths by direction, the last places have no room for the longer one.
         let offset = (block * align).min(room.checked_sub(lengths.least())? / align * align);
         Some((offset, lengths.draw(random, room - offset)?))
     }
@@ -276,7 +300,7 @@ fn direction(op: Op) -> usize {
 }
 
 impl Lengths {
-    /// A length of at most `room` bytes; `None` where there is none.
+    /// A length up to `room` bytes; `None` if there is none.
     fn draw(&self, random: &mut Random, room: u64) -> Option<u64> {
         if self.least() > room {
             return None;
@@ -284,7 +308,7 @@ impl Lengths {
         loop {
             let length = match self {
                 Self::Range(least, most) if least == most => *least,
-                // As fio draws: above the least by up to the most, in multiples of the least, and cut.
+                // As fio draws: the least plus up to the most, rounded down to a multiple of the least, and cut.
                 Self::Range(least, most) => {
                     let drawn = least + random.below(*most);
                     (drawn - drawn % least).min(*most)
@@ -316,14 +340,14 @@ impl Lengths {
     }
 }
 
-/// Blocks in an order in which each comes once.
+/// Blocks in an order with each exactly once.
 #[derive(Debug)]
 struct Cover {
     order: Permutation,
     blocks: u64,
     block: u64,
     next: u64,
-    /// A bit a block that a request touched; none where all requests are one block long.
+    /// A bit per block, set once a request touched it; empty if all requests are one block long.
     touched: Vec<u64>,
 }
 
@@ -343,7 +367,7 @@ impl Cover {
         self.touched.get((block / 64) as usize).is_some_and(|word| word >> (block % 64) & 1 == 1)
     }
 
-    /// The next place, of a length that `draw` gives for the room to the end; it ends before what was touched.
+    /// The next place, with a length from `draw` for the room to the end; it ends before touched blocks.
     fn next(&mut self, draw: impl FnOnce(u64) -> Option<u64>, room: u64) -> Option<(u64, u64)> {
         let first = loop {
             if self.next == self.blocks {
@@ -356,7 +380,7 @@ impl Cover {
             }
         };
         let offset = first * self.block;
-        // At the end of the region there may be room for a block of the other direction alone.
+        // At the region's end there may be room for one block in the other direction only.
         let wanted = draw(room - offset).unwrap_or(self.block);
         if self.touched.is_empty() {
             return Some((offset, wanted));

@@ -1,4 +1,4 @@
-//! One of the clones of a job in time: how many requests it has outstanding, and when it asks again.
+//! One job clone in time: its outstanding requests, and its next request's time.
 
 use super::job::{Job, Rate};
 use super::stream::{Ask, Stream};
@@ -8,7 +8,7 @@ use nandlab_nand::{Origin, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A clone that was started, or waits for that.
+/// A clone, started or waiting for its start.
 #[derive(Debug)]
 pub(super) struct Subjob {
     pub(super) origin: Origin,
@@ -21,17 +21,18 @@ pub(super) struct Subjob {
     rates: [Pacer; 3],
     delay: Time,
     runtime: Option<Time>,
-    /// Whether its end is a time, not a number of requests.
+    /// Whether a time ends it, not a request count.
     pub(super) is_time_based: bool,
-    /// When it started.
+    issued: u64,
+    /// Its start.
     start: Time,
-    /// It asked for nothing before that.
+    /// No request came before this time.
     now: Time,
-    /// Ends of what is outstanding; what ended may be among them while there is room.
+    /// Ends for outstanding requests; ended ones may stay while there is room.
     outstanding: BinaryHeap<Reverse<Time>>,
-    /// Outstanding requests whose ends are unknown.
+    /// Outstanding requests with unknown ends.
     unknown: usize,
-    /// The latest end of a request.
+    /// The latest request end.
     pub(super) last_end: Time,
     /// Requests since it thought.
     since_thought: u64,
@@ -39,13 +40,13 @@ pub(super) struct Subjob {
     next: Option<Ask>,
 }
 
-/// When a rate lets the next request of a direction pass.
+/// When a rate lets the next request in a direction pass.
 #[derive(Debug, Default)]
 struct Pacer {
     rate: Option<Rate>,
     /// Bytes or requests, as the rate counts.
     done: u64,
-    /// Mean gap of a Poisson process in ns, and when the last gap ended.
+    /// Mean gap in a Poisson process in ns, and the last gap's end.
     poisson: Option<(f64, f64)>,
 }
 
@@ -54,7 +55,7 @@ impl Pacer {
         let least = job.lengths[direction].least();
         let is_split = matches!(job.lengths[direction], super::job::Lengths::Split(_));
         let rate = job.rates[direction].map(|rate| match rate {
-            // With a range of sizes the smallest is the measure of a rate of requests, as in fio.
+            // With several sizes, fio measures a request rate by the smallest.
             Rate::RequestsPerS(requests) if !is_split => Rate::BytesPerS(requests.saturating_mul(least)),
             rate => rate,
         });
@@ -100,6 +101,7 @@ impl Subjob {
             // HOWTO of fio 3.33, `ramp_time`: it increases the runtime.
             runtime: (job.runtime > 0).then_some(job.runtime.saturating_add(job.ramp)),
             is_time_based: job.is_time_based,
+            issued: 0,
             start: 0,
             now: 0,
             outstanding: BinaryHeap::with_capacity(depth as usize + 1),
@@ -118,9 +120,22 @@ impl Subjob {
         self.next = self.stream.next();
     }
 
-    /// Requests in all, about; `None` where a time decides.
+    /// Total requests, about; `None` if a time decides.
     pub(super) fn count(&self) -> Option<u64> {
         self.runtime.is_none().then(|| self.stream.count())
+    }
+
+    /// How long it takes at most from the start of its group on, if that is said.
+    pub(super) fn most_time(&self) -> Option<Time> {
+        self.runtime.map(|runtime| runtime.saturating_add(self.delay))
+    }
+
+    /// The part of it that is done at `now`, 0 to 1.
+    pub(super) fn done_share(&self, now: Time) -> f64 {
+        let lasted = now.saturating_sub(self.start - self.delay);
+        let by_time = self.most_time().map_or(0.0, |most| lasted as f64 / most as f64);
+        let by_count = if self.is_time_based { 0.0 } else { self.issued as f64 / self.stream.count().max(1) as f64 };
+        by_time.max(by_count).min(1.0)
     }
 
     /// When its next request comes; `None` at its end.
@@ -153,22 +168,23 @@ impl Subjob {
         self.unknown > 0
     }
 
-    /// The request that was issued last ends at an unknown time.
+    /// The request issued last ends at an unknown time.
     pub(super) fn leave_open(&mut self) {
         self.unknown += 1;
     }
 
-    /// One of the requests with unknown ends ends at `end`.
+    /// A request with an unknown end ends at `end`.
     pub(super) fn end(&mut self, end: Time) {
         self.unknown -= 1;
         self.outstanding.push(Reverse(end));
         self.last_end = self.last_end.max(end);
     }
 
-    /// Issues the next request, at the time that [`Self::next_time`] says.
+    /// Issues the next request, at the time from [`Self::next_time`].
     pub(super) fn issue(&mut self, time: Time, random: &mut Random) -> Ask {
         let ask = self.next.take().expect("a request that comes was made");
         self.now = time;
+        self.issued += 1;
         if self.outstanding.len() + self.unknown == self.depth {
             self.outstanding.pop();
         }
@@ -183,7 +199,7 @@ impl Subjob {
         ask
     }
 
-    /// The request that was issued last ends at `end`.
+    /// The request issued last ends at `end`.
     pub(super) fn complete(&mut self, end: Time) {
         self.outstanding.push(Reverse(end));
         self.last_end = self.last_end.max(end);

@@ -1,4 +1,4 @@
-//! The lines of a job file, and how its numbers are written.
+//! A job file's lines and numbers.
 
 use super::Malformed;
 
@@ -8,9 +8,9 @@ pub(super) struct Entry<'a> {
     /// From 1.
     pub(super) line: u64,
     pub(super) key: &'a str,
-    /// `None` where the key stands alone.
+    /// `None` for a key alone.
     pub(super) value: Option<&'a str>,
-    /// Byte of the line where the value starts, from 1; that of the key where there is none.
+    /// The value's first byte in the line, from 1; the key's if there is no value.
     pub(super) column: usize,
 }
 
@@ -23,13 +23,13 @@ pub(super) struct Section<'a> {
 }
 
 impl Entry<'_> {
-    /// What is wrong with this value.
+    /// An error about this value.
     pub(super) fn wrong(&self, message: impl Into<String>) -> Malformed {
         Malformed { line: self.line, column: self.column, message: message.into() }
     }
 }
 
-/// A line without its comment, which runs from `;` or `#` to the end.
+/// A line without its comment, from `;` or `#` to the end.
 pub(super) fn bare(line: &str) -> &str {
     line.find([';', '#']).map_or(line, |at| &line[..at])
 }
@@ -62,18 +62,18 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section<'_>>, Malformed> {
     Ok(sections)
 }
 
-/// A number of bytes, or a part of the whole.
+/// A byte count, or a percentage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Amount {
     Bytes(u64),
     Percent(u64),
 }
 
-/// What `k` is: 1024 as fio has it, and then `ki` is 1000; or the other way round.
+/// The base for `k`: 1024 as in fio, with `ki` then 1000; or the other way round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct KbBase(pub(super) u64);
 
-/// Digits, decimal or hexadecimal, and what follows them.
+/// Decimal or hexadecimal digits, and the rest.
 fn split_number(text: &str) -> Option<(u64, &str)> {
     let (digits, radix) = match text.get(..2) {
         Some("0x" | "0X") => (&text[2..], 16),
@@ -104,7 +104,7 @@ pub(super) fn switch(entry: &Entry<'_>) -> Result<bool, Malformed> {
     }
 }
 
-/// A number of bytes with the suffixes of fio, or a percentage.
+/// A byte count with fio's suffixes, or a percentage.
 pub(super) fn amount(entry: &Entry<'_>, value: &str, base: KbBase) -> Result<Amount, Malformed> {
     let wrong = || {
         let what = "expected a number of bytes such as 4096, 4k or 1g, or a percentage such as 20%";
@@ -113,7 +113,7 @@ pub(super) fn amount(entry: &Entry<'_>, value: &str, base: KbBase) -> Result<Amo
     let (number, suffix) = split_number(value).ok_or_else(wrong)?;
     if suffix == "%" {
         return match number {
-            // A part of nothing is nothing, whatever the whole is.
+            // 0 per cent is 0 bytes, whatever the whole.
             0 => Ok(Amount::Bytes(0)),
             1..=100 => Ok(Amount::Percent(number)),
             _ => Err(wrong()),
@@ -136,7 +136,7 @@ pub(super) fn amount(entry: &Entry<'_>, value: &str, base: KbBase) -> Result<Amo
     bytes.filter(|&bytes| bytes <= i64::MAX as u64).map(Amount::Bytes).ok_or_else(wrong)
 }
 
-/// A number of bytes.
+/// A byte count.
 pub(super) fn bytes(entry: &Entry<'_>, value: &str, base: KbBase) -> Result<u64, Malformed> {
     match amount(entry, value, base)? {
         Amount::Bytes(bytes) => Ok(bytes),
@@ -147,11 +147,11 @@ pub(super) fn bytes(entry: &Entry<'_>, value: &str, base: KbBase) -> Result<u64,
     }
 }
 
-/// A time in ns; a number alone counts units of `unit_ns`.
+/// A time in ns; a bare number counts `unit_ns` units.
 pub(super) fn time(entry: &Entry<'_>, unit_ns: u64) -> Result<u64, Malformed> {
     const US: u64 = 1000;
     const S: u64 = 1_000_000 * US;
-    /// A year: far below what the clock of a run holds.
+    /// A year: far below the run clock's limit.
     const MOST: u64 = 365 * 86_400 * S;
     let value = entry.value.unwrap_or("");
     let parsed = split_number(value).and_then(|(number, suffix)| {
@@ -173,8 +173,8 @@ pub(super) fn time(entry: &Entry<'_>, unit_ns: u64) -> Result<u64, Malformed> {
     })
 }
 
-/// Values for reads, writes and trims: one for all, or up to three between commas, of which the last counts for those behind
-/// it; `None` where there is none.
+/// Values for reads, writes and trims: one for all, or up to three between commas; the last also covers the missing
+/// ones. `None` for an empty value.
 pub(super) fn by_direction<'a>(entry: &Entry<'a>) -> Result<[Option<&'a str>; 3], Malformed> {
     let value = entry.value.unwrap_or("");
     let parts: Vec<&str> = value.split(',').map(str::trim).collect();

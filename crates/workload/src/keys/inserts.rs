@@ -1,9 +1,9 @@
 //! Inserts: records are added, at random, in order, or skewed.
 //!
 //! ## Idea
-//! `random` draws keys uniformly; of 100,000 keys of 31 bits two or three come twice. `sequential` counts from 0 up,
-//! as with time stamps. `skewed` draws the k-th most popular key with a frequency proportional to 1 / k^theta and spreads
-//! the ranks over all keys by a fixed permutation; keys come again, so a record is added or changed.
+//! `random` draws keys uniformly; with 100,000 keys and 31 bits, two or three keys come twice. `sequential` counts up
+//! from 0, as with time stamps. `skewed` draws the k-th most popular key with a frequency proportional to 1 / k^theta,
+//! and a fixed permutation spreads the ranks over all keys; keys come again, so a record is added or changed.
 //!
 //! ## References
 //! H. Yoo et al.: Performance evaluation of a B+tree on various page sizes in NAND flash memory: 100,000 random
@@ -47,7 +47,7 @@ pub enum Order {
     Skewed,
 }
 
-/// Key of the permutation; the same in every experiment, so that seeds change the order and not the place.
+/// Permutation key; the same in every experiment, so seeds change the order and not the place.
 const SCATTER_KEY: u64 = 0x6B65_7973;
 
 impl KeyOptions for Config {

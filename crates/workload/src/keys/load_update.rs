@@ -1,8 +1,8 @@
 //! Load and update: a bulk load in the order of keys, then updates.
 //!
 //! ## Idea
-//! `records` keys, `spacing` apart, are loaded in ascending order, as a database builds an index over a table that is
-//! there. Then values change, uniformly (`theta = 0`) or skewed, on the full and ordered pages that the load left.
+//! `records` keys, `spacing` apart, are loaded in ascending order, as a database builds an index over an existing
+//! table. Then values change, uniformly (`theta = 0`) or skewed, on the full and ordered pages left by the load.
 
 use super::{check_keys, check_theta, Action, KeyOp, KeyOptions, KeySetting, KeyWorkload, MOST_KEYS};
 use crate::permutation::Permutation;
@@ -30,7 +30,7 @@ impl Default for Config {
     }
 }
 
-/// Key of the permutation that spreads popular keys.
+/// Permutation key; spreads popular keys.
 const SCATTER_KEY: u64 = 0x6C6F_6164;
 
 impl KeyOptions for Config {

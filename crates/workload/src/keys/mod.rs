@@ -1,8 +1,7 @@
-//! What is asked of an index: streams of operations on keys.
+//! Index workloads: streams of operations on keys.
 //!
-//! A key is a number; an index stores it most significant byte first, so that byte order is number order
-//! ([`KeyOp::bytes`]). Values are up to the index. A new key workload is one file here and one line of the list in
-//! `lib.rs`.
+//! A key is a number; an index stores it most significant byte first, so byte order is number order ([`KeyOp::bytes`]).
+//! Values are up to the index. A new key workload is one file here and one line in the list in `lib.rs`.
 
 pub mod inserts;
 pub mod load_update;
@@ -12,7 +11,7 @@ pub mod ycsb;
 use crate::WorkloadError;
 use std::path::Path;
 
-/// What is done with a key.
+/// An operation on a key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Action {
     /// Add a record as the next of a bulk load: keys ascend, the index is empty before.
@@ -36,14 +35,14 @@ pub enum Action {
 /// One operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct KeyOp {
-    /// What is done.
+    /// The operation.
     pub action: Action,
     /// The key as a number.
     pub key: u64,
 }
 
 impl KeyOp {
-    /// The key as `N` bytes, the most significant first; of a longer number the low ones.
+    /// The key as `N` bytes, most significant first; longer keys keep their low bytes.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let wide = u128::from(self.key).to_be_bytes();
         std::array::from_fn(|at| wide.get((wide.len() + at).wrapping_sub(N)).copied().unwrap_or(0))
@@ -55,35 +54,35 @@ pub trait KeyWorkload: Iterator<Item = Result<KeyOp, WorkloadError>> + Send {}
 
 impl<T: Iterator<Item = Result<KeyOp, WorkloadError>> + Send> KeyWorkload for T {}
 
-/// What a key workload is opened for.
+/// Setting for opening a key workload.
 #[derive(Clone, Copy, Debug)]
 pub struct KeySetting<'a> {
-    /// Seed of the experiment.
+    /// The experiment's seed.
     pub seed: u64,
-    /// Folder that relative paths start from.
+    /// Folder for relative paths.
     pub base: &'a Path,
-    /// The largest key that the index takes.
+    /// The index's largest key.
     pub largest_key: u64,
 }
 
-/// The options of a key workload.
+/// A key workload's options.
 pub trait KeyOptions {
-    /// Checks what can be checked without files.
+    /// Checks the options without files.
     ///
     /// # Errors
-    /// [`WorkloadError::Option`] with the key, what was given and what is allowed.
+    /// [`WorkloadError::Option`] with the key, the given value and the allowed ones.
     fn check(&self) -> Result<(), WorkloadError>;
 
-    /// The largest key that it can ask for; `None` where only its file tells.
+    /// The workload's largest key; `None` if only its file tells.
     fn largest_key(&self) -> Option<u64>;
 
-    /// Operations in all; `None` where only its file tells.
+    /// Total operations; `None` if only the file tells.
     fn operations(&self) -> Option<u64>;
 
     /// Makes the stream; the same options and seed make the same stream.
     ///
     /// # Errors
-    /// As [`Self::check`]; for traces also what is wrong with the file.
+    /// As [`Self::check`]; for traces also errors in the file.
     fn open(&self, setting: &KeySetting<'_>) -> Result<Box<dyn KeyWorkload>, WorkloadError>;
 }
 
@@ -95,7 +94,7 @@ fn at_least_one(key: &str, given: u64, what: &str) -> Result<(), WorkloadError> 
     Ok(())
 }
 
-/// Fails for an exponent that the generator of ranks does not take.
+/// Fails for an exponent outside the rank generator's range.
 fn check_theta(theta: f64) -> Result<(), WorkloadError> {
     if !(0.0..=10.0).contains(&theta) {
         return Err(WorkloadError::option("theta", &theta, "the exponent is a number from 0 to 10"));
@@ -103,7 +102,7 @@ fn check_theta(theta: f64) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// Most keys that a generator numbers: they must fit the permutation that scatters them.
+/// Most keys in a generator: they must fit the scattering permutation.
 const MOST_KEYS: u64 = 1 << 62;
 
 fn check_keys(key: &str, given: u64) -> Result<(), WorkloadError> {

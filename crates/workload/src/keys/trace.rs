@@ -3,8 +3,8 @@
 //! ## Idea
 //! Comma-separated text, plain or compressed with gzip, one operation a line. The first line is the header `op,key`.
 //! `op` is `I` insert, `U` update, `P` put (insert or update), `R` read, `M` read-modify-write, `S` scan or `D` delete;
-//! `key` is a whole number up to 2^64 - 1. A scan returns `scan_records` records. A malformed line ends the stream
-//! with its place and what was expected.
+//! `key` is a whole number up to 2^64 - 1. A scan returns `scan_records` records. A malformed line ends the stream; the
+//! error has the place and the expected text.
 
 use super::{Action, KeyOp, KeyOptions, KeySetting, KeyWorkload};
 use crate::trace::lines::{sentence, Lines};
@@ -141,7 +141,7 @@ impl Iterator for Trace {
     }
 }
 
-/// The start of `rest` as it may be shown in a message.
+/// The start of `rest`, made safe for a message.
 fn shown(rest: &[u8]) -> String {
     if rest.is_empty() {
         return "the end of the line".to_owned();

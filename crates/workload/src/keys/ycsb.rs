@@ -1,7 +1,7 @@
 //! YCSB: the core workloads A to F of the Yahoo! Cloud Serving Benchmark.
 //!
 //! ## Idea
-//! First `records` records are inserted, in an order that has nothing to do with their keys. Then come `operations`:
+//! First `records` records are inserted, in an order unrelated to their keys. Then come `operations`:
 //!
 //! | mix | operations | keys |
 //! |---|---|---|
@@ -12,13 +12,13 @@
 //! | `e` | 95 % scans of 1 to `longest_scan` records, 5 % inserts | zipf |
 //! | `f` | 50 % reads, 50 % read-modify-writes | zipf |
 //!
-//! Record n has the key that a fixed permutation of `0..2^key_bits` gives to n; popular records are spread over the
-//! numbers by another one.
+//! Record n has the key n maps to in a fixed permutation over `0..2^key_bits`; another one spreads popular records over
+//! the numbers.
 //!
 //! ## Differences
-//! YCSB hashes numbers to keys, so that two may fall together; a permutation keeps them apart. Its skewed choice takes
-//! the records that a run will insert into account, here it is among those loaded, but for `d`, which counts back from
-//! the record inserted last.
+//! YCSB hashes numbers to keys, so two may collide; a permutation keeps them apart. YCSB's skewed choice includes
+//! records a run will insert later. Here it covers the loaded ones only, except in `d`: there it counts back from the
+//! record inserted last.
 //!
 //! ## References
 //! B. Cooper et al.: Benchmarking cloud serving systems with YCSB. SoCC 2010.
@@ -76,7 +76,7 @@ impl Mix {
     pub const ALL: [Self; 6] = [Self::A, Self::B, Self::C, Self::D, Self::E, Self::F];
 }
 
-/// Keys of the permutations: of numbers to keys, and of ranks to numbers.
+/// Permutation keys: numbers to keys, and ranks to numbers.
 const KEY_KEY: u64 = 0x7963_7362;
 const SCATTER_KEY: u64 = 0x7A69_7066;
 

@@ -1,4 +1,4 @@
-//! What happened to a request of a block trace.
+//! Actions on a request in a block trace.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! How the addresses of a trace come to lie inside the device.
+//! Fitting a trace's addresses into the device.
 
 use nandlab_block::{Op, Request};
 use std::collections::BTreeMap;
@@ -19,13 +19,13 @@ pub enum Addresses {
     Compact,
 }
 
-/// Sectors of the pages that [`Addresses::Compact`] renumbers.
+/// Sectors per page in [`Addresses::Compact`].
 const PAGE_SECTORS: u64 = 8;
-/// Pages of a chunk of the bitmap.
+/// Pages per bitmap chunk.
 const CHUNK_PAGES: u64 = 4096;
 const CHUNK_WORDS: usize = CHUNK_PAGES as usize / 64;
 
-/// The pages of a chunk; none where all are touched, as by a request of many TiB.
+/// A chunk's pages; `None` if all are touched, as after a request with many TiB.
 type Bits = Option<Box<[u64; CHUNK_WORDS]>>;
 
 fn word(bits: &Bits, at: usize) -> u64 {
@@ -36,14 +36,14 @@ fn count(bits: &Bits) -> u64 {
     bits.as_ref().map_or(CHUNK_PAGES, |bits| bits.iter().map(|word| u64::from(word.count_ones())).sum())
 }
 
-/// The set of 4 KiB pages that a trace touches: a bitmap in chunks of 16 MiB of address space.
+/// The 4 KiB pages touched in a trace: a bitmap in chunks, each for 16 MiB address space.
 #[derive(Clone, Debug, Default)]
 pub struct TouchedPages {
     chunks: BTreeMap<u64, Bits>,
 }
 
 impl TouchedPages {
-    /// Adds what a read or write touches.
+    /// Adds the pages a read or write touches.
     #[inline]
     pub fn add(&mut self, request: &Request) {
         if !matches!(request.op, Op::Read | Op::Write) {
@@ -75,7 +75,7 @@ impl TouchedPages {
         self.chunks.is_empty()
     }
 
-    /// Numbers the pages in the order of their addresses.
+    /// Numbers the pages by address.
     pub(crate) fn rank(self) -> Ranks {
         let mut next = 0;
         let mut chunks = Vec::with_capacity(self.chunks.len());
@@ -91,12 +91,12 @@ impl TouchedPages {
 #[derive(Clone, Debug)]
 struct Chunk {
     number: u64,
-    /// Number of the first touched page of the chunk.
+    /// Number for the chunk's first touched page.
     first: u64,
     bits: Bits,
 }
 
-/// The renumbering of the touched pages.
+/// The touched pages' new numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranks {
     chunks: Vec<Chunk>,
@@ -104,7 +104,7 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    /// Sectors of all touched pages.
+    /// Sectors in all touched pages.
     pub(crate) fn sectors(&self) -> u64 {
         self.pages * PAGE_SECTORS
     }
@@ -124,17 +124,17 @@ impl Ranks {
         (chunk.first + before + inside, word(&chunk.bits, at) & mask != 0)
     }
 
-    /// Where `sector` goes; one of an untouched page goes to the first sector after the touched pages below it.
+    /// The new sector; an untouched page maps to the first sector after the touched pages below it.
     fn sector(&self, sector: u64) -> u64 {
         let (rank, touched) = self.below(sector / PAGE_SECTORS);
         rank * PAGE_SECTORS + if touched { sector % PAGE_SECTORS } else { 0 }
     }
 
-    /// `request` with its new addresses; `None` for a trim of which nothing is left.
+    /// `request` with its new addresses; `None` for a trim without touched pages.
     pub(crate) fn translate(&self, request: &Request) -> Option<Request> {
         let sector = self.sector(request.sector);
         if request.op != Op::Trim {
-            // All pages of the request are touched, so their numbers are as dense as they were.
+            // All its pages are touched, so their numbers are as dense as before.
             return Some(Request { sector, ..*request });
         }
         let sectors = self.sector(request.end()) - sector;
@@ -142,7 +142,7 @@ impl Ranks {
     }
 }
 
-/// `request` folded into a device of `capacity` sectors; only a trim may be longer than the device, and is cut.
+/// `request` folded into a device with `capacity` sectors; only a trim may be longer than the device, and is cut.
 pub(crate) fn fold(request: &Request, capacity: u64) -> Request {
     let start = request.sector % capacity;
     let sectors = u64::from(request.sectors).min(capacity);
@@ -192,7 +192,7 @@ mod tests {
         let mut touched = TouchedPages::default();
         let mut plain = std::collections::BTreeSet::new();
         for _ in 0..2000 {
-            // Now and then one that touches whole chunks.
+            // Now and then a request touches whole chunks.
             let longest = if random.below(500) == 0 { 100_000 } else { 30 };
             let request = Request::new(Op::Write, random.below(1 << 24), 1 + random.below(longest) as u32);
             touched.add(&request);

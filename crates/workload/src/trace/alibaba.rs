@@ -1,7 +1,7 @@
 //! Alibaba: block traces of cloud disks.
 //!
 //! `device,op,offset,bytes,time`: a number, `R` or `W`, bytes, bytes, microseconds. A header line
-//! `device_id,opcode,offset,length,timestamp` is passed over where there is one.
+//! `device_id,opcode,offset,length,timestamp` is skipped if present.
 //!
 //! Source: Li et al., "An In-Depth Analysis of Cloud Block Storage Workloads", IISWC 2020.
 
@@ -9,7 +9,7 @@ use super::fields::{in_bytes, Columns, Fields, TimeUnit};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Alibaba(TimeUnit);
 

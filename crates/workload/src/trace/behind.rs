@@ -1,17 +1,17 @@
-//! A record that stands for several requests: with flushes before and behind it, or too long for one.
+//! Records standing for several requests: with flushes before and behind, or too long for one.
 
 use super::line::Found;
 use nandlab_block::{Op, Request};
 
-/// A request, and the number of its device.
+/// A request with its device number.
 pub type Recorded = (Request, u32);
 
-/// What is still to come of a record.
+/// A record's requests still to come.
 #[derive(Default)]
 pub(super) struct Behind {
-    /// The request itself, where a flush comes before it.
+    /// The request itself, if a flush comes before it.
     request: Option<Recorded>,
-    /// Where its further parts begin, and their sectors.
+    /// The next part's beginning, and the remaining sectors.
     part: Option<Recorded>,
     rest: u64,
     /// The flush at its end.
@@ -19,7 +19,7 @@ pub(super) struct Behind {
 }
 
 impl Behind {
-    /// The first of the requests that a record stands for, and the others; `request` is its own, at the time that it has.
+    /// Splits a record into its first request and the rest; `request` is its own, with its time.
     #[cold]
     pub(super) fn of(found: &Found<'_>, (request, device): Recorded) -> (Request, Self) {
         let flush = Request { op: Op::Flush, sector: 0, sectors: 0, ..request };

@@ -1,11 +1,11 @@
 //! BIOtracer: applications on a smartphone with eMMC.
 //!
-//! `sector sectors bytes flags created fetched issued completed`, tabs between: first 512-byte sector, number of
-//! sectors, the same in bytes, bit 0 of the flags 1 for a write; then seconds: when the request was made, taken by the
-//! driver, given to the device, and completed. The first of them is the time of the request;
-//! from there to the last is the recorded latency, and the device alone took from the third to the last. A packed write of eMMC has
-//! one sector of header, which is no data: a write of 8 n + 1 sectors counts 8 n. Requests that waited were recorded
-//! later than they were made, so times may go back.
+//! `sector sectors bytes flags created fetched issued completed`, tabs between: first 512-byte sector, sector count,
+//! the same in bytes, flags with bit 0 set for a write. Then four times in seconds: the request was made, taken by the
+//! driver, given to the device, and completed. The first time is the request's time; up to the last one is the recorded
+//! latency, and the device's own share runs from the third to the last. A packed eMMC write has one header sector
+//! without data: a write with 8 n + 1 sectors counts 8 n. Requests that waited were recorded later than they were made,
+//! so times may go back.
 //!
 //! Source: Zhou et al., "An Empirical Study of File-System I/O on Smartphones", IISWC 2015.
 
@@ -15,11 +15,11 @@ use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed, Took};
 use nandlab_block::Op;
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Biotracer {
     unit: TimeUnit,
-    /// Of the last line.
+    /// From the last line.
     took: Option<Took>,
 }
 
@@ -54,7 +54,7 @@ impl Format for Biotracer {
         }
         fields.end()?;
         let [_, issued, completed] = after;
-        // Where the clock was set in between, nothing is known.
+        // If the clock was set in between, the latency is unknown.
         let latency = completed.checked_sub(time).filter(|&latency| latency <= LONGEST_PAUSE as u64);
         self.took = latency.map(|latency| Took { latency, service: completed.checked_sub(issued) });
         let op = if flags & 1 == 1 { Op::Write } else { Op::Read };

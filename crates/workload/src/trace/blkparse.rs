@@ -1,10 +1,10 @@
 //! blkparse: the text that blkparse prints of a Linux block trace.
 //!
 //! `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`. A request passes several actions (`Q`
-//! queued, `I` inserted, `D` given to the device, `C` completed), each on a line: only those of `action` are requests,
-//! by default `C`. In `rwbs`, `R` is a read, `W` a write, `D` a discard, `F` without data a flush; `N` is none of them. `F`
-//! before the data (`FWS`) is a flush and then the write, `F` behind a write (`WFS`) the write and then a flush.
-//! Each processor has a buffer of its own, so times may go back. The summary at the end ends the trace.
+//! queued, `I` inserted, `D` given to the device, `C` completed), each on a line. Only lines with the chosen `action`
+//! are requests, `C` by default. In `rwbs`, `R` is a read, `W` a write, `D` a discard, `F` without data a flush; `N` is
+//! neither. `F` before the data (`FWS`) is a flush and then the write, `F` behind a write (`WFS`) the write and then a
+//! flush. Each processor has its own buffer, so times may go back. The summary ends the trace.
 //!
 //! Source: Axboe & Brunelle, "blktrace User Guide", 2007; blkparse(1).
 
@@ -14,7 +14,7 @@ use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 use super::rwbs::{sector, Rwbs};
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Blkparse {
     action: u8,
@@ -22,7 +22,7 @@ pub struct Blkparse {
     seen: SeenActions,
 }
 
-/// How often each action of a letter was met.
+/// Occurrences by action letter.
 #[derive(Debug, Default)]
 pub(crate) struct SeenActions([u64; 26]);
 
@@ -34,7 +34,7 @@ impl SeenActions {
         }
     }
 
-    /// What to do where no record was of the action `chosen`.
+    /// Advice if no record had the action `chosen`.
     pub(crate) fn advice(&self, chosen: u8) -> Option<String> {
         let count = |letter: u8| self.0[usize::from(letter - b'A')];
         let chosen_letter = char::from(chosen);
@@ -125,7 +125,7 @@ impl Blkparse {
         let sector = if has_sector { sector(&mut fields)? } else { Some(0) };
         fields.blanks();
         if fields.peek() != Some(b'+') {
-            // Without a length nothing is moved: a flush, or the mark of one.
+            // Without a length nothing moves: a flush, or its mark.
             return rwbs.line((time, device), None, Columns { address, size: address });
         }
         fields.at += 1;

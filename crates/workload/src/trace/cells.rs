@@ -1,10 +1,10 @@
-//! The cells of a table as people write them: parted by a sign, quoted, with units of their own.
+//! Table cells as people write them: parted by a sign, quoted, with their own units.
 
 use super::column_options::Separator;
 use super::fields::{Fields, TimeUnit};
 use nandlab_nand::Time;
 
-/// Bytes that an unusual number means: `0x1f00` and `4096.0` in units, `4K` and `1 MiB` as they say; whole ones only.
+/// Bytes from an unusual number: `0x1f00` and `4096.0` in units, `4K` and `1 MiB` as written; whole ones only.
 pub(super) fn bytes_of(field: &[u8], unit: u32) -> Option<u64> {
     let text = std::str::from_utf8(field).ok()?.trim();
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -30,14 +30,14 @@ pub(super) fn bytes_of(field: &[u8], unit: u32) -> Option<u64> {
     if part.is_empty() {
         return Some(bytes);
     }
-    // A part of a unit is so many bytes that it has none left over.
+    // A fraction must give a whole byte count.
     let all = part.parse::<u64>().ok()?.checked_mul(unit)?;
     let parts = 10u64.pow(part.len() as u32);
     (all % parts == 0).then(|| bytes.checked_add(all / parts))?
 }
 
-/// What an unusual time means, in nanoseconds: `0,5` with a decimal comma, `2.471ms` with its own unit, and `12.5:` as
-/// the kernel prints it.
+/// An unusual time in nanoseconds: `0,5` with a decimal comma, `2.471ms` with its own unit, and `12.5:` as the kernel
+/// prints it.
 #[cold]
 pub(super) fn time_of(field: &[u8], unit: TimeUnit) -> Option<Time> {
     let text = std::str::from_utf8(field).ok()?.trim();
@@ -53,13 +53,13 @@ pub(super) fn time_of(field: &[u8], unit: TimeUnit) -> Option<Time> {
     (fields.at == number.len()).then_some(time)
 }
 
-/// A number of a time, and the unit that stands behind it.
+/// A time's number, and the unit behind it.
 pub(super) fn own_unit(text: &str) -> Option<(&str, TimeUnit)> {
     let end = text.rfind(|letter: char| letter.is_ascii_digit())? + 1;
     let unit = match text[end..].trim_start().to_lowercase().as_str() {
         "s" | "sec" | "secs" => TimeUnit::S,
         "ms" | "msec" | "msecs" => TimeUnit::Ms,
-        // The sign of micro and the Greek letter.
+        // The micro sign and the Greek letter.
         "us" | "\u{b5}s" | "\u{3bc}s" | "usec" | "usecs" => TimeUnit::Us,
         "ns" | "nsec" | "nsecs" => TimeUnit::Ns,
         _ => return None,
@@ -67,7 +67,7 @@ pub(super) fn own_unit(text: &str) -> Option<(&str, TimeUnit)> {
     Some((&text[..end], unit))
 }
 
-/// Where the cells of a line start and end, without blanks and quotes around them.
+/// Start and end for each cell in a line, without surrounding blanks and quotes.
 pub(super) struct Split<'a> {
     line: &'a [u8],
     at: Option<usize>,
@@ -92,8 +92,8 @@ impl<'a> Split<'a> {
         }
     }
 
-    /// Where the quoted cell that starts at `open` ends, quotes with it; doubled quotes stand for one. `None` where it is
-    /// not closed before a separator or the end: then it is as it stands.
+    /// The end for the quoted cell starting at `open`, including quotes; doubled quotes stand for one. `None` if no
+    /// quote closes before a separator or the end: then the cell is taken literally.
     #[cold]
     fn quoted(&self, open: usize) -> Option<usize> {
         let mut at = open + 1;
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(cells(" \"a b\"  W 8", Separator::Blanks), ["a b", "W", "8"]);
         assert_eq!(cells("\"a\"\t5", Separator::Tab), ["a", "5"]);
         assert_eq!(cells("a | b|", Separator::Pipe), ["a", "b", ""]);
-        // Quotes that hold nothing together stand as they are.
+        // Unmatched quotes are taken literally.
         assert_eq!(cells("\"a,b", Separator::Comma), ["\"a", "b"]);
         assert_eq!(cells("\"a\"x,b", Separator::Comma), ["\"a\"x", "b"]);
         assert_eq!(cells("5\",6\"", Separator::Comma), ["5\"", "6\""]);

@@ -1,25 +1,25 @@
-//! The clock of a trace: records that come a little late, and jumps, as when a clock is set.
+//! A trace's clock: slightly late records, and jumps from a clock being set.
 //!
-//! A log of a real system is written by several processors and queues, so a record may be a little before the one before
-//! it: it is taken at that time. A clock that is set jumps: forward by more than [`LONGEST_PAUSE`], or back by more than
-//! [`LATEST`]. The median of the gaps before takes the place of a jump, and what follows keeps its distances. Records
-//! that come [`FEW`] late and then go on where the trace was are late, however much: no clock was set.
+//! Several processors and queues write a real system's log, so a record may have a time slightly before its
+//! predecessor: it gets the predecessor's time. A clock being set jumps: forward by more than [`LONGEST_PAUSE`], or
+//! back by more than [`LATEST`]. The median gap so far replaces a jump, and later records keep their distances. Up to
+//! [`FEW`] late records followed by the old time line are only late, however much: no clock was set.
 
 use nandlab_nand::Time;
 
 /// No trace pauses longer: 100 days.
 pub(super) const LONGEST_PAUSE: i64 = 100 * 86_400 * 1_000_000_000;
 
-/// A record that is further behind is no late one: 1 s, where the queues of real systems were late by 0.6 s at most.
+/// A record further behind is not just late: 1 s; in real systems queues were late by 0.6 s at most.
 const LATEST: i64 = 1_000_000_000;
 
 /// So many records in a row may be late by more.
 const FEW: u32 = 8;
 
-/// Gaps that the median is taken of: the last ones.
+/// Gaps for the median: the last ones.
 const GAPS: usize = 1024;
 
-/// What was done with a time.
+/// The decision on a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     /// It stands, but for the jumps before it.
@@ -28,9 +28,9 @@ pub(super) enum Kept {
     Late { time: Time, by: Time },
     /// The clock jumped by so much, and the gap took its place.
     Jump { time: Time, by: i64, gap: Time },
-    /// The last jump was none: the records since were late, so many of them, by so much at most.
+    /// The last jump was none: the records since were late, with their count and largest delay.
     NoJump { time: Time, late: u64, by: Time },
-    /// It goes back, which this clock does not allow.
+    /// The time goes back, and this clock forbids it.
     Back { from: Time, to: Time },
 }
 
@@ -39,13 +39,13 @@ pub(super) enum Kept {
 pub(super) struct Clock {
     raises: bool,
     mends: bool,
-    /// The latest time that was given out; the largest of all before the first.
+    /// The latest time given out; the largest possible before the first.
     last: i64,
-    /// What the jumps so far add.
+    /// The jumps' sum so far.
     shift: i64,
-    /// The longest gap that is none.
+    /// The longest gap still accepted.
     longest: i64,
-    /// A jump back that may be a few late records.
+    /// A jump back, perhaps only a few late records.
     unsure: Option<Unsure>,
     gaps: Box<[i64; GAPS]>,
     seen: usize,
@@ -61,13 +61,13 @@ struct Unsure {
 }
 
 impl Clock {
-    /// `raises` late times, otherwise says that they go back; `mends` jumps.
+    /// `raises` late times, otherwise reports them; `mends` jumps.
     pub(super) fn new(raises: bool, mends: bool) -> Self {
         let longest = if mends { LONGEST_PAUSE } else { i64::MAX };
         Self { raises, mends, last: i64::MAX, shift: 0, longest, unsure: None, gaps: Box::new([0; GAPS]), seen: 0 }
     }
 
-    /// What becomes of a time of at most 292 years.
+    /// Takes a time up to 292 years.
     #[inline]
     pub(super) fn take(&mut self, raw: Time) -> Kept {
         let time = (raw as i64).saturating_add(self.shift);
@@ -92,7 +92,7 @@ impl Clock {
         if let Some(mut unsure) = self.unsure.take() {
             let as_before = (raw as i64).saturating_add(unsure.shift_before);
             unsure.records += 1;
-            // The one that goes on may be a little late itself.
+            // The continuing record may be slightly late itself.
             let ahead = as_before.saturating_sub(unsure.last_before);
             if ahead > -LATEST && ahead <= self.longest {
                 self.shift = unsure.shift_before;
@@ -128,7 +128,7 @@ impl Clock {
         Kept::Jump { time: self.last as Time, by, gap: gap as Time }
     }
 
-    /// The median of the last gaps; 0 where there was none.
+    /// The median over the last gaps; 0 without any.
     fn median(&self) -> i64 {
         let mut known = self.gaps[..self.seen.min(GAPS)].to_vec();
         let middle = known.len() / 2;
@@ -166,7 +166,7 @@ mod tests {
             let raw = [&before[..], &[set, set + S, set + 4 * S]].concat();
             assert_eq!(times(&raw, true), expected, "set to {set}");
         }
-        // A late record of less than a second, and a pause of 99 days, are none.
+        // A record late by less than a second and a pause of 99 days are no jumps.
         let raw = [10 * S, 10 * S - S / 2, 99 * DAY];
         assert_eq!(times(&raw, true), [10 * S, 10 * S, 99 * DAY]);
     }
@@ -186,12 +186,12 @@ mod tests {
         assert_eq!(clock.take(6 * S), Kept::Time(103 * S));
         assert_eq!(clock.take(102 * S), Kept::NoJump { time: 103 * S, late: 2, by: 96 * S });
         assert_eq!(clock.take(110 * S), Kept::Time(110 * S), "as if nothing had happened");
-        // The record that goes on where the trace was is a little late itself.
+        // The continuing record is slightly late itself.
         assert_eq!(
             times(&[100 * S, 101 * S, 5 * S, 101 * S - S / 4, 102 * S, 104 * S], true),
             [100 * S, 101 * S, 102 * S, 102 * S, 102 * S, 104 * S]
         );
-        // From uptime to the time of day, with two late ones between.
+        // From uptime to wall-clock time, with two late ones between.
         let year = 400 * DAY;
         assert_eq!(
             times(&[S, 2 * S, year, 3 * S, 4 * S, year + S, year + 5 * S], true),

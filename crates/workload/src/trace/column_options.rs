@@ -1,4 +1,4 @@
-//! Which columns of a text are what, as an experiment says it.
+//! Column meanings in a text, as an experiment gives them.
 
 use crate::WorkloadError;
 use serde::{Deserialize, Serialize};

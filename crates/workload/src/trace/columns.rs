@@ -1,13 +1,13 @@
 //! Columns: any text with one request a line, whose columns and units the experiment names.
 //!
-//! `[workload.trace.columns]` says where the time, the operation, the address, the size and the device stand, by the
-//! names in the first line or by numbers from 1, what separates them, and how many bytes a unit of the address and of the
-//! size has. `time_unit` is that of the times, microseconds unless it is set, `date_time` for dates such as
-//! `2024-05-31 12:30:00.25`, `05/31/2024 12:30 PM` (the month first) or `31.05.2024 12:30` (the day first); a time may have
-//! a decimal comma (`0,5`) or its own unit (`2.471ms`). Without a column of times all are 0. Several columns may name the
-//! device together. Addresses and sizes may be hexadecimal (`0x1f00`), end in `.0`, or name a unit of 1024 bytes (`4K`,
-//! `1MiB`); where no column has the size, every request has `fixed_size_bytes`. A separator between double quotes
-//! separates nothing. A write that is called as the kernel does (`FWS`, `WFS`) has its flushes. Lines that start with `#` are passed over, and so are the first `skip_lines`.
+//! `[workload.trace.columns]` gives the columns for time, operation, address, size and device (by the names in the
+//! first line or by numbers from 1), the separator, and the bytes per unit for address and size. `time_unit` is the
+//! time column's unit, microseconds by default, `date_time` for dates such as `2024-05-31 12:30:00.25`, `05/31/2024
+//! 12:30 PM` (the month first) or `31.05.2024 12:30` (the day first); a time may have a decimal comma (`0,5`) or its
+//! own unit (`2.471ms`). Without a time column all times are 0. Several columns may name the device together. Addresses
+//! and sizes may be hexadecimal (`0x1f00`), end in `.0`, or name a unit based on 1024 bytes (`4K`, `1MiB`); without a
+//! size column every request has `fixed_size_bytes`. A separator between double quotes separates nothing. A write named
+//! as in the kernel (`FWS`, `WFS`) has its flushes. Lines starting with `#` are skipped, as are the first `skip_lines`.
 
 use super::cells::{bytes_of, time_of, Split};
 use super::column_options::{Column, ColumnOptions, Separator, MAX_DEVICE_COLUMNS};
@@ -18,16 +18,16 @@ use super::rwbs::Rwbs;
 use nandlab_block::{nearest, Op};
 use nandlab_nand::Time;
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Columns {
     options: Option<Box<ColumnOptions>>,
     unit: TimeUnit,
-    /// Lines that are still to be passed over at the start.
+    /// Lines still to skip at the start.
     skips: u32,
-    /// Where the four columns stand, from 0; `usize::MAX` for one that is not there.
+    /// The four columns' positions, from 0; `usize::MAX` for a missing one.
     at: [usize; 4],
-    /// Where those of the device stand, and what they say together on the line before.
+    /// The device columns' positions, and their joint name on the line before.
     devices: Vec<usize>,
     device: Vec<u8>,
 }
@@ -162,7 +162,7 @@ impl Format for Columns {
     }
 }
 
-/// An operation that has no meaning among the columns.
+/// An unknown operation in the columns.
 #[cold]
 fn no_operation(options: &ColumnOptions, at: usize, name: &[u8]) -> Malformed {
     let known = [&options.read, &options.write, &options.trim, &options.flush].map(|names| names.join(", "));
@@ -170,7 +170,7 @@ fn no_operation(options: &ColumnOptions, at: usize, name: &[u8]) -> Malformed {
     Malformed::new(at, format!("expected an operation ({known}), found {}", shown(name)))
 }
 
-/// A time that fills its column, in one of the forms that people write.
+/// A time filling its column, in any supported form.
 #[inline]
 fn when(mut fields: Fields<'_>, unit: TimeUnit) -> Result<Time, Malformed> {
     let cell = &fields.line[fields.at..];
@@ -178,7 +178,7 @@ fn when(mut fields: Fields<'_>, unit: TimeUnit) -> Result<Time, Malformed> {
     found.or_else(|bad| time_of(cell, unit).ok_or(bad))
 }
 
-/// The place of a column of the device: a line that ends before it belongs to no device that is known.
+/// A device column's place: a shorter line belongs to no known device.
 #[inline]
 fn named(line: &[u8], (start, end): (usize, usize)) -> Result<std::ops::Range<usize>, Malformed> {
     if start > line.len() {

@@ -1,26 +1,26 @@
-//! Sectors or pages: which unit of sizes makes requests continue one another.
+//! Sectors or pages: the size unit in which requests continue one another.
 //!
-//! DiskSim and FlashSim write the same five columns, and sizes in sectors or in pages of 4 KiB. Programs read and write
-//! in runs, so many requests start where one shortly before ended. With the wrong unit that is chance.
+//! DiskSim and FlashSim write the same five columns, with sizes in sectors or in 4 KiB pages. Programs read and write
+//! in runs, so many requests start at a recent request's end. With the wrong unit this is chance.
 
 use super::fields::{five_columns, FiveColumns, TimeUnit, PAGE_SECTORS};
 use super::format::FormatName;
 use super::line::Line;
 use std::collections::VecDeque;
 
-/// Requests before, of the same device, that one may continue.
+/// Earlier requests on the same device a request may continue.
 const NEAR: usize = 8;
 
-/// Requests that have to continue one another in the unit that is told.
+/// Continuations required in the chosen unit.
 const FEWEST: u64 = 3;
 
-/// So many times as many have to fit the unit that is told as fit the other one.
+/// The chosen unit needs this many times the other one's continuations.
 const CLEAR: u64 = 4;
 
-/// Devices that are told apart; those behind them are not looked at.
+/// Devices told apart; later ones are ignored.
 const DEVICES: usize = 64;
 
-/// A device, and the first sectors and sizes of its last requests, the latest first.
+/// A device, and its last requests' first sectors and sizes, the latest first.
 type Device<'a> = (&'a [u8], VecDeque<(u64, u64)>);
 
 /// How many requests continue another one, with sizes in each unit.
@@ -31,7 +31,7 @@ pub(super) struct Continued {
 }
 
 impl Continued {
-    /// Counts along lines of five columns; what is no such line counts for nothing.
+    /// Counts over lines with five columns; other lines do not count.
     pub(super) fn of<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Self {
         let columns = FiveColumns { time: TimeUnit::Ms, has_fraction: true, size_sectors: 1, size_words: "size" };
         let mut found = Self::default();
@@ -44,7 +44,7 @@ impl Continued {
                 devices.len() - 1
             });
             let before = &mut devices[at].1;
-            // The nearest one decides: a later part of a run lies at a distance of whole pages, too.
+            // The nearest one decides: a later part in a run lies whole pages away, too.
             let ends = before.iter().map(|&(sector, size)| (sector + size, sector + PAGE_SECTORS * size));
             if let Some((in_sectors, _)) = ends.clone().find(|&(sectors, pages)| sectors == sector || pages == sector) {
                 let unit = if in_sectors == sector { &mut found.in_sectors } else { &mut found.in_pages };
@@ -57,7 +57,7 @@ impl Continued {
         found
     }
 
-    /// The format that the requests speak for; `None` where they do not say it clearly.
+    /// The format shown by the requests; `None` if unclear.
     pub(super) fn format(self) -> Option<FormatName> {
         let Self { in_sectors, in_pages } = self;
         match () {
@@ -67,7 +67,7 @@ impl Continued {
         }
     }
 
-    /// What was counted, in a sentence.
+    /// The counts in a sentence.
     pub(super) fn sentence(self) -> String {
         let Self { in_sectors, in_pages } = self;
         format!(
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!((sectors, sectors.format()), (Continued { in_sectors: 3, in_pages: 0 }, Some(FormatName::Disksim)));
         let pages = of(&[(0, 100, 2), (0, 116, 1), (0, 900, 4), (0, 124, 1), (0, 132, 1)]);
         assert_eq!((pages, pages.format()), (Continued { in_sectors: 0, in_pages: 3 }, Some(FormatName::Flashsim)));
-        // A run of single sectors: the ninth lies eight behind the first, too.
+        // A run with single sectors: the ninth lies eight behind the first, too.
         let single: Vec<_> = (0..100).map(|n| (0, 1000 + n, 1)).collect();
         assert_eq!(of(&single), Continued { in_sectors: 99, in_pages: 0 });
     }

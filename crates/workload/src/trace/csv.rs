@@ -1,11 +1,11 @@
 //! Csv: the project's own text format.
 //!
-//! Comma-separated, one request a line. The first line is the header `time_us,op,sector,sectors,origin,device`, whose
-//! last columns may be missing: `device`, or `origin` and `device`. `time_us` is a number of microseconds, with
-//! three decimals or an exponent, that never decreases; `op` is `R` read, `W` write, `T` trim or `F` flush, or one of these words, in
-//! capitals or not; `sector` and `sectors` count
-//! 512-byte sectors and are 0 for a flush; `origin` names the part of the host that asks (`database`, `journal`, `wal`,
-//! ...; `host` where the column is missing or empty); `device` is any text up to the end of the line.
+//! Comma-separated, one request a line. The first line is the header `time_us,op,sector,sectors,origin,device`; its
+//! last columns may be missing: `device`, or `origin` and `device`. `time_us` is a time in microseconds, with three
+//! decimals or an exponent, and never decreases. `op` is `R` read, `W` write, `T` trim or `F` flush, or such a word, in
+//! capitals or not. `sector` and `sectors` count 512-byte sectors and are 0 for a flush. `origin` names the asking part
+//! on the host (`database`, `journal`, `wal`, ...; `host` if the column is missing or empty). `device` is any text up
+//! to the end of the line.
 
 use super::fields::{flush, in_sectors, most_sectors, shown, Columns, Fields, TimeUnit, MAX_SECTOR};
 use super::format::{Format, ReaderOptions};
@@ -14,11 +14,11 @@ use nandlab_block::{nearest, Op, Request};
 use nandlab_nand::Origin;
 use std::io::{self, Write};
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Csv {
     columns: usize,
-    /// The origin of the line before, by name: most lines have the same one.
+    /// The previous line's origin, by name: most lines repeat it.
     last_origin: Vec<u8>,
     last: Origin,
 }
@@ -163,7 +163,7 @@ pub(crate) fn write_header(out: &mut impl Write, has_device: bool) -> io::Result
     writeln!(out, "{HEADER},origin{}", if has_device { ",device" } else { "" })
 }
 
-/// Writes a request; `device` only where the header names it.
+/// Writes a request; `device` only if the header names it.
 pub(crate) fn write_record(out: &mut impl Write, request: &Request, device: Option<&[u8]>) -> io::Result<()> {
     write!(out, "{}", request.time / 1000)?;
     if request.time % 1000 > 0 {

@@ -1,4 +1,4 @@
-//! Tells the format of a trace from its contents.
+//! Tells a trace's format from its contents.
 
 use super::continued::Continued;
 use super::fields::shown;
@@ -10,29 +10,29 @@ use super::lines::{Lines, BYTE_ORDER_MARK};
 use super::native;
 use std::io;
 
-/// Bytes of the contents that are looked at; more are read where two formats differ in the unit of sizes alone.
+/// Sample size in bytes; more are read if two formats differ in the size unit only.
 const SAMPLE_BYTES: usize = 64 * 1024;
 
-/// Records of the sample that are read.
+/// Records read from the sample.
 const SAMPLE_RECORDS: usize = 64;
 
-/// Lines that a guess looks at: enough to meet a second device.
+/// Lines for a guess: enough to meet a second device.
 const GUESS_LINES: usize = 2000;
 
-/// The format of a trace, and what was said about it.
+/// A trace's format, and a notice about it.
 #[derive(Clone, Debug)]
 pub(crate) struct Detected {
     pub(crate) format: FormatName,
-    /// What a reader of the result should know.
+    /// A note for the result's reader.
     pub(crate) notice: Option<String>,
 }
 
-/// What one format makes of the sample.
+/// One format's reading for the sample.
 struct Fit<'a> {
     format: FormatName,
     requests: Vec<Line<'a>>,
     is_typical: bool,
-    /// The first line says which format it is.
+    /// The first line names the format.
     has_header: bool,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn detect(lines: &mut Lines, options: &ReaderOptions) -> io::Result<R
     Ok(tell(&all[..all.len().min(SAMPLE_BYTES)], all, is_whole, options))
 }
 
-/// Tells the format from `sample`, the start of `all` that is known.
+/// Tells the format from `sample`, the start of the known bytes `all`.
 fn tell(sample: &[u8], all: &[u8], is_whole: bool, options: &ReaderOptions) -> Result<Detected, Untold> {
     if sample.starts_with(&native::MAGIC) {
         return Ok(Detected { format: FormatName::Native, notice: None });
@@ -66,7 +66,7 @@ fn tell(sample: &[u8], all: &[u8], is_whole: bool, options: &ReaderOptions) -> R
     if let Some(other) = foreign::named(sample) {
         return Err(other.to_owned().into());
     }
-    // Only a text has the mark; it may be the start of a number elsewhere.
+    // Only text has the mark; elsewhere it may start a number.
     let lines = text_lines(sample.strip_prefix(BYTE_ORDER_MARK).unwrap_or(sample), is_whole);
     let text: Vec<&[u8]> = lines.iter().take(SAMPLE_RECORDS).map(|(_, line)| *line).collect();
     let mut readers: Vec<_> = FORMATS
@@ -86,7 +86,7 @@ fn tell(sample: &[u8], all: &[u8], is_whole: bool, options: &ReaderOptions) -> R
     choose(fits, &lines, all)
 }
 
-/// The whole lines of a sample that are not blank, with their numbers.
+/// The sample's whole, non-blank lines, with their numbers.
 fn text_lines(sample: &[u8], is_whole: bool) -> Vec<(u64, &[u8])> {
     let end = match sample.iter().rposition(|&byte| byte == b'\n') {
         Some(end) if !is_whole => end,
@@ -97,14 +97,13 @@ fn text_lines(sample: &[u8], is_whole: bool) -> Vec<(u64, &[u8])> {
     (1..).zip(lines).filter(|(_, line)| !line.trim_ascii().is_empty()).take(GUESS_LINES).collect()
 }
 
-/// What a format of lines makes of them: without a header at least half have to be of its form, so that one bad line
-/// hides nothing.
+/// A line format's reading: without a header at least half the lines must fit, so one bad line hides nothing.
 fn fits_lines<'a>(format: FormatName, reader: &mut dyn super::Format, lines: &[&'a [u8]]) -> Option<Fit<'a>> {
-    // What says nothing speaks for no format.
+    // Comments speak for no format.
     let lines: Vec<&[u8]> = lines.iter().copied().filter(|line| !reader.is_comment(line)).collect();
     let first = *lines.first()?;
     let has_header = reader.header(first).ok()?;
-    // Names above the columns say what the columns are: what they do not fit is of another format.
+    // Names above the columns tell their meaning: other names mean another format.
     let has_names = !has_header && lines.len() > 1 && reader.record(first).is_err() && names(first).is_some();
     if has_names && !fits_names(reader.names(), &names(first)?) {
         return None;
@@ -116,11 +115,11 @@ fn fits_lines<'a>(format: FormatName, reader: &mut dyn super::Format, lines: &[&
         let Ok(record) = reader.record(line) else { continue };
         good += 1;
         if record == Line::End {
-            // A short trace, and then what the program says of all of it.
+            // A short trace, followed by the program's summary.
             return (good > 1).then_some(Fit { format, requests, is_typical: true, has_header });
         }
         if let Line::Request(found) = record {
-            // The name of the device lives as long as the reader, and is not compared.
+            // The device name lives as long as the reader, and is not compared.
             requests.push(Line::Request(super::Found { device: b"", ..found }));
         }
     }
@@ -130,7 +129,7 @@ fn fits_lines<'a>(format: FormatName, reader: &mut dyn super::Format, lines: &[&
     is_fit.then_some(Fit { format, requests, is_typical, has_header })
 }
 
-/// The names of columns that a line is; `None` where it may be a record.
+/// The column names in a line; `None` if the line may be a record.
 pub(crate) fn names(line: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(line).ok().filter(|text| !text.contains(|c: char| c.is_control() && c != '\t'))?;
     let separator = [',', ';', '\t'].into_iter().find(|&sign| text.contains(sign));
@@ -142,13 +141,13 @@ pub(crate) fn names(line: &[u8]) -> Option<Vec<String>> {
     (names.len() >= 3 && names.iter().all(is_name)).then_some(names)
 }
 
-/// Whether names are those that a format has for its columns.
+/// Whether the names match a format's column names.
 fn fits_names(known: Option<&[&str]>, names: &[String]) -> bool {
     let is_known = |(known, name): (&&str, &String)| known.split('|').any(|part| name.contains(part));
     known.is_none_or(|known| known.len() == names.len() && known.iter().zip(names).all(is_known))
 }
 
-/// What a format of records of one length makes of them.
+/// Reading for a format with fixed-length records.
 fn fits_pieces<'a>(
     format: FormatName,
     reader: &mut dyn super::Format,
@@ -164,7 +163,7 @@ fn fits_pieces<'a>(
     (good > 0 && 2 * good >= all).then_some(Fit { format, requests: Vec::new(), is_typical: true, has_header: true })
 }
 
-/// Leaves one of DiskSim and FlashSim where the requests of `all` tell them apart; what was counted, where both fit.
+/// Keeps either DiskSim or FlashSim if the requests in `all` tell them apart; returns the counts if both fit.
 fn tell_unit(fits: &mut Vec<Fit<'_>>, all: &[u8]) -> Option<Continued> {
     let is_either = |format| matches!(format, FormatName::Disksim | FormatName::Flashsim);
     if fits.iter().filter(|fit| is_either(fit.format)).count() < 2 {
@@ -371,7 +370,7 @@ mod tests {
         ] {
             assert_eq!(told(text).map(|(format, _)| format), Ok(format), "{text}");
         }
-        // Lines of Alibaba, whose names say other units.
+        // Alibaba lines under names with other units.
         let error = told("disk,op,lba,blocks,time\n419,W,8792731648,16384,1577808000000626\n").unwrap_err();
         assert!(error.contains("device = \"disk\"") && error.contains("address_unit_bytes = 512"), "{error}");
         let error = told("time_us dev lba size is_write\n1 0 800 8 1\n2 0 80 8 0\n").unwrap_err();
@@ -382,7 +381,7 @@ mod tests {
     fn a_few_bad_lines_hide_nothing() {
         let text = "0,303567,3584,w,0.0\nbroken\n0,303567,3584,w,0.1\n";
         assert_eq!(told(text).unwrap().0, FormatName::Spc);
-        // A header tells the format of a file with no good line at all.
+        // A header tells the format even without a good line.
         assert_eq!(told("time_us,op,sector,sectors\n0,W,zero,8\n").unwrap().0, FormatName::Csv);
     }
 }

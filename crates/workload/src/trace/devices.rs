@@ -1,18 +1,18 @@
-//! The devices of a trace: numbered as they occur.
+//! A trace's devices, numbered as they occur.
 
 use std::collections::BTreeMap;
 
-/// Devices that a trace may have.
+/// Most devices in a trace.
 pub(crate) const MAX_DEVICES: usize = 1 << 14;
 
 const RECENT: usize = 64;
 
-/// The names of the devices, and their numbers.
+/// The devices' names and numbers.
 #[derive(Debug)]
 pub(crate) struct Devices {
     names: Vec<Box<[u8]>>,
     numbers: BTreeMap<Box<[u8]>, u32>,
-    /// The number that a name had last, by a few of its bytes.
+    /// A name's last number, by a few bytes.
     recent: [u32; RECENT],
 }
 
@@ -23,15 +23,15 @@ impl Default for Devices {
 }
 
 impl Devices {
-    /// The number of the device; none where there are too many.
+    /// The device's number; `None` if there are too many devices.
     #[inline]
     pub(crate) fn number(&mut self, name: &[u8]) -> Option<u32> {
         let first = name.first().copied().unwrap_or(0);
         let last = name.last().copied().unwrap_or(0);
         let slot = (usize::from(last) + 7 * usize::from(first) + 3 * name.len()) % RECENT;
         let number = self.recent[slot];
-        // Comparing two empty names would cost more than reading a record: they lie at an address that is not mapped,
-        // and a masked vector load from such an address is slow even where it loads nothing.
+        // Comparing two empty names would cost more than reading a record: they lie at an unmapped address, and a
+        // masked vector load from there is slow even if it loads nothing.
         let is_it = |known: &[u8]| known.len() == name.len() && (name.is_empty() || *known == *name);
         if self.names.get(number as usize).is_some_and(|known| is_it(known)) {
             return Some(number);

@@ -1,9 +1,9 @@
 //! DiskSim: the default ASCII traces of that simulator.
 //!
 //! `time device block blocks flags`, spaces or tabs between: milliseconds with a fraction, a number, first 512-byte
-//! sector, number of sectors, 1 for a read and 0 for a write. FlashSim writes sizes in pages instead. The unit in which
-//! requests start where others ended tells the two apart. Where that is not clear, tabs or six decimals leave it open, and
-//! `format` has to say it.
+//! sector, sector count, 1 for a read and 0 for a write. FlashSim writes sizes in pages instead. The right unit shows
+//! in requests starting at others' ends. If this is unclear, tabs or six decimals leave it open, and `format` has to
+//! say it.
 //!
 //! Source: Bucy, Schindler, Schlosser & Ganger, "The DiskSim Simulation Environment", CMU-PDL-08-101, 2008.
 
@@ -11,7 +11,7 @@ use super::fields::{five_columns, FiveColumns, TimeUnit};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Disksim(FiveColumns);
 

@@ -1,4 +1,4 @@
-//! Fields of a line: numbers, words and what stands between them. Nothing here allocates but messages.
+//! Fields in a line: numbers, words and separators. Only messages allocate here.
 
 mod dates;
 
@@ -23,7 +23,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// Nanoseconds of one.
+    /// Nanoseconds per unit.
     #[inline]
     pub(crate) fn ns(self) -> Time {
         match self {
@@ -47,17 +47,17 @@ impl TimeUnit {
 
 /// The latest time: 292 years.
 pub(crate) const MAX_TIME: Time = u64::MAX / 2;
-/// 2^49 sectors are 256 PiB; so many addresses of every device fit 64 bits.
+/// 2^49 sectors are 256 PiB; every device's addresses fit 64 bits together.
 pub(crate) const MAX_SECTOR: u64 = 1 << SECTOR_BITS;
 pub(crate) const SECTOR_BITS: u32 = 49;
-/// Sectors of a page of 4 KiB.
+/// Sectors in a 4 KiB page.
 pub(crate) const PAGE_SECTORS: u64 = 8;
-/// A trim of 512 TiB.
+/// A 512 TiB trim.
 const MAX_TRIM: u64 = 1 << 40;
-/// A read or write of 64 TiB: 2^32 pages of 16 KiB are the largest device.
+/// A 64 TiB read or write: the largest device has 2^32 pages with 16 KiB each.
 const MAX_TRANSFER: u64 = 1 << 37;
 
-/// Sectors that one record of this kind may have: one as large as a drive is read.
+/// Most sectors in one record, by kind: a drive-sized record is accepted.
 pub(crate) fn most_sectors(op: Op) -> u64 {
     if op == Op::Trim {
         MAX_TRIM
@@ -66,7 +66,7 @@ pub(crate) fn most_sectors(op: Op) -> u64 {
     }
 }
 
-/// A line that is read from its start to its end.
+/// A line, read from its start to its end.
 pub(crate) struct Fields<'a> {
     pub(crate) line: &'a [u8],
     pub(crate) at: usize,
@@ -83,7 +83,7 @@ impl<'a> Fields<'a> {
         self.line.get(self.at).copied()
     }
 
-    /// A whole number of at most `max`.
+    /// A whole number up to `max`.
     #[inline]
     pub(crate) fn number(&mut self, what: &str, max: u64) -> Result<u64, Malformed> {
         let start = self.at;
@@ -103,7 +103,7 @@ impl<'a> Fields<'a> {
         Ok(value)
     }
 
-    /// A time of at most 292 years, with a fraction or without; nanoseconds, rounded.
+    /// A time up to 292 years, with a fraction or without; nanoseconds, rounded.
     #[inline]
     pub(crate) fn time(&mut self, name: &str, unit: TimeUnit) -> Result<Time, Malformed> {
         let start = self.at;
@@ -204,13 +204,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What stands before the next space or tab; at least one byte.
+    /// The bytes before the next space or tab; at least one.
     #[inline]
     pub(crate) fn word(&mut self, what: &str) -> Result<&'a [u8], Malformed> {
         self.until(what, |byte| byte == b' ' || byte == b'\t')
     }
 
-    /// What stands before the next `separator` or the end; at least one byte.
+    /// The bytes before the next `separator` or the end; at least one.
     #[inline]
     pub(crate) fn until(&mut self, what: &str, is_end: impl Fn(u8) -> bool) -> Result<&'a [u8], Malformed> {
         let rest = &self.line[self.at..];
@@ -244,7 +244,7 @@ impl<'a> Fields<'a> {
         Ok(bit)
     }
 
-    /// A letter of `R`, `r`, `W`, `w`.
+    /// A letter: `R`, `r`, `W` or `w`.
     #[inline]
     pub(crate) fn read_or_write(&mut self) -> Result<Op, Malformed> {
         let op = match self.peek() {
@@ -272,11 +272,11 @@ fn too_late(column: usize, name: &str) -> Malformed {
     Malformed::new(column, format!("{name} is beyond the 292 years that a trace can span"))
 }
 
-/// A request that moves nothing, as some logs hold; it is no reason to give up the rest.
+/// A request without data, as in some logs; no reason to give up the rest.
 const SIZE_ZERO: &str = "expected a size of at least 1, found 0; on_error = \"skip\" of workload.trace (`--on-error \
                          skip` of `nandlab trace`) passes such records over and counts them";
 
-/// Where the fields of a request start, for messages about them.
+/// A request's field positions, for messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns {
     pub(crate) address: usize,
@@ -308,7 +308,7 @@ pub(crate) fn in_sectors<'a>(
     Ok(Line::Request(Found { rest: sectors - u64::from(first), ..Found::new(request, device) }))
 }
 
-/// A request in bytes; the sectors that it touches, where it is no whole number of them.
+/// A request in bytes; a partial sector counts as a whole one.
 #[inline]
 pub(crate) fn in_bytes<'a>(
     when: (Time, Op),
@@ -338,12 +338,12 @@ pub(crate) struct FiveColumns {
     pub(crate) time: TimeUnit,
     /// Whether a time may have a fraction.
     pub(crate) has_fraction: bool,
-    /// Sectors of the unit of sizes.
+    /// Sectors per size unit.
     pub(crate) size_sectors: u64,
     pub(crate) size_words: &'static str,
 }
 
-/// A line of five columns with spaces or tabs between them.
+/// A line with five columns, spaces or tabs between.
 #[inline]
 pub(crate) fn five_columns(line: &[u8], format: FiveColumns) -> Result<Line<'_>, Malformed> {
     let mut fields = Fields::new(line);
@@ -366,21 +366,21 @@ pub(crate) fn five_columns(line: &[u8], format: FiveColumns) -> Result<Line<'_>,
     in_sectors((time, op), (sector, units * format.size_sectors), device, Columns { address, size })
 }
 
-/// Decimals of the number that a line starts with, where it has any.
+/// Decimals in the number at the line's start, if any.
 pub(crate) fn decimals(line: &[u8]) -> Option<usize> {
     let text = line.trim_ascii_start();
     let point = text.iter().position(|byte| !byte.is_ascii_digit())?;
     (text[point] == b'.').then(|| text[point + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count())
 }
 
-/// The start of `rest` as it may be shown in a message.
+/// The start of `rest`, made safe for a message.
 pub(crate) fn shown(rest: &[u8]) -> String {
     if rest.is_empty() {
         return "the end of the line".to_owned();
     }
     let cut = &rest[..rest.len().min(40)];
     let more = if cut.len() < rest.len() { "..." } else { "" };
-    // As it stands in the file, but for what a terminal would not show.
+    // As in the file, except for bytes a terminal would not show.
     let mut text = String::new();
     for letter in String::from_utf8_lossy(cut).chars() {
         match letter {

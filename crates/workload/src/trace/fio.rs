@@ -13,7 +13,7 @@ use super::line::{Line, Malformed};
 use nandlab_block::Op;
 use nandlab_nand::Time;
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Fio {
     has_times: bool,

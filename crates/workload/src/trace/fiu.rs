@@ -1,8 +1,8 @@
 //! FIU: traces of Florida International University (homes, mail, online, webmail, web-vm).
 //!
-//! `time pid process sector sectors op major minor md5`, blanks between: nanoseconds, first 512-byte sector, number of
-//! sectors, `R` or `W`, the numbers of the device, and the MD5 of the contents, which is checked for its form and not
-//! used. The archives are tar files of several such files: they are read without unpacking, one file after the other.
+//! `time pid process sector sectors op major minor md5`, blanks between: nanoseconds, first 512-byte sector, sector
+//! count, `R` or `W`, the device numbers, and the contents' MD5, checked for its form only. The archives are tar files
+//! with several such files: they are read without unpacking, one file after the other.
 //!
 //! Source: Koller & Rangaswami, "I/O Deduplication", FAST 2010; SNIA IOTTA repository.
 
@@ -10,7 +10,7 @@ use super::fields::{in_sectors, Columns, Fields, TimeUnit};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Fiu(TimeUnit);
 
@@ -30,7 +30,7 @@ impl Format for Fiu {
         fields.blank("process")?;
         fields.word("process")?;
         fields.blank("sector")?;
-        // The name of a process may have blanks in it.
+        // A process name may contain blanks.
         while fields.peek().is_some_and(|byte| !byte.is_ascii_digit()) {
             fields.word("sector, a whole number of 512-byte sectors")?;
             fields.blank("sector, a whole number of 512-byte sectors")?;

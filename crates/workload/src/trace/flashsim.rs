@@ -1,8 +1,8 @@
 //! FlashSim: traces in the form that was published with that simulator in 2010.
 //!
 //! `time device sector pages type`, tabs between: milliseconds with six decimals, a number, first 512-byte sector, size
-//! in pages of 4 KiB, 1 for a read and 0 for a write. DiskSim has the same columns with sizes in sectors, also
-//! with tabs: the unit in which requests start where others ended tells the two apart.
+//! in 4 KiB pages, 1 for a read and 0 for a write. DiskSim has the same columns with sizes in sectors, also with tabs:
+//! the right unit shows in requests starting at others' ends.
 //!
 //! Source: Kim, Tauras, Gupta & Urgaonkar, "FlashSim", SIMUL 2009.
 
@@ -10,7 +10,7 @@ use super::fields::{five_columns, FiveColumns, TimeUnit, PAGE_SECTORS};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Flashsim(FiveColumns);
 
@@ -39,7 +39,7 @@ impl Format for Flashsim {
         true
     }
 
-    /// DiskSim's own traces have tabs and six decimals, too: only requests that continue one another tell the two apart.
+    /// DiskSim traces have tabs and six decimals, too: only requests continuing one another tell the two apart.
     fn is_typical(&self, _: &[u8]) -> bool {
         false
     }

@@ -1,10 +1,10 @@
-//! Files that are no trace as they are, but that people have: what to do with each.
+//! Common files in unsupported forms: advice for each.
 
 use super::guess::Numbered;
 
 pub(super) use super::objects::binary as objects;
 
-/// What to do with contents that start so; `None` where nothing is known of them.
+/// Advice for contents starting with `head`; `None` if unknown.
 pub(super) fn named(head: &[u8]) -> Option<&'static str> {
     let known: [(&[u8], &str); 9] = [
         (
@@ -27,18 +27,18 @@ pub(super) fn named(head: &[u8]) -> Option<&'static str> {
         (b"\xFF\xFE", UTF_16),
         (b"\xFE\xFF", UTF_16),
     ];
-    // Its magic number in either order of bytes, beside a version.
+    // Its magic number in either byte order, beside a version.
     if matches!(head, [0..32, b't', b'a', b'e', ..] | [b'e', b'a', b't', 0..32, ..]) {
         return Some("this is the binary output of blktrace: `blkparse -i` writes the text that is read");
     }
-    // A text before the records, which are binary.
+    // Text before the binary records.
     if head[..head.len().min(SRT_HEADER)].windows(SRT_DATE.len()).any(|window| window == SRT_DATE) {
         return Some(SRT);
     }
     known.iter().find(|(start, _)| head.starts_with(start)).map(|&(_, said)| said)
 }
 
-/// What to do with a text of this kind; `None` where it may be a table.
+/// Advice for such a text; `None` if it may be a table.
 pub(super) fn text(lines: &[Numbered<'_>]) -> Option<&'static str> {
     let mut meant = lines.iter().map(|(_, line)| line.trim()).filter(|line| !line.starts_with('#'));
     let first = meant.clone().next()?;
@@ -96,7 +96,7 @@ const CALLS: &str = "This looks like the system calls that strace prints. They a
 const STATISTICS: &str = "This looks like the statistics of iostat, which count requests and do not list them: \
                           `blktrace -d DEVICE -o - | blkparse -i -` records each one";
 
-/// Where the text before the records of an SRT trace has its date.
+/// The date's latest position in the text before an SRT trace's records.
 const SRT_HEADER: usize = 4096;
 const SRT_DATE: &[u8] = b"tracedate\t=";
 const SRT: &str =

@@ -1,4 +1,4 @@
-//! What a trace format has to do, and the list of formats.
+//! The trace format trait, and the format list.
 
 use super::action::Action;
 use super::column_options::ColumnOptions;
@@ -6,14 +6,14 @@ use super::fields::TimeUnit;
 use super::line::{Frame, Line, Malformed, Took};
 use serde::{Deserialize, Serialize};
 
-/// What the readers take from the options of the trace.
+/// Trace options for the readers.
 #[derive(Clone, Debug, Default)]
 pub struct ReaderOptions {
-    /// The action of a block trace that counts as the request.
+    /// The block trace action that counts as the request.
     pub action: Option<Action>,
-    /// The unit of times, where it is not that of the format.
+    /// Time unit, if not the format's.
     pub time_unit: Option<TimeUnit>,
-    /// The columns of the format `columns`.
+    /// The columns for the format `columns`.
     pub columns: Option<Box<ColumnOptions>>,
 }
 
@@ -35,66 +35,66 @@ pub trait Format: Send {
         false
     }
 
-    /// Takes the first line; true where it is a header, false where it is a record already.
+    /// Takes the first line; true for a header, false for a record.
     ///
     /// # Errors
-    /// Where a header is needed and this is none.
+    /// If a required header is missing.
     fn header(&mut self, _line: &[u8]) -> Result<bool, Malformed> {
         Ok(false)
     }
 
-    /// What one record says, given without its line end.
+    /// Reads one record, given without its line end.
     ///
     /// # Errors
-    /// What was expected and what was found.
+    /// The expected and the found text.
     fn record<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Line<'a>, Malformed>;
 
-    /// Bytes of a block that the last record took.
+    /// Bytes the last record took in its block.
     fn taken(&self) -> usize {
         0
     }
 
-    /// Starts a block of the native format.
+    /// Starts a block in the native format.
     fn start_block(&mut self) {}
 
-    /// How long the request of the last record took, where the format has that.
+    /// The last record's request duration, if the format has it.
     fn took(&self) -> Option<Took> {
         None
     }
 
-    /// Whether the records come in the order of time unless something is wrong.
+    /// Whether records come in time order unless something is wrong.
     fn keeps_order(&self) -> bool {
         false
     }
 
-    /// Whether the line is written as the programs of this format write it; decides where two formats fit.
+    /// Whether the line looks as this format's programs write it; decides if two formats fit.
     fn is_typical(&self, _line: &[u8]) -> bool {
         true
     }
 
-    /// What a line of names above the columns may call each of them, parts parted by `|`: decides whether a text with such
-    /// a line is told as this format. `None` where the records cannot be taken for others, whatever is above them.
+    /// Accepted column names in a header line, alternatives parted by `|`: decides whether a text with such a line has
+    /// this format. `None` if the records cannot be mistaken, whatever is above them.
     fn names(&self) -> Option<&'static [&'static str]> {
         None
     }
 
-    /// What to do where no record was a request.
+    /// Advice if no record was a request.
     fn no_request(&self) -> Option<String> {
         None
     }
 
-    /// How something was read that could be meant otherwise, for a notice.
+    /// How ambiguous input was read, for a notice.
     fn taken_as(&self) -> Option<&'static str> {
         None
     }
 
-    /// What records are that hold no request, for a notice.
+    /// Describes records without a request, for a notice.
     fn others(&self) -> &'static str {
         "hold no request"
     }
 }
 
-/// An entry of the list of trace formats.
+/// An entry in the format list.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The name for `workload.trace.format`.
@@ -123,7 +123,7 @@ macro_rules! formats {
                 match self { Self::Auto => "auto", $(Self::$variant => stringify!($module),)* }
             }
 
-            /// A reader of records of this format; none where the format is still to be told.
+            /// A record reader for this format; `None` for [`Self::Auto`].
             pub fn reader(self, options: &ReaderOptions) -> Option<Box<dyn Format>> {
                 match self {
                     Self::Auto => None,

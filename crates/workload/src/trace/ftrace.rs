@@ -1,12 +1,12 @@
 //! ftrace: the events of the block layer as the Linux kernel, trace-cmd and perf print them.
 //!
 //! `task-pid [cpu] flags seconds: event: major,minor rwbs ... sector + sectors ...`, one event a line; perf writes
-//! `block:` before the name of the event. Each request passes several events: `block_bio_queue` (action `Q`),
-//! `block_getrq` (`G`), `block_rq_insert` (`I`), `block_rq_issue` (`D`), `block_rq_complete` (`C`). Those of `action` are
-//! the requests, by default `D`, given to the device. In `rwbs`, `R` is a read, `W` a write, `D` a discard, `F` without
-//! data a flush; `F` before the data (`FWS`) is a flush and then the write, `F` behind a write (`WFS`) the write and then a
-//! flush. Other events, such as those of the drivers of NVMe, UFS and MMC, are passed over: they count addresses in
-//! blocks whose size they do not tell. Each processor has a buffer of its own, so times may go back.
+//! `block:` before the event name. Each request passes several events: `block_bio_queue` (action `Q`), `block_getrq`
+//! (`G`), `block_rq_insert` (`I`), `block_rq_issue` (`D`), `block_rq_complete` (`C`). Events with the chosen `action`
+//! are the requests, by default `D`, given to the device. In `rwbs`, `R` is a read, `W` a write, `D` a discard, `F`
+//! without data a flush; `F` before the data (`FWS`) is a flush and then the write, `F` behind a write (`WFS`) the
+//! write and then a flush. Other events, such as NVMe, UFS and MMC driver events, are skipped: they count addresses in
+//! blocks without giving the block size. Each processor has its own buffer, so times may go back.
 //!
 //! Source: Linux, Documentation/trace/events.rst and include/trace/events/block.h; trace-cmd-report(1); perf-script(1).
 
@@ -17,13 +17,13 @@ use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 use super::rwbs::{sector, Rwbs};
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Ftrace {
     action: u8,
     unit: TimeUnit,
     seen: SeenActions,
-    /// Whether an event of a driver was met.
+    /// Whether a driver event was met.
     has_driver: bool,
 }
 
@@ -34,7 +34,7 @@ impl Ftrace {
     }
 }
 
-/// The action that an event is.
+/// An event's action.
 fn letter(event: &[u8]) -> Option<u8> {
     Some(match event {
         b"block_bio_queue" => b'Q',
@@ -55,12 +55,12 @@ impl Format for Ftrace {
 
     #[inline]
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
-        // Files that were put together have more of them.
+        // Concatenated files have more comments.
         if self.is_comment(line) {
             return Ok(Line::Other);
         }
         let mut fields = Fields::new(line);
-        // The name of a task may have blanks and digits: the time is the first number that a colon follows.
+        // A task name may have blanks and digits: the time is the first number before a colon.
         let time = loop {
             fields.blanks();
             let at = fields.at;
@@ -120,7 +120,7 @@ fn transfer(mut fields: Fields<'_>, time: u64) -> Result<Line<'_>, Malformed> {
         return Err(fields.unexpected("rwbs, letters such as R, W, WS or FF"));
     }
     let rwbs = Rwbs::of(flags);
-    // Between them may be the bytes and the command, which has blanks of its own.
+    // Between them may be the bytes and the command, with its own blanks.
     let rest = &fields.line[fields.at..];
     let Some(plus) = rest.windows(PLUS.len()).rposition(|window| window == PLUS) else {
         if rwbs.is_none() {

@@ -1,14 +1,14 @@
-//! What a record of a trace says.
+//! A trace record's contents.
 
 use nandlab_block::Request;
 use nandlab_nand::Time;
 
-/// A record that is not what the format says.
+/// A record not in the expected form.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
-    /// Byte of the record, from 0.
+    /// Byte in the record, from 0.
     pub column: usize,
-    /// What was expected and what was found.
+    /// The expected and the found text.
     pub message: String,
 }
 
@@ -21,23 +21,23 @@ impl Malformed {
 /// A request as it was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found<'a> {
-    /// The request; its address is that of its own device.
+    /// The request; its address is on its own device.
     pub request: Request,
-    /// The device, as the file names it; empty where it names none.
+    /// The device, as named in the file; empty if the file names none.
     pub device: &'a [u8],
     /// Whether it began or ended inside a sector.
     pub is_rounded: bool,
-    /// Sectors of the record behind those of the request, which has no more than [`Found::MOST_SECTORS`].
+    /// Sectors in the record behind the request, limited to [`Found::MOST_SECTORS`].
     pub rest: u64,
     /// Whether the record asks for a flush before the request.
     pub has_flush_before: bool,
-    /// Whether the record asks that the request be durable when it ends.
+    /// Whether the record asks for the request to be durable at its end.
     pub has_flush_behind: bool,
 }
 
 impl<'a> Found<'a> {
-    /// Sectors of a request at most: what counts them has 32 bits. It is 1 MiB less than 2 TiB, so that what follows
-    /// begins at a whole page as well.
+    /// Most sectors in a request: the count has 32 bits. It is 1 MiB less than 2 TiB, so the next part begins at a
+    /// whole page as well.
     pub const MOST_SECTORS: u32 = u32::MAX - 2047;
 
     /// A request and nothing else.
@@ -49,30 +49,30 @@ impl<'a> Found<'a> {
 /// How long a request took when it was recorded, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Took {
-    /// From the time of the request to its end.
+    /// From the request's time to its end.
     pub latency: Time,
-    /// In the device alone, where the trace says that, too.
+    /// In the device alone, if the trace has this, too.
     pub service: Option<Time>,
 }
 
-/// What a record says.
+/// A record's meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Line<'a> {
     /// A request.
     Request(Found<'a>),
-    /// Something else that the format has, and that is no request.
+    /// A valid line without a request.
     Other,
-    /// What follows is no trace any more.
+    /// The trace ends here; other text follows.
     End,
 }
 
 /// How a file is cut into records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Frame {
-    /// Lines of text.
+    /// Text lines.
     Line,
     /// So many bytes each.
     Bytes(usize),
-    /// Blocks of the native format.
+    /// Native format blocks.
     Block,
 }

@@ -1,4 +1,4 @@
-//! A file cut into records: lines, pieces of one length, or blocks, in constant memory.
+//! A file cut into records: lines, fixed-length pieces, or blocks, in constant memory.
 
 use super::unpack::{self, Contents};
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A line that does not fit the buffer.
+/// A line longer than the buffer.
 #[derive(Debug, thiserror::Error)]
 #[error("the line is longer than {BUFFER_BYTES} bytes")]
 pub(crate) struct LongLine;
@@ -24,7 +24,7 @@ pub(crate) struct Lines {
     source: Box<dyn Read + Send>,
     is_cut: Arc<AtomicBool>,
     buffer: Box<[u8]>,
-    /// The bytes of the buffer that were read and not handed out.
+    /// The buffered bytes not handed out yet.
     start: usize,
     end: usize,
     /// Up to here there is no line end.
@@ -33,10 +33,10 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Bytes of the longest line.
+    /// Longest line in bytes.
     pub(crate) const LONGEST: usize = BUFFER_BYTES - BYTE_ORDER_MARK.len();
 
-    /// Opens `path`, unpacked where it is packed; `member` chooses among the files of an archive.
+    /// Opens `path`, unpacked if packed; `member` chooses a file in an archive.
     ///
     /// # Errors
     /// As [`unpack::open`].
@@ -45,7 +45,7 @@ impl Lines {
         Ok(Self::new(source, is_cut, BUFFER_BYTES))
     }
 
-    /// Passes over the mark that some programs put before a text.
+    /// Skips the mark some programs put before a text.
     pub(crate) fn skip_byte_order_mark(&mut self) -> io::Result<()> {
         if self.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
             self.start += BYTE_ORDER_MARK.len();
@@ -59,7 +59,7 @@ impl Lines {
         Self { source, is_cut, buffer, start: 0, end: 0, searched: 0, at_end: false }
     }
 
-    /// Whether the archive that the file is ended in the middle of a file; known at the end.
+    /// Whether the file is an archive cut inside a member; known at the end.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut.load(Ordering::Relaxed)
     }
@@ -73,7 +73,7 @@ impl Lines {
         Ok(&self.buffer[self.start..self.end.min(self.start + wanted)])
     }
 
-    /// The next `bytes` bytes; fewer at the end of the file, none after it.
+    /// The next `bytes` bytes; fewer at the file's end, none after it.
     #[inline]
     pub(crate) fn piece(&mut self, bytes: usize) -> io::Result<&[u8]> {
         let length = self.peek(bytes)?.len();

@@ -1,15 +1,15 @@
 //! Trace: requests that were recorded.
 //!
 //! ## Idea
-//! The records of a file are played in their order, once or `repeat` times. The format is told from the contents, or
-//! forced with `format` (`nandlab list traces`); files packed with gzip, zstd or tar are read as they are, in constant
-//! memory. Before the run the file is read through once: a malformed record, an address beyond the device or a
-//! damaged file is found before anything is simulated. While the run goes on, a thread of its own reads ahead.
+//! A file's records are played in order, once or `repeat` times. The format is told from the contents, or forced with
+//! `format` (`nandlab list traces`); files packed with gzip, zstd or tar are read directly, in constant memory. The
+//! file is read through once before the run: this finds a malformed record, an address beyond the device or a damaged
+//! file before the simulation starts. During the run a separate thread reads ahead.
 //!
 //! ## Differences
-//! A trace of several devices is refused until one of them is chosen or they are laid side by side. Each repetition
-//! starts after the one before by the mean gap between two requests, so that times never decrease. Times count only
-//! with `host.arrival = "recorded"`; otherwise requests come as fast as the device takes them.
+//! A trace with several devices is refused until one is chosen or they are laid side by side. Each repetition starts
+//! one mean request gap after the previous end, so times never decrease. Times count only with `host.arrival =
+//! "recorded"`; otherwise requests come as fast as the device takes them.
 
 mod action;
 mod addresses;
@@ -166,7 +166,7 @@ pub struct Config {
     pub requests: Option<u64>,
 }
 
-/// A name, also one that looks like a number.
+/// A name, even if it looks like a number.
 fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     struct Name;
 
@@ -201,7 +201,7 @@ fn once() -> u64 {
 }
 
 impl Config {
-    /// The whole of the trace at `path`, once.
+    /// The whole trace at `path`, once.
     pub fn new(path: &str) -> Self {
         Self {
             path: path.to_owned(),
@@ -227,10 +227,10 @@ impl Config {
         base.join(&self.path)
     }
 
-    /// The records of the file, one after the other, with the addresses that they have on their devices.
+    /// The file's records in order, with their addresses on their devices.
     ///
     /// # Errors
-    /// [`WorkloadError::Option`]; [`WorkloadError::File`], [`WorkloadError::Record`] where its start is wrong.
+    /// [`WorkloadError::Option`]; [`WorkloadError::File`] or [`WorkloadError::Record`] if its start is wrong.
     pub fn records(&self, base: &Path) -> Result<Records, WorkloadError> {
         self.check()?;
         Records::open(self, base)
@@ -239,7 +239,7 @@ impl Config {
     /// Reads the trace through and counts.
     ///
     /// # Errors
-    /// As [`Self::records`]; [`WorkloadError::Stopped`] where `watch` says so.
+    /// As [`Self::records`]; [`WorkloadError::Stopped`] if `watch` returns `false`.
     pub fn summary(&self, base: &Path, watch: &(dyn Fn(u64) -> bool + Sync)) -> Result<Summary, WorkloadError> {
         Summary::of(&mut self.records(base)?, watch, |_, _, _| {})
     }
@@ -247,12 +247,12 @@ impl Config {
     /// Refuses a trace without a request.
     ///
     /// # Errors
-    /// [`WorkloadError::File`] with why, and what to do.
+    /// [`WorkloadError::File`] with the reason and advice.
     pub fn check_requests(&self, base: &Path, summary: &Summary) -> Result<(), WorkloadError> {
         summary.check_requests(self, base)
     }
 
-    /// Refuses a trace of several devices of which none was chosen.
+    /// Refuses a trace with several devices if none was chosen.
     ///
     /// # Errors
     /// [`WorkloadError::File`] with the devices and the ways out.

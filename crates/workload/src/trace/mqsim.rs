@@ -1,7 +1,7 @@
 //! MQSim: the ASCII traces of that simulator.
 //!
-//! `time device sector sectors type`, blanks between: nanoseconds, a number, first 512-byte sector, number of sectors,
-//! 0 for a write and 1 for a read. SSDsim writes the same.
+//! `time device sector sectors type`, blanks between: nanoseconds, a number, first 512-byte sector, sector count, 0 for
+//! a write and 1 for a read. SSDsim writes the same.
 //!
 //! Source: Tavakkol et al., "MQSim", FAST 2018, and the manual in its repository.
 
@@ -9,7 +9,7 @@ use super::fields::{five_columns, FiveColumns, TimeUnit};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Mqsim(FiveColumns);
 

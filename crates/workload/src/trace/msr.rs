@@ -3,8 +3,8 @@
 //! `timestamp,host,disk,type,offset,size,response time`, one request a line.
 //!
 //! The time is a Windows file time, 100 ns since 1601; the type `Read` or `Write`; offset and size are bytes. Host and
-//! disk together are the device, as in `hm,1`. The response time, in 100 ns, is kept as the recorded latency. Requests were recorded when they ended, so
-//! a few times go back.
+//! disk together are the device, as in `hm,1`. The response time, in 100 ns, is kept as the recorded latency. Requests
+//! were recorded when they ended, so a few times go back.
 //!
 //! Source: Narayanan, Donnelly & Rowstron, "Write off-loading", FAST 2008; SNIA IOTTA repository.
 
@@ -13,16 +13,16 @@ use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed, Took};
 use nandlab_block::Op;
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Msr {
-    /// Ticks that are subtracted: those of 1970, unless the file starts before.
+    /// Ticks to subtract: 1970's, unless the file starts earlier.
     epoch: Option<u64>,
-    /// The response time of the last line.
+    /// The last line's response time.
     response: u64,
 }
 
-/// Ticks of 100 ns from 1601 to 1970.
+/// 100 ns ticks from 1601 to 1970.
 const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
 
 impl Msr {

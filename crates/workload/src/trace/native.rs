@@ -1,7 +1,7 @@
 //! Native: the project's own binary format, for traces that are read often.
 //!
-//! Everything that a trace can hold (time in nanoseconds, operation, sectors, origin, device) in 5 to 10 bytes a record,
-//! without loss, in blocks with checksums; the bytes are described in `docs/traces.md`. `nandlab trace convert` writes it.
+//! Everything a trace can hold (time in nanoseconds, operation, sectors, origin, device) in 5 to 10 bytes a record,
+//! without loss, in blocks with checksums; `docs/traces.md` describes the bytes. `nandlab trace convert` writes it.
 
 use super::fields::{most_sectors, MAX_SECTOR, MAX_TIME};
 use super::format::{Format, ReaderOptions};
@@ -11,24 +11,24 @@ use nandlab_block::{Op, Request};
 use nandlab_nand::{Origin, Time};
 use std::io::{self, Write};
 
-/// The first bytes of a file. The first is no text, and a copy that changed line ends is told from a whole file.
+/// A file's first bytes. The very first is no text; damaged line ends show up here.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NLTR\r\n\x1A";
 
-/// Bytes of the header of a file: magic, version, flags, checksum.
+/// File header bytes: magic, version, flags, checksum.
 pub(crate) const HEADER_BYTES: usize = 16;
 
-/// Bytes of the header of a block: bytes of its body, records, checksum of the body.
+/// Block header bytes: body bytes, records, body checksum.
 pub(crate) const BLOCK_HEADER_BYTES: usize = 12;
 
 const VERSION: u16 = 1;
 
-/// Records of a block.
+/// Records in a block.
 const BLOCK_RECORDS: u32 = 4096;
 
-/// Bytes that a body has at most.
+/// Most bytes in a body.
 pub(crate) const MAX_BODY_BYTES: usize = 192 * 1024;
 
-/// A body of this length is written, however few records it has: one record is far shorter than the rest.
+/// A body this long is written whatever its record count: one record is far shorter than the rest.
 const FULL_BODY_BYTES: usize = 160 * 1024;
 
 const MAX_NAME_BYTES: usize = 4096;
@@ -40,7 +40,7 @@ const HAS_DEVICE: u8 = 1 << 5;
 const SAME_TIME: u8 = 1 << 6;
 const RESERVED: u8 = 1 << 7;
 
-/// What the next record is told by differences to.
+/// The base for the next record's differences.
 #[derive(Debug, Default)]
 struct State {
     time: Time,
@@ -50,7 +50,7 @@ struct State {
     device: usize,
 }
 
-/// The reader of one record.
+/// Reads one record.
 #[derive(Debug, Default)]
 pub struct Native {
     state: State,
@@ -71,7 +71,7 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Checks the header of a file.
+/// Checks a file header.
 pub(crate) fn check_header(header: &[u8]) -> Result<(), String> {
     if header.len() < HEADER_BYTES || header[..8] != MAGIC {
         return Err("expected the header of a native trace".to_owned());
@@ -87,7 +87,7 @@ pub(crate) fn check_header(header: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// What the header of a block says.
+/// A block header's fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockHeader {
     pub(crate) bytes: usize,
@@ -155,7 +155,7 @@ impl<'a> Body<'a> {
         Err(Malformed::new(self.at, "expected a number of at most 64 bits".to_owned()))
     }
 
-    /// A number in a table of this block; the name where it is the first of its kind.
+    /// A number in a table in this block; with the name if it is new.
     fn entry(&mut self, known: usize) -> Result<(usize, Option<&'a [u8]>), Malformed> {
         let number = self.number()? as usize;
         if number < known {
@@ -270,7 +270,7 @@ impl<W: Write> Writer<W> {
     /// Writes the header.
     ///
     /// # Errors
-    /// What `out` says.
+    /// As `out`.
     pub fn new(mut out: W) -> io::Result<Self> {
         let mut header = Vec::from(MAGIC);
         header.extend(VERSION.to_le_bytes());
@@ -281,10 +281,10 @@ impl<W: Write> Writer<W> {
         Ok(Self { out, body, records: 0, state: State::default(), origins: Vec::new(), devices: Vec::new() })
     }
 
-    /// Appends a request of `device`; times do not decrease, and a name of a device has at most 4096 bytes.
+    /// Appends a request to `device`; times do not decrease, and a device name has at most 4096 bytes.
     ///
     /// # Errors
-    /// What `out` says.
+    /// As `out`.
     pub fn write(&mut self, request: &Request, device: &[u8]) -> io::Result<()> {
         let device = &device[..device.len().min(MAX_NAME_BYTES)];
         let tag_at = self.body.len();
@@ -295,7 +295,7 @@ impl<W: Write> Writer<W> {
             Op::Flush => 3,
         };
         self.body.push(tag);
-        // Without a table, a record is of the host and of a device without a name.
+        // Without a table, a record belongs to the host and an unnamed device.
         let first_origin = self.origins.is_empty() && request.origin != Origin::HOST;
         if first_origin || self.origins.get(self.state.origin).is_some_and(|&origin| origin != request.origin) {
             tag |= HAS_ORIGIN;
@@ -342,10 +342,10 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes what is left and the mark of the end.
+    /// Writes the rest and the end mark.
     ///
     /// # Errors
-    /// What the output says.
+    /// As the output.
     pub fn finish(mut self) -> io::Result<W> {
         if self.records > 0 {
             self.end_block()?;
@@ -356,7 +356,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Writes which entry of a table is meant, with its name where it is new; returns its number.
+/// Writes the number for a table entry, with its name if it is new; returns the number.
 fn enter<T: PartialEq + Clone>(table: &mut Vec<T>, body: &mut Vec<u8>, entry: &T, name: &[u8]) -> usize {
     let known = table.iter().position(|one| one == entry);
     let number = known.unwrap_or(table.len());

@@ -1,9 +1,9 @@
-//! Traces of caches, whose requests are for objects with keys and not for places on a device.
+//! Cache traces: requests for objects with keys instead of places on a device.
 
 use super::guess::Numbered;
 use super::vscsi::little;
 
-/// What to do with a text of this kind; `None` where it is none.
+/// Advice for such a text; `None` for any other.
 pub(super) fn text(lines: &[Numbered<'_>]) -> Option<&'static str> {
     let mut meant = lines.iter().map(|(_, line)| line.trim_start_matches('#').trim());
     let names: Vec<String> = meant.next()?.split(',').map(|name| name.trim().to_lowercase()).collect();
@@ -17,7 +17,7 @@ pub(super) fn text(lines: &[Numbered<'_>]) -> Option<&'static str> {
     let is_twitter = |(_, line): &&Numbered<'_>| {
         let cells: Vec<&str> = line.split(',').collect();
         let is_number = |cell: &&str| cell.parse::<u64>().is_ok();
-        // A key may have commas of its own.
+        // A key may contain commas.
         let [time, .., key_size, value_size, client, op, ttl] = cells.as_slice() else { return false };
         cells.len() >= 7 && [time, key_size, value_size, client, ttl].into_iter().all(is_number) && OPS.contains(op)
     };
@@ -25,7 +25,7 @@ pub(super) fn text(lines: &[Numbered<'_>]) -> Option<&'static str> {
     (count > 0 && 2 * count >= lines.len()).then_some(TWITTER)
 }
 
-/// The operations of memcached.
+/// memcached operations.
 const OPS: [&str; 11] = ["get", "gets", "set", "add", "replace", "cas", "append", "prepend", "delete", "incr", "decr"];
 
 const TWITTER: &str = "This is a trace of Twitter's key-value caches (time, key, sizes of key and value, client, \
@@ -41,13 +41,13 @@ const LIBCACHESIM: &str =
                            CloudPhysics, Alibaba or Tencent, or where its objects are blocks and it has a column of \
                            operations, name the columns in workload.trace.columns with format = \"columns\"";
 
-/// Bytes of a record of libCacheSim's format oracleGeneral: seconds (4), object (8), size (4), next access (8).
+/// Bytes per record in libCacheSim's oracleGeneral format: seconds (4), object (8), size (4), next access (8).
 const ORACLE: usize = 24;
 
-/// Records that have to be of that form.
+/// Records required in this form.
 const FEWEST: usize = 4;
 
-/// What to do with binary contents of this kind; `None` where they are none.
+/// Advice for such binary contents; `None` for any other.
 pub(super) fn binary(contents: &[u8]) -> Option<&'static str> {
     let records: Vec<(u64, u64, u64, i64)> = contents
         .chunks_exact(ORACLE)
@@ -57,7 +57,7 @@ pub(super) fn binary(contents: &[u8]) -> Option<&'static str> {
         })
         .collect();
     let is_in_order = records.windows(2).all(|pair| pair[0].0 <= pair[1].0);
-    // The next access is the number of a later record of the same object.
+    // The next access is the number for a later record with the same object.
     let fits = |(number, &(_, object, size, next)): (usize, &(u64, u64, u64, i64))| {
         let is_none = next == -1 || next == i64::MAX;
         let at = |number: i64| usize::try_from(number).ok().and_then(|number| records.get(number));

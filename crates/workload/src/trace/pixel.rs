@@ -1,7 +1,7 @@
 //! Pixel: applications on a Pixel 6a with UFS storage.
 //!
-//! The header is `proces,device,rw_flag,sector,size,timestamp` (so spelled); a line has a process, which may hold commas,
-//! the device, `R` or `W`, the first 512-byte sector, the number of sectors and seconds.
+//! The header is `proces,device,rw_flag,sector,size,timestamp` (so spelled); a line has a process (it may hold commas),
+//! the device, `R` or `W`, the first 512-byte sector, the sector count and seconds.
 //!
 //! Source: the traces of mobile applications on UFS published with a paper of SYSTOR 2024.
 
@@ -9,7 +9,7 @@ use super::fields::{in_sectors, shown, Columns, Fields, TimeUnit};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Pixel(TimeUnit);
 

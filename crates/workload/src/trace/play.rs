@@ -1,4 +1,4 @@
-//! Plays the records of a trace.
+//! Plays a trace's records.
 
 mod ahead;
 
@@ -13,13 +13,13 @@ use nandlab_block::{Op, Request};
 use nandlab_nand::Time;
 use std::path::PathBuf;
 
-/// Nanoseconds that repetitions may span: far from where a clock of 64 bits ends.
+/// Nanoseconds for all repetitions: far below a 64-bit clock's limit.
 const MAX_SPAN: Time = 1 << 62;
 
 /// A shorter trace is not worth a thread.
 const READ_AHEAD_FROM: u64 = 8192;
 
-/// What is played and how.
+/// The trace, and how to play it.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) config: Config,
@@ -36,7 +36,7 @@ impl Plan {
         self.config.file(&self.base).display().to_string()
     }
 
-    /// Refuses a trace that does not fit the device.
+    /// Refuses a trace too large for the device.
     fn fit(&self, summary: &Summary, end: u64, ranks: Option<&Ranks>) -> Result<(), WorkloadError> {
         let (needed, ways_out) = match ranks {
             Some(ranks) => {
@@ -62,7 +62,7 @@ impl Plan {
     }
 }
 
-/// Where the requests of each device begin, before what lies beyond the device is brought inside.
+/// Each device's start, before addresses beyond the device are brought inside.
 fn starts(config: &Config, summary: &Summary) -> (Vec<u64>, u64) {
     if !config.side_by_side {
         return (Vec::new(), summary.end_sector);
@@ -81,9 +81,9 @@ pub(crate) struct Source {
     starts: Vec<u64>,
     ranks: Option<Ranks>,
     records: Records,
-    /// Repetitions that are done.
+    /// Finished repetitions.
     played: u64,
-    /// Trims of which no page was left after the renumbering.
+    /// Trims left without a page after the renumbering.
     pub(crate) dropped: u64,
 }
 
@@ -124,7 +124,7 @@ impl Source {
         }
     }
 
-    /// A file that grew since it was read through must not reach past the device.
+    /// The file may have grown after the first pass; it must not reach past the device.
     fn still_fits(&self, request: &Request) -> Result<(), WorkloadError> {
         if request.end() > self.plan.capacity {
             let message = "the file changed while it was played".to_owned();
@@ -145,12 +145,12 @@ pub(crate) struct Player {
     len: u64,
     sectors: u64,
     notices: Vec<String>,
-    /// Trims that were left out.
+    /// Trims left out.
     dropped: u64,
 }
 
 impl Player {
-    /// Reads the trace through, refuses what cannot be played, and goes back to the start.
+    /// Reads the trace through, refuses an unplayable one, and goes back to the start.
     pub(crate) fn open(
         plan: Plan,
         watch: &(dyn Fn(u64) -> bool + Sync),

@@ -1,8 +1,9 @@
 //! qemu: the log of the block back ends of a virtual machine.
 //!
-//! `pid@seconds:blk_co_preadv blk POINTER bs POINTER offset BYTES bytes BYTES flags 0x0`, and so `blk_co_pwritev`: what
-//! `qemu-system-x86_64 -trace 'blk_co_p*'` prints. Without `-msg timestamp=on` lines have no pid and no time, and all times
-//! are 0. The pointer after `blk` is the device. Other events of lines with a time are passed over.
+//! `pid@seconds:blk_co_preadv blk POINTER bs POINTER offset BYTES bytes BYTES flags 0x0`, and likewise
+//! `blk_co_pwritev`: as printed by `qemu-system-x86_64 -trace 'blk_co_p*'`. Without `-msg timestamp=on` lines have no
+//! pid and no time, and all times are 0. The pointer after `blk` is the device. Other events in lines with a time are
+//! skipped.
 //!
 //! Source: QEMU, docs/devel/tracing.rst and block/trace-events.
 
@@ -11,7 +12,7 @@ use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 use nandlab_block::Op;
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Qemu(TimeUnit);
 
@@ -21,7 +22,7 @@ impl Qemu {
     }
 }
 
-/// The word `name` and then a blank, before what it names.
+/// The word `name` and then a blank, before its value.
 fn named(fields: &mut Fields<'_>, name: &str) -> Result<(), Malformed> {
     fields.blank(name)?;
     let at = fields.at;

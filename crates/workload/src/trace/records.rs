@@ -1,4 +1,4 @@
-//! The records of a file, one after the other: cut, read by their format, put in order.
+//! A file's records in order: cut, parsed by format, sorted out.
 
 use super::behind::{Behind, Recorded};
 use super::clock::{Clock, Kept};
@@ -18,7 +18,7 @@ use nandlab_nand::Time;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The records of a file.
+/// A file's records.
 pub struct Records {
     file: PathBuf,
     lines: Lines,
@@ -26,9 +26,9 @@ pub struct Records {
     frame: Frame,
     name: FormatName,
     notice: Option<String>,
-    /// The line of names that was passed over.
+    /// The skipped line with names.
     header: Option<String>,
-    /// The record that was read last, from 1: the line of a text.
+    /// The record read last, from 1: the line number in a text.
     number: u64,
     block: Block,
     clock: Clock,
@@ -38,13 +38,13 @@ pub struct Records {
     chosen: Option<Vec<u8>>,
     devices: Devices,
     tally: Tally,
-    /// What else the last record asks for.
+    /// The last record's further requests.
     behind: Behind,
-    /// Whether the request that was read last is a further part of a record.
+    /// Whether the request read last is a further part of a record.
     is_rest: bool,
 }
 
-/// The block of a native trace that is being read.
+/// The native trace block being read.
 #[derive(Default)]
 struct Block {
     body: Vec<u8>,
@@ -56,7 +56,7 @@ struct Block {
 /// One record, or why there is none.
 enum Next {
     Request(Request, u32),
-    /// Nothing that counts: another device, no request, a blank line.
+    /// No request to play: another device, no request, a blank line.
     Nothing,
     End,
 }
@@ -88,7 +88,7 @@ impl Records {
         };
         let mends = match config.clock_jumps {
             Some(jumps) => jumps == ClockJumps::Mend,
-            // Who says what is done with times that go back gets that.
+            // An explicit rule for times going back applies.
             None => !format.keeps_order() && config.unsorted.is_none(),
         };
         let mut records = Self {
@@ -124,22 +124,22 @@ impl Records {
         &self.devices
     }
 
-    /// The name of a device in the file; empty where it has none.
+    /// A device's name in the file; empty if it has none.
     pub fn device_name(&self, number: u32) -> &[u8] {
         self.devices.name(number)
     }
 
-    /// Whether the last request is a further part of a record that is too long for one.
+    /// Whether the last request is a further part of a record too long for one.
     pub(crate) fn is_rest(&self) -> bool {
         self.is_rest
     }
 
-    /// How long the last request took when it was recorded, where the format has that.
+    /// The last request's recorded duration, if the format has it.
     pub fn took(&self) -> Option<Took> {
         self.format.took()
     }
 
-    /// What was set aside so far, in sentences, with how the format was told.
+    /// Things ignored so far, in sentences, with the reason for the format.
     pub fn notices(&self) -> Vec<String> {
         let device = self.chosen.as_deref().map(shown).unwrap_or_default();
         let header = self.header.as_ref().map(|line| format!("the first line has names and was passed over: `{line}`"));
@@ -151,12 +151,12 @@ impl Records {
         said
     }
 
-    /// What was set aside so far.
+    /// Things ignored so far.
     pub fn tally(&self) -> Tally {
         Tally { cut_gaps: self.pace.cuts(), ..self.tally.clone() }
     }
 
-    /// Why there was no request, and what to do, where it came to its end without one.
+    /// Why the file ended without a request, with advice.
     pub(crate) fn no_request(&self) -> String {
         let Tally { skipped, first_skipped, others, .. } = &self.tally;
         let why = match (self.format.no_request(), first_skipped) {
@@ -173,7 +173,7 @@ impl Records {
         format!("there is no request in it: {why}")
     }
 
-    /// Whether the archive that the file is was cut short.
+    /// Whether the file is an archive that was cut short.
     pub(crate) fn is_cut(&self) -> bool {
         self.lines.is_cut()
     }
@@ -189,7 +189,7 @@ impl Records {
         }
     }
 
-    /// Asks the format about the first line; it is read again where it is a record.
+    /// Asks the format about the first line; a record is read again.
     fn header_line(&mut self) -> Result<(), WorkloadError> {
         self.lines.skip_byte_order_mark().map_err(|error| unreadable(&self.file, &error))?;
         loop {
@@ -217,7 +217,7 @@ impl Records {
         }
     }
 
-    /// Passes over a line of names above the columns, which people add to formats that have none.
+    /// Skips a line with column names; people add it to formats without one.
     fn pass_over_names(&mut self, line: &[u8]) -> Result<(), WorkloadError> {
         if names(line).is_none() || self.format.record(line).is_ok() {
             return Ok(());
@@ -255,7 +255,7 @@ impl Records {
                     return Ok(Some((request, device)));
                 }
                 Ok(Next::Nothing) => {}
-                // What follows, as the summary of blkparse, is not asked for again.
+                // The following text, such as blkparse's summary, is not read again.
                 Ok(Next::End) => self.left = 0,
                 Err(error) => self.pass_over(error)?,
             }
@@ -263,7 +263,7 @@ impl Records {
         Ok(None)
     }
 
-    /// Passes over a malformed record, where that was asked for.
+    /// Skips a malformed record, if requested.
     #[cold]
     fn pass_over(&mut self, error: WorkloadError) -> Result<(), WorkloadError> {
         if !self.skips || !matches!(error, WorkloadError::Record { .. }) {
@@ -282,7 +282,7 @@ impl Records {
             Ok(Some(line)) => line,
             Ok(None) => return Ok(Next::End),
             Err(error) => {
-                // What follows cannot be told from it.
+                // It tells nothing about the rest.
                 self.skips = false;
                 return Err(unreadable_line(&self.file, self.number, &error));
             }
@@ -301,7 +301,7 @@ impl Records {
             Ok(Line::End) => Ok(Next::End),
             Err(bad) => {
                 let is_blank = line.trim_ascii().is_empty();
-                // Tools pad the archives that they cut.
+                // Tools pad truncated archives.
                 let is_padding = line.iter().all(|&byte| byte == 0);
                 if is_blank || is_padding && self.lines.is_cut() {
                     return Ok(Next::Nothing);
@@ -376,7 +376,7 @@ impl Records {
         Ok(())
     }
 
-    /// A request as it is played: of the chosen device, and not before the one before it.
+    /// A request to play: on the chosen device, and not before its predecessor.
     #[inline]
     fn placed(&mut self, found: &Found<'_>, device: Option<u32>) -> Result<Next, WorkloadError> {
         let Some(device) = device else { return Err(too_many_devices(&self.file, self.number)) };
@@ -400,7 +400,7 @@ impl Records {
         Ok(Next::Request(request, device))
     }
 
-    /// What is done with a time that is not in order.
+    /// Handles a time out of order.
     #[cold]
     fn unusual(&mut self, kept: Kept) -> Result<Time, WorkloadError> {
         let what = if self.frame == Frame::Line { "line" } else { "record" };
@@ -419,7 +419,7 @@ fn refused(file: &Path, message: String) -> WorkloadError {
     WorkloadError::File { file: file.display().to_string(), message }
 }
 
-/// A trace of no known format, with the lines that may read it.
+/// A trace in an unknown format, with lines that may read it.
 #[cold]
 fn unknown(file: &Path, untold: Untold) -> WorkloadError {
     let Untold { message, guess: Some(guess) } = untold else { return refused(file, untold.message) };

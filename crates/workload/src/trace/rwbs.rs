@@ -1,7 +1,7 @@
-//! The field `rwbs` of the formats that the Linux kernel prints, and the addresses beside it.
+//! The field `rwbs` in the Linux kernel's formats, and the addresses beside it.
 //!
-//! `F` before the letter of the operation asks for a flush before it (`REQ_PREFLUSH`), `F` behind that of a write for a flush
-//! of that write (`REQ_FUA`): without data there is a flush alone. The block layer does the same in that order where a
+//! `F` before the operation letter asks for a flush before it (`REQ_PREFLUSH`), `F` behind a write's letter for a flush
+//! after this write (`REQ_FUA`); without data there is a flush alone. The block layer does the same in this order if a
 //! device has no FUA.
 //!
 //! Source: Linux, `blk_fill_rwbs` in kernel/trace/blktrace.c, Documentation/block/writeback_cache_control.rst.
@@ -11,10 +11,10 @@ use super::line::{Line, Malformed};
 use nandlab_block::Op;
 use nandlab_nand::Time;
 
-/// What the letters say.
+/// The letters' meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Rwbs {
-    /// None of the requests of a device: a message, an operation of a zone.
+    /// `None` if it is no device request: a message, a zone operation.
     op: Option<Op>,
     has_flush_before: bool,
     has_flush_behind: bool,
@@ -39,7 +39,7 @@ impl Rwbs {
         }
     }
 
-    /// Whether it is no request of a device.
+    /// Whether it is no device request.
     pub(super) fn is_none(self) -> bool {
         self.op.is_none()
     }
@@ -49,7 +49,7 @@ impl Rwbs {
         self.op == Some(Op::Flush) || self.has_flush_before || self.has_flush_behind
     }
 
-    /// What is said at `time` of this `(sector, sectors)`; without them nothing is moved. A flush has the sector -1 or any.
+    /// The line at `time` for this `(sector, sectors)`; without them nothing moves. A flush has the sector -1 or any.
     pub(super) fn line<'a>(
         self,
         (time, device): (Time, &'a [u8]),
@@ -74,7 +74,7 @@ impl Rwbs {
         Ok(line)
     }
 
-    /// The flushes around a request that carries data.
+    /// The flushes around a request with data.
     pub(super) fn add_flushes(self, line: &mut Line<'_>) {
         if let Line::Request(found) = line {
             found.has_flush_before = self.has_flush_before;
@@ -83,7 +83,7 @@ impl Rwbs {
     }
 }
 
-/// A sector; none where it is -1, which the kernel prints with a sign or as the largest number of 64 bits.
+/// A sector; `None` for -1, printed by the kernel with a sign or as the largest 64-bit number.
 pub(super) fn sector(fields: &mut Fields<'_>) -> Result<Option<u64>, Malformed> {
     let rest = &fields.line[fields.at..];
     for none in [&b"-1"[..], b"18446744073709551615"] {
@@ -99,7 +99,7 @@ pub(super) fn sector(fields: &mut Fields<'_>) -> Result<Option<u64>, Malformed> 
 mod tests {
     use super::*;
 
-    /// What the kernel prints for each of the flags that it has, by `blk_fill_rwbs`.
+    /// The kernel's text for each flag, by `blk_fill_rwbs`.
     #[test]
     fn flushes_stand_before_and_behind_the_operation() {
         for (letters, op, before, behind) in [

@@ -9,7 +9,7 @@ use super::fields::{in_bytes, Columns, Fields, TimeUnit};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Spc(TimeUnit);
 

@@ -1,7 +1,7 @@
 //! SSDsim: the ASCII traces of that simulator.
 //!
-//! `time device sector sectors type`, blanks between: nanoseconds, a number (in traces made of SPC ones the storage
-//! unit), first 512-byte sector, number of sectors, 1 for a read and 0 for a write. MQSim writes the same.
+//! `time device sector sectors type`, blanks between: nanoseconds, a number (the storage unit in traces made from SPC),
+//! first 512-byte sector, sector count, 1 for a read and 0 for a write. MQSim writes the same.
 //!
 //! Source: Hu et al., "Performance Impact and Interplay of SSD Parallelism", ICS 2011.
 
@@ -9,7 +9,7 @@ use super::fields::{five_columns, FiveColumns, TimeUnit};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Ssdsim(FiveColumns);
 

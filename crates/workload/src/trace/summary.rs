@@ -1,4 +1,4 @@
-//! What a trace holds.
+//! A trace summary.
 
 use super::devices::shown;
 use super::records::Records;
@@ -9,19 +9,19 @@ use nandlab_block::{Op, Request};
 use nandlab_nand::Time;
 use std::path::Path;
 
-/// Records between two calls of the watch.
+/// Records between two calls to the watch.
 const WATCH_EVERY: u64 = 1 << 16;
 
-/// Sectors that the start of a device beside others is a multiple of: 1 MiB, as partitions are.
+/// Alignment in sectors for devices laid side by side: 1 MiB, as for partitions.
 const DEVICE_ALIGNMENT: u64 = 2048;
 
-/// Devices that a message lists.
+/// Most devices in a message.
 const LISTED: usize = 24;
 
-/// A device of a trace.
+/// A device in a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct DeviceSummary {
-    /// Its name in the file; empty where the format names none.
+    /// Its name in the file; empty if the format names none.
     pub name: String,
     /// Requests to it.
     pub requests: u64,
@@ -29,7 +29,7 @@ pub struct DeviceSummary {
     pub end_sector: u64,
 }
 
-/// What a trace holds.
+/// A trace's contents.
 #[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Summary {
     /// How the file is written.
@@ -50,33 +50,33 @@ pub struct Summary {
     pub written_sectors: u64,
     /// Sectors trimmed.
     pub trimmed_sectors: u64,
-    /// First sector after the highest address of any device.
+    /// First sector after the highest address on any device.
     pub end_sector: u64,
-    /// Sectors of the longest read or write.
+    /// Sectors in the longest read or write.
     pub longest: u32,
-    /// Time of the first record, in nanoseconds.
+    /// The first record's time, in nanoseconds.
     pub first_ns: Time,
-    /// Time of the last record, in nanoseconds.
+    /// The last record's time, in nanoseconds.
     pub last_ns: Time,
-    /// The devices, in the order in which they first occur.
+    /// The devices by first occurrence.
     pub devices: Vec<DeviceSummary>,
-    /// What was set aside or changed while the trace was read.
+    /// Things ignored or changed during reading.
     pub tally: Tally,
-    /// The same in sentences, with how the format was told.
+    /// The same in sentences, with the reason for the format.
     pub notices: Vec<String>,
-    /// Further parts of records that are too long for one request.
+    /// Further parts of records too long for one request.
     #[serde(skip)]
     pub(crate) parts: u64,
-    /// Why there is no request, where there is none.
+    /// Why there is no request, if so.
     #[serde(skip)]
     pub(crate) no_request: Option<String>,
 }
 
 impl Summary {
-    /// Reads `records` to their end; `also` sees each with the number of its device and how long it took.
+    /// Reads `records` to their end; `also` sees each with its device number and duration.
     ///
     /// # Errors
-    /// Those of the records; [`WorkloadError::Stopped`] where `watch` says so.
+    /// As the records; [`WorkloadError::Stopped`] if `watch` returns `false`.
     pub fn of(
         records: &mut Records,
         watch: &(dyn Fn(u64) -> bool + Sync),
@@ -95,7 +95,7 @@ impl Summary {
             }
             also(&request, device, records.took());
         }
-        // Those of which no request was played are known by name, too.
+        // Devices without a played request are known by name, too.
         sum.devices.resize_with(records.devices().len(), DeviceSummary::default);
         for (number, device) in sum.devices.iter_mut().enumerate() {
             device.name = shown(records.devices().name(number as u32));
@@ -122,7 +122,7 @@ impl Summary {
         self.devices[device as usize].requests += 1;
     }
 
-    /// The sectors of a request, or of a further part of one.
+    /// Adds a request's sectors, or a further part's.
     #[inline]
     fn add_part(&mut self, request: &Request, device: u32) {
         let sectors = u64::from(request.sectors);
@@ -144,13 +144,13 @@ impl Summary {
         self.devices[number].end_sector = self.devices[number].end_sector.max(request.end());
     }
 
-    /// How much later a repetition starts: the span of the trace and one mean gap.
+    /// A repetition's delay: the trace's span and one mean gap.
     pub(crate) fn period(&self) -> Time {
         let span = self.last_ns - self.first_ns;
         span + span / self.requests.saturating_sub(1).max(1)
     }
 
-    /// The first sector of each device when they lie side by side, and the first one behind them all.
+    /// Each device's first sector side by side, and the first one behind them all.
     pub fn side_by_side(&self) -> (Vec<u64>, u64) {
         let mut next = 0;
         let starts = self.devices.iter().map(|device| {
@@ -180,7 +180,7 @@ impl Summary {
             format!("{}{rest}", names[..names.len() - more].join(", "))
         };
         if let (Some(wanted), 0) = (&config.device, self.requests) {
-            // Those of others were not counted.
+            // Other devices' requests were not counted.
             let names: Vec<&str> = self.devices.iter().map(|device| device.name.as_str()).collect();
             let known = if names.is_empty() { String::new() } else { format!(" (it has {})", quoted(&names)) };
             let message = format!("the trace has no request of a device {}{known}", in_quotes(wanted));

@@ -1,36 +1,36 @@
-//! What was set aside or changed while a trace was read, counted and in sentences.
+//! Things ignored or changed while reading a trace, counted and in sentences.
 
 use super::clock::Kept;
 use nandlab_nand::Time;
 
-/// What was set aside or changed while a trace was read.
+/// Things ignored or changed while reading a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Tally {
-    /// Records that are not what the format says, passed over with `on_error = "skip"`.
+    /// Malformed records, skipped with `on_error = "skip"`.
     pub skipped: u64,
-    /// Where the first of them is and what is wrong with it.
+    /// The first one's place and error.
     pub first_skipped: Option<String>,
-    /// Records whose time went back, taken at the time of the record before.
+    /// Records with a time going back, raised to the previous record's time.
     pub raised: u64,
-    /// How far a time went back at most, in nanoseconds.
+    /// Largest step back, in nanoseconds.
     pub raised_ns: Time,
-    /// Jumps of the clock that were mended.
+    /// Mended clock jumps.
     pub clock_jumps: u64,
-    /// Where the first of them is and how far it goes.
+    /// The first one's place and size.
     pub first_jump: Option<String>,
-    /// Records that hold no request.
+    /// Records without a request.
     pub others: u64,
-    /// Requests that began or ended inside a sector.
+    /// Requests beginning or ending inside a sector.
     pub rounded: u64,
-    /// Requests of other devices than the one that was chosen.
+    /// Requests to devices not chosen.
     pub left_out: u64,
-    /// Pauses that were cut.
+    /// Shortened pauses.
     pub cut_gaps: u64,
 }
 
 impl Tally {
-    /// Counts what became of a time that is not in order, at `place`, as in "line 7"; the time that is taken, or those
-    /// between which it goes back.
+    /// Counts the result for a time out of order, at `place`, as in "line 7". Returns the time to use, or the two times
+    /// if it goes back.
     pub(super) fn clocked(&mut self, kept: Kept, place: (&str, u64)) -> Result<Time, (Time, Time)> {
         match kept {
             Kept::Time(time) => Ok(time),
@@ -59,7 +59,7 @@ impl Tally {
         }
     }
 
-    /// In sentences; `others` says what records are that hold no request, `device` which one was chosen.
+    /// In sentences; `others` describes records without a request, `device` the chosen one.
     pub(super) fn sentences(&self, others: &str, device: &str) -> Vec<String> {
         let mut said = Vec::new();
         if let Some(first) = &self.first_skipped {

@@ -1,29 +1,29 @@
-//! The file of a tar archive: the only one, or the one that was chosen.
+//! The chosen or only file in a tar archive.
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-/// Bytes of a block of tar.
+/// Tar block bytes.
 pub(super) const TAR_BLOCK: usize = 512;
 
-/// Bytes of a name that are looked at; of longer ones the end is left out.
+/// Name bytes examined; a longer name loses its end.
 const MAX_NAME: u64 = 64 * 1024;
 
-/// Files that a message lists.
+/// Files listed in a message.
 const LISTED: usize = 12;
 
 pub(super) fn is_tar(block: &[u8]) -> bool {
     block.len() == TAR_BLOCK && block[257..].starts_with(b"ustar")
 }
 
-/// The file of a tar archive that is the trace. Several would be read as one trace, so one has to be chosen.
+/// The trace's file in a tar archive. Several would be read as one trace, so one has to be chosen.
 pub(super) struct Archive<R> {
     source: R,
     wanted: Option<String>,
-    /// The file that is read or was read.
+    /// The current or last file.
     name: Option<String>,
-    /// Bytes of the file that are not read yet, and of the padding after it.
+    /// Unread bytes in the file, and in the padding after it.
     left: u64,
     padding: u64,
     /// Nothing follows.
@@ -31,7 +31,7 @@ pub(super) struct Archive<R> {
     is_cut: Arc<AtomicBool>,
 }
 
-/// A file of an archive.
+/// A file in an archive.
 struct Member {
     name: String,
     bytes: u64,
@@ -50,7 +50,7 @@ impl<R: Read> Archive<R> {
         Self { source, wanted, name: None, left: 0, padding: 0, is_over: false, is_cut }
     }
 
-    /// Goes to the file that is read; false at the end of the archive.
+    /// Goes to the next file to read; false at the archive's end.
     fn next_file(&mut self) -> io::Result<bool> {
         self.skip(self.padding)?;
         self.padding = 0;
@@ -77,11 +77,11 @@ impl<R: Read> Archive<R> {
         }
     }
 
-    /// Why an archive of several files is refused; `names` are those met, `last` the one whose contents are not read.
+    /// The refusal for an archive with several files; `names` are the files met, `last` the one with unread contents.
     #[cold]
     fn several(&mut self, mut names: Vec<String>, last: &Member) -> io::Error {
         let mut bytes = last.padded();
-        // What cannot be read any more is not listed.
+        // Unreadable files are not listed.
         while self.skip(bytes).is_ok() {
             let Ok(Some(member)) = self.next_member() else { break };
             bytes = member.padded();
@@ -95,7 +95,7 @@ impl<R: Read> Archive<R> {
         ))
     }
 
-    /// The next file that is not empty; what only describes files is passed over.
+    /// The next nonempty file; entries that only describe files are skipped.
     fn next_member(&mut self) -> io::Result<Option<Member>> {
         let mut long_name = None;
         while !self.is_over {
@@ -113,7 +113,7 @@ impl<R: Read> Archive<R> {
             let name = long_name.take().unwrap_or_else(|| name_of(&block));
             let member = Member { name: plain(&name).to_owned(), bytes };
             match block[156] {
-                // Files are of type 0 or NUL; those of a Mac that start with `._` describe another one.
+                // Files have type 0 or NUL; a Mac's `._` files describe another one.
                 b'0' | 0 if bytes > 0 && !member.name.rsplit('/').next().unwrap_or("").starts_with("._") => {
                     return Ok(Some(member));
                 }
@@ -140,7 +140,7 @@ impl<R: Read> Read for Archive<R> {
             return Ok(0);
         }
         while self.left == 0 {
-            // What follows a file that was chosen is not asked for.
+            // Files after the chosen one are not read.
             if self.is_over || self.wanted.is_some() && self.name.is_some() || !self.next_file()? {
                 return Ok(0);
             }
@@ -149,7 +149,7 @@ impl<R: Read> Read for Archive<R> {
         let read = self.source.read(&mut buffer[..most])?;
         self.left -= read as u64;
         if read == 0 {
-            // The head of an archive is what people publish as a sample: what is there is whole.
+            // People publish an archive's head as a sample: its data is whole.
             self.is_cut.store(true, Ordering::Relaxed);
             (self.left, self.padding, self.is_over) = (0, 0, true);
         }
@@ -167,7 +167,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// A name without the folder that it is in anyway.
+/// A name without its redundant folder.
 fn plain(name: &str) -> &str {
     name.strip_prefix("./").unwrap_or(name)
 }
@@ -177,17 +177,17 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// The name in a header: a prefix of folders stands apart.
+/// The name in a header: a folder prefix is stored separately.
 fn name_of(block: &[u8]) -> String {
     let (name, prefix) = (text_of(&block[..100]), text_of(&block[345..500]));
-    // GNU tar writes two blanks behind `ustar`, and other things where others have the prefix.
+    // GNU tar writes two blanks behind `ustar`, and other data in place of the prefix.
     if prefix.is_empty() || block[262] == b' ' {
         return name;
     }
     format!("{prefix}/{name}")
 }
 
-/// The `path` of an extended header: records of `length key=value` and a line end.
+/// The `path` in an extended header: records `length key=value`, each with a line end.
 fn path_of(text: &[u8]) -> Option<String> {
     let mut rest = text;
     while let Some(blank) = rest.iter().position(|&byte| byte == b' ') {
@@ -201,7 +201,7 @@ fn path_of(text: &[u8]) -> Option<String> {
     None
 }
 
-/// A number of a tar header: octal, or binary where it is large.
+/// A number in a tar header: octal, or binary if it is large.
 fn tar_number(field: &[u8]) -> io::Result<u64> {
     let damaged = || io::Error::other("the tar archive is damaged: expected the size of a file");
     if field[0] & 0x80 != 0 {

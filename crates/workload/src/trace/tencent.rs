@@ -1,6 +1,6 @@
 //! Tencent: block traces of cloud disks.
 //!
-//! `time,offset,size,type,volume`: seconds, first 512-byte sector, number of sectors, 0 for a read and 1 for a write, a
+//! `time,offset,size,type,volume`: seconds, first 512-byte sector, sector count, 0 for a read and 1 for a write, a
 //! number. Each volume is a device.
 //!
 //! Source: Zhang et al., "OSCA: An Online-Model Based Cache Allocation Scheme", USENIX ATC 2020.
@@ -10,7 +10,7 @@ use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 use nandlab_block::Op;
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Tencent(TimeUnit);
 

@@ -3,13 +3,13 @@
 use super::Config;
 use nandlab_nand::Time;
 
-/// Changes the times of a trace, one after the other.
+/// Changes a trace's times, one after the other.
 #[derive(Debug)]
 pub(crate) struct Pace {
     scale: f64,
     longest_gap: Time,
     last: Option<Time>,
-    /// The time that the cut pauses took.
+    /// Total time removed from pauses.
     cut: Time,
     cuts: u64,
 }
@@ -20,7 +20,7 @@ impl Pace {
         Self { scale: config.time_scale.unwrap_or(1.0), longest_gap, last: None, cut: 0, cuts: 0 }
     }
 
-    /// When a record of `time` is played; never before the one before.
+    /// The play time for a record at `time`; never before its predecessor's.
     #[inline]
     pub(crate) fn time(&mut self, time: Time) -> Time {
         let last = self.last.replace(time).unwrap_or(time);

@@ -1,4 +1,4 @@
-//! The contents of a file: as it is, or out of gzip, zstd and a tar archive.
+//! A file's contents: plain, or out of gzip, zstd and a tar archive.
 
 use super::tar::{is_tar, Archive, TAR_BLOCK};
 use flate2::bufread::GzDecoder;
@@ -10,13 +10,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
-/// Bytes of the file that are read at a time.
+/// File bytes read at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 const READ_TWICE: &str = "expected a file, not a pipe or a device: a trace is read through before it is played. Write \
                           it into a file first";
 
-/// Traces that come with the program, by the name that takes the place of their path.
+/// Bundled traces, by the name used in place of a path.
 const BUNDLED: [(&str, &[u8]); 2] = [
     ("bundled:sqlite-rollback", include_bytes!("../../../../workloads/sqlite/rollback.csv.gz")),
     ("bundled:sqlite-wal", include_bytes!("../../../../workloads/sqlite/wal.csv.gz")),
@@ -24,14 +24,14 @@ const BUNDLED: [(&str, &[u8]); 2] = [
 
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// What a file holds, and whether an archive in it was cut short.
+/// A file's contents, and whether an archive in it was cut short.
 pub(crate) struct Contents {
     pub(crate) source: Box<dyn Read + Send>,
-    /// Set at the end of the contents.
+    /// Set at the end.
     pub(crate) is_cut: Arc<AtomicBool>,
 }
 
-/// A file, or a trace that comes with the program.
+/// A file, or a bundled trace.
 fn source(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if let Some((_, bytes)) = BUNDLED.iter().find(|(name, _)| path.file_name().is_some_and(|file| file == *name)) {
         return Ok(Box::new(*bytes));
@@ -43,11 +43,11 @@ fn source(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(File::open(path)?))
 }
 
-/// Opens `path`; gzip, zstd and tar are recognised by their contents, whatever the name. `member` is the file of a tar
-/// archive that is read, by its name.
+/// Opens `path`; gzip, zstd and tar are recognised by their contents, whatever the name. `member` names the file to
+/// read in a tar archive.
 ///
 /// # Errors
-/// What the system says; and what can be read only once is refused, as opening a pipe would wait for its other end.
+/// System errors. Sources readable only once are refused, as opening a pipe would wait for its other end.
 pub(crate) fn open(path: &Path, member: Option<&str>) -> io::Result<Contents> {
     if path.as_os_str().as_encoded_bytes().contains(&0) {
         return Err(io::Error::other("no file has a name with the character NUL"));
@@ -72,14 +72,14 @@ pub(crate) fn open(path: &Path, member: Option<&str>) -> io::Result<Contents> {
     Ok(Contents { source, is_cut })
 }
 
-/// The first bytes of a source, and all of it.
+/// A source's first bytes, and the whole source.
 fn peek<R: Read>(mut source: R, bytes: usize) -> io::Result<(Vec<u8>, impl Read)> {
     let mut head = Vec::with_capacity(bytes);
     source.by_ref().take(bytes as u64).read_to_end(&mut head)?;
     Ok((head.clone(), Cursor::new(head).chain(source)))
 }
 
-/// The contents of a gzip file: of one member after the other.
+/// A gzip file's contents, member by member.
 struct Members<R>(Option<GzDecoder<R>>);
 
 impl<R: BufRead> Read for Members<R> {
@@ -102,7 +102,7 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// The contents of a zstd file: of one frame after the other.
+/// A zstd file's contents, frame by frame.
 struct Frames<R> {
     source: R,
     decoder: FrameDecoder,
@@ -114,7 +114,7 @@ impl<R: BufRead> Frames<R> {
         Self { source, decoder: FrameDecoder::new(), is_open: false }
     }
 
-    /// Starts the next frame; false at the end of the file.
+    /// Starts the next frame; false at the file's end.
     fn open(&mut self) -> io::Result<bool> {
         while !self.source.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.source) {
@@ -131,7 +131,7 @@ impl<R: BufRead> Frames<R> {
         Ok(false)
     }
 
-    /// The checksum of a frame that was read to its end.
+    /// Checks the sum over a frame read to its end.
     fn check(&self) -> io::Result<()> {
         match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
             (Some(stored), Some(found)) if stored != found => {
@@ -166,7 +166,7 @@ impl<R: BufRead> Read for Frames<R> {
     }
 }
 
-/// What a decoder of zstd says, as the system would.
+/// A zstd decoder's error, worded as the system would.
 fn damaged(error: &FrameDecoderError) -> io::Error {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(one) = cause {
@@ -196,7 +196,7 @@ fn packed(packing: &str, error: io::Error) -> io::Error {
     }
 }
 
-/// Why a trace cannot be read, as a sentence.
+/// The reason a trace cannot be read, as a sentence.
 pub(crate) fn sentence(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
     match error.kind() {

@@ -1,8 +1,8 @@
 //! vscsi: the binary traces of virtual disks by CloudPhysics.
 //!
-//! Records of 32 bytes, little-endian: serial number (4 bytes), bytes (4), elements of the scatter list (4), SCSI command
-//! (2), version of the record (2, here 0x0100), logical block (8), time in microseconds (8). Reads, writes, UNMAP and
-//! SYNCHRONIZE CACHE are requests; other commands are none. `vscsi2` is the second version.
+//! 32-byte records, little-endian: serial number (4 bytes), bytes (4), scatter list elements (4), SCSI command (2),
+//! record version (2, here 0x0100), logical block (8), time in microseconds (8). Reads, writes, UNMAP and SYNCHRONIZE
+//! CACHE are requests; other commands are none. `vscsi2` is the second version.
 //!
 //! Source: Waldspurger, Park, Garthwaite & Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015.
 
@@ -11,7 +11,7 @@ use super::format::{Format, ReaderOptions};
 use super::line::{Frame, Line, Malformed};
 use nandlab_block::Op;
 
-/// The reader of one record.
+/// Reads one record.
 #[derive(Debug)]
 pub struct Vscsi;
 
@@ -21,16 +21,16 @@ impl Vscsi {
     }
 }
 
-/// Where the fields of a record are.
+/// The field positions in a record.
 pub(super) struct Places {
-    /// Bytes of a record.
+    /// Bytes per record.
     pub(super) record: usize,
     pub(super) command: usize,
     pub(super) version: usize,
     pub(super) size: usize,
     pub(super) block: usize,
     pub(super) time: usize,
-    /// The version that is read.
+    /// The version accepted.
     pub(super) number: u64,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn little(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
-/// The request of a record.
+/// A record's request.
 #[inline]
 pub(super) fn request<'a>(bytes: &[u8], at: &Places) -> Result<Line<'a>, Malformed> {
     if bytes.len() != at.record {

@@ -1,9 +1,9 @@
 //! vscsi2: the second version of the binary traces of virtual disks.
 //!
-//! Records of 40 bytes, little-endian: SCSI command (2 bytes), version of the record (2, here 0x0200), serial number (4),
-//! bytes (4), elements of the scatter list (4), logical block (8), time in microseconds (8), response time in microseconds
-//! (8), which is kept as the recorded latency. Reads, writes, UNMAP and SYNCHRONIZE CACHE are requests; other commands are
-//! none. `vscsi` is the first version.
+//! 40-byte records, little-endian: SCSI command (2 bytes), record version (2, here 0x0200), serial number (4), bytes
+//! (4), scatter list elements (4), logical block (8), time in microseconds (8), response time in microseconds (8), kept
+//! as the recorded latency. Reads, writes, UNMAP and SYNCHRONIZE CACHE are requests; other commands are none. `vscsi`
+//! is the first version.
 //!
 //! Source: the reader of libCacheSim, which names the fields of both versions; Waldspurger, Park, Garthwaite & Ahmad,
 //! "Efficient MRC Construction with SHARDS", FAST 2015.
@@ -12,10 +12,10 @@ use super::format::{Format, ReaderOptions};
 use super::line::{Frame, Line, Malformed, Took};
 use super::vscsi::{little, request, Places};
 
-/// The reader of one record.
+/// Reads one record.
 #[derive(Debug, Default)]
 pub struct Vscsi2 {
-    /// Of the last record, in microseconds.
+    /// From the last record, in microseconds.
     response: u64,
 }
 

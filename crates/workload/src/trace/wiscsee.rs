@@ -1,8 +1,8 @@
 //! WiscSee: the events of a block trace as the simulator WiscSee takes them.
 //!
-//! `pid action operation offset bytes seconds wait sync`: action `D` (given to the device) or `C` (completed), operation
-//! `read`, `write` or `discard`, offset and size in bytes. Every request stands there twice: those of `action` are read,
-//! by default `D`.
+//! `pid action operation offset bytes seconds wait sync`: action `D` (given to the device) or `C` (completed),
+//! operation `read`, `write` or `discard`, offset and size in bytes. Every request appears twice: only lines with the
+//! chosen `action` are read, `D` by default.
 //!
 //! Source: He, Kannan, Arpaci-Dusseau & Arpaci-Dusseau, "The Unwritten Contract of Solid State Drives", EuroSys 2017.
 
@@ -13,7 +13,7 @@ use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 use nandlab_block::Op;
 
-/// The reader of one line.
+/// Reads one line.
 #[derive(Debug)]
 pub struct Wiscsee {
     action: u8,

@@ -1,4 +1,4 @@
-//! What the fields of a table may be: words for operations, numbers, dates. For guesses alone; readers know.
+//! Possible meanings of table fields: words for operations, numbers, dates. For guesses only; readers know.
 
 use super::fields::{Fields, TimeUnit};
 
@@ -8,7 +8,7 @@ pub(super) fn quoted(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '"' | '\\' => quoted.extend(['\\', letter]),
-            // The whole may stand between the single quotes of a shell.
+            // The whole text may stand in a shell's single quotes.
             '\'' => quoted.push_str("\\u0027"),
             _ if letter.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(letter))),
             _ => quoted.push(letter),
@@ -32,7 +32,7 @@ pub(super) fn is_date_time(field: &str) -> bool {
     fields.time("time", TimeUnit::DateTime).is_ok() && fields.at == field.len()
 }
 
-/// What a flag says.
+/// A flag's meaning.
 pub(super) fn truth(field: &str) -> Option<bool> {
     match field.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" => Some(true),
@@ -41,7 +41,7 @@ pub(super) fn truth(field: &str) -> Option<bool> {
     }
 }
 
-/// The flag that says the opposite, written in the same way.
+/// The opposite flag, written in the same way.
 pub(super) fn opposite(field: &str) -> Option<&'static str> {
     const PAIRS: [[&str; 2]; 7] = [
         ["0", "1"],
@@ -60,7 +60,7 @@ pub(super) fn opposite(field: &str) -> Option<&'static str> {
     PAIRS.iter().copied().find_map(other)
 }
 
-/// The operation that a word means, or a command of SCSI in hexadecimal digits.
+/// A word's operation, or a SCSI command's in hexadecimal digits.
 pub(super) fn word(field: &str) -> Option<&'static str> {
     match field.to_lowercase().as_str() {
         "r" | "rd" | "rs" | "ra" | "rm" | "rsm" | "ram" | "read" | "reads" | "get" | "readfile" | "diskread"

@@ -1,4 +1,4 @@
-//! Writes traces: native, csv, and the I/O logs of fio.
+//! Writes traces: native, csv, and fio's I/O logs.
 
 use super::devices::shown;
 use super::native;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-/// A format that can be written.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputFormat {
@@ -16,11 +16,11 @@ pub enum OutputFormat {
     Native,
     /// The project's own text format.
     Csv,
-    /// The I/O log of fio, version 3.
+    /// fio's I/O log, version 3.
     Fio,
 }
 
-/// A trace that is being written.
+/// A trace being written.
 #[derive(Debug)]
 pub struct Output<W: Write>(Kind<W>);
 
@@ -34,28 +34,28 @@ enum Kind<W: Write> {
 #[derive(Debug)]
 struct Fio<W: Write> {
     out: W,
-    /// By the name of a device that of its file; no two are equal.
+    /// The file name by device name; no two are equal.
     files: BTreeMap<Vec<u8>, Vec<u8>>,
     first: Option<u64>,
-    /// Requests whose origin, or whose time below a microsecond, has no place in the format.
+    /// Requests whose origin, or whose time below a microsecond, the format cannot hold.
     origins: u64,
     times: u64,
 }
 
-/// The file in an I/O log where the trace names no device.
+/// The file in an I/O log if the trace names no device.
 const NO_NAME: &[u8] = b"device";
 
-/// Bytes of the longest name that fio reads, with room for a number.
+/// The longest name fio reads, in bytes, with room for a number.
 const LONGEST_NAME: usize = 240;
 
-/// Devices whose new names are listed.
+/// Renamed devices listed.
 const LISTED: usize = 8;
 
 impl<W: Write> Output<W> {
-    /// Starts a trace; `devices` are those that it will have, in the order of their first requests.
+    /// Starts a trace; `devices` are its future devices, by first request.
     ///
     /// # Errors
-    /// What `out` says.
+    /// As `out`.
     pub fn new(format: OutputFormat, mut out: W, devices: &[Vec<u8>]) -> io::Result<Self> {
         Ok(Self(match format {
             OutputFormat::Native => Kind::Native(native::Writer::new(out)?),
@@ -68,10 +68,10 @@ impl<W: Write> Output<W> {
         }))
     }
 
-    /// Appends a request of `device`.
+    /// Appends a request to `device`.
     ///
     /// # Errors
-    /// What the output says.
+    /// As the output.
     pub fn write(&mut self, request: &Request, device: &[u8]) -> io::Result<()> {
         match &mut self.0 {
             Kind::Native(writer) => writer.write(request, device),
@@ -80,10 +80,10 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Ends the trace; what it could not hold, in sentences.
+    /// Ends the trace; returns the losses, in sentences.
     ///
     /// # Errors
-    /// What the output says.
+    /// As the output.
     pub fn finish(self) -> io::Result<(W, Vec<String>)> {
         match self.0 {
             Kind::Native(writer) => Ok((writer.finish()?, Vec::new())),
@@ -96,7 +96,7 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// A name of a file for each device: without blanks, which would end it, and no two alike.
+/// A file name for each device: without blanks, which would end it, and no two alike.
 fn files(devices: &[Vec<u8>]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let as_it_is = |device: &[u8]| {
         let is_short = (1..=LONGEST_NAME).contains(&device.len());
@@ -185,7 +185,7 @@ impl<W: Write> Fio<W> {
         Ok((self.out, dropped))
     }
 
-    /// Which devices have another name.
+    /// The renamed devices.
     fn renamed(&self) -> Option<String> {
         let changed: Vec<_> = self.files.iter().filter(|(device, file)| device != file).collect();
         let said = changed.iter().take(LISTED).map(|(device, file)| match device.as_slice() {

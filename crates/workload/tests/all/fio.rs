@@ -1,7 +1,7 @@
-//! Job files of fio, against what fio itself does with them.
+//! fio job files, against fio itself.
 //!
-//! `fio/*.log` is what fio 3.33 issued for the job files beside it, recorded by `fio/record.sh`. Its random numbers are its
-//! own, so random jobs are compared by what is the same for every order.
+//! `fio/*.log` are requests issued by fio 3.33 for the job files beside them, recorded by `fio/record.sh`. fio draws
+//! its own random numbers, so random jobs are compared in order-independent properties.
 
 use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::{Origin, Time};
@@ -10,7 +10,7 @@ use nandlab_workload::{Options, Setting, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const US: Time = 1000;
+pub const US: Time = 1000;
 const DEVICE_BYTES: u64 = 64 << 20;
 
 /// Kind, offset and bytes.
@@ -28,7 +28,7 @@ pub fn text(text: &str) -> Config {
     Config { text: Some(text.to_owned()), ..Default::default() }
 }
 
-fn open(jobs: &str) -> Box<dyn Workload> {
+pub fn open(jobs: &str) -> Box<dyn Workload> {
     open_on(&text(jobs), DEVICE_BYTES, 1).unwrap_or_else(|error| panic!("{jobs}: {error}"))
 }
 
@@ -39,7 +39,7 @@ fn refused(jobs: &str) -> String {
     }
 }
 
-/// All requests, where each takes `latency`.
+/// All requests, each taking `latency`.
 pub fn play(mut workload: Box<dyn Workload>, latency: impl Fn(&Request) -> Time) -> Vec<Request> {
     let mut all = Vec::new();
     while workload.fill(&mut all, 100).unwrap() > 0 {
@@ -65,12 +65,12 @@ pub fn line(request: &Request) -> Line {
     (kind.to_owned(), request.sector * 512, u64::from(request.sectors) * 512)
 }
 
-/// What fio issued for a job of a file, and what we do, from the start of the job's file.
-fn both(file: &str, job: &str) -> (Vec<Line>, Vec<Line>) {
+/// fio's requests for a job in a file, and ours, from the start of the job's file.
+pub fn both(file: &str, job: &str) -> (Vec<Line>, Vec<Line>) {
     let log = std::fs::read_to_string(folder().join(format!("{file}.{job}.log"))).unwrap();
     let theirs = log.lines().map(|line| {
         let [kind, offset, bytes] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        // The offset of a flush is that of the request before.
+        // A flush has the previous request's offset.
         let offset = if kind == "sync" { 0 } else { offset.parse().unwrap() };
         (kind.to_owned(), offset, bytes.parse().unwrap())
     });
@@ -87,6 +87,9 @@ fn both(file: &str, job: &str) -> (Vec<Line>, Vec<Line>) {
         ("cover", "write") => 1 << 20,
         ("cover", "trim") => 2 << 20,
         ("sizes", "range") => 4 << 20,
+        ("passes", "further") => 32 << 10,
+        ("passes", "writes") => 64 << 10,
+        ("passes", "places") => 96 << 10,
         _ => 0,
     };
     let ours = ours.map(|(kind, offset, bytes)| (kind, offset - before, bytes));
@@ -156,7 +159,7 @@ fn counts(lines: &[Line]) -> (BTreeMap<u64, f64>, BTreeMap<String, f64>) {
 fn sizes_and_kinds_have_the_shares_that_they_have_in_fio() {
     for (file, job) in [("sizes", "split"), ("sizes", "range"), ("mixed", "rw"), ("mixed", "randrw")] {
         let (theirs, ours) = both(file, job);
-        // Five standard errors of the difference of two shares of one half.
+        // Five standard errors of the difference between two shares of one half.
         let error = 5.0 * (0.25 / theirs.len() as f64 + 0.25 / ours.len() as f64).sqrt();
         let ((lengths, kinds), (our_lengths, our_kinds)) = (counts(&theirs), counts(&ours));
         assert!(lengths.keys().eq(our_lengths.keys()), "{file}, {job}: {our_lengths:?}, fio {lengths:?}");
@@ -167,7 +170,7 @@ fn sizes_and_kinds_have_the_shares_that_they_have_in_fio() {
         for (kind, share) in &kinds {
             assert!((our_kinds[kind] - share).abs() < error, "{file}, {job}: {our_kinds:?}, fio {kinds:?}");
         }
-        // All that is to be moved is moved, up to one request more.
+        // All bytes are moved, up to one request more.
         let moved = |lines: &[Line]| lines.iter().map(|line| line.2).sum::<u64>();
         assert!(moved(&ours).abs_diff(moved(&theirs)) < 16 << 10, "{file}, {job}");
     }
@@ -185,7 +188,7 @@ fn in_a_sequential_mix_each_direction_goes_on_behind_its_last_request() {
 
 #[test]
 fn each_job_keeps_its_depth_and_the_first_free_slot_asks() {
-    // A: two slots of 30 us; B: one of 50 us.
+    // A: two slots, 30 us each; B: one slot, 50 us.
     let jobs = "[global]\nioengine=libaio\nsize=1m\nnumber_ios=6\n[A]\nrw=read\niodepth=2\n[B]\nrw=write\n";
     let all = play(open(jobs), |request| if request.op == Op::Read { 30 * US } else { 50 * US });
     let times = |op| all.iter().filter(|r| r.op == op).map(|r| r.time / US).collect::<Vec<_>>();
@@ -274,7 +277,7 @@ fn files_lie_one_behind_the_other_and_jobs_share_what_they_name() {
     assert_eq!(starts(&format!("{jobs}filename=/dev/sdb\n[a]\noffset=25%\n[b]\noffset=50%\n")), [16 << 20, 32 << 20]);
     let all = play(open("[a]\nrw=read\nbs=32m\nfilename=/dev/nvme0n1\n"), |_| 10);
     assert_eq!(all.iter().map(|r| (r.sector, r.sectors)).collect::<Vec<_>>(), [(0, 65536), (65536, 65536)]);
-    // offset + offset_increment x number of the clone.
+    // offset + offset_increment x clone number.
     let clones = play(open("[a]\nrw=read\nfilename=x\nsize=4k\noffset=4k\noffset_increment=64k\nnumjobs=3\n"), |_| 10);
     assert_eq!(clones.iter().map(|r| r.sector * 512).collect::<Vec<_>>(), [4096, 69_632, 135_168]);
 }
@@ -285,7 +288,7 @@ fn numbers_are_those_of_fio() {
         let all = play(open(&format!("[a]\nrw=read\nnumber_ios=1\nsize=16m\nbs={value}\n")), |_| 1);
         u64::from(all[0].sectors) * 512
     };
-    // The examples of "Parameter types" that are whole sectors.
+    // The whole-sector examples from "Parameter types".
     for (value, expected) in
         [("4096", 4096), ("4096b", 4096), ("4k", 4096), ("4kB", 4096), ("4K", 4096), ("0x1000", 4096), ("1m", 1 << 20)]
     {
@@ -362,7 +365,7 @@ fn keys_of_the_machine_are_listed_and_others_refused_with_their_line() {
         let error = refused(jobs);
         assert!(error.contains(expected), "{jobs}: {error}");
     }
-    // A job is counted by an origin without a name of its own; the last one is never given away.
+    // A job is counted by its own unnamed origin; the last origin is never given away.
     let most = Origin::COUNT - 1 - Origin::NAMES.len();
     let jobs = |count| (0..count).map(|n| format!("[job{n}]\nsize=4k\n")).collect::<String>();
     open(&jobs(most));
@@ -402,7 +405,7 @@ fn seeds_change_the_order_and_equal_ones_do_not() {
     assert_eq!(of(1, 1), of(2, 1), "a seed of its own");
 }
 
-/// Shares of the requests in parts of the addresses, of the requests of one kind.
+/// Request shares by address part, for one request kind.
 fn in_parts(all: &[Request], op: Op, parts: u64) -> Vec<f64> {
     let places: Vec<u64> =
         all.iter().filter(|one| one.op == op).map(|one| one.sector * parts / (DEVICE_BYTES / 512)).collect();
@@ -457,7 +460,7 @@ fn variables_are_those_of_the_experiment_or_of_the_environment() {
 
 #[test]
 fn included_lines_belong_to_the_section_that_includes_them() {
-    // The example of the HOWTO, "Job file format".
+    // The example in the HOWTO, "Job file format".
     let path = std::env::temp_dir().join(format!("nandlab-fio-include-{}", std::process::id()));
     std::fs::create_dir_all(&path).unwrap();
     let write = |name: &str, text: &str| std::fs::write(path.join(name), text).unwrap();
@@ -487,7 +490,7 @@ fn the_ramp_makes_the_runtime_longer_and_a_part_of_the_device_needs_no_name() {
     let all = play(open(quarters), |_| 1);
     let sectors: std::collections::BTreeSet<u64> = all.iter().map(|one| one.sector).collect();
     assert_eq!((all.len(), sectors.len()), (1024, 1024), "each quarter once");
-    // As with one named file in which each has an offset.
+    // As with one named file, with an offset in each job.
     let named = "[global]\nrw=write\nbs=64k\nsize=25%\nfilename=/dev/x\nstonewall\n[a]\noffset=0%\n[b]\noffset=25%\n[c]\noffset=50%\n";
     assert_eq!(play(open(named), |_| 1).len(), 768);
 }

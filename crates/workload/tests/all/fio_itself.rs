@@ -1,6 +1,6 @@
-//! Jobs of fio, against fio itself where it is installed: it runs each of them without a device (`ioengine=null`) and writes
-//! what it asks for (`write_iolog`). Jobs whose order is fixed are compared request by request; random ones by the places
-//! that they come to, or by shares, within five standard errors of the difference of two shares of one half.
+//! fio jobs, against fio itself if it is installed: it runs each job without a device (`ioengine=null`) and logs its
+//! requests (`write_iolog`). Jobs with a fixed order are compared request by request; random ones by the places they
+//! visit, or by shares, within five standard errors of the difference between two shares of one half.
 
 use super::fio::{line, play, text, Line};
 use nandlab_block::Request;
@@ -12,7 +12,7 @@ use std::process::Command;
 
 const DEVICE_BYTES: u64 = 16 << 30;
 
-/// Whether fio is there; says where it is not.
+/// Whether fio is there; reports a missing one.
 fn is_installed() -> bool {
     let is_there = Command::new("fio").arg("--version").output().is_ok_and(|output| output.status.success());
     if !is_there {
@@ -21,7 +21,7 @@ fn is_installed() -> bool {
     is_there
 }
 
-/// A folder that goes when it is dropped.
+/// A folder removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -38,12 +38,12 @@ impl Drop for Folder {
     }
 }
 
-/// The lines of a job, whose keys stand between semicolons here.
+/// A job's lines; semicolons separate its keys here.
 fn job(keys: &str) -> String {
     format!("[a]\nioengine=null\n{}\n", keys.replace(';', "\n"))
 }
 
-/// What fio asks for, with the name of the file.
+/// fio's requests, with the file name.
 fn theirs(folder: &Folder, keys: &str) -> Vec<(String, Line)> {
     std::fs::write(folder.0.join("job.fio"), job(keys)).unwrap();
     let log = folder.0.join("log");
@@ -55,7 +55,7 @@ fn theirs(folder: &Folder, keys: &str) -> Vec<(String, Line)> {
     let log = std::fs::read_to_string(&log).unwrap();
     let fields = log.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
     let asked = fields.filter(|fields| fields.len() == 5).map(|fields| {
-        // The offset of a flush is that of the request before.
+        // A flush has the previous request's offset.
         let kind = if fields[2] == "datasync" { "sync" } else { fields[2] };
         let offset = if kind == "sync" { 0 } else { fields[3].parse().unwrap() };
         (fields[1].to_owned(), (kind.to_owned(), offset, fields[4].parse().unwrap()))
@@ -69,8 +69,7 @@ fn ours(keys: &str) -> Vec<Request> {
     play(opened.unwrap_or_else(|error| panic!("{keys}: {error}")), |_| 0)
 }
 
-/// Both, from the start of the device; where there are several files they lie `apart` bytes from each other, in the order
-/// in which they come.
+/// Both, from the device's start; several files lie `apart` bytes from each other, by first use.
 fn both(folder: &Folder, keys: &str, apart: u64) -> (Vec<Line>, Vec<Line>) {
     let mut files: Vec<String> = Vec::new();
     let theirs = theirs(folder, keys).into_iter().map(|(file, (kind, offset, bytes))| {
@@ -84,7 +83,7 @@ fn both(folder: &Folder, keys: &str, apart: u64) -> (Vec<Line>, Vec<Line>) {
     (theirs.collect(), ours(keys).iter().map(line).collect())
 }
 
-/// Keys, and the distance of the files where there are several.
+/// Keys, and the distance between files if there are several.
 const IN_ORDER: &[(&str, u64)] = &[
     ("rw=read;size=64k", 0),
     ("rw=write;size=64k;bs=8k", 0),
@@ -169,8 +168,8 @@ fn random_jobs_with_a_map_come_where_fio_comes() {
     }
 }
 
-/// Shares that have to be alike: of kinds, of lengths, of the tenths of the addresses, of what follows what came before,
-/// and of the most popular places.
+/// Shares that have to agree: by kind, by length, by address tenth, by sequential continuation, and for the most
+/// popular places.
 fn shares(lines: &[Line], room: u64, has_places: bool) -> BTreeMap<String, f64> {
     let mut shares = BTreeMap::new();
     let mut popular: BTreeMap<u64, u64> = BTreeMap::new();

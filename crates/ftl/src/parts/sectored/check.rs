@@ -2,9 +2,9 @@
 
 use super::paging::entries_in;
 use super::{entries_per_map_page, Holds, Scheme, SectorMapped, NOTHING, SPLIT, UNSET};
-use crate::parts::block_table::BlockUse;
+use crate::parts::blocks::table::BlockUse;
 use crate::parts::copies::Owned;
-use crate::parts::paged_map::Held;
+use crate::parts::flash_map::Held;
 use nandlab_nand::{BlockId, Kind, Nand, NandError, PageBuf, Ppa};
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ fn address<S: Scheme>(ftl: &SectorMapped<S>, entries: &[u32], sector: u32) -> u3
 }
 
 fn blocks_have_one_use<S: Scheme>(ftl: &SectorMapped<S>) {
-    let free: BTreeSet<BlockId> = ftl.pool.blocks().collect();
+    let free: BTreeSet<BlockId> = ftl.keeper.free().map(|free| free.block).collect();
     for block in (0..ftl.geometry.blocks()).map(BlockId) {
         let open = ftl.active.iter().filter(|active| active.block == block).count()
             + ftl.failing.iter().filter(|&&failing| failing == block).count();
@@ -78,7 +78,7 @@ fn blocks_have_one_use<S: Scheme>(ftl: &SectorMapped<S>) {
         let places = usize::from(usage != BlockUse::Free)
             + usize::from(free.contains(&block))
             + usize::from(ftl.map.area().has(block))
-            + usize::from(ftl.pool.is_bad(block));
+            + usize::from(ftl.keeper.is_bad(block));
         assert_eq!(places, 1, "uses of block {block}, of data {usage:?}");
     }
 }
@@ -95,7 +95,7 @@ fn newest_is_mapped<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N, add
             Ok(None) | Err(NandError::Uncorrectable(_) | NandError::BadBlock(_)) => continue,
             Err(error) => panic!("page {page}: {error}"),
         };
-        assert!(oob.seq.0 < ftl.pool.seq(), "page {page} carries a sequence number that was not given out yet");
+        assert!(oob.seq.0 < ftl.keeper.seq(), "page {page} carries a sequence number that was not given out yet");
         let sectors: Vec<u32> = match oob.kind {
             Kind::Sectors if nand.read_tail(page, &mut list).is_ok() => entries_in(&list).collect(),
             Kind::Data | Kind::Lost => (0..ftl.per_page).map(|place| ftl.sector(oob.lpn, place)).collect(),

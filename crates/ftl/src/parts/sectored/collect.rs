@@ -1,7 +1,7 @@
 //! Garbage collection: opening blocks, choosing victims, gathering what survives anew.
 
 use super::{Holds, Scheme, SectorMapped, Target, LOST, NOTHING, SPLIT};
-use crate::parts::frontier::Frontier;
+use crate::parts::blocks::frontier::Frontier;
 use crate::parts::merge_buffer::{Gathered, DEAD};
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
@@ -25,7 +25,7 @@ impl<S: Scheme> SectorMapped<S> {
     /// weak one never.
     pub(super) fn die_for_host<N: Nand>(&mut self, nand: &mut N) -> Result<usize, FtlError> {
         loop {
-            let good = self.pool.good();
+            let good = self.keeper.good();
             for may_borrow in [false, true] {
                 for _ in 0..self.active.len() {
                     // Pages that are made whole take turns as well.
@@ -37,8 +37,8 @@ impl<S: Scheme> SectorMapped<S> {
                 }
             }
             // Where erases have failed meanwhile, a die has given up its turn that can gain something yet.
-            if self.pool.good() == good {
-                return Err(self.pool.worn_out(1));
+            if self.keeper.good() == good {
+                return Err(self.keeper.worn_out(1));
             }
         }
     }
@@ -88,7 +88,7 @@ impl<S: Scheme> SectorMapped<S> {
             }
             // What the map has a claim to stays.
             let kept = self.options.reserve_blocks + self.map.claim_in(die as u32);
-            let free = self.pool.count_in(die as u32);
+            let free = self.keeper.count_in(die as u32);
             if !self.active[die].is_full() && free >= kept {
                 return Ok(true);
             }
@@ -97,11 +97,11 @@ impl<S: Scheme> SectorMapped<S> {
                 self.open_free(nand, die, die as u32)?;
                 continue;
             }
-            let good = self.pool.good();
+            let good = self.keeper.good();
             if !self.collect(nand, die, may_borrow)? {
                 return Ok(false);
             }
-            if self.pool.good() < good && self.active.len() > 1 {
+            if self.keeper.good() < good && self.active.len() > 1 {
                 // A die that loses a block for each that it empties takes no more at once: its survivors would use up the
                 // reserves of the others.
                 self.take_stock()?;
@@ -121,7 +121,7 @@ impl<S: Scheme> SectorMapped<S> {
 
     /// Fills a free block of `from` in the place of that of `die`; false where there is none that can be erased.
     fn open_free<N: Nand>(&mut self, nand: &mut N, die: usize, from: u32) -> Result<bool, FtlError> {
-        let block = scoped(nand, Cause::Gc, |nand| self.pool.take_in(nand, from))?;
+        let block = scoped(nand, Cause::Gc, |nand| self.keeper.take_in(nand, from))?;
         if let Some(block) = block {
             self.counts.open(block);
             self.active[die] = Frontier::at_start(&self.geometry, block);
@@ -137,7 +137,7 @@ impl<S: Scheme> SectorMapped<S> {
         order.sort_by_key(|&from| !self.stock.works(from as usize));
         // Where failures, or a block of the map, have used up the reserve, that of another die helps out.
         for &from in &order {
-            let has_room = self.stock.works(from as usize) && self.pool.count_in(from) > self.map.claim_in(from);
+            let has_room = self.stock.works(from as usize) && self.keeper.count_in(from) > self.map.claim_in(from);
             if has_room && self.open_free(nand, die, from)? {
                 return Ok(());
             }
@@ -145,7 +145,7 @@ impl<S: Scheme> SectorMapped<S> {
         // Where a die has just become weak, the others have not made room yet for its part of the map. That begins with
         // survivors, as long as the map has a block to go on.
         for &from in &order {
-            if self.stock.has_weak() && self.pool.count() > 1 && self.open_free(nand, die, from)? {
+            if self.stock.has_weak() && self.keeper.count() > 1 && self.open_free(nand, die, from)? {
                 return Ok(());
             }
         }
@@ -153,7 +153,7 @@ impl<S: Scheme> SectorMapped<S> {
         let roomiest = (0..self.active.len()).max_by_key(|&at| (self.active[at].left(), std::cmp::Reverse(at)));
         self.active.swap(die, roomiest.expect("a device has a die"));
         if self.active[die].is_full() {
-            return Err(self.pool.worn_out(1));
+            return Err(self.keeper.worn_out(1));
         }
         Ok(())
     }
@@ -161,8 +161,8 @@ impl<S: Scheme> SectorMapped<S> {
     /// Whether a die that has lost blocks has no room of its own for so many survivors.
     fn must_borrow(&self, die: usize, survivors: u32) -> bool {
         let at = die as u32;
-        self.pool.good_in(at) < self.geometry.blocks_per_die()
-            && self.pool.count_in(at) <= self.map.claim_in(at)
+        self.keeper.good_in(at) < self.geometry.blocks_per_die()
+            && self.keeper.count_in(at) <= self.map.claim_in(at)
             && self.active[die].left() * self.gathered < survivors
     }
 
@@ -179,10 +179,10 @@ impl<S: Scheme> SectorMapped<S> {
         self.events.empty_gc_runs += u64::from(self.counts.valid(victim) == 0);
         let erased = scoped(nand, Cause::Gc, |nand| {
             self.empty(nand, die, victim)?;
-            self.pool.erase(nand, victim)
+            self.keeper.erase(nand, victim)
         })?;
         if erased {
-            self.pool.add(victim, None);
+            self.keeper.add(victim, None);
         }
         self.counts.set_free(victim);
         Ok(true)
@@ -335,7 +335,7 @@ impl<S: Scheme> SectorMapped<S> {
         loop {
             let die = self.die_for_moved(nand, die)?;
             let (to, mark) = self.active[die].take();
-            let seq = self.pool.seq_ahead();
+            let seq = self.keeper.seq_ahead();
             match nand.copy(from, to, Oob::renewed(mark, seq)) {
                 Ok(_) => {
                     self.holds[to.index()] = Holds::Whole;
@@ -344,7 +344,7 @@ impl<S: Scheme> SectorMapped<S> {
                     return self.map_whole(nand, at, (to, seq), end);
                 }
                 Err(NandError::ProgramFailed(_)) => {
-                    self.pool.pass(seq);
+                    self.keeper.pass(seq);
                     self.abandon(die);
                 }
                 Err(NandError::Uncorrectable(page)) if page == from => {
@@ -458,7 +458,7 @@ impl<S: Scheme> SectorMapped<S> {
         while let Some(block) = self.failing.pop_front() {
             let die = self.geometry.die_of(block) as usize;
             scoped(nand, Cause::BadBlock, |nand| match self.empty(nand, die, block) {
-                Ok(()) => self.pool.retire(nand, block),
+                Ok(()) => self.keeper.retire(nand, block),
                 Err(error) => {
                     self.failing.push_front(block);
                     Err(error)
@@ -466,6 +466,6 @@ impl<S: Scheme> SectorMapped<S> {
             })?;
             self.counts.set_free(block);
         }
-        self.map.retire_failing(nand, &mut self.pool)
+        self.map.retire_failing(nand, &mut self.keeper)
     }
 }

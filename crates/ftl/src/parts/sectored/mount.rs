@@ -5,14 +5,14 @@ use super::copies::Copies;
 use super::paging::entries_in;
 use super::room::Stock;
 use super::{entries_per_map_page, Holds, Options, Scheme, SectorMapped, LOST, NOTHING, SPLIT, UNSET};
-use crate::parts::block_scan::{refuse_foreign, scan_ascending, take_listed, BlockScan, Page};
-use crate::parts::frontier::{Frontier, RESUMED};
+use crate::parts::blocks::counts::ValidCounts;
+use crate::parts::blocks::frontier::{Frontier, RESUMED};
+use crate::parts::blocks::keeper::Keeper;
+use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, take_listed, BlockScan, Page};
+use crate::parts::flash_map::FoundMap;
 use crate::parts::merge_buffer::{Gathered, Written};
-use crate::parts::paged_map::FoundMap;
-use crate::parts::pool::Pool;
-use crate::parts::valid_counts::ValidCounts;
 use crate::{Events, FtlError};
-use nandlab_nand::{BlockId, Geometry, Nand, NandError};
+use nandlab_nand::{BlockId, Cause, Geometry, Nand, NandError};
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;
 
@@ -108,7 +108,7 @@ fn blank<S: Scheme>(
         page_shift: geometry.sectors_per_page().trailing_zeros(),
         gathered: options.gathered(geometry),
         first_sector_entry: options.first_sector_entry(geometry, logical_pages),
-        pool: Pool::new(geometry, highest),
+        keeper: Keeper::new(geometry, highest),
         counts: ValidCounts::new(geometry.blocks()),
         holds: vec![Holds::Nothing; geometry.pages() as usize],
         mapping: None,
@@ -116,7 +116,7 @@ fn blank<S: Scheme>(
         failing: VecDeque::new(),
         turn: geometry.dies() as usize - 1,
         stock: Stock::none(geometry),
-        map: crate::parts::paged_map::PagedMap::new(geometry, shape),
+        map: crate::parts::flash_map::FlashMap::new(geometry, shape),
         cmt: Cmt::new(
             shape.pages * entries_per_map_page(geometry),
             shift,
@@ -189,14 +189,14 @@ impl<S: Scheme> SectorMapped<S> {
             self.counts.open(block);
             self.counts.add(block, count);
         }
-        self.pool.adopt(scans, |block| valid[block.index()] > 0 || self.map.area().has(block));
-        for block in self.pool.blocks() {
+        self.keeper.adopt(scans, Cause::Mount, |block| valid[block.index()] > 0 || self.map.area().has(block));
+        for block in self.keeper.free().map(|free| free.block) {
             let first = self.geometry.page(block, 0).0 as usize;
             self.holds[first..first + self.geometry.pages_per_block() as usize].fill(Holds::Nothing);
         }
         self.take_stock()?;
         self.resume(scans, &valid);
-        self.map.resume(nand, &mut self.pool, scans)
+        self.map.resume(nand, &mut self.keeper, scans)
     }
 
     /// Fills the block of each die that takes pages with the most room further, and closes the others.
@@ -295,7 +295,7 @@ impl<S: Scheme> SectorMapped<S> {
             if missing > self.cmt.room() {
                 self.write_statements_before(nand, page)?;
                 let bytes: Vec<u8> = truth.iter().flat_map(|entry| entry.to_le_bytes()).collect();
-                self.map.write(nand, &mut self.pool, page, &bytes, 0)?;
+                self.map.write(nand, &mut self.keeper, page, &bytes, 0)?;
                 continue;
             }
             for unit in units {

@@ -50,7 +50,7 @@ impl Hybrid {
 /// What a scheme asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Whose map it is; see `paged_map::Shape`.
+    /// Whose map it is; see `flash_map::Shape`.
     pub(crate) form: u16,
     pub(crate) merge_buffers: u32,
     /// Units of the map in memory; 0: all.

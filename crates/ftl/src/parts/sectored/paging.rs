@@ -1,8 +1,8 @@
 //! Entries between memory and map pages.
 
 use super::{entries_per_map_page, Scheme, SectorMapped, WriteBack, NOTHING, SPLIT, UNSET};
+use crate::parts::flash_map::Held;
 use crate::parts::merge_buffer::DEAD;
-use crate::parts::paged_map::Held;
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Lpn, Nand, Ppa, Seq, Time};
 
@@ -163,7 +163,7 @@ impl<S: Scheme> SectorMapped<S> {
             let at = (entries.start - self.cmt.first_of(slot)) as usize;
             put(&self.cmt.slots[slot].entries[at..at + per_page as usize], &mut bytes);
         }
-        done = done.and_then(|()| self.map.write(nand, &mut self.pool, page, &bytes, self.mapped));
+        done = done.and_then(|()| self.map.write(nand, &mut self.keeper, page, &bytes, self.mapped));
         nand.ctx().set_ready(before);
         self.page = bytes;
         done?;
@@ -173,7 +173,7 @@ impl<S: Scheme> SectorMapped<S> {
         }
         self.statements.remove(&page);
         if self.trimmed.remove(&page) {
-            self.pool.noted(nand.ctx().last());
+            self.keeper.noted(nand.ctx().last());
         }
         Ok(())
     }
@@ -324,6 +324,6 @@ impl<S: Scheme> SectorMapped<S> {
         let block = self.geometry.block_of(page);
         let count = if self.is_estimated { count.min(self.counts.valid(block)) } else { count };
         self.counts.sub(block, count);
-        self.pool.supersede(page, end);
+        self.keeper.supersede(page, end);
     }
 }

@@ -9,8 +9,8 @@
 use super::copies::Copies;
 use super::paging::entries_in;
 use super::{entries_per_map_page, Holds, Scheme, SectorMapped, NOTHING, SPLIT, UNSET};
-use crate::parts::paged_map::Held;
-use crate::parts::valid_counts::BlockUse;
+use crate::parts::blocks::counts::BlockUse;
+use crate::parts::flash_map::Held;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Nand, NandError, Ppa};
 use std::ops::Range;

@@ -8,8 +8,8 @@
 //! its blocks bad the device writes more than with all of them.
 
 use super::{Options, Scheme, SectorMapped};
-use crate::parts::frontier::Frontier;
-use crate::parts::paged_map::Shape;
+use crate::parts::blocks::frontier::Frontier;
+use crate::parts::flash_map::Shape;
 use crate::FtlError;
 use nandlab_nand::Geometry;
 use std::cmp::Reverse;
@@ -66,10 +66,10 @@ impl<S: Scheme> SectorMapped<S> {
     /// # Errors
     /// [`FtlError::WornOut`] where these leave too little for what is exported; nothing has changed then.
     pub(super) fn take_stock(&mut self) -> Result<(), FtlError> {
-        if self.stock.good == Some(self.pool.good()) {
+        if self.stock.good == Some(self.keeper.good()) {
             return Ok(());
         }
-        let good: Vec<u32> = (0..self.geometry.dies()).map(|die| self.pool.good_in(die)).collect();
+        let good: Vec<u32> = (0..self.geometry.dies()).map(|die| self.keeper.good_in(die)).collect();
         let works = self.find_working(&good);
         self.refuse_worn_out(&good, &works)?;
         self.map.share_dies(&self.geometry, &works);
@@ -80,7 +80,7 @@ impl<S: Scheme> SectorMapped<S> {
                 self.counts.close(left.block);
             }
         }
-        self.stock = Stock { good: Some(self.pool.good()), works };
+        self.stock = Stock { good: Some(self.keeper.good()), works };
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl<S: Scheme> SectorMapped<S> {
             return die;
         }
         let room = |at: &usize| {
-            let free = self.pool.count_in(*at as u32).saturating_sub(self.map.claim_in(*at as u32));
+            let free = self.keeper.count_in(*at as u32).saturating_sub(self.map.claim_in(*at as u32));
             (free, self.active[*at].left(), Reverse(*at))
         };
         (0..self.active.len()).filter(|&at| self.stock.works(at)).max_by_key(room).unwrap_or(die)

@@ -1,7 +1,7 @@
 //! Sectors and whole pages between the host, the merge buffer and flash.
 
 use super::{Holds, Scheme, SectorMapped, Target, LOST, NOTHING, SPLIT, UNSET};
-use crate::parts::frontier::Frontier;
+use crate::parts::blocks::frontier::Frontier;
 use crate::parts::merge_buffer::{copy_sector, Gathered, DEAD};
 use crate::parts::partial::refuse_lost;
 use crate::FtlError;
@@ -12,7 +12,7 @@ type Wanted = (u32, u32);
 
 impl<S: Scheme> SectorMapped<S> {
     /// Programs the next page for the host, or for what is moved; a block where a program fails is left
-    /// behind. Map pages that are written until [`Pool::pass`](crate::parts::pool::Pool::pass) do not know of it, and
+    /// behind. Map pages that are written until [`Keeper::pass`](crate::parts::blocks::keeper::Keeper::pass) do not know of it, and
     /// must not speak of a later time.
     pub(super) fn program<N: Nand>(
         &mut self,
@@ -29,7 +29,7 @@ impl<S: Scheme> SectorMapped<S> {
             };
             // Opening a block may have moved older copies of what is in this page, so the sequence number comes last.
             let (to, mark) = self.active[die].take();
-            let oob = Oob { aux: oob.aux | mark, seq: self.pool.seq_ahead(), ..oob };
+            let oob = Oob { aux: oob.aux | mark, seq: self.keeper.seq_ahead(), ..oob };
             match nand.program(to, page, tail, oob) {
                 Ok(_) => {
                     self.holds[to.index()] = if oob.kind == Kind::Sectors { Holds::Sectors } else { Holds::Whole };
@@ -37,7 +37,7 @@ impl<S: Scheme> SectorMapped<S> {
                     return Ok((to, oob.seq));
                 }
                 Err(NandError::ProgramFailed(_)) => {
-                    self.pool.pass(oob.seq);
+                    self.keeper.pass(oob.seq);
                     self.abandon(die);
                 }
                 Err(error) => return Err(error.into()),
@@ -48,7 +48,7 @@ impl<S: Scheme> SectorMapped<S> {
     /// What was programmed under `seq` is mapped.
     pub(super) fn end_mapping(&mut self, seq: Seq) {
         self.mapping = None;
-        self.pool.pass(seq);
+        self.keeper.pass(seq);
     }
 
     /// A program failed: the block of a die takes no more pages.

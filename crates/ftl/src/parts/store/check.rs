@@ -2,7 +2,7 @@
 
 use super::map_pages::MapPages;
 use super::{recover, Store};
-use crate::parts::block_scan::{scan, BlockScan};
+use crate::parts::blocks::scan::{scan, BlockScan};
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError};
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ impl Store {
         self.notes_can_be_read(nand);
         self.map_is_that_of_a_mount(nand, &scans);
         self.valid_bits_are_those_of_the_map();
-        for free in self.free.iter().filter(|free| free.unerased.is_none()) {
+        for free in self.keeper.free().filter(|free| free.unerased.is_none()) {
             for place in 0..self.geometry.pages_per_block() {
                 let page = self.geometry.page(free.block, place);
                 assert_eq!(nand.read_spare(page), Ok(None), "page {page} of an erased block is programmed");
@@ -35,14 +35,14 @@ impl Store {
     /// Checks that every block is in exactly one place.
     fn blocks_have_one_use(&self, in_use: &[BlockId]) {
         let mut seen = BTreeSet::new();
-        let free = self.free.iter().map(|free| free.block);
+        let free = self.keeper.free().map(|free| free.block);
         let map = self.map_pages.as_ref().and_then(MapPages::block);
         for block in in_use.iter().copied().chain(free).chain(self.notes.blocks().iter().copied()).chain(map) {
-            assert!(!self.free.is_bad(block), "block {block} is bad and in use");
+            assert!(!self.keeper.is_bad(block), "block {block} is bad and in use");
             assert!(seen.insert(block), "block {block} is in use twice");
         }
-        assert_eq!(seen.len() as u32, self.free.good(), "blocks in use and free");
-        assert_eq!(self.free.iter().count() as u32, self.free.count(), "free blocks");
+        assert_eq!(seen.len() as u32, self.keeper.good(), "blocks in use and free");
+        assert_eq!(self.keeper.free().count() as u32, self.keeper.count(), "free blocks");
     }
 
     fn notes_can_be_read<N: Nand>(&self, nand: &mut N) {
@@ -62,12 +62,13 @@ impl Store {
             }
         }
         let highest = scans.iter().flatten().flat_map(|scan| &scan.pages).map(|page| page.oob.seq.0).max();
-        assert!(highest < Some(self.seq), "a page carries a sequence number that was not given out yet");
+        assert!(highest < Some(self.keeper.seq()), "a page carries a sequence number that was not given out yet");
     }
 
     /// By logical page: the live notes hide its copies up to this sequence number.
     fn hidden<N: Nand>(&self, nand: &mut N, scans: &[Option<BlockScan>]) -> Vec<u64> {
-        let mut anew = Self::new(&self.geometry, nand.rules().program_order, self.logical_pages(), self.options);
+        let pages = (self.logical_pages(), 0);
+        let mut anew = Self::new(&self.geometry, nand.rules().program_order, pages, self.options);
         anew.adopt_notes(nand, scans).expect("notes can be read")
     }
 

@@ -1,7 +1,7 @@
 //! Each block's programmed extent, and its programmable pages.
 
 use super::page_bits::PageBits;
-use crate::parts::frontier::RESUMED;
+use crate::parts::blocks::frontier::RESUMED;
 use nandlab_nand::{BlockId, Geometry, ProgramOrder};
 
 /// Set in a block's word if its next page must carry a mark.

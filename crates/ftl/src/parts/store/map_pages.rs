@@ -4,7 +4,7 @@
 //! map page, so the store releases the previous block right after writing the next one's first page.
 
 use super::Store;
-use crate::parts::frontier::Frontier;
+use crate::parts::blocks::frontier::Frontier;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf};
 
@@ -50,7 +50,7 @@ impl Store {
                 *self.frontier() = Frontier::at_start(&self.geometry, block);
                 written = self.program_map(nand, segment, table)?;
             }
-            if old.is_some() && old != self.frontier().block && !self.free.is_bad(old) {
+            if old.is_some() && old != self.frontier().block && !self.keeper.is_bad(old) {
                 self.release(nand, old)?;
             }
             Ok(())
@@ -70,7 +70,7 @@ impl Store {
             Err(NandError::ProgramFailed(_)) => {
                 // Nothing in it is needed.
                 let block = std::mem::replace(self.frontier(), Frontier::none()).block;
-                self.retire(nand, block)?;
+                self.keeper.retire(nand, block)?;
                 Ok(false)
             }
             Err(error) => Err(error.into()),

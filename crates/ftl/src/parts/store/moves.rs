@@ -1,9 +1,9 @@
 //! Page copies between blocks: merges and completions.
 
 use super::{verified, Store};
-use crate::parts::block_scan::{gathered, COMPLETE};
+use crate::parts::blocks::scan::{gathered, COMPLETE};
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time};
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 use std::ops::Range;
 
 /// Source for the missing pages when a block is completed.
@@ -188,7 +188,7 @@ impl Store {
             }
             // The old blocks still hold all its data, and the pending page was not acknowledged.
             self.events.lost_pages = lost_pages;
-            self.retire(nand, target)?;
+            self.keeper.retire(nand, target)?;
         }
     }
 
@@ -269,8 +269,7 @@ impl Store {
                 block = self.geometry.block_of(old);
                 let start = self.geometry.page(block, 0).0;
                 places = start..start + self.geometry.pages_per_block();
-                let superseded = &mut self.superseded[block.index()];
-                *superseded = end.max(*superseded);
+                self.keeper.supersede_in(block, end);
             }
             let most = (pages.end - at).min(places.end - old.0);
             let here = &mut self.map[at as usize..(at + most) as usize];
@@ -296,8 +295,7 @@ impl Store {
         self.fill.program_run(block, place, count);
         let mark = gathered(self.options.span);
         let from = &self.map[first.index()..first.index() + count as usize];
-        let result = nand.copy_run(from, to, mark, Seq(self.seq));
-        self.seq += u64::from(count);
+        let result = nand.copy_run(from, to, mark, self.keeper.take_seqs(count));
         match result {
             Ok(()) => Ok(true),
             Err((_, NandError::ProgramFailed(_))) => Ok(false),

@@ -5,11 +5,11 @@
 //! half live.
 
 use super::Store;
-use crate::parts::block_scan::BlockScan;
-use crate::parts::frontier::Frontier;
+use crate::parts::blocks::frontier::Frontier;
+use crate::parts::blocks::scan::BlockScan;
 use crate::parts::trim_note;
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa};
 use std::collections::BTreeSet;
 
 /// Where the notes are, and the segments due for a new one.
@@ -29,8 +29,6 @@ pub(super) struct Notes {
     failed: BTreeSet<BlockId>,
     most_blocks: u32,
     durable: bool,
-    /// When the last note ends, and the writes to pages it no longer lists.
-    written_at: Time,
 }
 
 /// Most blocks for notes on this many logical pages, without the additional one during a renewal.
@@ -51,13 +49,7 @@ impl Notes {
             failed: BTreeSet::new(),
             most_blocks: if durable { most_blocks(geometry, logical_pages) } else { 0 },
             durable,
-            written_at: 0,
         }
-    }
-
-    /// When the last note ends, and the writes to pages it no longer lists.
-    pub(super) fn written_at(&self) -> Time {
-        self.written_at
     }
 
     pub(super) fn most_blocks(&self) -> u32 {
@@ -180,7 +172,7 @@ impl Store {
             Ok(_) => {
                 // The previous note hid a page's contents, and the page was written since: this write must be
                 // on flash before the note's block is erased.
-                self.notes.written_at = self.notes.written_at.max(nand.ctx().last()).max(self.mapped);
+                self.keeper.noted(nand.ctx().last().max(self.mapped));
                 self.settle_later(nand);
                 self.notes.live[segment as usize] = to;
                 self.notes.changed.remove(&segment);
@@ -197,7 +189,7 @@ impl Store {
 
     /// A segment's note for the current map.
     fn note(&self, segment: u32) -> Vec<u8> {
-        let mut note = trim_note::blank(&self.geometry, self.seq);
+        let mut note = trim_note::blank(&self.geometry, self.keeper.seq());
         let bits = trim_note::bits_mut(&mut note);
         let first = segment * self.notes.pages_per_segment;
         let end = self.logical_pages().min(first.saturating_add(self.notes.pages_per_segment));
@@ -211,7 +203,7 @@ impl Store {
     fn release_note_blocks<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         while let Some((block, failed)) = self.notes.take_empty() {
             if failed {
-                self.retire(nand, block)?;
+                self.keeper.retire(nand, block)?;
             } else {
                 self.release(nand, block)?;
             }

@@ -2,7 +2,7 @@
 
 use super::fill::Fill;
 use super::{Options, Store};
-use crate::parts::block_scan::{merge_span, refuse_foreign, scan, BlockScan, COMPLETE};
+use crate::parts::blocks::scan::{merge_span, refuse_foreign, scan, BlockScan, COMPLETE};
 use crate::FtlError;
 use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppa};
 
@@ -37,8 +37,8 @@ pub(crate) fn mount<N: Nand>(
     nand.ctx().fence();
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, name, (Some(options.span), None))?;
-    let mut store = Store::new(&geometry, nand.rules().program_order, logical_pages, options);
-    store.seq = 1 + scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+    let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+    let mut store = Store::new(&geometry, nand.rules().program_order, (logical_pages, highest), options);
     let hidden = store.adopt_notes(nand, &scans)?;
     let Newest { map, left_out } = newest(&geometry, &options, &scans, &hidden);
     store.map = map;
@@ -106,27 +106,17 @@ pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<Blo
 impl Store {
     /// Sorts the blocks into used, free and bad ones.
     fn adopt_blocks(&mut self, scans: &[Option<BlockScan>]) -> Vec<Found> {
-        let blank = scans.iter().flatten().all(|scan| scan.used == 0);
+        let of_notes = |block| self.notes.blocks().contains(&block);
+        // The original cause is not on flash, so the mount is charged for erasing them.
+        self.keeper.adopt(scans, Cause::Mount, |block| of_notes(block) || !self.valid.is_empty(block));
         let mut found = Vec::new();
-        // Empty blocks come first: a power cut may hit the erase of the only block with data.
-        for programmed in [false, true] {
-            for (block, scan) in (0..).map(BlockId).zip(scans) {
-                let Some(scan) = scan else {
-                    self.free.set_bad(block);
-                    continue;
-                };
-                if (scan.used > 0) != programmed || self.notes.blocks().contains(&block) {
-                    continue;
-                }
-                if self.valid.is_empty(block) {
-                    // The original cause is not on flash, so the mount is charged for the erase.
-                    self.free.add(block, (!blank).then(|| scan.erase_cause(Cause::Mount)));
-                    continue;
-                }
-                resume(&mut self.fill, &self.geometry, block, scan);
-                let age = scan.copies().next().map_or(0, |page| page.oob.seq.0);
-                found.push((age, block));
-            }
+        for (block, scan) in (0..).map(BlockId).zip(scans) {
+            let Some(scan) = scan.as_ref().filter(|_| !self.valid.is_empty(block) && !of_notes(block)) else {
+                continue;
+            };
+            resume(&mut self.fill, &self.geometry, block, scan);
+            let age = scan.copies().next().map_or(0, |page| page.oob.seq.0);
+            found.push((age, block));
         }
         found.sort_unstable();
         let pages = |block: BlockId| {

@@ -1,9 +1,8 @@
 //! Taking, releasing, erasing and retiring blocks.
 
 use super::{EraseWhen, Store};
-use crate::parts::erase::erase_behind;
-use crate::{BlockState, FtlError};
-use nandlab_nand::{scoped, BlockId, Cause, Nand};
+use crate::{BlockState, Events, FtlError};
+use nandlab_nand::{BlockId, Nand};
 
 impl Store {
     /// Whether the host may take a block and leave enough free for a merge.
@@ -15,7 +14,7 @@ impl Store {
     /// Whether the host may take a block if `owed` more will be taken later.
     #[inline]
     pub(crate) fn has_room_beside(&self, owed: u32) -> bool {
-        self.free.count() > self.options.reserve_blocks + self.notes.unclaimed() + self.unclaimed_by_map() + owed
+        self.keeper.count() > self.options.reserve_blocks + self.notes.unclaimed() + self.unclaimed_by_map() + owed
     }
 
     /// Requires the last issued operations to be durable before another block is opened.
@@ -34,16 +33,10 @@ impl Store {
         if let Some(end) = self.unsettled.take() {
             nand.ctx().fence_at(end);
         }
-        while let Some(free) = self.free.take(near) {
-            let erased = match free.unerased {
-                None => true,
-                Some(cause) => scoped(nand, cause, |nand| self.erase(nand, free.block))?,
-            };
-            if erased {
-                return Ok(free.block);
-            }
-        }
-        Err(self.no_block_left())
+        let near = near.is_some().then(|| self.geometry.die_of(near));
+        let block = self.keeper.take(nand, near)?.ok_or_else(|| self.no_block_left())?;
+        self.fill.erased(block);
+        Ok(block)
     }
 
     /// Takes a block for the host; there must be room.
@@ -54,14 +47,13 @@ impl Store {
 
     /// Erases a block; false if the erase failed and the block was retired.
     pub(super) fn erase<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<bool, FtlError> {
-        let bound = self.superseded[block.index()].max(self.notes.written_at());
+        let bound = self.keeper.replaced(block);
         self.unsettled = self.unsettled.filter(|&end| end > bound);
-        if !erase_behind(nand, block, bound)? {
-            return self.retire(nand, block).map(|()| false);
+        let erased = self.keeper.erase(nand, block)?;
+        if erased {
+            self.fill.erased(block);
         }
-        self.fill.erased(block);
-        self.superseded[block.index()] = 0;
-        Ok(true)
+        Ok(erased)
     }
 
     /// Releases a block without newest copies of mapped pages. Its erase counts for the current cause, however
@@ -73,40 +65,30 @@ impl Store {
         }
         assert!(self.valid.is_empty(block), "block {block} is released and holds pages");
         if self.failing.remove(&block) {
-            return self.retire(nand, block);
+            return self.keeper.retire(nand, block);
         }
         let at_once = self.forgets || self.options.erase_when == EraseWhen::OnFree;
         if !at_once || self.erase(nand, block)? {
             let freed_by = nand.ctx().cause();
-            self.free.add(block, (!at_once).then_some(freed_by));
+            self.keeper.add(block, (!at_once).then_some(freed_by));
         }
         Ok(())
     }
 
-    pub(super) fn retire<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
-        scoped(nand, Cause::BadBlock, |nand| {
-            let before = nand.ctx().fence();
-            let retired = nand.retire(block);
-            nand.ctx().set_ready(before);
-            retired
-        })?;
-        self.free.set_bad(block);
-        self.events.retired_blocks += 1;
-        Ok(())
+    /// As [`Ftl::events`](crate::Ftl::events).
+    pub(crate) fn events(&self) -> Events {
+        Events { retired_blocks: self.keeper.retired(), ..self.events }
     }
 
     /// As [`Ftl::blocks`](crate::Ftl::blocks).
     pub(crate) fn blocks(&self) -> Vec<BlockState> {
-        let held = |block| BlockState { valid: self.valid_in(BlockId(block)), is_free: false };
-        let mut states: Vec<_> = (0..self.geometry.blocks()).map(held).collect();
-        self.free.iter().for_each(|free| states[free.block.index()].is_free = true);
-        states
+        self.keeper.states(|block| self.valid_in(block))
     }
 
     /// Whether a logical block without pages may release `blocks` blocks: written flash must not look blank
     /// after a cut of the last erase.
     pub(crate) fn may_drop(&self, blocks: usize) -> bool {
-        self.free.in_use() as usize > blocks
+        self.keeper.in_use() as usize > blocks
     }
 
     pub(super) fn needed_blocks(&self) -> u32 {
@@ -114,13 +96,13 @@ impl Store {
     }
 
     pub(crate) fn no_block_left(&self) -> FtlError {
-        let good = self.free.good();
+        let good = self.keeper.good();
         FtlError::WornOut { good, needed: self.needed_blocks().max(good + 1), weak_dies: 0 }
     }
 
     /// Fails if bad blocks leave too little room for the exported capacity.
     pub(super) fn refuse_worn_out(&self) -> Result<(), FtlError> {
-        let (good, needed) = (self.free.good(), self.needed_blocks());
+        let (good, needed) = (self.keeper.good(), self.needed_blocks());
         if good < needed {
             return Err(FtlError::WornOut { good, needed, weak_dies: 0 });
         }

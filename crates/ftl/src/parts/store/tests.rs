@@ -19,7 +19,7 @@ fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
     let die = ftl.store.geometry.die_of(near);
     let free = |die: u32| {
         let on_die = |block: &BlockId| ftl.store.geometry.die_of(*block) == die;
-        ftl.store.free.iter().map(|free| free.block).find(on_die).expect("a die has free blocks")
+        ftl.store.keeper.free().map(|free| free.block).find(on_die).expect("a die has free blocks")
     };
     let (busy, idle) = (free(die), free(1 - die));
     for _ in 0..9 {

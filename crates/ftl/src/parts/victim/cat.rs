@@ -10,7 +10,7 @@
 
 use super::score::{highest, Score};
 use super::{Options, VictimPolicy};
-use crate::parts::block_table::Blocks;
+use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
 /// The block with the least cost by age and erases.

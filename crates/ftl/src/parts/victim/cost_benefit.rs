@@ -16,7 +16,7 @@
 
 use super::score::{highest, Score};
 use super::{Options, VictimPolicy};
-use crate::parts::block_table::Blocks;
+use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
 /// The form of the log-structured file system.

@@ -10,7 +10,7 @@
 
 use super::random::AnyBlock;
 use super::{Options, VictimPolicy};
-use crate::parts::block_table::Blocks;
+use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
 /// The best of `choices` draws, the first among equals.

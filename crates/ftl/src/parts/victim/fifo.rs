@@ -8,7 +8,7 @@
 //! P. Desnoyers: Analytic Models of SSD Write Performance. ACM Transactions on Storage 10(2), 2014 (LRU cleaning).
 
 use super::{Options, VictimPolicy};
-use crate::parts::block_table::Blocks;
+use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
 /// The block that was closed first.

@@ -9,7 +9,7 @@
 //! SIGMETRICS 2013.
 
 use super::{Options, VictimPolicy};
-use crate::parts::block_table::Blocks;
+use crate::parts::blocks::table::Blocks;
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::BlockId;
 

@@ -3,7 +3,7 @@
 //! On x86-64 the same code is compiled a second time for AVX2 and chosen at run time. The arithmetic is that of single
 //! precision either way, so the choice does not depend on the machine.
 
-use crate::parts::block_table::Blocks;
+use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
 /// What a block is worth as a victim.

@@ -1,7 +1,7 @@
 //! Each policy on a table small enough to work it out by hand.
 
 use super::*;
-use crate::parts::block_table::BlockTable;
+use crate::parts::blocks::table::BlockTable;
 use nandlab_nand::{Geometry, Ppa};
 use std::collections::BTreeMap;
 

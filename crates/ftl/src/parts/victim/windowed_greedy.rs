@@ -9,7 +9,7 @@
 //! Drives. SYSTOR 2009.
 
 use super::{Options, VictimPolicy};
-use crate::parts::block_table::Blocks;
+use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
 /// The block with the fewest valid pages of the `window` oldest, the oldest among equals.

@@ -14,7 +14,7 @@
 //! Leveling Design. DAC 2007.
 
 use super::{Move, Options, WearPolicy};
-use crate::parts::block_table::Blocks;
+use crate::parts::blocks::table::Blocks;
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::{BlockId, Geometry};
 use std::ops::Range;

@@ -14,7 +14,7 @@
 //! L.-P. Chang: On Efficient Wear Leveling for Large-Scale Flash-Memory Storage Systems. SAC 2007.
 
 use super::{Move, Options, WearPolicy};
-use crate::parts::block_table::Blocks;
+use crate::parts::blocks::table::Blocks;
 use nandlab_nand::{BlockId, Geometry};
 
 #[derive(Debug)]

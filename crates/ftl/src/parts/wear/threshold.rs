@@ -5,7 +5,7 @@
 //! holds what is never written. Its data goes to the most worn free block, and it wears from then on.
 
 use super::{Move, Options, WearPolicy};
-use crate::parts::block_table::Blocks;
+use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
 #[derive(Debug)]

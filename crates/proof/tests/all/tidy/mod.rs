@@ -1,4 +1,4 @@
-//! The rules of the house that a compiler does not check: layers, purity, sizes, leftovers, dead files, texts.
+//! The house rules a compiler does not check: layers, purity, sizes, leftovers, dead files, texts.
 
 mod rooms;
 mod source;
@@ -20,10 +20,10 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A crate, the crates of the project that it may see, and the other crates that it may use.
+/// A crate, the project crates it may see, and the other crates it may use.
 ///
-/// `proof` tests everything and may see everything. Dev-dependencies are free: integration tests of `ftl` and `fs` run on
-/// `drive`, which is above them, so that they compile no FTL of their own.
+/// `proof` tests everything and may see everything. Dev-dependencies are free: integration tests in `ftl` and `fs` run
+/// on `drive`, a layer above, so they compile no FTL themselves.
 const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("nand", &[], &["serde", "thiserror", "libm", "crc32fast", "rustix"]),
     ("block", &["nand"], &["serde", "thiserror", "schemars"]),
@@ -72,7 +72,7 @@ fn crates_see_only_the_layers_below() {
     none(&complaints);
 }
 
-/// Dependencies of a crate, those for some targets and those of its build script included.
+/// A crate's dependencies, including some targets' and its build script's.
 fn dependencies(manifest: &toml::Table) -> Vec<String> {
     let of = |table: &toml::Table| -> Vec<String> {
         ["dependencies", "build-dependencies"]
@@ -106,7 +106,7 @@ fn nothing_below_lab_depends_on_the_machine() {
                 complaints.push(format!("{}:{}: {path}", file.path, line_of(code, at)));
             }
         }
-        // The order of a hash map differs from run to run.
+        // A hash map's order differs from run to run.
         let forbidden = ["HashMap", "HashSet", "RandomState", "Instant", "SystemTime", "thread_rng", "getrandom"];
         for (at, word) in words(code).filter(|(_, word)| forbidden.contains(word)) {
             complaints.push(format!("{}:{}: {word}", file.path, line_of(code, at)));
@@ -121,7 +121,7 @@ fn is_below_lab(file: &File) -> bool {
         .any(|name| file.path.starts_with(&format!("crates/{name}/src/")))
 }
 
-/// A file or a function that is longer is two. There is no list of exceptions: so far every one could be cut.
+/// Longer files or functions must be split. There is no exception list: so far every one could be cut.
 const MAX_FILE_LINES: usize = 500;
 const MAX_FUNCTION_LINES: usize = 70;
 
@@ -148,7 +148,7 @@ fn files_and_functions_are_short() {
 #[test]
 fn nothing_is_left_over() {
     let mut complaints = Vec::new();
-    // Written so that this file does not find itself.
+    // Written so this file does not find itself.
     let marks = [concat!("FIX", "ME"), concat!("XX", "X"), concat!("TO", "DO")];
     for file in files() {
         let Some(text) = file.text() else { continue };
@@ -207,7 +207,7 @@ fn reach(path: &str, is_root: bool, rust: &BTreeMap<String, String>, reached: &m
         return;
     }
     let (folder, name) = path.rsplit_once('/').expect("a source file is in a folder");
-    // The modules of `a.rs` are in `a/`, those of a root or of `mod.rs` beside it.
+    // The modules in `a.rs` are in `a/`; a root's and a `mod.rs`'s modules are beside it.
     let inside = if is_root || name == "mod.rs" { folder.to_owned() } else { path.trim_end_matches(".rs").to_owned() };
     for module in modules(&rust[path]) {
         for child in [format!("{inside}/{module}.rs"), format!("{inside}/{module}/mod.rs")] {
@@ -218,7 +218,7 @@ fn reach(path: &str, is_root: bool, rust: &BTreeMap<String, String>, reached: &m
     }
 }
 
-/// Executables of integration tests, all crates together: one for each, and some to spare.
+/// Integration test executables, all crates together: one for each, and some to spare.
 const MAX_TEST_EXECUTABLES: usize = 16;
 
 #[test]
@@ -234,7 +234,7 @@ fn tests_are_few_executables() {
     );
 }
 
-/// The crate whose unit tests are in `tests/all`: it takes long to compile, and one unit test in `src` doubles that.
+/// The crate with its unit tests in `tests/all`: it takes long to compile, and one unit test in `src` doubles the time.
 const COMPILED_ONCE: &str = "lab";
 
 /// With `[lib] test = false` cargo passes over a unit test, and nobody would notice.
@@ -323,7 +323,7 @@ fn every_experiment_is_accepted() {
     }
 }
 
-/// What follows `key` in a text, to `end`.
+/// The text after `key`, up to `end`.
 fn between<'a>(text: &'a str, key: &str, end: char) -> &'a str {
     let (_, rest) = text.split_once(key).unwrap_or_else(|| panic!("there is no {key:?}"));
     rest.split(end).next().unwrap_or_default()
@@ -338,7 +338,7 @@ fn every_scheme_runs_the_tests_of_schemes() {
     assert_eq!(schemes, tested, "FTLs with a `Scheme`, and those that `each_scheme!` names");
 }
 
-/// Headings of the head comment of an FTL, in this order.
+/// Headings in an FTL's head comment, in this order.
 const HEADINGS: [&str; 6] = ["Idea", "Write path", "Recovery", "Invariants", "Differences", "References"];
 
 #[test]
@@ -374,7 +374,7 @@ fn every_file_system_is_explained() {
 fn the_texts_speak_of_the_project_alone() {
     let mut complaints = Vec::new();
     let this = "crates/proof/tests/all/tidy/";
-    // Folders of somebody's machine.
+    // Folders on somebody's machine.
     let folders = ["/home/", "/root/", "/Users/", "/work/", "/tmp/", "C:\\Users"];
     for file in files().iter().filter(|file| !file.path.starts_with(this)) {
         let Some(text) = file.text() else { continue };

@@ -1,10 +1,10 @@
-//! Who may see whom inside crates: rooms of `lab`, and no circle of files anywhere.
+//! Visibility inside crates: the rooms in `lab`, and no circle between files anywhere.
 
 use super::source::{code, imports, without_tests};
 use super::tree::below;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A room of `crates/lab/src` (a file with the folder of its name), and the rooms that it may see.
+/// A room in `crates/lab/src` (a file with its folder), and the rooms it may see.
 const ROOMS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("control", &[]),
@@ -23,11 +23,11 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("bench", &["config", "control", "error", "run", "stack"]),
 ];
 
-/// A module by its names below the root of its crate.
+/// A module by its names below its crate's root.
 type Module = Vec<String>;
 
-/// What each module of a crate names of the others. A module and those below it are one place: a module may name the ones
-/// that it is inside, as a policy file names the trait in `lib.rs`.
+/// The modules each module in a crate names. A module and its submodules are one place: a module may name its parents,
+/// as a policy file names the trait in `lib.rs`.
 fn arrows(name: &str) -> BTreeMap<Module, BTreeSet<Module>> {
     let folder = format!("crates/{name}/src/");
     let sources: BTreeMap<Module, String> = below(&folder)
@@ -54,7 +54,7 @@ fn module(path: &str) -> Module {
     names
 }
 
-/// The module of the crate that a path of `from` leads into, if it leads into one.
+/// The module a path in `from` leads into, if it is in this crate.
 fn resolve(from: &Module, path: &str, sources: &BTreeMap<Module, String>) -> Option<Module> {
     let mut parts = path.split("::").map(str::trim).peekable();
     let mut at = match parts.peek()? {

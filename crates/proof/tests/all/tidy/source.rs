@@ -1,6 +1,6 @@
-//! Just enough of Rust's grammar: text without comments and literals, functions, modules, imports.
+//! Just enough Rust grammar: text without comments and literals, functions, modules, imports.
 
-/// `source` with the contents of comments, strings and characters blanked; lines stay where they are.
+/// `source` with blanked comments, strings and characters; line numbers stay.
 pub fn code(source: &str) -> String {
     let mut rest = source;
     let mut code = String::with_capacity(source.len());
@@ -18,7 +18,7 @@ pub fn code(source: &str) -> String {
     code
 }
 
-/// Bytes of the comment or literal that `text` starts with.
+/// Bytes in the comment or literal at the start of `text`.
 fn literal(text: &str, before: char) -> Option<usize> {
     let is_word = before.is_alphanumeric() || before == '_';
     if text.starts_with("//") {
@@ -50,7 +50,7 @@ fn literal(text: &str, before: char) -> Option<usize> {
     }
 }
 
-/// Bytes up to the closing quote, which a backslash before it hides.
+/// Bytes up to the closing quote; a backslash hides a quote.
 fn quoted(text: &str, quote: char) -> usize {
     let mut hidden = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -64,12 +64,12 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The part of `code` before its unit tests.
+/// The part in `code` before its unit tests.
 pub fn without_tests(code: &str) -> &str {
     code.split("#[cfg(test)]\nmod ").next().unwrap_or(code)
 }
 
-/// Words of `code` with their places in bytes.
+/// The words in `code` with their byte positions.
 pub fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut at = 0;
@@ -81,12 +81,12 @@ pub fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The line of a place, from 1.
+/// A position's line, from 1.
 pub fn line_of(code: &str, at: usize) -> usize {
     1 + code[..at].matches('\n').count()
 }
 
-/// Name, first line and lines of each function with a body.
+/// Name, first line and line count for each function with a body.
 pub fn functions(code: &str) -> Vec<(String, usize, usize)> {
     let mut found = Vec::new();
     let mut all = words(code);
@@ -108,7 +108,7 @@ pub fn functions(code: &str) -> Vec<(String, usize, usize)> {
     found
 }
 
-/// Name, first line and lines of each function of a Python source: a body ends at the next line that is indented less.
+/// Name, first line and line count for each Python function: a body ends at the next line with less indentation.
 pub fn python_functions(source: &str) -> Vec<(String, usize, usize)> {
     let lines: Vec<&str> = source.lines().collect();
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -116,7 +116,7 @@ pub fn python_functions(source: &str) -> Vec<(String, usize, usize)> {
     for (at, line) in lines.iter().enumerate() {
         let text = line.trim_start();
         let Some(signature) = text.strip_prefix("async ").unwrap_or(text).strip_prefix("def ") else { continue };
-        // A closing bracket of a long signature stands as far left as the `def` itself.
+        // A long signature's closing bracket is indented like the `def` itself.
         let inside = |line: &&&str| {
             line.trim().is_empty() || indent(line) > indent(lines[at]) || line.trim_start().starts_with(')')
         };
@@ -128,7 +128,7 @@ pub fn python_functions(source: &str) -> Vec<(String, usize, usize)> {
     found
 }
 
-/// The place of the `{` or the `;` that ends the signature at `at`; those of array types are inside brackets.
+/// The position of the `{` or the `;` ending the signature at `at`; array types have theirs inside brackets.
 fn body_or_end(code: &str, at: usize) -> Option<usize> {
     let mut depth = 0;
     for (offset, c) in code[at..].char_indices() {
@@ -142,7 +142,7 @@ fn body_or_end(code: &str, at: usize) -> Option<usize> {
     None
 }
 
-/// The place of the brace that closes the one at `open`.
+/// The closing brace's position for the one at `open`.
 fn closing(code: &str, open: usize) -> usize {
     let mut depth = 0;
     for (at, c) in code[open..].char_indices() {
@@ -192,7 +192,7 @@ pub fn std_paths(code: &str) -> Vec<(usize, String)> {
     paths
 }
 
-/// Every path that `code` imports with `use`, groups opened, and every path from `crate` or `super` that it names.
+/// Every path `code` imports with `use`, groups opened, and every path it names from `crate` or `super`.
 pub fn imports(code: &str) -> Vec<String> {
     let mut paths = Vec::new();
     for (at, _) in words(code).filter(|(_, word)| *word == "use") {
@@ -208,7 +208,7 @@ pub fn imports(code: &str) -> Vec<String> {
     paths
 }
 
-/// Opens the groups of what stands behind `use`.
+/// Opens the groups behind `use`.
 fn open(before: String, tree: &str, paths: &mut Vec<String>) {
     let Some(brace) = tree.find('{') else {
         paths.push(before + tree.split(" as ").next().unwrap_or_default().trim());

@@ -1,14 +1,14 @@
-//! The files of the repository.
+//! The repository's files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The root of the repository.
+/// The repository's root.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
 }
 
-/// A file of the repository.
+/// A repository file.
 #[derive(Clone, Debug)]
 pub struct File {
     /// Path from the root, with `/`.
@@ -16,7 +16,7 @@ pub struct File {
 }
 
 impl File {
-    /// The text; `None` for a file that is none.
+    /// The text; `None` for a binary file.
     pub fn text(&self) -> Option<String> {
         fs::read_to_string(root().join(&self.path)).ok()
     }
@@ -30,13 +30,13 @@ impl File {
         self.path.ends_with(".rs")
     }
 
-    /// Whether all of a source file is compiled for tests alone.
+    /// Whether the whole source file is compiled for tests only.
     pub fn is_test(&self) -> bool {
         self.path.contains("/tests/") || self.path.ends_with("/tests.rs")
     }
 }
 
-/// Every file but those that `.gitignore` names, by path.
+/// Every file except ignored ones (`.gitignore`), by path.
 pub fn files() -> Vec<File> {
     let ignored = fs::read_to_string(root().join(".gitignore")).expect("the repository has a .gitignore");
     let ignored: Vec<&str> = ignored.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
@@ -68,7 +68,7 @@ fn walk(folder: &str, ignored: &[&str], files: &mut Vec<String>) {
     }
 }
 
-/// The few forms of patterns that are used: `/path/`, `name/` and `*.ending`.
+/// The few pattern forms in use: `/path/`, `name/` and `*.ending`.
 fn matches(pattern: &str, path: &str, name: &str) -> bool {
     let plain = pattern.trim_end_matches('/');
     match (plain.strip_prefix('/'), plain.split_once('*')) {

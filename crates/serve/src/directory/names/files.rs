@@ -7,10 +7,10 @@ use nandlab_block::Op;
 use nandlab_fs::{Attributes, FileSystem, Handle};
 use nandlab_lab::served::Asked;
 
-/// Permission bits where none are stored, as the kernel shows a FAT volume.
+/// Permission bits if none are stored, as the kernel shows a FAT volume.
 const PERMISSIONS: u32 = 0o755;
 
-/// What `stat` says of a file.
+/// A file's `stat` data.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::directory) struct Status {
     pub number: u64,
@@ -24,14 +24,14 @@ pub(in crate::directory) struct Status {
 }
 
 impl Status {
-    /// Of a file that is gone.
+    /// For a removed file.
     pub fn removed(number: u64) -> Self {
         let attributes = Attributes::default();
         Self { number, generation: 0, kind: Kind::File, bytes: 0, links: 0, attributes, status_ns: now_ns() }
     }
 }
 
-/// What a program wants to change; `None` stays.
+/// A program's changes; `None` stays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(in crate::directory) struct Change {
     pub mode: Option<u32>,
@@ -42,7 +42,7 @@ pub(in crate::directory) struct Change {
 }
 
 impl Names {
-    /// What is known of a file.
+    /// A file's status.
     pub(in crate::directory) fn status(&mut self, fs: &mut dyn FileSystem, number: u64) -> Result<Status, Errno> {
         let stat = failed(fs.stat(&self.path(number)?))?;
         let attributes = self.attributes(fs, number)?;
@@ -55,7 +55,7 @@ impl Names {
         Ok(Status { number, generation, kind, bytes, links: u32::from(!is_hidden), attributes, status_ns })
     }
 
-    /// Mode, owner and time of a file.
+    /// A file's mode, owner and time.
     fn attributes(&self, fs: &mut dyn FileSystem, number: u64) -> Result<Attributes, Errno> {
         let node = self.node(number)?;
         if let Some(pending) = node.pending {
@@ -69,7 +69,7 @@ impl Names {
         Ok(stored.filter(|stored| stored.mode != 0).unwrap_or(Attributes { mode, ..self.default }))
     }
 
-    /// Whose a new file is, where the file system stores that.
+    /// A new file's attributes, with its owner if the file system stores it.
     pub(super) fn owned(&self, kind: Kind, mode: u32, owner: u32, group: u32) -> Attributes {
         let changed_ns = now_ns();
         match self.keeps {
@@ -88,7 +88,7 @@ impl Names {
         }
     }
 
-    /// Stores pending attributes, where the file system has room for them.
+    /// Stores pending attributes, if the file system has room for them.
     pub(super) fn store(&mut self, fs: &mut dyn FileSystem, number: u64) -> Result<(), Errno> {
         if !self.keeps || number == ROOT {
             return Ok(());
@@ -99,7 +99,7 @@ impl Names {
         Ok(())
     }
 
-    /// Changes what a program asks for.
+    /// Makes a program's changes.
     pub(in crate::directory) fn change(
         &mut self,
         fs: &mut dyn FileSystem,
@@ -177,7 +177,7 @@ impl Names {
             self.remove(number);
             return failed(fs.unlink(&path));
         }
-        // The file is closed, whatever became of its attributes.
+        // The file is closed, even if its attributes were not stored.
         let stored = self.store(fs, number);
         self.close(fs, number).and(stored)
     }
@@ -198,7 +198,7 @@ impl Names {
         Ok(out)
     }
 
-    /// Writes at `at`, or at the end of the file.
+    /// Writes at `at`, or at the file's end.
     pub(in crate::directory) fn write(
         &mut self,
         fs: &mut dyn FileSystem,
@@ -230,7 +230,7 @@ impl Names {
         }
     }
 
-    /// The target of a symbolic link.
+    /// A symbolic link's target.
     pub(in crate::directory) fn target(&mut self, fs: &mut dyn FileSystem, number: u64) -> Result<Vec<u8>, Errno> {
         if self.node(number)?.kind != Kind::Symlink {
             return Err(Errno::EINVAL);
@@ -240,7 +240,7 @@ impl Names {
             let links = fs.links().ok_or(Errno::EINVAL)?;
             return failed(links.read_link(&path)).map(String::into_bytes);
         }
-        // A target that is longer than the format has room for.
+        // A target too long for the format.
         let handle = self.handle(fs, number)?;
         let bytes = failed(fs.len(handle))?;
         let mut target = vec![0; bytes as usize];

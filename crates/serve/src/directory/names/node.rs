@@ -1,17 +1,17 @@
-//! What is known of one file.
+//! One file's state.
 
 use nandlab_fs::{Attributes, Handle};
 
-/// Bits of `st_mode` that tell the type.
+/// Type bits in `st_mode`.
 pub(super) const TYPE: u32 = 0o170_000;
 const SYMLINK: u32 = 0o120_000;
 
-/// Whether `st_mode` is that of a symbolic link.
+/// Whether `st_mode` means a symbolic link.
 pub(super) fn is_symlink(mode: u32) -> bool {
     mode & TYPE == SYMLINK
 }
 
-/// What a name leads to.
+/// A name's target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::directory) enum Kind {
     File,
@@ -20,7 +20,7 @@ pub(in crate::directory) enum Kind {
 }
 
 impl Kind {
-    /// Its bits of `st_mode`.
+    /// Its bits in `st_mode`.
     pub(super) fn mode(self) -> u32 {
         match self {
             Self::File => 0o100_000,
@@ -42,7 +42,7 @@ pub(super) struct Node {
     pub(super) handle: Option<Handle>,
     /// Removed while it was open.
     pub(super) is_hidden: bool,
-    /// Newer than what is stored.
+    /// Newer than the stored ones.
     pub(super) pending: Option<Attributes>,
     /// When its attributes or its name changed last, ns since 1970; 0: not since the mount.
     pub(super) status_ns: u64,

@@ -23,7 +23,7 @@ pub(in crate::directory) struct Entry {
 }
 
 impl Names {
-    /// The path of a name that is not there yet.
+    /// The path for a name not yet taken.
     fn vacant(&mut self, fs: &mut dyn FileSystem, parent: u64, name: &str) -> Result<String, Errno> {
         let path = self.path_of(parent, name)?;
         match fs.stat(&path) {
@@ -80,7 +80,7 @@ impl Names {
         self.status(fs, number)
     }
 
-    /// Makes a symbolic link; a target that the format has no room for goes into a file with the mode of a link.
+    /// Makes a symbolic link; a target too long for the format goes into a file with a link's mode.
     pub(in crate::directory) fn make_link(
         &mut self,
         fs: &mut dyn FileSystem,
@@ -123,7 +123,7 @@ impl Names {
         Ok(())
     }
 
-    /// Takes the name of an open file.
+    /// Takes an open file's name away.
     fn hide(&mut self, fs: &mut dyn FileSystem, number: u64) -> Result<(), Errno> {
         self.close(fs, number)?;
         let name = format!("{HIDDEN}{number}-{}", self.node(number)?.generation);

@@ -1,4 +1,4 @@
-//! What the tests of disks share: images of every FTL, and a model of what a disk must hold.
+//! Shared by the disk tests: images for every FTL, and a model for a disk's contents.
 
 #![allow(dead_code)] // Two executables share it.
 
@@ -11,9 +11,9 @@ use std::path::Path;
 
 pub const SECTOR: usize = 512;
 
-/// An experiment of a small device with this FTL, and what else is said.
+/// An experiment with a small device, this FTL, and further settings.
 pub fn experiment(ftl: &str, sets: &[&str]) -> Experiment {
-    // MTBS keeps half of the device in reserve.
+    // MTBS keeps half the device in reserve.
     let over_provisioning = if ftl == "mtbs" { 1.2 } else { 0.5 };
     let mut all = vec![
         format!("ftl={ftl}"),
@@ -29,7 +29,7 @@ pub fn create(path: &Path, ftl: &str, sets: &[&str]) {
     Served::create(path, &experiment(ftl, sets)).unwrap_or_else(|error| panic!("{ftl}: {error}"));
 }
 
-/// A program that another thread starts inherits the locks of images until it runs.
+/// A program started by another thread inherits image locks until it runs.
 pub fn open(path: &Path) -> Disk {
     for _ in 0..500 {
         match Disk::open(path, Options::default()) {
@@ -48,12 +48,12 @@ pub fn sentence(opened: Result<Disk, LabError>) -> String {
     text
 }
 
-/// Names of every FTL.
+/// Every FTL's name.
 pub fn ftls() -> Vec<&'static str> {
     nandlab_ftl::LIST.iter().map(|entry| entry.name).collect()
 }
 
-/// The bytes of a sector after write number `write`; zeros for number 0.
+/// A sector's bytes after write number `write`; zeros for number 0.
 pub fn contents(sector: u64, write: u64) -> [u8; SECTOR] {
     let mut bytes = [0; SECTOR];
     if write > 0 {
@@ -63,7 +63,7 @@ pub fn contents(sector: u64, write: u64) -> [u8; SECTOR] {
     bytes
 }
 
-/// What is done to a disk.
+/// An operation on a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Write { sector: u64, sectors: u64 },
@@ -71,7 +71,7 @@ pub enum Act {
     Flush,
 }
 
-/// Random acts, the same for the same seed; most of them in a small part of the disk, so that blocks are collected.
+/// Random acts, the same for the same seed; mostly in a small part, so blocks are collected.
 pub struct Acts {
     random: Random,
     sectors: u64,
@@ -115,11 +115,11 @@ pub fn act(disk: &Disk, act: Act, number: u64) -> std::io::Result<()> {
     .map(drop)
 }
 
-/// What each sector may hold: the number of the write, 0 for zeros.
+/// Each sector's possible contents: the write number, 0 for zeros.
 pub struct Model {
-    /// By sector: what it was at the last flush and what was done since, the newest last.
+    /// By sector: the state at the last flush and later writes, the newest last.
     pub may_hold: Vec<Vec<u64>>,
-    /// By sector: whether it was trimmed since it was written; then it may hold anything that it has held.
+    /// By sector: whether it was trimmed since its last write; then any earlier contents are allowed.
     loose: Vec<bool>,
 }
 
@@ -150,7 +150,7 @@ impl Model {
     pub fn flushed(&mut self) {
         for (holds, loose) in self.may_hold.iter_mut().zip(&mut self.loose) {
             if holds.last() != Some(&0) {
-                // What was written is there; what was trimmed may be what it was.
+                // Written data is there; trimmed data may be as before.
                 let last = *holds.last().unwrap();
                 *loose = false;
                 holds.clear();
@@ -159,7 +159,7 @@ impl Model {
         }
     }
 
-    /// Compares a disk with what it may hold.
+    /// Compares a disk with its allowed contents.
     pub fn compare(&self, disk: &Disk, what: &str) {
         let mut bytes = vec![0; 64 * SECTOR];
         for first in (0..self.may_hold.len()).step_by(64) {

@@ -1,5 +1,5 @@
-//! Dates and times of day as text: `2024-05-31 12:30:00.25`, `2024-05-31T12:30:00+02:00`, `12:30:00`; the month first where
-//! slashes part the date (`05/31/2024`), the day first where points do (`31.05.2024`).
+//! Dates and times as text: `2024-05-31 12:30:00.25`, `2024-05-31T12:30:00+02:00`, `12:30:00`; the month first between
+//! slashes (`05/31/2024`), the day first between points (`31.05.2024`).
 
 use super::{Fields, MAX_TIME};
 use nandlab_nand::Time;
@@ -7,8 +7,8 @@ use nandlab_nand::Time;
 const SECOND: u64 = 1_000_000_000;
 const DAY_S: u64 = 86_400;
 
-/// Nanoseconds since 1970, or since midnight where there is no date. Without a zone the clock is taken as UTC; a blank, `T`
-/// or `t` follows a date, `AM` or `PM` may follow the time. `None` where it is none, or before 1970 or after 2262.
+/// Nanoseconds since 1970, or since midnight without a date. A time without a zone is UTC. A blank, `T` or `t` follows
+/// a date; `AM` or `PM` may follow the time. `None` for any other text, and before 1970 or after 2262.
 pub(super) fn date_time(fields: &mut Fields<'_>) -> Option<Time> {
     let (first, digits) = digits(fields)?;
     let mut seconds = 0;
@@ -27,7 +27,7 @@ pub(super) fn date_time(fields: &mut Fields<'_>) -> Option<Time> {
     let second = if fields.peek() == Some(b':') { after(fields, b':')? } else { 0 };
     let part = fraction(fields)?;
     let hour = of_day(fields, hour)?;
-    // A leap second is the first of the next minute.
+    // A leap second is the next minute's first second.
     if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
@@ -36,7 +36,7 @@ pub(super) fn date_time(fields: &mut Fields<'_>) -> Option<Time> {
     seconds.checked_mul(SECOND).map(|time| time + part).filter(|&time| time <= MAX_TIME)
 }
 
-/// Days from 1970 to the date whose first number, of so many digits, stands before the first `sign`.
+/// Days from 1970 to a date; its first number, with `count` digits, stands before the first `sign`.
 fn date(fields: &mut Fields<'_>, first: u64, count: usize, sign: u8) -> Option<u64> {
     let second = after(fields, sign)?;
     if count == 4 {
@@ -51,7 +51,7 @@ fn date(fields: &mut Fields<'_>, first: u64, count: usize, sign: u8) -> Option<u
     }
 }
 
-/// The hour of the day where `AM` or `PM` may stand behind a time.
+/// The hour in the day; `AM` or `PM` may follow a time.
 fn of_day(fields: &mut Fields<'_>, hour: u64) -> Option<u64> {
     let rest = &fields.line[fields.at..];
     let blanks = usize::from(rest.first() == Some(&b' '));
@@ -65,14 +65,14 @@ fn of_day(fields: &mut Fields<'_>, hour: u64) -> Option<u64> {
     (1..=12).contains(&hour).then_some(hour % 12 + noon)
 }
 
-/// A number of at most nine digits, and how many it has.
+/// A number with at most nine digits, and its digit count.
 fn digits(fields: &mut Fields<'_>) -> Option<(u64, usize)> {
     let start = fields.at;
     let number = fields.number("digits", 999_999_999).ok()?;
     Some((number, fields.at - start))
 }
 
-/// The number of one or two digits behind `sign`.
+/// The one-digit or two-digit number behind `sign`.
 fn after(fields: &mut Fields<'_>, sign: u8) -> Option<u64> {
     (fields.peek() == Some(sign)).then(|| fields.at += 1)?;
     digits(fields).filter(|&(_, digits)| digits <= 2).map(|(number, _)| number)
@@ -94,7 +94,7 @@ fn fraction(fields: &mut Fields<'_>) -> Option<u64> {
     (fields.at > start).then_some(part)
 }
 
-/// Seconds of UTC: `Z`, or `+02:00`, `-0500` or `+01` behind a time of that zone; a blank may stand before it.
+/// Seconds in UTC: `Z`, or `+02:00`, `-0500` or `+01` behind a zone's time; a blank may stand before it.
 fn zone(fields: &mut Fields<'_>, seconds: u64) -> Option<u64> {
     let rest = &fields.line[fields.at..];
     if rest.starts_with(b" UTC") {
@@ -127,7 +127,7 @@ fn zone(fields: &mut Fields<'_>, seconds: u64) -> Option<u64> {
     }
 }
 
-/// Days from 1 January 1970 to a date of the Gregorian calendar.
+/// Days from 1 January 1970 to a Gregorian date.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let lengths = [31, if is_leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];

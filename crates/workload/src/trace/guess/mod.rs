@@ -1,4 +1,4 @@
-//! Guesses which columns a text of no known format may have, for a message: nothing is read by a guess.
+//! Guesses the columns in a text without a known format, for a message only: no guess is used for reading.
 
 mod names;
 mod rows;
@@ -11,18 +11,18 @@ use table::Table;
 
 pub(crate) use rows::Numbered;
 
-/// What a text may be as a table: keys and values of `[workload.trace]` and of its table `columns`.
+/// A text's possible table: keys and values for `[workload.trace]` and its table `columns`.
 pub(crate) struct Guess {
     trace: Vec<Key>,
     keys: Vec<Key>,
-    /// What else should be known, as comments.
+    /// Further remarks, as comments.
     remarks: Vec<String>,
 }
 
 struct Key {
     name: &'static str,
     value: String,
-    /// What should be looked at before it is believed.
+    /// A point to check first.
     note: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl Key {
 }
 
 impl Guess {
-    /// The end of a table `[workload.trace]`.
+    /// The last lines in a table `[workload.trace]`.
     pub(crate) fn block(&self) -> String {
         let mut lines: Vec<String> = self.trace.iter().map(Key::line).collect();
         lines.push("[workload.trace.columns]".to_owned());
@@ -43,7 +43,7 @@ impl Guess {
         lines.join("\n")
     }
 
-    /// The same as arguments of `--set`.
+    /// The same as arguments for `--set`.
     pub(crate) fn sets(&self) -> Vec<String> {
         let set = |key: &Key| format!("{} = {}", key.name, key.value);
         let keys: Vec<String> = self.keys.iter().map(set).collect();
@@ -51,10 +51,10 @@ impl Guess {
     }
 }
 
-/// What the lines of a text may be.
+/// Guesses the table in the lines.
 ///
 /// # Errors
-/// Where it is a table: what it lacks, in words that go behind "but".
+/// For a table: the missing part, in words to follow "but".
 pub(crate) fn guess(lines: &[Numbered<'_>]) -> Result<Guess, Option<String>> {
     let mut why = None;
     for separator in [Separator::Comma, Separator::Semicolon, Separator::Tab, Separator::Pipe, Separator::Blanks] {
@@ -62,7 +62,7 @@ pub(crate) fn guess(lines: &[Numbered<'_>]) -> Result<Guess, Option<String>> {
         let mut table = Table::new(&rows);
         match table.places() {
             Ok(places) => return Ok(table.told(&places, &rows, separator)),
-            // A text of a few words is none.
+            // A text with few words is no table.
             Err(said) if rows.values.len() > 1 => why = why.or(Some(said)),
             Err(_) => {}
         }

@@ -1,6 +1,6 @@
-//! What the names of columns say.
+//! Meanings from column names.
 
-/// Parts of names of columns, those that say most first.
+/// Parts in column names, most specific first.
 pub(super) const TIME: &[&str] =
     &["timestamp", "time", "arrival", "when", "date", "ts", "sec", "usec", "us", "ms", "ns", "t"];
 pub(super) const OP: &[&str] =
@@ -14,7 +14,7 @@ pub(super) const SIZE: &[&str] = &[
     "size", "length", "len", "bytes", "nsectors", "sectors", "count", "nblocks", "blocks", "npages", "pages", "nlb",
     "amount",
 ];
-/// Names of the place where a request ends, which is no size.
+/// Names for a request's end, so no size.
 pub(super) const END: &[&str] = &["last", "end", "stop", "final", "until"];
 pub(super) const DEVICE: &[&str] = &[
     "device",
@@ -36,7 +36,7 @@ pub(super) const DEVICE: &[&str] = &[
     "ssd",
     "hdd",
 ];
-/// Columns of few values that are no device.
+/// Columns with few values that are no device.
 pub(super) const OTHER: &[&str] = &[
     "pid", "tid", "proc", "comm", "cpu", "core", "thread", "lat", "resp", "time", "date", "dur", "flag", "seq", "stat",
     "err", "ret", "queue", "depth", "prio", "md5", "hash", "origin", "file", "inode", "user", "uid", "wait", "sync",
@@ -48,12 +48,12 @@ pub(super) fn plain(name: &str) -> String {
     name.to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), "")
 }
 
-/// The words that a name has: `rq`, `size` and `kb` in `rq_size (KB)`.
+/// The words in a name: `rq`, `size` and `kb` in `rq_size (KB)`.
 pub(super) fn words(name: &str) -> impl Iterator<Item = String> + '_ {
     name.split(|letter: char| !letter.is_alphanumeric()).map(str::to_lowercase)
 }
 
-/// How many of the names are known.
+/// How many names are known.
 pub(super) fn known(names: &[&str]) -> usize {
     let all = [TIME, OP, FLAG, ADDRESS, SIZE, DEVICE, OTHER];
     let is_known = |name: &&&str| {
@@ -64,7 +64,7 @@ pub(super) fn known(names: &[&str]) -> usize {
     names.iter().filter(is_known).count()
 }
 
-/// Whether the name is that of the end of a request.
+/// Whether the name means a request's end.
 pub(super) fn is_end(name: &str) -> bool {
     words(name).any(|word| END.contains(&word.as_str())) || END.iter().any(|part| plain(name).starts_with(part))
 }
@@ -77,7 +77,7 @@ pub(super) fn is_count(name: &str) -> bool {
     !is_address && units.iter().any(|part| name.contains(part))
 }
 
-/// Whether a name of a time means how long something took.
+/// Whether a time's name means a duration.
 pub(super) fn is_duration(name: &str) -> bool {
     ["lat", "resp", "dur", "service", "elapsed", "wait"].iter().any(|part| plain(name).contains(part))
 }

@@ -1,4 +1,4 @@
-//! A text cut into the rows of a table: its names, its values, and the lines that are neither.
+//! A text cut into table rows: names, values, and other lines.
 
 use super::super::cells::{bytes_of, time_of, Split};
 use super::super::column_options::Separator;
@@ -6,7 +6,7 @@ use super::super::fields::TimeUnit;
 use super::super::words::is_date_time;
 use std::collections::BTreeMap;
 
-/// Lines above a table that may be a title.
+/// Most title lines above a table.
 const MOST_TITLES: usize = 20;
 
 /// A line with its number, from 1.
@@ -17,23 +17,23 @@ pub(super) struct Row<'a> {
     pub(super) fields: Vec<&'a str>,
 }
 
-/// The rows of a table.
+/// A table's rows.
 pub(super) struct Rows<'a> {
     pub(super) names: Option<Vec<&'a str>>,
-    /// Whether the names are a line of the table, by which columns can be called.
+    /// Whether the names are a table line, so they can name columns.
     pub(super) is_named: bool,
     pub(super) values: Vec<Row<'a>>,
-    /// Lines at the start of the file that stand above the table.
+    /// Lines above the table, at the file's start.
     pub(super) skip_lines: u64,
-    /// Lines that do not belong to the table.
+    /// Lines outside the table.
     pub(super) odd: Vec<Numbered<'a>>,
 }
 
 impl<'a> Rows<'a> {
-    /// The rows of a text whose columns `separator` parts; `None` where most lines do not have equally many. `names` is
-    /// the number of columns of a line that are known by their names.
+    /// A text's rows, with columns parted by `separator`; `None` unless most lines have equally many. `names` counts
+    /// the known column names in a line.
     pub(super) fn of(lines: &[Numbered<'a>], separator: Separator, names: impl Fn(&[&str]) -> usize) -> Option<Self> {
-        // Some programs put the names of the columns behind the sign of a comment.
+        // Some programs write the column names as a comment.
         let comments = lines.iter().take_while(|(_, line)| line.starts_with('#'));
         let comment = comments.last().map(|(_, line)| cut(line.trim_start_matches('#'), separator));
         let rows = lines.iter().filter(|(_, line)| !line.starts_with('#'));
@@ -51,7 +51,7 @@ impl<'a> Rows<'a> {
         if !is_table || lead == good.len() {
             return None;
         }
-        // Below the names may stand their units, above them a title of as many words.
+        // A line with units may follow the names; a title with equally many words may precede them.
         let header = (0..lead).max_by_key(|&at| names(&good[at].fields));
         let first = good[header.unwrap_or(0)].line.0;
         let comments = lines.iter().filter(|(number, line)| *number < first && line.starts_with('#')).count();
@@ -69,7 +69,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Of how many columns most rows are; `None` below three.
+/// The most common column count; `None` below three.
 fn most_common(rows: &[Row<'_>]) -> Option<usize> {
     let mut counts = BTreeMap::new();
     for row in rows {
@@ -83,7 +83,7 @@ fn cut(line: &str, separator: Separator) -> Vec<&str> {
     Split::new(line.as_bytes(), separator).map(|(start, end)| line.get(start..end).unwrap_or_default()).collect()
 }
 
-/// Whether it is a number or a time in any form that is read: names of columns are none.
+/// Whether it is a number or a time in any accepted form: column names are neither.
 fn is_value(field: &&str) -> bool {
     let is_number = field.parse::<f64>().is_ok() || bytes_of(field.as_bytes(), 1).is_some();
     is_number || is_date_time(field) || time_of(field.as_bytes(), TimeUnit::Ns).is_some()

@@ -1,4 +1,4 @@
-//! Which column of a table is what.
+//! Each table column's meaning.
 
 use super::super::cells::{bytes_of, own_unit, time_of};
 use super::super::fields::TimeUnit;
@@ -7,10 +7,10 @@ use super::names::{self, ADDRESS, DEVICE, FLAG, OP, OTHER, SIZE, TIME};
 use super::rows::Rows;
 use std::collections::BTreeSet;
 
-/// Values of a column that may be names of devices, where its name does not say so.
+/// Most values in a column guessed as device names without a telling column name.
 const FEW: usize = 64;
 
-/// Which column is what.
+/// The columns found.
 pub(super) struct Places {
     pub(super) time: Option<usize>,
     pub(super) op: usize,
@@ -18,14 +18,14 @@ pub(super) struct Places {
     pub(super) size: Option<usize>,
 }
 
-/// The fields of a text by columns.
+/// A text's fields by columns.
 pub(super) struct Table<'a> {
     pub(super) names: Option<Vec<&'a str>>,
-    /// Whether the names are a line of the table, by which columns can be called.
+    /// Whether the names are a table line, so they can name columns.
     pub(super) is_named: bool,
-    /// Of every row.
+    /// Every row's fields.
     pub(super) columns: Vec<Vec<&'a str>>,
-    /// Of the rows that move data: a flush needs no address.
+    /// Fields in rows that move data: a flush needs no address.
     pub(super) moving: Vec<Vec<&'a str>>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Table<'a> {
     /// Tells the columns apart.
     ///
     /// # Errors
-    /// Which one is missing, in words that go behind "but".
+    /// The missing column, in words to follow "but".
     pub(super) fn places(&mut self) -> Result<Places, String> {
         let op = self.op().ok_or(NO_OP)?;
         let is_moving: Vec<bool> = self.columns[op].iter().map(|field| word(field) != Some("flush")).collect();
@@ -59,7 +59,7 @@ impl<'a> Table<'a> {
         // A flag without a name is too little beside a single number.
         let is_vague = self.names.is_none() && self.columns[op].iter().any(|field| word(field).is_none());
         if self.names.is_none() && !is_vague && !matches!(found, Some((_, Some(_)))) {
-            // The numbers that rise may be the addresses of a trace without times.
+            // The rising numbers may be addresses in a trace without times.
             let without = self.address_and_size(op, named, None);
             if let Some((_, Some(_))) = without {
                 (time, found) = (None, without);
@@ -88,22 +88,22 @@ impl<'a> Table<'a> {
         Some((address, self.size(&[op, address, time.unwrap_or(op)])))
     }
 
-    /// The column of the places where requests end.
+    /// The column with request ends.
     fn end(&self) -> Option<usize> {
         (0..self.moving.len()).find(|&at| self.has_name(at, names::is_end) && most(&self.moving[at], is_whole))
     }
 
-    /// The column of whole words for operations, or the one of flags.
+    /// The column with operation words, or the one with flags.
     fn op(&self) -> Option<usize> {
         let is_op = |column: &[&str]| most(column, |field| word(field).is_some());
         let is_flag = |column: &[&str]| column.iter().all(|field| truth(field).is_some());
         let all = &self.columns;
-        // Numbers, such as 28 of SCSI, are operations only below a name that says so.
+        // Numbers, such as SCSI's 28, are operations only below a telling name.
         let says = |column: &[&str]| is_op(column) && column.iter().any(|field| field.parse::<u64>().is_err());
         let by_words = self.named(OP, all, &[], is_op).or_else(|| all.iter().position(|column| says(column)));
         by_words.or_else(|| self.named(FLAG, all, &[], is_flag)).or_else(|| self.named(OP, all, &[], is_flag)).or_else(
             || {
-                // Without a name only a column with both of them is one, and only where it is the only one.
+                // Without a name only a column with both values counts, and only if it is unique.
                 let is_both = |at: &usize| is_flag(&all[*at]) && self.different(*at) == 2;
                 let mut both = (0..all.len()).filter(is_both).filter(|_| self.names.is_none());
                 both.next().filter(|_| both.next().is_none())
@@ -127,7 +127,7 @@ impl<'a> Table<'a> {
         let free = |at: &usize| !taken.contains(at) && !self.has_name(*at, names::is_duration);
         let of_day = |at: &usize| most(&self.columns[*at], |field| is_date_time(field) && field.contains(':'));
         let named = self.time_by_name(taken).filter(|&at| self.is_time(at));
-        // A date beside a time of day would be the same for all.
+        // A date beside a separate time column would be the same for all.
         let day = || (0..self.columns.len()).filter(free).find(of_day);
         let named = named.filter(|at| of_day(at) || !most(&self.columns[*at], is_date_time)).or_else(day).or(named);
         if named.is_some() || self.names.is_some() || self.unread_time(taken).is_some() {
@@ -135,18 +135,18 @@ impl<'a> Table<'a> {
         }
         let rows = self.columns[0].len();
         let is_counted = (0..self.columns.len()).any(|at| self.numbers_rows(at));
-        // Beside numbers of rows an address may rise as well: a time then has fractions, or stands before the operation.
+        // Beside row numbers an address may rise as well: a time then has fractions, or stands before the operation.
         let is_clock = |at: usize| {
             let is_before = taken.first().is_some_and(|&op| at < op) && self.different(at) == rows;
             !self.numbers_rows(at) && (is_before || self.columns[at].iter().any(|field| is_fraction(field)))
         };
         let rises =
             |at: &usize| self.rises(*at) && (self.different(*at) > 1 || rows == 1) && (!is_counted || is_clock(*at));
-        // Of several the one that tells most moments apart: a process has the same number all the time.
+        // Among several, the one with the most distinct values: a process has the same number all the time.
         (0..self.columns.len()).filter(free).filter(rises).max_by_key(|&at| (self.different(at), std::cmp::Reverse(at)))
     }
 
-    /// The column that is a time by its name, or without names by its look, whether it can be read or not.
+    /// The column that is a time by its name, or without names by its look, readable or not.
     pub(super) fn unread_time(&self, taken: &[usize]) -> Option<usize> {
         if self.names.is_some() {
             return self.time_by_name(taken);
@@ -156,7 +156,7 @@ impl<'a> Table<'a> {
         (0..self.columns.len()).find(|at| !taken.contains(at) && most(&self.columns[*at], looks_so))
     }
 
-    /// The column whose name is that of a time, whatever it holds.
+    /// The column with a time's name, whatever its values.
     fn time_by_name(&self, taken: &[usize]) -> Option<usize> {
         let is_no_time = |at: &usize| {
             self.has_name(*at, |name| names::is_duration(name) || names::is_end(name) && name.contains("sec"))
@@ -181,7 +181,7 @@ impl<'a> Table<'a> {
         self.names.as_ref().is_some_and(|names| is(names[at]))
     }
 
-    /// The column whose name has the first of `parts` that any name has: as a whole, as a word, or in it.
+    /// The column whose name matches the earliest in `parts`: as a whole, as a word, or inside it.
     fn named(
         &self,
         parts: &[&str],
@@ -207,13 +207,13 @@ impl<'a> Table<'a> {
         self.columns[at].iter().collect::<BTreeSet<_>>().len()
     }
 
-    /// The column of the most different numbers, of these the one of the largest.
+    /// The column with the most distinct numbers; on a tie, the one with the largest sum.
     fn largest(&self, taken: &[usize]) -> Option<usize> {
         let number = |field: &&str| bytes_of(field.as_bytes(), 512).map(|number| number as f64);
         let sum = |at: usize| self.moving[at].iter().filter_map(number).sum::<f64>();
         let different = |at: usize| self.moving[at].iter().collect::<BTreeSet<_>>().len();
         let free = |at: &usize| !taken.contains(at) && self.is_unnamed_number(*at);
-        // Numbers of rows stand before everything else, and are all different.
+        // Row numbers come first in a line, and are all different.
         let first = usize::from(self.numbers_rows(0) && (1..self.moving.len()).any(|at| free(&at)));
         let free = (first..self.moving.len()).filter(free);
         free.max_by(|&one, &other| different(one).cmp(&different(other)).then_with(|| sum(one).total_cmp(&sum(other))))
@@ -240,7 +240,7 @@ impl<'a> Table<'a> {
         (address + 1..self.columns.len()).chain(0..address).find(is_free)
     }
 
-    /// Whether a column has whole numbers, and no name that says that they are something else.
+    /// Whether a column has whole numbers, and no name with another meaning.
     fn is_unnamed_number(&self, at: usize) -> bool {
         let says = |name: &str| {
             let name = names::plain(name);
@@ -250,8 +250,8 @@ impl<'a> Table<'a> {
         most(&self.moving[at], is_whole) && !self.has_name(at, says)
     }
 
-    /// The columns that may name the device: those whose name says so, or, where no name does, those of few values
-    /// whose name says nothing else. A column too many makes a run ask for a device; one too few would mix devices.
+    /// Possible device columns: the columns named so or, without any such name, columns with few values and no other
+    /// meaning in their name. A column too many makes a run ask for a device; one too few would mix devices.
     pub(super) fn devices(&self, places: &Places) -> Vec<usize> {
         let Places { time, op, address, size } = *places;
         let taken = [op, address, size.unwrap_or(op), time.unwrap_or(op)];
@@ -291,7 +291,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Fields that may be wrong in so many.
+/// How many fields may be wrong.
 fn misses(fields: usize) -> usize {
     if fields < 4 {
         0
@@ -300,13 +300,13 @@ fn misses(fields: usize) -> usize {
     }
 }
 
-/// Whether nearly all fields are right, so that one bad line hides nothing.
+/// Whether nearly all fields are right, so one bad line hides nothing.
 pub(super) fn most(fields: &[&str], is_right: impl Fn(&str) -> bool) -> bool {
     let wrong = fields.iter().filter(|field| !is_right(field)).count();
     !fields.is_empty() && wrong < fields.len() && wrong <= misses(fields.len())
 }
 
-/// Whether it is a whole number, in any form that `columns` reads.
+/// Whether it is a whole number, in any form `columns` reads.
 fn is_whole(field: &str) -> bool {
     bytes_of(field.as_bytes(), 1).is_some()
 }
@@ -316,7 +316,7 @@ fn is_amount(field: &str) -> bool {
     is_whole(field) || field.parse::<f64>().is_ok_and(|number| number >= 0.0)
 }
 
-/// Whether it is a number that `columns` reads as a time.
+/// Whether `columns` reads it as a time.
 pub(super) fn is_number_of_time(field: &str) -> bool {
     own_unit(field).is_some() && time_of(field.as_bytes(), TimeUnit::S).is_some()
         || time_of(field.as_bytes(), TimeUnit::Ns).is_some()

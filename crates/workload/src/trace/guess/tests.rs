@@ -5,12 +5,12 @@ fn guessed(text: &str) -> Result<Guess, Option<String>> {
     guess(&lines.collect::<Vec<_>>())
 }
 
-/// The block of a text.
+/// A text's block.
 fn noted(text: &str) -> String {
     guessed(text).map_or(String::new(), |guess| guess.block())
 }
 
-/// The block of a text; without the notes.
+/// A text's block without the notes.
 fn told(text: &str) -> String {
     let block = noted(text);
     block
@@ -44,9 +44,9 @@ fn a_header_names_the_columns_and_their_units() {
     let text =
         "Timestamp,Response,IOType,LUN,Offset,Size\n1455592751.1,0.001,W,1,40960,4096\n1455592752.0,0.1,R,1,512,512\n";
     check(text, &["time = \"Timestamp\"", "op = \"IOType\"", "device = \"LUN\"", "size_unit_bytes = 1;"]);
-    // Offsets that are no whole sectors, as the sizes are none, count sectors.
+    // Offsets and sizes that are no whole sectors in bytes count sectors.
     check("time,offset,size,op\n1,13,8,R\n2,29,16,W\n", &["address_unit_bytes = 512", "size_unit_bytes = 512"]);
-    // Names behind the sign of a comment cannot be called, but say the same.
+    // Names in a comment cannot be used, but mean the same.
     check(
         "#time_ms rw lba bytes\n1 W 0 4096\n2 W 8 512\n",
         &["time_unit = \"ms\"", "size = 4", "size_unit_bytes = 1;"],
@@ -55,13 +55,13 @@ fn a_header_names_the_columns_and_their_units() {
 
 #[test]
 fn commands_of_scsi_are_operations_below_a_name_that_says_so() {
-    // As libCacheSim writes the requests of CloudPhysics.
+    // As libCacheSim writes CloudPhysics requests.
     let text =
         "version,time,op,size,lbn\n1,33898,2a,512,42932745\n1,33898,28,6656,40409911\n1,33899,2a,6144,31954535\n";
     let columns = "op = \"op\"; address = \"lbn\"; size = \"size\"; time = \"time\"; address_unit_bytes = 512; \
                    size_unit_bytes = 1; read = [\"28\"]; write = [\"2a\"]";
     check(text, &[columns]);
-    // A column of the same number is none.
+    // A constant column is no operation.
     check("28 W 100 8\n28 R 9200 16\n28 W 200 16\n", &["op = 2"]);
     check("9.5 28 W 100 8\n9.6 28 R 9200 16\n9.7 28 W 200 16\n", &["op = 3"]);
 }
@@ -70,7 +70,7 @@ fn commands_of_scsi_are_operations_below_a_name_that_says_so() {
 fn without_a_header_numbers_tell_the_columns() {
     let columns = "op = 2; address = 3; size = 4; time = 1; address_unit_bytes = 512";
     check("0 R 100 8\n5 W 9200 16\n7 W 200 16\n", &[columns, "separator = \"blanks\""]);
-    // A flag has no meaning of its own: without both there is nothing that it could be told by.
+    // A flag alone has no meaning: without both values nothing tells it.
     assert_eq!(told("5,1,7\n6,0,7\n9,1,7\n"), "");
     check("0,W,0,8\n5,R,8,8\n", &["address = 3; size = 4; time = 1"]);
     check("time;op;lba;size\n0,5;W;10;8\n0,7;R;10;8\n", &["address = \"lba\""]);
@@ -98,7 +98,7 @@ fn dates_and_times_of_day_are_times() {
 #[test]
 fn what_may_be_the_device_is_proposed_so_that_none_are_mixed() {
     check("time,disk,op,lba,size\n1,0,W,0,8\n2,1,W,0,8\n3,0,R,0,8\n", &["device = \"disk\""]);
-    // One value so far: another may come behind the lines that were looked at.
+    // One value so far: another may come behind the examined lines.
     check("time,disk,op,lba,size\n1,0,W,0,8\n2,0,W,0,8\n", &["device = \"disk\""]);
     check("0 0 W 100 8\n4 1 W 200 8\n9 0 R 100 8\n", &["op = 3; address = 4; size = 5; time = 1; device = 2"]);
     check("0 sda W 100 8\n1 sdb W 200 8\n", &["device = 2"]);
@@ -141,7 +141,7 @@ fn any_text_is_looked_at_without_harm() {
     }
 }
 
-/// The noted block has all of these.
+/// The noted block has all parts.
 fn check_noted(text: &str, parts: &[&str]) {
     let found = noted(text);
     for part in parts {
@@ -168,9 +168,9 @@ fn a_time_that_is_left_out_is_named_with_its_reason() {
         &["# \"when\" is left out, as `May 31 10:00` is no time", "all requests come at 0"],
     );
     check_noted("op,lba,size\nW,0,8\nR,8,8\n", &["# no column is taken as the time"]);
-    // The day first: which of 05/06 is the month nobody knows.
+    // The day first: 05/06 alone leaves the month open.
     check_noted("31/05/2024 10:00,W,0,8\n31/05/2024 10:01,R,8,8\n", &["size = 4", "# column 1 is left out, as `31/05"]);
-    // Addresses that rise are no times.
+    // Rising addresses are no times.
     check_noted("W,0,8\nR,8,8\nW,16,8\n", &["address = 2", "size = 3", "# no column is taken as the time"]);
     assert!(!noted("time,op,lba,size\n1,W,0,8\n").contains("left out"));
 }
@@ -181,7 +181,7 @@ fn what_was_told_from_numbers_is_to_be_checked() {
         "time,op,lba,size\n1000,W,0,8\n1500,R,8,8\n",
         &["time_unit = \"us\" # microseconds, told from the numbers: check it"],
     );
-    // Half a second between two requests on average would be a day of waiting.
+    // Half a second between two requests on average would be mostly waiting.
     check_noted(
         "time,op,lba,size\n0,W,0,8\n2500000,R,8,8\n5000000,R,8,8\n",
         &["time_unit = \"ns\" # nanoseconds, told"],
@@ -269,12 +269,12 @@ fn flushes_need_no_address() {
 
 #[test]
 fn numbers_of_rows_are_no_times_and_the_unit_is_named() {
-    // As DiskMon writes: the number of the row, start and duration in seconds, disk, request, sector, sectors.
+    // As DiskMon writes: row number, start and duration in seconds, disk, request, sector, sectors.
     let diskmon = "0\t0.000000\t0.00003052\t0\tWrite\t900\t8\n1\t0.015625\t0.00006104\t0\tRead\t640\t64\n\
                    2\t0.031250\t0.00003052\t0\tWrite\t900\t8\n";
     check(diskmon, &["time_unit = \"s\"", "op = 5; address = 6; size = 7; time = 2; device = 4"]);
     check_noted(diskmon, &["time_unit = \"s\" # seconds, told", "# column 1 numbers the rows, and is no time"]);
-    // From 1, and in milliseconds: 15 of them between two requests.
+    // From 1, and in milliseconds: 15 ms between two requests.
     let ms = "1 0.000 W 900 8\n2 15.625 R 640 64\n3 31.250 W 900 8\n";
     check(ms, &["op = 3; address = 4; size = 5; time = 2"]);
     check_noted(ms, &["time_unit = \"ms\" # milliseconds, told"]);
@@ -282,9 +282,9 @@ fn numbers_of_rows_are_no_times_and_the_unit_is_named() {
     check_noted("1 1697041234.125 W 9 8\n2 1697041244.5 R 6 8\n3 1697041255.5 W 9 8\n", &["\"s\" # seconds"]);
     check_noted("1 1697041234125.5 W 9 8\n2 1697041234126.5 R 6 8\n3 1697041234127.5 W 9 8\n", &["\"ms\" # milli"]);
     check("1 5 W 900 8\n2 17 R 640 64\n3 40 W 900 8\n", &["op = 3; address = 4; size = 5; time = 2"]);
-    // Without another column that rises there is no time, and an address that rises is none.
+    // Without another rising column there is no time, and a rising address is none.
     check_noted("0 R 100 8\n1 W 200 16\n2 W 200 16\n", &["address = 3", "size = 4", "no column is taken as the time"]);
     check_noted("1 W 900 8\n2 R 640 64\n3 W 900 8\n", &["address = 3", "size = 4", "no column is taken as the time"]);
-    // A name says what it is.
+    // The name tells the meaning.
     check("t,op,lba,size\n1,W,900,8\n2,R,640,8\n3,W,900,8\n", &["time = \"t\""]);
 }

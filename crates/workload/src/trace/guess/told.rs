@@ -1,4 +1,4 @@
-//! What is proposed for a table: keys, their values, and what should be looked at before they are believed.
+//! The proposal for a table: keys, values, and points to check.
 
 use super::super::cells::{bytes_of, own_unit};
 use super::super::column_options::Separator;
@@ -9,9 +9,9 @@ use super::table::{most, Places, Table};
 use super::{Guess, Key};
 use std::collections::BTreeSet;
 
-/// Decimals of a clock of milliseconds that counts microseconds.
+/// Decimals in a millisecond clock with microsecond resolution.
 const MS_DECIMALS: usize = 3;
-/// Units between two requests on average from which on they are no seconds, with few decimals and with any.
+/// Mean gap, in units, above which they cannot be seconds: with few decimals, and with any.
 const BUSY_GAP: f64 = 0.5;
 const IDLE_GAP: f64 = 100.0;
 
@@ -66,7 +66,7 @@ impl Table<'_> {
         self.names.is_none().then(|| "told from its rising numbers: check it".to_owned())
     }
 
-    /// Why there is no time, where there is none.
+    /// Why there is no time, if it is missing.
     fn left_out(&self, places: &Places) -> Option<String> {
         if places.time.is_some() {
             return None;
@@ -86,7 +86,7 @@ impl Table<'_> {
         ))
     }
 
-    /// What is done with lines that do not fit the table.
+    /// The setting for lines outside the table.
     fn on_error(&self, places: &Places, rows: &Rows<'_>) -> Option<Key> {
         let wrong = rows.values.iter().enumerate().filter(|(at, _)| !self.is_read(places, *at));
         let mut bad: Vec<Numbered<'_>> = rows.odd.iter().copied().chain(wrong.map(|(_, row)| row.line)).collect();
@@ -118,7 +118,7 @@ impl Table<'_> {
         Some(Key { name: "device", value, note: Some(note) })
     }
 
-    /// What the operations are called.
+    /// The operations' names.
     fn operations(&self, op: usize) -> Vec<Key> {
         let name = self.plain_name(op).unwrap_or_default();
         let is_flag = !most(&self.columns[op], |field| word(field).is_some());
@@ -146,7 +146,7 @@ impl Table<'_> {
         kinds.collect()
     }
 
-    /// The unit that the name says, or else bytes where every number is one of whole sectors, or sectors.
+    /// The unit from the name; otherwise bytes if every number is a multiple of 512, else sectors.
     fn unit(&self, key: &'static str, at: usize, other: Option<usize>) -> Key {
         let name = self.plain_name(at).unwrap_or_default();
         let says = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
@@ -178,7 +178,7 @@ impl Table<'_> {
         Key { name: key, value: unit.to_string(), note: note.map(str::to_owned) }
     }
 
-    /// The unit of times; `None` where each has its own.
+    /// The time unit; `None` if each time has its own.
     fn time_unit(&self, at: usize) -> Option<Key> {
         let column = &self.columns[at];
         if most(column, |field| own_unit(field).is_some()) {
@@ -214,7 +214,7 @@ impl Table<'_> {
         Some(Key { name: "time_unit", value: quoted(unit), note })
     }
 
-    /// The unit in which the times would be likely.
+    /// The likely unit for the times.
     fn unit_of_numbers(&self, at: usize, is_seconds: bool) -> &'static str {
         let column = &self.columns[at];
         if is_seconds {
@@ -228,13 +228,13 @@ impl Table<'_> {
             let decimals =
                 |field: &&str| field.rsplit(['.', ',']).next().filter(|part| part.len() < field.len()).map(str::len);
             let is_fine = column.iter().filter_map(decimals).max() > Some(MS_DECIMALS);
-            // Clocks count seconds since 1970 or in parts of a microsecond. What counts whole units apart from each other,
-            // with no more than a thousandth of them, is in milliseconds: as seconds it would be an idle device.
+            // Clocks count seconds since 1970, or have microsecond fractions. Whole units apart with at most three
+            // decimals means milliseconds: as seconds the device would be idle.
             let is_ms = first > 1e11 || first < 1e9 && (gap > IDLE_GAP || !is_fine && gap > BUSY_GAP);
             return if is_ms { "ms" } else { "s" };
         }
         match () {
-            // The years since 1970, in which unit they would be few.
+            // Years since 1970; the largest unit giving few years wins.
             () if first > 1e17 => "ns",
             () if first > 1e14 => "us",
             () if first > 1e11 => "ms",

@@ -1,6 +1,6 @@
-//! Reads a trace ahead, in a thread of its own, while the requests before are simulated.
+//! Reads a trace ahead in a separate thread while earlier requests are simulated.
 //!
-//! There is one such thread and one queue, so the requests come in the order of the trace whatever the threads do.
+//! There is one such thread and one queue, so requests come in trace order whatever the threads do.
 
 use super::Source;
 use crate::WorkloadError;
@@ -8,10 +8,10 @@ use nandlab_block::Request;
 use std::sync::mpsc::{sync_channel, Receiver};
 use std::thread::JoinHandle;
 
-/// Requests that are handed over at a time.
+/// Requests per chunk.
 const CHUNK: usize = 4096;
 
-/// Chunks that wait at most.
+/// Most chunks waiting.
 const WAITING: usize = 8;
 
 #[derive(Default)]
@@ -20,13 +20,13 @@ struct Chunk {
     dropped: u64,
 }
 
-/// The requests that come, from the thread that reads them.
+/// The coming requests, from the reading thread.
 pub(crate) struct Ahead {
     /// None after the end.
     chunks: Option<Receiver<Result<Chunk, WorkloadError>>>,
     thread: Option<JoinHandle<()>>,
     chunk: Chunk,
-    /// Requests of the chunk that were handed out.
+    /// Requests handed out from the chunk.
     taken: usize,
 }
 
@@ -75,7 +75,7 @@ impl Ahead {
         Ok(())
     }
 
-    /// Ends the thread; where it panicked, this does, too.
+    /// Ends the thread; panics if it panicked.
     fn end(&mut self) {
         self.chunks = None;
         if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
@@ -86,7 +86,7 @@ impl Ahead {
 
 impl Drop for Ahead {
     fn drop(&mut self) {
-        // The thread ends at its next chunk, for which nobody waits.
+        // The thread ends at its next chunk, as nobody waits for it.
         self.chunks = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,4 +1,4 @@
-//! Workloads of files: well-formed over random options, and of the counts and bytes that their sources promise.
+//! File workloads: well-formed over random options, with their sources' counts and bytes.
 
 mod plain;
 
@@ -45,7 +45,7 @@ impl Draw {
         postmark::Config {
             size_low,
             size_high: ByteCount(size_low.0 + u64::from(self.up_to(50_000))),
-            // So many that not all are deleted.
+            // Enough files, so not all are deleted.
             number: 41 + self.up_to(60),
             transactions: self.at_least_1(40),
             seed: self.at_least_1(1 << 30),

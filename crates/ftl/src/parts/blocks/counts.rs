@@ -3,7 +3,7 @@
 //!
 //! What is valid in a block the FTL asks its map, for a list of what the block holds.
 
-use super::scan::{self, first_minimum};
+use super::minimum::{self, first_minimum};
 use nandlab_nand::BlockId;
 use std::ops::Range;
 
@@ -21,10 +21,10 @@ pub enum BlockUse {
 }
 
 /// The word of a block; the narrower, the faster a victim is found.
-pub trait Word: scan::Word + std::fmt::Debug {
+pub trait Word: minimum::Word + std::fmt::Debug {
     /// Set in the word of an open block.
     const OPEN: Self;
-    /// That of a block out of use, below [`scan::Word::MAX`], that of a free one.
+    /// That of a block out of use, below [`minimum::Word::MAX`], that of a free one.
     const BAD: Self;
 
     /// Without [`Self::OPEN`].

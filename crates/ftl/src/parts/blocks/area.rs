@@ -3,11 +3,11 @@
 //! Who owns an area decides which page goes to which frontier, what a victim is and what is done with its pages; here are
 //! valid pages, frontiers, and what a failed program means for both.
 
-use super::block_scan::BlockScan;
-use super::block_table::{BlockTable, BlockUse};
 use super::frontier::Frontier;
-use super::pool::Pool;
-use super::victim::VictimPolicy;
+use super::keeper::Keeper;
+use super::scan::BlockScan;
+use super::table::{BlockTable, BlockUse};
+use crate::parts::victim::VictimPolicy;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Nand, NandError, Oob, Ppa};
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct Area {
     geometry: Geometry,
-    /// Blocks of other areas and of the pool are free in it.
+    /// Blocks of other areas and of the keeper are free in it.
     table: BlockTable,
     frontiers: Vec<Frontier>,
     /// Blocks in the area, and of each die.
@@ -196,7 +196,7 @@ impl Area {
     }
 
     /// The block to empty next, which is then no victim any more: one with a failed program, else that of `policy` among
-    /// the blocks of all dies, which share the pool. `None` where nothing would be gained.
+    /// the blocks of all dies, which share the keeper. `None` where nothing would be gained.
     pub(crate) fn next_victim(&mut self, policy: &mut dyn VictimPolicy, now: u64) -> Option<Victim> {
         if let Some(block) = self.failing.pop_front() {
             return Some(Victim { block, is_failing: true });
@@ -243,13 +243,18 @@ impl Area {
         Some(self.chosen(block))
     }
 
-    /// Gives a victim without valid pages back to the pool, erased or retired.
-    pub(crate) fn release<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, victim: Victim) -> Result<(), FtlError> {
+    /// Gives a victim without valid pages back to the keeper, erased or retired.
+    pub(crate) fn release<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        keeper: &mut Keeper,
+        victim: Victim,
+    ) -> Result<(), FtlError> {
         let Victim { block, is_failing } = victim;
         if is_failing {
-            pool.retire(nand, block)?;
-        } else if pool.erase(nand, block)? {
-            pool.add(block, None);
+            keeper.retire(nand, block)?;
+        } else if keeper.erase(nand, block)? {
+            keeper.add(block, None);
         }
         self.table.set_free(block);
         self.count(block, -1);

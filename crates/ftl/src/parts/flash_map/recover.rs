@@ -1,8 +1,8 @@
 //! Recovers a map from flash.
 
-use super::{PagedMap, Shape};
-use crate::parts::block_scan::{BlockScan, MapForm};
-use crate::parts::pool::Pool;
+use super::{FlashMap, Shape};
+use crate::parts::blocks::keeper::Keeper;
+use crate::parts::blocks::scan::{BlockScan, MapForm};
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Nand, NandError, Ppa};
 
@@ -51,9 +51,9 @@ impl FoundMap {
         &self,
         nand: &mut N,
         mut each: impl FnMut(u32, Option<(u64, &[u8])>),
-    ) -> Result<PagedMap, FtlError> {
+    ) -> Result<FlashMap, FtlError> {
         let geometry = *nand.geometry();
-        let mut map = PagedMap::new(&geometry, self.shape);
+        let mut map = FlashMap::new(&geometry, self.shape);
         let mut bytes = vec![0; geometry.page_bytes() as usize];
         let mut copies = &self.copies[..];
         for page in 0..self.shape.pages {
@@ -86,8 +86,8 @@ impl FoundMap {
     }
 }
 
-impl PagedMap {
-    /// Continues to fill the blocks found by a mount, after the pool has its free blocks, and releases blocks
+impl FlashMap {
+    /// Continues to fill the blocks found by a mount, after the keeper has its free blocks, and releases blocks
     /// above the quota.
     ///
     /// # Errors
@@ -95,12 +95,12 @@ impl PagedMap {
     pub(crate) fn resume<N: Nand>(
         &mut self,
         nand: &mut N,
-        pool: &mut Pool,
+        keeper: &mut Keeper,
         scans: &[Option<BlockScan>],
     ) -> Result<(), FtlError> {
         self.area.resume(scans);
         if self.area.blocks() > self.quota {
-            self.shrink(nand, pool, 0)?;
+            self.shrink(nand, keeper, 0)?;
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Which pages are valid, how many in each block, what each block is used for, and when it was closed and erased.
 
-use super::closing_order::ClosingOrder;
-use super::scan::first_minimum;
-pub use super::valid_counts::BlockUse;
-use super::valid_counts::{ValidCounts, Word};
+pub use super::counts::BlockUse;
+use super::counts::{ValidCounts, Word};
+use super::minimum::first_minimum;
+use super::order::ClosingOrder;
 use nandlab_nand::tables::filled;
 use nandlab_nand::{BlockId, Geometry, Ppa};
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! What a mount reads of a block: its spare areas, and in full the pages that a cut may have torn.
 
 use super::frontier::{has_cycles, RESUMED, SLC};
-use super::trim_note;
+use crate::parts::trim_note;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Cause, Geometry, Kind, Nand, NandError, Oob, PageBuf, Ppa};
 
@@ -245,7 +245,7 @@ fn foreign(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::frontier::Frontier;
+    use crate::parts::blocks::frontier::Frontier;
     use nandlab_nand::{Lpn, Origin, Seq};
 
     /// What is said of a block that holds such pages, on a device with notes of 4032 pages that exports 4000.

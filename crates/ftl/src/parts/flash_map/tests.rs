@@ -2,7 +2,7 @@
 
 use super::recover::FoundMap;
 use super::*;
-use crate::parts::block_scan::scan_ascending;
+use crate::parts::blocks::scan::scan_ascending;
 use crate::tests::{timed_flash, two_dies, Flash};
 use nandlab_nand::profile::Timing;
 use nandlab_nand::random::Random;
@@ -12,11 +12,11 @@ const FORM: u16 = 9;
 /// Pages reported to a mount: the time of each map page, and its contents.
 type Told = Vec<Option<(u64, Vec<u8>)>>;
 
-/// A map with its pool, on a device without other data.
+/// A map with its keeper, on a device without other data.
 struct Bench {
     nand: Flash,
-    pool: Pool,
-    map: PagedMap,
+    keeper: Keeper,
+    map: FlashMap,
     shape: Shape,
 }
 
@@ -25,7 +25,7 @@ impl Bench {
     fn mount(mut nand: Flash, shape: Shape) -> (Self, Told) {
         let geometry = *nand.geometry();
         let scans = scan_ascending(&mut nand).unwrap();
-        let mut pool = Pool::new(&geometry, scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0));
+        let mut keeper = Keeper::new(&geometry, scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0));
         let mut told = Vec::new();
         let mut map = FoundMap::new(&geometry, shape, &scans)
             .read(&mut nand, |page, held| {
@@ -34,13 +34,13 @@ impl Bench {
             })
             .unwrap();
         let free = (0..geometry.blocks()).map(BlockId).filter(|&block| !map.area().has(block));
-        free.for_each(|block| pool.add(block, Some(Cause::Mount)));
-        map.resume(&mut nand, &mut pool, &scans).unwrap();
-        (Self { nand, pool, map, shape }, told)
+        free.for_each(|block| keeper.add(block, Some(Cause::Mount)));
+        map.resume(&mut nand, &mut keeper, &scans).unwrap();
+        (Self { nand, keeper, map, shape }, told)
     }
 
     fn write(&mut self, page: u32, bytes: &[u8]) {
-        self.map.write(&mut self.nand, &mut self.pool, page, bytes, 0).unwrap();
+        self.map.write(&mut self.nand, &mut self.keeper, page, bytes, 0).unwrap();
     }
 
     fn read(&mut self, page: u32) -> Option<Vec<u8>> {
@@ -66,7 +66,7 @@ fn play(nand: Flash, pages: u32, spare_percent: u32, rounds: u32) -> MapCounts {
         let mut bytes = vec![page as u8; bench.nand.geometry().page_bytes() as usize];
         bytes[..4].copy_from_slice(&round.to_le_bytes());
         bench.write(page, &bytes);
-        model[page as usize] = Some((bench.pool.seq() - 1, bytes));
+        model[page as usize] = Some((bench.keeper.seq() - 1, bytes));
         assert!(bench.map.area().blocks() < quota, "{} blocks of {quota}", bench.map.area().blocks());
         let page = random.below(pages.into()) as u32;
         assert_eq!(bench.read(page), model[page as usize].clone().map(|(_, bytes)| bytes), "map page {page}");

@@ -8,11 +8,11 @@
 //! dies, so a unit is read from several dies at once.
 //!
 //! ## Blocks
-//! The map takes blocks from the pool shared by all areas, up to its quota: enough to hold the map once, one
-//! more, one for each frontier, and spare blocks. The owner of the data leaves [`PagedMap::claim`] blocks of
-//! the pool untouched, so a map page can be written at any time, even in the middle of data garbage collection
+//! The map takes blocks from the keeper shared by all areas, up to its quota: enough to hold the map once, one
+//! more, one for each frontier, and spare blocks. The owner of the data leaves [`FlashMap::claim`] blocks of
+//! the keeper untouched, so a map page can be written at any time, even in the middle of data garbage collection
 //! and at mount. When the quota is used up, the map empties its block with the fewest valid pages. If each die
-//! collects its data separately, the dies that take pages share the quota equally ([`PagedMap::share_dies`]),
+//! collects its data separately, the dies that take pages share the quota equally ([`FlashMap::share_dies`]),
 //! so each die knows its part.
 //!
 //! ## Recovery
@@ -22,7 +22,7 @@
 //! a mount that reads all spare areas finds the updates lost from memory. For this the FTL must follow two
 //! rules. First, a written map page contains every change of its entries so far, including entries still marked
 //! as changed. Second, a host page without an earlier entry is on flash before the map page with its entry
-//! (`after` in [`PagedMap::write`]).
+//! (`after` in [`FlashMap::write`]).
 //!
 //! If bit errors lost a map page and it has to move, a replacement page records the loss.
 
@@ -32,15 +32,14 @@ mod tests;
 
 pub(crate) use recover::FoundMap;
 
-use super::area::{Area, Victim};
-use super::block_scan::MapForm;
-use super::pool::Pool;
+use super::blocks::area::{Area, Victim};
+use super::blocks::keeper::Keeper;
+use super::blocks::scan::MapForm;
 use super::victim::{self, VictimPolicy};
 use crate::{BlockState, Events, FtlError};
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time,
 };
-use std::collections::BTreeSet;
 
 /// A map's size and quota.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,7 +118,7 @@ pub(crate) struct MapCounts {
 
 /// RAM state for a map on flash.
 #[derive(Debug)]
-pub(crate) struct PagedMap {
+pub(crate) struct FlashMap {
     shape: Shape,
     tag: u16,
     quota: u32,
@@ -136,7 +135,7 @@ pub(crate) struct PagedMap {
     counts: MapCounts,
 }
 
-impl PagedMap {
+impl FlashMap {
     /// An empty map: nothing was written.
     pub(crate) fn new(geometry: &Geometry, shape: Shape) -> Self {
         let frontiers = shape.frontiers(geometry);
@@ -182,26 +181,23 @@ impl PagedMap {
     }
 
     /// An FTL's events, including its map's events.
-    pub(crate) fn events(&self, of_data: &Events, pool: &Pool) -> Events {
+    pub(crate) fn events(&self, of_data: &Events, keeper: &Keeper) -> Events {
         Events {
             gc_runs: of_data.gc_runs + self.counts.gc_runs,
             empty_gc_runs: of_data.empty_gc_runs + self.counts.empty_gc_runs,
             map_gc_runs: self.counts.gc_runs,
             map_gc_copies: self.counts.moved,
-            retired_blocks: pool.retired(),
+            retired_blocks: keeper.retired(),
             ..*of_data
         }
     }
 
     /// Every block with its valid-page count; `of_data` gives the data pages.
-    pub(crate) fn blocks(&self, geometry: &Geometry, pool: &Pool, of_data: impl Fn(BlockId) -> u32) -> Vec<BlockState> {
-        let free: BTreeSet<BlockId> = pool.blocks().collect();
-        let state =
-            |block| BlockState { valid: of_data(block) + self.area.valid_pages(block), is_free: free.contains(&block) };
-        (0..geometry.blocks()).map(|block| state(BlockId(block))).collect()
+    pub(crate) fn blocks(&self, keeper: &Keeper, of_data: impl Fn(BlockId) -> u32) -> Vec<BlockState> {
+        keeper.states(|block| of_data(block) + self.area.valid_pages(block))
     }
 
-    /// Pool blocks reserved for the map, and left alone by others.
+    /// Keeper blocks reserved for the map, and left alone by others.
     #[inline]
     pub(crate) fn claim(&self) -> u32 {
         self.quota.saturating_sub(self.area.blocks())
@@ -244,20 +240,20 @@ impl PagedMap {
     pub(crate) fn write<N: Nand>(
         &mut self,
         nand: &mut N,
-        pool: &mut Pool,
+        keeper: &mut Keeper,
         page: u32,
         bytes: &[u8],
         after: Time,
     ) -> Result<(), FtlError> {
         as_map(nand, |nand| {
             let before = nand.ctx().fence_at(after);
-            let written = self.program(nand, pool, page, bytes, None);
+            let written = self.program(nand, keeper, page, bytes, None);
             nand.ctx().set_ready(before);
             let to = written?;
             let old = std::mem::replace(&mut self.directory[page as usize], to);
             if old.is_some() {
                 self.area.set_invalid(old);
-                pool.supersede(old, nand.ctx().last());
+                keeper.supersede(old, nand.ctx().last());
             }
             self.area.set_valid(to);
             Ok(())
@@ -269,12 +265,12 @@ impl PagedMap {
     fn program<N: Nand>(
         &mut self,
         nand: &mut N,
-        pool: &mut Pool,
+        keeper: &mut Keeper,
         page: u32,
         bytes: &[u8],
         moved: Option<(Seq, u16, usize)>,
     ) -> Result<Ppa, FtlError> {
-        let blank = N::Buf::zeroed(pool.geometry().page_bytes());
+        let blank = N::Buf::zeroed(keeper.geometry().page_bytes());
         loop {
             let frontier = match moved {
                 Some((_, _, frontier)) => frontier,
@@ -282,11 +278,11 @@ impl PagedMap {
             };
             if self.area.is_full(frontier) {
                 match moved {
-                    Some(_) => self.open(nand, pool, frontier)?,
-                    None => self.renew(nand, pool, frontier)?,
+                    Some(_) => self.open(nand, keeper, frontier)?,
+                    None => self.renew(nand, keeper, frontier)?,
                 }
             }
-            let (seq, marks) = moved.map_or_else(|| (pool.next_seq(), 0), |(seq, marks, _)| (seq, marks));
+            let (seq, marks) = moved.map_or_else(|| (keeper.next_seq(), 0), |(seq, marks, _)| (seq, marks));
             let oob = Oob { aux: self.tag | marks, kind: Kind::Map, ..Oob::data(Lpn(page), seq, Origin::FTL) };
             if let Some(to) = self.area.program(nand, frontier, &blank, bytes, oob)? {
                 return Ok(to);
@@ -301,51 +297,57 @@ impl PagedMap {
 
     /// Replaces a full frontier; if the quota is used up, pages of victims come first.
     #[cold]
-    fn renew<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
+    fn renew<N: Nand>(&mut self, nand: &mut N, keeper: &mut Keeper, frontier: usize) -> Result<(), FtlError> {
         while self.area.is_full(frontier) {
-            self.open(nand, pool, frontier)?;
-            self.shrink(nand, pool, frontier)?;
+            self.open(nand, keeper, frontier)?;
+            self.shrink(nand, keeper, frontier)?;
         }
         Ok(())
     }
 
     /// Empties victims into a frontier until the map is below its quota, or no victim would gain anything. If a
     /// die is weak and the others have not yet made room for its part, the map works with its current blocks.
-    pub(crate) fn shrink<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
+    pub(crate) fn shrink<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        keeper: &mut Keeper,
+        frontier: usize,
+    ) -> Result<(), FtlError> {
         let has_weak = self.works.contains(&false);
-        while (self.area.blocks() >= self.quota || has_weak && pool.count() == 0)
-            && self.collect(nand, pool, frontier)?
+        while (self.area.blocks() >= self.quota || has_weak && keeper.count() == 0)
+            && self.collect(nand, keeper, frontier)?
         {}
         Ok(())
     }
 
     /// Opens a block at a full frontier.
-    fn open<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
-        self.area.close(frontier, pool.seq());
-        let die = self.die_for(pool, self.home(pool, frontier));
-        let block = scoped(nand, Cause::Gc, |nand| pool.take(nand, die))?;
-        self.area.open(frontier, block.ok_or_else(|| pool.worn_out(1))?);
+    fn open<N: Nand>(&mut self, nand: &mut N, keeper: &mut Keeper, frontier: usize) -> Result<(), FtlError> {
+        self.area.close(frontier, keeper.seq());
+        let die = self.die_for(keeper, self.home(keeper, frontier));
+        let block = scoped(nand, Cause::Gc, |nand| keeper.take(nand, Some(die)))?;
+        self.area.open(frontier, block.ok_or_else(|| keeper.worn_out(1))?);
         Ok(())
     }
 
     /// A frontier's die: with shares, a die with a share for the map.
-    fn home(&self, pool: &Pool, frontier: usize) -> u32 {
+    fn home(&self, keeper: &Keeper, frontier: usize) -> u32 {
         let dies = self.shares.iter().filter(|&&share| share > 0).count();
         let giving = (0..).zip(&self.shares).filter(|(_, &share)| share > 0).map(|(die, _)| die);
-        giving.clone().nth(frontier % dies.max(1)).unwrap_or(frontier as u32 % pool.geometry().dies())
+        giving.clone().nth(frontier % dies.max(1)).unwrap_or(frontier as u32 % keeper.geometry().dies())
     }
 
     /// The die of the next block: `near`, or the next die with a remaining share. If the quota is used up, a
     /// die gives one more block if it has a victim to return one at once: so frontiers stay on separate dies.
-    fn die_for(&self, pool: &Pool, near: u32) -> u32 {
+    fn die_for(&self, keeper: &Keeper, near: u32) -> u32 {
         let dies = self.shares.len() as u32;
         if dies > 0 && self.area.blocks() + 1 >= self.quota {
             let share = self.shares[near as usize];
-            if share > 1 && self.area.blocks_in(near) == share && pool.count_in(near) > 0 && self.area.gains_in(near) {
+            if share > 1 && self.area.blocks_in(near) == share && keeper.count_in(near) > 0 && self.area.gains_in(near)
+            {
                 return near;
             }
         }
-        let has_more = |&die: &u32| self.claim_in(die) > 0 && pool.count_in(die) > 0;
+        let has_more = |&die: &u32| self.claim_in(die) > 0 && keeper.count_in(die) > 0;
         (0..dies).map(|step| (near + step) % dies).find(has_more).unwrap_or(near)
     }
 
@@ -353,46 +355,46 @@ impl PagedMap {
     pub(crate) fn collect<N: Nand>(
         &mut self,
         nand: &mut N,
-        pool: &mut Pool,
+        keeper: &mut Keeper,
         frontier: usize,
     ) -> Result<bool, FtlError> {
         let victim = if self.shares.is_empty() {
-            self.area.next_victim(&mut *self.policy, pool.seq())
+            self.area.next_victim(&mut *self.policy, keeper.seq())
         } else {
-            let near = self.home(pool, frontier);
+            let near = self.home(keeper, frontier);
             self.area.next_victim_near(near, self.area.blocks_in(near) > self.shares[near as usize], &self.works)
         };
         let Some(victim) = victim else { return Ok(false) };
         let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
-        scoped(nand, cause, |nand| self.empty(nand, pool, victim, frontier))?;
+        scoped(nand, cause, |nand| self.empty(nand, keeper, victim, frontier))?;
         Ok(true)
     }
 
     fn empty<N: Nand>(
         &mut self,
         nand: &mut N,
-        pool: &mut Pool,
+        keeper: &mut Keeper,
         victim: Victim,
         frontier: usize,
     ) -> Result<(), FtlError> {
         let valid: Vec<Ppa> = self.area.valid_in(victim.block).collect();
-        let mut bytes = vec![0; pool.geometry().page_bytes() as usize];
+        let mut bytes = vec![0; keeper.geometry().page_bytes() as usize];
         for &from in &valid {
-            self.relocate(nand, pool, from, frontier, &mut bytes)?;
+            self.relocate(nand, keeper, from, frontier, &mut bytes)?;
         }
         self.counts.moved += valid.len() as u64;
         if !victim.is_failing {
             self.counts.gc_runs += 1;
             self.counts.empty_gc_runs += u64::from(valid.is_empty());
         }
-        self.area.release(nand, pool, victim)
+        self.area.release(nand, keeper, victim)
     }
 
     /// Moves a map page: a read through the controller and a program; the page keeps its sequence number.
     fn relocate<N: Nand>(
         &mut self,
         nand: &mut N,
-        pool: &mut Pool,
+        keeper: &mut Keeper,
         from: Ppa,
         frontier: usize,
         bytes: &mut [u8],
@@ -401,20 +403,20 @@ impl PagedMap {
             Ok(oob) => (oob.lpn.0, oob.seq, oob.aux & MapForm::LOST),
             Err(NandError::Uncorrectable(_)) => {
                 bytes.fill(0);
-                (self.page_at(from), pool.next_seq(), MapForm::LOST)
+                (self.page_at(from), keeper.next_seq(), MapForm::LOST)
             }
             Err(error) => return Err(error.into()),
         };
         let end = nand.ctx().last();
         let before = nand.ctx().after(end);
-        let to = self.program(nand, pool, page, bytes, Some((seq, marks, frontier)));
+        let to = self.program(nand, keeper, page, bytes, Some((seq, marks, frontier)));
         nand.ctx().set_ready(before);
         let to = to?;
         assert_eq!(self.directory[page as usize], from, "map page {page} is valid at {from} and its place is another");
         self.directory[page as usize] = to;
         self.area.set_invalid(from);
         self.area.set_valid(to);
-        pool.supersede(from, nand.ctx().last());
+        keeper.supersede(from, nand.ctx().last());
         Ok(())
     }
 
@@ -424,10 +426,10 @@ impl PagedMap {
     }
 
     /// Empties and retires blocks with a failed program.
-    pub(crate) fn retire_failing<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool) -> Result<(), FtlError> {
+    pub(crate) fn retire_failing<N: Nand>(&mut self, nand: &mut N, keeper: &mut Keeper) -> Result<(), FtlError> {
         while self.area.is_failing() {
             let frontier = self.next_frontier();
-            self.collect(nand, pool, frontier)?;
+            self.collect(nand, keeper, frontier)?;
         }
         Ok(())
     }

@@ -1,0 +1,447 @@
+//! The keeper of blocks: free and bad blocks, the order of programs, and each step between two uses of a block.
+//!
+//! A block is free, bad, or in the hands of its FTL. The FTL takes a free block and fills it; once nothing in it counts it
+//! gives the block back, erased, or has it retired.
+//!
+//! ## When a block may be erased
+//! An erase destroys old copies. A power cut afterwards must find what took their place:
+//!
+//! * A newer copy. [`Keeper::supersede`] keeps the end of its program, by block. An erase waits for the last of them. It does
+//!   not wait for other programs, or erases on several dies would never overlap.
+//! * A note of a trim. A trimmed page has no newer copy, and an older one elsewhere may come back as soon as the newest is
+//!   gone. So the FTL writes the note first and tells [`Keeper::noted`], and every erase waits for the last note. A new note
+//!   replaces an older one, which hid pages written since: their programs count as part of it.
+//!
+//! A retired block reads as nothing, like an erased one, and waits for the same.
+//!
+//! ## After a mount
+//! A mount finds blocks without valid pages. Their erase is put off until they are taken; a block that looks erased is
+//! erased again too, since its last erase may have been cut. On a blank device no block needs it. Blocks that look erased
+//! are taken first: if the only block with data were erased and that erase cut, the device would look blank.
+
+use super::counts::BlockUse;
+use super::scan::BlockScan;
+use crate::{BlockState, FtlError};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Nand, NandError, Ppa, Seq, Time};
+use std::collections::VecDeque;
+
+/// A block without anything that counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FreeBlock {
+    pub(crate) block: BlockId,
+    /// The cause charged for its erase; `None` if it is known to be erased.
+    pub(crate) unerased: Option<Cause>,
+}
+
+/// Some blocks of a die.
+#[derive(Clone, Debug, Default)]
+struct Shelf {
+    /// The block that has been free longest in front.
+    free: VecDeque<FreeBlock>,
+    /// Blocks that are not bad, free or not.
+    good: u32,
+}
+
+/// The keeper of a device's blocks.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    geometry: Geometry,
+    /// A shelf for each die, then one for the blocks of each die that are kept apart.
+    shelves: Vec<Shelf>,
+    /// By block: whether it is kept apart; empty if none is.
+    apart: Vec<bool>,
+    /// Free blocks on the shelves of dies.
+    count: u32,
+    /// The die that gave a block last.
+    turn: u32,
+    bad: Vec<bool>,
+    seq: u64,
+    /// By block: when the last program ends that took the place of one of its pages.
+    superseded: Vec<Time>,
+    /// When the last note of trims ends.
+    noted: Time,
+    retired: u64,
+}
+
+impl Keeper {
+    /// All blocks are good and none is free yet; sequence numbers go on behind `highest`.
+    pub(crate) fn new(geometry: &Geometry, highest: u64) -> Self {
+        Self::with_apart(geometry, highest, Vec::new())
+    }
+
+    /// The same for an FTL that uses some blocks for one purpose alone, or not at all: `apart` names them, by block.
+    pub(crate) fn with_apart(geometry: &Geometry, highest: u64, apart: Vec<bool>) -> Self {
+        let mut keeper = Self {
+            geometry: *geometry,
+            shelves: vec![Shelf::default(); 2 * geometry.dies() as usize],
+            apart,
+            count: 0,
+            turn: geometry.dies() - 1,
+            bad: vec![false; geometry.blocks() as usize],
+            seq: highest + 1,
+            superseded: vec![0; geometry.blocks() as usize],
+            noted: 0,
+            retired: 0,
+        };
+        for block in (0..geometry.blocks()).map(BlockId) {
+            let shelf = keeper.shelf_of(block);
+            keeper.shelves[shelf].good += 1;
+        }
+        keeper
+    }
+
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The sequence number of the next program.
+    #[inline]
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    #[inline]
+    pub(crate) fn next_seq(&mut self) -> Seq {
+        self.take_seqs(1)
+    }
+
+    /// The first of `count` consecutive sequence numbers.
+    #[inline]
+    pub(crate) fn take_seqs(&mut self, count: u32) -> Seq {
+        let seq = Seq(self.seq);
+        self.seq += u64::from(count);
+        seq
+    }
+
+    /// A sequence number that leaves [`Self::AHEAD`] lower ones to be given out before [`Self::pass`] goes on behind
+    /// it: for a page that is programmed before the map pages are written that do not know of it yet.
+    #[inline]
+    pub(crate) fn seq_ahead(&self) -> Seq {
+        Seq(self.seq + Self::AHEAD)
+    }
+
+    /// Map pages that may be written until the entries of one page of data are changed.
+    const AHEAD: u64 = 1 << 16;
+
+    /// Sequence numbers go on behind `seq`.
+    ///
+    /// # Panics
+    /// If they are there already.
+    #[inline]
+    pub(crate) fn pass(&mut self, seq: Seq) {
+        assert!(self.seq <= seq.0, "sequence number {} is given out twice", seq.0);
+        self.seq = seq.0 + 1;
+    }
+
+    fn shelf_of(&self, block: BlockId) -> usize {
+        let apart = if self.is_apart(block) { self.geometry.dies() } else { 0 };
+        (self.geometry.die_of(block) + apart) as usize
+    }
+
+    fn shelf_apart(&self, die: u32) -> &Shelf {
+        &self.shelves[(self.geometry.dies() + die) as usize]
+    }
+
+    /// Whether a block is kept apart.
+    #[inline]
+    pub(crate) fn is_apart(&self, block: BlockId) -> bool {
+        !self.apart.is_empty() && self.apart[block.index()]
+    }
+
+    /// Free blocks, except those apart.
+    #[inline]
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// A die's free blocks, except those apart.
+    #[inline]
+    pub(crate) fn count_in(&self, die: u32) -> u32 {
+        self.shelves[die as usize].free.len() as u32
+    }
+
+    /// Whether a die has a free block apart.
+    pub(crate) fn has_free_apart(&self, die: u32) -> bool {
+        !self.shelf_apart(die).free.is_empty()
+    }
+
+    /// Good blocks, except those apart.
+    pub(crate) fn good(&self) -> u32 {
+        self.shelves[..self.geometry.dies() as usize].iter().map(|shelf| shelf.good).sum()
+    }
+
+    /// A die's good blocks, except those apart.
+    pub(crate) fn good_in(&self, die: u32) -> u32 {
+        self.shelves[die as usize].good
+    }
+
+    /// A die's good blocks apart.
+    pub(crate) fn good_apart(&self, die: u32) -> u32 {
+        self.shelf_apart(die).good
+    }
+
+    /// Good blocks that are not free, except those apart.
+    pub(crate) fn in_use(&self) -> u32 {
+        self.good() - self.count
+    }
+
+    #[inline]
+    pub(crate) fn is_bad(&self, block: BlockId) -> bool {
+        self.bad[block.index()]
+    }
+
+    /// Bad blocks of the device.
+    pub(crate) fn bad(&self) -> u32 {
+        self.bad.iter().filter(|&&bad| bad).count() as u32
+    }
+
+    /// The free blocks, die by die, then those apart.
+    pub(crate) fn free(&self) -> impl Iterator<Item = &FreeBlock> {
+        self.shelves.iter().flat_map(|shelf| &shelf.free)
+    }
+
+    /// A die's free blocks, except those apart, the one that has been free longest in front.
+    pub(crate) fn free_in(&self, die: u32) -> impl ExactSizeIterator<Item = BlockId> + '_ {
+        self.shelves[die as usize].free.iter().map(|free| free.block)
+    }
+
+    /// Blocks retired since the mount.
+    pub(crate) fn retired(&self) -> u64 {
+        self.retired
+    }
+
+    /// A page counts no more as soon as what ends at `end` is on flash.
+    #[inline]
+    pub(crate) fn supersede(&mut self, page: Ppa, end: Time) {
+        self.supersede_in(self.geometry.block_of(page), end);
+    }
+
+    /// The same for a page of `block`.
+    #[inline]
+    pub(crate) fn supersede_in(&mut self, block: BlockId, end: Time) {
+        if end > 0 {
+            let superseded = &mut self.superseded[block.index()];
+            *superseded = end.max(*superseded);
+        }
+    }
+
+    /// A note of trims ends at `end`; no older copy of these pages may come back before.
+    pub(crate) fn noted(&mut self, end: Time) {
+        self.noted = self.noted.max(end);
+    }
+
+    /// When the last note of trims ends.
+    pub(crate) fn noted_by(&self) -> Time {
+        self.noted
+    }
+
+    /// Sorts out what a mount has found: bad blocks, and those that nothing uses. `stale` is the cause charged for erasing
+    /// blocks with pages that count no more.
+    pub(crate) fn adopt(&mut self, scans: &[Option<BlockScan>], stale: Cause, is_used: impl Fn(BlockId) -> bool) {
+        let is_blank = scans.iter().flatten().all(|scan| scan.used == 0);
+        for programmed in [false, true] {
+            for (block, scan) in (0..).map(BlockId).zip(scans) {
+                match scan {
+                    None if !programmed => self.set_bad(block),
+                    Some(scan) if (scan.used > 0) == programmed && !is_used(block) => {
+                        self.add(block, (!is_blank).then(|| scan.erase_cause(stale)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Adds a block that holds nothing; `unerased` is the cause charged for its erase, unless it is known to be erased.
+    pub(crate) fn add(&mut self, block: BlockId, unerased: Option<Cause>) {
+        let shelf = self.shelf_of(block);
+        self.shelves[shelf].free.push_back(FreeBlock { block, unerased });
+        self.count += u32::from(!self.is_apart(block));
+    }
+
+    /// Removes a free block from a die: the one at `place`, counted from the one that has been free longest.
+    pub(crate) fn remove(&mut self, die: u32, place: usize) -> Option<FreeBlock> {
+        let free = self.shelves[die as usize].free.remove(place)?;
+        self.count -= 1;
+        Some(free)
+    }
+
+    /// Removes the block apart that has been free longest on a die.
+    pub(crate) fn remove_apart(&mut self, die: u32) -> Option<FreeBlock> {
+        let shelf = self.geometry.dies() + die;
+        self.shelves[shelf as usize].free.pop_front()
+    }
+
+    /// Removes a free block: from the die `near` if it has one, else from the dies in turn.
+    fn remove_near(&mut self, near: Option<u32>) -> Option<FreeBlock> {
+        if let Some(free) = near.and_then(|die| self.remove(die, 0)) {
+            return Some(free);
+        }
+        for _ in 0..self.geometry.dies() {
+            self.turn = (self.turn + 1) % self.geometry.dies();
+            if let Some(free) = self.remove(self.turn, 0) {
+                return Some(free);
+            }
+        }
+        None
+    }
+
+    /// Removes all blocks not known to be erased.
+    pub(crate) fn remove_unerased(&mut self) -> Vec<(BlockId, Cause)> {
+        let mut unerased = Vec::new();
+        for shelf in &mut self.shelves[..self.geometry.dies() as usize] {
+            let free = &mut shelf.free;
+            unerased.extend(free.iter().filter_map(|free| Some((free.block, free.unerased?))));
+            free.retain(|free| free.unerased.is_none());
+        }
+        self.count -= unerased.len() as u32;
+        unerased
+    }
+
+    /// Takes an erased block of a die; `None` if there is none, and what could not be erased was retired.
+    pub(crate) fn take_in<N: Nand>(&mut self, nand: &mut N, die: u32) -> Result<Option<BlockId>, FtlError> {
+        self.take_erased(nand, |keeper| keeper.remove(die, 0))
+    }
+
+    /// The same from any die, from `near` if possible.
+    pub(crate) fn take<N: Nand>(&mut self, nand: &mut N, near: Option<u32>) -> Result<Option<BlockId>, FtlError> {
+        self.take_erased(nand, |keeper| keeper.remove_near(near))
+    }
+
+    fn take_erased<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        mut remove: impl FnMut(&mut Self) -> Option<FreeBlock>,
+    ) -> Result<Option<BlockId>, FtlError> {
+        while let Some(free) = remove(self) {
+            if self.erase_due(nand, free)? {
+                return Ok(Some(free.block));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Erases a free block that was taken, if that was put off; false if the erase failed and the block was retired.
+    fn erase_due<N: Nand>(&mut self, nand: &mut N, free: FreeBlock) -> Result<bool, FtlError> {
+        match free.unerased {
+            Some(cause) => scoped(nand, cause, |nand| self.erase(nand, free.block)),
+            None => Ok(true),
+        }
+    }
+
+    /// Erases a block in which nothing counts; false if the erase failed and the block was retired.
+    pub(crate) fn erase<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<bool, FtlError> {
+        let before = nand.ctx().fence_at(self.replaced(block));
+        let erased = nand.erase(block);
+        nand.ctx().set_ready(before);
+        match erased {
+            Ok(_) => {}
+            Err(NandError::EraseFailed(_)) => return self.retire(nand, block).map(|()| false),
+            Err(error) => return Err(error.into()),
+        }
+        self.superseded[block.index()] = 0;
+        Ok(true)
+    }
+
+    /// Erases a block in which nothing counts; it is free, or retired if the erase failed.
+    pub(crate) fn release<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
+        if self.erase(nand, block)? {
+            self.add(block, None);
+        }
+        Ok(())
+    }
+
+    /// Takes a block in which nothing counts out of use.
+    pub(crate) fn retire<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
+        scoped(nand, Cause::BadBlock, |nand| {
+            let before = nand.ctx().fence_at(self.replaced(block));
+            let retired = nand.retire(block);
+            nand.ctx().set_ready(before);
+            retired
+        })?;
+        self.set_bad(block);
+        self.retired += 1;
+        Ok(())
+    }
+
+    /// When everything is on flash that took the place of a block's contents.
+    pub(crate) fn replaced(&self, block: BlockId) -> Time {
+        self.superseded[block.index()].max(self.noted)
+    }
+
+    fn set_bad(&mut self, block: BlockId) {
+        let shelf = self.shelf_of(block);
+        self.shelves[shelf].good -= u32::from(!std::mem::replace(&mut self.bad[block.index()], true));
+    }
+
+    /// What each block holds; `valid` tells the valid pages of one that is not free.
+    pub(crate) fn states(&self, valid: impl Fn(BlockId) -> u32) -> Vec<BlockState> {
+        let blocks = (0..self.geometry.blocks()).map(BlockId);
+        let mut states: Vec<_> = blocks.map(|block| BlockState { valid: valid(block), is_free: false }).collect();
+        self.free().for_each(|free| states[free.block.index()] = BlockState { valid: 0, is_free: true });
+        states
+    }
+
+    /// Asserts that each block is in one place and that its use says so; `others` are the places that the FTL has, with what
+    /// such a block is used for. Closed blocks are in none.
+    ///
+    /// # Panics
+    /// With the block.
+    pub(crate) fn check(&self, others: impl Iterator<Item = (BlockId, BlockUse)>, usage: impl Fn(BlockId) -> BlockUse) {
+        let mut places = vec![0; self.bad.len()];
+        let free = self.free().map(|free| (free.block, BlockUse::Free));
+        for (block, expected) in others.chain(free) {
+            assert_eq!(usage(block), expected, "use of block {block}");
+            places[block.index()] += 1;
+        }
+        for block in (0..self.geometry.blocks()).map(BlockId).filter(|&block| !self.is_bad(block)) {
+            let expected = usize::from(usage(block) != BlockUse::Closed);
+            assert_eq!(places[block.index()], expected, "places of block {block} ({:?})", usage(block));
+        }
+        let free = self.shelves[..self.geometry.dies() as usize].iter().map(|shelf| shelf.free.len() as u32);
+        assert_eq!(free.sum::<u32>(), self.count, "free blocks");
+    }
+
+    /// At least `missing` blocks more are needed.
+    pub(crate) fn worn_out(&self, missing: u32) -> FtlError {
+        FtlError::WornOut { good: self.good(), needed: self.good() + missing, weak_dies: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dies_take_turns_but_for_a_block_with_a_die_of_its_own() {
+        let mut keeper = Keeper::new(&Geometry::two_dies(3, 2, 512).unwrap(), 0);
+        (0..6).for_each(|block| keeper.add(BlockId(block), None));
+        let mut take = |near| keeper.remove_near(near).map(|free| free.block.0);
+        assert_eq!([take(None), take(None)], [Some(0), Some(3)]);
+        assert_eq!([take(Some(1)), take(Some(1))], [Some(4), Some(5)]);
+        assert_eq!(take(Some(1)), Some(1), "another die helps out");
+        assert_eq!([take(None), take(None)], [Some(2), None]);
+        keeper.add(BlockId(1), Some(Cause::Migration));
+        keeper.add(BlockId(4), None);
+        keeper.add(BlockId(3), Some(Cause::Trim));
+        let unerased = vec![(BlockId(1), Cause::Migration), (BlockId(3), Cause::Trim)];
+        assert_eq!((keeper.remove_unerased(), keeper.count()), (unerased, 1));
+        assert_eq!(keeper.remove_near(None).map(|free| free.block.0), Some(4));
+        keeper.set_bad(BlockId(5));
+        keeper.set_bad(BlockId(5));
+        assert_eq!((keeper.good(), keeper.in_use(), keeper.count(), keeper.bad()), (5, 5, 0, 1));
+    }
+
+    #[test]
+    fn blocks_apart_have_a_shelf_of_their_own() {
+        let apart = vec![true, false, false, false, true, false];
+        let mut keeper = Keeper::with_apart(&Geometry::two_dies(3, 2, 512).unwrap(), 0, apart);
+        (0..6).for_each(|block| keeper.add(BlockId(block), None));
+        assert_eq!((keeper.count(), keeper.good(), keeper.good_in(0), keeper.good_apart(1)), (4, 4, 2, 1));
+        assert!(keeper.free_in(1).eq([BlockId(3), BlockId(5)]));
+        assert_eq!(keeper.remove_apart(1).map(|free| free.block), Some(BlockId(4)));
+        assert!(!keeper.has_free_apart(1) && keeper.has_free_apart(0));
+        keeper.set_bad(BlockId(0));
+        assert_eq!((keeper.good_apart(0), keeper.good(), keeper.count()), (0, 4, 4));
+    }
+}
