@@ -1,4 +1,4 @@
-"""Pictures of a sweep: curves over the varied keys, and the Pareto front of two goals."""
+"""Pictures of a sweep: curves over the varied keys, and the Pareto front for two goals."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ WIDTH, HEIGHT = 620, 280
 PANEL_WIDTH, PANEL_HEIGHT = 330, 220
 MOST_COLOURS = len(charts.COLOURS)
 SIZE, LINE = 12, 14
-"""Pixels of the letters at an axis, and of a line of them."""
+"""Pixels for letters at an axis, and for a line."""
 MARGIN = 0.07
-"""Room around the points of a front, as a share of the picture."""
+"""Room around a front's points, as a share in the picture."""
 STEEP, STEEP_BAND = -40, 26
-"""Degrees of names too long to stand level, and the least pixels between two of them."""
+"""Degrees for names too long to stand level, and the least pixels between two names."""
 
 
 def require_altair() -> None:
-    """Says how to get what draws, before runs whose report would end without it."""
+    """Says how to install altair, before runs and not after them."""
     charts.require_vl_convert()
     try:
         import altair  # noqa: F401 - only asked whether it is there
@@ -47,17 +47,17 @@ def require_altair() -> None:
 
 @dataclass(frozen=True)
 class Shown:
-    """A point, or the mean of those that differ in their seed alone."""
+    """A point, or the mean over points differing in their seed alone."""
 
     point: Point
     figures: list[float | None]
     spread: list[float]
-    """Half the 95 % interval of each figure; 0 with one seed."""
+    """Half the 95 % interval for each figure; 0 with one seed."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which varied key goes where."""
+    """A place for each varied key."""
 
     found: Sweep
 
@@ -92,7 +92,7 @@ class Layout:
 
     @cached_property
     def names(self) -> dict[str, dict[str, str]]:
-        """By key the label of each value."""
+        """A label for each value, by key."""
         return {axis.key: names for axis, names in zip(self.found.axes, labels(self.found.axes), strict=True)}
 
     @cached_property
@@ -101,16 +101,16 @@ class Layout:
         return dict(zip((axis.key for axis in self.found.axes), axis_titles(self.found.axes), strict=True))
 
     def label(self, point: Point, axis: Axis) -> str:
-        """The value of a point on an axis, for people."""
+        """A point's value on an axis, for people."""
         return self.names[axis.key][point.texts[self.found.axes.index(axis)]]
 
     def name(self, point: Point, axes: Sequence[Axis]) -> str:
-        """What sets a point apart, in one line."""
+        """A point's distinguishing values, in one line."""
         return summary.run_name({self.titles[axis.key]: self.label(point, axis) for axis in axes})
 
     @cached_property
     def shown(self) -> list[Shown]:
-        """The points that have a result, those of all seeds together."""
+        """The points with a result, all seeds together."""
         groups: dict[tuple[str, ...], list[Point]] = {}
         for point in self.found.points:
             if point.record is not None:
@@ -125,7 +125,7 @@ class Layout:
 
 
 def pictures(found: Sweep) -> dict[str, str]:
-    """Every picture as SVG with the colours of a page, by name."""
+    """Every picture as SVG with a page's colours, by name."""
     layout = Layout(found)
     drawn = {}
     for at, goal in enumerate(found.goals):
@@ -137,7 +137,7 @@ def pictures(found: Sweep) -> dict[str, str]:
 
 
 def _curves(layout: Layout, at: int, goal: Goal) -> str:
-    """A goal over a key, a line for each value of another one, in panels of the others."""
+    """A goal over a key, a line for each value in another key, in panels for the others."""
     import altair as alt
 
     shown = [each for each in layout.shown if each.figures[at] is not None]
@@ -152,7 +152,7 @@ def _curves(layout: Layout, at: int, goal: Goal) -> str:
     x, colour = _x(layout.x, layout, wide), _colour(layout)
     scale = alt.Scale(type="log", nice=False, padding=10) if is_log(values) else alt.Scale(zero=False)
     y = alt.Y("y:Q", title=axis_text(goal.name, unit), scale=scale, axis=alt.Axis(format=",~r", tickCount=6))
-    # Rows stand at the top alone: a layer with rows of its own would be the same in every panel.
+    # Rows stand at the top alone: a layer with its own rows would be the same in every panel.
     base = alt.Chart().encode(x=x, y=y, **colour)
     dots = alt.OverlayMarkDef(size=40, filled=True)
     numeric = layout.x.is_numeric()
@@ -170,7 +170,7 @@ def _curves(layout: Layout, at: int, goal: Goal) -> str:
 
 
 def _range(goal: Goal, values: Sequence[float], unit: Quantity) -> altair.TitleParams:
-    """A line above a picture with the range of a goal."""
+    """A line above a picture with a goal's range."""
     import altair as alt
 
     named = axis_text(goal.name, replace(unit, unit=""))
@@ -179,7 +179,7 @@ def _range(goal: Goal, values: Sequence[float], unit: Quantity) -> altair.TitleP
 
 
 def _grid(layout: Layout, at: int, goal: Goal, shown: Sequence[Shown]) -> str:
-    """A goal as a cell for each pair of values of two keys, deeper where it is more."""
+    """A goal as a cell for each pair in two keys' values, deeper if it is more."""
     import altair as alt
 
     across, down = layout.x, layout.panels[0]
@@ -223,7 +223,7 @@ def _row(layout: Layout, shown: Shown, at: int, unit: Quantity) -> dict[str, Any
 
 
 def _level_or_steep(names: Sequence[str], band: float) -> altair.Axis:
-    """An axis of names: level where each has room in its band, else steep; some are left out of very many."""
+    """An axis with names: level if all have room, else steep; with very many, some are left out."""
     import altair as alt
 
     if max(width(name, SIZE) for name in names) <= band - 6:
@@ -252,7 +252,7 @@ def _x(axis: Axis, layout: Layout, wide: float) -> altair.X:
     ticked = {
         str(value): text for value, text in zip(axis.meant(), layout.names[axis.key].values(), strict=True)
     }
-    # The ticks are the values that were run, with the labels that the table has.
+    # The ticks are the values run, with the table's labels.
     chosen = " : ".join(f"datum.value == {tick!r} ? {ticked[str(tick)]!r}" for tick in ticks)
     return alt.X(
         "x:Q",
@@ -263,7 +263,7 @@ def _x(axis: Axis, layout: Layout, wide: float) -> altair.X:
 
 
 def _colour(layout: Layout, curves: bool = True) -> dict[str, Any]:
-    """The channels that tell the values of the second key apart."""
+    """Channels to tell the second key's values apart."""
     import altair as alt
 
     if layout.colour is None:
@@ -283,7 +283,7 @@ def _colour(layout: Layout, curves: bool = True) -> dict[str, Any]:
     channels: dict[str, Any] = {
         "color": alt.Color("colour:N", title=title, sort=names, scale=colours, legend=legend)
     }
-    # What has a colour differs in something else, too.
+    # Lines and points differ in more than their colour.
     if curves:
         dashed = alt.Scale(domain=names, range=dashes)
         channels["strokeDash"] = alt.StrokeDash(
@@ -295,7 +295,7 @@ def _colour(layout: Layout, curves: bool = True) -> dict[str, Any]:
 
 
 def _pareto(layout: Layout) -> str:
-    """Both goals of every point; those that no other beats are joined and named."""
+    """Both goals for every point; unbeaten points are joined and named."""
     import altair as alt
 
     goals = layout.found.goals
@@ -312,7 +312,7 @@ def _pareto(layout: Layout) -> str:
         )
         for channel, field, goal, unit in zip((alt.X, alt.Y), "xy", goals, units, strict=True)
     )
-    # The corner between two points of the front is beaten by one of them, whichever way is better.
+    # The corner between two front points is beaten by either, for small and for large goals.
     corner: Any = "step-before" if goals[0].maximise else "step-after"
     line = alt.Chart(alt.Data(values=best)).mark_line(
         color="var(--soft)", strokeDash=[5, 4], strokeWidth=1.2, interpolate=corner
@@ -332,7 +332,7 @@ def _pareto(layout: Layout) -> str:
     )
     if layout.colour is not None and layout.colour.is_given():
         line = line.encode(color=_colour(layout, curves=False)["color"])
-    # Pixels of names, not values: each has a place of its own.
+    # Pixels, not values: each name has its own place.
     at = {field: channel(f"{field}:Q", scale=None) for field, channel in (("x", alt.X), ("y", alt.Y))}
     chart = alt.layer(line.encode(x=x, y=y, detail="group:N"), dots, text.encode(text="name:N", **at))
     return charts.svg(_spec(chart.properties(**size)))
@@ -340,7 +340,7 @@ def _pareto(layout: Layout) -> str:
 
 @dataclass(frozen=True)
 class Reach:
-    """The ends of an axis, with room beyond the values."""
+    """An axis's ends, with room beyond the values."""
 
     low: float
     high: float
@@ -348,7 +348,7 @@ class Reach:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Reach:
-        """The reach of values."""
+        """The values' reach."""
         low, high = min(values), max(values)
         if is_log(values):
             room = (high / low) ** MARGIN
@@ -357,13 +357,13 @@ class Reach:
         return cls(low - room, high + room, False)
 
     def share(self, value: float) -> float:
-        """The place of a value, 0 to 1."""
+        """A value's place, 0 to 1."""
         if self.is_log:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
     def scale(self) -> altair.Scale:
-        """The scale of its axis."""
+        """Its axis's scale."""
         import altair as alt
 
         kind: Any = "log" if self.is_log else "linear"
@@ -376,7 +376,7 @@ def _named(
     reaches: dict[str, Reach],
     size: tuple[float, float],
 ) -> list[dict[str, Any]]:
-    """The names of a front with the pixels of their places; a name without room is left out."""
+    """A front's names with their pixels; a name without room is left out."""
 
     def pixels(row: dict[str, Any]) -> tuple[float, float]:
         across, up = (reaches[field].share(row[field]) for field in "xy")
@@ -403,7 +403,7 @@ def _both(layout: Layout, units: Sequence[Quantity]) -> list[dict[str, Any]]:
     for each, best, group in zip(shown, on_front, groups, strict=True):
         x, y = ((value or 0.0) / unit.divisor for value, unit in zip(each.figures, units, strict=True))
         colour = layout.label(each.point, layout.colour) if layout.colour else ""
-        # Fronts of several workloads have their colours, or speak for themselves.
+        # Fronts for several workloads have their colours, or speak for themselves.
         chosen = [axis for axis in layout.axes if not axis.is_given()] or layout.axes
         name = layout.name(each.point, chosen)
         rows.append({"x": x, "y": y, "name": name, "front": best, "colour": colour, "group": group})
@@ -411,7 +411,7 @@ def _both(layout: Layout, units: Sequence[Quantity]) -> list[dict[str, Any]]:
 
 
 def _spec(chart: Any) -> dict[str, Any]:  # noqa: ANN401 - a chart of altair
-    """The specification, without the rules that a file which was written by hand must follow."""
+    """The specification, without altair's rules for files written by hand."""
     import altair as alt
 
     with alt.data_transformers.enable(consolidate_datasets=False, max_rows=None):
@@ -420,14 +420,14 @@ def _spec(chart: Any) -> dict[str, Any]:  # noqa: ANN401 - a chart of altair
 
 
 def x_text(axis: Axis) -> str:
-    """The title of the horizontal axis; sizes and shares have their units at the ticks."""
+    """The horizontal axis's title; sizes and shares have their units at the ticks."""
     if axis.key.endswith("over_provisioning"):
         return "over-provisioning (physical / logical size - 1)"
     return axis.key
 
 
 def axis_text(name: str, unit: Quantity) -> str:
-    """The title of the axis of a figure of the record, with the unit that it is drawn in.
+    """A figure's axis title, with its unit in the picture.
 
     >>> axis_text("latency_us.write.p99", quantity("latency_us.write.p99", [2000.0]))
     'latency write p99 (ms)'
