@@ -167,6 +167,7 @@ pub struct Geometry {
     blocks: u32,
     pages: u32,
     sectors_per_page: u32,
+    full: SectorMask,
     per_block: Divider,
     per_die: Divider,
     per_plane: Divider,
@@ -247,6 +248,7 @@ impl Geometry {
             blocks: blocks as u32,
             pages: pages as u32,
             sectors_per_page: shape.page_bytes / SECTOR_BYTES,
+            full: SectorMask::full(shape.page_bytes / SECTOR_BYTES),
             per_block: Divider::new(shape.pages_per_block),
             per_die: Divider::new(shape.planes_per_die * shape.blocks_per_plane),
             per_plane: Divider::new(shape.blocks_per_plane),
@@ -316,7 +318,7 @@ impl Geometry {
     /// A mask with all sectors in a page.
     #[inline]
     pub fn full_mask(&self) -> SectorMask {
-        SectorMask::full(self.sectors_per_page)
+        self.full
     }
 
     /// Dies in the device.

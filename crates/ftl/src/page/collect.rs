@@ -17,7 +17,8 @@ impl PageMap {
     #[inline]
     pub(super) fn collect<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         let state = &self.dies[die];
-        if self.free_in(die) > self.config.reserve_blocks && state.relocation.is_none() && state.failing.is_empty() {
+        // While a block is being emptied, which is most of the time, nothing else is looked at.
+        if state.relocation.is_none() && self.free_in(die) > self.config.reserve_blocks && state.failing.is_empty() {
             return Ok(());
         }
         self.pay(nand, die)

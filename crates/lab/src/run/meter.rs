@@ -133,9 +133,10 @@ impl Meter {
                 Op::Flush => {}
             }
         }
-        if self.latency.is_some() {
-            self.events.0 += done.iter().map(|one| u128::from(one.arrival)).sum::<u128>();
+        if self.latency.is_none() {
+            return;
         }
+        self.events.0 += done.iter().map(|one| u128::from(one.arrival)).sum::<u128>();
         if !self.by_events {
             for (at, (request, completion)) in requests.iter().zip(done).enumerate() {
                 self.add_latency(before + at as u64 + 1, request, completion);
