@@ -7,6 +7,7 @@ import pty
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from conftest import SMALL, write
@@ -283,6 +284,52 @@ def test_the_time_left_is_not_told_before_it_is_known():
     for tick in range(100):
         slow.add(float(tick), tick * 1e-6)
         assert slow.left_s() is None
+
+
+def told(monkeypatch, capsys, updates, tick_s=0.1):
+    """The lines that a pipe gets, each with its time, for one update a tick."""
+    from nandlab.cli import progress
+
+    now, lines = 1000.0, []
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now))
+    with progress.Waiting() as waiting:
+        for update in updates:
+            now += tick_s
+            waiting.update(*update)
+            lines += [(round(now - 1000.0, 1), line) for line in capsys.readouterr().err.splitlines()]
+    return lines
+
+
+def test_a_pipe_is_told_the_time_left_as_soon_as_it_is_known(monkeypatch, capsys):
+    lines = told(monkeypatch, capsys, [("run", tick / 300, "x") for tick in range(250)])
+    assert lines[0] == (0.4, "run 1 %, x, time left not known yet")
+    assert lines[1] == (1.9, "run 6 %, x, 28 s left")
+    assert [at for at, _ in lines[2:]] == [11.9, 21.9]
+    # What is over before is told once, and what is over at once not at all.
+    assert len(told(monkeypatch, capsys, [("run", tick / 18, "x") for tick in range(18)])) == 1
+    assert told(monkeypatch, capsys, [("run", 0.5, "x")] * 3) == []
+
+
+def test_a_step_that_begins_is_told_soon(monkeypatch, capsys):
+    updates = [("run", tick / 50, "x") for tick in range(50)] + [("saving", 0.0, "y")] * 50
+    lines = told(monkeypatch, capsys, updates)
+    assert [(at, line.split()[0]) for at, line in lines] == [(0.4, "run"), (1.9, "run"), (6.6, "saving")]
+
+
+def test_each_round_of_candidates_has_its_own_share():
+    from nandlab.cli.choose import _Rounds
+    from nandlab.running.batch import Stage, State
+
+    class Told:
+        def update(self, *line):
+            self.line = line
+
+    shown = Told()
+    rounds = _Rounds(shown)
+    rounds(State(15, {}, 15))
+    assert shown.line == ("candidates", 1.0, "15 of 15 done")
+    rounds(State(0, {3: Stage("workload", 1, 4, 0.25)}, 3))
+    assert shown.line == ("candidates, round 2", 0.25 / 3, "0 of 3 done")
 
 
 def test_the_share_of_a_batch_never_goes_back(tmp_path):

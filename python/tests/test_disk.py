@@ -253,6 +253,30 @@ def test_a_file_of_fuse_is_the_disk(image, tmp_path):
     assert list(folder.iterdir()) == []
 
 
+def test_regions_are_found_when_a_file_system_is_made(nandlab_command, image, tmp_path):
+    if shutil.which("fusermount3") is None or not Path("/dev/fuse").exists():
+        pytest.skip("fusermount3 or /dev/fuse is missing")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    file = tmp_path / "file"
+    file.write_bytes(os.urandom(1 << 20))
+
+    def origins():
+        stats = nandlab_command("disk", "stats", image, "--json").document
+        return {row["origin"] for row in stats["matrix"] if row["programs"]}
+
+    with served(image, "--fuse", str(folder), "--regions", "auto") as (process, _):
+        program("mke2fs", "-q", "-F", "-t", "ext4", "-b", "4096", folder / "disk")
+        assert origins() == {"host"}
+        program("debugfs", "-w", "-R", f"write {file} copy", folder / "disk")
+        assert {"file_data", "inode", "bitmap"} <= origins()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
+    with served(image, "--regions", "auto") as (_, uri):
+        program("qemu-io", "-f", "raw", "-c", "write 0 4k", uri)
+        assert origins() == {"superblock"}
+
+
 def test_an_ext4_survives_a_kill(image, tmp_path):
     files, whole = tmp_path / "files", tmp_path / "whole"
     files.mkdir()

@@ -80,6 +80,39 @@ def test_python_saves_and_begins(filled, tmp_path):
     )
 
 
+def test_saving_is_told_apart_from_the_run():
+    from nandlab.cli.run import _show
+    from nandlab.running.batch import Stage
+
+    class Told:
+        def update(self, *line):
+            self.line = line
+
+    told = Told()
+    _show(told, {0: Stage("saving state", 30, 120, 0.999)}, "requests")
+    assert told.line == ("saving the state", 0.25, "device after its preconditioning")
+    _show(told, {0: Stage("precondition", 30, 120, 0.1)}, "requests")
+    assert told.line == ("run", 0.1, "precondition: 30 of 120 page writes")
+    # Before a workload whose length is not known, the preconditioning has a share alone.
+    _show(told, {0: Stage("precondition", 30, 120, None)}, "requests")
+    assert told.line == ("preconditioning", 0.25, "30 of 120 page writes")
+
+
+def test_python_is_told_how_far_saving_is(tmp_path):
+    experiment = nandlab.Experiment(
+        workload=nandlab.workload.uniform(requests=100),
+        ftl=nandlab.ftl.page(),
+        device={"model": "counting", "capacity": "8 GiB"},
+        precondition=nandlab.Precondition(fill=1.0),
+    )
+    seen = []
+    experiment.run(lambda *call: seen.append(call), save_state=tmp_path / "a.state")
+    saving = [(done, total) for phase, done, total in seen if phase == "saving state"]
+    assert saving == sorted(saving)
+    assert 0 < saving[-1][0] <= saving[-1][1]
+    assert len({total for _, total in saving}) == 1
+
+
 def test_what_cannot_be_is_a_sentence(nandlab_command, filled, small, tmp_path):
     state = tmp_path / "steady.state"
     ended = nandlab_command("run", small, "--save-state", state)

@@ -16,10 +16,14 @@ pub enum Phase {
     CleaningUp = 3,
     /// It has ended.
     Done = 4,
+    /// It writes the preconditioned device to a file. Its requests are steps of about one length, and only those of this
+    /// phase: [`Control::share`] stands still meanwhile.
+    SavingState = 5,
 }
 
 impl Phase {
-    const ALL: [Self; 5] = [Self::Opening, Self::Precondition, Self::Workload, Self::CleaningUp, Self::Done];
+    const ALL: [Self; 6] =
+        [Self::Opening, Self::Precondition, Self::Workload, Self::CleaningUp, Self::Done, Self::SavingState];
 
     /// Display name.
     pub fn name(self) -> &'static str {
@@ -29,6 +33,7 @@ impl Phase {
             Self::Workload => "workload",
             Self::CleaningUp => "cleaning up",
             Self::Done => "done",
+            Self::SavingState => "saving state",
         }
     }
 }
@@ -43,6 +48,8 @@ pub struct Control {
     sectors_each: AtomicU64,
     sectors_before: AtomicU64,
     sectors_in_all: AtomicU64,
+    /// The share where a time ends this phase, in billionths and one more; 0 if unknown.
+    timed_share: AtomicU64,
     cancelled: AtomicBool,
 }
 
@@ -65,8 +72,12 @@ impl Control {
         self.cancelled.load(Relaxed)
     }
 
-    /// The run's completed part, 0 to 1, with each request counted by its length; `None` while unknown.
+    /// The run's completed part, 0 to 1, with each request counted by its length; `None` while unknown. Where a time and no
+    /// count ends the workload, the part of the workload alone.
     pub fn share(&self) -> Option<f64> {
+        if let Some(billionths) = self.timed_share.load(Relaxed).checked_sub(1) {
+            return Some(billionths as f64 / 1e9);
+        }
         let all = self.sectors_in_all.load(Relaxed);
         (all > 0).then(|| (self.sectors_done() as f64 / all as f64).min(1.0))
     }
@@ -95,6 +106,7 @@ impl Control {
     pub fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
         self.sectors_before.store(self.sectors_done(), Relaxed);
         self.done.store(0, Relaxed);
+        self.timed_share.store(0, Relaxed);
         self.sectors_each.store(sectors_each, Relaxed);
         self.total.store(total, Relaxed);
         self.phase.store(phase as u8, Relaxed);
@@ -108,6 +120,12 @@ impl Control {
             let sectors = more.saturating_mul(self.sectors_each.load(Relaxed));
             self.sectors_in_all.fetch_add(sectors, Relaxed);
         }
+    }
+
+    /// Sets the completed part of a phase that a time ends.
+    #[doc(hidden)]
+    pub fn set_share(&self, share: f64) {
+        self.timed_share.store(1 + (share.clamp(0.0, 1.0) * 1e9) as u64, Relaxed);
     }
 
     #[doc(hidden)]

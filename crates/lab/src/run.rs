@@ -90,11 +90,8 @@ fn carry_out(
     let on_engine = fitted.as_ref().unwrap_or(experiment);
     let state = match (save_state, &experiment.precondition.from_state) {
         (Some(file), _) => {
-            let state = State::make((on_engine, experiment), &sizing, control, planned(experiment, &sizing, &source))?;
-            if let Some(state) = &state {
-                state.write(file)?;
-            }
-            state
+            let sectors = planned(experiment, &sizing, &source);
+            State::make((on_engine, experiment), &sizing, control, (sectors, file))?
         }
         (None, Some(file)) => Some(State::read(&base.join(file), experiment, &sizing)?),
         (None, None) => None,
@@ -123,14 +120,14 @@ fn sectors_each(source: &Source, sizing: &Sizing) -> u64 {
 }
 
 /// Sectors touched by a run, including its own preconditioning; 0 if they say nothing about the duration,
-/// because the workload uses an index or a file system.
+/// because the workload uses an index or a file system, or a time ends it.
 fn planned(experiment: &Experiment, sizing: &Sizing, source: &Source) -> u64 {
     let page = u64::from(sizing.geometry.sectors_per_page());
     let before = match &experiment.precondition.from_state {
         Some(_) => 0,
         None => Preconditioning::of(experiment, sizing).requests(),
     };
-    if before > 0 && !matches!(source, Source::Requests(_)) {
+    if before > 0 && !matches!(source, Source::Requests(_)) || source.total() == 0 {
         return 0;
     }
     source.total().saturating_mul(sectors_each(source, sizing)).saturating_add(before.saturating_mul(page))

@@ -7,7 +7,7 @@ use crate::Text;
 use nandlab_lab::served::Served;
 use nandlab_serve::control::{self, Control};
 use nandlab_serve::regions::Regions;
-use nandlab_serve::{directory, fuse, http, nbd, volume, Export, Options};
+use nandlab_serve::{directory, fuse, http, nbd, Export, Options};
 use pyo3::prelude::*;
 use std::io;
 use std::path::PathBuf;
@@ -184,19 +184,12 @@ impl Disk {
     }
 
     /// Finds the file system on the disk and gives requests the origins from its regions: superblocks, bitmaps, inodes,
-    /// journal, data. Returns its kind and the lines for [`Disk::regions`]; None without a known file system. The few
-    /// sectors it reads are counted.
-    fn find_regions(&self, py: Python<'_>) -> PyResult<Option<(&'static str, String)>> {
+    /// journal, data; from then on also those of each file system made on it. Returns its kind and the lines for
+    /// [`Disk::regions`]; None without a known file system. The few sectors it reads are counted.
+    fn follow_regions(&self, py: Python<'_>) -> PyResult<Option<(&'static str, String)>> {
         self.with_sectors()?;
-        let found = py.detach(|| {
-            volume::find(self.disk.size(), &mut |offset, out| {
-                self.disk.read(offset, out).map(nandlab_serve::Due::sleep)
-            })
-        });
-        let Some(found) = found.map_err(|error| failed(&error))? else { return Ok(None) };
-        let lines = found.lines();
-        self.regions(&lines)?;
-        Ok(Some((found.kind, lines)))
+        let found = py.detach(|| self.disk.follow_regions()).map_err(|error| failed(&error))?;
+        Ok(found.map(|found| (found.kind, found.lines())))
     }
 
     /// Ends all servers; directories are unmounted.

@@ -1,9 +1,13 @@
 //! A device in an image as a byte disk.
 
+mod bytes;
+mod followed;
+
 use crate::clock::Clock;
 use crate::record::Recorder;
 use crate::regions::Regions;
 use crate::{check_range, Due, Export};
+use followed::Followed;
 use nandlab_block::{Completion, Error, Op, Payload, Request};
 use nandlab_fs::{FileSystem, FsConfig};
 use nandlab_lab::served::{Asked, Checked, Lifetime, Live, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
@@ -52,6 +56,8 @@ struct Inner {
     served: Served,
     clock: Clock,
     regions: Regions,
+    /// Where regions follow the file system.
+    followed: Option<Followed>,
     recorder: Option<Recorder>,
     /// Partial sectors, and whole ones around them.
     scratch: Vec<u8>,
@@ -84,6 +90,7 @@ impl Disk {
                 served,
                 clock: Clock::new(options.pace),
                 regions: Regions::default(),
+                followed: None,
                 recorder: None,
                 scratch: Vec::new(),
                 zeros: vec![0; ZEROS].into(),
@@ -96,7 +103,8 @@ impl Disk {
 
     /// Gives requests their origins by these regions from now on.
     pub fn set_regions(&self, regions: Regions) {
-        self.lock().regions = regions;
+        let mut inner = self.lock();
+        (inner.regions, inner.followed) = (regions, None);
     }
 
     /// The counts since the opening, with a run record's names and units; `in_all` has the counts since the image was
@@ -276,7 +284,9 @@ impl Disk {
         }
         let due = self.request(|inner| {
             let done = work(inner)?;
-            Ok(done.max(inner.ask(Op::Flush, 0, 0, Payload::None)?))
+            let done = done.max(inner.ask(Op::Flush, 0, 0, Payload::None)?);
+            inner.look_if_another(self.size);
+            Ok(done)
         })?;
         self.sync()?;
         Ok(due)
@@ -313,18 +323,14 @@ fn of_image(error: &BackedError) -> io::Error {
     io::Error::new(kind, error.to_string())
 }
 
-/// The sectors holding these bytes, and the bytes' start inside them.
-fn around(offset: u64, length: u64) -> (u64, u64, usize) {
-    let first = offset / SECTOR;
-    let end = (offset + length).div_ceil(SECTOR);
-    (first, end - first, (offset % SECTOR) as usize)
-}
-
 impl Inner {
     /// Asks for sectors with one origin; returns the end.
     fn ask(&mut self, op: Op, sector: u64, sectors: u64, data: Payload<'_>) -> Result<Time, Error> {
         let origin = self.regions.origin(sector);
         let request = Request { time: 0, sector, sectors: sectors as u32, op, origin };
+        if let Some(followed) = &mut self.followed {
+            followed.take(&request, &data);
+        }
         self.ask_as(request, data).map(|completion| completion.done)
     }
 
@@ -389,72 +395,6 @@ impl Inner {
             (sector, sectors) = (sector + now, sectors - now);
         }
         Ok(done)
-    }
-
-    /// Reads any bytes.
-    fn read_bytes(&mut self, offset: u64, out: &mut [u8]) -> Result<Time, Error> {
-        let (sector, sectors, start) = around(offset, out.len() as u64);
-        if start == 0 && out.len() as u64 == sectors * SECTOR {
-            return self.read(sector, out);
-        }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize((sectors * SECTOR) as usize, 0);
-        let done = self.read(sector, &mut scratch);
-        out.copy_from_slice(&scratch[start..start + out.len()]);
-        self.scratch = scratch;
-        done
-    }
-
-    /// Writes any bytes: partial sectors are read, changed and written.
-    fn write_bytes(&mut self, offset: u64, data: &[u8]) -> Result<Time, Error> {
-        let (sector, sectors, start) = around(offset, data.len() as u64);
-        if start == 0 && data.len() as u64 == sectors * SECTOR {
-            return self.write(sector, data);
-        }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize((sectors * SECTOR) as usize, 0);
-        let done = self.write_parts(sector, &mut scratch, start, data);
-        self.scratch = scratch;
-        done
-    }
-
-    /// Writes `sectors` with `data` in them from `start` on; the rest in the first and the last one stays.
-    fn write_parts(&mut self, sector: u64, sectors: &mut [u8], start: usize, data: &[u8]) -> Result<Time, Error> {
-        let one = SECTOR as usize;
-        let last = sectors.len() - one;
-        if start > 0 {
-            self.read(sector, &mut sectors[..one])?;
-        }
-        if (start + data.len()) % one > 0 && (last > 0 || start == 0) {
-            self.read(sector + (last / one) as u64, &mut sectors[last..])?;
-        }
-        sectors[start..start + data.len()].copy_from_slice(data);
-        self.write(sector, sectors)
-    }
-
-    /// Writes zeros.
-    fn zero(&mut self, mut offset: u64, mut length: u64) -> Result<Time, Error> {
-        let zeros = std::mem::take(&mut self.zeros);
-        let mut done = Ok(0);
-        while length > 0 && done.is_ok() {
-            // The next piece begins with a multiple.
-            let now = length.min(ZEROS as u64 - offset % ZEROS as u64);
-            done = self.write_bytes(offset, &zeros[..now as usize]);
-            (offset, length) = (offset + now, length - now);
-        }
-        self.zeros = zeros;
-        done
-    }
-
-    /// Makes bytes zero: whole pages by a trim, if trims last.
-    fn zero_or_trim(&mut self, offset: u64, length: u64, page: u64) -> Result<Time, Error> {
-        let (first, end) = (offset.next_multiple_of(page), (offset + length) / page * page);
-        if !self.trims_last || first >= end {
-            return self.zero(offset, length);
-        }
-        let mut done = self.zero(offset, first - offset)?;
-        done = done.max(self.trim(first / SECTOR, (end - first) / SECTOR)?);
-        Ok(done.max(self.zero(end, offset + length - end)?))
     }
 }
 

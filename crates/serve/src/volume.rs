@@ -1,11 +1,13 @@
 //! A real file system's regions: the bytes with its superblocks, bitmaps, inodes, journal and data.
 //!
 //! The file system is read from the disk itself: [`ext`] knows ext2, ext3 and ext4, [`xfs`] knows XFS. Positions are
-//! fixed when the file system is made, except XFS inode chunks, so one look suffices. Directories count as data.
+//! fixed when the file system is made, except XFS inode chunks, so one look at each file system suffices. Directories count
+//! as data.
 
 mod ext;
 mod xfs;
 
+use crate::regions::{Region, Regions};
 use nandlab_nand::Origin;
 use std::io;
 
@@ -42,6 +44,18 @@ impl Volume {
         }
         text
     }
+
+    /// The parts as regions of a disk.
+    ///
+    /// # Errors
+    /// `InvalidData` where no disk can have them.
+    pub fn regions(&self) -> io::Result<Regions> {
+        let all = self.parts.iter().map(|part| {
+            let (sector, end) = (part.offset / 512, (part.offset + part.length) / 512);
+            Region { sector, sectors: end - sector, origin: part.origin }
+        });
+        Regions::new(all.collect()).map_err(|why| damaged(&why))
+    }
 }
 
 /// Finds the file system on a disk with `size` bytes; `None` without a known one.
@@ -56,6 +70,15 @@ pub fn find(size: u64, source: Source<'_>) -> io::Result<Option<Volume>> {
         return Ok(Some(found));
     }
     xfs::find(size, source)
+}
+
+/// Bytes at the beginning of a disk that tell whether its file system is another one than before.
+pub const IDENTITY_BYTES: usize = 2048;
+
+/// What was fixed when the file system was made, and tells it from any other: its size, its layout, its UUID. `None` where
+/// the first bytes of the disk are of no known file system.
+pub fn identity(first: &[u8; IDENTITY_BYTES]) -> Option<Vec<u8>> {
+    ext::identity(first).or_else(|| xfs::identity(first))
 }
 
 /// Covers `0..end` with data, except for `metadata`; on overlaps the first part counts.

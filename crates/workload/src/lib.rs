@@ -51,6 +51,11 @@ pub trait Workload: Send {
         None
     }
 
+    /// The part that was handed out, 0 to 1, where a time and no count ends the workload; for progress, not for results.
+    fn done_share(&self) -> Option<f64> {
+        None
+    }
+
     /// Takes the completions for the last [`Self::fill`], in order; only if [`Options::paces_itself`].
     fn completed(&mut self, _: &[Completion]) {}
 

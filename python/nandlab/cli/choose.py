@@ -15,6 +15,7 @@ from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_p
 
 if TYPE_CHECKING:
     from nandlab.choosing import Advice
+    from nandlab.cli.progress import Waiting
     from nandlab.running.batch import State
 
 
@@ -88,11 +89,7 @@ def command(  # noqa: PLR0913 - one for each option
     options = {} if transactions is None else {"transactions": transactions}
     wish = Wish({_known(workload): options}, flash, device, ram, nvram, daily, years, tuple(sets))
     with Waiting() as waiting:
-
-        def show(state: State) -> None:
-            waiting.update("candidates", state.share(), f"{state.finished} of {state.total} done")
-
-        advice = choose(wish, jobs, show)
+        advice = choose(wish, jobs, _Rounds(waiting))
     if advice is None:
         say("stopped; without all candidates there is no advice")
         return FAILED
@@ -106,6 +103,20 @@ def command(  # noqa: PLR0913 - one for each option
         write_choice(advice, report, shlex.join(["nandlab", *sys.argv[1:]]))
         say_path(report, as_json)
     return DONE
+
+
+class _Rounds:
+    """Shows the runs of candidates; those that need a longer run begin again, in a round of its own."""
+
+    def __init__(self, waiting: Waiting) -> None:
+        self._waiting = waiting
+        self._round, self._finished = 1, 0
+
+    def __call__(self, state: State) -> None:
+        self._round += state.finished < self._finished
+        self._finished = state.finished
+        phase = "candidates" if self._round == 1 else f"candidates, round {self._round}"
+        self._waiting.update(phase, state.share(), f"{state.finished} of {state.total} done")
 
 
 def _known(workload: str) -> str:

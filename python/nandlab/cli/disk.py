@@ -210,7 +210,8 @@ def record(image: str, output: str) -> None:
     "--regions",
     type=click.Path(),
     metavar="auto|FILE",
-    help="Origins of requests: those of the ext2, ext3, ext4 or XFS on the disk, or a file with a line "
+    help="Origins of requests: those of the ext2, ext3, ext4 or XFS that is on the disk, or that a program "
+    "makes on it, or a file with a line "
     "`sector, sectors, origin` for each part of the disk.",
 )
 @json_option
@@ -237,18 +238,17 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
 
 
 def _set_regions(disk: Disk, regions: str) -> None:
-    from nandlab import _native
-
     if regions != "auto":
         try:
             disk.regions(Path(regions).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise click.UsageError(f"the regions in {regions} cannot be read: {error}") from None
         return
-    found = interruptible(disk.find_regions)
+    found = interruptible(disk.follow_regions)
     if found is None:
-        raise _native.NandlabError("no ext2, ext3, ext4 or XFS is on the disk: name a file of regions")
-    say(f"regions of {found[0]}")
+        say("no ext2, ext3, ext4 or XFS is on the disk yet: its regions count from when one is made")
+    else:
+        say(f"regions of {found[0]}")
 
 
 def _serve_until_stopped(image: str, disk: Disk, options: dict[str, Any]) -> None:

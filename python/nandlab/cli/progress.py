@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 FIRST_S = 0.4
 """What ends sooner shows nothing."""
 LINE_EVERY_S = 10.0
+"""Without a terminal; the second line comes as soon as the time left is known ..."""
+SECOND_S = 1.5
+"""... but not sooner than this behind the first."""
 
 
 ENOUGH_S, ENOUGH = 1.0, 0.03
@@ -66,6 +69,8 @@ class Waiting:
         self._start = time.monotonic()
         self._bar: Progress | None = None
         self._next_line = self._start + FIRST_S
+        # When a line may come that tells the time left for the first time.
+        self._next_known: float | None = None
         self._terminal = sys.stderr.isatty()
         self._phase, self._known = "", Known()
 
@@ -82,12 +87,16 @@ class Waiting:
         """Takes what is being done, the part of it that is done (0 to 1, None where unknown), and figures."""
         now = time.monotonic()
         if phase != self._phase:
+            if self._phase:
+                # What begins now is told soon, too.
+                self._next_line = min(self._next_line, now + SECOND_S)
             self._phase, self._known = phase, Known()
         if share is not None:
             share = self._known.add(now, share)
-        if now < self._next_line:
-            return
         seconds = self._known.left_s()
+        told = seconds is not None and self._next_known is not None and now >= self._next_known
+        if now < self._next_line and not told:
+            return
         left = "time left not known yet" if seconds is None else f"{duration_s(seconds)} left"
         if self._terminal:
             self._draw(phase, share, detail, left)
@@ -95,6 +104,7 @@ class Waiting:
             done = "" if share is None else f" {share * 100:.0f} %"
             print(f"{phase}{done}, {detail}, {left}", file=sys.stderr, flush=True)
             self._next_line = now + LINE_EVERY_S
+            self._next_known = now + SECOND_S if seconds is None else None
 
     def _draw(self, phase: str, share: float | None, detail: str, left: str) -> None:
         # In thousandths.

@@ -164,7 +164,16 @@ def _unit(experiment: Experiment) -> str:
 
 def _show(waiting, running, unit: str) -> None:  # noqa: ANN001 - see Waiting and State
     for stage in running.values():
-        waiting.update("run", stage.share, _doing(stage, unit))
+        if stage.phase == "saving state":
+            waiting.update(
+                "saving the state", stage.done / max(stage.total, 1), "device after its preconditioning"
+            )
+        elif stage.phase == "precondition" and stage.share is None and stage.total:
+            # How long the workload takes does not follow from it.
+            writes = f"{stage.done:,} of {stage.total:,} page writes"
+            waiting.update("preconditioning", stage.done / stage.total, writes)
+        else:
+            waiting.update("run", stage.share, _doing(stage, unit))
 
 
 def _doing(stage, unit: str) -> str:  # noqa: ANN001 - see Stage

@@ -147,7 +147,7 @@ def _make_file_system(place: _Place) -> tuple[str, str]:
     disk = _native.Disk(str(place.image))
     with _opened(disk, place.device):
         _run([place.programs["mke2fs"], "-q", "-F", "-t", "ext4", "-b", block_bytes, place.disk])
-        found = disk.find_regions()
+        found = disk.follow_regions()
     if found is None:
         raise _native.NandlabError("mke2fs made a file system whose superblock cannot be read")
     return found

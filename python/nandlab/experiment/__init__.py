@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], object]
 """Called with the phase, the requests done in it and the requests in all, some times a second.
 
-In the phase "opening" the requests are records of a trace that is looked through."""
+In the phase "opening" the requests are records of a trace that is looked through; in "saving state" they are
+bytes on their way to the file."""
 
 BUNDLED = "bundled:"
 """How the name of a trace begins that is a part of nandlab, and no file."""

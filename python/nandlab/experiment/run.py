@@ -32,7 +32,10 @@ class Run:
         return self._job.progress()
 
     def share(self) -> float | None:
-        """The part of all its phases that is done, 0 to 1; None while that is not known."""
+        """The part of all its phases that is done, 0 to 1; None while that is not known.
+
+        It stands still in the phase "saving state", whose own part `progress()` tells.
+        """
         return self._job.share()
 
     def wait(self, seconds: float) -> bool:

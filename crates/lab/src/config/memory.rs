@@ -14,9 +14,10 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Powered {
-    /// For the trace's duration: from its first request to its last, as recorded.
+    /// For the trace's duration: from the arrival of its first request to that of its last, as recorded. It does not depend
+    /// on the device, so designs that play one trace pay for the same time.
     Trace,
-    /// For the run's simulated time.
+    /// For the run's simulated time, to the end of the last operation.
     Run,
 }
 

@@ -54,6 +54,9 @@ impl Run<'_> {
                 left = rest;
             }
             self.control.set_done(meter.host.requests);
+            if let Some(share) = workload.done_share() {
+                self.control.set_share(share);
+            }
             if meter.series.is_due(meter.host.requests) {
                 sample(self.engine, meter, start);
             }

@@ -6,6 +6,7 @@
 //! compressed with gzip, which ends in a CRC-32 of its own.
 
 pub(crate) mod difference;
+mod saving;
 
 use super::begun::Begun;
 use crate::config::{Experiment, Model, Precondition, Sizing, SteadyWrites};
@@ -20,6 +21,7 @@ use flate2::write::GzEncoder;
 use flate2::{Compression, Crc};
 use nandlab_block::{HostClock, Op, Request};
 use nandlab_nand::{Counting, Nand as _, Rules, Shape};
+use saving::Saving;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use std::fs::File;
@@ -116,16 +118,16 @@ fn writes(options: &Precondition) -> Precondition {
 }
 
 impl State {
-    /// Preconditions a device for `experiment`; `asked` is the same experiment before options were derived from
-    /// the workload. `None` if cancelled. `sectors` are the sectors of the whole run.
+    /// Preconditions a device for `experiment` and saves it in `file`; `asked` is the same experiment before options were
+    /// derived from the workload. `None` if cancelled, without a file. `sectors` are the sectors of the whole run.
     ///
     /// # Errors
-    /// If nothing would be written, or the device wore out; also the engine's errors.
+    /// If nothing would be written, the device wore out, or the file cannot be written; also the engine's errors.
     pub(crate) fn make(
         (experiment, asked): (&Experiment, &Experiment),
         sizing: &Sizing,
         control: &Control,
-        sectors: u64,
+        (sectors, file): (u64, &Path),
     ) -> Result<Option<Self>, LabError> {
         check_device(experiment, "a state cannot be saved", "--save-state")?;
         if experiment.precondition.from_state.is_some() {
@@ -153,12 +155,9 @@ impl State {
         let flushed = engine.requests().submit(&[flush], &mut HostClock::closed_loop(1), &mut Vec::new());
         flushed.map_err(|error| LabError::DeviceFull(format!("no state was saved: {error}")))?;
         let wear_moves = Some(engine.events().wear_moves);
-        // This run also starts from the file's bytes, exactly like later runs, without the old counters.
-        let mut bytes = Vec::new();
         let kept = engine.chip().full().expect("the engine was asked for one that can be kept");
-        let copied = kept.save(&mut bytes);
-        let copied = copied.and_then(|()| Counting::load(sizing.geometry, *kept.rules(), &mut &bytes[..]));
-        let device = copied.expect("memory takes every byte and gives it back");
+        let mut saving = Saving::begin(control, kept.saved_bytes());
+        let Some(device) = reloaded(kept, sizing, &mut saving) else { return Ok(None) };
         let made = Made {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seed: only.seed,
@@ -172,7 +171,12 @@ impl State {
             wear_moves,
             played,
         };
-        Ok(Some(Self { made, device }))
+        let state = Self { made, device };
+        let written = state.write(file, &mut saving);
+        if saving.is_cancelled() {
+            return Ok(None);
+        }
+        written.map(|()| Some(state))
     }
 
     /// The device's history, for a run with this state.
@@ -192,12 +196,12 @@ impl State {
     }
 
     /// Writes the whole file, or nothing.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), LabError> {
+    fn write(&self, path: &Path, saving: &mut Saving<'_>) -> Result<(), LabError> {
         let cannot = |error: io::Error| LabError::Io(format!("cannot write {}: {error}", path.display()));
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.part", std::process::id()));
         let part = path.with_file_name(name);
-        let write = || {
+        let mut write = || {
             let mut out = BufWriter::new(File::create_new(&part)?);
             let text = serde_json::to_vec(&self.made).expect("text keys and finite numbers only");
             out.write_all(MAGIC)?;
@@ -205,9 +209,11 @@ impl State {
                 out.write_all(&number.to_le_bytes())?;
             }
             out.write_all(&text)?;
-            let mut packed = GzEncoder::new(out, Compression::fast());
+            // The encoder is slow with a few bytes at a time.
+            let mut packed =
+                BufWriter::with_capacity(1 << 16, saving.packing(GzEncoder::new(out, Compression::fast())));
             self.device.save(&mut packed)?;
-            packed.finish()?.into_inner()?.sync_all()?;
+            packed.into_inner()?.into_inner().finish()?.into_inner()?.sync_all()?;
             std::fs::rename(&part, path)
         };
         write().map_err(|error| {
@@ -238,6 +244,18 @@ impl State {
             return Err(wrong("the file goes on behind the state, and what stands there is none of it".into()));
         }
         Ok(Self { made, device })
+    }
+}
+
+/// A device from the bytes of the file: this run starts exactly like later runs, without the old counters. `None` if
+/// cancelled.
+fn reloaded(kept: &Counting, sizing: &Sizing, saving: &mut Saving<'_>) -> Option<Counting> {
+    let mut bytes = Vec::new();
+    let copied = kept.save(&mut saving.copying(&mut bytes));
+    let copied = copied.and_then(|()| Counting::load(sizing.geometry, *kept.rules(), &mut saving.copying(&bytes[..])));
+    match copied {
+        Err(_) if saving.is_cancelled() => None,
+        copied => Some(copied.expect("memory takes every byte and gives it back")),
     }
 }
 

@@ -127,7 +127,7 @@ impl OpSink for OpLog {
         let phase = match state.phase {
             Phase::Opening => "mount",
             Phase::CleaningUp | Phase::Done => "remount",
-            Phase::Precondition | Phase::Workload => state.phase.name(),
+            Phase::Precondition | Phase::Workload | Phase::SavingState => state.phase.name(),
         };
         let Some(writer) = &mut state.writer else { return };
         if let Err(error) = writeln!(writer, "{phase},{record}") {

@@ -11,6 +11,10 @@ use crate::oob::Oob;
 use crate::rules::{ProgramOrder, Rules};
 use std::io::{self, Read, Write};
 
+/// Bytes of a block without its pages, and of a page without its tail.
+const BLOCK_BYTES: u64 = 4 + 1 + 8 + 2 * Origin::COUNT as u64 + 2;
+const PAGE_BYTES: u64 = 2 + 16 + 1 + 2;
+
 fn damaged(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
@@ -22,6 +26,21 @@ fn array<const N: usize>(input: &mut impl Read) -> io::Result<[u8; N]> {
 }
 
 impl Counting<Full> {
+    /// Bytes written by [`Self::save`].
+    pub fn saved_bytes(&self) -> u64 {
+        let pages = |block| self.saved_pages(block).map(|(_, _, tail)| PAGE_BYTES + tail.len() as u64).sum::<u64>();
+        (0..self.geometry.blocks()).map(|block| BLOCK_BYTES + pages(BlockId(block))).sum()
+    }
+
+    /// The programmed pages of `block`: position, spare area, tail.
+    fn saved_pages(&self, block: BlockId) -> impl Iterator<Item = (u32, Oob, &[u8])> {
+        (0..self.states.high_water(block)).filter_map(move |place| {
+            let at = self.geometry.page(block, place);
+            let oob = self.spare.get(at, block)?;
+            Some((place, oob, self.tails.get(at, block).unwrap_or_default()))
+        })
+    }
+
     /// Writes the persistent state.
     ///
     /// # Errors
@@ -35,10 +54,8 @@ impl Counting<Full> {
                 out.write_all(&pages.to_le_bytes())?;
             }
             out.write_all(&(self.pages_in(block) as u16).to_le_bytes())?;
-            for place in 0..self.states.high_water(block) {
+            for (place, oob, tail) in self.saved_pages(block) {
                 let at = self.geometry.page(block, place);
-                let Some(oob) = self.spare.get(at, block) else { continue };
-                let tail = self.tails.get(at, block).unwrap_or_default();
                 out.write_all(&(place as u16).to_le_bytes())?;
                 out.write_all(&oob.to_bytes())?;
                 out.write_all(&[self.respared.get(at).copied().unwrap_or(1)])?;

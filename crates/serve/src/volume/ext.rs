@@ -4,7 +4,7 @@
 //! The Linux kernel documentation, ext4 Data Structures and Algorithms:
 //! <https://docs.kernel.org/filesystems/ext4/index.html>.
 
-use super::{covered, damaged, le16, le32, Part, Source, Volume};
+use super::{covered, damaged, le16, le32, Part, Source, Volume, IDENTITY_BYTES};
 use nandlab_nand::Origin;
 use std::io;
 
@@ -176,6 +176,16 @@ impl Group {
         let block = |field: usize| le32(&bytes, at + field) | high(field);
         Ok(Self { block_bitmap: block(0), inode_bitmap: block(4), inode_table: block(8) })
     }
+}
+
+/// See [`super::identity`].
+pub(super) fn identity(first: &[u8; IDENTITY_BYTES]) -> Option<Vec<u8>> {
+    let sb = &first[1024..];
+    let has_journal = le32(sb, 92) & feature::HAS_JOURNAL != 0;
+    // Blocks, block size, blocks and inodes of a group, UUID, reserved descriptors, journal, more bits of blocks.
+    let fixed = [4..8, 20..28, 32..36, 40..44, 104..120, 206..208, 224..228, 336..340];
+    let bytes = fixed.into_iter().flat_map(|range| &sb[range]).copied().chain([has_journal.into()]);
+    (le16(sb, 56) == MAGIC).then(|| bytes.collect())
 }
 
 /// Finds an ext file system's regions on a disk with `size` bytes.

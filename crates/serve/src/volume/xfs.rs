@@ -3,7 +3,7 @@
 //! ## References
 //! XFS Algorithms & Data Structures, 3rd edition, SGI and Red Hat: superblocks, AG headers, the inode B+tree.
 
-use super::{be, covered, damaged, Part, Source, Volume};
+use super::{be, covered, damaged, Part, Source, Volume, IDENTITY_BYTES};
 use nandlab_nand::Origin;
 use std::io;
 
@@ -62,6 +62,13 @@ impl Layout {
     fn byte(&self, group: u64, block: u64) -> u64 {
         (group * self.group_blocks + block) * self.block_bytes
     }
+}
+
+/// See [`super::identity`].
+pub(super) fn identity(first: &[u8; IDENTITY_BYTES]) -> Option<Vec<u8>> {
+    // Magic, block size, blocks, UUID, place of the log, blocks of a group and of the log, and whether it is still being made.
+    let fixed = [0..16, 32..56, 84..100, 126..127];
+    first.starts_with(b"XFSB").then(|| fixed.into_iter().flat_map(|range| &first[range]).copied().collect())
 }
 
 /// Finds an XFS file system's regions on a disk with `size` bytes.

@@ -3,4 +3,6 @@
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
 mod programs;
+#[path = "../all/support/mod.rs"]
+mod support;
 mod volumes;

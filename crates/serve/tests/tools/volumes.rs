@@ -1,7 +1,9 @@
 //! Regions in file systems made by mke2fs and mkfs.xfs, compared with dumpe2fs, debugfs and xfs_db.
 
+use crate::support::{create, open};
 use nandlab_nand::Origin;
 use nandlab_serve::volume::{find, Volume};
+use nandlab_serve::{Disk, Export as _};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
@@ -137,6 +139,65 @@ fn xfs_is_read_as_xfs_db_reads_it() {
     for group in 0..field("agcount") {
         assert_eq!(origin(group * field("agblocks") * field("blocksize")), Origin::SUPERBLOCK);
     }
+}
+
+/// Writes what is in an image, without its zeros.
+fn copy(image: &Path, disk: &Disk) {
+    for (piece, at) in std::fs::read(image).unwrap().chunks(64 << 10).zip((0..).step_by(64 << 10)) {
+        if piece.iter().any(|&byte| byte != 0) {
+            disk.write(at, piece, false).unwrap();
+        }
+    }
+}
+
+/// A disk counts the regions of each file system that is made on it, from the flush behind it on.
+#[test]
+fn regions_follow_the_file_system_that_is_made_on_a_served_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disk");
+    create(&path, "page", &["device.capacity=320MiB", "device.shape.pages_per_block=256"]);
+    let disk = open(&path);
+    let programs = |origin: &str| -> u64 {
+        let stats = disk.stats();
+        let rows = stats["matrix"].as_array().unwrap().iter().filter(|row| row["origin"] == origin);
+        rows.map(|row| row["programs"].as_u64().unwrap()).sum()
+    };
+    let reads = || disk.stats()["host"]["reads"].as_u64().unwrap();
+    assert_eq!(disk.follow_regions().unwrap(), None);
+    let made = [
+        ("mke2fs", &["-q", "-F", "-t", "ext4"][..]),
+        ("mkfs.xfs", &["-q"][..]),
+        ("mke2fs", &["-q", "-F", "-t", "ext3", "-b", "1024"][..]),
+    ];
+    for (program, options) in made {
+        let image = image(folder.path(), 320);
+        if output(program, &[options, &[image.to_str().unwrap()]].concat()).is_none() {
+            continue;
+        }
+        let volume = volume(&image);
+        let journal = volume.parts.iter().find(|part| part.origin == Origin::JOURNAL).unwrap();
+        // The page of an older file system's superblock is not that of a new one.
+        disk.write(0, &[0; 4096], false).unwrap();
+        copy(&image, &disk);
+        disk.flush().unwrap();
+        let (before, reads_before) = (programs("journal"), reads());
+        disk.write(journal.offset, &[1; 16 << 10], true).unwrap();
+        assert!(programs("journal") >= before + 4, "{program} {options:?}");
+        // A mount changes the superblock, and another label does: it is the same file system.
+        let mut first = vec![0; 4096];
+        image_bytes(&image, &mut first);
+        first[1024 + 120] = b'x';
+        disk.write(0, &first, true).unwrap();
+        assert_eq!(reads(), reads_before, "{program}: nothing is looked for");
+    }
+    disk.write(0, &[0; 4096], true).unwrap();
+    let before = programs("host");
+    disk.write(8 << 20, &[1; 4096], true).unwrap();
+    assert_eq!(programs("host"), before + 1, "without a file system, the host asks");
+}
+
+fn image_bytes(image: &Path, out: &mut [u8]) {
+    std::fs::File::open(image).unwrap().read_exact_at(out, 0).unwrap();
 }
 
 /// Whatever stands in the metadata, the search ends, with regions or with an error.

@@ -255,7 +255,7 @@ pub const KEYS: &[Key] = &[
     refused(&["num_range"], &["1"], "a trim has one range"),
     nothing(&["numa_cpu_nodes"]),
     nothing(&["numa_mem_policy"]),
-    followed(&["number_ios"], "requests; with `trimwrite` pairs"),
+    followed(&["number_ios"], "requests; with `trimwrite` pairs, twice as many in each further loop, as in fio 3.33"),
     followed(&["numjobs"], "clones"),
     nothing(&["numruns"]),
     nothing(&["object_class"]),

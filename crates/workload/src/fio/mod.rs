@@ -326,6 +326,12 @@ impl Jobs {
         }
     }
 
+    /// How long a group takes at most; 0 where no job of it says.
+    fn most_time(&self, group: usize) -> Time {
+        let of_group = self.clones.iter().filter(|clone| clone.group == group);
+        of_group.filter_map(Subjob::most_time).max().unwrap_or(0)
+    }
+
     /// Refuses to ask for ever while no time passes.
     fn check_clock(&mut self, number: usize, time: Time) -> Result<(), WorkloadError> {
         self.at_once = if time > self.last { 0 } else { self.at_once + 1 };
@@ -427,6 +433,18 @@ impl Workload for Jobs {
 
     fn len_hint(&self) -> Option<u64> {
         self.count
+    }
+
+    /// The slowest job of the present group says; groups count by their longest runtime.
+    fn done_share(&self) -> Option<f64> {
+        if self.count.is_some() {
+            return None;
+        }
+        let groups = self.clones.last().map_or(0, |clone| clone.group) + 1;
+        let time = |groups: std::ops::Range<usize>| groups.map(|group| self.most_time(group)).sum::<Time>() as f64;
+        let of_group = self.clones.iter().filter(|clone| clone.group == self.group);
+        let here = of_group.map(|clone| clone.done_share(self.last)).fold(1.0, f64::min);
+        Some((time(0..self.group) + here * time(self.group..self.group + 1)) / time(0..groups))
     }
 
     fn notices(&self) -> Vec<String> {

@@ -38,6 +38,9 @@ pub(super) struct Stream {
     goes_round: bool,
     /// Requests left; `None`: the bytes decide.
     left: Option<u64>,
+    /// Where trims are written: how many requests the next pass adds. fio 3.33 doubles its count of requests at the start of
+    /// each pass, compares it with those of all passes, and begins a pass anew where a count ended the one before.
+    added: Option<u64>,
     /// A flush after so many writes, and how many came since the last.
     fsync: u64,
     unsynced: u64,
@@ -81,6 +84,7 @@ impl Stream {
         });
         // A trim and its write count once.
         let each = if job.asks == Asks::TrimWrite { 2 } else { 1 };
+        let left = (job.requests > 0).then(|| job.requests.saturating_mul(each).saturating_mul(job.loops));
         Self {
             asks: job.asks,
             lengths: job.lengths.clone(),
@@ -94,7 +98,8 @@ impl Stream {
             moved: 0,
             passes: job.loops,
             goes_round: job.is_time_based || region.limit > region.length * region.starts.len() as u64,
-            left: (job.requests > 0).then(|| job.requests.saturating_mul(each).saturating_mul(job.loops)),
+            left,
+            added: left.filter(|_| job.asks == Asks::TrimWrite),
             fsync: job.fsync,
             unsynced: 0,
             held: None,
@@ -106,7 +111,7 @@ impl Stream {
 
     /// Removes the stream's own end.
     pub(super) fn endless(self) -> Self {
-        Self { limit: u64::MAX, is_endless: true, left: None, ..self }
+        Self { limit: u64::MAX, is_endless: true, left: None, added: None, ..self }
     }
 
     /// Requests in all, about.
@@ -115,7 +120,10 @@ impl Stream {
         let mean: u64 = directions.iter().map(|&direction| self.lengths[direction].mean()).sum();
         let bytes = self.limit / (mean / directions.len() as u64).max(1);
         let each = if self.asks == Asks::TrimWrite { 2 } else { 1 };
-        self.left.map_or(bytes.saturating_mul(each), |left| left.min(bytes.saturating_mul(each)))
+        let bytes = bytes.saturating_mul(each);
+        // Each pass doubles it.
+        let more = self.added.map_or(0, |_| self.passes - 1).min(63);
+        self.left.map_or(bytes, |left| left.saturating_mul(1 << more).min(bytes))
     }
 
     /// The next request; `None` at the end.
@@ -146,7 +154,11 @@ impl Stream {
 
     fn next_asked(&mut self) -> Option<Ask> {
         if self.left == Some(0) {
-            return None;
+            if self.added.is_none() || self.passes <= 1 {
+                return None;
+            }
+            self.end_pass();
+            self.begin_pass(None);
         }
         let op = match self.asks {
             Asks::Only(op) => op,
@@ -180,27 +192,39 @@ impl Stream {
     /// The first request after the addresses ended; `None` if nothing is left to do.
     fn anew(&mut self, op: Op) -> Option<Ask> {
         if self.moved < self.limit && !self.goes_round {
-            self.passes -= 1;
+            self.end_pass();
         }
         if self.moved >= self.limit || self.passes == 0 {
             // A later look finds the end as well.
-            self.left = Some(0);
+            (self.left, self.passes) = (Some(0), 0);
             return None;
         }
-        let is_in_order = self.random_share == [0; 3];
         // As in fio: with a time limit each direction starts again alone, with a byte limit all do together.
-        let one = (self.is_endless && is_in_order).then(|| direction(op));
+        self.begin_pass(self.is_endless.then(|| direction(op)));
+        self.in_turn(op)
+    }
+
+    fn end_pass(&mut self) {
+        self.passes -= 1;
+        if let (Some(left), Some(added)) = (&mut self.left, &mut self.added) {
+            *left = left.saturating_add(*added);
+            *added = added.saturating_mul(2);
+        }
+    }
+
+    /// Begins with the addresses anew, those of jobs in order in one direction or in all.
+    fn begin_pass(&mut self, one: Option<usize>) {
+        let is_in_order = self.random_share == [0; 3];
         for part in &mut self.parts {
             match one {
+                _ if !is_in_order => {}
                 Some(direction) => part.last[direction] = 0,
-                None if is_in_order => part.last = [0; 3],
-                None => {}
+                None => part.last = [0; 3],
             }
             if let Places::Once(cover) = &mut part.places {
                 cover.renew(self.random.next_u64());
             }
         }
-        self.in_turn(op)
     }
 
     /// Offset and length for the next request in this file and direction; `None` at the end.

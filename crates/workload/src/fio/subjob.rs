@@ -23,6 +23,7 @@ pub(super) struct Subjob {
     runtime: Option<Time>,
     /// Whether a time ends it, not a request count.
     pub(super) is_time_based: bool,
+    issued: u64,
     /// Its start.
     start: Time,
     /// No request came before this time.
@@ -100,6 +101,7 @@ impl Subjob {
             // HOWTO of fio 3.33, `ramp_time`: it increases the runtime.
             runtime: (job.runtime > 0).then_some(job.runtime.saturating_add(job.ramp)),
             is_time_based: job.is_time_based,
+            issued: 0,
             start: 0,
             now: 0,
             outstanding: BinaryHeap::with_capacity(depth as usize + 1),
@@ -121,6 +123,19 @@ impl Subjob {
     /// Total requests, about; `None` if a time decides.
     pub(super) fn count(&self) -> Option<u64> {
         self.runtime.is_none().then(|| self.stream.count())
+    }
+
+    /// How long it takes at most from the start of its group on, if that is said.
+    pub(super) fn most_time(&self) -> Option<Time> {
+        self.runtime.map(|runtime| runtime.saturating_add(self.delay))
+    }
+
+    /// The part of it that is done at `now`, 0 to 1.
+    pub(super) fn done_share(&self, now: Time) -> f64 {
+        let lasted = now.saturating_sub(self.start - self.delay);
+        let by_time = self.most_time().map_or(0.0, |most| lasted as f64 / most as f64);
+        let by_count = if self.is_time_based { 0.0 } else { self.issued as f64 / self.stream.count().max(1) as f64 };
+        by_time.max(by_count).min(1.0)
     }
 
     /// When its next request comes; `None` at its end.
@@ -169,6 +184,7 @@ impl Subjob {
     pub(super) fn issue(&mut self, time: Time, random: &mut Random) -> Ask {
         let ask = self.next.take().expect("a request that comes was made");
         self.now = time;
+        self.issued += 1;
         if self.outstanding.len() + self.unknown == self.depth {
             self.outstanding.pop();
         }

@@ -10,7 +10,7 @@ use nandlab_workload::{Options, Setting, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const US: Time = 1000;
+pub const US: Time = 1000;
 const DEVICE_BYTES: u64 = 64 << 20;
 
 /// Kind, offset and bytes.
@@ -28,7 +28,7 @@ pub fn text(text: &str) -> Config {
     Config { text: Some(text.to_owned()), ..Default::default() }
 }
 
-fn open(jobs: &str) -> Box<dyn Workload> {
+pub fn open(jobs: &str) -> Box<dyn Workload> {
     open_on(&text(jobs), DEVICE_BYTES, 1).unwrap_or_else(|error| panic!("{jobs}: {error}"))
 }
 
@@ -66,7 +66,7 @@ pub fn line(request: &Request) -> Line {
 }
 
 /// fio's requests for a job in a file, and ours, from the start of the job's file.
-fn both(file: &str, job: &str) -> (Vec<Line>, Vec<Line>) {
+pub fn both(file: &str, job: &str) -> (Vec<Line>, Vec<Line>) {
     let log = std::fs::read_to_string(folder().join(format!("{file}.{job}.log"))).unwrap();
     let theirs = log.lines().map(|line| {
         let [kind, offset, bytes] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
@@ -87,6 +87,9 @@ fn both(file: &str, job: &str) -> (Vec<Line>, Vec<Line>) {
         ("cover", "write") => 1 << 20,
         ("cover", "trim") => 2 << 20,
         ("sizes", "range") => 4 << 20,
+        ("passes", "further") => 32 << 10,
+        ("passes", "writes") => 64 << 10,
+        ("passes", "places") => 96 << 10,
         _ => 0,
     };
     let ours = ours.map(|(kind, offset, bytes)| (kind, offset - before, bytes));

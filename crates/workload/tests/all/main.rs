@@ -5,6 +5,7 @@
 mod files;
 mod fio;
 mod fio_itself;
+mod fio_passes;
 mod formats;
 mod generators;
 mod keys;

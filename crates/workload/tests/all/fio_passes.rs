@@ -1,0 +1,46 @@
+//! Job files of fio: passes that end with a count, and progress of jobs that end at a time.
+
+use crate::fio::{both, open, US};
+use nandlab_block::Completion;
+use std::collections::BTreeSet;
+
+/// With `loops`, a count of requests ends a pass of `trimwrite` and doubles for the next one.
+#[test]
+fn counts_and_passes_end_where_they_end_in_fio() {
+    for job in ["pairs", "further", "writes"] {
+        let (theirs, ours) = both("passes", job);
+        assert_eq!(ours, theirs, "{job}");
+    }
+    // Random places are others, but each pass comes to six of the eight, which are no two the same.
+    for lines in <[_; 2]>::from(both("passes", "places")) {
+        assert_eq!(lines.len(), 24);
+        for pass in lines.chunks(12) {
+            let places: BTreeSet<_> = pass.iter().map(|line| line.1).collect();
+            assert_eq!(places.len(), 6);
+        }
+    }
+}
+
+/// What a time ends has no count, and progress follows the time.
+#[test]
+fn progress_of_jobs_with_a_runtime_is_that_of_time() {
+    let shares = |jobs: &str| {
+        let mut workload = open(jobs);
+        let (mut all, mut shares) = (Vec::new(), Vec::new());
+        while workload.fill(&mut all, 1).unwrap() > 0 {
+            let last = all.last().unwrap();
+            workload.completed(&[Completion { arrival: last.time, done: last.time + 10 * US }]);
+            shares.push(workload.done_share().map(|share| (100.0 * share).round()));
+        }
+        shares
+    };
+    let timed = "[a]\nrw=read\nsize=8k\ntime_based\n";
+    assert_eq!(shares(&format!("{timed}runtime=50us\n")), [0.0, 20.0, 40.0, 60.0, 80.0].map(Some));
+    assert_eq!(shares(&format!("{timed}runtime=30us\nstartdelay=20us\n")), [40.0, 60.0, 80.0].map(Some));
+    // Its size may end it before.
+    assert_eq!(shares("[a]\nrw=read\nsize=16k\nruntime=1\n"), [25.0, 50.0, 75.0, 100.0].map(Some));
+    // A group behind a wall follows, and lasts as long.
+    let both = format!("{timed}runtime=20us\n[b]\nstonewall\nrw=read\nsize=8k\nruntime=20us\ntime_based\n");
+    assert_eq!(shares(&both), [0.0, 50.0, 50.0, 75.0].map(Some));
+    assert_eq!(shares("[a]\nrw=read\nsize=8k\n"), [None; 2]);
+}
