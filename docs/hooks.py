@@ -147,8 +147,8 @@ def _default(value: object) -> str:
 def _command_line() -> str:
     parts = [
         "# Command line\n",
-        "Exit status: 0 done; 1 the run failed or was stopped; 2 the input is wrong. Results go to "
-        "stdout, as a table or with `--json` as one JSON document; progress and errors go to stderr.\n",
+        "Results go to stdout, as a table or with `--json` as one JSON document; progress and errors go to "
+        "stderr. [Exit status](../exit-status.md) lists how a command ends.\n",
     ]
     with click.Context(group, info_name="nandlab") as above:
         for name in COMMANDS:

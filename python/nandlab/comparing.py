@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nandlab._native import ConfigError, NandlabError
 from nandlab.experiment import Experiment
@@ -24,6 +24,7 @@ from nandlab.experiment.result import Result
 from nandlab.running.batch import State, run_all
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
 TITLE = "design"
@@ -48,18 +49,33 @@ class Comparison:
             NandlabError: polars is not installed.
 
         """
-        from nandlab.sweeping.frame import numbers
         from nandlab.writing.parquet import require_polars
 
         require_polars()
         import polars
 
+        return polars.DataFrame(self._columns(), strict=False)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each result, as a frame of pandas.
+
+        The first column is `design`, its name. The others are every number of the record by its path, with
+        units as in `Result.to_pandas`; a result without a number has None there, or NaN.
+
+        Raises:
+            ImportError: pandas is not installed: `pip install 'nandlab[pandas]'`.
+
+        """
+        from nandlab.writing.pandas_frame import pandas_frame
+
+        return pandas_frame(self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        from nandlab.sweeping.frame import numbers
+
         rows = {name: dict(numbers(result.to_dict(), "")) for name, result in self.results.items()}
         paths = dict.fromkeys(path for row in rows.values() for path in row)
-        return polars.DataFrame(
-            {TITLE: list(rows), **{path: [row.get(path) for row in rows.values()] for path in paths}},
-            strict=False,
-        )
+        return {TITLE: list(rows), **{path: [row.get(path) for row in rows.values()] for path in paths}}
 
     def report(self, path: str | os.PathLike[str], command: str | None = None) -> None:
         """Writes a self-contained HTML report.

@@ -429,6 +429,19 @@ def sector_log(
             torn page during relocation may leave no room. Default 2.
     """
 
+def log(
+    *,
+    reserve_blocks: int | None = None,
+) -> Choice:
+    """One page map, written as one log.
+
+    After Rosenblum, Ousterhout 1992.
+
+    Args:
+        reserve_blocks: Free blocks that are left when one is opened for the host, at least 1. With 1 a
+            program failure or a torn page during collection may leave no room. Default 2.
+    """
+
 def dftl(
     *,
     cmt_entries: int | None = None,

@@ -6,6 +6,8 @@ fitter, not of the model. Rows of a real drive are read where NANDLAB_MEASUREMEN
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import time
@@ -468,3 +470,21 @@ def test_percentiles_of_a_real_drive_are_met():
     errors = zn540(requests=20_000, budget=300, seed=2)
     assert max(map(abs, errors["iops"])) < 0.02
     assert max(map(abs, errors["p99_us"])) < 0.1
+
+
+def test_the_first_command_of_the_page_runs_as_written(nandlab_command, tmp_path):
+    """In a folder with the files of the repository and nothing else; the page has what it prints."""
+    page = (ROOT / "docs" / "calibrate.md").read_text(encoding="utf-8")
+    block = page.split("```console\n$ nandlab ", 1)[1].split("```", 1)[0]
+    command, printed = re.match(r"((?:[^\n]*\\\n)*[^\n]*)\n(.*)", block, re.DOTALL).groups()
+    (tmp_path / "experiments").symlink_to(ROOT / "experiments")
+    ended = nandlab_command(*shlex.split(command.replace("\\\n", " ")), cwd=tmp_path)
+    assert ended.status == 0, ended.err
+    assert files_in(tmp_path) == ["drive.toml", "experiments"]
+    # Another version of scipy may take other steps; rows have the same names, and the fit is as good.
+    for line in printed.splitlines():
+        cells = re.split(r" {2,}", line)
+        assert any(other.startswith(cells[0]) for other in ended.out.splitlines()) or line == "...", line
+    errors = [float(each) for each in re.findall(r"([+-][\d.]+) %", ended.out)]
+    assert len(errors) == 9
+    assert max(map(abs, errors)) < 5

@@ -1,6 +1,8 @@
 """The documentation names what the program prints."""
 
+import ast
 import csv
+import importlib
 import re
 import subprocess
 import sys
@@ -90,3 +92,75 @@ def test_links_within_the_repository_lead_somewhere():
                 dead.append(f"{page.relative_to(ROOT)}: {link}")
     assert links > 100
     assert dead == []
+
+
+KINDS = {
+    "ftls": "FTLs",
+    "victims": "victim policies",
+    "buffers": "write buffers",
+    "file-systems": "file systems",
+    "indexes": "index",
+    "workloads": "workloads",
+    "traces": "trace formats",
+    "devices": "devices",
+    "memories": "memories",
+}
+"""What the README calls each kind of `nandlab list`."""
+
+
+def test_the_readme_counts_what_list_lists(nandlab_command):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for line in nandlab_command("list").out.splitlines():
+        kind, names = line.split(maxsplit=1)
+        count = len(names.split(", "))
+        assert re.search(rf"(?<![\d.])\[?{count} {KINDS[kind]}\b", readme), f"{count} {KINDS[kind]}"
+    found = nandlab_command("list", "victims", "--json").document["victims"]
+    names = [each["name"] for each in found]
+    # A second list begins where `fifo` comes again, behind its first name.
+    of_all = names.index("lru")
+    assert f"({of_all} among all blocks, {len(names) - of_all} among log blocks)" in readme
+
+
+def test_the_readme_counts_the_sources():
+    from nandlab.reproduce.paper import bundled, load
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name in bundled():
+        assert f"[{len(load(name).claims)}](papers/{name}.toml)" in readme
+    assert set(bundled()) - {"theory", "drives"} == {"btree", "migration", "wap-lru", "sector-map", "minv"}
+    assert "**Five papers.**" in readme
+
+
+def statuses():
+    """Every status with which the source of the command line ends a process."""
+    constants = {
+        name: value
+        for name, value in vars(importlib.import_module("nandlab.cli")).items()
+        if name.isupper() and isinstance(value, int)
+    }
+    found, ends = set(), ("SystemExit", "os._exit", "sys.exit")
+    folder = ROOT / "python" / "nandlab"
+    for path in [folder / "__main__.py", *(folder / "cli").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ends:
+                value = node.args[0]
+                # `status` is what a command returned, from the names of statuses.
+                if isinstance(value, ast.Constant):
+                    found.add(value.value)
+                else:
+                    assert ast.unparse(value) in {*constants, "status"}, f"{path.name}: {ast.unparse(node)}"
+            if isinstance(node, ast.Name) and node.id in constants:
+                found.add(constants[node.id])
+    return found
+
+
+def test_the_table_of_exit_statuses_is_that_of_the_code(nandlab_command, small, tmp_path):
+    page = (DOCS / "exit-status.md").read_text(encoding="utf-8")
+    told = [int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)]
+    assert told == sorted(statuses())
+    # 130 is given in test_disk_try.py.
+    assert nandlab_command("run", small).status == 0
+    (tmp_path / "empty.img").touch()
+    assert nandlab_command("disk", "check", tmp_path / "empty.img").status == 1
+    assert nandlab_command("run", small, "--set", "seed=-1").status == 2
+    assert nandlab_command("run", "--no-such-option").status == 2

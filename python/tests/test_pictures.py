@@ -370,3 +370,8 @@ def test_labels_of_percentiles_do_not_overlap(p50, p90, p99, p999, most):
         end = start + length
     said = [word for _, words, _ in labels for word in words.split(pictures.SEPARATOR)]
     assert said == list(pictures.MARKED.values())
+
+
+def test_every_picture_follows_the_schema_of_its_charts(result):
+    """A report does not ask for that, since it takes as long as the drawing."""
+    assert all(picture.chart.to_dict(validate=True)["$schema"] for picture in result.pictures().values())

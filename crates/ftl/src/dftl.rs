@@ -61,42 +61,40 @@ mod paging;
 #[cfg(test)]
 mod tests;
 
-use crate::parts::blocks::area::Area;
-use crate::parts::blocks::keeper::Keeper;
 use crate::parts::flash_map::FlashMap;
+use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
 use crate::parts::partial::{merged, padded, read_mapped};
-use crate::parts::victim::VictimPolicy;
-use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
+use crate::{Events, FtlError, RamUse, Variant};
 use cmt::{Cmt, Slot};
 pub use config::{Allocation, Config};
-use nandlab_nand::{scoped, Cause, Geometry, Lpn, Nand, Oob, Ppa, Rules, SectorMask, Time};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Oob, Ppa, SectorMask, Time};
 use std::collections::BTreeSet;
 
-/// The RAM state of DFTL.
+/// The FTL.
+pub type Dftl = PageMapped<Scheme>;
+
+/// The map, and the part of it in memory.
 #[derive(Debug)]
-pub struct Dftl {
+pub struct Scheme {
     config: Config,
     geometry: Geometry,
-    full: SectorMask,
     logical_pages: u32,
-    keeper: Keeper,
-    /// Blocks of data: a frontier of the host for each die, then one for relocated pages for each.
-    data: Area,
     map: FlashMap,
     cmt: Cmt,
-    policy: Box<dyn VictimPolicy>,
-    /// The die of the next host page.
-    turn: usize,
     /// Map pages with entries of trimmed pages that flash does not have yet.
     trimmed: BTreeSet<u32>,
     /// When the last write of an unmapped page ends: a map page that has it must not be on flash before.
     mapped: Time,
     /// A map page that is being changed.
     page: Vec<u8>,
-    events: Events,
+    /// Pages moved out of the victim at hand, which the map does not have yet.
+    moved: Vec<(Lpn, Ppa)>,
+    hits: u64,
+    misses: u64,
+    dirty_evictions: u64,
 }
 
-impl Dftl {
+impl Scheme {
     /// Map entries of a map page.
     fn per_map_page(&self) -> u32 {
         config::entries_per_map_page(&self.geometry)
@@ -104,76 +102,54 @@ impl Dftl {
 
     /// Writes a page of the host and maps it.
     #[inline]
-    fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, slot: Slot, page: &N::Buf) -> Result<(), FtlError> {
-        let to = self.program(nand, at, page)?;
+    fn store<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        (at, slot): (Lpn, Slot),
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
+        let oob = Oob::data(at, Default::default(), nand.ctx().origin());
+        let to = pages.program(self, nand, self.target(at), page, &[], oob)?;
         // Collection may have moved the page: where it is now comes last.
         let old = self.cmt.page(slot);
         self.cmt.set(slot, to);
         let end = nand.ctx().last();
         if old.is_some() {
-            self.data.set_invalid(old);
-            self.keeper.supersede(old, end);
+            pages.supersede(old, end);
         } else {
             self.mapped = self.mapped.max(end);
         }
-        self.data.set_valid(to);
+        pages.area.set_valid(to);
         Ok(())
     }
 
-    /// Programs the next page of the host frontiers.
+    /// Where a page of the host goes.
     #[inline]
-    fn program<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<Ppa, FtlError> {
-        loop {
-            let frontier = self.host_frontier(at);
-            if self.data.is_full(frontier) {
-                self.open_host_block(nand, frontier)?;
-            }
-            // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
-            let oob = Oob::data(at, self.keeper.next_seq(), nand.ctx().origin());
-            if let Some(to) = self.data.program(nand, frontier, page, &[], oob)? {
-                return Ok(to);
-            }
+    fn target(&self, at: Lpn) -> Target {
+        match self.config.allocation {
+            Allocation::Dynamic => Target::InTurn,
+            Allocation::Static => Target::On(at.0 % self.geometry.dies()),
         }
-    }
-
-    /// The frontier that takes a page of the host.
-    #[inline]
-    fn host_frontier(&mut self, at: Lpn) -> usize {
-        let dies = self.geometry.dies() as usize;
-        if self.config.allocation == Allocation::Static {
-            return at.index() % dies;
-        }
-        self.turn = if self.turn + 1 >= dies { 0 } else { self.turn + 1 };
-        self.turn
     }
 
     /// Reads the rest of a page that the host writes in part, merges and writes it.
     fn store_part<N: Nand>(
         &mut self,
+        pages: &mut Pages,
         nand: &mut N,
         (at, slot): (Lpn, Slot),
         sectors: SectorMask,
         page: &N::Buf,
     ) -> Result<(), FtlError> {
         let (whole, before) = merged(nand, self.cmt.page(slot), sectors, page)?;
-        let stored = self.store(nand, at, slot, &whole);
+        let stored = self.store(pages, nand, (at, slot), &whole);
         nand.ctx().set_ready(before);
         stored
     }
-
-    /// Fails where bad blocks leave too little for what is exported.
-    fn refuse_worn_out(&self) -> Result<(), FtlError> {
-        let quota = self.config.shape(&self.geometry, self.logical_pages).quota(&self.geometry);
-        let room = self.config.usable_pages(&self.geometry, self.keeper.good(), quota);
-        if room < self.logical_pages {
-            let missing = (self.logical_pages - room).div_ceil(self.geometry.pages_per_block());
-            return Err(self.keeper.worn_out(missing));
-        }
-        Ok(())
-    }
 }
 
-impl Ftl for Dftl {
+impl page_mapped::Scheme for Scheme {
     type Config = Config;
 
     const PAGED_VARIANT: Option<&'static str> = Some("cmt_4");
@@ -201,61 +177,93 @@ impl Ftl for Dftl {
         Ok(notices)
     }
 
-    fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
+    fn max_logical_pages(config: &Config, geometry: &Geometry) -> Result<u32, FtlError> {
         config.max_logical_pages(geometry)
     }
 
-    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Self, FtlError> {
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Self), FtlError> {
         mount::mount(nand, logical_pages, config)
     }
 
+    fn claim(&self) -> u32 {
+        self.map.claim()
+    }
+
+    fn needed_and_usable(&self, pages: &Pages, good: u32) -> (u32, u32) {
+        let quota = self.config.shape(&self.geometry, self.logical_pages).quota(&self.geometry);
+        (self.logical_pages, pages.usable_on(good, quota))
+    }
+
     #[inline]
-    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
-        if sectors == self.full {
+    fn write<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
+        let (slot, read) = self.look_up(pages, nand, at)?;
+        if sectors == self.geometry.full_mask() {
             // What is written does not depend on where the page was.
-            let (slot, _) = self.look_up(nand, at)?;
-            return self.store(nand, at, slot, page);
+            return self.store(pages, nand, (at, slot), page);
         }
-        let (slot, read) = self.look_up(nand, at)?;
         let before = nand.ctx().after(read);
         let stored = if self.cmt.page(slot).is_some() {
-            self.store_part(nand, (at, slot), sectors, page)
+            self.store_part(pages, nand, (at, slot), sectors, page)
         } else {
-            self.store(nand, at, slot, &padded(page, sectors, self.full))
+            self.store(pages, nand, (at, slot), &padded(page, sectors, self.geometry.full_mask()))
         };
         nand.ctx().set_ready(before);
         stored
     }
 
-    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
-        let (slot, looked_up) = self.look_up(nand, at)?;
+    fn read<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &mut N::Buf,
+    ) -> Result<(), FtlError> {
+        let (slot, looked_up) = self.look_up(pages, nand, at)?;
         let before = nand.ctx().after(looked_up);
         let read = read_mapped(nand, self.cmt.page(slot), sectors, page);
         nand.ctx().set_ready(before);
         read
     }
 
-    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
-        if sectors != self.full {
-            return Ok(());
-        }
-        let (slot, _) = self.look_up(nand, at)?;
+    fn trim<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
+        let (slot, _) = self.look_up(pages, nand, at)?;
         let old = self.cmt.page(slot);
         if old.is_some() {
             self.cmt.set(slot, Ppa::NONE);
-            self.data.set_invalid(old);
+            pages.area.set_invalid(old);
             self.trimmed.insert(at.0 / self.per_map_page());
         }
         Ok(())
     }
 
-    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        self.write_trims(nand)?;
-        self.retire_failing(nand)?;
-        let end = nand.ctx().acknowledged().max(self.keeper.noted_by());
-        nand.ctx().fence_at(end);
-        nand.ctx().wait_until(end);
+    fn flush<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
+        self.write_trims(pages, nand)?;
+        pages.retire_failing(self, nand)?;
+        self.map.retire_failing(nand, &mut pages.keeper)
+    }
+
+    fn relocate<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError> {
+        let moved = match pages.copy(self, nand, from, die)? {
+            Some((to, stored)) => (stored.lpn, to),
+            None => self.replace_lost(pages, nand, from, die)?,
+        };
+        pages.supersede(from, nand.ctx().last());
+        pages.area.set_valid(moved.1);
+        self.moved.push(moved);
         Ok(())
+    }
+
+    fn emptied<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, _die: u32) -> Result<(), FtlError> {
+        self.map_moved(pages, nand)?;
+        self.write_trims(pages, nand)
     }
 
     #[inline]
@@ -272,7 +280,7 @@ impl Ftl for Dftl {
         self.logical_pages
     }
 
-    fn ram(&self) -> RamUse {
+    fn ram(&self, _: &Pages) -> RamUse {
         let mut ram = RamUse::default();
         let entries = u64::from(self.cmt.most());
         ram.sram.insert("cmt", 8 * entries);
@@ -284,15 +292,20 @@ impl Ftl for Dftl {
         ram
     }
 
-    fn events(&self) -> Events {
-        self.map.events(&self.events, &self.keeper)
+    fn events(&self, _: &Pages, of_pages: Events) -> Events {
+        Events {
+            map_hits: self.hits,
+            map_misses: self.misses,
+            map_dirty_evictions: self.dirty_evictions,
+            ..self.map.events(of_pages)
+        }
     }
 
-    fn blocks(&self) -> Vec<BlockState> {
-        self.map.blocks(&self.keeper, |block| self.data.valid_pages(block))
+    fn valid_in(&self, block: BlockId) -> Option<u32> {
+        self.map.area().has(block).then(|| self.map.area().valid_pages(block))
     }
 
-    fn check<N: Nand>(&self, nand: &mut N) {
-        scoped(nand, Cause::Mount, |nand| check::check(self, nand));
+    fn check<N: Nand>(&self, pages: &Pages, nand: &mut N) {
+        check::check(self, pages, nand);
     }
 }

@@ -1,4 +1,4 @@
-use nandlab_nand::NandError;
+use nandlab_nand::{Geometry, NandError};
 
 /// Why an FTL cannot go on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -49,6 +49,54 @@ pub(crate) fn at_most(key: &str, most: u32) -> String {
         0 => String::new(),
         _ => format!("; a device of this size takes {key} = {most} at most"),
     }
+}
+
+/// Refuses more logical pages than the FTL can export. `options` names the FTL with the options that decide it, `smaller` says
+/// which of them to make smaller.
+pub(crate) fn refuse_capacity(
+    logical_pages: u32,
+    most: u32,
+    options: &str,
+    geometry: &Geometry,
+    smaller: &str,
+) -> Result<(), FtlError> {
+    if logical_pages <= most {
+        return Ok(());
+    }
+    Err(FtlError::Config(format!(
+        "{logical_pages} logical pages are more than {options} can export on this device ({most} of {} pages); take a smaller \
+         capacity, a larger device or {smaller}",
+        geometry.pages()
+    )))
+}
+
+/// Returns `most`, the logical pages of a page-mapped FTL, unless the reserve leaves none. `own` are blocks of the FTL's own,
+/// with what they are for.
+pub(crate) fn refuse_reserve(
+    ftl: &str,
+    reserve: u32,
+    geometry: &Geometry,
+    own: Option<(u32, &str)>,
+    most: u32,
+) -> Result<u32, FtlError> {
+    if reserve == 0 {
+        return Err(FtlError::Config(format!(
+            "ftl.{ftl}.reserve_blocks = 0 would deadlock: relocation needs at least 1 free block"
+        )));
+    }
+    if most > 0 {
+        return Ok(most);
+    }
+    let filled = 2 * geometry.dies();
+    let others = filled + own.map_or(0, |(count, _)| count) + 1;
+    let own = own.map(|(count, what)| format!(", {count} {what}")).unwrap_or_default();
+    Err(FtlError::Config(format!(
+        "ftl.{ftl}.reserve_blocks = {reserve} would deadlock: this device has {}, and the reserve, {filled} that are being \
+         filled{own} and one of data need {}{}",
+        blocks(geometry.blocks()),
+        reserve.saturating_add(others),
+        at_most(&format!("ftl.{ftl}.reserve_blocks"), geometry.blocks().saturating_sub(others)),
+    )))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod error;
 pub mod fast;
 pub mod fmax;
 pub mod hybrid_map;
+pub mod log;
 pub mod migration;
 pub mod mtbs;
 pub mod nftl;
@@ -460,6 +461,8 @@ ftls! {
     HybridMap(hybrid_map::HybridMap), "hybrid_map.rs", "Han et al. (KIISE), outlook";
     /// A map entry for every page, and for the sectors of a log that takes what is written small.
     SectorLog(sector_log::SectorLog), "sector_log.rs", "Jin et al. 2011";
+    /// A map entry for every page, written as one log: the smallest page map.
+    Log(log::Log), "log.rs", "Rosenblum, Ousterhout 1992";
     /// A map entry for every page, most of them on flash.
     Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
 }

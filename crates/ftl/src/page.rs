@@ -90,10 +90,12 @@
 mod check;
 mod collect;
 mod config;
+mod dies;
 mod idle;
 mod inspect;
 mod mount;
 mod open;
+mod placing;
 mod planes;
 mod pools;
 mod refresh;
@@ -106,98 +108,41 @@ mod tests;
 mod trim_notes;
 mod unused;
 
-use crate::parts::blocks::frontier::{Frontier, Frontiers};
+use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::table::BlockTable;
+use crate::parts::noted_map::NotedMap;
 use crate::parts::partial::{merged, padded, read_mapped};
 pub use crate::parts::placement::Placement;
-use crate::parts::placement::Placer;
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
-use crate::parts::wear::{Wear, WearPolicy};
+use crate::parts::wear::WearPolicy;
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
 pub use config::{Config, Stripe, ValidPages};
+use dies::{Die, Dies};
 use idle::Idle;
-use nandlab_nand::prefetch::prefetch;
-use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Time,
-};
-use relocation::Relocation;
+use nandlab_nand::{scoped, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Time};
+use placing::Placing;
 use room::{balance_pages, usable_pages};
 pub use slc::{SlcCache, SlcFull};
-use std::collections::VecDeque;
-use std::ops::Range;
-
-/// State of one die.
-#[derive(Debug)]
-struct Die {
-    blocks: Range<u32>,
-    /// The blocks that are being filled, by what the placement gives them; the last one with cold data for worn blocks
-    /// where the wear levelling has one.
-    frontiers: Frontiers,
-    /// The frontier that got a block for pages of the host last.
-    last: usize,
-    /// Whether moved pages opened a block that pages of the host share while the die held more than its share.
-    is_over: bool,
-    /// Whether too few of its blocks are good for it to take pages.
-    is_weak: bool,
-    relocation: Option<Relocation>,
-    /// Whether the last relocation was for the sake of wear; the next one is not.
-    levelled: bool,
-    /// Blocks with a failed program, to be emptied and retired.
-    failing: VecDeque<BlockId>,
-    slc: slc::DieCache,
-}
-
-impl Die {
-    /// Whether a block with a failed program waits to be retired.
-    fn is_failing(&self) -> bool {
-        !self.failing.is_empty() || self.relocation.as_ref().is_some_and(Relocation::retires)
-    }
-}
 
 /// The RAM state of the page map.
 #[derive(Debug)]
 pub struct PageMap {
-    map: Vec<Ppa>,
+    map: NotedMap,
     table: BlockTable,
-    dies: Vec<Die>,
-    /// Dies that take pages: those that are not weak.
-    working: u32,
-    /// Dies that took pages which others had to move, and may have to make their reserve whole for that.
-    lenders: Vec<usize>,
-    /// The die of the next host page.
-    turn: usize,
-    /// Host pages that a die takes in turn, and those that it still takes now.
-    stripe_pages: u32,
-    left_in_turn: u32,
     keeper: Keeper,
+    dies: Dies,
     geometry: Geometry,
-    full: SectorMask,
-    /// Dies in a row that are planes of one, where these are filled side by side; else 1.
-    planes: usize,
-    reserve: u32,
-    /// What is done in gaps between requests, if anything is.
-    idle: Option<Idle>,
-    valid_pages: ValidPages,
+    config: Config,
+    /// Which block is emptied next.
     policy: Box<dyn VictimPolicy>,
-    placer: Placer,
+    placing: Placing,
+    /// Blocks of one bit a cell, if there are any.
     cache: Option<slc::Cache>,
-    /// Whether every page of the host goes to frontier 0.
-    has_one_way: bool,
-    wear: Wear,
     wear_policy: Option<Box<dyn WearPolicy>>,
     /// Which blocks are rewritten for their bit errors, if any are.
     refreshing: Option<Box<refresh::Refreshing>>,
-    /// By physical page: the logical page, where the placement asks for it; else empty.
-    owners: Vec<Lpn>,
-    notes: TrimNotes,
-    /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
-    mapped: Time,
-    /// Whether copies may be carried out later: the place of each is known before, and only copies go to its block.
-    lets_copies_wait: bool,
-    /// Whether some wait.
-    puts_off: bool,
     events: Events,
 }
 
@@ -206,13 +151,13 @@ impl PageMap {
     #[inline]
     fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         // Compiled more than once: most placements give the host one frontier, and then nothing needs to look it up.
-        if self.has_one_way {
+        if self.placing.has_one_way() {
             return self.store_at(nand, 0, at, page);
         }
         if self.cache.is_some() {
             return self.store_cached(nand, at, page);
         }
-        let frontier = self.placer.host(at, nand.ctx().origin());
+        let frontier = self.placing.host(at, nand.ctx().origin());
         self.store_at(nand, frontier, at, page)
     }
 
@@ -240,29 +185,14 @@ impl PageMap {
     /// Maps a page that the host wrote.
     #[inline(always)]
     fn map_written<N: Nand>(&mut self, nand: &mut N, (at, to): (Lpn, Ppa)) {
-        let old = std::mem::replace(&mut self.map[at.index()], to);
+        let end = nand.ctx().last();
+        let old = self.map.write(at, to, end);
         if old.is_some() {
             let block = self.table.set_invalid(old);
-            self.keeper.supersede_in(block, nand.ctx().last());
-        } else {
-            self.notes.mapped(at);
-            self.mapped = self.mapped.max(nand.ctx().last());
+            self.keeper.supersede_in(block, end);
         }
         self.table.set_valid(to);
-        self.own(to, at);
-    }
-
-    /// Notes whose page this is, where somebody asks.
-    #[inline]
-    fn own(&mut self, page: Ppa, at: Lpn) {
-        if !self.owners.is_empty() {
-            self.set_owner(page, at);
-        }
-    }
-
-    #[inline(never)]
-    fn set_owner(&mut self, page: Ppa, at: Lpn) {
-        self.owners[page.index()] = at;
+        self.placing.own(to, at);
     }
 
     /// Reads the rest of a page that the host writes in part, merges and writes it.
@@ -273,7 +203,7 @@ impl PageMap {
         sectors: SectorMask,
         page: &N::Buf,
     ) -> Result<(), FtlError> {
-        let (whole, before) = merged(nand, self.map[at.index()], sectors, page)?;
+        let (whole, before) = merged(nand, self.map.at(at), sectors, page)?;
         let stored = self.store(nand, at, &whole);
         nand.ctx().set_ready(before);
         stored
@@ -369,13 +299,14 @@ impl Ftl for PageMap {
 
     #[inline]
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
-        if sectors != self.full && self.map[at.index()].is_some() {
+        let full = self.geometry.full_mask();
+        if sectors != full && self.map.at(at).is_some() {
             return self.store_part(nand, at, sectors, page);
         }
-        if sectors == self.full {
+        if sectors == full {
             return self.store(nand, at, page);
         }
-        self.store(nand, at, &padded(page, sectors, self.full))
+        self.store(nand, at, &padded(page, sectors, full))
     }
 
     #[inline]
@@ -383,17 +314,15 @@ impl Ftl for PageMap {
         if self.refreshing.is_some() {
             return self.read_and_refresh(nand, at, sectors, page);
         }
-        read_mapped(nand, self.map[at.index()], sectors, page)
+        read_mapped(nand, self.map.at(at), sectors, page)
     }
 
     fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
-        let old = self.map[at.index()];
-        if sectors == self.full && old.is_some() {
-            self.map[at.index()] = Ppa::NONE;
+        if sectors == self.geometry.full_mask() && self.map.at(at).is_some() {
+            let old = self.map.trim(at);
             self.table.set_invalid(old);
-            self.notes.trimmed(at);
-            self.placer.trimmed(at);
-            while let Some(segment) = self.notes.overdue(self.reserve, self.geometry.pages_per_block()) {
+            self.placing.trimmed(at);
+            while let Some(segment) = self.map.overdue(self.config.reserve_blocks, self.geometry.pages_per_block()) {
                 self.write_note(nand, segment)?;
             }
         }
@@ -401,7 +330,7 @@ impl Ftl for PageMap {
     }
 
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        while let Some(segment) = self.notes.pending() {
+        while let Some(segment) = self.map.pending() {
             self.write_note(nand, segment)?;
         }
         if self.dies.iter().any(Die::is_failing) {
@@ -415,33 +344,34 @@ impl Ftl for PageMap {
 
     fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
         // What the cache takes is filled block by block.
-        if self.planes > 1 && self.cache.is_none() {
+        if self.dies.planes() > 1 && self.cache.is_none() {
             return self.store_over_planes(nand, first, pages);
         }
-        (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), self.full, page))
+        let full = self.geometry.full_mask();
+        (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), full, page))
     }
 
     fn idle<N: Nand>(&mut self, nand: &mut N, until: Time) -> Result<(), FtlError> {
-        let Some(Idle { enough, after }) = self.idle else { return Ok(()) };
+        let Some(Idle { enough, after }) = self.config.idle() else { return Ok(()) };
         let from = nand.ctx().arrival() + after;
         self.work_in_gap(nand, enough, (from, until))
     }
 
     #[inline]
     fn catch_up<N: Nand>(&mut self, nand: &mut N) {
-        if self.puts_off {
+        if self.dies.puts_off() {
             self.carry_out_all(nand);
         }
     }
 
     #[inline]
     fn prefetch(&self, at: Lpn) {
-        prefetch(&self.map, at.index());
+        self.map.prefetch(at);
     }
 
     #[inline]
     fn prefetch_old(&self, at: Lpn) {
-        if let Some(&old) = self.map.get(at.index()) {
+        if let Some(old) = self.map.get(at.index()) {
             self.table.prefetch(old);
         }
     }

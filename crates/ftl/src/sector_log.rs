@@ -50,139 +50,59 @@
 //! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean; section 1.
 
 mod check;
-mod collect;
 mod config;
 mod log;
 mod merge;
 mod mount;
 
-use crate::parts::blocks::area::Area;
-use crate::parts::blocks::keeper::Keeper;
 use crate::parts::merge_buffer::{copy_sector, Gathered, Written, DEAD};
-use crate::parts::partial::refuse_lost;
+use crate::parts::noted_map::{Holds, NotedMap};
+use crate::parts::page_mapped::noted::Noted;
+use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
+use crate::parts::partial::{padded, refuse_lost};
 use crate::parts::store::page_bits::PageBits;
-use crate::parts::trim_notes::TrimNotes;
-use crate::parts::victim::VictimPolicy;
-use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
+use crate::{FtlError, RamUse, Variant};
 pub use config::Config;
 pub use log::LogVictim;
 use log::{Log, Logged};
 use nandlab_block::Op;
-use nandlab_nand::prefetch::prefetch;
-use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Time,
-};
+use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, SectorMask, Time};
+
+/// The FTL.
+pub type SectorLog = PageMapped<Scheme>;
 
 /// In `aux` of the pages of the log: those of a sector map have none.
 const OF_LOG: u16 = 4;
 
-/// Where a page of data goes.
-#[derive(Clone, Copy, Debug)]
-enum Target {
-    /// The frontiers of the host, in turn.
-    Host,
-    /// The frontier for what collection moves, of a die.
-    Moved(u32),
-}
-
-/// The RAM state of the sector log.
+/// The map, the log and what is gathered for it.
 #[derive(Debug)]
-pub struct SectorLog {
+pub struct Scheme {
     config: Config,
     geometry: Geometry,
-    full: SectorMask,
     per_page: u32,
     /// Sectors that a page of the log takes.
     gathered: u32,
-    map: Vec<Ppa>,
-    keeper: Keeper,
-    /// Blocks of data: a frontier of the host for each die, then one for moved pages for each.
-    data: Area,
+    map: NotedMap,
     log: Log,
     /// Pages of data whose logical page has sectors in the log.
     logged: PageBits,
     buffer: Gathered,
     written: Written,
     list: Vec<u8>,
-    notes: TrimNotes,
-    policy: Box<dyn VictimPolicy>,
-    /// The die of the next page of data, and the frontier of the next page of the log.
-    turn: usize,
+    /// The frontier of the next page of the log.
     log_turn: usize,
-    /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
-    mapped: Time,
-    events: Events,
 }
 
-impl SectorLog {
+impl Scheme {
     fn is_logged(&self, page: Ppa) -> bool {
         self.logged.has(self.geometry.block_of(page), self.geometry.page_in_block(page))
     }
 
-    /// Programs a page of data; a block where a program fails is left behind.
-    #[inline]
-    fn program<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        target: Target,
-        page: &N::Buf,
-        tail: &[u8],
-        oob: Oob,
-    ) -> Result<Ppa, FtlError> {
-        loop {
-            let frontier = match target {
-                Target::Host => self.next_host_frontier(nand)?,
-                Target::Moved(die) => self.frontier_for_moved(nand, die)?,
-            };
-            // Opening a block may have moved the older copy of this page, so the sequence number comes last.
-            let oob = Oob { seq: self.keeper.next_seq(), ..oob };
-            if let Some(to) = self.data.program(nand, frontier, page, tail, oob)? {
-                return Ok(to);
-            }
-        }
-    }
-
-    #[inline]
-    fn next_host_frontier<N: Nand>(&mut self, nand: &mut N) -> Result<usize, FtlError> {
-        let dies = self.geometry.dies() as usize;
-        self.turn = if self.turn + 1 >= dies { 0 } else { self.turn + 1 };
-        let frontier = self.turn;
-        if self.data.is_full(frontier) {
-            self.open_host_block(nand, frontier)?;
-        }
-        Ok(frontier)
-    }
-
-    /// Programs a whole page of data and maps it.
-    #[inline]
-    fn store<N: Nand>(&mut self, nand: &mut N, target: Target, page: &N::Buf, oob: Oob) -> Result<(), FtlError> {
-        let to = self.program(nand, target, page, &[], oob)?;
-        let end = nand.ctx().last();
-        self.map_page(oob.lpn, to, end);
-        Ok(())
-    }
-
-    /// A logical page is at `to` as a whole, whose program ends at `end`; no sector of it in the log counts any more.
-    #[inline]
-    fn map_page(&mut self, at: Lpn, to: Ppa, end: Time) {
-        let old = std::mem::replace(&mut self.map[at.index()], to);
-        if old.is_some() {
-            self.forget_logged(at, old, end);
-            self.data.set_invalid(old);
-            self.keeper.supersede(old, end);
-        } else {
-            self.notes.mapped(at);
-            self.mapped = self.mapped.max(end);
-        }
-        self.data.set_valid(to);
-    }
-
     /// Forgets the sectors in the log of a logical page that was at `old`; what takes their place is there by `end`.
     #[inline]
-    fn forget_logged(&mut self, at: Lpn, old: Ppa, end: Time) {
+    fn forget_logged(&mut self, pages: &mut Pages, at: Lpn, old: Ppa, end: Time) {
         if self.is_logged(old) {
-            let keeper = &mut self.keeper;
-            self.log.remove(at, |_| true, |page| keeper.supersede(page, end));
+            self.log.remove(at, |_| true, |page| pages.keeper.supersede(page, end));
             self.logged.remove(self.geometry.block_of(old), self.geometry.page_in_block(old));
         }
     }
@@ -197,9 +117,15 @@ impl SectorLog {
 
     /// Adds a sector of the host to the merge buffer, which is written when it is full.
     #[inline]
-    fn add<N: Nand>(&mut self, nand: &mut N, sector: u32, page: &N::Buf, place: u32) -> Result<(), FtlError> {
+    fn add<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        sector: u32,
+        (page, place): (&N::Buf, u32),
+    ) -> Result<(), FtlError> {
         if self.buffer.len() == self.gathered as usize {
-            self.write_buffer(nand)?;
+            self.write_buffer(pages, nand)?;
         }
         let origin = nand.ctx().origin();
         match self.buffer.find(sector) {
@@ -207,20 +133,20 @@ impl SectorLog {
             None => self.buffer.push(sector, origin, page, place),
         }
         if self.buffer.len() == self.gathered as usize {
-            self.write_buffer(nand)?;
+            self.write_buffer(pages, nand)?;
         }
         Ok(())
     }
 
     /// Programs what the merge buffer has in the log, and maps it. The host does not wait for the page, only for the next
     /// buffer.
-    fn write_buffer<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+    fn write_buffer<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
         if !self.buffer.is_needed() {
             self.buffer.clear();
             return Ok(());
         }
         let mut buffer = std::mem::take(&mut self.buffer);
-        let programmed = self.program_logged(nand, &buffer);
+        let programmed = self.program_logged(pages, nand, &buffer);
         if programmed.is_ok() {
             buffer.clear();
         }
@@ -232,7 +158,7 @@ impl SectorLog {
     }
 
     /// Programs sectors in the next page of the log and maps them; returns when the page is on flash.
-    fn program_logged<N: Nand>(&mut self, nand: &mut N, from: &Gathered) -> Result<Time, FtlError> {
+    fn program_logged<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: &Gathered) -> Result<Time, FtlError> {
         let sectors = &from.sectors;
         let mut page = N::Buf::zeroed(self.geometry.page_bytes());
         from.copy_out(0, from.len(), &mut page, 0);
@@ -240,16 +166,15 @@ impl SectorLog {
         list.clear();
         sectors.iter().for_each(|sector| list.extend_from_slice(&sector.to_le_bytes()));
         list.resize(4 * self.gathered as usize, u8::MAX);
-        let programmed = self.program_in_log(nand, &page, &list, from.author(0, from.len()));
+        let programmed = self.program_in_log(pages, nand, &page, &list, from.author(0, from.len()));
         self.list = list;
         let (to, end) = (programmed?, nand.ctx().last());
         for (place, &sector) in (0..).zip(sectors).filter(|(_, &sector)| sector != DEAD) {
             let at = Lpn(sector / self.per_page);
-            let below = self.map[at.index()];
+            let below = self.map.at(at);
             assert!(below.is_some(), "sector {sector} is in the merge buffer and its page is nowhere");
             if self.is_logged(below) {
-                let keeper = &mut self.keeper;
-                self.log.remove(at, |gone| gone == sector, |page| keeper.supersede(page, end));
+                self.log.remove(at, |gone| gone == sector, |page| pages.keeper.supersede(page, end));
             }
             self.log.insert(sector, to, place);
             self.logged.insert(self.geometry.block_of(below), self.geometry.page_in_block(below));
@@ -259,6 +184,7 @@ impl SectorLog {
 
     fn program_in_log<N: Nand>(
         &mut self,
+        pages: &mut Pages,
         nand: &mut N,
         page: &N::Buf,
         list: &[u8],
@@ -268,11 +194,11 @@ impl SectorLog {
             self.log_turn = if self.log_turn + 1 >= self.log.frontiers().len() { 0 } else { self.log_turn + 1 };
             let frontier = self.log_turn;
             if self.log.frontiers()[frontier].is_full() {
-                self.open_log_block(nand, frontier)?;
+                self.open_log_block(pages, nand, frontier)?;
             }
             // Opening a block may have merged older sectors, so the sequence number comes last.
             let (to, mark) = self.log.take(frontier);
-            let oob = Oob::data(Lpn(0), self.keeper.next_seq(), author);
+            let oob = Oob::data(Lpn(0), pages.keeper.next_seq(), author);
             let is_buffered = nand.ctx().set_buffered(true);
             let programmed = nand.program(to, page, list, Oob { kind: Kind::Sectors, aux: OF_LOG | mark, ..oob });
             nand.ctx().set_buffered(is_buffered);
@@ -292,7 +218,7 @@ impl SectorLog {
         sectors: SectorMask,
         page: &mut N::Buf,
     ) -> Result<(), FtlError> {
-        let from = self.map[at.index()];
+        let from = self.map.at(at);
         let mut missing = sectors;
         let mut buffered: Vec<(usize, u32)> = Vec::new();
         if self.buffer.len() > 0 {
@@ -319,19 +245,24 @@ impl SectorLog {
         buffered.iter().for_each(|&(there, place)| self.buffer.copy_out(there, 1, page, place as usize));
         Ok(())
     }
+}
 
-    /// Fails where bad blocks leave too little for what is exported.
-    fn refuse_worn_out(&self) -> Result<(), FtlError> {
-        let room = self.config.usable_pages(&self.geometry, self.keeper.good());
-        let pages = self.logical_pages() + self.notes.most_pages();
-        if room < pages {
-            return Err(self.keeper.worn_out((pages - room).div_ceil(self.geometry.pages_per_block())));
-        }
-        Ok(())
+impl Noted for Scheme {
+    fn map(&self) -> &NotedMap {
+        &self.map
+    }
+
+    fn map_mut(&mut self) -> &mut NotedMap {
+        &mut self.map
+    }
+
+    #[inline]
+    fn superseded(&mut self, pages: &mut Pages, at: Lpn, old: Ppa, end: Time) {
+        self.forget_logged(pages, at, old, end);
     }
 }
 
-impl Ftl for SectorLog {
+impl page_mapped::Scheme for Scheme {
     type Config = Config;
 
     fn variants() -> Vec<Variant<Config>> {
@@ -349,92 +280,115 @@ impl Ftl for SectorLog {
         Ok(notices)
     }
 
-    fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
+    fn max_logical_pages(config: &Config, geometry: &Geometry) -> Result<u32, FtlError> {
         config.max_logical_pages(geometry)
     }
 
-    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Self, FtlError> {
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Self), FtlError> {
         mount::mount(nand, logical_pages, config)
     }
 
+    fn claim(&self) -> u32 {
+        self.log.claim()
+    }
+
+    fn needed_and_usable(&self, pages: &Pages, good: u32) -> (u32, u32) {
+        let log = self.config.log_blocks(&self.geometry);
+        (self.logical_pages() + self.map.most_notes(), pages.usable_on(good, log))
+    }
+
     #[inline]
-    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
-        if sectors == self.full {
-            let oob = Oob::data(at, Default::default(), nand.ctx().origin());
-            self.store(nand, Target::Host, page, oob)?;
+    fn write<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
+        let full = self.geometry.full_mask();
+        let oob = Oob::data(at, Default::default(), nand.ctx().origin());
+        if sectors == full {
+            self.store(pages, nand, Target::InTurn, page, oob)?;
             self.drop_buffered(at);
             return Ok(());
         }
-        if !self.map[at.index()].is_some() {
-            let mut padded = page.clone();
-            padded.clear(SectorMask(self.full.0 & !sectors.0));
-            let oob = Oob::data(at, Default::default(), nand.ctx().origin());
-            return self.store(nand, Target::Host, &padded, oob);
+        if !self.map.at(at).is_some() {
+            return self.store(pages, nand, Target::InTurn, &padded(page, sectors, full), oob);
         }
-        sectors.iter().try_for_each(|place| self.add(nand, at.0 * self.per_page + place, page, place))
+        let first = at.0 * self.per_page;
+        sectors.iter().try_for_each(|place| self.add(pages, nand, first + place, (page, place)))
     }
 
-    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
-        if !self.map[at.index()].is_some() {
+    fn read<N: Nand>(
+        &mut self,
+        _: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &mut N::Buf,
+    ) -> Result<(), FtlError> {
+        if !self.map.at(at).is_some() {
             page.clear(sectors);
             return Ok(());
         }
         self.read_mapped(nand, at, sectors, page)
     }
 
-    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
-        let old = self.map[at.index()];
-        if sectors != self.full || !old.is_some() {
-            return Ok(());
-        }
-        self.forget_logged(at, old, 0);
+    fn trim<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
         self.drop_buffered(at);
-        self.map[at.index()] = Ppa::NONE;
-        self.data.set_invalid(old);
-        self.notes.trimmed(at);
-        let (reserve, pages) = (self.config.reserve_blocks, self.geometry.pages_per_block());
-        while let Some(segment) = self.notes.overdue(reserve, pages) {
-            self.write_note(nand, Target::Host, segment)?;
-        }
-        Ok(())
+        self.unmap(pages, nand, at)
     }
 
-    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        self.write_buffer(nand)?;
-        self.write_notes(nand, Target::Host)?;
-        self.retire_failing(nand)?;
-        let end = nand.ctx().acknowledged().max(self.keeper.noted_by());
-        nand.ctx().fence_at(end);
-        nand.ctx().wait_until(end);
-        Ok(())
+    fn flush<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
+        self.write_buffer(pages, nand)?;
+        self.write_notes(pages, nand, Target::InTurn)?;
+        while self.log.is_failing() {
+            self.merge_next(pages, nand)?;
+        }
+        pages.retire_failing(self, nand)
+    }
+
+    fn relocate<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError> {
+        if !self.is_logged(from) {
+            return self.move_page(pages, nand, from, die);
+        }
+        match self.holds(nand, from)? {
+            Holds::Page(at) => self.merge_page(pages, nand, Target::Moved(die), at, &mut None),
+            Holds::Note(_) => unreachable!("no note has sectors in the log"),
+        }
+    }
+
+    fn emptied<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, die: u32) -> Result<(), FtlError> {
+        self.write_notes(pages, nand, Target::Moved(die))
+    }
+
+    /// One a page, and one a sector if the log has sectors of it, or is to get them.
+    fn look_ups(&self, _: &Pages, op: Op, at: Lpn, sectors: SectorMask) -> u64 {
+        let page = self.map.at(at);
+        let is_small = op == Op::Write && sectors != self.geometry.full_mask();
+        let in_log = page.is_some() && (is_small || op == Op::Read && self.is_logged(page));
+        1 + if in_log { u64::from(sectors.count()) } else { 0 }
     }
 
     #[inline]
     fn prefetch(&self, at: Lpn) {
-        prefetch(&self.map, at.index());
-    }
-
-    /// One a page, and one a sector where the log has sectors of it, or is to get them.
-    fn look_ups(&self, op: Op, at: Lpn, sectors: SectorMask) -> u64 {
-        let page = self.map[at.index()];
-        let is_small = op == Op::Write && sectors != self.full;
-        let in_log = page.is_some() && (is_small || op == Op::Read && self.is_logged(page));
-        1 + if in_log { u64::from(sectors.count()) } else { 0 }
+        self.map.prefetch(at);
     }
 
     fn logical_pages(&self) -> u32 {
         self.map.len() as u32
     }
 
-    fn ram(&self) -> RamUse {
+    fn ram(&self, _: &Pages) -> RamUse {
         let mut ram = RamUse::default();
         let (blocks, page) = (u64::from(self.geometry.blocks()), u64::from(self.geometry.page_bytes()));
         let buffers = u64::from(self.config.merge_buffers);
         let bits = u64::from(self.geometry.pages()).div_ceil(8);
-        ram.dram.insert("map", 4 * self.map.len() as u64);
+        ram.dram.insert("map", self.map.bytes());
         ram.dram.insert("valid_bits", bits);
         ram.sram.insert("valid_counts", 2 * blocks + self.log.count_bytes());
-        ram.sram.insert("trim_notes", self.notes.bytes());
+        ram.sram.insert("trim_notes", self.map.note_bytes());
         if self.per_page > 1 {
             ram.dram.insert("sector_map", self.log.bytes());
             ram.dram.insert("logged_bits", bits);
@@ -446,20 +400,15 @@ impl Ftl for SectorLog {
         ram
     }
 
-    fn events(&self) -> Events {
-        Events { retired_blocks: self.keeper.retired(), ..self.events }
-    }
-
-    fn blocks(&self) -> Vec<BlockState> {
-        let of_log = |block| self.log.valid(block).div_ceil(self.gathered);
-        self.keeper.states(|block| self.data.valid_pages(block) + of_log(block))
+    fn valid_in(&self, block: BlockId) -> Option<u32> {
+        self.log.has(block).then(|| self.log.valid(block).div_ceil(self.gathered))
     }
 
     fn log_blocks(&self) -> Vec<BlockId> {
         (0..self.geometry.blocks()).map(BlockId).filter(|&block| self.log.has(block)).collect()
     }
 
-    fn check<N: Nand>(&self, nand: &mut N) {
-        scoped(nand, Cause::Mount, |nand| check::check(self, nand));
+    fn check<N: Nand>(&self, pages: &Pages, nand: &mut N) {
+        check::check(self, pages, nand);
     }
 }

@@ -49,11 +49,11 @@ mod mount;
 use crate::parts::blocks::counts::ValidCounts;
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::Keeper;
+use crate::parts::noted_map::NotedMap;
 use crate::parts::partial::{padded, read_mapped, refuse_lost};
 use crate::parts::trim_notes::TrimNotes;
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
 pub use config::{Config, Firmware, ReverseMap};
-use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Time,
 };
@@ -76,7 +76,7 @@ const NOTE: u32 = 1 << 31;
 /// The RAM state of the super-page map.
 #[derive(Debug)]
 pub struct SuperPage {
-    map: Vec<Ppa>,
+    map: NotedMap,
     keeper: Keeper,
     /// Valid pages of each block.
     counts: ValidCounts,
@@ -85,9 +85,6 @@ pub struct SuperPage {
     active: Vec<Active>,
     /// By block: whether its last page is the list of the others.
     listed: Vec<bool>,
-    notes: TrimNotes,
-    /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
-    mapped: Time,
     /// The bank of the next page, where they take turns.
     turn: usize,
     geometry: Geometry,
@@ -134,12 +131,9 @@ impl SuperPage {
         let bank = self.bank_for(at);
         let to = self.program(nand, bank, page, &[], (at.0, Kind::Data))?;
         let end = nand.ctx().last();
-        let old = std::mem::replace(&mut self.map[at.index()], to);
+        let old = self.map.write(at, to, end);
         if old.is_some() {
             self.supersede(old, end);
-        } else {
-            self.notes.mapped(at);
-            self.mapped = self.mapped.max(end);
         }
         self.counts.add(self.active[bank].frontier.block, 1);
         self.end_if_full(nand, bank)?;
@@ -189,7 +183,7 @@ impl SuperPage {
         sectors: SectorMask,
         page: &N::Buf,
     ) -> Result<(), FtlError> {
-        let from = self.map[at.index()];
+        let from = self.map.at(at);
         let mut whole = N::Buf::zeroed(self.geometry.page_bytes());
         scoped(nand, Cause::ReadModifyWrite, |nand| {
             (0..self.reads_for(sectors)).try_for_each(|_| refuse_lost(from, nand.read(from, &mut whole)?))
@@ -215,7 +209,7 @@ impl SuperPage {
     /// Writes the note of `segment` anew, in `bank`.
     fn write_note<N: Nand>(&mut self, nand: &mut N, bank: usize, segment: u32) -> Result<(), FtlError> {
         scoped(nand, Cause::Trim, |nand| {
-            let note = self.notes.note(&self.geometry, segment, self.keeper.seq());
+            let note = self.map.note(segment, self.keeper.seq());
             let blank = N::Buf::zeroed(self.geometry.page_bytes());
             let to = self.program(nand, bank, &blank, &note, (segment | NOTE, Kind::TrimNote))?;
             self.adopt_note(nand, segment, to);
@@ -228,8 +222,8 @@ impl SuperPage {
         let end = nand.ctx().last();
         // The note before hid what a page held that has been written since. That write must be on flash before the
         // note goes, whose block is erased after `noted`.
-        self.keeper.noted(end.max(self.mapped));
-        let old = self.notes.renewed(segment, to);
+        let (old, noted) = self.map.renew(segment, to, end);
+        self.keeper.noted(noted);
         if old.is_some() {
             self.supersede(old, end);
         }
@@ -248,7 +242,7 @@ impl SuperPage {
         }
         let banks = self.active.len() as u32;
         for bank in 0..banks {
-            let pages = (self.map.len() as u32).saturating_sub(bank).div_ceil(banks) + self.notes.most_pages();
+            let pages = (self.map.len() as u32).saturating_sub(bank).div_ceil(banks) + self.map.most_notes();
             let room = self.most_valid(bank as usize);
             if room < pages {
                 return Err(self.keeper.worn_out((pages - room).div_ceil(self.data_pages)));
@@ -310,7 +304,7 @@ impl Ftl for SuperPage {
         if sectors == self.full {
             return self.store(nand, at, page);
         }
-        if self.map[at.index()].is_some() {
+        if self.map.at(at).is_some() {
             return self.store_part(nand, at, sectors, page);
         }
         self.store(nand, at, &padded(page, sectors, self.full))
@@ -318,16 +312,14 @@ impl Ftl for SuperPage {
 
     #[inline]
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
-        read_mapped(nand, self.map[at.index()], sectors, page)
+        read_mapped(nand, self.map.at(at), sectors, page)
     }
 
     fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
-        let old = self.map[at.index()];
-        if sectors == self.full && old.is_some() {
-            self.map[at.index()] = Ppa::NONE;
+        if sectors == self.full && self.map.at(at).is_some() {
+            let old = self.map.trim(at);
             self.counts.sub(self.geometry.block_of(old), 1);
-            self.notes.trimmed(at);
-            while let Some(segment) = self.notes.overdue(self.config.kept().max(1), self.data_pages) {
+            while let Some(segment) = self.map.overdue(self.config.kept().max(1), self.data_pages) {
                 let bank = self.bank_for(Lpn(segment));
                 self.write_note(nand, bank, segment)?;
             }
@@ -336,7 +328,7 @@ impl Ftl for SuperPage {
     }
 
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        while let Some(segment) = self.notes.pending() {
+        while let Some(segment) = self.map.pending() {
             let bank = self.bank_for(Lpn(segment));
             self.write_note(nand, bank, segment)?;
         }
@@ -351,7 +343,7 @@ impl Ftl for SuperPage {
 
     #[inline]
     fn prefetch(&self, at: Lpn) {
-        prefetch(&self.map, at.index());
+        self.map.prefetch(at);
     }
 
     fn logical_pages(&self) -> u32 {
@@ -360,12 +352,12 @@ impl Ftl for SuperPage {
 
     fn ram(&self) -> RamUse {
         let mut ram = RamUse::default();
-        ram.dram.insert("map", 4 * self.map.len() as u64);
+        ram.dram.insert("map", self.map.bytes());
         ram.dram.insert("valid_counts", 2 * u64::from(self.geometry.blocks()));
         if self.config.list_pages() > 0 {
             ram.sram.insert("lists", 4 * u64::from(self.data_pages) * self.active.len() as u64);
         }
-        ram.sram.insert("trim_notes", self.notes.bytes());
+        ram.sram.insert("trim_notes", self.map.note_bytes());
         ram
     }
 

@@ -86,6 +86,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "page_sepbit", limit: None, measure: |quick| policy(quick, "placement = \"sepbit\"") },
     Bench { name: "page_pools", limit: None, measure: pools },
     Bench { name: "page_dual_pool", limit: None, measure: |quick| policy(quick, "wear = \"dual_pool\"") },
+    Bench { name: "log", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.log]") },
     Bench { name: "dftl", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.dftl]") },
     Bench {
         name: "dftl_in_memory",

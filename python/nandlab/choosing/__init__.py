@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nandlab.choosing.candidates import Candidate, candidates
 from nandlab.choosing.wish import Wish as Wish
@@ -13,43 +13,46 @@ from nandlab.experiment.result import Result
 from nandlab.running.batch import Outcome, State, run_all
 from nandlab.writing import units
 
+if TYPE_CHECKING:
+    import pandas
+
 INFINITE = float("inf")
 
 DAYS = 365.25
 """Days of a year."""
 
 SECTORS = "fat_sectors"
-"""The part of the RAM that is a cache of sectors, which may be smaller."""
+"""The sector cache, a part in RAM with room to shrink."""
 
 LEAST_CACHE = 2048
-"""Bytes that are left to it at least."""
+"""Least bytes for it."""
 
 COARSE = 5
-"""P/E cycles of the most worn block below which a life is told from too few erases: one is a fifth of it."""
+"""Least P/E cycles on the most worn block to tell a life from: below, a single erase is over a fifth."""
 
 LONGER = (4, 16, 64)
-"""How many times as long a workload becomes, one after the other, where blocks were erased too seldom."""
+"""Factors to lengthen a workload by, one after the other, if blocks were erased too seldom."""
 
 BLANK = 0.5
-"""Erases as a share of the blocks below which a flash is still half blank: its time is not one that lasts."""
+"""Below this many erases a block, flash is still half blank: its time will not last."""
 
 ALIKE = 1.01
-"""Times up to this ratio are the same: of two, the one that lasts longer is taken."""
+"""Times up to this ratio are the same: the candidate with the longer life is taken."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a candidate came to."""
+    """A candidate's result."""
 
     candidate: Candidate
     result: Result | None
-    """None where it did not run to its end."""
+    """None if it did not run to its end."""
     why_not: str
-    """Why it does not do; empty where it does."""
+    """Why the candidate was rejected; empty if it fits."""
     missing_ram: int = 0
-    """Bytes of RAM that it takes beyond those that there are."""
+    """Bytes missing in RAM."""
     longer: Result | None = None
-    """A longer run, where this one erased too seldom: its wear tells the life."""
+    """A longer run, if this one erased too seldom: its wear tells the life."""
 
     @property
     def name(self) -> str:
@@ -62,7 +65,7 @@ class Measured:
         return not self.why_not
 
     def figures(self, wish: Wish) -> dict[str, float | None]:
-        """What it costs; nothing where it did not run."""
+        """Its costs; empty if it did not run."""
         if self.result is None or self.result.fs is None:
             return {}
         result, fs = self.result, self.result.fs
@@ -91,7 +94,7 @@ class Measured:
 
     @property
     def is_blank(self) -> bool:
-        """Whether it ran, and much of the flash was never erased: collection has hardly begun."""
+        """True if it ran, and much flash was never erased: collection has hardly begun."""
         return self.result is not None and self.result.flash.erases < BLANK * self.result.device.blocks
 
     @property
@@ -106,12 +109,12 @@ class Measured:
 
     @property
     def pe_cycles(self) -> int:
-        """Of the most worn block, in the run that tells the life."""
+        """P/E cycles on the most worn block, in the run behind the life."""
         return 0 if self._aged is None else self._aged.wear.max
 
     @property
     def _aged(self) -> Result | None:
-        """The run whose wear tells the life."""
+        """The run behind the life."""
         return self.result if self.longer is None else self.longer
 
     def _life_bytes(self) -> tuple[float | None, float | None]:
@@ -138,7 +141,7 @@ class Advice:
     """Sentences."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON document of `nandlab choose --json`."""
+        """The JSON document from `nandlab choose --json`."""
         wish = self.wish
         return {
             "flash_bytes": wish.flash_bytes,
@@ -162,11 +165,38 @@ class Advice:
             ],
         }
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each candidate, as a frame of pandas; figures are None or NaN if it did not run.
+
+        | column | unit |
+        |---|---|
+        | `name`, `fits`, `why_not` | text; true or false; a sentence, empty if it fits |
+        | `transactions`, `life_transactions` | transactions of the run, and of the run behind the life |
+        | `transaction_us`, `mount_us` | microseconds |
+        | `programs`, `erases` | pages, blocks |
+        | `most_pe_cycles`, `life_pe_cycles` | P/E cycles of the most worn block, in either run |
+        | `life_bytes`, `volume_bytes`, `ram_bytes`, `nvram_bytes` | bytes |
+        | `life_years`, `even_life_years` | years; the second one if wear were even |
+        | `energy_j` | joules |
+
+        Raises:
+            ImportError: pandas is not installed: `pip install 'nandlab[pandas]'`.
+
+        """
+        from nandlab.writing.pandas_frame import pandas_frame
+
+        rows = [
+            {"name": each.name, "fits": each.fits, "why_not": each.why_not, **each.figures(self.wish)}
+            for each in self.measured
+        ]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return pandas_frame({name: [row.get(name) for row in rows] for name in names})
+
 
 def choose(
     wish: Wish, jobs: int | None = None, progress: Callable[[State], object] | None = None
 ) -> Advice | None:
-    """Runs every candidate and says which to take; None where Ctrl-C stopped it.
+    """Runs every candidate and recommends one; None if Ctrl-C stopped it.
 
     Raises:
         ConfigError: The flash, the device or the workload is none that any candidate could have.
@@ -265,9 +295,9 @@ def _measure(
 
 
 def _with_less_cache(measured: Measured) -> Candidate | None:
-    """The candidate with a cache of sectors in the RAM that its tables leave; None where that is no way out.
+    """The candidate with a sector cache in the RAM left by its tables; None if it still does not fit.
 
-    The largest power of two is taken.
+    The cache is the largest power of two.
     """
     result, room = measured.result, measured.missing_ram
     if result is None or not room:
@@ -290,7 +320,7 @@ def _measured(wish: Wish, candidate: Candidate, outcome: Outcome | None) -> Meas
     needs = []
     missing = 0 if wish.ram_bytes is None else max(0, result.ram.total_bytes - wish.ram_bytes)
     if missing:
-        # The cache of sectors would be cut first.
+        # The sector cache would be cut first.
         saved = max(0, result.ram.sram.get(SECTORS, 0) - LEAST_CACHE)
         total = result.ram.total_bytes
         cache = f" ({units.size(saved)} of its {units.size(total)} are cache that can go)" if saved else ""
@@ -308,16 +338,16 @@ QUALITIES = (
     ("mount_us", "is mounted fastest", min),
     ("energy_j", "uses the least energy", min),
 )
-"""What is compared, in words, and which is better."""
+"""The compared figures in words, and the better end."""
 
 
 def advise(wish: Wish, measured: list[Measured]) -> Advice:
-    """The fastest of those that do and last long enough; else the one that lasts longest."""
+    """The fastest fitting candidate with a long enough life; else the candidate with the longest life."""
     figures = {each.name: each.figures(wish) for each in measured if each.fits}
     fitting = [each for each in measured if each.fits]
     if not fitting:
         return Advice(wish, measured, None, ["None of the candidates does: each line says why."])
-    # A life that is not known is none that is long enough.
+    # An unknown life does not count as long enough.
     lasting = [each for each in fitting if _number(figures[each.name], "life_years", -1.0) >= wish.years]
     unknown = [each for each in fitting if figures[each.name]["life_years"] is None]
     years = _years(wish.years)
@@ -350,7 +380,7 @@ def advise(wish: Wish, measured: list[Measured]) -> Advice:
 
 
 def _half_blank(fitting: Sequence[Measured]) -> list[str]:
-    """A warning where times are not those that last."""
+    """A warning if times will change as the flash fills."""
     found = [each.name for each in fitting if each.is_blank]
     if not found:
         return []
@@ -363,7 +393,7 @@ def _half_blank(fitting: Sequence[Measured]) -> list[str]:
 def _told_from_few(
     fitting: Sequence[Measured], figures: Mapping[str, Mapping[str, float | None]]
 ) -> list[str]:
-    """A warning where a life could be another one as well."""
+    """A warning if the life is uncertain."""
     cycles = {each.name: int(_number(figures[each.name], "life_pe_cycles", 0)) for each in fitting}
     few = {name: most for name, most in cycles.items() if 0 < most < COARSE}
     if not few:
@@ -379,7 +409,7 @@ def _told_from_few(
 def _others(
     take: Measured, fitting: Sequence[Measured], figures: Mapping[str, Mapping[str, float | None]]
 ) -> list[str]:
-    """Where another one is better by a tenth or more."""
+    """Each figure in which another candidate is better by a tenth or more."""
     found: dict[str, list[str]] = {}
     for key, words, better in QUALITIES:
         known = {each.name: value for each in fitting if (value := figures[each.name][key]) is not None}
@@ -395,7 +425,7 @@ def _others(
 
 
 def _fastest(found: Sequence[Measured], figures: Mapping[str, Mapping[str, float | None]]) -> Measured:
-    """The fastest; of several that are as fast the one that lasts longest."""
+    """The fastest; among equally fast ones the candidate with the longest life."""
     times = {each.name: _number(figures[each.name], "transaction_us", INFINITE) for each in found}
     least = min(times.values())
     alike = [each for each in found if times[each.name] <= ALIKE * least]

@@ -1,8 +1,7 @@
 """The command `nandlab`.
 
-Exit status: 0 done; 1 the run failed or was stopped; 2 the input is wrong; 130 Ctrl-C ended the command of
-`disk try`. Results go to stdout, as a table
-or with `--json` as one JSON document; progress and errors go to stderr.
+docs/exit-status.md lists how a command ends. Results go to stdout, as a table or with `--json` as one JSON
+document; progress and errors go to stderr.
 """
 
 from __future__ import annotations
@@ -39,6 +38,8 @@ COMMANDS = (
 )
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
+INTERRUPTED = 130
+"""Ctrl-C ended the command of `disk try`: the status that a shell gives."""
 
 
 class Commands(click.Group):

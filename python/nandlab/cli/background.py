@@ -51,10 +51,15 @@ def load_what_draws(*pictures: object) -> None:
     def load() -> None:
         with contextlib.suppress(Exception):
             importlib.import_module("nandlab.report.run")
+
+    def start_engine() -> None:
+        with contextlib.suppress(Exception):
             from nandlab.report.theme import svg
 
             svg({"mark": "point", "data": {"values": [{"x": 1}]}, "encoding": {"x": {"field": "x"}}})
 
+    # The engine of JavaScript starts outside of Python's lock, so both take one processor each.
+    _Worker(start_engine).start()
     _Worker(load).start()
 
 

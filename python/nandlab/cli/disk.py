@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nandlab.cli import trying
+from nandlab.cli import FAILED, trying
 from nandlab.cli.background import interruptible
 from nandlab.cli.disk_output import IMAGE, print_stats, text_of, wait
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
@@ -135,7 +135,7 @@ def check(image: str, as_json: bool) -> None:
         else:
             click.echo("every invariant holds")
     if not found["sound"]:
-        raise SystemExit(1)
+        raise SystemExit(FAILED)
 
 
 def _ask(image: str, question: str) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nandlab.cli import FAILED, INTERRUPTED
 from nandlab.cli.background import interruptible, unfinished
 from nandlab.cli.disk_output import print_stats, text_of
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 DEVICE = [("ftl", "page"), ("device.capacity", "256 MiB")]
 """The device, as far as neither a file nor `--set` says otherwise."""
-INTERRUPTED = 130
-"""The exit status after Ctrl-C, as a shell tells it."""
 MOUNT_S = 20.0
 """Seconds that fuse2fs may take to mount."""
 PACKAGES = {"mke2fs": "e2fsprogs", "e2fsck": "e2fsprogs", "fuse2fs": "fuse2fs"}
@@ -71,7 +70,7 @@ def command(
         raise SystemExit(INTERRUPTED)
     if found["try"]["status"] != 0:
         say(f"the command ended with status {found['try']['status']}")
-        raise SystemExit(1)
+        raise SystemExit(FAILED)
 
 
 @contextlib.contextmanager

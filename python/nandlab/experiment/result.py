@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
+    import pandas
     import polars
 
     from nandlab.report.pictures import Picture
@@ -67,6 +68,24 @@ class Result(Record):
         from nandlab.figures import frames
 
         return {name: frames.frame(self, name) for name in frames.FRAMES}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row with every number of the record, as a frame of pandas; `frames()` has tables in polars.
+
+        Columns are paths of the record, such as `waf` (flash programs / host writes), `flash.erases`
+        (blocks), `flash.programs` (pages), `time_us`, `latency_us.write.p99` and `ram.total_bytes`. A unit
+        is the end of a name: `_us` microseconds, `_j` joules, `_bytes` bytes, `_per_s` for each second.
+        Names without one count pages, blocks, requests or sectors of 512 bytes; docs/record.md lists all of
+        them. Lists are left out.
+
+        Raises:
+            ImportError: pandas is not installed: `pip install 'nandlab[pandas]'`.
+
+        """
+        from nandlab.record.numbers import numbers
+        from nandlab.writing.pandas_frame import pandas_frame
+
+        return pandas_frame({path: [value] for path, value in numbers(self.to_dict(), "")})
 
     def pictures(self) -> dict[str, Picture]:
         """The pictures of the report by name; `.themed()` of one is a chart of Vega-Altair for a notebook.

@@ -15,9 +15,9 @@ from nandlab.writing import units
 
 
 def title(result: Record) -> str:
-    """One line: which design.
+    """One line about the design.
 
-    The FTL, the device, what the host sees of it, and how much more there is; without one the file system.
+    The FTL, the device, its logical size and over-provisioning; without a device the file system.
     """
     device = result.device
     if not has_device(result):
@@ -32,23 +32,23 @@ def title(result: Record) -> str:
 
 
 def has_device(result: Record) -> bool:
-    """Whether there was a device; a real directory has none, and nothing to say of flash."""
+    """True if there was a device; a real directory has none, and nothing to say about flash."""
     return result.device.blocks > 0
 
 
 def ftl_name(result: Record) -> str:
-    """The name of the FTL that ran, or of the file system without one."""
+    """The FTL's name, or without one the file system's."""
     return next(iter(result.experiment.get("ftl", result.experiment.get("fs", {}))), "ftl")
 
 
 def workload_name(result: Record) -> str:
-    """The workload that ran: the file of a trace, else the generator."""
+    """The workload: a trace's file, else the generator."""
     kind, options = next(iter(result.experiment["workload"].items()))
     return str(options["path"]).rsplit("/", 1)[-1] if kind in ("trace", "keys") else kind
 
 
 def headline(result: Record) -> list[tuple[str, str, str]]:
-    """Name, value and explanation of the figures of one run; latencies are in `latency_table`."""
+    """Name, value and explanation for each figure; latencies are in `latency_table`."""
     host, flash, wear = result.host, result.flash, result.wear
     if result.fs is not None and not has_device(result):
         return file_system.directory_rows(result.fs, result.speed)
@@ -72,7 +72,7 @@ def headline(result: Record) -> list[tuple[str, str, str]]:
     if longest is not None:
         after = next(at for at, row in enumerate(rows) if row[0] == "time") + 1
         timing = result.experiment["device"]["timing"]
-        # By issue, operations that are suspended cannot be followed back, and the option is refused.
+        # By issue, suspended operations cannot be followed back, and the option is refused.
         can_explain = "suspend" not in timing or timing.get("order") == "events"
         words = longest_words(longest, can_explain)
         rows.insert(after, ("longest request", units.time_us(longest.latency_us), words))
@@ -105,7 +105,7 @@ def headline(result: Record) -> list[tuple[str, str, str]]:
             f"{''.join(f', {words}' for words in steadiness(before))}; in no figure above but P/E cycles"
         )
         options = result.experiment["precondition"]
-        # What a state was made with, only its file says.
+        # Only a state's file says how it was made.
         is_pages = not any(options.get(key) for key in ("steady_writes", "warm_up", "from_state"))
         noun = "page" if is_pages else "request"
         rows.append(("written before", units.counted(before.requests, noun), words))
@@ -113,20 +113,20 @@ def headline(result: Record) -> list[tuple[str, str, str]]:
 
 
 def steadiness(before: Preconditioning) -> list[str]:
-    """Whether the device was steady before the workload, and how long that took; empty where nobody asked."""
+    """The steady state before the workload, and the time until then; empty if nobody asked."""
     if before.windows is None:
         return []
     return [f"{'' if before.steady else 'not '}steady after {units.counted(before.windows, 'window')}"]
 
 
 def between(bounds: Sequence[float], write: Callable[[float], str] = units.short) -> str:
-    """A figure between two bounds, or one where they are written alike."""
+    """A figure between two bounds, or one if both are written alike."""
     least, most = (write(bound) for bound in bounds)
     return least if least == most else f"{least} to {most}"
 
 
 def _years(result: Record) -> list[tuple[str, str, str]]:
-    """How long the device lasts at what the host writes a day, where the experiment says how much that is."""
+    """The device's life at the daily writes, if the experiment states them."""
     life, daily = result.lifetime, result.experiment["host"].get("daily")
     if daily is None:
         return []
@@ -148,9 +148,9 @@ def _recorded(latencies: Latencies | None, kind: str) -> Latency | None:
 
 
 def latency_table(result: Record) -> list[tuple[str, ...]]:
-    """Latencies by kind of request, a row under `LATENCY_TITLES` for each kind that there was.
+    """Latencies by request kind, a row under `LATENCY_TITLES` for each kind in the run.
 
-    Below what was simulated stands what the trace recorded. Records of older versions have no such keys.
+    The trace's recorded latencies stand below the simulated ones. Older records have no such keys.
     """
     rows = []
     kinds = ("read", "write", "trim", "flush")
@@ -229,7 +229,7 @@ def _erase_parts(result: Record) -> str:
 
 
 def erases_by_origin(result: Record) -> dict[str, float]:
-    """The part of all erases that each origin caused, the largest first; empty without erases."""
+    """Each origin's share in all erases, the largest first; empty without erases."""
     erases: dict[str, float] = {}
     for cell in result.matrix:
         if cell.erases:
@@ -258,7 +258,7 @@ def _buffer_parts(buffer: BufferCounts) -> str:
 
 
 def _energy_with_buffer(result: Record, buffer: BufferCounts) -> list[tuple[str, str, str]]:
-    """What the memories of the buffer take, and everything together; nothing where no energy is stated."""
+    """Energy for the buffer's memories, and everything together; nothing if no energy is stated."""
     used = buffer.energy_j
     if used is None:
         return []
@@ -280,7 +280,7 @@ def _energy_with_buffer(result: Record, buffer: BufferCounts) -> list[tuple[str,
 
 
 def _slc(counts: SlcCounts | None) -> list[tuple[str, str, str]]:
-    """What the host wrote to blocks of one bit a cell, and past them; nothing where neither happened."""
+    """Host writes to one-bit blocks, and past them; nothing if neither happened."""
     if counts is None:
         return []
     written = counts.written_pages + counts.direct_pages
@@ -295,7 +295,7 @@ def _slc(counts: SlcCounts | None) -> list[tuple[str, str, str]]:
 
 
 def _saving(buffer: BufferCounts) -> list[tuple[str, str, str]]:
-    """What a capacitor must cover; nothing where the DRAM never held what a cut would take."""
+    """The bytes a capacitor must cover; nothing if a cut would never have lost data in DRAM."""
     most, end = buffer.saving_max, buffer.saving_at_end
     if not most.bytes:
         return []
@@ -311,7 +311,7 @@ def _failures(result: Record, faults: Faults) -> str:
 
 
 def _bit_errors(result: Record, told: Reliability | None) -> list[tuple[str, str, str]]:
-    """Retries, and what came of reads that were repeated; nothing where no cell ages."""
+    """Retries, and the outcome for repeated reads; nothing if no cell ages."""
     if told is None:
         return []
     counts = {
@@ -327,7 +327,7 @@ def _bit_errors(result: Record, told: Reliability | None) -> list[tuple[str, str
 
 
 def latency_of(result: Record, kind: str) -> Latency | None:
-    """Latency of a kind of request; None where there were none, or no time was kept."""
+    """Latency for a request kind; None without such requests, or without time."""
     latency = None if result.latency_us is None else getattr(result.latency_us, kind)
     return latency if latency is not None and latency.count else None
 
@@ -343,7 +343,7 @@ def _waf_parts(result: Record) -> str:
 
 
 def _memory(result: Record) -> list[tuple[str, str, str]]:
-    """Memory that firmware needs, and what of it the controller has, where the device says that."""
+    """Memory needed by firmware, and the controller's own memory if the device states it."""
     found = result.ram.controller
     rows = [("RAM", units.size(result.ram.total_bytes), _ram_parts(result))]
     return rows if found is None else [*rows, ("controller", *controller(found))]
@@ -356,9 +356,9 @@ def _ram_parts(result: Record) -> str:
 
 
 def controller(found: Controller) -> tuple[str, str]:
-    """The part of a controller's memories that firmware needs, and the sizes with what is missing.
+    """The share in a controller's memories needed by firmware, and the sizes with any shortfall.
 
-    Of a memory that the device profile does not give, what firmware needs is all there is to say.
+    For a memory not given in the device profile, only the firmware's need is told.
     """
     memories = (
         ("SRAM", found.used_sram_bytes, found.sram_bytes),
@@ -380,7 +380,7 @@ def controller(found: Controller) -> tuple[str, str]:
 
 
 def run_name(labels: Mapping[str, str]) -> str:
-    """What sets a run apart, in one line; words speak for themselves, numbers need their title.
+    """A run's distinguishing values in one line; words speak for themselves, numbers need their title.
 
     >>> run_name({"trace": "wal", "OP": "7 %"})
     'wal, OP 7 %'
@@ -400,7 +400,7 @@ def plain(name: str) -> str:
 
 
 def _hits(buffer: BufferCounts | None) -> float | None:
-    """The part of the pages that a buffer had."""
+    """The share in pages held by a buffer."""
     asked = 0 if buffer is None else buffer.hits + buffer.misses
     return buffer.hits / asked if buffer is not None and asked else None
 
@@ -419,7 +419,7 @@ def _of_device(result: Record, number: float) -> float | None:
 
 def _transactions_by_the_clock(result: Record) -> float | None:
     """How long the transactions took in a real directory, in microseconds."""
-    # A point of a sweep has no speed: what differs from run to run is not kept.
+    # A sweep's point has no speed: figures differing from run to run are not kept.
     if has_device(result) or "speed" not in result.to_dict():
         return None
     phases = result.speed.phases
@@ -431,7 +431,7 @@ def _percent(share: float | None) -> str:
 
 
 def _joules_per_gb(result: Record) -> float | None:
-    """Energy of a gigabyte written, where a buffer has one, too."""
+    """Energy for a gigabyte written, with a buffer's energy if it has any."""
     buffer = result.buffer
     return (
         None
@@ -472,7 +472,7 @@ _COLUMNS: tuple[Column[Record], ...] = (
 
 
 def note(results: Sequence[Record]) -> str:
-    """What the titles of a comparison mean, in sentences."""
+    """The meaning behind a comparison's titles, in sentences."""
     simulated = any(has_device(result) for result in results)
     by_the_clock = any(_transactions_by_the_clock(result) is not None for result in results)
     said = {
@@ -488,5 +488,5 @@ def note(results: Sequence[Record]) -> str:
 
 
 def columns(results: Sequence[Record]) -> list[Column[Record]]:
-    """The columns of a comparison that say something for at least one of `results`."""
+    """A comparison's columns, without any column empty for all `results`."""
     return [column for column in _COLUMNS if any(column.value(result) is not None for result in results)]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+LEFT_OUT = ("experiment", "latency_histogram", "recorded_latency_histogram", "seed", "version")
+"""Tables of the record without figures, and facts that all points of a sweep share."""
 
 
 class NoNumber(ValueError):
@@ -70,3 +73,14 @@ def _cells_of_matrix(record: Mapping[str, Any], path: str) -> float:
     if any(count not in row for row in found):
         raise NoNumber(f"the rows of the matrix have no number {count}")
     return sum(row[count] for row in found)
+
+
+def numbers(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Every number, truth and text of a record by its path, after `prefix`; lists are left out."""
+    for name, inner in value.items():
+        if not prefix and name in LEFT_OUT:
+            continue
+        if isinstance(inner, Mapping):
+            yield from numbers(inner, f"{prefix}{name}.")
+        elif isinstance(inner, bool | int | float | str):
+            yield prefix + name, inner

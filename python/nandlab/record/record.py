@@ -1,4 +1,4 @@
-"""What a run came to: a typed view of the result record.
+"""A typed view of the result record.
 
 The names are those of the JSON record that `nandlab run --json` prints. Units stand last in a name:
 `_us` microseconds and `_s` seconds of simulated time unless said otherwise, `_j` joules, `_bytes` bytes,
@@ -23,10 +23,10 @@ from nandlab.writing.units import counted
 
 
 class Stopped(View):
-    """What ended a run before its end: `why`, and a `message` that says where it stood.
+    """The reason for an early end: `why`, and a `message` with the state of the run.
 
     "cancelled": by the caller; "worn_out": too few good blocks; "index_full": no page is left for the index;
-    "fs_full": the file system has no room; "unreadable": a page of the index or the file system was lost to
+    "fs_full": the file system has no room; "unreadable": the index or the file system lost a page to
     bit errors; "fs_failed": this machine refused an operation in the directory of `fs.posix`.
     """
 
@@ -35,9 +35,9 @@ class Stopped(View):
 
 
 class HostCounts(View):
-    """What the workload asked for; preconditioning not included.
+    """Requests by the workload, without preconditioning.
 
-    `partial_writes` are writes that do not begin and end with pages of the device;
+    `partial_writes` do not begin and end with device pages;
     `unreadable` requests failed because data was lost to bit errors; their sectors are not counted.
     """
 
@@ -54,7 +54,7 @@ class HostCounts(View):
 
 
 class FlashCounts(View):
-    """What the flash did. Reads and programs include the halves of copies and metadata pages,
+    """Flash operations. Reads and programs include both halves of a copy, and metadata pages,
     not operations on a spare area alone.
     """  # noqa: D205 - one sentence more than fits a line
 
@@ -69,10 +69,10 @@ class FlashCounts(View):
 
 
 class MapCounts(View):
-    """A map that is paged in from flash: entries found in memory or not, and those that left it changed.
+    """A map paged in from flash: entries found in memory, entries missed, and changed entries written back.
 
-    `gc_runs` are victim blocks that held pages of the map, `gc_copies` the pages moved for it;
-    `folded_pages` are logical pages whose sectors lay apart and that garbage collection put together.
+    `gc_runs` counts victim blocks with map pages, `gc_copies` the pages moved for them;
+    `folded_pages` are logical pages with scattered sectors, put together by garbage collection.
     """
 
     hits: int
@@ -84,7 +84,7 @@ class MapCounts(View):
 
 
 class Cell(View):
-    """A cell of the attribution matrix: the pages' author (`origin`), and why the flash was asked (`cause`).
+    """A cell in the attribution matrix: the pages' author (`origin`), and the operation's reason (`cause`).
 
     An erase is shared by the origins whose pages were invalid in the block, so `erases` may have a fraction.
     """
@@ -103,7 +103,7 @@ class Cell(View):
 
 
 class Path(View):
-    """How long each part between host and FTL worked, us, and the writes that waited for buffer space."""
+    """Work time for each part between host and FTL, us, and writes delayed by a full buffer."""
 
     processor_us: float
     firmware_us: float
@@ -114,9 +114,9 @@ class Path(View):
 
 
 class Units(View):
-    """Dies or channels: the mean busy share of the time until flash was at rest, that of the busiest one.
+    """Dies or channels: the mean share busy until flash was at rest, and the busiest one's share.
 
-    `which` is its number. `busy_us` has the busy time of each; None for more than 64.
+    `which` is its number. `busy_us` lists all busy times; None for more than 64.
     """
 
     mean: float
@@ -138,9 +138,9 @@ class Waits(View):
 
 
 class Parts(View):
-    """What limits a run: how busy dies and channels were, and what requests waited for.
+    """Limits on a run: busy dies and channels, and waits by their reason.
 
-    `limit` is the name of the part that they waited for longest; where none waited, that of the busiest.
+    `limit` names the part with the longest waits; without waits, the busiest part.
     """
 
     dies: Units
@@ -160,9 +160,9 @@ class Merges(View):
 class Gc(View):
     """Garbage collection: victim blocks collected, and blocks moved for wear.
 
-    Of the victims some held nothing valid (`empty_runs`), some were chosen in a gap between requests.
-    With a file system on bare flash also those collected with enough erased blocks at hand (`passive`) and
-    with few, and blocks that were `emptied`: erased outside of collection, as their last page in use went.
+    Some victims held nothing valid (`empty_runs`), some were chosen in a gap between requests. A file system
+    on bare flash also counts victims collected with enough erased blocks at hand (`passive`) and with few
+    (`aggressive`), and `emptied` blocks: erased outside collection, when their last used page went.
     """
 
     runs: int
@@ -176,7 +176,7 @@ class Gc(View):
 
 
 class FsPhase(View):
-    """What a part of the run of a file system cost; `requests` and sectors are those of the file system."""
+    """Cost for one phase on a file system; `requests` and sectors are the file system's own."""
 
     operations: int
     requests: int
@@ -190,7 +190,7 @@ class FsPhase(View):
 
 
 class FsPhases(View):
-    """The parts of the run of a file system; the record as a whole covers the last three."""
+    """Phases on a file system; the whole record covers the last three."""
 
     format: FsPhase
     mount: FsPhase
@@ -216,7 +216,7 @@ class FsSample(View):
 
 
 class FsFigures(View):
-    """What a file system did; its requests to the device are those of `host`."""
+    """File system activity; `host` has its requests to the device."""
 
     operations: FileCounts
     transactions: int
@@ -230,7 +230,7 @@ class FsFigures(View):
 
 
 class Preconditioning(View):
-    """What came before the measurement, and what it cost.
+    """Work before the measurement, and its cost.
 
     `windows` is how many capacities were written until the device was `steady`, or to the limit.
     """
@@ -244,16 +244,16 @@ class Preconditioning(View):
 
 
 class MountShare(View):
-    """What a file system over an FTL had read when it was mounted, and how long that took."""
+    """Page reads and time to mount a file system over an FTL."""
 
     page_reads: int
     time_us: float | None
 
 
 class Mount(View):
-    """What a mount read, and how long it took; accesses to the NVRAM of a file system, where it has one.
+    """Reads and time for a mount; NVRAM accesses if the file system has NVRAM.
 
-    `fs` is what of this a file system over an FTL had read, once there is one.
+    `fs` is the share read by a file system over an FTL, once there is one.
     """
 
     page_reads: int
@@ -272,7 +272,7 @@ class Throughput(View):
 
 
 class Energy(View):
-    """Energy of the flash, in joules."""
+    """Flash energy, in joules."""
 
     read: float
     program: float
@@ -281,9 +281,9 @@ class Energy(View):
 
 
 class WholeEnergy(View):
-    """Energy of flash, buffer and NVRAM together, in joules.
+    """Energy for flash, buffer and NVRAM together, in joules.
 
-    `static`, `total` and `per_gb_written` (10^9 bytes) are None where no time is kept.
+    `static`, `total` and `per_gb_written` (10^9 bytes) are None without time.
     """
 
     dynamic: float
@@ -293,9 +293,9 @@ class WholeEnergy(View):
 
 
 class Controller(View):
-    """Memories of the controller in bytes, and what the FTL and the write buffer need of them.
+    """Controller memories in bytes, and the share needed by the FTL and the write buffer.
 
-    `dram_bytes` is None where the device profile does not say.
+    `dram_bytes` is None if the device profile does not say.
     """
 
     sram_bytes: int
@@ -305,9 +305,9 @@ class Controller(View):
 
 
 class Ram(View):
-    """Memory that the FTL's firmware would need, in bytes by structure; SRAM and DRAM apart.
+    """Memory needed by the FTL's firmware, in bytes by structure; SRAM and DRAM apart.
 
-    `controller` is None where the device profile says nothing of one, and without an FTL.
+    `controller` is None if the device profile names none, and without an FTL.
     """
 
     sram: dict[str, int]
@@ -317,7 +317,7 @@ class Ram(View):
 
 
 class Faults(View):
-    """What failed; retired blocks are out of use, lost pages had too many bit errors when they were moved."""
+    """Failures; retired blocks are out of use, lost pages had too many bit errors when they were moved."""
 
     failed_programs: int
     failed_erases: int
@@ -328,9 +328,9 @@ class Faults(View):
 
 
 class DeviceFacts(View):
-    """Sizes of the device; over-provisioning is physical over logical size, less 1.
+    """Device sizes; over-provisioning is physical over logical size, less 1.
 
-    `endurance` is the P/E cycles that a block is made for. Below `fs.posix`, a real directory, there is no
+    `endurance` is a block's rated P/E cycles. Below `fs.posix`, a real directory, there is no
     device: its name is "none", and the sizes are 0.
     """
 
@@ -346,43 +346,43 @@ class DeviceFacts(View):
 
 
 class Record(View):
-    """What a run came to; records are equal where all but `speed` is.
+    """The result of a run; two records are equal if all but `speed` is equal.
 
     Attributes:
-        version: Version of nandlab.
-        seed: Start of the random numbers.
+        version: nandlab's version.
+        seed: Seed for random numbers.
         experiment: The whole experiment with every default written out; running it again gives this result.
         partial: Whether the run was stopped before its end.
-        stopped: Why it was; None where it came to its end.
-        busy_us: Sum of the data-sheet times of all operations, us.
-        joined_programs: Programs that shared the array time of another plane's; all is in `busy_us`.
-        reads_ahead: Reads that did not wait for the erase or the program on their die, which gave way.
-        spared_transfer_us: Channel time that reads of a part of a page did not take, us;
+        stopped: The reason; None if it came to its end.
+        busy_us: Sum over all operations' data-sheet times, us.
+        joined_programs: Programs sharing another plane's array time; `busy_us` has all.
+        reads_ahead: Reads served at once, because the erase or program on their die gave way.
+        spared_transfer_us: Channel time saved when a read moved part of a page, us;
             `busy_us` includes it.
-        path: Work of controller, link and firmware; None where they take no time.
-        parts: How busy dies and channels were, and what requests waited for; None without time, and in
+        path: Work by controller, link and firmware; None if they take no time.
+        parts: Busy dies and channels, and waits by their reason; None without time, and in
             records of older versions.
-        waf: Write amplification: programs x sectors per page / sectors that the host wrote;
+        waf: Write amplification: programs x sectors per page / sectors written by the host;
             None when nothing was written.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
-        nvram: That of a file system; None without.
-        mount: What opening the device cost.
-        remount: What mounting a file system again cost after the run, its FTL included; None without one.
-        time_us: Simulated time of the host until the answer to its last request; None when the model keeps no
-            time. In records of older versions (`ends_with` says so) it ends with the last flash operation.
-        drain_us: How long flash was still busy after that.
-        in_flight: Mean number of requests under way; None without time, and where they took none.
-        energy_j: Energy of the flash; None where its profile states none.
-        energy_all_j: That of the buffer and of NVRAM added; None where nothing states one.
-        latency_by_origin: Latencies by the part of the host that asked; None where one part asked.
-        longest_request: The request that took longest, and what it waited for; None without time.
-        latency_histogram: By kind of request, pairs of an upper bound in microseconds and a count.
-        recorded_latency_us: From the time of a request to its end when the trace was recorded; None without
-            `host.arrival = "recorded"`, and where the trace has no such times.
-        recorded_service_us: What of it the recorded device took; None where the trace does not say that.
+        nvram: A file system's NVRAM; None without.
+        mount: Cost to open the device.
+        remount: Cost to mount the file system again after the run, FTL included; None without one.
+        time_us: Simulated host time until the last answer; None when the model keeps no
+            time. In records by older versions (`ends_with` says so) it ends with the last flash operation.
+        drain_us: Time with flash still busy after it.
+        in_flight: Mean requests under way; None without time, and if they took none.
+        energy_j: Flash energy; None if its profile states none.
+        energy_all_j: Energy with buffer and NVRAM added; None if nothing states one.
+        latency_by_origin: Latencies by the asking part in the host; None if only one part asked.
+        longest_request: The slowest request, and its waits; None without time.
+        latency_histogram: By request kind, pairs: an upper bound in microseconds, and a count.
+        recorded_latency_us: Latencies as the trace recorded them, issue to end; None without
+            `host.arrival = "recorded"`, and if the trace has no such times.
+        recorded_service_us: The recorded device's share in it; None if the trace does not tell.
         recorded_latency_histogram: `recorded_latency_us` as `latency_histogram`.
         series: Up to 200 samples over the run.
-        notices: What was rounded or left out, in sentences.
+        notices: Anything rounded or left out, in sentences.
 
     """
 
@@ -461,16 +461,16 @@ class Record(View):
 
     @property
     def ends_with(self) -> Literal["answer", "flash"]:
-        """What `time_us` ends with: the last answer to the host; in older records the last operation."""
+        """The end point for `time_us`: the last answer to the host; in older records the last operation."""
         return "answer" if "drain_us" in self._data else "flash"
 
     def flash_time_us(self) -> float | None:
-        """Simulated time until flash is at rest, us: what shares of dies are of. None when none is kept."""
+        """Simulated time until flash is at rest, us: the whole for shares by die. None without time."""
         time_us = self._data["time_us"]
         return None if time_us is None else time_us + (self._data.get("drain_us") or 0.0)
 
     def waf_by_cause(self) -> dict[str, float]:
-        """The parts of `waf` by cause, the host's own first; they sum to it. Empty without writes."""
+        """Parts by cause, the host's own first; they sum to `waf`. Empty without writes."""
         sectors = self.host.written_sectors
         if not sectors:
             return {}

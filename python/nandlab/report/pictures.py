@@ -1,9 +1,10 @@
-"""Pictures of one run, as charts of Vega-Altair. Every axis with a quantity names its unit."""
+"""Pictures for one run, as Vega-Altair charts. Every axis with a quantity names its unit."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,17 +21,17 @@ from nandlab.report.theme import COLOURS
 from nandlab.writing import units
 
 Chart = Any
-"""A chart of altair, of whichever class."""
+"""An altair chart in any class."""
 
 WIDTH, STEP = 560, 22
-"""Pixels of a chart: its width, and the height of a row."""
+"""A chart's width and a row's height, in pixels."""
 
 INK, LINE, SOFT = "var(--ink)", "var(--line)", "var(--soft)"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart, what it shows in words, and the names that stand beside it."""
+    """A chart, its caption, and the names beside it."""
 
     chart: Chart
     caption: str = ""
@@ -38,33 +39,39 @@ class Picture:
 
     def svg(self) -> str:
         """For a page: colours are its variables."""
-        return theme.svg(self.chart.to_dict(), self.names)
+        return theme.svg(self.spec(), self.names)
+
+    def spec(self) -> theme.Spec:
+        """The chart as Vega-Lite."""
+        with theme.unchecked():
+            spec: theme.Spec = self.chart.to_dict(validate=False)
+        return spec
 
     def file(self, form: str, colours: theme.Theme = "light") -> bytes:
         """For a file of its own, `svg` or `png`."""
         if form == "png":
-            return theme.png(self.chart.to_dict(), colours)
+            return theme.png(self.spec(), colours)
         return theme.standalone(self.svg(), colours).encode()
 
     def themed(self, colours: theme.Theme = "light") -> Chart:
         """The chart with plain colours, as a notebook shows it."""
-        return alt.Chart.from_dict(theme.themed(self.chart.to_dict(), colours))
+        return alt.Chart.from_dict(theme.themed(self.spec(), colours))
 
 
 def colour(field: str, order: Sequence[str], title: str | None = None, **more: Any) -> alt.Color:  # noqa: ANN401 - options
-    """The colour of each value of `field`, in this order."""
+    """A colour for each value in `field`, in this order."""
     names = list(order)
     scale = alt.Scale(domain=names, range=[COLOURS[at % len(COLOURS)] for at in range(len(names))])
     return alt.Color(field, type="nominal", title=title, sort=names, scale=scale, **more)
 
 
 def rows_of(field: str, order: Sequence[str]) -> alt.Y:
-    """A row for each value of `field`, in this order."""
+    """A row for each value in `field`, in this order."""
     return alt.Y(field, type="nominal", sort=list(order), title=None)
 
 
 def log_time(title: str) -> dict[str, Any]:
-    """Options of a logarithmic axis in microseconds."""
+    """Options for a logarithmic axis in microseconds."""
     return {
         "title": title,
         "scale": alt.Scale(type="log", nice=False, padding=12),
@@ -116,10 +123,10 @@ def matrix(result: Record) -> Picture | None:
 def _heat(cells: pl.DataFrame, title: str) -> Chart:
     y = rows_of("origin", cells["origin"].unique(maintain_order=True).to_list())
     causes = cells["cause"].unique(maintain_order=True).to_list()
-    # A name of several words takes several lines.
+    # A name with several words takes several lines.
     above = alt.Axis(orient="top", labelAngle=0, labelExpr="split(datum.value, ' ')")
     x = alt.X("cause:N", sort=causes, title=None, axis=above)
-    # Not a ramp of colours: the page says at the end which they are.
+    # Not a colour ramp: the page decides its colours at the end.
     depth = alt.Opacity("number:Q", legend=None, scale=alt.Scale(domainMin=0, range=[0.06, 0.75]))
     chart = alt.Chart(cells, width=alt.Step(94), height=alt.Step(STEP + 4), title=title)
     return chart.mark_rect(color=COLOURS[0]).encode(x=x, y=y, opacity=depth) + chart.mark_text(
@@ -129,7 +136,7 @@ def _heat(cells: pl.DataFrame, title: str) -> Chart:
 
 MARKED = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9", "max_us": "longest"}
 LETTER = 6.0
-"""Pixels of a letter of a label, about."""
+"""A label's pixels for each letter, about."""
 SEPARATOR = " · "
 
 
@@ -167,7 +174,7 @@ def _distribution(
             y2="percent:Q",
         )
     )
-    # What took no time at all stands at the left end.
+    # Requests without any time stand at the left end.
     marks = pl.DataFrame({"us": [max(row[name], reach[0]) for name in MARKED]}, schema={"us": float})
     rules = alt.Chart(marks).mark_rule(color=INK, strokeDash=[4, 3]).encode(x=alt.X("us:Q", **x))
     layers = [bars, rules]
@@ -185,16 +192,16 @@ def _distribution(
 
 
 def _labels(row: dict[str, Any], reach: tuple[float, float]) -> list[tuple[float, str, str]]:
-    """Where which words stand, and on which side of their rule; those that would overlap stand together."""
+    """Places for words, and their side beside the rule; words without room between them stand together."""
     span = math.log(reach[1] / reach[0])
     width = WIDTH + 100
     groups = [([max(row[name], reach[0])], [words]) for name, words in MARKED.items()]
 
     def place(group: tuple[list[float], list[str]]) -> tuple[float, float, str]:
-        """Where the words of a group start and end, in pixels, and on which side of which of its rules."""
+        """A group's start and end in pixels, and its side beside its first or last rule."""
         first, last = (math.log(us / reach[0]) / span * width for us in (group[0][0], group[0][-1]))
         room = LETTER * len(SEPARATOR.join(group[1])) + 8
-        # Those at the right end have no room there.
+        # Words at the right end have no room there.
         return (first, first + room, "left") if first + room < width else (last - room, last, "right")
 
     at = 0
@@ -215,9 +222,9 @@ def _labels(row: dict[str, Any], reach: tuple[float, float]) -> list[tuple[float
 
 
 def tail(result: Record) -> Picture | None:
-    """Which share of the requests took longer than a latency; both axes logarithmic.
+    """The share in requests slower than a latency; both axes logarithmic.
 
-    What a trace recorded is drawn beside what was simulated.
+    A trace's recorded latencies are drawn beside the simulated ones.
     """
     rows = []
     recorded = getattr(result, "recorded_latency_histogram", None) or {}
@@ -225,7 +232,7 @@ def tail(result: Record) -> Picture | None:
     curves += [(f"{kind}, recorded", histogram) for kind, histogram in recorded.items()]
     for kind, histogram in curves:
         points = longer_than(histogram)
-        # Where all took equally long there is no line to draw.
+        # If all took equally long there is no line to draw.
         rows += [(kind, us, share) for us, share in points if us > 0] if len(points) > 1 else []
     if not rows:
         return None
@@ -254,7 +261,7 @@ def tail(result: Record) -> Picture | None:
 
 
 def longer_than(histogram: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
-    """Pairs of a latency and the percentage of requests that took longer, as long as there are any.
+    """Pairs: a latency, and the percentage slower than it, as long as there are any.
 
     >>> longer_than([[10, 3], [20, 1]])
     [(8.408964152537145, 100.0), (10, 25.0)]
@@ -271,7 +278,7 @@ def longer_than(histogram: Sequence[Sequence[float]]) -> list[tuple[float, float
 
 
 def over_time(result: Record) -> Picture | None:
-    """Throughput, write amplification and free blocks in the course of the run."""
+    """Throughput, write amplification and free blocks during the run."""
     frame = gathered(result)
     if frame.height < 2:
         return None
@@ -333,7 +340,7 @@ def _throughput(frame: pl.DataFrame, x: alt.X) -> Chart:
 
 
 def wear(result: Record) -> Picture | None:
-    """How many blocks have seen so many P/E cycles, and how many hold so many valid pages."""
+    """Block counts by P/E cycles, and by valid pages."""
     if not result.wear.max:
         return None
     valid = frames.valid_pages(result)
@@ -348,7 +355,7 @@ def wear(result: Record) -> Picture | None:
 
 
 def _counted(histogram: Sequence[Sequence[int]], title: str, at: int) -> Chart:
-    # A number stands in the middle of its bar.
+    # A number stands in its bar's middle.
     rows = [(one["from"] - 0.5, one["to"] - 0.5, one["blocks"]) for one in bins(histogram)]
     frame = pl.DataFrame(rows, schema={"from": float, "to": float, "blocks": int}, orient="row")
     x_axis = alt.Axis(tickMinStep=1, tickCount=8, format=",.0f")
@@ -365,7 +372,7 @@ def _counted(histogram: Sequence[Sequence[int]], title: str, at: int) -> Chart:
 
 
 def bins(histogram: Sequence[Sequence[int]], most: int = 60) -> list[dict[str, int]]:
-    """Pairs of a number and blocks, gathered into at most so many bins of equal width.
+    """Pairs: a number and blocks, gathered into at most so many equally wide bins.
 
     >>> bins([[3, 10], [4, 20]])
     [{'from': 3, 'to': 4, 'blocks': 10}, {'from': 4, 'to': 5, 'blocks': 20}]
@@ -385,7 +392,7 @@ def bins(histogram: Sequence[Sequence[int]], most: int = 60) -> list[dict[str, i
 
 
 def blocks(result: Record) -> Picture | None:
-    """P/E cycles and valid pages of the blocks in the order of their addresses."""
+    """P/E cycles and valid pages by block, in address order."""
     if not result.wear.max and not result.blocks.valid_pages:
         return None
     frame = frames.blocks(result).with_columns(end=pl.col("first") + pl.col("blocks"), zero=pl.lit(0))
@@ -416,7 +423,7 @@ def blocks(result: Record) -> Picture | None:
 
 
 def energy(result: Record) -> Picture | None:
-    """Energy by memory and kind of operation."""
+    """Energy by memory and operation kind."""
     frame = frames.energy(result)
     if float(frame["energy_j"].sum()) <= 0:
         return None
@@ -427,7 +434,7 @@ def energy(result: Record) -> Picture | None:
 
 
 def ram(result: Record) -> Picture | None:
-    """Memory that firmware would need, by structure."""
+    """Memory needed by firmware, by structure."""
     named = [
         (f"{plain(structure)} ({memory})", number / 1024, units.size(number))
         for memory, structure, number in frames.ram(result).iter_rows()
@@ -460,10 +467,22 @@ PICTURES: dict[str, Callable[[Record], Picture | None]] = {
     "energy": energy,
     "ram": ram,
 }
-"""Every picture of a run by its name; None where the run has nothing to show in it."""
+"""A run's pictures by name; None if the run has nothing to show in it."""
 
 
-def of_run(result: Record) -> dict[str, Picture]:
-    """The pictures of a run."""
-    drawn = {name: draw(result) for name, draw in PICTURES.items()}
+def of_run(result: Record, names: Collection[str] = tuple(PICTURES)) -> dict[str, Picture]:
+    """A run's pictures with these names."""
+    with theme.unchecked():
+        drawn = {name: PICTURES[name](result) for name in names}
     return {name: picture for name, picture in drawn.items() if picture is not None}
+
+
+def svgs_of_run(result: Record, names: Collection[str]) -> dict[str, tuple[str, str]]:
+    """SVG and caption for each picture: one is drawn, outside Python's lock, while the next one is made."""
+    with ThreadPoolExecutor(1) as drawing:
+        waiting = {
+            name: (drawing.submit(theme.svg, picture.spec(), picture.names), picture.caption)
+            for each in names
+            for name, picture in of_run(result, [each]).items()
+        }
+        return {name: (svg.result(), caption) for name, (svg, caption) in waiting.items()}

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from nandlab.figures import summary
 from nandlab.record.record import Record
-from nandlab.report import html, parts, pictures, tables
+from nandlab.report import html, parts, pictures
 from nandlab.writing import units
 
-Drawn = dict[str, pictures.Picture]
+Drawn = dict[str, tuple[str, str]]
+"""SVG and caption of each picture by its name."""
+
+SHOWN = tuple(name for name in pictures.PICTURES if name != "matrix")
+"""Pictures of the page, which has the matrix as a table."""
 
 
 def run_page(result: Record, command: str | None) -> str:
@@ -18,7 +22,7 @@ def run_page(result: Record, command: str | None) -> str:
         [
             _partial(result),
             html.tiles(_first(result)),
-            html.section("What it cost", tables.in_page(tables.headline(result)), _notices(result)),
+            html.section("What it cost", _headline(result), _notices(result)),
             *_of_device(result),
             html.section("The experiment", parts.experiment(result), note="Every default is written out."),
             html.section("Make it again", parts.remake(command, [result])),
@@ -30,7 +34,7 @@ def _of_device(result: Record) -> list[str]:
     """The sections about the device; none for a real directory."""
     if not summary.has_device(result):
         return []
-    drawn = pictures.of_run(result)
+    drawn = pictures.svgs_of_run(result, SHOWN)
     return [
         html.section("Write amplification by cause", _waf(result, drawn)),
         html.section(
@@ -99,8 +103,7 @@ def _waf(result: Record, drawn: Drawn) -> str:
 
 def _figure(drawn: Drawn, name: str) -> str:
     """A picture, where the run has something to show in it."""
-    picture = drawn.get(name)
-    return "" if picture is None else html.figure(picture.svg(), picture.caption)
+    return html.figure(*drawn[name]) if name in drawn else ""
 
 
 def _wear(result: Record, drawn: Drawn) -> str:
@@ -108,9 +111,36 @@ def _wear(result: Record, drawn: Drawn) -> str:
     return words + _figure(drawn, "wear") + _figure(drawn, "blocks")
 
 
+def _headline(result: Record) -> str:
+    """Each figure with its unit and its parts."""
+    return html.table([], [list(row) for row in summary.headline(result)], right=(1,), kind="explained")
+
+
 def _lifetime(result: Record) -> str:
-    table = tables.lifetime(result)
-    return "" if table is None else tables.in_page(table)
+    """The life of a new device under the workload of the run; nothing where the run does not tell it."""
+    life = result.lifetime
+    if life is None or not life.named():
+        return ""
+    daily = result.experiment["host"].get("daily")
+    words = {"first block": "the most worn block", "mean of the blocks": "the mean of the blocks"}
+    titles = ["endurance of", "host writes", "device writes", "time"]
+    titles += [f"years at {daily} a day"] if daily else []
+    rows = [
+        [
+            words.get(until, until),
+            summary.between(each.host_bytes, units.size),
+            f"{summary.between([bytes_ / result.device.logical_bytes for bytes_ in each.host_bytes])} x",
+            units.NO_VALUE if each.time_s is None else summary.between(each.time_s, units.span_s),
+            units.NO_VALUE if each.years is None else summary.between(each.years),
+        ][: len(titles)]
+        for until, each in life.named()
+    ]
+    note = f"Endurance: {life.endurance:,} P/E cycles. The time is at the pace of this run."
+    if result.experiment["host"]["arrival"] == "closed" and result.time_us is not None:
+        note += " Requests came as fast as they were answered, not at the times of a trace."
+    if life.too_short is not None:
+        note += f" The run is too short to tell more: {life.too_short}."
+    return html.table(titles, rows, right=range(1, len(titles))) + html.paragraph(note, "note")
 
 
 def _preconditioning(result: Record) -> str:

@@ -1,4 +1,4 @@
-"""Tables of results, made with Great Tables: as they are for a notebook, for a page without their style."""
+"""The table of a comparison, made with Great Tables; a page has it without their style."""
 
 from __future__ import annotations
 
@@ -10,61 +10,11 @@ from typing import Any
 import great_tables
 import polars as pl
 
-from nandlab.figures import summary
-from nandlab.record.record import Record
 from nandlab.report import html
 from nandlab.report.html import MARK
-from nandlab.writing import units
 
 Table = Any
 """A `great_tables.GT`."""
-
-
-def headline(result: Record) -> Table:
-    """The figures of one run, each with its unit and what it is made of."""
-    columns = {"figure": str, "value": str, "words": str}
-    frame = pl.DataFrame(summary.headline(result), schema=columns, orient="row")
-    table = great_tables.GT(frame, rowname_col="figure", id="headline")
-    return table.cols_label(value="", words="").cols_align("right", ["value"])
-
-
-def lifetime(result: Record) -> Table | None:
-    """How long a new device lasts under the workload of one run; None where the run does not tell."""
-    life = result.lifetime
-    if life is None:
-        return None
-    daily = result.experiment["host"].get("daily")
-    words = {"first block": "the most worn block", "mean of the blocks": "the mean of the blocks"}
-    rows = [
-        (
-            words.get(until, until),
-            summary.between(each.host_bytes, units.size),
-            f"{summary.between([bytes_ / result.device.logical_bytes for bytes_ in each.host_bytes])} x",
-            units.NO_VALUE if each.time_s is None else summary.between(each.time_s, units.span_s),
-            units.NO_VALUE if each.years is None else summary.between(each.years),
-        )
-        for until, each in life.named()
-    ]
-    if not rows:
-        return None
-    titles: dict[str, Any] = {
-        "until": "endurance of",
-        "bytes": "host writes",
-        "times": "device writes",
-        "time": "time",
-        "years": f"years at {daily} a day" if daily else "years",
-    }
-    frame = pl.DataFrame(rows, schema=dict.fromkeys(titles, str), orient="row")
-    if not daily:
-        frame = frame.drop("years")
-        del titles["years"]
-    note = f"Endurance: {life.endurance:,} P/E cycles. The time is at the pace of this run."
-    if result.experiment["host"]["arrival"] == "closed" and result.time_us is not None:
-        note += " Requests came as fast as they were answered, not at the times of a trace."
-    if life.too_short is not None:
-        note += f" The run is too short to tell more: {life.too_short}."
-    table = great_tables.GT(frame, rowname_col="until", id="lifetime").tab_stubhead(titles.pop("until"))
-    return table.cols_label(titles).cols_align("right", list(titles)).tab_source_note(note)
 
 
 def comparison(  # noqa: PLR0913 - the parts of a table

@@ -6,10 +6,11 @@ paper. A picture that leaves the page has the plain colours of one of these them
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
@@ -55,6 +56,8 @@ _CONFIG = {
         "domainColor": "var(--line)",
         "tickColor": "var(--line)",
         "labelLimit": 320,
+        # The title stands beyond the longest label.
+        "maxExtent": 340,
     },
     # Beside the chart a legend would take the width of a narrow page.
     "legend": {
@@ -81,6 +84,15 @@ def require_vl_convert() -> None:
     ):
         if importlib.util.find_spec(module) is None:
             raise NandlabError(f"a report needs {what}")
+
+
+@contextlib.contextmanager
+def unchecked() -> Iterator[None]:
+    """Builds charts of altair without its schema, which takes as long as the drawing; tests check it."""
+    from altair.utils.schemapi import debug_mode
+
+    with debug_mode(False):
+        yield
 
 
 def svg(spec: Spec, names: Iterable[str] = ()) -> str:

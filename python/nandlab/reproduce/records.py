@@ -1,4 +1,4 @@
-"""The records of a paper's runs, and the figures that are read from them."""
+"""The records from a paper's runs, and the figures read from them."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ Key = tuple[str, int]
 
 
 PUBLISHED = "– published"
-"""The name of a line with the published numbers of the one above it."""
+"""A line's name if it has the published numbers for the line above it."""
 
 
 class Missing(Exception):
-    """A figure that there is not, since its run did not come to its end; the message says why."""
+    """A missing figure, since its run did not come to its end; the message says why."""
 
 
 @dataclass
 class Records:
-    """The records of the runs, by experiment and seed; and why there is none."""
+    """The runs' records by experiment and seed; and the reason for a missing one."""
 
     paper: Paper
     seeds: int
@@ -44,16 +44,16 @@ class Records:
     found: dict[Key, dict[str, Any]] = field(default_factory=dict)
     failed: dict[Key, str] = field(default_factory=dict)
     names: dict[Key, str] = field(default_factory=dict)
-    """What a run is called, for people."""
+    """A run's name, for people."""
     drawn: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    """What is drawn of logs of operations, by the name of the figure."""
+    """Pictures from operation logs, by the figure's name."""
     order_seeds: int = 1
-    """Seeds of orders and signs, where these are more."""
+    """Seeds for orders and signs, if these are more."""
     stopped: bool = False
     """Whether somebody stopped the runs."""
 
     def lookup(self, name: str, seed: int) -> float:
-        """The figure of a name in a formula, such as `fast.4k.writes`.
+        """The figure for a name in a formula, such as `fast.4k.writes`.
 
         Raises:
             Missing: Its run has no record.
@@ -64,7 +64,7 @@ class Records:
         return self.figure(self.paper.tree(run), measure, seed, run)
 
     def figure(self, tree: Tree, measure: str, seed: int, run: str) -> float:
-        """A measure of the run of an experiment; raises as `lookup`."""
+        """A measure from an experiment's run; raises as `lookup`."""
         key = self.key(tree, seed, run)
         if key not in self.found:
             why = self.failed.get(key, "was stopped before its end")
@@ -76,49 +76,49 @@ class Records:
             raise FormulaError(f"measure {measure} of the run {run}: {error}") from None
 
     def key(self, tree: Tree, seed: int, run: str) -> Key:
-        """What tells runs apart; where no seed changes a run, the first stands for all."""
+        """A run's key; if no seed changes a run, the first stands for all."""
         return key_of(tree, 1 if self.paper.has_one_course(run) else seed)
 
     def values(self, formula: Formula, seeds: range | None = None) -> list[float]:
-        """What a formula comes to, for each seed or each of `seeds`; raises as `lookup`."""
+        """A formula's value for each seed, or for each in `seeds`; raises as `lookup`."""
         wanted = seeds or self.all_seeds()
         return [formula.value(lambda name, seed=seed: self.lookup(name, seed)) for seed in wanted]  # type: ignore[misc]
 
     def mean(self, formula: Formula) -> float:
-        """The mean of a formula over the seeds; raises as `lookup`."""
+        """A formula's mean over the seeds; raises as `lookup`."""
         return statistics.fmean(self.values(formula))
 
     def filled(self, words: Why, seeds: range | None = None) -> str:
-        """Words with their figures over all seeds or over `seeds`; a dash for one that there is not."""
+        """Words with their figures over all seeds or over `seeds`; a dash for a missing one."""
         return words.filled(lambda formula: _cell(self, formula, seeds or self.all_seeds()))
 
     def sides(self, condition: Condition) -> list[tuple[float, float]]:
-        """Both sides of a condition, for each seed; raises as `lookup`."""
+        """A condition's two sides, for each seed; raises as `lookup`."""
         return list(zip(self.values(condition.left), self.values(condition.right), strict=True))
 
     def by_name(self) -> dict[str, dict[str, Any]]:
-        """Every record, by what its run is called and its seed, in letters that a file name takes."""
+        """Every record, by its run's name and its seed, in letters fit for a file name."""
         return {f"{_slug(self.names[key])}-seed-{key[1]}": record for key, record in self.found.items()}
 
     def of_claim(self, claim: Claim) -> Records:
-        """These records, with the seeds that the claim is judged by: an order takes more of them."""
+        """These records, with the seeds to judge the claim by: an order takes more seeds."""
         is_order = claim.kind in ("order", "sign")
         return replace(self, seeds=max(self.seeds, self.order_seeds)) if is_order else self
 
     def all_seeds(self) -> range:
-        """The seeds of the runs."""
+        """The runs' seeds."""
         return range(1, self.seeds + 1)
 
 
 def figure_seeds(records: Records) -> range:
-    """The seeds that a figure shows the mean of: one, or all of a full run."""
+    """The seeds behind a figure's means: one, or all in a full run."""
     return records.all_seeds() if records.full else range(1, 2)
 
 
 def seeds_of(records: Records, headed: Headed) -> range:
-    """The seeds of a table or a figure; figures in its caption are of the same.
+    """The seeds for a table or a figure, and for its caption.
 
-    A picture of single runs shows the first seed.
+    A picture with single runs shows the first seed.
     """
     if isinstance(headed, Figure):
         return figure_seeds(records)
@@ -128,9 +128,9 @@ def seeds_of(records: Records, headed: Headed) -> range:
 
 
 def caption(records: Records, headed: Headed) -> str:
-    """The caption of a table or a figure, a sentence, with figures of the seeds that are shown; or nothing.
+    """A table's or a figure's caption, a sentence, with figures from the shown seeds; or nothing.
 
-    Where the claims are means over several seeds and this is the first alone, it says so.
+    If the claims are means over several seeds and this is the first alone, it says so.
     """
     seeds = seeds_of(records, headed)
     words = records.filled(headed.caption, seeds).rstrip(".")
@@ -139,7 +139,7 @@ def caption(records: Records, headed: Headed) -> str:
 
 
 def points(paper: Paper, figure: Figure, full: bool) -> Iterable[tuple[str, Any, Tree]]:
-    """Run, x value and experiment of every point of a figure; no x value where that is a measure."""
+    """Run, x value and experiment for every point in a figure; no x value if x is a measure."""
     for _, _, run in figure.runs():
         tree = paper.tree(run)
         if figure.x_measures:
@@ -149,9 +149,9 @@ def points(paper: Paper, figure: Figure, full: bool) -> Iterable[tuple[str, Any,
 
 
 def rows(records: Records, figure: Figure) -> list[dict[str, Any]]:
-    """The points of a figure that there are: `panel`, `colour`, `x` and `y`, means over seeds.
+    """A figure's existing points: `panel`, `colour`, `x` and `y`, means over seeds.
 
-    Where x is a measure, also the place of the point on its line, `order`, and what it is called, `point`.
+    If x is a measure, also the point's place on its line, `order`, and its name, `point`.
     """
     place = {run: (panel, colour) for panel, colour, run in figure.runs()}
 
@@ -175,7 +175,7 @@ def rows(records: Records, figure: Figure) -> list[dict[str, Any]]:
 
 
 def with_front(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Points with `front`: whether no other point of the panel is at most as large in x and y.
+    """Points with `front`: true if no other point in the panel is at most as large in x and y.
 
     >>> points = [{"panel": "a", "x": x, "y": y} for x, y in ((1, 9), (2, 5), (3, 5), (4, 1))]
     >>> [point["x"] for point in with_front(points) if point["front"]]
@@ -193,7 +193,7 @@ def _beats(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def front_in_words(records: Records, figure: Figure) -> str:
-    """Which points are on the front of each panel, from the least x on; empty for a figure without."""
+    """The points on each panel's front, from the least x on; empty for a figure without."""
     if not figure.front:
         return ""
     found = sorted(rows(records, figure), key=lambda row: (row["panel"], row["x"]))
@@ -205,7 +205,7 @@ def front_in_words(records: Records, figure: Figure) -> str:
 
 
 def drawn_rows(records: Records, drawn: Timeline | BlockMap) -> list[dict[str, Any]]:
-    """The points of a timeline or of a map of blocks, of each of its runs."""
+    """The points for each run in a timeline or a block map."""
     keys = [(run, key_of(records.paper.tree(run), 1)) for run in drawn.runs]
     return [
         point for run, key in keys if key in records.found for point in drawn.points(run, records.found[key])
@@ -213,7 +213,7 @@ def drawn_rows(records: Records, drawn: Timeline | BlockMap) -> list[dict[str, A
 
 
 def lowest(records: Records, figure: Figure) -> list[list[str]]:
-    """For each panel its name, and at each point the line that is lowest, with those within 2 % of it."""
+    """For each panel its name, and at each point the lowest line, with all lines within 2 %."""
     found = rows(records, figure)
     table = []
     for panel in dict.fromkeys(row["panel"] for row in found):
@@ -227,9 +227,9 @@ def lowest(records: Records, figure: Figure) -> list[list[str]]:
 
 
 def from_where_lowest(records: Records, figure: Figure) -> str:
-    """For each panel from which point on the line `lowest_from` is the lowest at all of them, in a sentence.
+    """For each panel the point from where the line `lowest_from` stays lowest, in a sentence.
 
-    Empty where no line is named, or a point is missing.
+    Empty if no line is named, or a point is missing.
     """
     name = figure.labels.get(figure.lowest_from, figure.lowest_from)
     found = rows(records, figure)
@@ -260,15 +260,15 @@ def _all(names: Sequence[str]) -> str:
 
 
 def cells(records: Records, grid: Grid) -> list[list[float | None]]:
-    """The figures of a table, row by row, each the mean over seeds; `None` where there is none."""
+    """A table's figures, row by row, each the mean over seeds; `None` for a missing one."""
     seeds = seeds_of(records, grid)
     return [[_cell(records, grid.cell(row, column), seeds) for column in grid.columns] for row in grid.rows]
 
 
 def lines(records: Records, grid: Grid) -> list[list[str]]:
-    """The lines of a table for people, each with its name first.
+    """A table's lines for people, each with its name first.
 
-    Below a row of which something is published there is one with these numbers.
+    Below a row with published figures there is a line with these numbers.
     """
     printed = published.cells(grid, records.paper.claims)
     found = []
@@ -281,9 +281,9 @@ def lines(records: Records, grid: Grid) -> list[list[str]]:
 
 
 def texts(records: Records, grid: Grid) -> list[list[str]]:
-    """The cells of a table for people, a dash where there is nothing.
+    """A table's cells for people, a dash for a missing figure.
 
-    Where the table tells the spread of the seeds, the least and the most stand behind a mean, if they differ.
+    If the table tells the seeds' spread, the least and the most stand behind a mean, if they differ.
     """
     found = []
     for row, line in zip(grid.rows, cells(records, grid), strict=True):
@@ -299,7 +299,7 @@ def texts(records: Records, grid: Grid) -> list[list[str]]:
 
 
 def _ends(records: Records, formula: Formula) -> tuple[str, str]:
-    """The least and the most of a formula over the seeds, for people."""
+    """A formula's least and most over the seeds, for people."""
     try:
         values = records.values(formula)
     except (Missing, FormulaError):
@@ -320,5 +320,5 @@ def _slug(name: str) -> str:
 
 
 def key_of(tree: Tree, seed: int) -> Key:
-    """What tells runs apart."""
+    """A run's key."""
     return json.dumps(tree, sort_keys=True), seed

@@ -1,22 +1,21 @@
-"""The least that merges and migrations can cost, found in hindsight over the whole device.
+"""The least possible cost for merges and migrations, found in hindsight over the whole device.
 
 `python -m nandlab.reproduce.recycling_optimum FILE.toml ...` prints, for each experiment file,
-the optimum and what every rule costs above it. Without a file it takes the seven workloads of
+the optimum and every rule's cost above it. Without a file it takes the seven workloads in
 docs/migration.md.
 
-What counts: copies, erases and pages of the block map that follow from recycling log blocks. Writes of the
-host, reads before writes and the first block of each log are the same under all rules and left out.
+Copies, erases and block-map pages count if recycling log blocks caused them. Host writes, reads before
+writes and each log's first block are the same under all rules and left out.
 
-A schedule decides at each full log block, when a further write comes to it, whether its valid pages are
-moved or everything is merged. All else is as in the FTL: a log block that holds all pages in order is
-switched, and where all log blocks are in use the least recently written one is merged for another logical
+A schedule decides at each full log block, when a further write comes to it, between two ways: move its
+valid pages, or merge everything. All else is as in the FTL: a log block with all pages in order is
+switched, and once all log blocks are in use the least recently written one is merged for another logical
 block.
 
-Why the optimum of the device is the sum of the optima of its logical blocks: after either decision the
-logical block has a log block again at once, since a write waits for it. So the logical blocks with a log
-block are at any time the `log_blocks` ones that were written last, whatever was decided, and no decision
-changes when another log block is full or taken away. The number of log blocks that are taken away is
-compared with that of each run.
+The device's optimum is the sum over its logical blocks' optima. After either decision the logical block
+has a log block again at once, since a write waits for it. So at any time the `log_blocks` logical blocks
+written last have a log block, whatever was decided. No decision changes when another log block is full or
+taken away. The count taken away is compared with each run's count.
 """
 
 from __future__ import annotations
@@ -37,25 +36,25 @@ from nandlab.experiment import Experiment
 from nandlab.reproduce import Paper, load
 
 RULES = ("merge", "cost", "limit", "macro", "adaptive")
-"""The rules that are compared, as `recycling` of `[ftl.migration]`."""
+"""The compared rules, as `recycling` in `[ftl.migration]`."""
 
 KNOWN = {"victim": "lru", "first_write": "log", "partial_merge": False, "map_update": "page"}
-"""Options of `[ftl.migration]` that the optimum knows."""
+"""Options in `[ftl.migration]` known to the optimum."""
 
 KEPT = 10_000_000
-"""Recyclings that a run keeps: more than any run here has."""
+"""Recyclings kept by a run: more than any run here has."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Times in ms: of a copy, an erase, and a page of the block map."""
+    """Times in ms: a copy, an erase, and a block-map page."""
 
     copy: float
     erase: float
     map: float
 
     def migration(self, valid: int) -> float:
-        """A migration and the page of the map that follows it."""
+        """A migration and the map page after it."""
         return self.erase + valid * self.copy + self.map
 
     def merge(self, mapped: int, evicted: bool) -> float:
@@ -69,20 +68,20 @@ class Prices:
 
 @dataclass
 class Tenure:
-    """What is written to a logical block from when it gets a log block until that goes to another one."""
+    """Writes to a logical block while it has a log block, until the log block goes to another one."""
 
     places: list[int] = field(default_factory=list)
-    """Places of the pages in the logical block, one for each write."""
+    """Page places in the logical block, one for each write."""
     mapped: list[int] = field(default_factory=list)
-    """Pages of the logical block that were ever written, after each write."""
+    """The logical block's pages ever written, after each write."""
     evicted: bool = False
     """The log block was taken away at the end; else the run ended."""
     first: int = 0
-    """Number of the first write in the whole run."""
+    """The first write's number in the whole run."""
 
 
 def tenures(pages: Iterable[int], pages_per_block: int, log_blocks: int) -> list[Tenure]:
-    """The tenures of all logical blocks, in the order of their beginnings, from the pages as written."""
+    """All logical blocks' tenures, ordered by their beginnings, from the pages as written."""
     bound: OrderedDict[int, Tenure] = OrderedDict()
     written: dict[int, set[int]] = {}
     found: list[Tenure] = []
@@ -103,17 +102,17 @@ def tenures(pages: Iterable[int], pages_per_block: int, log_blocks: int) -> list
 
 
 def optimum(tenure: Tenure, pages_per_block: int, prices: Prices) -> float:
-    """The least that the recyclings of a tenure cost, in ms.
+    """The least cost for a tenure's recyclings, in ms.
 
-    A dynamic program from the end. A log block that is full at a write and holds `p` pages holds the `p`
-    pages that were written last before it, so the write and `p` are all that the rest depends on.
+    A dynamic program from the end. A log block full at a write with `p` pages holds the `p` pages written
+    last before it, so the rest depends on the write and `p` alone.
     """
     size, total = pages_per_block, len(tenure.places)
     ends_with = _costs_of_the_end(tenure, size, prices)
     if total <= size:
         pages = len(set(tenure.places))
         return ends_with[pages == total][pages]
-    # By write modulo the ring: what the rest costs where the log block is full there with so many pages.
+    # By write modulo the ring: the rest's cost if the log block is full there with so many pages.
     ring: list[list[float]] = [[]] * (2 * size)
     moves = [prices.migration(held) for held in range(size)]
     new_log = 0.0
@@ -136,10 +135,10 @@ def optimum(tenure: Tenure, pages_per_block: int, prices: Prices) -> float:
 
 
 def _backwards(places: Sequence[int], size: int) -> Iterator[tuple[int, list[int], list[int]]]:
-    """What the program needs at each write, the last one first.
+    """The program's input at each write, the last one first.
 
-    The last writes of all pages before it, the oldest first; and for the writes of a log block from it on
-    the write of the same page before, -1 without one.
+    The last write to each page before it, the oldest first; and for a log block's writes from it on the
+    previous write to the same page, -1 without one.
     """
     previous: list[int] = []
     last: dict[int, int] = {}
@@ -155,9 +154,9 @@ def _backwards(places: Sequence[int], size: int) -> Iterator[tuple[int, list[int
 
 
 def _new_pages(recent: list[int], window: list[int], at: int, size: int) -> list[int]:
-    """How many further pages a log block takes until it is full, by the number of pages that it holds."""
+    """Further pages until a log block is full, by the pages it holds."""
     most = min(len(recent), size - 1)
-    # A page counts where there is room and the log block holds no more than what was written after it.
+    # A page counts if there is room and the log block holds no more than the pages written after it.
     counts = [0] * (most + 1)
     for offset, before in enumerate(window):
         if before < at:
@@ -167,12 +166,12 @@ def _new_pages(recent: list[int], window: list[int], at: int, size: int) -> list
 
 
 def _lies_in_order(places: Sequence[int]) -> bool:
-    """Whether these are the first pages of a logical block in order."""
+    """True if these are a logical block's first pages in order."""
     return all(at == place for at, place in enumerate(places))
 
 
 def _costs_of_the_end(tenure: Tenure, size: int, prices: Prices) -> tuple[list[float], list[float]]:
-    """What the last log block costs by its valid pages: with some page in it invalid, and with none."""
+    """The last log block's cost by its valid pages: with some page in it invalid, and with none."""
     if not tenure.evicted:
         return [0.0] * (size + 1), [0.0] * (size + 1)
     mapped = tenure.mapped[-1]
@@ -186,7 +185,7 @@ def _costs_of_the_end(tenure: Tenure, size: int, prices: Prices) -> tuple[list[f
 
 
 def cost_of(recyclings: Iterable[dict[str, Any]], prices: Prices) -> float:
-    """What recyclings of a run cost, in ms: entries of `recyclings.list` of its record."""
+    """The cost for a run's recyclings, in ms: entries in its record's `recyclings.list`."""
     cost = 0.0
     for entry in recyclings:
         if entry["kind"] == "migration":
@@ -202,20 +201,20 @@ def cost_of(recyclings: Iterable[dict[str, Any]], prices: Prices) -> float:
 
 @dataclass(frozen=True)
 class Regret:
-    """The optimum of an experiment and what the rules cost, in ms."""
+    """An experiment's optimum and the rules' costs, in ms."""
 
     optimum: float
     costs: dict[str, float]
     writes: int
-    """Pages that the host wrote, and that the file system's format wrote."""
+    """Pages written by the host, and by the file system's format."""
 
     def above(self, rule: str) -> float:
-        """How much more than the optimum a rule costs, in percent."""
+        """A rule's cost above the optimum, in percent."""
         return 100 * (self.costs[rule] / self.optimum - 1)
 
 
 def written_pages(experiment: Experiment) -> list[int]:
-    """The logical pages that a run writes, from the first one on, precondition and format included."""
+    """The logical pages written by a run, from the first one on, precondition and format included."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "operations.csv"
         experiment.run(op_log=str(log))
@@ -230,7 +229,7 @@ def written_pages(experiment: Experiment) -> list[int]:
 
 
 def _refuse_an_overwritten_device(tree: dict[str, Any]) -> None:
-    """What is recycled before the run is then other than switches, which no list tells."""
+    """On such a device more than switches is recycled before the run, and no list tells it."""
     before = tree.get("precondition") or {}
     if before.get("fill") not in (None, "none", "sequential") or before.get("overwrites"):
         raise ConfigError('precondition cannot work: the optimum knows fill = "none" and "sequential" alone')
@@ -240,7 +239,7 @@ def regret(experiment: Experiment, rules: Sequence[str] = RULES) -> Regret:
     """Runs an experiment of `[ftl.migration]` under each rule, and finds its optimum.
 
     Raises:
-        ConfigError: the device or the FTL works in a way that the optimum does not know.
+        ConfigError: the device or the FTL works in a way unknown to the optimum.
 
     """
     tree = experiment.resolve()
@@ -255,7 +254,7 @@ def regret(experiment: Experiment, rules: Sequence[str] = RULES) -> Regret:
     timing = tree["device"]["timing"]
     size = tree["device"]["shape"]["pages_per_block"]
     program, erase = timing["program_us"] / 1e3, timing["erase_us"] / 1e3
-    # A page of the map takes its part of the erase of its block.
+    # A map page takes its share in its block's erase.
     prices = Prices(timing["copy"]["total_us"] / 1e3, erase, program + erase / size)
     runs = {
         rule: experiment.override(
@@ -271,7 +270,7 @@ def regret(experiment: Experiment, rules: Sequence[str] = RULES) -> Regret:
     for rule, entries in lists.items():
         if before[rule] + sum(entry["evicted"] for entry in entries) != evicted:
             raise ConfigError(f"`{rule}` takes another number of log blocks away than the optimum expects")
-    # What was switched before the run is the same under all rules.
+    # Switches before the run are the same under all rules.
     common = before[rules[0]] * prices.switch(evicted=True)
     least = sum(optimum(tenure, size, prices) for tenure in found) - common
     return Regret(least, {rule: cost_of(lists[rule], prices) for rule in rules}, len(pages))
@@ -286,11 +285,11 @@ WORKLOADS = {
     "postmark": "PostMark as it is",
     "camera": "camera",
 }
-"""The seven workloads of docs/migration.md: parts of papers/migration.toml with their names."""
+"""The seven workloads in docs/migration.md: parts in papers/migration.toml with their names."""
 
 
 def seven_workloads(paper: Paper) -> dict[str, Experiment]:
-    """The runs of the paper's file, with recyclings of all logical blocks kept."""
+    """The runs in the paper's file, with all logical blocks' recyclings kept."""
     found = {}
     for part, name in WORKLOADS.items():
         tree = paper.tree(f"{part}.macro")
@@ -300,7 +299,7 @@ def seven_workloads(paper: Paper) -> dict[str, Experiment]:
 
 
 def row(name: str, found: Regret) -> str:
-    """A row of the table."""
+    """A table row."""
     rules = ("merge", "cost", "limit", "macro", "adaptive")
     better = min(found.costs[rule] for rule in ("merge", "limit", "macro"))
     beside = 100 * (found.costs["adaptive"] / better - 1)
@@ -314,7 +313,7 @@ HEADING = """\
 
 
 def main(files: Sequence[str]) -> None:
-    """Prints the table of experiment files, or of the seven workloads."""
+    """Prints the table for experiment files, or for the seven workloads."""
     experiments = {name: Experiment.from_toml(name) for name in files} or seven_workloads(load("migration"))
     print(HEADING)
     for name, experiment in experiments.items():

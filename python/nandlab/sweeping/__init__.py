@@ -1,4 +1,4 @@
-"""Sweeps: one experiment with keys that take many values, every combination of them."""
+"""Sweeps: one experiment with every combination of several keys' values."""
 
 from __future__ import annotations
 
@@ -26,37 +26,38 @@ from nandlab.sweeping.store import Store, require_polars
 from nandlab.sweeping.work import Done, Task, run_task
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
 Progress = Callable[[int, int, float], object]
-"""Called some times a second: points that are done, all points, and the part of the work that is done."""
+"""Called some times a second: finished points, all points, and the finished share in the work."""
 
 
 GONE_S = 1.0
-"""How long the futures of a cluster that is gone may take to say so."""
+"""Seconds for a lost cluster's futures to report."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """An experiment of a sweep."""
+    """One experiment in a sweep."""
 
     values: dict[str, Value]
-    """What sets it apart: the varied keys and their values; sizes in bytes."""
+    """The varied keys and their values; sizes in bytes."""
     texts: tuple[str, ...]
     """The values as they were written."""
     experiment: Experiment
     key: str
-    """The fingerprint of the experiment."""
+    """The experiment's fingerprint."""
     record: dict[str, Any] | None = None
-    """The result record without `speed`; None where there is none."""
+    """The result record without `speed`; None without a result."""
     error: str | None = None
     """Why there is no result."""
     kind: Literal["", "input", "run"] = ""
-    """What kind of error: wrong input, or a run that failed."""
+    """The kind of error: wrong input, or a failed run."""
 
     @cached_property
     def result(self) -> Result | None:
-        """The result; None where there is none."""
+        """The result, if there is one."""
         if self.record is None:
             return None
         return Result(self.record, os.path.abspath(self.experiment.folder))  # noqa: PTH100 - `..` stays what it is
@@ -69,19 +70,19 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep came to, its points in the order of the values: the last key changes fastest."""
+    """A sweep's results, its points ordered by their values: the last key changes fastest."""
 
     axes: list[Axis]
     goals: list[Goal]
     points: list[Point]
     reused: int = 0
-    """Points that were finished before."""
+    """Points finished before."""
     stopped: bool = False
     """Whether it was stopped before its end: some points have neither a result nor an error."""
 
     @cached_property
     def frame(self) -> polars.DataFrame:
-        """A row for each point: the varied keys, every figure of the record by its path, `error`, `record`.
+        """A row for each point: the varied keys, every figure in the record by its path, `error`, `record`.
 
         Raises:
             NandlabError: polars is not installed.
@@ -92,9 +93,28 @@ class Sweep:
         require_polars()
         return frame_of(self)
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each point in the sweep's order, as a frame of pandas.
+
+        First come the varied keys (sizes in bytes), then every number of the record by its path, with units
+        as in `Result.to_pandas`. A figure named as a varied key is `result.<name>`. The last columns are
+        `error` (why a point has no result), `record` (the whole record as JSON) and `key` (the fingerprint
+        of the experiment). A point without a result has None in its figures, or NaN.
+
+        Raises:
+            ImportError: pandas is not installed: `pip install 'nandlab[pandas]'`.
+
+        """
+        from nandlab.writing.pandas_frame import pandas_frame
+
+        return pandas_frame(self.frame.to_dict(as_series=False))
+
     @cached_property
     def front(self) -> list[bool]:
-        """For each point whether none of its workload and seed is as good in all goals and better in one."""
+        """True for each point on the front.
+
+        No other point with its workload and seed is as good in all goals and better in one.
+        """
         given = [at for at, axis in enumerate(self.axes) if axis.is_given()]
         groups = [tuple(point.texts[at] for at in given) for point in self.points]
         return fronts([self.figures(point) for point in self.points], self.goals, groups)
@@ -106,7 +126,7 @@ class Sweep:
         return f"<Sweep {axes}: {len(self.points)} point{'s' * (len(self.points) != 1)}{told}>"
 
     def figures(self, point: Point) -> list[float | None]:
-        """The goals of a point, in their order."""
+        """A point's goals, in their order."""
         return [None if point.record is None else goal.of(point.record) for goal in self.goals]
 
     def report(self, path: str | os.PathLike[str], command: str | None = None) -> None:
@@ -136,7 +156,7 @@ class Sweep:
 
 @dataclass
 class Plan:
-    """What is to be run, and how."""
+    """The points to run, and how."""
 
     axes: list[Axis]
     goals: list[Goal]
@@ -146,7 +166,7 @@ class Plan:
     output: str | os.PathLike[str] | None = None
     fresh: bool = False
     done: dict[str, Done] = field(default_factory=dict)
-    """What became of each point that was run, by key; points may be the same experiment."""
+    """The outcome for each point run, by key; points may be the same experiment."""
 
 
 def sweep(  # noqa: PLR0913 - one for each option of the command
@@ -162,26 +182,26 @@ def sweep(  # noqa: PLR0913 - one for each option of the command
 ) -> Sweep:
     """Runs an experiment with every combination of values.
 
-    The order of the points and every value in them are the same for every executor and number of workers.
+    The points' order and all values are the same for every executor and worker count.
 
     Args:
-        experiment: What is varied.
+        experiment: The experiment to vary.
         vary: For each key its values: a list, or a text as the command line takes it, such as
             "0.07..0.5:8", "4..64:5:log" or "greedy,fifo".
-        goals: Figures of the record, by default to be small; "name:max" is to be large.
-        executor: "threads", "processes", "dask" for a cluster on this machine, "dask=ADDRESS" for one that
-            runs, or an executor of `concurrent.futures`. Processes need a main module that can be imported.
+        goals: Figures in the record, by default to be small; "name:max" is to be large.
+        executor: "threads", "processes", "dask" for a cluster on this machine, "dask=ADDRESS" for a running
+            one, or an executor from `concurrent.futures`. Processes need a main module that can be imported.
         jobs: Points at once; one for each processor by default, and as many as a cluster has workers.
         output: A .parquet file. Finished points are kept beside it as they end; the same sweep with the same
-            file goes on after them, and runs only the new points where it has more.
-        fresh: Whether to begin anew where `output` holds points.
+            file goes on after them, and runs only the new points if it has more.
+        fresh: Begin anew if `output` holds points.
         progress: Called some times a second.
 
     Raises:
         ConfigError: A key, a value, a range, a goal or an executor is wrong; nothing was run then.
-        NandlabError: A package that is needed is not installed.
+        NandlabError: A needed package is not installed.
         OSError: With a sentence; `output` cannot be written.
-        KeyboardInterrupt: After Ctrl-C, once what is done is kept in `output`.
+        KeyboardInterrupt: After Ctrl-C, once finished points are kept in `output`.
 
     >>> import nandlab
     >>> experiment = nandlab.Experiment(
@@ -204,7 +224,7 @@ def sweep(  # noqa: PLR0913 - one for each option of the command
 
 
 def plan(experiment: Experiment, axes: Sequence[Axis], goals: Sequence[Goal], named: str = "vary:") -> Plan:
-    """The points of a sweep, each checked; an error calls what gave its values `named`.
+    """A sweep's points, each checked; an error calls the source for its values `named`.
 
     Raises:
         ConfigError: A key or a value is wrong.
@@ -215,7 +235,7 @@ def plan(experiment: Experiment, axes: Sequence[Axis], goals: Sequence[Goal], na
     meant = [dict(zip(axis.values, axis.meant(), strict=True)) for axis in axes]
     for texts in itertools.product(*(axis.values for axis in axes)):
         pairs = [(axis.key, text) for axis, text in zip(axes, texts, strict=True)]
-        # A path among the values starts from the current folder, those in a file from its own.
+        # A path among the values starts from the current folder, a path in a file from the file's folder.
         values = {axis.key: known[text] for axis, known, text in zip(axes, meant, texts, strict=True)}
         try:
             one = experiment.override(*(override(pair, place) for pair in pairs))
@@ -226,7 +246,7 @@ def plan(experiment: Experiment, axes: Sequence[Axis], goals: Sequence[Goal], na
 
 
 def carry_out(planned: Plan, progress: Progress | None = None) -> Sweep:
-    """Runs what is not finished yet; raises as `sweep`, but a stop is told in the result."""
+    """Runs all unfinished points; raises as `sweep`, but a stop is told in the result."""
     if planned.output is not None:
         require_polars()
     with ExitStack() as stack:
@@ -251,7 +271,7 @@ def _with(point: Point, done: Done | None) -> Point:
 
 
 def _run(planned: Plan, store: Store | None, progress: Progress | None) -> bool:
-    """Runs the points that are not done yet; whether somebody stopped that."""
+    """Runs all unfinished points; true if somebody stopped it."""
     first: dict[str, Point] = {}
     for point in planned.points:
         if point.key not in planned.done:
@@ -269,7 +289,7 @@ def _run(planned: Plan, store: Store | None, progress: Progress | None) -> bool:
 
 
 class _Running:
-    """The points that an engine was given."""
+    """The points given to an engine."""
 
     def __init__(
         self, planned: Plan, waiting: Sequence[Point], store: Store | None, progress: Progress | None
@@ -285,10 +305,10 @@ class _Running:
         locked: their workers would never end."""
         self.directories = [directory_of(point.experiment) for point in waiting]
         self.held: dict[str, list[int]] = {}
-        """Points that wait for the one that runs in the same real directory."""
+        """Points waiting for another one in the same real directory."""
 
     def run(self, made: Engine) -> None:
-        """Runs all of them; after Ctrl-C what ended by then is kept, and the interrupt goes on."""
+        """Runs all points; after Ctrl-C finished points are kept, and the interrupt goes on."""
         if made.on_cluster:
             self.question = "is the cluster still there?"
         try:
@@ -323,7 +343,7 @@ class _Running:
         future.add_done_callback(self.ended.put)
 
     def _release(self, made: Engine) -> None:
-        """Submits the next point of each real directory that none runs in."""
+        """Submits the next point for each idle real directory."""
         taken = {self.directories[self.at[future]] for future in self.under_way}
         for directory, held in self.held.items():
             if held and directory not in taken:
@@ -352,7 +372,7 @@ class _Running:
             self.under_way.discard(future)
 
     def _abandon(self) -> None:
-        """Takes what a cluster that is gone answers in a moment, and waits for the rest no longer."""
+        """Takes a lost cluster's answers for a moment, and waits for the rest no longer."""
         self._collect(GONE_S)
         for future in self.under_way:
             future.cancel()
@@ -388,7 +408,7 @@ class _Running:
             return
         running = [self.at[future] for future in self.under_way]
         parts = sum(made.shares[at] for at in running if at < len(made.shares))
-        # Those that were finished before are no work that is done now.
+        # Points finished before are not work done now.
         before = len(self.planned.points) - len(self.waiting)
         share = (self.finished + parts) / len(self.waiting)
         self.progress(before + self.finished, len(self.planned.points), share)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from nandlab.record.numbers import numbers as numbers
 from nandlab.sweeping.work import as_json
 
 if TYPE_CHECKING:
     import polars
 
     from nandlab.sweeping import Sweep
-
-LEFT_OUT = ("experiment", "latency_histogram", "recorded_latency_histogram", "seed", "version")
-"""Tables of the record that are no figures, and what every point of a sweep has in common or as a value."""
 
 _TYPES = {bool: "Boolean", int: "Int64", float: "Float64", str: "String"}
 
@@ -49,17 +47,6 @@ def parquet_of(sweep: Sweep) -> bytes:
     whole = io.BytesIO()
     frame_of(sweep).write_parquet(whole, compression="zstd")
     return whole.getvalue()
-
-
-def numbers(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Every number, truth and text of a record by its path, after `prefix`; lists are left out."""
-    for name, inner in value.items():
-        if not prefix and name in LEFT_OUT:
-            continue
-        if isinstance(inner, Mapping):
-            yield from numbers(inner, f"{prefix}{name}.")
-        elif isinstance(inner, bool | int | float | str):
-            yield prefix + name, inner
 
 
 def _type(name: str, values: Sequence[Any]) -> Any:  # noqa: ANN401 - a class of polars

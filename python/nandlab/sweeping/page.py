@@ -10,7 +10,8 @@ from nandlab.figures import summary
 from nandlab.report import charts, html, parts
 from nandlab.sweeping.charts import Layout, pictures, require_altair
 from nandlab.sweeping.gains import sentences
-from nandlab.sweeping.words import columns, figure
+from nandlab.sweeping.shading import scale_words, shades
+from nandlab.sweeping.words import columns, figure, quantity
 from nandlab.writing import units
 from nandlab.writing.new_file import write_whole
 
@@ -76,7 +77,7 @@ def sweep_page(found: Sweep, command: str | None) -> str:
             html.section(
                 "Every point",
                 _table(found),
-                note=f"{summary.note(results)} The more colour, the more it is than others in the column.",
+                note=f"{summary.note(results)} {_colours(found)}",
             ),
             html.section(
                 "Make it again",
@@ -113,24 +114,26 @@ def _best(layout: Layout) -> list[tuple[str, str, str]]:
 
 def _table(found: Sweep) -> str:
     described, keys = columns(found), len(found.axes)
-    peaks = [_peak(found, at) for at in range(len(found.goals))]
+    figures = [found.figures(point) for point in found.points]
+    depths = list(zip(*(shades(column) for column in zip(*figures, strict=True)), strict=True))
     rows: list[list[str | html.Wide]] = []
     heat: list[list[float]] = []
-    for point in found.points:
+    for point, depth in zip(found.points, depths, strict=True):
         if point.result is None:
             why = html.Wide(point.error or "was not run", len(described) - keys)
             rows.append([*(column.cell(point) for column in described[:keys]), why])
             heat.append([])
             continue
         rows.append([column.cell(point) for column in described])
-        shares = [
-            (value or 0.0) / peak if peak else 0.0
-            for value, peak in zip(found.figures(point), peaks, strict=True)
-        ]
-        heat.append([0.0] * keys + shares)
+        heat.append([0.0] * keys + list(depth))
     return html.table([column.title for column in described], rows, range(keys, len(described)), heat)
 
 
-def _peak(found: Sweep, at: int) -> float:
-    values = [value for point in found.points if (value := found.figures(point)[at]) is not None]
-    return max(values) if values and min(values) < max(values) else 0.0
+def _colours(found: Sweep) -> str:
+    """The range of the colours of each goal."""
+    said = []
+    for at, goal in enumerate(found.goals):
+        values = [value for point in found.points if (value := found.figures(point)[at]) is not None]
+        if values:
+            said.append(f"{goal.name} {scale_words(values, quantity(goal.name, values).text)}")
+    return f"Colours, from least to most: {'; '.join(said)}."

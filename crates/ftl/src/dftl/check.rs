@@ -1,9 +1,10 @@
 //! The invariants of DFTL, derived anew from flash.
 
 use super::paging::entries;
-use super::Dftl;
+use super::Scheme;
 use crate::parts::copies::{newest_copies, Owned};
 use crate::parts::flash_map::Held;
+use crate::parts::page_mapped::Pages;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
 
 /// What flash says of a page of the host.
@@ -17,14 +18,12 @@ struct OnFlash {
     is_unmapped: bool,
 }
 
-pub(super) fn check<N: Nand>(ftl: &Dftl, nand: &mut N) {
-    blocks_have_one_use(ftl);
-    ftl.data.check("data");
+pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
     ftl.map.check(nand);
-    let newest = newest_copies(nand, ftl.logical_pages as usize, ftl.keeper.seq(), |_| false);
+    let newest = newest_copies(nand, ftl.logical_pages as usize, pages.keeper.seq(), |_| false);
     let seqs = newest.into_iter().map(|found| found.map_or(0, |(seq, _)| seq));
     let mut on_flash: Vec<_> = seqs.map(|newest| OnFlash { newest, ..OnFlash::default() }).collect();
-    let map = whole_map(ftl, nand, &mut on_flash);
+    let map = whole_map((ftl, pages), nand, &mut on_flash);
     let mut owners = Owned::none_of(ftl.geometry.pages());
     for (at, &page) in (0..).map(Lpn).zip(&map) {
         let found = on_flash[at.index()];
@@ -36,7 +35,7 @@ pub(super) fn check<N: Nand>(ftl: &Dftl, nand: &mut N) {
             continue;
         }
         assert!(owners.insert(page.0), "page {page} belongs to logical page {at} and another");
-        assert!(ftl.data.is_valid(page), "logical page {at} is mapped to {page}, which is not valid");
+        assert!(pages.area.is_valid(page), "logical page {at} is mapped to {page}, which is not valid");
         match nand.read_spare(page) {
             Ok(Some(oob)) => {
                 assert_eq!(oob.lpn, at, "page {page} is mapped to logical page {at} and holds another");
@@ -51,23 +50,12 @@ pub(super) fn check<N: Nand>(ftl: &Dftl, nand: &mut N) {
             other => panic!("logical page {at} is mapped to {page}: {other:?}"),
         }
     }
-    let valid: u32 = (0..ftl.geometry.blocks()).map(|block| ftl.data.valid_pages(BlockId(block))).sum();
+    let valid: u32 = (0..ftl.geometry.blocks()).map(|block| pages.area.valid_pages(BlockId(block))).sum();
     assert_eq!(valid as usize, owners.count(), "valid pages of data");
 }
 
-/// Every block is free, bad, of the data or of the map.
-fn blocks_have_one_use(ftl: &Dftl) {
-    let mut uses = vec![0; ftl.geometry.blocks() as usize];
-    ftl.keeper.free().map(|free| free.block).for_each(|block| uses[block.index()] += 1);
-    for (block, uses) in (0..).map(BlockId).zip(uses) {
-        let others = [ftl.keeper.is_bad(block), ftl.data.has(block), ftl.map.area().has(block)];
-        let uses = uses + others.into_iter().filter(|&other| other).count();
-        assert_eq!(uses, 1, "uses of block {block}");
-    }
-}
-
 /// The whole map: map pages, and over them the entries in memory; those that are not marked must be alike.
-fn whole_map<N: Nand>(ftl: &Dftl, nand: &mut N, on_flash: &mut [OnFlash]) -> Vec<Ppa> {
+fn whole_map<N: Nand>((ftl, pages): (&Scheme, &Pages), nand: &mut N, on_flash: &mut [OnFlash]) -> Vec<Ppa> {
     let mut map = vec![Ppa::NONE; ftl.logical_pages as usize];
     let mut bytes = vec![0; ftl.geometry.page_bytes() as usize];
     let per_map_page = ftl.per_map_page() as usize;
@@ -77,7 +65,7 @@ fn whole_map<N: Nand>(ftl: &Dftl, nand: &mut N, on_flash: &mut [OnFlash]) -> Vec
             Held::Page => {}
             Held::Lost => {
                 // Who was trimmed is known in memory alone until the map page is written again.
-                ftl.rebuild(nand, map_page, &mut bytes).expect("spare areas can be read");
+                ftl.rebuild(pages, nand, map_page, &mut bytes).expect("spare areas can be read");
                 map.iter_mut().zip(entries(&bytes)).for_each(|(entry, page)| *entry = page);
                 on_flash
                     .iter_mut()

@@ -1,6 +1,7 @@
 //! The options.
 
 use crate::parts::flash_map::Shape;
+use crate::parts::page_mapped::Pages;
 use crate::parts::victim::{self, Victim, VictimPolicy};
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;
@@ -121,37 +122,13 @@ impl Config {
         Ok(())
     }
 
-    /// Blocks that hold no valid page of the host while a block is opened for it, but for those of the map: the ones that
-    /// are free or being filled.
-    pub(super) fn kept_blocks(&self, geometry: &Geometry) -> u32 {
-        self.reserve_blocks.saturating_add(2 * geometry.dies())
-    }
-
-    /// Pages of the host on `good` blocks of which `map` belong to the map, while collection still finds one that is invalid.
-    pub(super) fn usable_pages(&self, geometry: &Geometry, good: u32, map: u32) -> u32 {
-        let closed = good.saturating_sub(self.kept_blocks(geometry).saturating_add(map));
-        (closed * geometry.pages_per_block()).saturating_sub(1)
-    }
-
     pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
         self.check()?;
-        let blocks = geometry.blocks();
         // As many blocks as a map of all pages of the device has: a little more than that of those which are left then.
-        let pages = self.usable_pages(geometry, blocks, self.shape(geometry, geometry.pages()).quota(geometry));
-        if pages == 0 {
-            let map = self.shape(geometry, 1).quota(geometry);
-            let others = 2 * geometry.dies() + map + 1;
-            return Err(FtlError::Config(format!(
-                "ftl.dftl.reserve_blocks = {} would deadlock: this device has {}, and the reserve, {} that are being \
-                 filled, {map} of the map and one of data need {}{}",
-                self.reserve_blocks,
-                error::blocks(blocks),
-                2 * geometry.dies(),
-                self.reserve_blocks.saturating_add(others),
-                error::at_most("ftl.dftl.reserve_blocks", blocks.saturating_sub(others)),
-            )));
-        }
-        Ok(pages)
+        let quota = self.shape(geometry, geometry.pages()).quota(geometry);
+        let most = Pages::usable(geometry, geometry.blocks(), self.reserve_blocks, quota);
+        let own = (self.shape(geometry, 1).quota(geometry), "of the map");
+        error::refuse_reserve("dftl", self.reserve_blocks, geometry, Some(own), most)
     }
 }
 

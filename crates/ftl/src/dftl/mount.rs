@@ -3,31 +3,26 @@
 use super::cmt::Cmt;
 use super::config::entries_per_map_page;
 use super::paging::entries;
-use super::{Config, Dftl};
-use crate::parts::blocks::area::Area;
-use crate::parts::blocks::keeper::Keeper;
-use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, BlockScan};
+use super::{Config, Scheme};
+use crate::parts::blocks::scan::{refuse_foreign, scan_ascending};
 use crate::parts::flash_map::FoundMap;
 use crate::parts::newest::Newest;
-use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{Cause, Geometry, Lpn, Nand, Ppa};
+use crate::parts::page_mapped::Pages;
+use crate::{error, FtlError};
+use nandlab_nand::{Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
 
 /// The entry of a page: what a map page says, and what is true.
 type Stale = Vec<(Lpn, Ppa)>;
 
-pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Dftl, FtlError> {
+pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Scheme), FtlError> {
     let geometry = *nand.geometry();
-    let most = Dftl::max_logical_pages(&geometry, nand.rules(), config)?;
-    if logical_pages > most {
-        return Err(FtlError::Config(format!(
-            "{logical_pages} logical pages are more than ftl.dftl with reserve_blocks = {} and map_spare_percent = {} can \
-             export on this device ({most} of {} pages); take a smaller capacity, a larger device or a smaller reserve",
-            config.reserve_blocks,
-            config.map_spare_percent,
-            geometry.pages()
-        )));
-    }
+    let most = config.max_logical_pages(&geometry)?;
+    let options = format!(
+        "ftl.dftl with reserve_blocks = {} and map_spare_percent = {}",
+        config.reserve_blocks, config.map_spare_percent
+    );
+    error::refuse_capacity(logical_pages, most, &options, &geometry, "a smaller reserve")?;
     // What a mount finds must stay, and what was read once is there for good. Without a cut before it, programs may still
     // be under way.
     nand.ctx().fence();
@@ -45,11 +40,28 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         let copies = &copies[first..copies.len().min(first + per_map_page)];
         stale.push(compare(first as u32, copies, held, &mut valid));
     })?;
-    let mut ftl = blank(&geometry, logical_pages, config, &scans, map);
-    ftl.adopt(nand, &scans, valid)?;
-    ftl.refuse_worn_out()?;
-    ftl.adopt_stale(nand, &stale)?;
-    Ok(ftl)
+    let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+    let mut pages = Pages::new(&geometry, highest, config.policy(), config.reserve_blocks);
+    let entries = config.cmt_entries.min(logical_pages.max(2));
+    let mut scheme = Scheme {
+        config: config.clone(),
+        geometry,
+        logical_pages,
+        map,
+        cmt: Cmt::new(logical_pages, entries_per_map_page(&geometry), entries, config.protected(entries)),
+        trimmed: BTreeSet::new(),
+        mapped: 0,
+        page: vec![0; geometry.page_bytes() as usize],
+        moved: Vec::new(),
+        hits: 0,
+        misses: 0,
+        dirty_evictions: 0,
+    };
+    pages.adopt(&scans, valid, |block| scheme.map.area().has(block));
+    scheme.map.resume(nand, &mut pages.keeper, &scans)?;
+    pages.refuse_worn_out(&scheme)?;
+    scheme.adopt_stale(&mut pages, nand, &stale)?;
+    Ok((pages, scheme))
 }
 
 /// Compares the copies of the pages of a map page, the first of which is `first`, with what it says; returns the entries
@@ -71,56 +83,9 @@ fn compare(first: u32, copies: &[(u64, Ppa)], held: Option<(u64, &[u8])>, valid:
     stale
 }
 
-fn blank(
-    geometry: &Geometry,
-    logical_pages: u32,
-    config: &Config,
-    scans: &[Option<BlockScan>],
-    map: crate::parts::flash_map::FlashMap,
-) -> Dftl {
-    let entries = config.cmt_entries.min(logical_pages.max(2));
-    let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
-    Dftl {
-        config: config.clone(),
-        geometry: *geometry,
-        full: geometry.full_mask(),
-        logical_pages,
-        keeper: Keeper::new(geometry, highest),
-        data: Area::new(geometry, 2 * geometry.dies()),
-        map,
-        cmt: Cmt::new(logical_pages, entries_per_map_page(geometry), entries, config.protected(entries)),
-        policy: config.policy(),
-        turn: geometry.dies() as usize - 1,
-        trimmed: BTreeSet::new(),
-        mapped: 0,
-        page: vec![0; geometry.page_bytes() as usize],
-        events: Events::default(),
-    }
-}
-
-impl Dftl {
-    /// Sets the valid pages and sorts the blocks into those of data, of the map, free and bad ones.
-    fn adopt<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        scans: &[Option<BlockScan>],
-        mut valid: Vec<Ppa>,
-    ) -> Result<(), FtlError> {
-        valid.sort_unstable();
-        for page in valid {
-            let block = self.geometry.block_of(page);
-            if !self.data.has(block) {
-                self.data.found(block);
-            }
-            self.data.set_valid(page);
-        }
-        self.keeper.adopt(scans, Cause::Mount, |block| self.data.has(block) || self.map.area().has(block));
-        self.data.resume(scans);
-        self.map.resume(nand, &mut self.keeper, scans)
-    }
-
+impl Scheme {
     /// Takes the entries that map pages do not have into memory, or, where there is no more room, writes the map pages.
-    fn adopt_stale<N: Nand>(&mut self, nand: &mut N, stale: &[Stale]) -> Result<(), FtlError> {
+    fn adopt_stale<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, stale: &[Stale]) -> Result<(), FtlError> {
         for (map_page, stale) in (0..).zip(stale).filter(|(_, stale)| !stale.is_empty()) {
             if stale.len() <= self.cmt.room() as usize {
                 for &(at, page) in stale {
@@ -128,7 +93,7 @@ impl Dftl {
                     self.cmt.set(slot, page);
                 }
             } else {
-                self.update(nand, map_page, stale)?;
+                self.update(pages, nand, map_page, stale)?;
             }
         }
         Ok(())

@@ -2,8 +2,9 @@
 
 use super::cmt::Slot;
 use super::config::ENTRY_BYTES;
-use super::Dftl;
+use super::Scheme;
 use crate::parts::flash_map::Held;
+use crate::parts::page_mapped::Pages;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Ppa, Time};
 
@@ -21,47 +22,52 @@ pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Ppa> + '_ {
         .map(|bytes| Ppa(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
 }
 
-impl Dftl {
+impl Scheme {
     /// The entry of a page in memory, after a miss read from its map page; and when that read ends, 0 after a hit.
     #[inline]
-    pub(super) fn look_up<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> Result<(Slot, Time), FtlError> {
+    pub(super) fn look_up<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+    ) -> Result<(Slot, Time), FtlError> {
         if let Some(slot) = self.cmt.find(at) {
-            self.events.map_hits += 1;
+            self.hits += 1;
             self.cmt.touch(slot);
             return Ok((slot, 0));
         }
-        self.page_in(nand, at)
+        self.page_in(pages, nand, at)
     }
 
     #[cold]
-    fn page_in<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> Result<(Slot, Time), FtlError> {
-        self.events.map_misses += 1;
+    fn page_in<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(Slot, Time), FtlError> {
+        self.misses += 1;
         if self.cmt.room() == 0 {
-            self.evict(nand)?;
+            self.evict(pages, nand)?;
         }
         let (map_page, place) = (at.0 / self.per_map_page(), at.0 % self.per_map_page());
         let mut bytes = std::mem::take(&mut self.page);
         // The entries before need not pass the bus of the memory.
         let start = (place * ENTRY_BYTES) as usize;
-        let held = self.load(nand, map_page, &mut bytes, start);
+        let held = self.load(pages, nand, map_page, &mut bytes, start);
         let page = entries(&bytes[start..]).next();
         self.page = bytes;
         let held = held?;
         if held == Held::Lost {
             // Found once more and written, so that the next miss needs no search.
-            self.update(nand, map_page, &[])?;
+            self.update(pages, nand, map_page, &[])?;
         }
         let read = if held == Held::Nothing { 0 } else { nand.ctx().last() };
         Ok((self.cmt.insert(at, page.unwrap_or(Ppa::NONE)), read))
     }
 
     /// Removes the entry that was not asked for the longest; its map page has it then.
-    fn evict<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+    fn evict<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
         let victim = self.cmt.victim();
         if self.cmt.is_dirty(victim) {
-            self.events.map_dirty_evictions += 1;
+            self.dirty_evictions += 1;
             let map_page = self.cmt.logical_page(victim).0 / self.per_map_page();
-            self.update(nand, map_page, &[])?;
+            self.update(pages, nand, map_page, &[])?;
             self.cmt.set_clean(victim);
         }
         self.cmt.remove(victim);
@@ -72,25 +78,26 @@ impl Dftl {
     /// changed ones in memory. These need no other write, where the options say so.
     pub(super) fn update<N: Nand>(
         &mut self,
+        pages: &mut Pages,
         nand: &mut N,
         map_page: u32,
         moved: &[(Lpn, Ppa)],
     ) -> Result<(), FtlError> {
         let mut bytes = std::mem::take(&mut self.page);
-        let written = self.load(nand, map_page, &mut bytes, 0).and_then(|held| {
+        let written = self.load(pages, nand, map_page, &mut bytes, 0).and_then(|held| {
             for (at, page) in moved.iter().copied().chain(self.cmt.dirty_of(map_page)) {
                 set_entry(&mut bytes, at.0 % self.per_map_page(), page);
             }
             let read = if held == Held::Nothing { 0 } else { nand.ctx().last() };
             let before = nand.ctx().after(read);
-            let written = self.map.write(nand, &mut self.keeper, map_page, &bytes, self.mapped);
+            let written = self.map.write(nand, &mut pages.keeper, map_page, &bytes, self.mapped);
             nand.ctx().set_ready(before);
             written
         });
         self.page = bytes;
         written?;
         if self.trimmed.remove(&map_page) {
-            self.keeper.noted(nand.ctx().last());
+            pages.keeper.noted(nand.ctx().last());
         }
         if self.config.batch_write_back {
             self.cmt.set_all_clean(map_page);
@@ -100,22 +107,35 @@ impl Dftl {
 
     /// Reads a map page from byte `start` on. One that was never written has no mapped page, one that is lost those that can
     /// be found.
-    fn load<N: Nand>(&mut self, nand: &mut N, map_page: u32, bytes: &mut [u8], start: usize) -> Result<Held, FtlError> {
+    fn load<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        map_page: u32,
+        bytes: &mut [u8],
+        start: usize,
+    ) -> Result<Held, FtlError> {
         let held = self.map.read(nand, map_page, &mut bytes[start..])?;
         match held {
             Held::Page => {}
             Held::Nothing => bytes.fill(u8::MAX),
-            Held::Lost => self.rebuild(nand, map_page, bytes)?,
+            Held::Lost => self.rebuild(pages, nand, map_page, bytes)?,
         }
         Ok(held)
     }
 
     /// Finds the entries of a map page that was lost: what is valid and says that it is one of its pages.
     #[cold]
-    pub(super) fn rebuild<N: Nand>(&self, nand: &mut N, map_page: u32, bytes: &mut [u8]) -> Result<(), FtlError> {
+    pub(super) fn rebuild<N: Nand>(
+        &self,
+        pages: &Pages,
+        nand: &mut N,
+        map_page: u32,
+        bytes: &mut [u8],
+    ) -> Result<(), FtlError> {
         bytes.fill(u8::MAX);
         for block in (0..self.geometry.blocks()).map(BlockId) {
-            for page in self.data.valid_in(block) {
+            for page in pages.area.valid_in(block) {
                 let oob = match nand.read_spare(page) {
                     Ok(oob) => oob.expect("a valid page is programmed"),
                     Err(NandError::Uncorrectable(_)) => continue,
@@ -130,10 +150,10 @@ impl Dftl {
     }
 
     /// Writes the map pages of pages that were trimmed, so that no mount brings them back.
-    pub(super) fn write_trims<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+    pub(super) fn write_trims<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
         scoped(nand, Cause::Trim, |nand| {
             while let Some(&map_page) = self.trimmed.first() {
-                self.update(nand, map_page, &[])?;
+                self.update(pages, nand, map_page, &[])?;
             }
             Ok(())
         })
@@ -141,7 +161,7 @@ impl Dftl {
 
     /// The page of the host whose entry says that it is at `page`: the spare area says so, or a search of the map.
     #[cold]
-    pub(super) fn owner<N: Nand>(&mut self, nand: &mut N, page: Ppa) -> Result<Lpn, FtlError> {
+    pub(super) fn owner<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, page: Ppa) -> Result<Lpn, FtlError> {
         match nand.read_spare(page) {
             Ok(oob) => return Ok(oob.expect("a valid page is programmed").lpn),
             Err(NandError::Uncorrectable(_)) => {}
@@ -153,7 +173,9 @@ impl Dftl {
         let mut bytes = std::mem::take(&mut self.page);
         let mut found = Ok(None);
         for map_page in 0..self.map.pages() {
-            found = self.load(nand, map_page, &mut bytes, 0).map(|_| entries(&bytes).position(|entry| entry == page));
+            found = self
+                .load(pages, nand, map_page, &mut bytes, 0)
+                .map(|_| entries(&bytes).position(|entry| entry == page));
             if !matches!(found, Ok(None)) {
                 found = found.map(|place| place.map(|place| (map_page * self.per_map_page()) as usize + place));
                 break;

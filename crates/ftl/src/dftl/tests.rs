@@ -18,19 +18,17 @@ fn a_map_page_waits_for_the_pages_that_it_names_first() {
     ftl.trim(&mut nand, Lpn(3), page).unwrap();
     ftl.flush(&mut nand).unwrap();
     // The die of the next page is busy, the one of the map is not.
-    let block = ftl
-        .keeper
-        .free()
-        .map(|free| free.block)
-        .find(|&block| ftl.geometry.die_of(block) as usize != ftl.turn)
-        .unwrap();
+    let Dftl { pages, scheme } = &mut ftl;
+    let next = (pages.turn() + 1) % 2;
+    let block =
+        pages.keeper.free().map(|free| free.block).find(|&block| scheme.geometry.die_of(block) == next).unwrap();
     for _ in 0..5 {
         nand.erase(block).unwrap();
     }
     ftl.write(&mut nand, Lpn(3), page, &()).unwrap();
     let written = nand.ctx().last();
     assert!(nand.ctx().settled() < written);
-    ftl.update(&mut nand, 0, &[]).unwrap();
+    ftl.scheme.update(&mut ftl.pages, &mut nand, 0, &[]).unwrap();
     assert!(nand.ctx().settled() >= written && nand.ctx().last() > written, "the map page comes after the write");
 }
 
@@ -44,9 +42,9 @@ fn striped(allocation: Allocation) -> (Dftl, Flash) {
     let mut ftl = Dftl::mount(&mut nand, 16, &Config { allocation, ..Config::default() }).unwrap();
     (0..8).for_each(|at| ftl.write(&mut nand, Lpn(at), SectorMask(3), &()).unwrap());
     for at in (0..8).map(Lpn) {
-        let slot = ftl.look_up(&mut nand, at).unwrap().0;
-        let block = ftl.geometry.block_of(ftl.cmt.page(slot));
-        assert_eq!(ftl.geometry.die_of(block), at.0 % 2, "both begin alike");
+        let slot = ftl.scheme.look_up(&mut ftl.pages, &mut nand, at).unwrap().0;
+        let block = ftl.scheme.geometry.block_of(ftl.scheme.cmt.page(slot));
+        assert_eq!(ftl.scheme.geometry.die_of(block), at.0 % 2, "both begin alike");
     }
     (ftl, nand)
 }

@@ -5,31 +5,18 @@ use super::PageMap;
 use crate::parts::blocks::frontier::SLC;
 use crate::parts::blocks::table::BlockUse;
 use crate::parts::copies::{newest_copies, Owned};
-use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
+use nandlab_nand::{BlockId, Nand, Ppa};
 use std::collections::BTreeSet;
 
 pub(super) fn check<N: Nand>(ftl: &PageMap, nand: &mut N) {
     blocks_have_one_use(ftl);
     pages_have_one_owner(ftl);
     let newest = newest_on_flash(ftl, nand);
-    for (lpn, &page) in (0..).map(Lpn).zip(&ftl.map) {
-        if page.is_some() {
-            let newest_seq = newest[lpn.index()].map_or(0, |(seq, _)| seq);
-            match nand.read_spare(page) {
-                Ok(Some(oob)) => {
-                    assert_eq!(oob.lpn, lpn, "page {page} is mapped to logical page {lpn} and holds another");
-                    assert!(oob.seq.0 >= newest_seq, "logical page {lpn} is mapped to {page}, flash has a newer copy");
-                    assert!(matches!(oob.kind, Kind::Data | Kind::Lost), "page {page} holds {:?}", oob.kind);
-                    let slc = nand.is_slc(ftl.geometry.block_of(page));
-                    assert_eq!(oob.aux & SLC != 0, slc, "page {page} tells how many bits a cell of its block holds");
-                }
-                other => panic!("logical page {lpn} is mapped to {page}: {other:?}"),
-            }
-        }
-    }
-    for (segment, page) in ftl.notes.live() {
-        let oob = nand.read_spare(page).expect("a note can be read").expect("a note is programmed");
-        assert_eq!((oob.kind, oob.lpn), (Kind::TrimNote, Lpn(segment)), "page {page} is a live note");
+    ftl.map.check(nand, |at| newest[at.index()].map_or(0, |(seq, _)| seq));
+    for page in ftl.map.valid() {
+        let tells = nand.read_spare(page).ok().flatten().is_some_and(|oob| oob.aux & SLC != 0);
+        let slc = nand.is_slc(ftl.geometry.block_of(page));
+        assert_eq!(tells, slc, "page {page} tells how many bits a cell of its block holds");
     }
 }
 
@@ -46,12 +33,7 @@ fn blocks_have_one_use(ftl: &PageMap) {
 /// No page has two owners, and the valid bits are set for the owned pages and no others.
 fn pages_have_one_owner(ftl: &PageMap) {
     let mut owners = Owned::none_of(ftl.geometry.pages());
-    for (segment, page) in ftl.notes.live() {
-        assert!(owners.insert(page.0), "page {page} is the note of segment {segment} and something else");
-    }
-    for (lpn, &page) in ftl.map.iter().enumerate().filter(|(_, page)| page.is_some()) {
-        assert!(owners.insert(page.0), "page {page} belongs to logical page {lpn} and something else");
-    }
+    ftl.map.valid().for_each(|page| assert!(owners.insert(page.0), "page {page} has two owners"));
     for block in (0..ftl.geometry.blocks()).map(BlockId) {
         let mut valid = 0;
         for page in (0..ftl.geometry.pages_per_block()).map(|page| ftl.geometry.page(block, page)) {

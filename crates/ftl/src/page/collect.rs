@@ -3,9 +3,9 @@
 use super::relocation::{Move, Moves, Reason, Relocation, Run, Source, MOVES, ONE};
 use super::{Die, PageMap, ValidPages};
 use crate::parts::blocks::frontier::Frontier;
+use crate::parts::noted_map::Holds;
 use crate::parts::wear;
 use crate::FtlError;
-use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa};
 
 /// Relocations that a host page pays for at most, as long as the reserve is whole: a victim that gains next to nothing is
@@ -17,7 +17,7 @@ impl PageMap {
     #[inline]
     pub(super) fn collect<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         let state = &self.dies[die];
-        if self.free_in(die) > self.reserve && state.relocation.is_none() && state.failing.is_empty() {
+        if self.free_in(die) > self.config.reserve_blocks && state.relocation.is_none() && state.failing.is_empty() {
             return Ok(());
         }
         self.pay(nand, die)
@@ -31,11 +31,11 @@ impl PageMap {
         let state = &mut self.dies[die];
         let Some(relocation) = &mut state.relocation else { return Ok(()) };
         // What was begun in a gap can wait for the next one until room is needed.
-        if relocation.in_gap && free > self.reserve && state.failing.is_empty() {
+        if relocation.in_gap && free > self.config.reserve_blocks && state.failing.is_empty() {
             return Ok(());
         }
         // What the reserve lacks is made up for all the faster.
-        let missing = u64::from(self.reserve.saturating_sub(free));
+        let missing = u64::from(self.config.reserve_blocks.saturating_sub(free));
         relocation.credit += relocation.rate * (1 + missing);
         let pages = u32::try_from(relocation.credit / ONE).unwrap_or(u32::MAX);
         relocation.credit %= ONE;
@@ -80,7 +80,7 @@ impl PageMap {
     ) -> Result<(), FtlError> {
         let pages = self.geometry.pages_per_block();
         let valid = self.table.valid_pages(block);
-        if self.valid_pages == ValidPages::Spare {
+        if self.config.valid_pages == ValidPages::Spare {
             let cause = if reason == Reason::Fold { Cause::Fold } else { Cause::Gc };
             scoped(nand, cause, |nand| self.read_spares(nand, block))?;
         }
@@ -135,7 +135,7 @@ impl PageMap {
                 return Some((block, Reason::Wear { to_most_worn }));
             }
         }
-        let block = if self.placer.pools().is_some() { self.victim_of_pools(die) } else { self.victim_of_all(die) }?;
+        let block = if self.placing.pools().is_some() { self.victim_of_pools(die) } else { self.victim_of_all(die) }?;
         // What a policy picks may be more than there is room for.
         let block = Some(block).filter(|&block| self.fits(die, block));
         block.or_else(|| self.table.die(die as u32).fewest_valid()).map(|block| (block, Reason::Room))
@@ -172,7 +172,7 @@ impl PageMap {
 
     /// Moves up to `pages` pages of the block that is being emptied; ends with the block when none is left.
     pub(super) fn relocate<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
-        if self.lets_copies_wait && nand.defers_copies() {
+        if self.placing.lets_copies_wait() && nand.defers_copies() {
             return self.issue(nand, die, pages);
         }
         let mut left = pages;
@@ -215,13 +215,16 @@ impl PageMap {
         (die, to): (usize, usize),
         from: Ppa,
     ) -> Result<(), FtlError> {
-        let frontier = if self.owners.is_empty() { to } else { self.frontier_of_moved(die, self.owners[from.index()]) };
+        let frontier = match self.placing.owner(from) {
+            None => to,
+            Some(at) => self.frontier_of_moved(die, at),
+        };
         let source = Source::Page(from);
         let (on, to, (at, kind)) = match self.program_gc(nand, (die, frontier), &source, (Lpn::NONE, Kind::Data)) {
             Ok(copied) => copied,
             Err(error) => return self.not_copied(nand, (die, from), error),
         };
-        prefetch(&self.map, at.index());
+        self.map.prefetch(at);
         let end = nand.ctx().last();
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
         relocation.copied = relocation.copied.max(end);
@@ -256,18 +259,13 @@ impl PageMap {
     /// Maps a copy.
     #[inline]
     fn map_move(&mut self, Move { from, to, at, kind }: Move) {
-        let entry = match kind {
-            Kind::TrimNote => self.notes.entry(at),
-            _ => &mut self.map[at.index()],
-        };
+        let entry = self.map.entry(kind, at);
         // The host may have written or trimmed the page since it was copied.
         if *entry == from {
             *entry = to;
             self.table.set_invalid(from);
             self.table.set_valid(to);
-            if !self.owners.is_empty() {
-                self.own(to, if kind == Kind::TrimNote { Lpn::NONE } else { at });
-            }
+            self.placing.own(to, if kind == Kind::TrimNote { Lpn::NONE } else { at });
         }
     }
 
@@ -277,8 +275,8 @@ impl PageMap {
         let die = &self.dies[die];
         match die.relocation.as_ref().map(|relocation| (relocation.reason, relocation.block)) {
             Some((Reason::Wear { to_most_worn: true }, _)) => die.frontiers.all().len() - 1,
-            Some((_, block)) => self.placer.moved(at, block),
-            None => self.placer.moved(at, BlockId(0)),
+            Some((_, block)) => self.placing.moved(at, block),
+            None => self.placing.moved(at, BlockId(0)),
         }
     }
 
@@ -296,20 +294,20 @@ impl PageMap {
     /// not bring back an older copy; a note is written anew.
     #[cold]
     pub(super) fn replace_lost<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
-        if let Some(segment) = self.notes.segment_at(from) {
-            return self.renew_note(nand, die, segment);
-        }
-        let at = self.map.iter().position(|&page| page == from).expect("a valid page is a note or mapped");
+        let at = match self.map.search(from) {
+            Holds::Note(segment) => return self.renew_note(nand, die, segment),
+            Holds::Page(at) => at,
+        };
         self.events.lost_pages += 1;
-        let frontier = self.frontier_of_moved(die, Lpn(at as u32));
-        let (_, to, _) = self.program_gc(nand, (die, frontier), &Source::Blank, (Lpn(at as u32), Kind::Lost))?;
+        let frontier = self.frontier_of_moved(die, at);
+        let (_, to, _) = self.program_gc(nand, (die, frontier), &Source::Blank, (at, Kind::Lost))?;
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.copied = relocation.copied.max(nand.ctx().last());
         }
-        self.map[at] = to;
+        *self.map.entry(Kind::Lost, at) = to;
         self.table.set_invalid(from);
         self.table.set_valid(to);
-        self.own(to, Lpn(at as u32));
+        self.placing.own(to, at);
         Ok(())
     }
 
@@ -363,7 +361,7 @@ impl PageMap {
         // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the
         // newest goes, or a mount would bring back an older one.
         scoped(nand, Cause::Trim, |nand| {
-            while let Some(segment) = self.notes.pending() {
+            while let Some(segment) = self.map.pending() {
                 self.renew_note(nand, die, segment)?;
             }
             Ok::<(), FtlError>(())
@@ -371,7 +369,7 @@ impl PageMap {
         let Some(relocation) = self.dies[die].relocation.take() else { return Ok(()) };
         let block = relocation.block;
         self.keeper.supersede_in(block, relocation.copied);
-        self.placer.emptied(block);
+        self.placing.emptied(block);
         match relocation.reason {
             Reason::Failure => return self.retire(nand, die, block),
             Reason::Room => {
@@ -439,7 +437,7 @@ impl PageMap {
     /// Dies that took pages of others empty blocks until their reserve is whole; what others take for them meanwhile waits
     /// for the next time.
     pub(super) fn settle<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        for die in std::mem::take(&mut self.lenders) {
+        for die in self.dies.take_lenders() {
             while !self.has_reserve(die) && (self.dies[die].relocation.is_some() || self.start_relocation(nand, die)?) {
                 self.go_on(nand, die, u32::MAX)?;
             }

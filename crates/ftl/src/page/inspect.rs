@@ -12,20 +12,20 @@ impl PageMap {
         let mut ram = RamUse::default();
         let (counts, bits) = self.table.bytes();
         ram.sram.insert("valid_counts", counts);
-        ram.dram.insert("map", 4 * self.map.len() as u64);
-        if self.valid_pages == ValidPages::Bitmap {
+        ram.dram.insert("map", self.map.bytes());
+        if self.config.valid_pages == ValidPages::Bitmap {
             ram.dram.insert("valid_bits", bits);
-            if !self.owners.is_empty() {
-                ram.dram.insert("reverse_map", 4 * self.owners.len() as u64);
+            if self.placing.owner_bytes() > 0 {
+                ram.dram.insert("reverse_map", self.placing.owner_bytes());
             }
         }
         if self.cache.is_some() {
             ram.sram.insert("slc_blocks", u64::from(self.geometry.blocks()).div_ceil(8));
         }
-        if self.placer.bytes() > 0 {
-            ram.dram.insert("placement", self.placer.bytes());
+        if self.placing.bytes() > 0 {
+            ram.dram.insert("placement", self.placing.bytes());
         }
-        ram.sram.insert("trim_notes", self.notes.bytes());
+        ram.sram.insert("trim_notes", self.map.note_bytes());
         ram
     }
 

@@ -1,21 +1,21 @@
 //! Recovery of the page map from flash alone.
 
 use super::config::Stripe;
+use super::dies::Dies;
+use super::placing::Placing;
 use super::pools::pools_of;
 use super::refresh::Refreshing;
-use super::slc::{tell_modes, Cache, DieCache};
-use super::{Config, Die, PageMap};
-use crate::parts::blocks::frontier::{cycles_in, Frontier, Frontiers};
+use super::slc::{tell_modes, Cache};
+use super::{Config, PageMap};
+use crate::parts::blocks::frontier::{cycles_in, Frontier};
 use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::scan::{refuse_foreign, scan, BlockScan};
 use crate::parts::blocks::table::{BlockTable, BlockUse};
 use crate::parts::newest::Newest;
-use crate::parts::placement::{Placement, Placer};
-use crate::parts::trim_notes::TrimNotes;
+use crate::parts::noted_map::NotedMap;
+use crate::parts::placement::Placement;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::tables::filled;
-use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules};
-use std::collections::VecDeque;
+use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Rules};
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<PageMap, FtlError> {
     let most = PageMap::max_logical_pages(nand.geometry(), nand.rules(), config)?;
@@ -35,81 +35,51 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     nand.ctx().fence();
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
-    let mut newest = Newest::of(&geometry, logical_pages, &scans);
-    let mut ftl = PageMap { planes, ..blank((&geometry, nand.rules()), logical_pages, config, newest.highest) };
-    newest.apply_notes(nand, &mut ftl.notes)?;
-    ftl.adopt(&scans, newest, &tell_modes(nand, &scans));
+    let newest = Newest::of(&geometry, logical_pages, &scans);
+    let mut ftl = blank((&geometry, nand.rules()), logical_pages, config, (planes, newest.highest));
+    ftl.map = NotedMap::found(nand, &geometry, newest, config.durable_trim)?;
+    ftl.adopt(&scans, &tell_modes(nand, &scans));
     (0..ftl.dies.len()).for_each(|die| ftl.pass_over_weak(die));
     ftl.refuse_worn_out()?;
     Ok(ftl)
 }
 
-fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Config, highest: u64) -> PageMap {
-    let dies = (0..geometry.dies()).map(|die| Die {
-        blocks: geometry.blocks_of_die(die),
-        frontiers: Frontiers::none(config.frontiers()),
-        last: 0,
-        is_over: false,
-        is_weak: false,
-        relocation: None,
-        levelled: false,
-        failing: VecDeque::new(),
-        slc: DieCache::default(),
-    });
-    let placer = Placer::new(config.placement, &config.placement_options(), geometry, logical_pages);
+fn blank(
+    (geometry, rules): (&Geometry, &Rules),
+    logical_pages: u32,
+    config: &Config,
+    (planes, highest): (usize, u64),
+) -> PageMap {
     let cache = Cache::new(geometry, rules, config);
     let apart = cache.as_ref().map_or_else(Vec::new, |cache| cache.fixed_blocks(geometry));
+    let placing = Placing::new(config, geometry, logical_pages, cache.is_some());
     PageMap {
-        map: vec![Ppa::NONE; logical_pages as usize],
-        table: BlockTable::with_pools(geometry, pools_of(&placer)),
-        dies: dies.collect(),
-        working: geometry.dies(),
-        lenders: Vec::new(),
-        turn: geometry.dies() as usize - 1,
-        stripe_pages: config.stripe_pages,
-        left_in_turn: 0,
+        map: NotedMap::none(geometry, logical_pages, config.durable_trim),
+        table: BlockTable::with_pools(geometry, pools_of(&placing)),
         keeper: Keeper::with_apart(geometry, highest, apart),
+        dies: Dies::new(geometry, config, planes),
         geometry: *geometry,
-        full: geometry.full_mask(),
-        planes: 1,
-        reserve: config.reserve_blocks,
-        idle: config.idle(),
-        valid_pages: config.valid_pages,
         policy: config.policy(),
-        has_one_way: placer.has_one_for_host() && cache.is_none(),
-        lets_copies_wait: !config.placement.asks_who_moves() && !placer.shares() && cache.is_none(),
-        puts_off: false,
-        placer,
-        cache,
-        wear: config.wear,
         wear_policy: config.wear_policy(geometry),
         refreshing: Refreshing::new(config.refresh_percent, geometry),
-        owners: if config.placement.asks_who_moves() {
-            filled(Lpn::NONE, geometry.pages() as usize)
-        } else {
-            Vec::new()
-        },
-        notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
-        mapped: 0,
+        config: config.clone(),
+        placing,
+        cache,
         events: Events::default(),
     }
 }
 
 impl PageMap {
     /// Sets the valid bits and sorts the blocks into free ones, frontiers, closed and bad ones.
-    fn adopt(&mut self, scans: &[Option<BlockScan>], newest: Newest, slc: &[bool]) {
+    fn adopt(&mut self, scans: &[Option<BlockScan>], slc: &[bool]) {
         for block in 0..self.geometry.blocks() {
             self.table.open(BlockId(block));
         }
-        let live: Vec<_> = self.notes.live().collect();
-        for (_, page) in live {
-            self.table.set_valid(page);
+        let Self { map, table, .. } = self;
+        map.valid().for_each(|page| table.set_valid(page));
+        for (at, &page) in (0..).map(Lpn).zip(self.map.all()).filter(|(_, page)| page.is_some()) {
+            self.placing.own(page, at);
         }
-        for (at, &page) in (0..).map(Lpn).zip(&newest.map).filter(|(_, page)| page.is_some()) {
-            self.table.set_valid(page);
-            self.own(page, at);
-        }
-        self.map = newest.map;
         self.adopt_pools(scans);
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             if scan.is_none() {

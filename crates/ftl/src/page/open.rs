@@ -38,7 +38,7 @@ impl PageMap {
             if !self.dies[die].frontiers[frontier].is_full() {
                 return Ok(());
             }
-            if self.open_free(nand, (die, frontier), self.wear.is_dynamic().then_some(wear::least_worn))? {
+            if self.open_free(nand, (die, frontier), self.config.wear.is_dynamic().then_some(wear::least_worn))? {
                 return Ok(());
             }
         }
@@ -81,9 +81,7 @@ impl PageMap {
         for lender in self.lenders_for(die) {
             let has_room = !self.dies[lender].frontiers[frontier].is_full();
             if has_room || self.open_reserved(nand, lender, frontier)? {
-                if !self.lenders.contains(&lender) {
-                    self.lenders.push(lender);
-                }
+                self.dies.lend(lender);
                 return Ok(lender);
             }
         }
@@ -93,10 +91,10 @@ impl PageMap {
     /// Replaces a full frontier for pages that are moved; false where the die has no room.
     fn open_reserved<N: Nand>(&mut self, nand: &mut N, die: usize, frontier: usize) -> Result<bool, FtlError> {
         self.close_frontier(die, frontier);
-        let is_cold = self.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.all().len();
+        let is_cold = self.config.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.all().len();
         let choice: Choice = if is_cold { wear::most_worn } else { wear::least_worn };
         while self.free_in(die) > 0 && !self.dies[die].is_weak {
-            if self.open_free(nand, (die, frontier), self.wear.is_dynamic().then_some(choice))? {
+            if self.open_free(nand, (die, frontier), self.config.wear.is_dynamic().then_some(choice))? {
                 self.note_share(die);
                 return Ok(true);
             }
@@ -122,7 +120,7 @@ impl PageMap {
         }
         let block = free.block;
         self.table.open(block);
-        self.placer.opened(block, frontier);
+        self.placing.opened(block, frontier);
         let cycles = self.table.cycles(block);
         self.dies[die].frontiers[frontier] = Frontier::at_start(&self.geometry, block).with_cycles(cycles);
         Ok(true)

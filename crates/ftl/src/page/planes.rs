@@ -13,12 +13,13 @@ impl PageMap {
         first: Lpn,
         pages: &[N::Buf],
     ) -> Result<(), FtlError> {
-        let mut written = Vec::with_capacity(self.planes);
+        let mut written = Vec::with_capacity(self.dies.planes());
         for (at, page) in (first.0..).map(Lpn).zip(pages) {
-            let frontier = if self.placer.has_one_for_host() { 0 } else { self.placer.host(at, nand.ctx().origin()) };
+            let frontier = if self.placing.has_one_for_host() { 0 } else { self.placing.host(at, nand.ctx().origin()) };
             let plane = self.next_plane(frontier);
             // A plane pays for each page before it gets another: what it empties needs room.
-            let is_other_die = written.last().is_some_and(|&last: &usize| last / self.planes != plane / self.planes);
+            let is_other_die =
+                written.last().is_some_and(|&last: &usize| last / self.dies.planes() != plane / self.dies.planes());
             if is_other_die || written.contains(&plane) {
                 self.collect_all(nand, &mut written)?;
             }
@@ -36,11 +37,11 @@ impl PageMap {
     /// over alone: the others of its die are programmed together without it.
     fn next_plane(&mut self, frontier: usize) -> usize {
         let plane = self.next_die(frontier);
-        let first = plane - plane % self.planes;
+        let first = plane - plane % self.dies.planes();
         if (first..plane).any(|plane| !self.dies[plane].is_weak) {
             return plane;
         }
-        let end = first + self.planes;
+        let end = first + self.dies.planes();
         let of_die = (plane..end).filter(|&plane| !self.dies[plane].is_weak);
         let room = |plane: usize| match self.dies[plane].frontiers[frontier].left() {
             // The next page begins a block.
@@ -53,7 +54,7 @@ impl PageMap {
         let behind = behind.filter(|&plane| room(plane) > least);
         match behind.filter(|&plane| self.takes(plane, frontier)) {
             Some(behind) => {
-                self.turn = end - 1;
+                self.dies.set_turn(end - 1);
                 behind
             }
             None => plane,

@@ -67,9 +67,9 @@ impl PageMap {
     /// The block to empty next where there are pools: of the pool that is beyond its part, unless nothing would be gained
     /// there.
     pub(super) fn victim_of_pools(&mut self, die: usize) -> Option<BlockId> {
-        let pools = self.placer.pools()?;
+        let pools = self.placing.pools()?;
         let used = self.table.used_by(die as u32, 0, pools.of_blocks());
-        let beyond = i64::from(self.reserve) - 1 - i64::from(self.free_in(die));
+        let beyond = i64::from(self.config.reserve_blocks) - 1 - i64::from(self.free_in(die));
         let full = self.geometry.pages_per_block();
         let first = pools.to_collect(used, beyond, self.dies[die].last);
         [first, 1 - first].into_iter().find_map(|pool| {
@@ -83,7 +83,7 @@ impl PageMap {
 
     /// Tells the pools of the blocks that a mount found: they are those of the pages in them.
     pub(super) fn adopt_pools(&mut self, scans: &[Option<BlockScan>]) {
-        let Placer::Pools(pools) = &mut self.placer else { return };
+        let Placer::Pools(pools) = &mut *self.placing else { return };
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let page = scan.as_ref().and_then(|scan| scan.copies().next());
             pools.join(block, page.map_or(0, |page| pools.of_page(page.oob.lpn)));
@@ -93,14 +93,14 @@ impl PageMap {
     /// The block of a frontier belongs to its pool, where there are pools.
     pub(super) fn join_pool(&mut self, die: usize, frontier: usize) {
         let block = self.dies[die].frontiers[frontier].block;
-        if let (Placer::Pools(pools), true) = (&mut self.placer, block.is_some()) {
+        if let (Placer::Pools(pools), true) = (&mut *self.placing, block.is_some()) {
             pools.join(block, frontier);
         }
     }
 
     /// The frontiers that may fill a block further which a mount found: that of its pool, or any.
     pub(super) fn frontiers_for(&self, die: usize, block: BlockId) -> std::ops::Range<usize> {
-        match self.placer.pools().map(|pools| pools.of_block(block)) {
+        match self.placing.pools().map(|pools| pools.of_block(block)) {
             Some(pool) => pool..pool + 1,
             None => 0..self.dies[die].frontiers.all().len(),
         }
@@ -108,7 +108,7 @@ impl PageMap {
 
     /// The pool of a block that is closed now; 0 where there are none.
     pub(super) fn pool_of(&self, block: BlockId) -> u32 {
-        self.placer.pools().map_or(0, |pools| pools.of_block(block) as u32)
+        self.placing.pools().map_or(0, |pools| pools.of_block(block) as u32)
     }
 }
 

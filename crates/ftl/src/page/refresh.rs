@@ -37,7 +37,7 @@ impl PageMap {
         sectors: SectorMask,
         page: &mut N::Buf,
     ) -> Result<(), FtlError> {
-        let read = read_mapped(nand, self.map[at.index()], sectors, page);
+        let read = read_mapped(nand, self.map.at(at), sectors, page);
         match self.refresh(nand) {
             // A read needs no room: the block stays as it is.
             Ok(()) | Err(FtlError::WornOut { .. }) => read,
@@ -85,7 +85,8 @@ impl PageMap {
     pub(super) fn strained(&mut self, die: usize) -> Option<BlockId> {
         // A weak die has its pages moved to another one.
         let to = if self.dies[die].is_weak { self.lenders_for(die).next()? } else { die };
-        let refreshing = self.refreshing.as_mut().filter(|_| self.keeper.count_in(to as u32) > self.reserve)?;
+        let refreshing =
+            self.refreshing.as_mut().filter(|_| self.keeper.count_in(to as u32) > self.config.reserve_blocks)?;
         // Another reason may have had it emptied.
         refreshing.marked[die].take().filter(|&block| self.table.usage(block) == BlockUse::Closed)
     }

@@ -21,17 +21,16 @@ impl PageMap {
         if self.dies.len() == 1 {
             return 0;
         }
-        if self.left_in_turn > 0 {
-            self.left_in_turn -= 1;
-            if self.takes(self.turn, frontier) {
-                return self.turn;
+        if let Some(die) = self.dies.same_turn() {
+            if self.takes(die, frontier) {
+                return die;
             }
         }
-        self.left_in_turn = self.stripe_pages - 1;
+        self.dies.begin_turn();
         for _ in 0..self.dies.len() {
-            self.turn = if self.turn + 1 == self.dies.len() { 0 } else { self.turn + 1 };
-            if self.takes(self.turn, frontier) {
-                return self.turn;
+            let die = self.dies.next_turn();
+            if self.takes(die, frontier) {
+                return die;
             }
         }
         self.roomiest_die()
@@ -54,7 +53,7 @@ impl PageMap {
     /// A block was opened for moved pages. Where the host fills such blocks as well, its frontier never gets full, and a die
     /// beyond its share would go on taking pages until there is nothing to gain in it.
     pub(super) fn note_share(&mut self, die: usize) {
-        if self.dies.len() > 1 && self.placer.shares() {
+        if self.dies.len() > 1 && self.placing.shares() {
             self.dies[die].is_over = self.valid_in(die) > self.share(die);
         }
     }
@@ -75,7 +74,7 @@ impl PageMap {
     /// page of the host, and the reserve is whole once that block is erased.
     #[inline]
     pub(super) fn has_reserve(&self, die: usize) -> bool {
-        self.free_in(die) >= self.reserve && self.holds_victim(die) || self.has_reserve_afterwards(die)
+        self.free_in(die) >= self.config.reserve_blocks && self.holds_victim(die) || self.has_reserve_afterwards(die)
     }
 
     /// Whether the free blocks of the reserve alone have room for the rest of the block that is being emptied, if one is. A
@@ -85,14 +84,14 @@ impl PageMap {
         let state = &self.dies[die];
         let rest = |relocation: &Relocation| self.table.valid_pages(relocation.block) + self.most_notes();
         let room = || self.free_in(die) * self.geometry.pages_per_block();
-        self.reserve > 1 || state.relocation.as_ref().is_none_or(|relocation| room() > rest(relocation))
+        self.config.reserve_blocks > 1 || state.relocation.as_ref().is_none_or(|relocation| room() > rest(relocation))
     }
 
     fn has_reserve_afterwards(&self, die: usize) -> bool {
         let (room, pages) = (self.room_in(die), self.geometry.pages_per_block());
-        let whole = self.reserve * pages;
+        let whole = self.config.reserve_blocks * pages;
         // The room of two blocks is enough for any block and its notes.
-        if self.reserve > 1 && room >= whole {
+        if self.config.reserve_blocks > 1 && room >= whole {
             return true;
         }
         let Some(relocation) = &self.dies[die].relocation else { return room >= whole };
@@ -114,19 +113,19 @@ impl PageMap {
 
     /// Notes of trims that an erase may have to wait for.
     fn most_notes(&self) -> u32 {
-        self.notes.most_pending(self.reserve, self.geometry.pages_per_block())
+        self.map.most_pending(self.config.reserve_blocks, self.geometry.pages_per_block())
     }
 
     /// The die that can take most before garbage collection finds nothing to gain.
     #[cold]
     pub(super) fn roomiest_die(&self) -> usize {
         let room = |die: usize| i64::from(self.most_valid(die)) - i64::from(self.valid_in(die));
-        self.working_dies().max_by_key(|&die| room(die)).expect("a device has a die")
+        self.dies.all_working().max_by_key(|&die| room(die)).expect("a device has a die")
     }
 
     /// Valid pages of a die with which it can still take a host block.
     pub(super) fn most_valid(&self, die: usize) -> u32 {
-        let kept = self.reserve + self.filled_blocks();
+        let kept = self.config.reserve_blocks + self.filled_blocks();
         let usable = usable_pages(&self.geometry, self.keeper.good_in(die as u32), kept);
         usable.saturating_sub(balance_pages(&self.geometry))
     }
@@ -137,7 +136,7 @@ impl PageMap {
 
     /// Valid pages above which a die takes no new host block: its part of the logical pages and half of its spare ones.
     pub(super) fn share(&self, die: usize) -> u32 {
-        let part = self.map.len() as u32 / self.working;
+        let part = self.map.len() as u32 / self.dies.working();
         let most = self.most_valid(die);
         part.max(part / 2 + most / 2).min(most)
     }
@@ -152,21 +151,14 @@ impl PageMap {
         self.keeper.good_in(die as u32) + self.keeper.good_apart(die as u32)
     }
 
-    /// The dies that take pages.
-    fn working_dies(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
-        (0..self.dies.len()).filter(|&die| !self.dies[die].is_weak)
-    }
-
     /// Blocks of `die` have gone bad. Where too few are left, no page goes to it from now on, as long as another die takes
     /// some.
     pub(super) fn pass_over_weak(&mut self, die: usize) {
-        if self.working == 1 || self.dies[die].is_weak || self.most_valid(die) > 0 {
+        if self.dies.working() == 1 || self.dies[die].is_weak || self.most_valid(die) > 0 {
             return;
         }
         (0..self.dies[die].frontiers.all().len()).for_each(|frontier| self.close_frontier(die, frontier));
-        self.working -= 1;
-        self.dies[die].slc.close();
-        self.dies[die].is_weak = true;
+        self.dies.weaken(die);
     }
 
     /// The other dies that take pages, those first that can give most to `die`.
@@ -175,15 +167,15 @@ impl PageMap {
             let left = self.dies[at].relocation.as_ref().map_or(0, |own| self.table.valid_pages(own.block));
             (Reverse(i64::from(self.room_in(at)) - i64::from(left)), at)
         };
-        let mut lenders: Vec<usize> = self.working_dies().filter(|&at| at != die).collect();
+        let mut lenders: Vec<usize> = self.dies.all_working().filter(|&at| at != die).collect();
         lenders.sort_by_key(room);
         lenders.into_iter()
     }
 
     /// Fails where the dies that take pages have too few good blocks for what is exported.
     pub(super) fn refuse_worn_out(&self) -> Result<(), FtlError> {
-        let room: u64 = self.working_dies().map(|die| u64::from(self.most_valid(die))).sum();
-        let pages = self.map.len() as u64 + u64::from(self.notes.most_pages());
+        let room: u64 = self.dies.all_working().map(|die| u64::from(self.most_valid(die))).sum();
+        let pages = self.map.len() as u64 + u64::from(self.map.most_notes());
         if room < pages {
             let missing = (pages - room).div_ceil(self.geometry.pages_per_block().into()) as u32;
             return Err(self.worn_out(missing));
@@ -193,8 +185,8 @@ impl PageMap {
 
     /// The dies that take pages need at least `missing` good blocks more.
     pub(super) fn worn_out(&self, missing: u32) -> FtlError {
-        let good = self.working_dies().map(|die| self.good_blocks(die)).sum();
-        FtlError::WornOut { good, needed: good + missing, weak_dies: self.dies.len() as u32 - self.working }
+        let good = self.dies.all_working().map(|die| self.good_blocks(die)).sum();
+        FtlError::WornOut { good, needed: good + missing, weak_dies: self.dies.weak() }
     }
 }
 

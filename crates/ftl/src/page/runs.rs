@@ -8,8 +8,7 @@
 use super::relocation::{Relocation, RUN};
 use super::PageMap;
 use crate::FtlError;
-use nandlab_nand::prefetch::prefetch;
-use nandlab_nand::{scoped, Kind, Nand, Ppa};
+use nandlab_nand::{scoped, Nand, Ppa};
 
 impl PageMap {
     /// Issues copies of up to `pages` pages of the block that is being emptied; ends with the block when none is left.
@@ -52,8 +51,9 @@ impl PageMap {
             self.keeper.take_seqs(count);
             nand.issue_copies(&issued.from[before..end], to);
             relocation.copied = relocation.copied.max(nand.ctx().last());
-            self.puts_off = true;
-            if end == RUN || frontier.is_full() {
+            let is_run = end == RUN || frontier.is_full();
+            self.dies.put_off();
+            if is_run {
                 self.carry_out_run(nand, die);
             }
         }
@@ -88,7 +88,7 @@ impl PageMap {
         (run.copied.from, run.copied.to, run.copied.count) = (run.issued.from, run.issued.to, count);
         let held = &mut run.held[..count];
         scoped(nand, cause, |nand| nand.carry_out_copies(&run.copied.from[..count], run.copied.to, held));
-        held.iter().for_each(|(at, _)| prefetch(&self.map, at.index()));
+        held.iter().for_each(|(at, _)| self.map.prefetch(*at));
     }
 
     /// Maps the copies that were carried out.
@@ -98,10 +98,7 @@ impl PageMap {
         let from = &run.copied.from[..count];
         let mut mapped: u32 = 0;
         for (n, (&from, &(at, kind))) in (0..).zip(from.iter().zip(&run.held)) {
-            let entry = match kind {
-                Kind::TrimNote => self.notes.entry(at),
-                _ => &mut self.map[at.index()],
-            };
+            let entry = self.map.entry(kind, at);
             // The host may have written or trimmed the page since the copy was issued.
             if *entry == from {
                 *entry = Ppa(run.copied.to.0 + n);
@@ -113,7 +110,7 @@ impl PageMap {
 
     /// Carries out and maps the copies of a die.
     pub(super) fn carry_out<N: Nand>(&mut self, nand: &mut N, die: usize) {
-        if self.puts_off {
+        if self.dies.puts_off() {
             self.carry_out_run(nand, die);
             self.map_run(die);
         }
@@ -122,7 +119,7 @@ impl PageMap {
     /// Carries out and maps the copies of all dies.
     pub(super) fn carry_out_all<N: Nand>(&mut self, nand: &mut N) {
         (0..self.dies.len()).for_each(|die| self.carry_out(nand, die));
-        self.puts_off = false;
+        self.dies.caught_up();
     }
 }
 
@@ -159,7 +156,7 @@ mod tests {
         }
         let (cycles, end) = (disk.nand().pe_cycles().to_vec(), disk.nand_mut().ctx().horizon());
         let counts = disk.nand_mut().ctx().matrix().clone();
-        (counts, cycles, disk.ftl().blocks(), disk.ftl().map.clone(), disk.ftl().events(), end)
+        (counts, cycles, disk.ftl().blocks(), disk.ftl().map.all().to_vec(), disk.ftl().events(), end)
     }
 
     #[test]

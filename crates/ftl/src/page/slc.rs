@@ -210,8 +210,7 @@ impl PageMap {
     /// on the others, those few that have some would take all pages, and the rest of the device would be idle.
     fn cached_die<N: Nand>(&mut self, nand: &mut N) -> Result<Option<usize>, FtlError> {
         for _ in 0..self.dies.len() {
-            self.turn = if self.turn + 1 == self.dies.len() { 0 } else { self.turn + 1 };
-            let die = self.turn;
+            let die = self.dies.next_turn();
             self.note_emptied(die);
             if !self.dies[die].slc.frontier.is_full()
                 || (self.has_cached_block(die) && self.is_below_share(die) && self.open_cached_block(nand, die)?)
@@ -220,7 +219,7 @@ impl PageMap {
             }
             if self.goes_past_cache(die) {
                 // The page past the cache is in turn there.
-                self.turn = if die == 0 { self.dies.len() - 1 } else { die - 1 };
+                self.dies.repeat_turn(die);
                 return Ok(None);
             }
         }
@@ -268,7 +267,7 @@ impl PageMap {
         let makes_room = cache.when_full == SlcFull::Fold;
         if cache.is_dynamic() {
             // One more stays free, for pages that go past the cache.
-            return makes_room || self.free_in(die) > self.reserve + 1;
+            return makes_room || self.free_in(die) > self.config.reserve_blocks + 1;
         }
         // Of a single block nothing would tell, after a cut of its erase, that the device was in use.
         let could_fold = makes_room && (!state.slc.full.is_empty() || state.relocation.is_some());
@@ -310,11 +309,11 @@ impl PageMap {
             let free = self.keeper.remove_apart(die as u32);
             return if free.is_some() { Ok(free) } else { self.fold_oldest(nand, die).map(|()| None) };
         }
-        if self.free_in(die) <= self.reserve {
+        if self.free_in(die) <= self.config.reserve_blocks {
             self.make_free(nand, die)?;
             return Ok(None);
         }
-        Ok(self.take_free(die, self.wear.is_dynamic().then_some(wear::least_worn)))
+        Ok(self.take_free(die, self.config.wear.is_dynamic().then_some(wear::least_worn)))
     }
 
     /// Empties the block at hand, or the next victim.
@@ -328,7 +327,7 @@ impl PageMap {
     /// Folds the oldest block of a fixed cache.
     fn fold_oldest<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         // What it holds goes to other blocks, and the reserve of those is for garbage collection.
-        if self.dies[die].relocation.is_some() || self.free_in(die) <= self.reserve {
+        if self.dies[die].relocation.is_some() || self.free_in(die) <= self.config.reserve_blocks {
             return self.make_free(nand, die);
         }
         if let Some(block) = self.dies[die].slc.full.pop_front() {
@@ -356,7 +355,7 @@ impl PageMap {
         let free = self.free_in(die);
         let state = &mut self.dies[die];
         state.slc.close_full();
-        if !is_dynamic && free <= self.reserve && !state.slc.full.is_empty() {
+        if !is_dynamic && free <= self.config.reserve_blocks && !state.slc.full.is_empty() {
             return self.start_relocation(nand, die);
         }
         if let Some(block) = state.slc.full.pop_front() {

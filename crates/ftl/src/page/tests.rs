@@ -37,7 +37,7 @@ fn write(ftl: &mut PageMap, nand: &mut Device, at: u32) -> Time {
 
 /// Keeps the die busy that takes the next write, with erases of a block that is never used.
 fn occupy_next_die(ftl: &PageMap, nand: &mut Device) {
-    let die = (ftl.turn + 1) % 2;
+    let die = (ftl.dies.turn() + 1) % 2;
     let block = ftl.keeper.free_in(die as u32).last().expect("a die has free blocks");
     for _ in 0..5 {
         nand.erase(block).unwrap();
@@ -65,7 +65,7 @@ fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
 #[test]
 fn an_erase_waits_for_what_stands_for_lost_pages() {
     let (mut ftl, mut nand) = filled();
-    let block = BlockId(ftl.map[0].0 / 4);
+    let block = BlockId(ftl.map.at(Lpn(0)).0 / 4);
     let die = ftl.geometry.die_of(block) as usize;
     for at in 1..12 {
         write(&mut ftl, &mut nand, at);
@@ -74,7 +74,7 @@ fn an_erase_waits_for_what_stands_for_lost_pages() {
     ftl.flush(&mut nand).unwrap();
     assert!(ftl.start_relocation(&mut nand, die).unwrap());
     assert_eq!(ftl.dies[die].relocation.as_ref().map(super::relocation::Relocation::block), Some(block));
-    let from = ftl.map[0];
+    let from = ftl.map.at(Lpn(0));
     ftl.replace_lost(&mut nand, die, from).unwrap();
     let replaced = nand.ctx().last();
     assert!(nand.ctx().settled() < replaced);
@@ -85,7 +85,7 @@ fn an_erase_waits_for_what_stands_for_lost_pages() {
 /// The same with a first die of which too few blocks are good, and a block in it with four pages.
 fn with_weak_die() -> (PageMap, Device, BlockId) {
     let (mut ftl, mut nand) = filled();
-    let block = BlockId(ftl.map[1].0 / 4);
+    let block = BlockId(ftl.map.at(Lpn(1)).0 / 4);
     assert_eq!((ftl.geometry.die_of(block), ftl.table.valid_pages(block)), (1, 4));
     for _ in 0..5 {
         let free = ftl.keeper.remove(1, 0).expect("a die has free blocks");
@@ -97,7 +97,7 @@ fn with_weak_die() -> (PageMap, Device, BlockId) {
 
 /// Pages of logical pages on the die that works.
 fn on_working_die(ftl: &PageMap) -> usize {
-    ftl.map.iter().filter(|page| page.is_some() && page.0 / 40 == 0).count()
+    ftl.map.all().iter().filter(|page| page.is_some() && page.0 / 40 == 0).count()
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn what_leaves_a_die_is_mapped_at_once() {
         ftl.go_on(&mut nand, 1, 1).unwrap();
     }
     ftl.go_on(&mut nand, 1, 1).unwrap();
-    assert_eq!((on_working_die(&ftl), ftl.lenders.as_slice(), ftl.table.usage(block)), (10, &[0][..], BlockUse::Free));
+    assert_eq!((on_working_die(&ftl), ftl.dies.take_lenders(), ftl.table.usage(block)), (10, vec![0], BlockUse::Free));
 }
 
 #[test]

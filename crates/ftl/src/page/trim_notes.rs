@@ -7,7 +7,7 @@ use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, PageBuf, Ppa};
 impl PageMap {
     /// The note of `segment` for the present map.
     pub(super) fn note(&self, segment: u32) -> Vec<u8> {
-        self.notes.note(&self.geometry, segment, self.keeper.seq())
+        self.map.note(segment, self.keeper.seq())
     }
 
     /// Writes a new note for `segment` at the host frontier.
@@ -26,12 +26,12 @@ impl PageMap {
     pub(super) fn adopt_note<N: Nand>(&mut self, nand: &mut N, segment: u32, to: Ppa) {
         // The note before hid what a page held that has been written since. That write must be on flash before the
         // note goes, whose block is erased after that.
-        self.keeper.noted(nand.ctx().last().max(self.mapped));
-        let old = self.notes.renewed(segment, to);
+        let (old, noted) = self.map.renew(segment, to, nand.ctx().last());
+        self.keeper.noted(noted);
         if old.is_some() {
             self.table.set_invalid(old);
         }
         self.table.set_valid(to);
-        self.own(to, Lpn::NONE);
+        self.placing.own(to, Lpn::NONE);
     }
 }

@@ -181,14 +181,13 @@ impl FlashMap {
     }
 
     /// An FTL's events, including its map's events.
-    pub(crate) fn events(&self, of_data: &Events, keeper: &Keeper) -> Events {
+    pub(crate) fn events(&self, of_data: Events) -> Events {
         Events {
             gc_runs: of_data.gc_runs + self.counts.gc_runs,
             empty_gc_runs: of_data.empty_gc_runs + self.counts.empty_gc_runs,
             map_gc_runs: self.counts.gc_runs,
             map_gc_copies: self.counts.moved,
-            retired_blocks: keeper.retired(),
-            ..*of_data
+            ..of_data
         }
     }
 

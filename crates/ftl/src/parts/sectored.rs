@@ -445,7 +445,7 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
     }
 
     fn events(&self) -> Events {
-        self.map.events(&self.events, &self.keeper)
+        self.map.events(Events { retired_blocks: self.keeper.retired(), ..self.events })
     }
 
     fn blocks(&self) -> Vec<BlockState> {

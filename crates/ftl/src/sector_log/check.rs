@@ -1,9 +1,10 @@
 //! The invariants of the sector log, derived anew from flash.
 
 use super::mount::sectors_in;
-use super::{SectorLog, OF_LOG};
-use crate::parts::copies::Owned;
+use super::{Scheme, OF_LOG};
 use crate::parts::merge_buffer::DEAD;
+use crate::parts::page_mapped::noted::Noted;
+use crate::parts::page_mapped::Pages;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,55 +18,21 @@ struct OnFlash {
     unreadable: BTreeSet<Ppa>,
 }
 
-pub(super) fn check<N: Nand>(ftl: &SectorLog, nand: &mut N) {
-    blocks_have_one_use(ftl);
-    ftl.data.check("data");
+pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
     ftl.log.check();
-    pages_have_one_owner(ftl);
-    let flash = on_flash(ftl, nand);
-    let mut seqs = vec![0; ftl.map.len()];
-    for (at, &page) in (0..).map(Lpn).zip(&ftl.map).filter(|(_, page)| page.is_some()) {
-        let oob = nand.read_spare(page).expect("a mapped page can be read").expect("a mapped page is programmed");
-        assert_eq!(oob.lpn, at, "page {page} is mapped to logical page {at} and holds another");
-        assert!(oob.seq.0 >= flash.pages[at.index()], "logical page {at} is mapped to {page}, flash has a newer copy");
-        assert!(matches!(oob.kind, Kind::Data | Kind::Lost), "page {page} holds {:?}", oob.kind);
-        seqs[at.index()] = oob.seq.0;
-    }
-    for (segment, page) in ftl.notes.live() {
-        let oob = nand.read_spare(page).expect("a note can be read").expect("a note is programmed");
-        assert_eq!((oob.kind, oob.lpn), (Kind::TrimNote, Lpn(segment)), "page {page} is a live note");
-    }
+    let flash = on_flash(ftl, pages, nand);
+    ftl.check_map(pages, nand, |at| flash.pages[at.index()]);
+    let seq =
+        |page: Ppa| if page.is_some() { nand.read_spare(page).ok().flatten().map_or(0, |oob| oob.seq.0) } else { 0 };
+    let seqs: Vec<u64> = ftl.map.all().iter().copied().map(seq).collect();
     the_log_is_the_newest(ftl, &flash, &seqs);
-}
-
-/// Every block is free, bad, of the data or of the log.
-fn blocks_have_one_use(ftl: &SectorLog) {
-    let mut uses = vec![0; ftl.geometry.blocks() as usize];
-    ftl.keeper.free().map(|free| free.block).for_each(|block| uses[block.index()] += 1);
-    for (block, uses) in (0..).map(BlockId).zip(uses) {
-        let others = [ftl.keeper.is_bad(block), ftl.data.has(block), ftl.log.has(block)];
-        let uses = uses + others.into_iter().filter(|&other| other).count();
-        assert_eq!(uses, 1, "uses of block {block}");
-    }
-}
-
-/// No page has two owners, and exactly the owned ones are valid.
-fn pages_have_one_owner(ftl: &SectorLog) {
-    let mut owned = Owned::none_of(ftl.geometry.pages());
-    let notes = ftl.notes.live().map(|(_, page)| page);
-    for page in ftl.map.iter().copied().chain(notes).filter(|page| page.is_some()) {
-        assert!(owned.insert(page.0), "page {page} belongs to two logical pages or notes");
-        assert!(ftl.data.is_valid(page), "page {page} is mapped or a note, and not valid");
-    }
-    let valid: u32 = (0..ftl.geometry.blocks()).map(|block| ftl.data.valid_pages(BlockId(block))).sum();
-    assert_eq!(valid as usize, owned.count(), "valid pages of data");
 }
 
 /// The sector map has exactly the sectors that a mount would find: the newest copies that are newer than the page below
 /// them. `seqs` are the sequence numbers of the mapped pages.
-fn the_log_is_the_newest(ftl: &SectorLog, flash: &OnFlash, seqs: &[u64]) {
+fn the_log_is_the_newest(ftl: &Scheme, flash: &OnFlash, seqs: &[u64]) {
     let page_of = |sector: u32| (sector / ftl.per_page) as usize;
-    let mapped = |sector: u32| ftl.map[page_of(sector)].is_some();
+    let mapped = |sector: u32| ftl.map.at(Lpn(sector / ftl.per_page)).is_some();
     let found: BTreeMap<u32, (Ppa, u32)> = ftl.log.all().map(|(sector, page, at)| (sector, (page, at))).collect();
     let is_lost = |sector: u32| found.get(&sector).is_some_and(|(page, _)| flash.unreadable.contains(page));
     let expected: BTreeMap<u32, (Ppa, u32)> = flash
@@ -80,14 +47,14 @@ fn the_log_is_the_newest(ftl: &SectorLog, flash: &OnFlash, seqs: &[u64]) {
     assert_eq!(readable, expected, "sectors in the log, and those that a mount would find");
     let with_sectors: BTreeSet<usize> = found.keys().map(|&sector| page_of(sector)).collect();
     let marked = |page: Ppa| ftl.logged.has(ftl.geometry.block_of(page), ftl.geometry.page_in_block(page));
-    for (at, &page) in ftl.map.iter().enumerate().filter(|(_, page)| page.is_some()) {
+    for (at, &page) in ftl.map.all().iter().enumerate().filter(|(_, page)| page.is_some()) {
         assert_eq!(marked(page), with_sectors.contains(&at), "the mark of page {page}, where logical page {at} is");
     }
     let marks: u32 = (0..ftl.geometry.blocks()).map(|block| ftl.logged.count(BlockId(block))).sum();
     assert_eq!(marks as usize, with_sectors.len(), "marked pages");
 }
 
-fn on_flash<N: Nand>(ftl: &SectorLog, nand: &mut N) -> OnFlash {
+fn on_flash<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) -> OnFlash {
     let mut flash = OnFlash { pages: vec![0; ftl.map.len()], sectors: BTreeMap::new(), unreadable: BTreeSet::new() };
     for page in (0..ftl.geometry.pages()).map(Ppa) {
         let oob = match nand.read_spare(page) {
@@ -95,7 +62,7 @@ fn on_flash<N: Nand>(ftl: &SectorLog, nand: &mut N) -> OnFlash {
             Ok(_) | Err(NandError::Uncorrectable(_) | NandError::BadBlock(_)) => continue,
             Err(error) => panic!("page {page}: {error}"),
         };
-        assert!(oob.seq.0 < ftl.keeper.seq(), "page {page} carries a sequence number that was not given out yet");
+        assert!(oob.seq.0 < pages.keeper.seq(), "page {page} carries a sequence number that was not given out yet");
         match oob.kind {
             // A torn page can look newer than the one it was to replace; only a page that reads counts.
             Kind::Data | Kind::Lost if oob.seq.0 > flash.pages[oob.lpn.index()] && is_whole(nand, page) => {
@@ -108,7 +75,7 @@ fn on_flash<N: Nand>(ftl: &SectorLog, nand: &mut N) -> OnFlash {
     flash
 }
 
-fn add_listed<N: Nand>(ftl: &SectorLog, nand: &mut N, (page, oob): (Ppa, Oob), flash: &mut OnFlash) {
+fn add_listed<N: Nand>(ftl: &Scheme, nand: &mut N, (page, oob): (Ppa, Oob), flash: &mut OnFlash) {
     assert!(oob.aux & OF_LOG != 0, "page {page} has sectors and no mark of the log");
     let mut list = vec![0; 4 * ftl.gathered as usize];
     if nand.read_tail(page, &mut list).is_err() {

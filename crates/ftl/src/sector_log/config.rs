@@ -2,6 +2,7 @@
 
 use super::LogVictim;
 use crate::parts::merge_buffer::check_buffers;
+use crate::parts::page_mapped::Pages;
 use crate::parts::trim_notes::TrimNotes;
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;
@@ -48,11 +49,6 @@ impl Config {
             ));
         }
         check_buffers("sector_log", self.merge_buffers)?;
-        if self.reserve_blocks == 0 {
-            return refuse(
-                "ftl.sector_log.reserve_blocks = 0 would deadlock: relocation needs at least 1 free block".into(),
-            );
-        }
         let sectors = u64::from(geometry.pages()) * u64::from(geometry.sectors_per_page());
         if sectors >= MOST_SECTORS {
             return refuse(format!(
@@ -71,31 +67,12 @@ impl Config {
         }
     }
 
-    /// Pages of data on `good` blocks while collection still finds one that is invalid.
-    pub(super) fn usable_pages(&self, geometry: &Geometry, good: u32) -> u32 {
-        let kept = self.reserve_blocks.saturating_add(2 * geometry.dies()).saturating_add(self.log_blocks(geometry));
-        (good.saturating_sub(kept) * geometry.pages_per_block()).saturating_sub(1)
-    }
-
     pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
         self.check(geometry)?;
-        let blocks = geometry.blocks();
-        let pages = self.usable_pages(geometry, blocks);
+        let log = self.log_blocks(geometry);
+        let pages = Pages::usable(geometry, geometry.blocks(), self.reserve_blocks, log);
         let most = pages.saturating_sub(TrimNotes::most_pages_for(geometry, pages, true));
-        if most == 0 {
-            let log = self.log_blocks(geometry);
-            let others = 2 * geometry.dies() + log + 1;
-            return Err(FtlError::Config(format!(
-                "ftl.sector_log.reserve_blocks = {} would deadlock: this device has {}, and the reserve, {} that are \
-                 being filled, {log} of the log and one of data need {}{}",
-                self.reserve_blocks,
-                error::blocks(blocks),
-                2 * geometry.dies(),
-                self.reserve_blocks.saturating_add(others),
-                error::at_most("ftl.sector_log.reserve_blocks", blocks.saturating_sub(others)),
-            )));
-        }
-        Ok(most)
+        error::refuse_reserve("sector_log", self.reserve_blocks, geometry, Some((log, "of the log")), most)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Merges: a logical page and its sectors in the log become a page of data.
 
-use super::{SectorLog, Target};
+use super::Scheme;
 use crate::parts::blocks::area::Victim;
 use crate::parts::merge_buffer::copy_sector;
+use crate::parts::page_mapped::noted::Noted;
+use crate::parts::page_mapped::{Pages, Target};
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
 
@@ -13,36 +15,63 @@ pub(super) struct Loaded<B> {
     pages: Vec<Option<(Option<B>, Time)>>,
 }
 
-impl SectorLog {
+impl Scheme {
+    /// Replaces a full frontier of the log; a log that has all its blocks merges one.
+    #[cold]
+    pub(super) fn open_log_block<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        frontier: usize,
+    ) -> Result<(), FtlError> {
+        pages.refuse_worn_out(self)?;
+        self.log.close(frontier);
+        loop {
+            while self.log.is_full() && self.merge_next(pages, nand)? {}
+            // Failures have used up the reserve.
+            while pages.keeper.count() == 0 {
+                if !pages.collect(self, nand)? {
+                    return Err(pages.keeper.worn_out(1));
+                }
+            }
+            let die = frontier as u32 % self.geometry.dies();
+            if let Some(block) = scoped(nand, Cause::Gc, |nand| pages.keeper.take(nand, Some(die)))? {
+                self.log.open(frontier, block);
+                return Ok(());
+            }
+        }
+    }
+
     /// Merges the next block of the log and gives it back; false where there is none but those that are being filled.
-    pub(super) fn merge_next<N: Nand>(&mut self, nand: &mut N) -> Result<bool, FtlError> {
+    pub(super) fn merge_next<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<bool, FtlError> {
         let Some(victim) = self.log.next_victim(self.config.log_victim) else { return Ok(false) };
         let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
-        scoped(nand, cause, |nand| self.merge_block(nand, victim))?;
+        scoped(nand, cause, |nand| self.merge_block(pages, nand, victim))?;
         Ok(true)
     }
 
-    fn merge_block<N: Nand>(&mut self, nand: &mut N, victim: Victim) -> Result<(), FtlError> {
+    fn merge_block<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, victim: Victim) -> Result<(), FtlError> {
         let was_empty = self.log.valid(victim.block) == 0;
-        let pages = self.geometry.pages_per_block();
-        let mut loaded = Some(Loaded { block: victim.block, pages: (0..pages).map(|_| None).collect() });
-        for place in 0..pages {
+        let places = 0..self.geometry.pages_per_block();
+        let mut loaded = Some(Loaded { block: victim.block, pages: places.clone().map(|_| None).collect() });
+        for place in places {
             let page = self.geometry.page(victim.block, place);
             // What an earlier merge has taken along, or a collection of data meanwhile, is not there any more.
             while let Some(sector) = self.log.first_in(page) {
-                self.merge_page(nand, Target::Host, Lpn(sector / self.per_page), &mut loaded)?;
+                self.merge_page(pages, nand, Target::InTurn, Lpn(sector / self.per_page), &mut loaded)?;
             }
         }
         // As with a block of data: the newest sectors of trimmed pages may be here, and older ones elsewhere.
-        self.write_notes(nand, Target::Host)?;
-        self.log.release(nand, &mut self.keeper, victim)?;
-        self.count_victim(victim, was_empty);
+        self.write_notes(pages, nand, Target::InTurn)?;
+        self.log.release(nand, &mut pages.keeper, victim)?;
+        pages.count_victim(victim, was_empty);
         Ok(())
     }
 
     /// Programs a logical page with all its sectors in the log as a page of data.
     pub(super) fn merge_page<N: Nand>(
         &mut self,
+        pages: &mut Pages,
         nand: &mut N,
         target: Target,
         at: Lpn,
@@ -53,11 +82,11 @@ impl SectorLog {
         let stored = match merged {
             Some((page, oob, read)) => {
                 nand.ctx().after(read);
-                self.events.folded_pages += 1;
+                pages.events.folded_pages += 1;
                 let oob = Oob::data(at, Default::default(), oob.origin);
-                self.store(nand, target, &page, oob)
+                self.store(pages, nand, target, &page, oob)
             }
-            None => self.store_lost(nand, target, at),
+            None => self.store_lost(pages, nand, target, at),
         };
         nand.ctx().set_ready(before);
         stored
@@ -71,10 +100,10 @@ impl SectorLog {
         at: Lpn,
         loaded: &mut Option<Loaded<N::Buf>>,
     ) -> Result<Option<(N::Buf, Oob, Time)>, FtlError> {
-        let from = self.map[at.index()];
+        let from = self.map.at(at);
         let mut logged = self.log.of_page(at);
         let mut page = N::Buf::zeroed(self.geometry.page_bytes());
-        let is_covered = logged.iter().fold(0, |mask, logged| mask | 1 << logged.place) == self.full.0;
+        let is_covered = logged.iter().fold(0, |mask, logged| mask | 1 << logged.place) == self.geometry.full_mask().0;
         // A page of which all sectors are in the log is not read, and then the author of its parts is not asked for.
         let mut oob = Oob::data(at, Default::default(), nand.ctx().origin());
         let mut end = 0;

@@ -2,18 +2,17 @@
 
 use super::config::gathered;
 use super::log::Log;
-use super::{Config, SectorLog, OF_LOG};
-use crate::parts::blocks::area::Area;
+use super::{Config, Scheme, OF_LOG};
 use crate::parts::blocks::frontier::RESUMED;
-use crate::parts::blocks::keeper::Keeper;
-use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, take_listed, BlockScan, Page};
+use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, take_listed, Page};
 use crate::parts::merge_buffer::{Gathered, Written, DEAD};
 use crate::parts::newest::Newest;
+use crate::parts::noted_map::NotedMap;
+use crate::parts::page_mapped::Pages;
 use crate::parts::store::page_bits::PageBits;
-use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::{self, Victim};
-use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Cause, Geometry, Nand, NandError, Ppa};
+use crate::{error, FtlError};
+use nandlab_nand::{BlockId, Lpn, Nand, NandError, Ppa};
 use std::cmp::Reverse;
 
 /// A copy of a sector in the log.
@@ -24,19 +23,14 @@ struct Copy {
     place: u32,
 }
 
-pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<SectorLog, FtlError> {
+pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Scheme), FtlError> {
     let geometry = *nand.geometry();
-    let most = SectorLog::max_logical_pages(&geometry, nand.rules(), config)?;
-    if logical_pages > most {
-        return Err(FtlError::Config(format!(
-            "{logical_pages} logical pages are more than ftl.sector_log with reserve_blocks = {} and log_percent = {} can \
-             export on this device ({most} of {} pages); take a smaller capacity, a larger device, a smaller log or a \
-             smaller reserve",
-            config.reserve_blocks,
-            config.log_percent,
-            geometry.pages()
-        )));
-    }
+    let most = config.max_logical_pages(&geometry)?;
+    let options = format!(
+        "ftl.sector_log with reserve_blocks = {} and log_percent = {}",
+        config.reserve_blocks, config.log_percent
+    );
+    error::refuse_capacity(logical_pages, most, &options, &geometry, "a smaller log or reserve")?;
     // What a mount finds must stay, and what was read once is there for good. Without a cut before it, programs may still
     // be under way.
     nand.ctx().fence();
@@ -50,46 +44,38 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         )));
     }
     refuse_foreign(&geometry, logical_pages, &scans, "sector_log", (None, None))?;
-    let mut ftl = blank(&geometry, logical_pages, config, &scans);
-    let mut newest = Newest::of(&geometry, logical_pages, &scans);
-    newest.apply_notes(nand, &mut ftl.notes)?;
-    ftl.map = newest.map;
-    let sectors = ftl.newest_logged(nand, &listed, &newest.seqs)?;
-    ftl.adopt(&scans, &sectors);
-    ftl.refuse_worn_out()?;
-    // A cut may have left a victim of which the merges are lost beside the block that was opened for it, and the log may
-    // have been larger before.
-    while ftl.log.is_too_large() && ftl.merge_next(nand)? {}
-    Ok(ftl)
-}
-
-fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, scans: &[Option<BlockScan>]) -> SectorLog {
+    let newest = Newest::of(&geometry, logical_pages, &scans);
+    // The log holds the newest sectors of a block with no newest page, too.
     let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
-    let quota = config.log_blocks(geometry);
-    SectorLog {
+    let seqs = newest.seqs.clone();
+    let map = NotedMap::found(nand, &geometry, newest, true)?;
+    let policy = Victim::Greedy.policy(&victim::Options { choices: 1, window: 1, seed: 0 });
+    let mut pages = Pages::new(&geometry, highest, policy, config.reserve_blocks);
+    let mut scheme = Scheme {
         config: config.clone(),
-        geometry: *geometry,
-        full: geometry.full_mask(),
+        geometry,
         per_page: geometry.sectors_per_page(),
-        gathered: gathered(geometry),
-        map: Vec::new(),
-        keeper: Keeper::new(geometry, highest),
-        data: Area::new(geometry, 2 * geometry.dies()),
-        log: Log::new(geometry, gathered(geometry), quota),
-        logged: PageBits::new(geometry),
+        gathered: gathered(&geometry),
+        map,
+        log: Log::new(&geometry, gathered(&geometry), config.log_blocks(&geometry)),
+        logged: PageBits::new(&geometry),
         buffer: Gathered::default(),
         written: Written::new(config.merge_buffers),
         list: Vec::new(),
-        notes: TrimNotes::new(geometry, logical_pages, true),
-        policy: Victim::Greedy.policy(&victim::Options { choices: 1, window: 1, seed: 0 }),
-        turn: geometry.dies() as usize - 1,
         log_turn: 0,
-        mapped: 0,
-        events: Events::default(),
-    }
+    };
+    let sectors = scheme.newest_logged(nand, &listed, &seqs)?;
+    scheme.adopt(&sectors);
+    pages.adopt(&scans, scheme.map.valid().collect(), |block| scheme.log.has(block));
+    scheme.log.resume(&scans);
+    pages.refuse_worn_out(&scheme)?;
+    // A cut may have left a victim of which the merges are lost beside the block that was opened for it, and the log may
+    // have been larger before.
+    while scheme.log.is_too_large() && scheme.merge_next(&mut pages, nand)? {}
+    Ok((pages, scheme))
 }
 
-impl SectorLog {
+impl Scheme {
     /// Reads the lists of the pages of the log; the newest copy of each sector that is newer than its page, which is mapped.
     fn newest_logged<N: Nand>(
         &self,
@@ -108,11 +94,11 @@ impl SectorLog {
             }
             for (place, sector) in (0..).zip(sectors_in(&list)).filter(|&(_, sector)| sector != DEAD) {
                 let at = (sector / self.per_page) as usize;
-                let Some(&below) = self.map.get(at) else {
+                let Some(below) = self.map.get(at) else {
                     return Err(FtlError::Config(format!(
                         "page {page} holds logical sector {sector} and {} logical pages are exported: the device was \
                          used with a larger capacity",
-                        self.logical_pages()
+                        self.map.len()
                     )));
                 };
                 if below.is_some() && seqs[at] < oob.seq.0 {
@@ -125,30 +111,17 @@ impl SectorLog {
         Ok(copies)
     }
 
-    /// Sets what is valid and sorts the blocks into those of data, of the log, free and bad ones.
-    fn adopt(&mut self, scans: &[Option<BlockScan>], sectors: &[Copy]) {
-        let notes = self.notes.live().map(|(_, page)| page);
-        let mut valid: Vec<Ppa> = self.map.iter().copied().chain(notes).filter(|page| page.is_some()).collect();
-        valid.sort_unstable();
-        for page in valid {
-            let block = self.geometry.block_of(page);
-            if !self.data.has(block) {
-                self.data.found(block);
-            }
-            self.data.set_valid(page);
-        }
+    /// Takes the sectors of the log.
+    fn adopt(&mut self, sectors: &[Copy]) {
         let mut in_log: Vec<BlockId> = sectors.iter().map(|copy| self.geometry.block_of(copy.page)).collect();
         in_log.sort_unstable();
         in_log.dedup();
         in_log.into_iter().for_each(|block| self.log.found(block));
         for &Copy { sector, page, place, .. } in sectors {
-            let below = self.map[(sector / self.per_page) as usize];
+            let below = self.map.at(Lpn(sector / self.per_page));
             self.log.insert(sector, page, place);
             self.logged.insert(self.geometry.block_of(below), self.geometry.page_in_block(below));
         }
-        self.keeper.adopt(scans, Cause::Mount, |block| self.data.has(block) || self.log.has(block));
-        self.data.resume(scans);
-        self.log.resume(scans);
     }
 }
 

@@ -3,8 +3,8 @@
 use super::mount::is_nobodys;
 use super::{Firmware, SuperPage, NOTE};
 use crate::parts::blocks::counts::BlockUse;
-use crate::parts::copies::{newest_copies, Owned};
-use nandlab_nand::{BlockId, Kind, Lpn, Nand};
+use crate::parts::copies::newest_copies;
+use nandlab_nand::{BlockId, Kind, Nand};
 
 pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
     let open = ftl.active.iter().map(|active| active.frontier.block).filter(|block| block.is_some());
@@ -14,36 +14,23 @@ pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
         .filter(|&block| ftl.keeper.is_apart(block) && !ftl.keeper.is_bad(block));
     let places = open.chain(ftl.failing.iter().copied()).chain(of_firmware).map(|block| (block, BlockUse::Open));
     ftl.keeper.check(places, |block| ftl.counts.usage(block));
-    pages_have_one_owner(ftl);
+    counts_are_right(ftl);
     let newest = newest_copies(nand, ftl.map.len(), ftl.keeper.seq(), |_| false);
-    for (lpn, &page) in (0..).map(Lpn).zip(&ftl.map).filter(|(_, page)| page.is_some()) {
-        let oob = nand.read_spare(page).expect("a mapped page can be read").expect("a mapped page is programmed");
-        assert_eq!(oob.lpn, lpn, "page {page} is mapped to logical page {lpn} and holds another");
-        let newest = newest[lpn.index()].map_or(0, |(seq, _)| seq);
-        assert!(oob.seq.0 >= newest, "logical page {lpn} is mapped to {page}, flash has a newer copy");
-        assert!(matches!(oob.kind, Kind::Data | Kind::Lost), "page {page} holds {:?}", oob.kind);
-        if ftl.config.firmware == Firmware::Greedy {
-            assert_eq!(ftl.bank_of(page), lpn.index() % ftl.active.len(), "the bank of logical page {lpn}");
+    ftl.map.check(nand, |at| newest[at.index()].map_or(0, |(seq, _)| seq));
+    if ftl.config.firmware == Firmware::Greedy {
+        for (at, &page) in ftl.map.all().iter().enumerate().filter(|(_, page)| page.is_some()) {
+            assert_eq!(ftl.bank_of(page), at % ftl.active.len(), "the bank of logical page {at}");
         }
-    }
-    for (segment, page) in ftl.notes.live() {
-        let oob = nand.read_spare(page).expect("a note can be read").expect("a note is programmed");
-        assert_eq!((oob.kind, oob.lpn), (Kind::TrimNote, Lpn(segment)), "page {page} is a live note");
     }
     for block in (0..ftl.geometry.blocks()).map(BlockId).filter(|block| ftl.listed[block.index()]) {
         list_agrees(ftl, nand, block);
     }
 }
 
-/// No page has two owners, and the counts of the blocks are those of the owned pages.
-fn pages_have_one_owner(ftl: &SuperPage) {
-    let mut owned = Owned::none_of(ftl.geometry.pages());
+/// The counts of the blocks are those of the pages that count.
+fn counts_are_right(ftl: &SuperPage) {
     let mut valid = vec![0; ftl.geometry.blocks() as usize];
-    let notes = ftl.notes.live().map(|(_, page)| page);
-    for page in ftl.map.iter().copied().chain(notes).filter(|page| page.is_some()) {
-        assert!(owned.insert(page.0), "page {page} belongs to two logical pages or notes");
-        valid[ftl.geometry.block_of(page).index()] += 1;
-    }
+    ftl.map.valid().for_each(|page| valid[ftl.geometry.block_of(page).index()] += 1);
     for (block, valid) in (0..).map(BlockId).zip(valid) {
         assert_eq!(ftl.counts.valid(block), valid, "valid pages of block {block}");
     }

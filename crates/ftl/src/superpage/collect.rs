@@ -2,6 +2,7 @@
 
 use super::{Firmware, SuperPage, NOTE};
 use crate::parts::blocks::frontier::Frontier;
+use crate::parts::noted_map::Holds;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 
@@ -167,7 +168,7 @@ impl SuperPage {
         let moved = moved?;
         // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the newest
         // goes, or a mount would bring back an older one.
-        while let Some(segment) = self.notes.pending() {
+        while let Some(segment) = self.map.pending() {
             if self.active[bank].frontier.is_full() {
                 self.open_for_survivors(nand, bank)?;
             }
@@ -223,16 +224,16 @@ impl SuperPage {
     /// Whether the page is what a list says, and still needed.
     #[inline]
     fn lives(&self, page: Ppa, entry: u32) -> bool {
-        if entry & NOTE == 0 {
-            return self.map.get(entry as usize) == Some(&page);
-        }
-        self.notes.at(entry & !NOTE) == Some(page)
+        let kind = if entry & NOTE == 0 { Kind::Data } else { Kind::TrimNote };
+        self.map.counts(kind, Lpn(entry & !NOTE), page)
     }
 
     /// What points to a page whose spare area cannot be read.
     fn entry_of(&self, page: Ppa) -> Option<u32> {
-        let note = || self.notes.segment_at(page).map(|segment| segment | NOTE);
-        self.map.iter().position(|&at| at == page).map(|at| at as u32).or_else(note)
+        self.map.find(page).map(|holds| match holds {
+            Holds::Page(at) => at.0,
+            Holds::Note(segment) => segment | NOTE,
+        })
     }
 
     /// Copies the survivors of `block` behind each other; returns when the last copy ends.
@@ -281,8 +282,8 @@ impl SuperPage {
     fn map_copies(&mut self, bank: usize, block: BlockId, entries: &[u32], to: Ppa) {
         for (to, &entry) in (to.0..).map(Ppa).zip(entries) {
             match entry & NOTE {
-                0 => self.map[entry as usize] = to,
-                _ => *self.notes.entry(Lpn(entry & !NOTE)) = to,
+                0 => *self.map.entry(Kind::Data, Lpn(entry)) = to,
+                _ => *self.map.entry(Kind::TrimNote, Lpn(entry & !NOTE)) = to,
             }
         }
         self.active[bank].list.extend_from_slice(entries);
@@ -300,7 +301,7 @@ impl SuperPage {
         self.events.lost_pages += 1;
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         let to = self.program(nand, bank, &blank, &[], (entry, Kind::Lost))?;
-        let old = std::mem::replace(&mut self.map[entry as usize], to);
+        let old = std::mem::replace(self.map.entry(Kind::Lost, Lpn(entry)), to);
         let end = nand.ctx().last();
         self.supersede(old, end);
         self.counts.add(self.geometry.block_of(to), 1);

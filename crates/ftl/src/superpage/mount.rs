@@ -7,9 +7,9 @@ use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::scan::{refuse_foreign, scan, BlockScan};
 use crate::parts::blocks::table::BlockUse;
 use crate::parts::newest::Newest;
-use crate::parts::trim_notes::TrimNotes;
+use crate::parts::noted_map::NotedMap;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Cause, Geometry, Kind, Lpn, Nand, Ppa};
+use nandlab_nand::{BlockId, Cause, Geometry, Kind, Lpn, Nand};
 use std::collections::VecDeque;
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<SuperPage, FtlError> {
@@ -32,9 +32,8 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     ftl.listed =
         scans.iter_mut().map(|scan| scan.as_mut().is_some_and(|scan| has_list(scan, ftl.data_pages))).collect();
     refuse_foreign(&geometry, logical_pages, &scans, "superpage", (None, None))?;
-    let mut newest = Newest::of(&geometry, logical_pages, &scans);
-    newest.apply_notes(nand, &mut ftl.notes)?;
-    ftl.map = newest.map;
+    let newest = Newest::of(&geometry, logical_pages, &scans);
+    ftl.map = NotedMap::found(nand, &geometry, newest, config.durable_trim)?;
     ftl.refuse_misplaced()?;
     ftl.adopt(&scans);
     ftl.refuse_worn_out()?;
@@ -46,7 +45,7 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, highest: u64)
     let first = |block: u32| geometry.blocks_of_die(geometry.die_of(BlockId(block))).start;
     let apart = (0..geometry.blocks()).map(|block| block - first(block) < config.firmware_blocks);
     SuperPage {
-        map: vec![Ppa::NONE; logical_pages as usize],
+        map: NotedMap::none(geometry, logical_pages, config.durable_trim),
         keeper: Keeper::with_apart(geometry, highest, apart.collect()),
         counts: ValidCounts::new(geometry.blocks()),
         failing: VecDeque::new(),
@@ -54,8 +53,6 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, highest: u64)
             .map(|_| Active { frontier: Frontier::none(), list: Vec::new(), is_whole: false })
             .collect(),
         listed: vec![false; geometry.blocks() as usize],
-        notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
-        mapped: 0,
         turn: geometry.dies() as usize - 1,
         geometry: *geometry,
         full: geometry.full_mask(),
@@ -77,8 +74,7 @@ impl SuperPage {
     /// Refuses pages in another bank than this firmware would have put them in, or in blocks that it does not use.
     fn refuse_misplaced(&self) -> Result<(), FtlError> {
         let banks = self.active.len();
-        let notes = self.notes.live().map(|(_, page)| page);
-        for page in self.map.iter().copied().chain(notes).filter(|page| page.is_some()) {
+        for page in self.map.valid() {
             let block = self.geometry.block_of(page);
             if self.keeper.is_apart(block) {
                 return Err(FtlError::Config(format!(
@@ -91,7 +87,7 @@ impl SuperPage {
         if self.config.firmware == Firmware::Tutorial {
             return Ok(());
         }
-        for (at, &page) in self.map.iter().enumerate().filter(|(_, page)| page.is_some()) {
+        for (at, &page) in self.map.all().iter().enumerate().filter(|(_, page)| page.is_some()) {
             if self.bank_of(page) != at % banks {
                 return Err(FtlError::Config(format!(
                     "page {page} holds logical page {at}, which superpage keeps in bank {}: the device was used by another \
@@ -108,8 +104,7 @@ impl SuperPage {
         let used: Vec<BlockId> =
             (0..).map(BlockId).zip(scans).filter(|(_, scan)| scan.is_some()).map(|(block, _)| block).collect();
         used.iter().for_each(|&block| self.counts.open(block));
-        let notes = self.notes.live().map(|(_, page)| page);
-        for page in self.map.iter().copied().chain(notes).filter(|page| page.is_some()) {
+        for page in self.map.valid() {
             self.counts.add(self.geometry.block_of(page), 1);
         }
         for block in used {

@@ -6,7 +6,7 @@ use nandlab_ftl::page::{Config, PageMap};
 use nandlab_ftl::Ftl;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;
-use nandlab_nand::profile::Profile;
+use nandlab_nand::profile::{Profile, Timing};
 use nandlab_nand::random::Random;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{Counting, Geometry, Rules, Shape};
@@ -32,6 +32,18 @@ fn a_large_trim_without_a_flush_leaves_room() {
         }
     }
     disk.check();
+}
+
+/// The page is on one die and its next version goes to the other, which could begin at once.
+#[test]
+fn a_partial_write_programs_behind_its_read() {
+    let geometry = Geometry::two_dies(16, 8, 4096).unwrap();
+    let nand = WithContent::new(Counting::<Lean>::new(geometry, Rules::default()));
+    let mut disk = mount(Timed::new(nand, &Timing::array(25.0, 200.0, 1500.0)), 64, &Config::default());
+    disk.submit(&Request::new(Op::Write, 0, 8), Payload::None).unwrap();
+    let time = disk.ctx().horizon() + 1;
+    let done = disk.submit(&Request { time, ..Request::new(Op::Write, 0, 1) }, Payload::None).unwrap().done;
+    assert_eq!(done - time, 225_000, "a read and a program, ns");
 }
 
 type Striped = Timed<WithContent<Counting<Lean>>>;

@@ -43,7 +43,7 @@ fn ftls_survive_random_bytes() {
         let mut input: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
         // Random heads would always have three faults and three cuts.
         for (at, pair) in input[12..24].chunks_exact_mut(2).enumerate() {
-            if !random.chance(if at < 3 { 0.2 } else { 0.5 }) {
+            if !random.chance(if at < 3 { 0.2 } else { 0.55 }) {
                 pair.fill(0);
             }
         }

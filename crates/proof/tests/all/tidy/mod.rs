@@ -309,7 +309,8 @@ fn every_profile_is_accepted_and_cites_its_source() {
 
 #[test]
 fn every_experiment_is_accepted() {
-    let experiments = below("experiments/");
+    // Rows to calibrate with lie there, too.
+    let experiments: Vec<_> = below("experiments/").into_iter().filter(|file| file.path.ends_with(".toml")).collect();
     assert!(experiments.len() >= 5, "only {} experiments", experiments.len());
     for file in experiments {
         let text = file.text().expect("an experiment is text");

@@ -1,0 +1,200 @@
+//! The dies of a page map: which one is next, which ones work, and which ones helped out.
+
+use super::relocation::Relocation;
+use super::slc::DieCache;
+use super::Config;
+use crate::parts::blocks::frontier::Frontiers;
+use nandlab_nand::{BlockId, Geometry};
+use std::collections::VecDeque;
+use std::ops::{Index, IndexMut, Range};
+
+/// A die's state.
+#[derive(Debug)]
+pub(super) struct Die {
+    pub(super) blocks: Range<u32>,
+    /// The blocks being filled, by the frontiers of the placement; the last one gets cold data for worn blocks if the wear
+    /// levelling asks for one.
+    pub(super) frontiers: Frontiers,
+    /// The frontier that got a block for host pages last.
+    pub(super) last: usize,
+    /// Whether moved pages opened a block shared with host pages while the die held more than its share.
+    pub(super) is_over: bool,
+    /// Whether too few blocks are good for it to take pages.
+    pub(super) is_weak: bool,
+    pub(super) relocation: Option<Relocation>,
+    /// Whether the last relocation was for the sake of wear; the next one is not.
+    pub(super) levelled: bool,
+    /// Blocks with a failed program, to be emptied and retired.
+    pub(super) failing: VecDeque<BlockId>,
+    pub(super) slc: DieCache,
+}
+
+impl Die {
+    fn new(blocks: Range<u32>, frontiers: u32) -> Self {
+        Self {
+            blocks,
+            frontiers: Frontiers::none(frontiers),
+            last: 0,
+            is_over: false,
+            is_weak: false,
+            relocation: None,
+            levelled: false,
+            failing: VecDeque::new(),
+            slc: DieCache::default(),
+        }
+    }
+
+    /// Whether a block with a failed program waits to be retired.
+    pub(super) fn is_failing(&self) -> bool {
+        !self.failing.is_empty() || self.relocation.as_ref().is_some_and(Relocation::retires)
+    }
+}
+
+/// All dies.
+#[derive(Debug)]
+pub(super) struct Dies {
+    list: Vec<Die>,
+    /// Dies that take pages: the others are weak.
+    working: u32,
+    /// Dies that took pages moved from others, and may have to make their reserve whole for that.
+    lenders: Vec<usize>,
+    /// The die of the last host page.
+    turn: usize,
+    /// Host pages that a die takes in turn, and how many of them it still takes now.
+    stripe_pages: u32,
+    left_in_turn: u32,
+    /// Dies in a row that are planes of one, if these are filled side by side; else 1.
+    planes: usize,
+    /// Whether copies of some die wait to be carried out.
+    puts_off: bool,
+}
+
+impl Dies {
+    pub(super) fn new(geometry: &Geometry, config: &Config, planes: usize) -> Self {
+        let list = (0..geometry.dies()).map(|die| Die::new(geometry.blocks_of_die(die), config.frontiers())).collect();
+        Self {
+            list,
+            working: geometry.dies(),
+            lenders: Vec::new(),
+            turn: geometry.dies() as usize - 1,
+            stripe_pages: config.stripe_pages,
+            left_in_turn: 0,
+            planes,
+            puts_off: false,
+        }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn iter(&self) -> std::slice::Iter<'_, Die> {
+        self.list.iter()
+    }
+
+    #[inline]
+    pub(super) fn planes(&self) -> usize {
+        self.planes
+    }
+
+    /// The die whose turn goes on, if it takes more pages in turn.
+    #[inline]
+    pub(super) fn same_turn(&mut self) -> Option<usize> {
+        self.left_in_turn = self.left_in_turn.checked_sub(1)?;
+        Some(self.turn)
+    }
+
+    /// The next die takes its pages in turn.
+    #[inline]
+    pub(super) fn next_turn(&mut self) -> usize {
+        self.turn = if self.turn + 1 == self.list.len() { 0 } else { self.turn + 1 };
+        self.turn
+    }
+
+    /// Whichever die is found next takes all its pages in turn.
+    #[inline]
+    pub(super) fn begin_turn(&mut self) {
+        self.left_in_turn = self.stripe_pages - 1;
+    }
+
+    /// The turn goes on behind this die.
+    #[inline]
+    pub(super) fn set_turn(&mut self, die: usize) {
+        self.turn = die;
+    }
+
+    /// It is this die's turn once more.
+    pub(super) fn repeat_turn(&mut self, die: usize) {
+        self.turn = if die == 0 { self.list.len() - 1 } else { die - 1 };
+    }
+
+    #[cfg(test)]
+    pub(super) fn turn(&self) -> usize {
+        self.turn
+    }
+
+    /// How many dies take pages, and which ones.
+    pub(super) fn working(&self) -> u32 {
+        self.working
+    }
+
+    pub(super) fn all_working(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        (0..self.list.len()).filter(|&die| !self.list[die].is_weak)
+    }
+
+    pub(super) fn weak(&self) -> u32 {
+        self.list.len() as u32 - self.working
+    }
+
+    /// A die takes no more pages.
+    pub(super) fn weaken(&mut self, die: usize) {
+        self.working -= 1;
+        self.list[die].slc.close();
+        self.list[die].is_weak = true;
+    }
+
+    /// A die took a page moved from another one.
+    pub(super) fn lend(&mut self, die: usize) {
+        if !self.lenders.contains(&die) {
+            self.lenders.push(die);
+        }
+    }
+
+    /// The dies that took pages moved from others since the last call.
+    pub(super) fn take_lenders(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.lenders)
+    }
+
+    /// Copies of a die wait to be carried out.
+    #[inline]
+    pub(super) fn put_off(&mut self) {
+        self.puts_off = true;
+    }
+
+    #[inline]
+    pub(super) fn puts_off(&self) -> bool {
+        self.puts_off
+    }
+
+    /// No copies wait.
+    pub(super) fn caught_up(&mut self) {
+        self.puts_off = false;
+    }
+}
+
+impl Index<usize> for Dies {
+    type Output = Die;
+
+    #[inline]
+    fn index(&self, die: usize) -> &Die {
+        &self.list[die]
+    }
+}
+
+impl IndexMut<usize> for Dies {
+    #[inline]
+    fn index_mut(&mut self, die: usize) -> &mut Die {
+        &mut self.list[die]
+    }
+}

@@ -1,0 +1,86 @@
+//! The placement of a page map, and whose page is where, if the placement asks.
+
+use super::Config;
+use crate::parts::placement::Placer;
+use nandlab_nand::tables::filled;
+use nandlab_nand::{Geometry, Lpn, Ppa};
+use std::ops::{Deref, DerefMut};
+
+/// A placement at work.
+#[derive(Debug)]
+pub(super) struct Placing {
+    placer: Placer,
+    /// By physical page: the logical page; empty unless the placement asks before a page is moved.
+    owners: Vec<Lpn>,
+    /// Whether every page of the host goes to frontier 0.
+    has_one_way: bool,
+    /// Whether copies may be carried out later: their places are known before, and only copies go to their block.
+    lets_copies_wait: bool,
+}
+
+impl Placing {
+    /// `is_cached`: blocks of one bit a cell take pages of the host first.
+    pub(super) fn new(config: &Config, geometry: &Geometry, logical_pages: u32, is_cached: bool) -> Self {
+        let placer = Placer::new(config.placement, &config.placement_options(), geometry, logical_pages);
+        let asks = config.placement.asks_who_moves();
+        Self {
+            has_one_way: placer.has_one_for_host() && !is_cached,
+            lets_copies_wait: !asks && !placer.shares() && !is_cached,
+            owners: if asks { filled(Lpn::NONE, geometry.pages() as usize) } else { Vec::new() },
+            placer,
+        }
+    }
+
+    #[inline]
+    pub(super) fn has_one_way(&self) -> bool {
+        self.has_one_way
+    }
+
+    #[inline]
+    pub(super) fn lets_copies_wait(&self) -> bool {
+        self.lets_copies_wait
+    }
+
+    /// Whose page this is; `None` if nobody asks.
+    #[inline]
+    pub(super) fn owner(&self, page: Ppa) -> Option<Lpn> {
+        if self.owners.is_empty() {
+            return None;
+        }
+        Some(self.owners[page.index()])
+    }
+
+    /// Notes whose page this is, if somebody asks.
+    #[inline]
+    pub(super) fn own(&mut self, page: Ppa, at: Lpn) {
+        if !self.owners.is_empty() {
+            self.set_owner(page, at);
+        }
+    }
+
+    #[inline(never)]
+    fn set_owner(&mut self, page: Ppa, at: Lpn) {
+        self.owners[page.index()] = at;
+    }
+
+    /// Bytes of the reverse map.
+    pub(super) fn owner_bytes(&self) -> u64 {
+        4 * self.owners.len() as u64
+    }
+}
+
+impl Deref for Placing {
+    type Target = Placer;
+
+    #[inline]
+    fn deref(&self) -> &Placer {
+        &self.placer
+    }
+}
+
+impl DerefMut for Placing {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Placer {
+        &mut self.placer
+    }
+}

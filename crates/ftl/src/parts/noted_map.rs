@@ -1,0 +1,211 @@
+//! A map in memory, by logical page, and notes on flash of trimmed pages.
+//!
+//! A mount finds a page by its newest copy. A trimmed page has an old copy too, so a note must say that it counts no more.
+
+use super::copies::Owned;
+use super::newest::Newest;
+use super::trim_notes::TrimNotes;
+use crate::FtlError;
+use nandlab_nand::prefetch::prefetch;
+use nandlab_nand::{Geometry, Kind, Lpn, Nand, Ppa, Time};
+
+/// A map of all logical pages.
+#[derive(Debug)]
+pub(crate) struct NotedMap {
+    geometry: Geometry,
+    map: Vec<Ppa>,
+    notes: TrimNotes,
+    /// When the last write of an unmapped page ends: a note without this page must not outlive it.
+    mapped: Time,
+}
+
+/// A valid page's contents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Holds {
+    /// A logical page.
+    Page(Lpn),
+    /// The note of a segment.
+    Note(u32),
+}
+
+impl NotedMap {
+    /// The map that a mount finds; without `durable` no trim is noted.
+    ///
+    /// # Errors
+    /// If a note cannot be read for a reason other than bit errors.
+    pub(crate) fn found<N: Nand>(
+        nand: &mut N,
+        geometry: &Geometry,
+        mut newest: Newest,
+        durable: bool,
+    ) -> Result<Self, FtlError> {
+        let mut notes = TrimNotes::new(geometry, newest.map.len() as u32, durable);
+        newest.apply_notes(nand, &mut notes)?;
+        Ok(Self { geometry: *geometry, map: newest.map, notes, mapped: 0 })
+    }
+
+    /// Without any page.
+    pub(crate) fn none(geometry: &Geometry, logical_pages: u32, durable: bool) -> Self {
+        let notes = TrimNotes::new(geometry, logical_pages, durable);
+        Self { geometry: *geometry, map: vec![Ppa::NONE; logical_pages as usize], notes, mapped: 0 }
+    }
+
+    /// Logical pages.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    /// A page's newest copy; [`Ppa::NONE`] if it is unmapped.
+    #[inline]
+    pub(crate) fn at(&self, at: Lpn) -> Ppa {
+        self.map[at.index()]
+    }
+
+    /// The same for any number.
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Option<Ppa> {
+        self.map.get(at).copied()
+    }
+
+    /// All newest copies, by logical page.
+    pub(crate) fn all(&self) -> &[Ppa] {
+        &self.map
+    }
+
+    /// Every page that counts: newest copies and live notes.
+    pub(crate) fn valid(&self) -> impl Iterator<Item = Ppa> + '_ {
+        let notes = self.notes.live().map(|(_, page)| page);
+        notes.chain(self.map.iter().copied().filter(|page| page.is_some()))
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(&self, at: Lpn) {
+        prefetch(&self.map, at.index());
+    }
+
+    /// Maps a page that the host wrote to `to`, whose program ends at `end`; returns its older copy.
+    #[inline]
+    pub(crate) fn write(&mut self, at: Lpn, to: Ppa, end: Time) -> Ppa {
+        let old = std::mem::replace(&mut self.map[at.index()], to);
+        if !old.is_some() {
+            self.notes.mapped(at);
+            self.mapped = self.mapped.max(end);
+        }
+        old
+    }
+
+    /// Unmaps a page; returns its last copy.
+    pub(crate) fn trim(&mut self, at: Lpn) -> Ppa {
+        let old = std::mem::replace(&mut self.map[at.index()], Ppa::NONE);
+        if old.is_some() {
+            self.notes.trimmed(at);
+        }
+        old
+    }
+
+    /// The place of a page, or of a segment's note, to be changed after a move.
+    #[inline]
+    pub(crate) fn entry(&mut self, kind: Kind, at: Lpn) -> &mut Ppa {
+        match kind {
+            Kind::TrimNote => self.notes.entry(at),
+            _ => &mut self.map[at.index()],
+        }
+    }
+
+    /// Whether a page still counts.
+    #[inline]
+    pub(crate) fn counts(&self, kind: Kind, at: Lpn, page: Ppa) -> bool {
+        match kind {
+            Kind::TrimNote => self.notes.at(at.0) == Some(page),
+            _ => self.map.get(at.index()) == Some(&page),
+        }
+    }
+
+    /// What a valid page holds, found by a search: its spare area may be lost.
+    ///
+    /// # Panics
+    /// If the page is not valid.
+    #[cold]
+    pub(crate) fn search(&self, page: Ppa) -> Holds {
+        self.find(page).expect("a valid page is a note or mapped")
+    }
+
+    /// The same for any page.
+    #[cold]
+    pub(crate) fn find(&self, page: Ppa) -> Option<Holds> {
+        let mapped = || Some(Holds::Page(Lpn(self.map.iter().position(|&at| at == page)? as u32)));
+        self.note_at(page).or_else(mapped)
+    }
+
+    /// The live note at a page.
+    pub(crate) fn note_at(&self, page: Ppa) -> Option<Holds> {
+        self.notes.segment_at(page).map(Holds::Note)
+    }
+
+    /// The note of `segment` for the present map; it speaks up to `seq`.
+    pub(crate) fn note(&self, segment: u32, seq: u64) -> Vec<u8> {
+        self.notes.note(&self.geometry, segment, seq)
+    }
+
+    /// The note of `segment` is at `to`, whose program ends at `end`. Returns the older note, and when both are superseded:
+    /// the older note hid a page that was written since, so that write must be on flash before the older note's block is
+    /// erased.
+    pub(crate) fn renew(&mut self, segment: u32, to: Ppa, end: Time) -> (Ppa, Time) {
+        (self.notes.renewed(segment, to), end.max(self.mapped))
+    }
+
+    /// A segment whose note is out of date.
+    pub(crate) fn pending(&self) -> Option<u32> {
+        self.notes.pending()
+    }
+
+    /// A segment whose note must be written now; see [`TrimNotes::overdue`].
+    pub(crate) fn overdue(&self, reserve: u32, pages_per_block: u32) -> Option<u32> {
+        self.notes.overdue(reserve, pages_per_block)
+    }
+
+    /// Most segments out of date without being overdue.
+    pub(crate) fn most_pending(&self, reserve: u32, pages_per_block: u32) -> u32 {
+        self.notes.most_pending(reserve, pages_per_block)
+    }
+
+    /// Most pages that notes ever hold.
+    pub(crate) fn most_notes(&self) -> u32 {
+        self.notes.most_pages()
+    }
+
+    /// Asserts that flash holds what the map and the notes say, and nothing newer. `newest` tells the sequence number of each
+    /// page's newest copy on flash, 0 without one.
+    ///
+    /// # Panics
+    /// With the page.
+    pub(crate) fn check<N: Nand>(&self, nand: &mut N, newest: impl Fn(Lpn) -> u64) {
+        let mut owned = Owned::none_of(self.geometry.pages());
+        self.valid().for_each(|page| assert!(owned.insert(page.0), "page {page} is mapped twice"));
+        let read = |nand: &mut N, page| match nand.read_spare(page) {
+            Ok(Some(oob)) => oob,
+            other => panic!("page {page} is mapped: {other:?}"),
+        };
+        for (at, &page) in (0..).map(Lpn).zip(&self.map).filter(|(_, page)| page.is_some()) {
+            let oob = read(nand, page);
+            assert_eq!(oob.lpn, at, "page {page} is mapped to logical page {at} and holds another");
+            assert!(oob.seq.0 >= newest(at), "logical page {at} is mapped to {page}, flash has a newer copy");
+            assert!(matches!(oob.kind, Kind::Data | Kind::Lost), "page {page} holds {:?}", oob.kind);
+        }
+        for (segment, page) in self.notes.live() {
+            let oob = read(nand, page);
+            assert_eq!((oob.kind, oob.lpn), (Kind::TrimNote, Lpn(segment)), "page {page} is a live note");
+        }
+    }
+
+    /// The map's bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        4 * self.map.len() as u64
+    }
+
+    /// The notes' bytes.
+    pub(crate) fn note_bytes(&self) -> u64 {
+        self.notes.bytes()
+    }
+}

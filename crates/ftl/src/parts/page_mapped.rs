@@ -1,0 +1,399 @@
+//! A page-mapped FTL: a scheme over [`Pages`].
+//!
+//! A scheme has the map. [`Pages`] has the blocks of data: it programs a page at a frontier, empties victims, and retires
+//! blocks with a failed program. Each die has a frontier for pages of the host, and one for pages that are moved. All dies
+//! share the free blocks, so the victim policy sees the blocks of all of them.
+//!
+//! ## A write
+//! 1. [`PageMapped::write`] hands it to [`Scheme::write`].
+//! 2. The scheme calls [`Pages::program`] and maps the page afterwards.
+//! 3. `program` takes the next frontier. If its block is full, `open_host_block` closes it and takes a free block.
+//! 4. While at most `reserve_blocks` are free, beside the scheme's own claim, `collect` empties a victim.
+//! 5. [`Scheme::relocate`] moves each valid page of it, [`Scheme::emptied`] writes whatever must be on flash before the
+//!    erase, and the keeper erases the block.
+
+pub(crate) mod noted;
+mod scheme;
+
+use super::blocks::area::{Area, Victim};
+use super::blocks::keeper::Keeper;
+use super::blocks::scan::BlockScan;
+use super::victim::VictimPolicy;
+use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
+use nandlab_block::Op;
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, NandError, Oob, Ppa, Rules, SectorMask, Time};
+pub use scheme::Scheme;
+
+/// Where a page of data goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    /// To the host's frontiers, in turn.
+    InTurn,
+    /// To the host's frontier of a die.
+    On(u32),
+    /// To the frontier for moved pages of a die.
+    Moved(u32),
+}
+
+/// The blocks of data.
+#[derive(Debug)]
+pub struct Pages {
+    pub(crate) geometry: Geometry,
+    pub(crate) keeper: Keeper,
+    /// The host's frontiers, by die, and behind them those for moved pages.
+    pub(crate) area: Area,
+    policy: Box<dyn VictimPolicy>,
+    /// Free blocks left when the host opens one.
+    reserve_blocks: u32,
+    /// The die of the last page in turn.
+    turn: u32,
+    pub(crate) events: Events,
+}
+
+impl Pages {
+    /// No page yet; sequence numbers go on behind `highest`.
+    pub(crate) fn new(geometry: &Geometry, highest: u64, policy: Box<dyn VictimPolicy>, reserve_blocks: u32) -> Self {
+        Self {
+            geometry: *geometry,
+            keeper: Keeper::new(geometry, highest),
+            area: Area::new(geometry, 2 * geometry.dies()),
+            policy,
+            reserve_blocks,
+            turn: geometry.dies() - 1,
+            events: Events::default(),
+        }
+    }
+
+    /// The die of the last page in turn.
+    #[cfg(test)]
+    pub(crate) fn turn(&self) -> u32 {
+        self.turn
+    }
+
+    /// Good blocks without a valid page when one is opened for the host: free ones and those being filled.
+    pub(crate) fn kept(geometry: &Geometry, reserve_blocks: u32) -> u32 {
+        reserve_blocks.saturating_add(2 * geometry.dies())
+    }
+
+    /// Pages that `good` blocks hold while a victim still gains something, if `others` of them are for something else.
+    pub(crate) fn usable(geometry: &Geometry, good: u32, reserve_blocks: u32, others: u32) -> u32 {
+        let closed = good.saturating_sub(Self::kept(geometry, reserve_blocks).saturating_add(others));
+        (closed * geometry.pages_per_block()).saturating_sub(1)
+    }
+
+    /// The same with this reserve.
+    pub(crate) fn usable_on(&self, good: u32, others: u32) -> u32 {
+        Self::usable(&self.geometry, good, self.reserve_blocks, others)
+    }
+
+    /// Sorts out the blocks that a mount has found. `valid` are the pages that count; `is_other` names the scheme's own
+    /// blocks.
+    pub(crate) fn adopt(
+        &mut self,
+        scans: &[Option<BlockScan>],
+        mut valid: Vec<Ppa>,
+        is_other: impl Fn(BlockId) -> bool,
+    ) {
+        valid.sort_unstable();
+        for page in valid {
+            let block = self.geometry.block_of(page);
+            if !self.area.has(block) {
+                self.area.found(block);
+            }
+            self.area.set_valid(page);
+        }
+        let Self { keeper, area, .. } = self;
+        keeper.adopt(scans, Cause::Mount, |block| area.has(block) || is_other(block));
+        area.resume(scans);
+    }
+
+    /// Fails if bad blocks leave too little for the exported capacity.
+    pub(crate) fn refuse_worn_out<S: Scheme>(&self, scheme: &S) -> Result<(), FtlError> {
+        let (needed, usable) = scheme.needed_and_usable(self, self.keeper.good());
+        if usable < needed {
+            return Err(self.keeper.worn_out((needed - usable).div_ceil(self.geometry.pages_per_block())));
+        }
+        Ok(())
+    }
+
+    /// Programs a page of data; a block with a failed program is left behind. The sequence number in `oob` is set here:
+    /// opening a block may move the older copy of the page, so it comes last.
+    #[inline]
+    pub(crate) fn program<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        target: Target,
+        page: &N::Buf,
+        tail: &[u8],
+        oob: Oob,
+    ) -> Result<Ppa, FtlError> {
+        loop {
+            let frontier = self.frontier(scheme, nand, target)?;
+            let oob = Oob { seq: self.keeper.next_seq(), ..oob };
+            if let Some(to) = self.area.program(nand, frontier, page, tail, oob)? {
+                return Ok(to);
+            }
+        }
+    }
+
+    /// The frontier for a page, with room.
+    #[inline]
+    fn frontier<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        target: Target,
+    ) -> Result<usize, FtlError> {
+        let frontier = match target {
+            Target::Moved(die) => return self.frontier_for_moved(scheme, nand, die),
+            Target::On(die) => die as usize,
+            Target::InTurn => {
+                self.turn = if self.turn + 1 >= self.geometry.dies() { 0 } else { self.turn + 1 };
+                self.turn as usize
+            }
+        };
+        if self.area.is_full(frontier) {
+            self.open_host_block(scheme, nand, frontier)?;
+        }
+        Ok(frontier)
+    }
+
+    /// Replaces a full frontier of the host, emptying victims until the reserve is whole.
+    #[cold]
+    fn open_host_block<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        frontier: usize,
+    ) -> Result<(), FtlError> {
+        self.refuse_worn_out(scheme)?;
+        self.area.close(frontier, self.keeper.seq());
+        loop {
+            while self.keeper.count() <= self.reserve_blocks + scheme.claim() {
+                if !self.collect(scheme, nand)? {
+                    return Err(self.keeper.worn_out(1));
+                }
+            }
+            if self.open(nand, frontier)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Opens a block at a frontier without one; false if no free block can be erased.
+    fn open<N: Nand>(&mut self, nand: &mut N, frontier: usize) -> Result<bool, FtlError> {
+        let die = frontier as u32 % self.geometry.dies();
+        let block = scoped(nand, Cause::Gc, |nand| self.keeper.take(nand, Some(die)))?;
+        block.into_iter().for_each(|block| self.area.open(frontier, block));
+        Ok(block.is_some())
+    }
+
+    #[inline]
+    fn frontier_for_moved<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &S,
+        nand: &mut N,
+        die: u32,
+    ) -> Result<usize, FtlError> {
+        let frontier = (self.geometry.dies() + die) as usize;
+        if self.area.is_full(frontier) {
+            self.open_for_moved(scheme, nand, frontier)?;
+        }
+        Ok(frontier)
+    }
+
+    /// Replaces a full frontier for moved pages.
+    #[cold]
+    fn open_for_moved<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &S,
+        nand: &mut N,
+        frontier: usize,
+    ) -> Result<(), FtlError> {
+        self.area.close(frontier, self.keeper.seq());
+        if self.keeper.count() > scheme.claim() && self.open(nand, frontier)? {
+            return Ok(());
+        }
+        // Failures have used up the reserve; room left at another frontier is room as well.
+        self.area.borrow(frontier);
+        if self.area.is_full(frontier) {
+            return Err(self.keeper.worn_out(1));
+        }
+        Ok(())
+    }
+
+    /// Empties a block of data; false if nothing would be gained.
+    pub(crate) fn collect<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N) -> Result<bool, FtlError> {
+        let Some(victim) = self.area.next_victim(&mut *self.policy, self.keeper.seq()) else { return Ok(false) };
+        let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
+        scoped(nand, cause, |nand| self.empty(scheme, nand, victim))?;
+        Ok(true)
+    }
+
+    fn empty<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N, victim: Victim) -> Result<(), FtlError> {
+        let die = self.geometry.die_of(victim.block);
+        let valid: Vec<Ppa> = self.area.valid_in(victim.block).collect();
+        valid.iter().try_for_each(|&from| scheme.relocate(self, nand, from, die))?;
+        scheme.emptied(self, nand, die)?;
+        self.area.release(nand, &mut self.keeper, victim)?;
+        self.count_victim(victim, valid.is_empty());
+        Ok(())
+    }
+
+    pub(crate) fn count_victim(&mut self, victim: Victim, was_empty: bool) {
+        if !victim.is_failing {
+            self.events.gc_runs += 1;
+            self.events.empty_gc_runs += u64::from(was_empty);
+        }
+    }
+
+    /// Copies a valid page to the frontier for moved pages of `die`; returns its place and metadata. `None`: its contents
+    /// are lost, and nothing has changed.
+    pub(crate) fn copy<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &S,
+        nand: &mut N,
+        from: Ppa,
+        die: u32,
+    ) -> Result<Option<(Ppa, Oob)>, FtlError> {
+        loop {
+            let frontier = self.frontier_for_moved(scheme, nand, die)?;
+            let oob = Oob::renewed(0, self.keeper.next_seq());
+            match self.area.copy(nand, frontier, from, oob) {
+                Ok(Some(copied)) => return Ok(Some(copied)),
+                Ok(None) => {}
+                Err(FtlError::Nand(NandError::Uncorrectable(page))) if page == from => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A valid page's place is taken by another page, whose program ends at `end`.
+    #[inline]
+    pub(crate) fn supersede(&mut self, old: Ppa, end: Time) {
+        self.area.set_invalid(old);
+        self.keeper.supersede(old, end);
+    }
+
+    /// Empties and retires blocks of data with a failed program; a mount would not know of them.
+    pub(crate) fn retire_failing<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N) -> Result<(), FtlError> {
+        while self.area.is_failing() {
+            self.collect(scheme, nand)?;
+        }
+        Ok(())
+    }
+
+    /// Asserts that every block is free, bad, of data or of the scheme's own.
+    fn check<S: Scheme>(&self, scheme: &S) {
+        let mut uses = vec![0; self.geometry.blocks() as usize];
+        self.keeper.free().for_each(|free| uses[free.block.index()] += 1);
+        for (block, uses) in (0..).map(BlockId).zip(uses) {
+            let others = [self.keeper.is_bad(block), self.area.has(block), scheme.valid_in(block).is_some()];
+            let uses = uses + others.into_iter().filter(|&other| other).count();
+            assert_eq!(uses, 1, "uses of block {block}");
+        }
+        self.area.check("data");
+    }
+}
+
+/// A page-mapped FTL's RAM state.
+#[derive(Debug)]
+pub struct PageMapped<S> {
+    pub(crate) pages: Pages,
+    pub(crate) scheme: S,
+}
+
+impl<S: Scheme> Ftl for PageMapped<S> {
+    type Config = S::Config;
+    const PAGED_VARIANT: Option<&'static str> = S::PAGED_VARIANT;
+
+    fn variants() -> Vec<Variant<S::Config>> {
+        S::variants()
+    }
+
+    fn notices(config: &Self::Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        S::notices(config, geometry, logical_pages)
+    }
+
+    fn set_seed(config: &mut Self::Config, seed: u64) {
+        S::set_seed(config, seed);
+    }
+
+    fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Self::Config) -> Result<u32, FtlError> {
+        S::max_logical_pages(config, geometry)
+    }
+
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Self::Config) -> Result<Self, FtlError> {
+        let (pages, scheme) = S::mount(nand, logical_pages, config)?;
+        Ok(Self { pages, scheme })
+    }
+
+    #[inline]
+    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
+        self.scheme.write(&mut self.pages, nand, at, sectors, page)
+    }
+
+    #[inline]
+    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
+        self.scheme.read(&mut self.pages, nand, at, sectors, page)
+    }
+
+    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
+        if sectors != self.pages.geometry.full_mask() {
+            return Ok(());
+        }
+        self.scheme.trim(&mut self.pages, nand, at)
+    }
+
+    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        self.scheme.flush(&mut self.pages, nand)?;
+        let end = nand.ctx().acknowledged().max(self.pages.keeper.noted_by());
+        nand.ctx().fence_at(end);
+        nand.ctx().wait_until(end);
+        Ok(())
+    }
+
+    fn look_ups(&self, op: Op, at: Lpn, sectors: SectorMask) -> u64 {
+        self.scheme.look_ups(&self.pages, op, at, sectors)
+    }
+
+    #[inline]
+    fn prefetch(&self, at: Lpn) {
+        self.scheme.prefetch(at);
+    }
+
+    #[inline]
+    fn prefetch_old(&self, at: Lpn) {
+        self.scheme.prefetch_old(at);
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.scheme.logical_pages()
+    }
+
+    fn ram(&self) -> RamUse {
+        self.scheme.ram(&self.pages)
+    }
+
+    fn events(&self) -> Events {
+        let events = Events { retired_blocks: self.pages.keeper.retired(), ..self.pages.events };
+        self.scheme.events(&self.pages, events)
+    }
+
+    fn blocks(&self) -> Vec<BlockState> {
+        let others = |block| self.scheme.valid_in(block).unwrap_or(0);
+        self.pages.keeper.states(|block| self.pages.area.valid_pages(block) + others(block))
+    }
+
+    fn log_blocks(&self) -> Vec<BlockId> {
+        self.scheme.log_blocks()
+    }
+
+    fn check<N: Nand>(&self, nand: &mut N) {
+        scoped(nand, Cause::Mount, |nand| {
+            self.pages.check(&self.scheme);
+            self.scheme.check(&self.pages, nand);
+        });
+    }
+}

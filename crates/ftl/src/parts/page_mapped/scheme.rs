@@ -1,0 +1,135 @@
+//! What a page-mapped FTL decides for itself.
+
+use super::Pages;
+use crate::{Events, FtlError, RamUse, Variant};
+use nandlab_block::Op;
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa, SectorMask};
+
+/// A page-mapped FTL's scheme: its map, and what becomes of a page that is moved.
+pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
+    /// Options in the `[ftl.<name>]` table.
+    type Config: Clone + std::fmt::Debug + Send + Sync + 'static;
+
+    /// As [`Ftl::PAGED_VARIANT`].
+    const PAGED_VARIANT: Option<&'static str> = None;
+
+    /// As [`Ftl::variants`].
+    fn variants() -> Vec<Variant<Self::Config>>;
+
+    /// As [`Ftl::notices`].
+    ///
+    /// # Errors
+    /// As there.
+    fn notices(_config: &Self::Config, _geometry: &Geometry, _logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        Ok(Vec::new())
+    }
+
+    /// As [`Ftl::set_seed`].
+    fn set_seed(_config: &mut Self::Config, _seed: u64) {}
+
+    /// As [`Ftl::max_logical_pages`].
+    ///
+    /// # Errors
+    /// As there.
+    fn max_logical_pages(config: &Self::Config, geometry: &Geometry) -> Result<u32, FtlError>;
+
+    /// As [`Ftl::mount`].
+    ///
+    /// # Errors
+    /// As there.
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Self::Config) -> Result<(Pages, Self), FtlError>;
+
+    /// Free blocks that only the scheme itself may take.
+    fn claim(&self) -> u32 {
+        0
+    }
+
+    /// Pages that must find room, and pages that so many good blocks hold while a victim still gains something.
+    fn needed_and_usable(&self, pages: &Pages, good: u32) -> (u32, u32);
+
+    /// As [`Ftl::write`].
+    ///
+    /// # Errors
+    /// As there.
+    fn write<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &N::Buf,
+    ) -> Result<(), FtlError>;
+
+    /// As [`Ftl::read`].
+    ///
+    /// # Errors
+    /// As there.
+    fn read<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &mut N::Buf,
+    ) -> Result<(), FtlError>;
+
+    /// Unmaps a whole page.
+    ///
+    /// # Errors
+    /// As [`Ftl::trim`].
+    fn trim<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(), FtlError>;
+
+    /// Writes whatever a mount must find, and retires failed blocks.
+    ///
+    /// # Errors
+    /// As [`Ftl::flush`].
+    fn flush<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError>;
+
+    /// Moves a valid page out of a victim on `die`.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn relocate<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError>;
+
+    /// A victim on `die` holds nothing valid and is erased next. A trimmed page may have its newest copy there and older
+    /// ones elsewhere: flash must say that it is trimmed before the newest goes, or a mount would bring back an older one.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn emptied<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, die: u32) -> Result<(), FtlError>;
+
+    /// As [`Ftl::look_ups`].
+    fn look_ups(&self, _pages: &Pages, _op: Op, _at: Lpn, _sectors: SectorMask) -> u64 {
+        1
+    }
+
+    /// As [`Ftl::prefetch`].
+    fn prefetch(&self, at: Lpn);
+
+    /// As [`Ftl::prefetch_old`].
+    fn prefetch_old(&self, _at: Lpn) {}
+
+    /// As [`Ftl::logical_pages`].
+    fn logical_pages(&self) -> u32;
+
+    /// As [`Ftl::ram`].
+    fn ram(&self, pages: &Pages) -> RamUse;
+
+    /// As [`Ftl::events`]; `of_pages` are those of the blocks of data.
+    fn events(&self, _pages: &Pages, of_pages: Events) -> Events {
+        of_pages
+    }
+
+    /// Valid pages in a block of the scheme's own; `None` if it is none.
+    fn valid_in(&self, _block: BlockId) -> Option<u32> {
+        None
+    }
+
+    /// As [`Ftl::log_blocks`].
+    fn log_blocks(&self) -> Vec<BlockId> {
+        Vec::new()
+    }
+
+    /// As [`Ftl::check`], for the scheme's own.
+    fn check<N: Nand>(&self, pages: &Pages, nand: &mut N);
+}

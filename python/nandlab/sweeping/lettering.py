@@ -1,0 +1,108 @@
+"""Room for letters in pictures: widths of texts, and places for names beside points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+SIZE = 11
+"""Pixels of the letters beside points."""
+
+_NARROW, _BROAD = frozenset("ijlt.,:;'|!()[]/ f-I"), frozenset("mwMWGOQ%@&+=<>~")
+_SHARES = (0.34, 0.95, 0.73, 0.58)
+"""Width over size of a narrow, a broad and a capital letter, and of all others, in Helvetica or wider."""
+
+
+def width(text: str, size: float = SIZE) -> float:
+    """Pixels of a text in Helvetica or Arial, rather too many than too few."""
+    narrow, broad, capital, other = _SHARES
+    return size * sum(
+        narrow if c in _NARROW else broad if c in _BROAD else capital if c.isupper() else other for c in text
+    )
+
+
+def lines(text: str, room: float, size: float) -> str:
+    """A text broken between its parts at `, `, so that no line with several parts is wider than `room`."""
+    done: list[str] = []
+    for part in text.split(", "):
+        if done and width(f"{done[-1]}, {part}", size) <= room:
+            done[-1] += f", {part}"
+        else:
+            done.append(part)
+    return "\n".join(done)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in pixels; y goes down."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: Box) -> bool:
+        """True if both have a place in common."""
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A name with its start and its base line, in pixels."""
+
+    name: str
+    x: float
+    y: float
+
+
+DOT, FRONT = 4.0, 7.0
+"""Half the pixels of a point, and of one with a name."""
+
+
+def placed(
+    names: Sequence[tuple[str, float, float]],
+    dots: Sequence[tuple[float, float]],
+    room: tuple[float, float],
+) -> list[Placed]:
+    """Places for names beside their points, in order; a name without room is left out.
+
+    No name covers another, leaves the picture or covers a point.
+
+    Args:
+        names: Each with x and y of its point.
+        dots: All points.
+        room: Width and height of the picture.
+
+    """
+    taken = [_around(x, y, DOT) for x, y in dots] + [_around(x, y, FRONT) for _, x, y in names]
+    found = []
+    for name, x, y in names:
+        long = width(name)
+        for at, base in _offers(x, y, long):
+            box = Box(at - 1, base - SIZE, at + long + 1, base + 3)
+            inside = box.left >= 0 and box.top >= 0 and box.right <= room[0] and box.bottom <= room[1]
+            if inside and not any(box.meets(other) for other in taken):
+                taken.append(box)
+                found.append(Placed(name, at, base))
+                break
+    return found
+
+
+def _around(x: float, y: float, half: float) -> Box:
+    return Box(x - half, y - half, x + half, y + half)
+
+
+def _offers(x: float, y: float, long: float) -> Iterator[tuple[float, float]]:
+    """Places for a name in order: beside its point, above and below."""
+    right, left = x + FRONT + 2, x - FRONT - 2 - long
+    for base in (y - 5, y + 4, y + 13):
+        yield right, base
+        yield left, base
+    for start in (x - long / 2, x - FRONT, x + FRONT - long):
+        yield start, y - FRONT - 5
+        yield start, y + FRONT + 12
