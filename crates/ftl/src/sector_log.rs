@@ -63,7 +63,7 @@ use crate::parts::partial::refuse_lost;
 use crate::parts::store::page_bits::PageBits;
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
-use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
+use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
 pub use config::Config;
 pub use log::LogVictim;
 use log::{Log, Logged};
@@ -347,6 +347,10 @@ impl Ftl for SectorLog {
             ));
         }
         Ok(notices)
+    }
+
+    fn facts(_config: &Config) -> Facts {
+        Facts { gathers: true, ..Facts::default() }
     }
 
     fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {

@@ -44,7 +44,7 @@ use advice::Advice;
 use device::DeviceTable;
 use nandlab_buffer::BufferConfig;
 use nandlab_fs::{FsConfig, Over};
-use nandlab_ftl::FtlConfig;
+use nandlab_ftl::{Facts, FtlConfig};
 use nandlab_index::IndexConfig;
 use nandlab_workload::keys::KeySetting;
 use nandlab_workload::{Kind, Setting, WorkloadConfig, WorkloadError};
@@ -230,6 +230,11 @@ impl Experiment {
         self.device.is_stand_in()
     }
 
+    /// What the FTL's options settle; the defaults without an FTL.
+    pub(crate) fn ftl_facts(&self) -> Facts {
+        self.ftl.as_ref().map_or_else(Facts::default, FtlConfig::facts)
+    }
+
     /// The setting to open a key workload in.
     pub(crate) fn key_setting<'a>(&self, base: &'a Path) -> KeySetting<'a> {
         let largest_key = self.index.as_ref().map_or(u64::MAX, |index| index.options().largest_key());
@@ -340,12 +345,13 @@ impl Experiment {
 impl Experiment {
     /// Refuses work in gaps between requests if there are no gaps.
     fn check_gaps(&self, refuse: &host::Refuse<'_>) -> Result<(), (String, String)> {
-        let Some(FtlConfig::Page(page)) = &self.ftl else { return Ok(()) };
-        if page.idle_blocks > 0 && self.device.model == Model::Counting {
-            let why = "a device that only counts has no time in which it rests; leave it or device.model out";
-            return refuse("ftl.page.idle_blocks", &page.idle_blocks, why);
+        match self.ftl_facts().gaps {
+            Some(gaps) if self.device.model == Model::Counting => {
+                let why = "a device that only counts has no time in which it rests; leave it or device.model out";
+                refuse(gaps.key, &gaps.value, why)
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -195,7 +195,7 @@ impl Assembly<'_> {
         let Self { device, buffer, mounts_again, start, seed, sizing, log } = self;
         let mut ftl = ftl.clone();
         ftl.set_seed(seed);
-        let slc = ftl.uses_slc();
+        let slc = ftl.facts().slc.is_some();
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;
         let is_image = matches!(start, Start::Image(_));

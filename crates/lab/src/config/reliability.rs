@@ -2,8 +2,6 @@
 
 use super::sizing::Fault;
 use super::{Experiment, Sizing};
-use nandlab_ftl::page::SlcCache;
-use nandlab_ftl::FtlConfig;
 
 /// A hundred years.
 const MAX_SHELF_DAYS: f64 = 36_525.0;
@@ -38,11 +36,13 @@ pub(super) fn check(experiment: &Experiment, sizing: &Sizing) -> Result<Vec<Stri
             "device.reliability and device.faults.bit_errors are two models of the same bit errors: leave one out";
         return Err(("device.faults.bit_errors".into(), message.into()));
     }
-    if matches!(&experiment.ftl, Some(FtlConfig::Page(page)) if page.slc_cache != SlcCache::None) {
-        let message =
-            "device.reliability and ftl.page.slc_cache do not go together: blocks of one bit a cell have far fewer \
-                       errors, and nothing says how many; leave one out";
-        return Err(("ftl.page.slc_cache".into(), message.into()));
+    if let Some(slc) = experiment.ftl_facts().slc {
+        let message = format!(
+            "device.reliability and {} do not go together: blocks of one bit a cell have far fewer errors, and nothing says \
+             how many; leave one out",
+            slc.key
+        );
+        return Err((slc.key.to_owned(), message));
     }
     let rates = [reliability.rber, reliability.wear, reliability.retention, reliability.read_disturb];
     let never = rates.iter().all(|&rate| rate == 0.0);
@@ -58,8 +58,8 @@ fn without_effect(experiment: &Experiment) -> Vec<String> {
     if experiment.precondition.shelf_days > 0.0 {
         tell("precondition.shelf_days");
     }
-    if matches!(&experiment.ftl, Some(FtlConfig::Page(page)) if page.refresh_percent > 0) {
-        tell("ftl.page.refresh_percent");
+    if let Some(refreshes) = experiment.ftl_facts().refreshes {
+        tell(refreshes.key);
     }
     notices
 }

@@ -6,7 +6,7 @@ use super::{Experiment, Model};
 /// Checks that the profile has times for blocks with one bit per cell, if the FTL uses such blocks.
 pub(super) fn has_times(experiment: &Experiment) -> Result<(), Fault> {
     let device = &experiment.device;
-    let ftl = experiment.ftl.as_ref().filter(|ftl| ftl.uses_slc());
+    let ftl = experiment.ftl.as_ref().filter(|ftl| ftl.facts().slc.is_some());
     let Some(ftl) = ftl.filter(|_| device.model != Model::Counting && device.profile.timing.slc.is_none()) else {
         return Ok(());
     };
