@@ -66,7 +66,7 @@ impl Shape {
         self.whole_blocks(geometry).clamp(1, geometry.dies())
     }
 
-    /// Most blocks in the map, without the one opened before a victim is released.
+    /// Blocks kept for the map. Between two writes it usually has fewer; the last is opened before a victim is released.
     pub(crate) fn quota(&self, geometry: &Geometry) -> u32 {
         let whole = self.whole_blocks(geometry);
         let spare = u64::from(whole) * u64::from(self.spare_percent) / 100;

@@ -215,7 +215,12 @@ impl<N: Nand> Nand for Watched<N> {
 }
 
 impl<N: Chip> Chip for Watched<N> {
-    nandlab_drive::chip_inside!(inner);
+    fn inside(&self) -> Option<&dyn Chip> {
+        Some(&self.inner)
+    }
+    fn inside_mut(&mut self) -> Option<&mut dyn Chip> {
+        Some(&mut self.inner)
+    }
 }
 
 /// Every sector's contents.
