@@ -113,7 +113,8 @@ fn every_answer_comes_through_every_wrapper() {
     assert_passes(Metered::new(inner()), &[]);
     assert_passes(PowerCut::new(inner()), &[]);
     assert_passes(Traced::new(inner(), Box::new(|_: &_| {})), &[]);
-    assert_passes(WithContent::new(Informed::new(Counting::new(geometry(), Rules::default()))), &[]);
+    let counting: Counting = Counting::new(geometry(), Rules::default());
+    assert_passes(WithContent::new(Informed::new(counting)), &[]);
     assert_passes(Box::new(inner()) as Box<dyn Device>, &[]);
 }
 
