@@ -21,41 +21,57 @@ pub struct Busy {
     pub channels: Vec<Time>,
 }
 
-/// Device information beside operations.
+/// Device information beside operations. What a device does not know itself, the device inside answers.
 pub trait Chip {
-    /// P/E cycles per block.
-    fn pe_cycles(&self) -> &[u32];
+    /// The device inside; `None` for the innermost one.
+    fn inside(&self) -> Option<&dyn Chip>;
+    /// The same, to be changed.
+    fn inside_mut(&mut self) -> Option<&mut dyn Chip>;
+    /// P/E cycles per block. The innermost device has an answer of its own, here and to the next two.
+    fn pe_cycles(&self) -> &[u32] {
+        self.inside().expect(INNERMOST).pe_cycles()
+    }
     /// Programmed pages, including retired blocks.
-    fn programmed_pages(&self) -> u64;
+    fn programmed_pages(&self) -> u64 {
+        self.inside().expect(INNERMOST).programmed_pages()
+    }
     /// Pages still unprogrammed when their block was erased.
-    fn unused_at_erase(&self) -> u64;
-    /// The plain inner device, if it stores whole spare areas and nothing else.
+    fn unused_at_erase(&self) -> u64 {
+        self.inside().expect(INNERMOST).unused_at_erase()
+    }
+    /// The plain innermost device, if it stores whole spare areas and no bytes.
     fn full(&self) -> Option<&Counting> {
-        None
+        self.inside()?.full()
     }
     /// How long each die and each channel was busy so far, on a device with time.
     fn busy(&self) -> Option<Busy> {
-        None
+        self.inside()?.busy()
     }
     /// Faults so far.
     fn faults(&self) -> Option<FaultCounts> {
-        None
+        self.inside()?.faults()
     }
     /// ECC activity so far, if cells age.
     fn aging(&self) -> Option<AgingCounts> {
-        None
+        self.inside()?.aging()
     }
     /// Leaves the device idle for this many nanoseconds.
-    fn lie(&mut self, _ns: Time) {}
+    fn lie(&mut self, ns: Time) {
+        if let Some(inside) = self.inside_mut() {
+            inside.lie(ns);
+        }
+    }
     /// Compares each page's bytes with their checksum, if an image keeps both.
     fn verify(&mut self) -> Option<Result<Verified, NandError>> {
-        None
+        self.inside_mut()?.verify()
     }
     /// Each block's use, if the device keeps whole spare areas; else empty.
     fn uses(&self) -> Vec<BlockKind> {
-        Vec::new()
+        self.inside().map_or_else(Vec::new, Chip::uses)
     }
 }
+
+const INNERMOST: &str = "the innermost device counts";
 
 /// A block's use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,8 +87,11 @@ pub enum BlockKind {
 }
 
 impl<S: SpareStore + 'static> Chip for Counting<S> {
-    fn full(&self) -> Option<&Counting> {
-        (self as &dyn Any).downcast_ref()
+    fn inside(&self) -> Option<&dyn Chip> {
+        None
+    }
+    fn inside_mut(&mut self) -> Option<&mut dyn Chip> {
+        None
     }
     fn pe_cycles(&self) -> &[u32] {
         self.pe_cycles()
@@ -83,55 +102,53 @@ impl<S: SpareStore + 'static> Chip for Counting<S> {
     fn unused_at_erase(&self) -> u64 {
         self.unused_at_erase()
     }
+    fn full(&self) -> Option<&Counting> {
+        (self as &dyn Any).downcast_ref()
+    }
+    fn uses(&self) -> Vec<BlockKind> {
+        self.full().map_or_else(Vec::new, uses)
+    }
 }
 
-/// Forwards the questions to the inner device.
-macro_rules! chip_of_inner {
-    ($(<$($param:ident: $bound:path),*> $shape:ty, $inner:ident $(, $more:item)*;)*) => {$(
-        impl<$($param: $bound + Chip),*> Chip for $shape {
-            fn pe_cycles(&self) -> &[u32] { Chip::pe_cycles(self.$inner()) }
-            fn programmed_pages(&self) -> u64 { Chip::programmed_pages(self.$inner()) }
-            fn unused_at_erase(&self) -> u64 { Chip::unused_at_erase(self.$inner()) }
+/// Makes a chip of each device with bytes. The device inside only counts, so nothing of it is changed from here.
+macro_rules! with_bytes {
+    ($($shape:ty $(, $more:item)*;)*) => {$(
+        impl Chip for $shape {
+            fn inside(&self) -> Option<&dyn Chip> { Some(self.counting()) }
+            fn inside_mut(&mut self) -> Option<&mut dyn Chip> { None }
+            fn full(&self) -> Option<&Counting> { None }
             $($more)*
         }
     )*};
 }
 
-chip_of_inner! {
-    <> Backed, counting;
-    <> Backed<Image>, counting,
-        fn verify(&mut self) -> Option<Result<Verified, NandError>> { Some(Backed::verify(self)) },
-        fn uses(&self) -> Vec<BlockKind> { uses(self.counting()) };
-    <N: Nand> Timed<N>, inner,
-        fn busy(&self) -> Option<Busy> { Some(Busy { units: self.unit_busy_ns(), channels: self.channel_busy_ns() }) },
-        fn verify(&mut self) -> Option<Result<Verified, NandError>> { self.inner_mut().verify() },
-        fn uses(&self) -> Vec<BlockKind> { self.inner().uses() },
-        fn full(&self) -> Option<&Counting> { self.inner().full() },
-        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
-    <N: Nand> Timed<N, true>, inner,
-        fn busy(&self) -> Option<Busy> { Some(Busy { units: self.unit_busy_ns(), channels: self.channel_busy_ns() }) },
-        fn verify(&mut self) -> Option<Result<Verified, NandError>> { self.inner_mut().verify() },
-        fn uses(&self) -> Vec<BlockKind> { self.inner().uses() },
-        fn full(&self) -> Option<&Counting> { self.inner().full() },
-        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
-    <N: Nand> Faulty<N>, inner,
-        fn busy(&self) -> Option<Busy> { self.inner().busy() },
-        fn faults(&self) -> Option<FaultCounts> { Some(*self.counts()) };
-    <N: Nand> Metered<N>, inner,
-        fn busy(&self) -> Option<Busy> { self.inner().busy() },
-        fn verify(&mut self) -> Option<Result<Verified, NandError>> { self.inner_mut().verify() },
-        fn uses(&self) -> Vec<BlockKind> { self.inner().uses() },
-        fn full(&self) -> Option<&Counting> { self.inner().full() },
-        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
-    <N: Nand> PowerCut<N>, inner, fn busy(&self) -> Option<Busy> { self.inner().busy() };
-    <N: Nand> Traced<N>, inner,
-        fn busy(&self) -> Option<Busy> { self.inner().busy() },
-        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
-    <N: Nand> Aging<N>, inner,
-        fn busy(&self) -> Option<Busy> { self.inner().busy() },
-        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() },
+with_bytes! {
+    Backed;
+    Backed<Image>, fn verify(&mut self) -> Option<Result<Verified, NandError>> { Some(Backed::verify(self)) };
+}
+
+/// Makes a chip of each wrapper; it adds what it answers itself.
+macro_rules! wrappers {
+    ($([$($params:tt)*] $shape:ty $(, $more:item)*;)*) => {$(
+        impl<$($params)*> Chip for $shape {
+            fn inside(&self) -> Option<&dyn Chip> { Some(self.inner()) }
+            fn inside_mut(&mut self) -> Option<&mut dyn Chip> { Some(self.inner_mut()) }
+            $($more)*
+        }
+    )*};
+}
+
+wrappers! {
+    [N: Nand + Chip, const EXTRAS: bool] Timed<N, EXTRAS>,
+        fn busy(&self) -> Option<Busy> { Some(Busy { units: self.unit_busy_ns(), channels: self.channel_busy_ns() }) };
+    [N: Nand + Chip] Faulty<N>, fn faults(&self) -> Option<FaultCounts> { Some(*self.counts()) };
+    [N: Nand + Chip] Aging<N>,
         fn aging(&self) -> Option<AgingCounts> { Some(*self.counts()) },
         fn lie(&mut self, ns: Time) { Aging::lie(self, ns) };
+    [N: Nand + Chip] Metered<N>;
+    [N: Nand + Chip] PowerCut<N>;
+    [N: Nand + Chip] Traced<N>;
+    [N: Nand<Buf = ()> + Chip] WithContent<N>;
 }
 
 /// The use of each block in `device`.
@@ -147,24 +164,6 @@ fn uses(device: &Counting) -> Vec<BlockKind> {
         }
     };
     (0..device.geometry().blocks()).map(BlockId).map(use_of).collect()
-}
-
-impl<N: Nand<Buf = ()> + Chip> Chip for WithContent<N> {
-    fn full(&self) -> Option<&Counting> {
-        self.inner().full()
-    }
-    fn busy(&self) -> Option<Busy> {
-        self.inner().busy()
-    }
-    fn pe_cycles(&self) -> &[u32] {
-        self.inner().pe_cycles()
-    }
-    fn programmed_pages(&self) -> u64 {
-        self.inner().programmed_pages()
-    }
-    fn unused_at_erase(&self) -> u64 {
-        self.inner().unused_at_erase()
-    }
 }
 
 /// A device whose type is known only at run time: with bytes, faults or an operation log.
@@ -190,53 +189,10 @@ impl<N: Nand<Buf = Content> + Chip + Send + 'static> Device for N {
 }
 
 impl Chip for Box<dyn Device> {
-    fn full(&self) -> Option<&Counting> {
-        (**self).full()
+    fn inside(&self) -> Option<&dyn Chip> {
+        Some(&**self)
     }
-    fn pe_cycles(&self) -> &[u32] {
-        (**self).pe_cycles()
+    fn inside_mut(&mut self) -> Option<&mut dyn Chip> {
+        Some(&mut **self)
     }
-    fn programmed_pages(&self) -> u64 {
-        (**self).programmed_pages()
-    }
-    fn unused_at_erase(&self) -> u64 {
-        (**self).unused_at_erase()
-    }
-    fn busy(&self) -> Option<Busy> {
-        (**self).busy()
-    }
-    fn faults(&self) -> Option<FaultCounts> {
-        (**self).faults()
-    }
-    fn aging(&self) -> Option<AgingCounts> {
-        (**self).aging()
-    }
-    fn lie(&mut self, ns: Time) {
-        (**self).lie(ns);
-    }
-    fn verify(&mut self) -> Option<Result<Verified, NandError>> {
-        (**self).verify()
-    }
-    fn uses(&self) -> Vec<BlockKind> {
-        (**self).uses()
-    }
-}
-
-/// Inside an `impl Chip`: forwards the common methods to the inner device in a field.
-#[macro_export]
-macro_rules! chip_inside {
-    ($field:ident) => {
-        fn busy(&self) -> Option<$crate::Busy> {
-            self.$field.busy()
-        }
-        fn pe_cycles(&self) -> &[u32] {
-            self.$field.pe_cycles()
-        }
-        fn programmed_pages(&self) -> u64 {
-            self.$field.programmed_pages()
-        }
-        fn unused_at_erase(&self) -> u64 {
-            self.$field.unused_at_erase()
-        }
-    };
 }

@@ -59,7 +59,7 @@ pub trait Drive: BlockDevice + Send {
     /// The host asks nothing until `until`: the FTL has the time from the last operation's end on.
     ///
     /// # Errors
-    /// As [`Ftl::idle`].
+    /// As [`Ftl::pause`].
     fn idle(&mut self, until: Time) -> Result<(), FtlError>;
 }
 

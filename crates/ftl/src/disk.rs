@@ -96,15 +96,13 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     /// Nothing is asked until `until`: the FTL has the time from the end of the last operation on.
     ///
     /// # Errors
-    /// As [`Ftl::idle`].
+    /// As [`Ftl::pause`].
     #[cold]
     #[inline(never)]
     pub fn idle(&mut self, until: Time) -> Result<(), FtlError> {
         let from = self.nand.ctx().horizon();
         self.nand.ctx().begin(Origin::FTL, from);
-        let done = self.ftl.idle(&mut self.nand, until);
-        self.ftl.catch_up(&mut self.nand);
-        done
+        self.ftl.pause(&mut self.nand, Some(until))
     }
 
     /// Carries out `request` at its time; the end is in the device's context.
@@ -114,7 +112,6 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
             self.idle(request.time).map_err(|error| failed(&error, request.sector))?;
         }
         self.nand.ctx().begin(request.origin, request.time);
-        self.ftl.begin(&mut self.nand, request);
         if request.op == Op::Flush {
             return self.ftl.flush(&mut self.nand).map_err(|error| failed(&error, request.sector));
         }
@@ -250,6 +247,12 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         Ok(())
     }
 
+    /// Tells the FTL that no request follows for now.
+    #[inline]
+    fn end_batch(&mut self) {
+        self.ftl.pause(&mut self.nand, None).expect("a pause fails only at work in a gap");
+    }
+
     fn refuse_outside(&self, request: &Request) -> Result<(), Error> {
         if request.end() > self.sectors {
             let (sector, sectors, capacity) = (request.sector, request.sectors, self.sectors);
@@ -290,7 +293,7 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         self.refuse_outside(request)?;
         let carried_out = self.carry_out(request, data);
-        self.ftl.catch_up(&mut self.nand);
+        self.end_batch();
         carried_out?;
         Ok(Completion { arrival: request.time, done: self.nand.ctx().finish() })
     }
@@ -308,7 +311,7 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
             self.prefetch(&requests[at..]);
             self.submit_next(&requests[at], clock, done)
         });
-        self.ftl.catch_up(&mut self.nand);
+        self.end_batch();
         carried_out
     }
 

@@ -9,6 +9,7 @@ pub mod block;
 pub mod dftl;
 mod disk;
 mod error;
+mod facts;
 pub mod fast;
 pub mod fmax;
 pub mod hybrid_map;
@@ -27,10 +28,11 @@ mod tests;
 
 pub use disk::Disk;
 pub use error::FtlError;
+pub use facts::{Choice, Facts, Trims};
 pub use nandlab_block::RamUse;
 pub use recycling::{Recycling, RecyclingKind};
 
-use nandlab_block::{Op, Request};
+use nandlab_block::Op;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Rules, SectorMask, Time};
 
 /// A flash translation layer: the RAM state. The flash is a separate value.
@@ -63,14 +65,9 @@ pub trait Ftl: Sized + Send + 'static {
     /// Gives the seed of the experiment to what these options choose at random.
     fn set_seed(_config: &mut Self::Config, _seed: u64) {}
 
-    /// What a mount may make of a trim that was flushed.
-    fn trims(_config: &Self::Config) -> Trims {
-        Trims::Durable
-    }
-
-    /// Whether stale pages are erased; without that the device is full after a while.
-    fn collects(_config: &Self::Config) -> bool {
-        true
+    /// What these options settle before the FTL runs.
+    fn facts(_config: &Self::Config) -> Facts {
+        Facts::default()
     }
 
     /// Logical pages that this FTL can export on a device without bad blocks; more would deadlock.
@@ -79,16 +76,18 @@ pub trait Ftl: Sized + Send + 'static {
     /// [`FtlError::Config`] where the device is too small, or an option cannot work on it.
     fn max_logical_pages(geometry: &Geometry, rules: &Rules, config: &Self::Config) -> Result<u32, FtlError>;
 
+    /// A change of one option with which the FTL can export `logical_pages`, such as `ftl.page.pool_blocks = 3`; asked for
+    /// where they are more than [`Self::max_logical_pages`].
+    fn remedy(_geometry: &Geometry, _rules: &Rules, _config: &Self::Config, _logical_pages: u32) -> Option<String> {
+        None
+    }
+
     /// The only constructor: formats an erased device, else recovers from flash alone.
     ///
     /// # Errors
     /// [`FtlError::Config`] where `logical_pages` is over [`Self::max_logical_pages`];
     /// [`FtlError::WornOut`] where bad blocks leave too little; [`FtlError::Nand`].
     fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Self::Config) -> Result<Self, FtlError>;
-
-    /// Tells of a host request before its pages come one by one.
-    #[inline]
-    fn begin<N: Nand>(&mut self, _nand: &mut N, _request: &Request) {}
 
     /// Stores the sectors of `sectors` from `page` in logical page `at`.
     ///
@@ -130,12 +129,16 @@ pub trait Ftl: Sized + Send + 'static {
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError>;
 
-    /// Nothing was asked since [`nandlab_nand::Ctx::arrival`], when the device rests, and will be until `until`: time for
-    /// work in the background. An operation that begins before goes on to its end.
+    /// No request follows for now: carries out what was put off. Afterwards the device holds and counts everything that was
+    /// issued.
+    ///
+    /// With `until`, the device rests since [`nandlab_nand::Ctx::arrival`], and nothing is asked before `until`: time for work
+    /// in the background. An operation that begins before goes on to its end. Only this work fails.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
-    fn idle<N: Nand>(&mut self, _nand: &mut N, _until: Time) -> Result<(), FtlError> {
+    #[inline]
+    fn pause<N: Nand>(&mut self, _nand: &mut N, _until: Option<Time>) -> Result<(), FtlError> {
         Ok(())
     }
 
@@ -144,10 +147,6 @@ pub trait Ftl: Sized + Send + 'static {
     fn look_ups(&self, _op: Op, _at: Lpn, _sectors: SectorMask) -> u64 {
         1
     }
-
-    /// Carries out what was put off: afterwards the device holds and counts everything that was issued.
-    #[inline]
-    fn catch_up<N: Nand>(&mut self, _nand: &mut N) {}
 
     /// Starts loading the map entry of `at` into the processor's cache; changes nothing.
     #[inline]
@@ -162,11 +161,6 @@ pub trait Ftl: Sized + Send + 'static {
 
     /// Memory that firmware would need.
     fn ram(&self) -> RamUse;
-
-    /// Whether blocks hold one bit a cell with these options ([`nandlab_nand::Nand::set_slc`]).
-    fn uses_slc(_config: &Self::Config) -> bool {
-        false
-    }
 
     /// What the FTL did since it was mounted.
     fn events(&self) -> Events;
@@ -189,26 +183,6 @@ pub trait Ftl: Sized + Send + 'static {
     /// # Panics
     /// With the invariant and the address that broke it.
     fn check<N: Nand>(&self, nand: &mut N);
-}
-
-/// What a sector that was trimmed may hold after a flush and a mount, until it is written again.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Trims {
-    /// Zeros.
-    Durable,
-    /// Zeros, or anything that it has held; the mount after may find something else of these.
-    Forgotten,
-}
-
-impl Trims {
-    /// Those of an FTL that notes them on flash, or not.
-    pub(crate) fn noted(durable: bool) -> Self {
-        if durable {
-            Self::Durable
-        } else {
-            Self::Forgotten
-        }
-    }
 }
 
 /// A set of options with a name of its own.
@@ -395,19 +369,14 @@ macro_rules! ftls {
                 match self { $(Self::$variant(config) => $module::$ftl::set_seed(config, seed),)* }
             }
 
-            /// As [`Ftl::trims`].
-            pub fn trims(&self) -> Trims {
-                match self { $(Self::$variant(config) => $module::$ftl::trims(config),)* }
+            /// As [`Ftl::facts`].
+            pub fn facts(&self) -> Facts {
+                match self { $(Self::$variant(config) => $module::$ftl::facts(config),)* }
             }
 
-            /// As [`Ftl::collects`].
-            pub fn collects(&self) -> bool {
-                match self { $(Self::$variant(config) => $module::$ftl::collects(config),)* }
-            }
-
-            /// As [`Ftl::uses_slc`].
-            pub fn uses_slc(&self) -> bool {
-                match self { $(Self::$variant(config) => $module::$ftl::uses_slc(config),)* }
+            /// As [`Ftl::remedy`].
+            pub fn remedy(&self, geometry: &Geometry, rules: &Rules, logical_pages: u32) -> Option<String> {
+                match self { $(Self::$variant(config) => $module::$ftl::remedy(geometry, rules, config, logical_pages),)* }
             }
 
             /// As [`Ftl::max_logical_pages`].

@@ -117,10 +117,9 @@ pub use crate::parts::placement::Placement;
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
 use crate::parts::wear::WearPolicy;
-use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
+use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
 pub use config::{Config, Stripe, ValidPages};
 use dies::{Die, Dies};
-use idle::Idle;
 use nandlab_nand::{scoped, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Time};
 use placing::Placing;
 use room::{balance_pages, usable_pages};
@@ -257,12 +256,14 @@ impl Ftl for PageMap {
         config.seed = seed;
     }
 
-    fn trims(config: &Config) -> Trims {
-        Trims::noted(config.durable_trim)
+    fn facts(config: &Config) -> Facts {
+        config.facts()
     }
 
-    fn uses_slc(config: &Config) -> bool {
-        config.slc_cache != SlcCache::None
+    fn remedy(geometry: &Geometry, rules: &Rules, config: &Config, logical_pages: u32) -> Option<String> {
+        let works =
+            |config: &Config| Self::max_logical_pages(geometry, rules, config).is_ok_and(|most| logical_pages <= most);
+        config.smaller_pool(geometry, works)
     }
 
     fn max_logical_pages(geometry: &Geometry, rules: &Rules, config: &Config) -> Result<u32, FtlError> {
@@ -351,17 +352,13 @@ impl Ftl for PageMap {
         (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), full, page))
     }
 
-    fn idle<N: Nand>(&mut self, nand: &mut N, until: Time) -> Result<(), FtlError> {
-        let Some(Idle { enough, after }) = self.config.idle() else { return Ok(()) };
-        let from = nand.ctx().arrival() + after;
-        self.work_in_gap(nand, enough, (from, until))
-    }
-
     #[inline]
-    fn catch_up<N: Nand>(&mut self, nand: &mut N) {
+    fn pause<N: Nand>(&mut self, nand: &mut N, until: Option<Time>) -> Result<(), FtlError> {
+        let worked = until.map_or(Ok(()), |until| self.work_in_gap(nand, until));
         if self.dies.puts_off() {
             self.carry_out_all(nand);
         }
+        worked
     }
 
     #[inline]

@@ -61,7 +61,7 @@ use crate::parts::page_mapped::noted::Noted;
 use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
 use crate::parts::partial::{padded, refuse_lost};
 use crate::parts::store::page_bits::PageBits;
-use crate::{FtlError, RamUse, Variant};
+use crate::{Facts, FtlError, RamUse, Variant};
 pub use config::Config;
 pub use log::LogVictim;
 use log::{Log, Logged};
@@ -278,6 +278,10 @@ impl page_mapped::Scheme for Scheme {
             ));
         }
         Ok(notices)
+    }
+
+    fn facts(_config: &Config) -> Facts {
+        Facts { gathers: true, ..Facts::default() }
     }
 
     fn max_logical_pages(config: &Config, geometry: &Geometry) -> Result<u32, FtlError> {

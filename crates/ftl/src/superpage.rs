@@ -52,7 +52,7 @@ use crate::parts::blocks::keeper::Keeper;
 use crate::parts::noted_map::NotedMap;
 use crate::parts::partial::{padded, read_mapped, refuse_lost};
 use crate::parts::trim_notes::TrimNotes;
-use crate::{BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
+use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Trims, Variant};
 pub use config::{Config, Firmware, ReverseMap};
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Time,
@@ -278,12 +278,9 @@ impl Ftl for SuperPage {
         Ok(reserve.into_iter().chain(list).map(notice).collect())
     }
 
-    fn collects(config: &Config) -> bool {
-        config.firmware != Firmware::Tutorial
-    }
-
-    fn trims(config: &Config) -> Trims {
-        Trims::noted(config.durable_trim)
+    fn facts(config: &Config) -> Facts {
+        let collects = config.firmware != Firmware::Tutorial;
+        Facts { trims: Trims::noted(config.durable_trim), collects, ..Facts::default() }
     }
 
     fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Config) -> Result<u32, FtlError> {

@@ -32,7 +32,7 @@ mod usual;
 
 pub use device::{Device, Model};
 pub use fill::Fill;
-pub(crate) use fs::key_and_message;
+pub(crate) use fs::key_error;
 pub use host::{Arrival, Host};
 pub use memory::{Memory, OneMemory, Powered};
 pub use precondition::{Precondition, SteadyWrites};
@@ -44,13 +44,13 @@ use advice::Advice;
 use device::DeviceTable;
 use nandlab_buffer::BufferConfig;
 use nandlab_fs::{FsConfig, Over};
-use nandlab_ftl::FtlConfig;
+use nandlab_ftl::{Facts, FtlConfig};
 use nandlab_index::IndexConfig;
 use nandlab_workload::keys::KeySetting;
 use nandlab_workload::{Kind, Setting, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use tree::{Part, Tree};
+use tree::{KeyError, Part, Tree};
 
 /// An experiment with every default filled in.
 #[derive(Clone, Debug, Serialize)]
@@ -171,28 +171,33 @@ impl Experiment {
         if let Some(index) = &mut experiment.index {
             index.options_mut().resolve();
         }
-        let tree = &experiment.tree;
-        fs::check(&experiment).map_err(|(key, part, message)| tree.error(&key, part, message))?;
-        notices.extend(index::check(&experiment).map_err(|(key, part, message)| tree.error(&key, part, message))?);
-        experiment.check_ranges().map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
-        let sizing = Sizing::of(&experiment).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
-        experiment.check_fit(&sizing).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
-        let said = reliability::check(&experiment, &sizing);
-        notices.extend(said.map_err(|(key, message)| tree.error(&key, Part::Value, message))?);
-        notices.extend(experiment.unread_precondition());
-        notices.extend(experiment.unused_path());
-        if let Some(fs) = &experiment.fs {
-            let said = fs.notices(sizing.sectors());
-            notices.extend(said.into_iter().map(|notice| format!("fs.{}.{notice}", fs.name())));
-        }
-        notices.extend(experiment.check_buffer(&sizing)?);
-        notices.extend(sizing.notices);
+        notices.extend(experiment.check().map_err(|error| experiment.tree.located(error))?);
         experiment.notices = notices;
         Ok(experiment)
     }
 
+    /// Checks everything that can be checked before the run; gives sentences about rounded or ignored inputs.
+    fn check(&self) -> Result<Vec<String>, KeyError> {
+        let mut notices = Vec::new();
+        fs::check(self)?;
+        notices.extend(index::check(self)?);
+        self.check_ranges()?;
+        let sizing = Sizing::of(self)?;
+        self.check_fit(&sizing)?;
+        notices.extend(reliability::check(self, &sizing)?);
+        notices.extend(self.unread_precondition());
+        notices.extend(self.unused_path());
+        if let Some(fs) = &self.fs {
+            let said = fs.notices(sizing.sectors());
+            notices.extend(said.into_iter().map(|notice| format!("fs.{}.{notice}", fs.name())));
+        }
+        notices.extend(self.check_buffer(&sizing)?);
+        notices.extend(sizing.notices);
+        Ok(notices)
+    }
+
     /// Refuses a buffer that cannot work here, and gives the notices on the others.
-    fn check_buffer(&self, sizing: &Sizing) -> Result<Vec<String>, ConfigError> {
+    fn check_buffer(&self, sizing: &Sizing) -> Result<Vec<String>, KeyError> {
         let Some(buffer) = &self.buffer else { return Ok(Vec::new()) };
         let key = format!("buffer.{}", buffer.name());
         if buffer.profiler(&sizing.geometry).is_some() && !matches!(self.workload.kind(), Kind::Requests(_)) {
@@ -201,9 +206,9 @@ impl Experiment {
                 "{key} = \"auto\" takes a look at the requests before they are played, and those of an index or a file \
                  system are not known then: set t_state, t_read and t_write, or thresholds = \"online\""
             );
-            return Err(self.tree.error(&key, Part::Value, message));
+            return Err(KeyError::of_value(key, message));
         }
-        buffer.check(&sizing.geometry).map_err(|message| self.tree.error(&key, Part::Key, message))?;
+        buffer.check(&sizing.geometry).map_err(|message| KeyError::of_key(key, message))?;
         Ok(buffer.notices(&sizing.geometry))
     }
 
@@ -217,7 +222,7 @@ impl Experiment {
     /// # Errors
     /// [`LabError::Config`]; impossible for a parsed and unmodified experiment.
     pub fn sizing(&self) -> Result<Sizing, LabError> {
-        Ok(Sizing::of(self).map_err(ConfigError::of_key)?)
+        Ok(Sizing::of(self)?)
     }
 
     /// Whether the file system is on bare flash, without an FTL.
@@ -228,6 +233,11 @@ impl Experiment {
     /// Whether a real directory replaces the device.
     pub fn is_in_directory(&self) -> bool {
         self.device.is_stand_in()
+    }
+
+    /// What the FTL's options settle; the defaults without an FTL.
+    pub(crate) fn ftl_facts(&self) -> Facts {
+        self.ftl.as_ref().map_or_else(Facts::default, FtlConfig::facts)
     }
 
     /// The setting to open a key workload in.
@@ -276,7 +286,7 @@ impl Experiment {
     }
 
     /// Checks that a generator fits the device; a trace file is checked when the run starts.
-    fn check_fit(&self, sizing: &Sizing) -> Result<(), (String, String)> {
+    fn check_fit(&self, sizing: &Sizing) -> Result<(), KeyError> {
         let workload = self.workload.name();
         let options = match self.workload.kind() {
             Kind::Requests(_) if matches!(workload, "trace" | "fio") => return Ok(()),
@@ -287,12 +297,12 @@ impl Experiment {
         let watch = |_| true;
         let setting =
             Setting { sectors: sizing.sectors(), seed: self.seed, base: Path::new(""), watch: &watch, took: None };
-        let opened = options.open(&setting).map_err(|error| workload_key_and_message(error, workload))?;
+        let opened = options.open(&setting).map_err(|error| workload_key_error(error, workload))?;
         self.refuse_endless_warm_up(opened.len_hint().unwrap_or(0))
     }
 
     /// Refuses a warm-up as long as all `total` requests, with none left to measure; a `total` of 0 is unknown.
-    pub(crate) fn refuse_endless_warm_up(&self, total: u64) -> Result<(), (String, String)> {
+    pub(crate) fn refuse_endless_warm_up(&self, total: u64) -> Result<(), KeyError> {
         let warm_up = self.precondition.warm_up;
         if warm_up == 0 || total == 0 || warm_up < total {
             return Ok(());
@@ -301,18 +311,18 @@ impl Experiment {
             "precondition.warm_up = {warm_up} leaves nothing to be measured: the workload has {total} requests; \
              expected less than that"
         );
-        Err(("precondition.warm_up".to_owned(), message))
+        Err(KeyError::of_value("precondition.warm_up", message))
     }
 
-    fn check_ranges(&self) -> Result<(), (String, String)> {
+    fn check_ranges(&self) -> Result<(), KeyError> {
         let refuse = |key: &str, given: &dyn std::fmt::Display, why: &str| {
-            Err((key.to_owned(), format!("{key} = {given} cannot work: {why}")))
+            Err(KeyError::of_value(key, format!("{key} = {given} cannot work: {why}")))
         };
         let workload = self.workload.name();
         if disk::is_none(&self.workload) {
             return self.check_gaps(&refuse);
         }
-        self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
+        self.workload.kind().check().map_err(|error| workload_key_error(error, workload))?;
         self.check_timing(&refuse)?;
         self.check_host(&refuse)?;
         let arrival = self.host.arrival;
@@ -339,20 +349,21 @@ impl Experiment {
 
 impl Experiment {
     /// Refuses work in gaps between requests if there are no gaps.
-    fn check_gaps(&self, refuse: &host::Refuse<'_>) -> Result<(), (String, String)> {
-        let Some(FtlConfig::Page(page)) = &self.ftl else { return Ok(()) };
-        if page.idle_blocks > 0 && self.device.model == Model::Counting {
-            let why = "a device that only counts has no time in which it rests; leave it or device.model out";
-            return refuse("ftl.page.idle_blocks", &page.idle_blocks, why);
+    fn check_gaps(&self, refuse: &host::Refuse<'_>) -> Result<(), KeyError> {
+        match self.ftl_facts().gaps {
+            Some(gaps) if self.device.model == Model::Counting => {
+                let why = "a device that only counts has no time in which it rests; leave it or device.model out";
+                refuse(gaps.key, &gaps.value, why)
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
-/// Error in a workload's options: the key, and a sentence.
-fn workload_key_and_message(error: WorkloadError, workload: &str) -> (String, String) {
+/// Error in a workload's options.
+fn workload_key_error(error: WorkloadError, workload: &str) -> KeyError {
     match LabError::from_workload(error, workload) {
-        LabError::Config(error) => (error.key.clone().unwrap_or_default(), error.message.clone()),
-        other => ("workload".to_owned(), other.to_string()),
+        LabError::Config(error) => KeyError::of_value(error.key.clone().unwrap_or_default(), error.message.clone()),
+        other => KeyError::of_value("workload", other.to_string()),
     }
 }

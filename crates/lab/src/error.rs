@@ -42,13 +42,6 @@ pub struct ConfigError {
     pub key: Option<String>,
 }
 
-impl ConfigError {
-    /// An error in one key.
-    pub(crate) fn of_key((key, message): (String, String)) -> Self {
-        Self { message, key: Some(key), ..Self::default() }
-    }
-}
-
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The message quotes the input, which may hold any character.

@@ -24,14 +24,14 @@ use crate::config::{Arrival, Experiment, Sizing};
 use crate::control::{Control, Phase};
 use crate::error::{ConfigError, LabError};
 use crate::latency::RecordedMeter;
-use crate::record::{rate, Record, Speed, StopReason, Stopped};
+use crate::record::{rate, IndexRecord, Record, Speed, StopReason, Stopped};
 use crate::stack::{self, OpLog, Start};
 use begun::{assert_conservation, Begun};
 use fitted::fitted;
 pub use inspect::inspect;
 pub(crate) use mark::{sample, Mark};
 pub(crate) use meter::Meter;
-use nandlab_block::Op;
+use nandlab_block::{Blank, Mirror, Op};
 use nandlab_nand::Time;
 use nandlab_workload::trace::Took;
 use precondition::{Preconditioned, Preconditioning};
@@ -85,7 +85,7 @@ fn carry_out(
     let is_recorded = experiment.host.arrival == Arrival::Recorded;
     let told: Option<&dyn Fn(Op, Took)> = if is_recorded { Some(&took) } else { None };
     let mut source = Source::open(experiment, &sizing, base, control, told)?;
-    experiment.refuse_endless_warm_up(source.total()).map_err(ConfigError::of_key)?;
+    experiment.refuse_endless_warm_up(source.total())?;
     let fitted = fitted(experiment, &sizing, base, control)?;
     let on_engine = fitted.as_ref().unwrap_or(experiment);
     let state = match (save_state, &experiment.precondition.from_state) {
@@ -133,6 +133,23 @@ fn planned(experiment: &Experiment, sizing: &Sizing, source: &Source) -> u64 {
     source.total().saturating_mul(sectors_each(source, sizing)).saturating_add(before.saturating_mul(page))
 }
 
+/// What a workload leaves for the record, beside its requests.
+enum Left {
+    Nothing,
+    Index(Box<IndexRecord>),
+    Files(Box<files::Left>),
+}
+
+impl Left {
+    /// The volume's bytes, if there is one over a device.
+    fn take_volume(&mut self) -> Option<Mirror<Blank>> {
+        match self {
+            Self::Files(files) => files.volume.take(),
+            Self::Nothing | Self::Index(_) => None,
+        }
+    }
+}
+
 const NS_PER_DAY: f64 = 86_400e9;
 
 impl Run<'_> {
@@ -150,47 +167,36 @@ impl Run<'_> {
         let requests = if matches!(source, Source::Requests(_)) { total } else { 0 };
         let mut meter = self.meter(requests);
         let mut wall_s = 0.0;
-        let (mut index, mut fs, mut phases, mut volume) = (None, None, None, None);
+        let mut left = Left::Nothing;
         if stopped.is_none() {
             if !matches!(source, Source::Requests(_)) {
                 self.control.plan_anew(total.saturating_mul(each));
             }
             self.enter(Phase::Workload, total, each);
             let wall = Instant::now();
-            stopped = match source {
-                Source::Requests(workload) => self.play(&mut **workload, &mut meter, &start)?,
-                Source::Keys(ops, _) => {
-                    let played = keys::play(&mut self, &mut **ops, &mut meter, &start)?;
-                    sample(self.engine, &mut meter, &start);
-                    index = Some(played.index);
-                    played.stopped
-                }
-                Source::Files(ops, _) => {
-                    let mut played = files::play(&mut self, &mut **ops, total, &mut meter)?;
-                    start = played.start;
-                    sample(self.engine, &mut meter, &start);
-                    let stopped = played.stopped.take();
-                    phases = Some(played.wall);
-                    volume = played.volume;
-                    fs = Some((played.fs, played.ram));
-                    stopped
-                }
-            };
+            (stopped, left) = self.play_source(source, total, &mut meter, &mut start)?;
             wall_s = wall.elapsed().as_secs_f64();
         }
         assert_conservation(self.engine, self.sizing.geometry.pages_per_block(), self.begun);
         let mut record = self.record(meter, &start, mount, precondition);
         let goes_on = |stopped: &Stopped| !matches!(stopped.why, StopReason::WornOut | StopReason::Unreadable);
         if stopped.as_ref().is_none_or(goes_on) {
-            self.remount(&mut record, volume);
+            self.remount(&mut record, left.take_volume());
         }
         self.log.map_or(Ok(()), OpLog::close)?;
         record.notices.extend(self.clean_up());
-        record.index = index;
-        if let Some((fs, ram)) = fs {
-            record.fs = Some(fs);
-            record.ram = self.ram(ram);
-        }
+        let phases = match left {
+            Left::Nothing => None,
+            Left::Index(index) => {
+                record.index = Some(*index);
+                None
+            }
+            Left::Files(files) => {
+                record.fs = Some(files.fs);
+                record.ram = self.ram(files.ram);
+                Some(files.wall)
+            }
+        };
         if let Source::Requests(workload) = source {
             record.notices.extend(workload.notices());
             record.name_origins(&workload.origins());
@@ -204,6 +210,30 @@ impl Run<'_> {
             programs_per_s: rate(record.flash.programs as f64, wall_s),
         };
         Ok(record)
+    }
+
+    /// Plays what is measured; `start` moves to the mount of a volume, if there is one.
+    fn play_source(
+        &mut self,
+        source: &mut Source,
+        total: u64,
+        meter: &mut Meter,
+        start: &mut Mark,
+    ) -> Result<(Option<Stopped>, Left), LabError> {
+        match source {
+            Source::Requests(workload) => Ok((self.play(&mut **workload, meter, start)?, Left::Nothing)),
+            Source::Keys(ops, _) => {
+                let keys::Played { stopped, index } = keys::play(self, &mut **ops, meter, start)?;
+                sample(self.engine, meter, start);
+                Ok((stopped, Left::Index(Box::new(index))))
+            }
+            Source::Files(ops, _) => {
+                let files::Played { stopped, start: mounted, left } = files::play(self, &mut **ops, total, meter)?;
+                *start = mounted;
+                sample(self.engine, meter, start);
+                Ok((stopped, Left::Files(Box::new(left))))
+            }
+        }
     }
 
     /// Leaves the device idle for the experiment's shelf time.

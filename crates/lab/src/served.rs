@@ -204,7 +204,7 @@ impl Served {
 
     /// Whether a page that was trimmed and flushed reads as zeros from then on, also after a mount.
     pub fn trims_last(&self) -> bool {
-        self.experiment.ftl.as_ref().is_some_and(|ftl| ftl.trims() == Trims::Durable)
+        self.experiment.ftl.as_ref().is_some_and(|ftl| ftl.facts().trims == Trims::Durable)
     }
 
     /// Simulated time since it was opened, to the end of the last operation; the mount came before.

@@ -13,7 +13,7 @@ pub use engine::{BufferCounts, Door, Engine, Files, NvramState, Requests};
 pub use nandlab_drive::{BlockKind, Chip};
 pub use oplog::OpLog;
 
-use crate::config::{key_and_message, Device, Experiment, Memory, Model, Sizing};
+use crate::config::{key_error, Device, Experiment, Memory, Model, Sizing};
 use crate::error::{ConfigError, LabError};
 use disk::{Bare, Below, Stack};
 use engine::Mounted;
@@ -133,10 +133,7 @@ fn open_on_image(fs: &FsConfig, device: &Device, image: Backed<Image>) -> Result
 /// The error if a file system cannot be made.
 pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
     match error {
-        FsError::Option { .. } => {
-            let (key, message) = key_and_message(fs.name(), &error);
-            ConfigError::of_key((key, message)).into()
-        }
+        FsError::Option { .. } => key_error(fs.name(), &error).into(),
         FsError::Device(Error::PowerLost) => LabError::PowerLost,
         other => LabError::DeviceFull(format!("the device cannot be used: {other}")),
     }
@@ -195,7 +192,7 @@ impl Assembly<'_> {
         let Self { device, buffer, mounts_again, start, seed, sizing, log } = self;
         let mut ftl = ftl.clone();
         ftl.set_seed(seed);
-        let slc = ftl.uses_slc();
+        let slc = ftl.facts().slc.is_some();
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;
         let is_image = matches!(start, Start::Image(_));

@@ -259,7 +259,8 @@ impl<'a> Run<'a> {
         let disk = Disk::mount(flash(&self.bench.device, Default::default()), self.pages, &self.bench.ftl);
         let mut nvram = Nvram::new(self.buffer.nvram_bytes(geometry), NvmCost::default());
         let buffer = self.buffer.mount(geometry, &mut nvram).unwrap_or_else(|error| panic!("{error}"));
-        let model = Model::new(u64::from(self.pages) * u64::from(self.page()), self.page(), self.bench.ftl.trims());
+        let model =
+            Model::new(u64::from(self.pages) * u64::from(self.page()), self.page(), self.bench.ftl.facts().trims);
         Stack { disk: disk.expect("an erased device mounts"), nvram, buffer, model, now: 0 }
     }
 

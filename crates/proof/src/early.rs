@@ -57,7 +57,7 @@ impl Bench<'_> {
             disk: disk.expect("an erased device mounts"),
             buffer: EarlyBuffer::new((self.pages * geometry.page_bytes()) as usize, self.is_protected),
             is_protected: self.is_protected,
-            model: Model::new(sectors, page, self.ftl.trims()),
+            model: Model::new(sectors, page, self.ftl.facts().trims),
             now: 0,
         };
         let mut fallen = Fallen::default();

@@ -64,7 +64,7 @@ impl<N: nandlab_drive::Device> Rig<N> {
     pub fn new(nand: N, logical_pages: u32, config: &FtlConfig) -> Result<Self, FtlError> {
         let disk = Disk::mount(nand, logical_pages, config)?;
         let page = disk.nand().geometry().sectors_per_page();
-        let model = Model::new(disk.sectors(), page, config.trims());
+        let model = Model::new(disk.sectors(), page, config.facts().trims);
         Ok(Self { disk, model, now: 0 })
     }
 

@@ -5,7 +5,7 @@ use super::slc::{SlcCache, SlcFull};
 use crate::parts::placement::{self, Placement};
 use crate::parts::victim::{self, Victim, VictimPolicy};
 use crate::parts::wear::{self, Wear, WearPolicy};
-use crate::{FtlError, Variant};
+use crate::{Choice, Facts, FtlError, Trims, Variant};
 use nandlab_nand::{Geometry, Time};
 
 /// Options of the page map.
@@ -108,6 +108,25 @@ impl Config {
     /// Blocks of a die that are being filled at the same time.
     pub fn frontiers(&self) -> u32 {
         self.placement.frontiers(&self.placement_options()) + u32::from(self.wear.has_frontier())
+    }
+
+    /// What the options settle before the page map runs.
+    pub(super) fn facts(&self) -> Facts {
+        let number = |key, value: u32| (value > 0).then(|| Choice::number(key, value));
+        let name = |key, value: Option<&str>| value.map(|value| Choice::name(key, value));
+        let gaps = number("ftl.page.idle_blocks", self.idle_blocks);
+        let levels_wear = name("ftl.page.wear", self.wear.mover());
+        let pools = (self.placement == Placement::Pools).then_some("pools");
+        Facts {
+            trims: Trims::noted(self.durable_trim),
+            slc: name("ftl.page.slc_cache", self.slc_cache.name()),
+            refreshes: number("ftl.page.refresh_percent", self.refresh_percent),
+            gaps: gaps.map(|choice| choice.beginning_with("ftl.page.idle_after_us")),
+            levels_wear: levels_wear.map(|choice| choice.beginning_with("ftl.page.wear_threshold")),
+            pools: name("ftl.page.placement", pools),
+            over_planes: Some("ftl.page.stripe = \"planes\""),
+            ..Facts::default()
+        }
     }
 
     /// What is done in gaps between requests; `None` where nothing is.

@@ -14,17 +14,14 @@ pub(super) struct Idle {
 }
 
 impl PageMap {
-    /// Empties blocks from the first time until before the second; the device rests at the first.
+    /// Empties blocks in a gap that ends at `until`, if the options ask for it.
     ///
     /// A step is what firmware does between two looks at its queue: a copy, an erase, or where a victim's valid pages are
     /// looked for in its spare areas the reads of these. One that has begun goes on to its end.
     #[cold]
-    pub(super) fn work_in_gap<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        enough: u32,
-        (from, until): (Time, Time),
-    ) -> Result<(), FtlError> {
+    pub(super) fn work_in_gap<N: Nand>(&mut self, nand: &mut N, until: Time) -> Result<(), FtlError> {
+        let Some(Idle { enough, after }) = self.config.idle() else { return Ok(()) };
+        let from = nand.ctx().arrival() + after;
         let before = nand.ctx().after(from);
         // By die: when its last step ended, while it has something to do.
         let mut free_at: Vec<Option<Time>> = vec![Some(from); self.dies.len()];

@@ -50,6 +50,16 @@ impl Config {
         Ok(self.pool_pages + second)
     }
 
+    /// The largest first pool below this one with which the options work.
+    pub(super) fn smaller_pool(&self, geometry: &Geometry, works: impl Fn(&Self) -> bool) -> Option<String> {
+        if self.placement != Placement::Pools {
+            return None;
+        }
+        let works = |&pool_blocks: &u32| works(&Self { pool_blocks, ..self.clone() });
+        let largest = (2..self.pool_blocks.min(geometry.blocks())).rev().find(works)?;
+        Some(format!("ftl.page.pool_blocks = {largest}"))
+    }
+
     /// A sentence for the reader of a result where the second pool has no page.
     pub(super) fn notice_of_pools(&self, logical_pages: u32) -> Option<String> {
         let is_all = self.placement == Placement::Pools && self.pool_pages >= logical_pages;

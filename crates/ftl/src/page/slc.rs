@@ -28,6 +28,17 @@ pub enum SlcCache {
     Dynamic,
 }
 
+impl SlcCache {
+    /// The name where there are such blocks.
+    pub(super) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Fixed => Some("fixed"),
+            Self::Dynamic => Some("dynamic"),
+        }
+    }
+}
+
 /// What becomes of a page of the host for which the blocks of one bit a cell have no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

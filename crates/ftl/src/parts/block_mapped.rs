@@ -2,7 +2,7 @@
 
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::parts::store::{self, Found, Options, Store};
-use crate::{BlockState, Events, Ftl, FtlError, RamUse, Recycling, Trims, Variant};
+use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Recycling, Trims, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Rules, SectorMask};
 
 /// A block-mapped FTL's scheme: it decides which block takes a page, and when to merge.
@@ -178,8 +178,8 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
         S::set_seed(config, seed);
     }
 
-    fn trims(config: &Self::Config) -> Trims {
-        Trims::noted(S::is_trim_durable(config))
+    fn facts(config: &Self::Config) -> Facts {
+        Facts { trims: Trims::noted(S::is_trim_durable(config)), ..Facts::default() }
     }
 
     fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Self::Config) -> Result<u32, FtlError> {

@@ -4,12 +4,12 @@
 //! The map is cut into map pages (translation pages), each the size of a flash page. A directory in memory
 //! holds the location of each map page; the contents are read from flash and written back there, in blocks of
 //! their own. The FTL defines the entries and decides which ones stay in memory; here a map page is only bytes.
-//! An FTL that pages in units of several pages numbers them consecutively; consecutive pages lie on different
-//! dies, so a unit is read from several dies at once.
+//! An FTL that pages in units of several pages numbers them consecutively. Pages that are written one after the other
+//! go to the frontiers in turn, so a unit is read from several dies at once if the map fills a block on each.
 //!
 //! ## Blocks
-//! The map takes blocks from the keeper shared by all areas, up to its quota: enough to hold the map once, one
-//! more, one for each frontier, and spare blocks. The owner of the data leaves [`FlashMap::claim`] blocks of
+//! The map takes blocks from the keeper shared by all areas, up to its quota: the whole blocks of the map, one for
+//! the rest, one for each frontier, and spare blocks. The owner of the data leaves [`FlashMap::claim`] blocks of
 //! the keeper untouched, so a map page can be written at any time, even in the middle of data garbage collection
 //! and at mount. When the quota is used up, the map empties its block with the fewest valid pages. If each die
 //! collects its data separately, the dies that take pages share the quota equally ([`FlashMap::share_dies`]),
@@ -48,7 +48,7 @@ pub(crate) struct Shape {
     pub(crate) form: u16,
     /// Map pages.
     pub(crate) pages: u32,
-    /// Spare blocks, in percent relative to the blocks that hold the map once; at least one block.
+    /// Spare blocks, in percent relative to the whole blocks of the map; at least one block.
     pub(crate) spare_percent: u32,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Shape {
 const PAGED: u16 = 1 << 15;
 
 impl Shape {
-    /// Blocks needed to hold the map once.
+    /// Whole blocks that the map would fill if it were written once; less than a block is left over.
     fn whole_blocks(&self, geometry: &Geometry) -> u32 {
         self.pages / geometry.pages_per_block()
     }
@@ -66,7 +66,7 @@ impl Shape {
         self.whole_blocks(geometry).clamp(1, geometry.dies())
     }
 
-    /// Most blocks in the map, without the one opened before a victim is released.
+    /// Blocks kept for the map. Between two writes it usually has fewer; the last is opened before a victim is released.
     pub(crate) fn quota(&self, geometry: &Geometry) -> u32 {
         let whole = self.whole_blocks(geometry);
         let spare = u64::from(whole) * u64::from(self.spare_percent) / 100;
@@ -99,9 +99,9 @@ impl Shape {
 pub(crate) enum Held {
     /// It was never written.
     Nothing,
-    /// Bit errors have destroyed its bytes.
+    /// Its bytes can be read.
     Page,
-    /// Bytes were there once, and are lost to bit errors.
+    /// It was written, and bit errors have destroyed its bytes.
     Lost,
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct MapCounts {
     pub(crate) gc_runs: u64,
     /// Blocks without valid pages, among them.
     pub(crate) empty_gc_runs: u64,
-    /// Map pages moved by these collections.
+    /// Map pages moved by these collections, and out of blocks with a failed program.
     pub(crate) moved: u64,
 }
 
@@ -153,7 +153,7 @@ impl FlashMap {
         }
     }
 
-    /// From now on takes at most its share from each die in `works`.
+    /// From now on the dies in `works` share the quota equally.
     pub(crate) fn share_dies(&mut self, geometry: &Geometry, works: &[bool]) {
         self.shares = self.shape.shares(geometry, works);
         self.works = works.to_vec();
@@ -214,7 +214,7 @@ impl FlashMap {
     }
 
     /// Reads the last bytes of a map page into `bytes`; they are the written bytes if the answer is
-    /// [`Held::Page`]. Counts under the current cause, or under [`Cause::Map`] if that is a host request.
+    /// [`Held::Page`]. Counts under the current cause, or under [`Cause::Map`] if the host waits for it.
     ///
     /// # Errors
     /// [`FtlError::Nand`].
@@ -259,8 +259,8 @@ impl FlashMap {
         })
     }
 
-    /// Programs a map page at the next frontier. For a moved page, `moved` has its sequence number and marks,
-    /// and the program starts no collection.
+    /// Programs a map page at the next frontier. For a moved page, `moved` has its sequence number, its marks and
+    /// the frontier, and the program starts no collection.
     fn program<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -389,7 +389,7 @@ impl FlashMap {
         self.area.release(nand, keeper, victim)
     }
 
-    /// Moves a map page: a read through the controller and a program; the page keeps its sequence number.
+    /// Moves a map page: a read through the controller and a program. A page that can be read keeps its sequence number.
     fn relocate<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -453,7 +453,7 @@ impl FlashMap {
     }
 }
 
-/// Runs `work` under [`Cause::Map`] if the cause is a host request.
+/// Runs `work` under [`Cause::Map`] if the host waits for it: for a request, or the read of a write of a part.
 fn as_map<N: Nand, R>(nand: &mut N, work: impl FnOnce(&mut N) -> R) -> R {
     let cause = match nand.ctx().cause() {
         Cause::Host | Cause::ReadModifyWrite => Cause::Map,

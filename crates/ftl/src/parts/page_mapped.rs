@@ -19,7 +19,7 @@ use super::blocks::area::{Area, Victim};
 use super::blocks::keeper::Keeper;
 use super::blocks::scan::BlockScan;
 use super::victim::VictimPolicy;
-use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
+use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
 use nandlab_block::Op;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, NandError, Oob, Ppa, Rules, SectorMask, Time};
 pub use scheme::Scheme;
@@ -318,6 +318,10 @@ impl<S: Scheme> Ftl for PageMapped<S> {
 
     fn set_seed(config: &mut Self::Config, seed: u64) {
         S::set_seed(config, seed);
+    }
+
+    fn facts(config: &Self::Config) -> Facts {
+        S::facts(config)
     }
 
     fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Self::Config) -> Result<u32, FtlError> {

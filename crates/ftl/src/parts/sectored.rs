@@ -44,7 +44,7 @@ use super::blocks::frontier::Frontier;
 use super::blocks::keeper::Keeper;
 use super::flash_map::{FlashMap, Shape};
 use super::merge_buffer::{check_buffers, Gathered, Written, DEAD};
-use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Variant};
+use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
 use cmt::Cmt;
 use nandlab_block::Op;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
@@ -346,6 +346,10 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
             ));
         }
         Ok(notices)
+    }
+
+    fn facts(_config: &S::Config) -> Facts {
+        Facts { gathers: true, ..Facts::default() }
     }
 
     fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &S::Config) -> Result<u32, FtlError> {

@@ -64,9 +64,14 @@ impl Wear {
         self != Self::None
     }
 
-    /// Whether data is moved for the sake of wear.
-    pub fn is_static(self) -> bool {
-        matches!(self, Self::Threshold | Self::Bet | Self::DualPool)
+    /// The name of a policy that moves data for the sake of wear.
+    pub(crate) fn mover(self) -> Option<&'static str> {
+        match self {
+            Self::None | Self::Dynamic => None,
+            Self::Threshold => Some("threshold"),
+            Self::Bet => Some("bet"),
+            Self::DualPool => Some("dual_pool"),
+        }
     }
 
     /// Whether cold data goes to worn blocks, which are filled at a frontier of their own.

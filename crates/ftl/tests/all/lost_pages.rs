@@ -3,7 +3,7 @@
 
 use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_drive::{chip_inside, Chip};
+use nandlab_drive::Chip;
 use nandlab_ftl::{hybrid_map, sector_map, FtlConfig};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
@@ -73,7 +73,12 @@ impl Nand for Watched {
 }
 
 impl Chip for Watched {
-    chip_inside!(inner);
+    fn inside(&self) -> Option<&dyn Chip> {
+        Some(&self.inner)
+    }
+    fn inside_mut(&mut self) -> Option<&mut dyn Chip> {
+        Some(&mut self.inner)
+    }
 }
 
 const SECTORS_PER_PAGE: u64 = 8;

@@ -6,8 +6,6 @@ use super::footprint::has_room;
 use super::over_provisioning;
 use super::sizing::{most_pages, sizes, Sizing};
 use super::Experiment;
-use nandlab_ftl::page::{self, Placement};
-use nandlab_ftl::FtlConfig;
 use nandlab_nand::{Geometry, Rules, SECTOR_BYTES};
 use nandlab_workload::{ByteCount, Kind, Setting, WorkloadError};
 
@@ -54,8 +52,8 @@ impl<'a> Advice<'a> {
     /// The advice, such as `set device.over_provisioning = 0.2, or device.capacity = "64 MiB"`; there may be
     /// none.
     pub(crate) fn sentence(&self) -> Option<String> {
-        if let Some(pool_blocks) = self.pool_blocks() {
-            return Some(format!("set {pool_blocks}"));
+        if let Some(option) = self.option() {
+            return Some(format!("set {option}"));
         }
         let holds = self.holds;
         let ways = match (self.device.capacity, self.device.blocks_per_plane) {
@@ -111,24 +109,14 @@ impl<'a> Advice<'a> {
         least(now, most, |number| self.works(&with(number))).filter(|&number| self.is_sane(&with(number)))
     }
 
-    /// The largest first pool with enough room left for the second one, if this alone helps: nobody wants
-    /// another device just for its pools.
-    fn pool_blocks(&self) -> Option<String> {
-        let Some(FtlConfig::Page(page)) = self.experiment.ftl.as_ref().filter(|_| !self.holds) else { return None };
-        if page.placement != Placement::Pools {
-            return None;
-        }
+    /// An option of the FTL, if this alone helps: nobody wants another device just for an option.
+    fn option(&self) -> Option<String> {
+        let ftl = self.experiment.ftl.as_ref().filter(|_| !self.holds)?;
         let (geometry, pages) = sizes(self.device, &mut Vec::new()).ok()?;
         if u64::from(pages) * u64::from(geometry.sectors_per_page()) < self.sectors {
             return None;
         }
-        let rules = &self.device.profile.rules;
-        let works = |&pool_blocks: &u32| {
-            let ftl = FtlConfig::Page(page::Config { pool_blocks, ..page.clone() });
-            most_pages(&ftl, &geometry, rules).is_ok_and(|most| pages <= most)
-        };
-        let largest = (2..page.pool_blocks.min(geometry.blocks())).rev().find(works)?;
-        Some(format!("ftl.page.pool_blocks = {largest}"))
+        ftl.remedy(&geometry, &self.device.profile.rules, pages)
     }
 
     fn over_provisioning(&self) -> Option<String> {

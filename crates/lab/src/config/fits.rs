@@ -1,21 +1,22 @@
 //! Checks that the FTL can export the requested capacity, with advice if it cannot.
 
 use super::advice::Advice;
-use super::sizing::{bare, key_and_message, most_pages, sizes, Fault, Sizing};
+use super::sizing::{bare, key_error, most_pages, sizes, Sizing};
+use super::tree::KeyError;
 use super::{slc, Experiment};
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::Geometry;
 use nandlab_workload::ByteCount;
 
 impl Sizing {
-    pub(super) fn of(experiment: &Experiment) -> Result<Self, Fault> {
+    pub(super) fn of(experiment: &Experiment) -> Result<Self, KeyError> {
         let device = &experiment.device;
         let mut notices = Vec::new();
         if let Some(op) = device.over_provisioning {
             if !(op > 0.0 && op <= 100.0) {
                 let key = "device.over_provisioning";
-                return Err((
-                    key.into(),
+                return Err(KeyError::of_value(
+                    key,
                     format!("{key} = {op} cannot work: it is a ratio above 0 and up to 100, such as 0.07"),
                 ));
             }
@@ -36,7 +37,7 @@ impl Sizing {
     }
 
     /// Checks that the FTL can export this many pages.
-    fn fits(&self, experiment: &Experiment) -> Result<(), Fault> {
+    fn fits(&self, experiment: &Experiment) -> Result<(), KeyError> {
         let rules = &experiment.device.profile.rules;
         let Some(ftl) = &experiment.ftl else { return Ok(()) };
         let ways_out = || {
@@ -44,7 +45,7 @@ impl Sizing {
             ways_out.map(|ways| format!(": {ways}")).unwrap_or_default()
         };
         let most = most_pages(ftl, &self.geometry, rules)
-            .map_err(|(key, message)| (key, format!("{message}{}", ways_out())))?;
+            .map_err(|error| KeyError { message: format!("{}{}", error.message, ways_out()), ..error })?;
         if self.logical_pages <= most {
             return Ok(());
         }
@@ -62,7 +63,7 @@ impl Sizing {
             counted(most, "page"),
             ways_out(),
         );
-        Err((key.into(), message))
+        Err(KeyError::of_value(key, message))
     }
 }
 
@@ -72,6 +73,6 @@ fn counted(count: u32, noun: &str) -> String {
 }
 
 /// Sentences about options in `ftl` without effect at this many exported pages.
-fn ftl_notices(ftl: &FtlConfig, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, Fault> {
-    ftl.notices(geometry, logical_pages).map_err(|error| key_and_message(&error))
+fn ftl_notices(ftl: &FtlConfig, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, KeyError> {
+    ftl.notices(geometry, logical_pages).map_err(|error| key_error(&error))
 }

@@ -2,7 +2,7 @@
 
 use super::asks::{asks, workloads};
 use super::disk;
-use super::tree::{Part, Tree};
+use super::tree::{KeyError, Part, Tree};
 use super::{Arrival, Experiment, Host, Precondition, Sizing};
 use crate::error::ConfigError;
 use nandlab_buffer::BufferConfig;
@@ -11,7 +11,7 @@ use nandlab_ftl::FtlConfig;
 use nandlab_workload::{Asks, Kind};
 
 /// Refuses files without a file system, and a file system without files; then checks its options.
-pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String)> {
+pub(super) fn check(experiment: &Experiment) -> Result<(), KeyError> {
     let workload = experiment.workload.name();
     let fs = match (experiment.workload.kind(), &experiment.fs) {
         // A directory that programs use.
@@ -26,7 +26,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String
                 tables.join(" or "),
                 workloads(Asks::Requests)
             );
-            return Err((format!("workload.{workload}"), Part::Key, message));
+            return Err(KeyError::of_key(format!("workload.{workload}"), message));
         }
         (Kind::Requests(_) | Kind::Keys(_), Some(fs)) => {
             let (name, asks) = (fs.name(), asks(experiment));
@@ -35,14 +35,11 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String
                  workload that asks for files ({})",
                 workloads(Asks::Files)
             );
-            return Err((format!("fs.{name}"), Part::Key, message));
+            return Err(KeyError::of_key(format!("fs.{name}"), message));
         }
     };
     check_below(experiment, fs.name(), fs.over())?;
-    fs.check().map_err(|error| {
-        let (key, message) = key_and_message(fs.name(), &error);
-        (key, Part::Value, message)
-    })
+    fs.check().map_err(|error| key_error(fs.name(), &error))
 }
 
 /// Describes a file system without sectors below it.
@@ -67,7 +64,7 @@ pub(super) fn refuse_device(tree: &Tree) -> ConfigError {
 }
 
 /// Refuses layers between a device and sectors, for a file system without sectors below it.
-fn check_below(experiment: &Experiment, fs: &str, over: Over) -> Result<(), (String, Part, String)> {
+fn check_below(experiment: &Experiment, fs: &str, over: Over) -> Result<(), KeyError> {
     if over == Over::Device {
         return Ok(());
     }
@@ -83,7 +80,7 @@ fn check_below(experiment: &Experiment, fs: &str, over: Over) -> Result<(), (Str
                  choose a file system over an FTL ({})",
                 names(Over::Device)
             );
-            return Err((format!("{table}.{name}"), Part::Key, message));
+            return Err(KeyError::of_key(format!("{table}.{name}"), message));
         }
     }
     if experiment.precondition != Precondition::default() {
@@ -92,7 +89,7 @@ fn check_below(experiment: &Experiment, fs: &str, over: Over) -> Result<(), (Str
              (--set precondition=none), or choose a file system over an FTL ({})",
             names(Over::Device)
         );
-        return Err(("precondition".into(), Part::Key, message));
+        return Err(KeyError::of_key("precondition", message));
     }
     Ok(())
 }
@@ -103,31 +100,34 @@ fn names(over: Over) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Error in a file system's options: the key, and a sentence.
-pub(crate) fn key_and_message(name: &str, error: &FsError) -> (String, String) {
+/// Error in a file system's options.
+pub(crate) fn key_error(name: &str, error: &FsError) -> KeyError {
     match error {
-        FsError::Option { key, .. } => (format!("fs.{name}.{key}"), format!("fs.{name}.{error}")),
-        other => (format!("fs.{name}"), format!("fs.{name}: {other}")),
+        FsError::Option { key, .. } => KeyError::of_value(format!("fs.{name}.{key}"), format!("fs.{name}.{error}")),
+        other => KeyError::of_value(format!("fs.{name}"), format!("fs.{name}: {other}")),
     }
 }
 
 /// Refuses host options for request timing: a file system waits for each request.
-pub(super) fn check_host(experiment: &Experiment) -> Result<(), (String, String)> {
+pub(super) fn check_host(experiment: &Experiment) -> Result<(), KeyError> {
     let Host { arrival, queue_depth, .. } = experiment.host;
     let key = |name: &str| format!("host.{name}");
     if arrival == Arrival::Recorded {
         let why = "operations on files have no times of their own: with a file system it is \"closed\"";
-        return Err((key("arrival"), format!("host.arrival = \"recorded\" cannot work: {why}")));
+        return Err(KeyError::of_value(key("arrival"), format!("host.arrival = \"recorded\" cannot work: {why}")));
     }
     if queue_depth != 1 {
         let why = "a file system waits for each request before it makes the next: with one it is 1";
-        return Err((key("queue_depth"), format!("host.queue_depth = {queue_depth} cannot work: {why}")));
+        return Err(KeyError::of_value(
+            key("queue_depth"),
+            format!("host.queue_depth = {queue_depth} cannot work: {why}"),
+        ));
     }
     Ok(())
 }
 
 /// Checks that the file system fits the device; whether the files fit appears only during the run.
-pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), (String, String)> {
+pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), KeyError> {
     let Some(fs) = &experiment.fs else { return Ok(()) };
     let fits = match fs.over() {
         Over::Device => fs.plan(sizing.sectors()).map(drop),
@@ -135,5 +135,5 @@ pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), 
         // Existence and emptiness are checked at the start of the run.
         Over::Directory => Ok(()),
     };
-    fits.map_err(|error| key_and_message(fs.name(), &error))
+    fits.map_err(|error| key_error(fs.name(), &error))
 }

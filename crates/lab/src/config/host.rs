@@ -1,5 +1,6 @@
 //! How the host's requests arrive, and additional outputs.
 
+use super::tree::KeyError;
 use super::{Experiment, Model};
 use nandlab_block::ByteCount;
 use nandlab_fs::{FsConfig, Over};
@@ -15,7 +16,7 @@ const MAX_FIRMWARE_US: f64 = 1e6;
 /// Longest think time: an hour.
 const MAX_THINK_TIME_US: f64 = 3.6e9;
 
-pub(super) type Refuse<'a> = dyn Fn(&str, &dyn std::fmt::Display, &str) -> Result<(), (String, String)> + 'a;
+pub(super) type Refuse<'a> = dyn Fn(&str, &dyn std::fmt::Display, &str) -> Result<(), KeyError> + 'a;
 
 /// Request arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,7 +107,7 @@ pub enum Arrival {
 
 impl Experiment {
     /// Checks the arrival options; `refuse` takes a key, the given value, and why it cannot work.
-    pub(super) fn check_host(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+    pub(super) fn check_host(&self, refuse: &Refuse<'_>) -> Result<(), KeyError> {
         let Host { arrival, queue_depth, think_time_us, sample_transactions, sample_blocks, .. } = self.host;
         self.check_host_aids(refuse)?;
         if sample_transactions > 0 && self.fs.is_none() {
@@ -147,7 +148,7 @@ impl Experiment {
     }
 
     /// Refuses host options set by a self-paced workload's own jobs.
-    fn check_paced(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+    fn check_paced(&self, refuse: &Refuse<'_>) -> Result<(), KeyError> {
         let Host { arrival, queue_depth, think_time_us, .. } = self.host;
         if arrival == Arrival::Recorded {
             let why =
@@ -164,7 +165,7 @@ impl Experiment {
     }
 
     /// Refuses impossible firmware times, and firmware times without requests.
-    fn check_firmware(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+    fn check_firmware(&self, refuse: &Refuse<'_>) -> Result<(), KeyError> {
         let Host { firmware_us, lookup_us, .. } = self.host;
         for (key, us) in [("host.firmware_us", firmware_us), ("host.lookup_us", lookup_us)] {
             if !(0.0..=MAX_FIRMWARE_US).contains(&us) {
@@ -183,7 +184,7 @@ impl Experiment {
     }
 
     /// Checks the run's additional outputs.
-    fn check_host_aids(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+    fn check_host_aids(&self, refuse: &Refuse<'_>) -> Result<(), KeyError> {
         let Host { daily, explain_longest, .. } = self.host;
         let over = self.fs.as_ref().map_or(Over::Device, FsConfig::over);
         self.check_firmware(refuse)?;

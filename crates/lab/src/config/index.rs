@@ -1,7 +1,7 @@
 //! Checks that an index, its workload and the device fit together.
 
 use super::asks::{asks, workloads};
-use super::tree::Part;
+use super::tree::KeyError;
 use super::{Arrival, Experiment, Host, Sizing};
 use nandlab_index::IndexError;
 use nandlab_nand::SECTOR_BYTES;
@@ -9,7 +9,7 @@ use nandlab_workload::{Asks, Kind};
 
 /// Refuses keys without an index, and an index without keys; then checks its options. Rounded options give a
 /// notice.
-pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, (String, Part, String)> {
+pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, KeyError> {
     let workload = experiment.workload.name();
     let index = match (experiment.workload.kind(), &experiment.index) {
         (Kind::Requests(_) | Kind::Files(_), None) => return Ok(None),
@@ -20,7 +20,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, (String, 
                  choose a workload that asks for sectors ({})",
                 workloads(Asks::Requests)
             );
-            return Err((format!("workload.{workload}"), Part::Key, message));
+            return Err(KeyError::of_key(format!("workload.{workload}"), message));
         }
         (Kind::Requests(_) | Kind::Files(_), Some(index)) => {
             let name = index.name();
@@ -30,40 +30,42 @@ pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, (String, 
                  workload that asks for keys ({})",
                 workloads(Asks::Keys)
             );
-            return Err((format!("index.{name}"), Part::Key, message));
+            return Err(KeyError::of_key(format!("index.{name}"), message));
         }
     };
-    index.options().check().map_err(|error| {
-        let (key, message) = key_and_message(index.name(), &error);
-        (key, Part::Value, message)
-    })?;
+    index.options().check().map_err(|error| key_error(index.name(), &error))?;
     Ok(index.options().notice().map(|notice| format!("index.{}.{notice}", index.name())))
 }
 
-fn key_and_message(name: &str, error: &IndexError) -> (String, String) {
+fn key_error(name: &str, error: &IndexError) -> KeyError {
     match error {
-        IndexError::Option { key, .. } => (format!("index.{name}.{key}"), format!("index.{name}.{error}")),
-        other => (format!("index.{name}"), format!("index.{name}: {other}")),
+        IndexError::Option { key, .. } => {
+            KeyError::of_value(format!("index.{name}.{key}"), format!("index.{name}.{error}"))
+        }
+        other => KeyError::of_value(format!("index.{name}"), format!("index.{name}: {other}")),
     }
 }
 
 /// Refuses host options for request timing: an index waits for each request.
-pub(super) fn check_host(experiment: &Experiment) -> Result<(), (String, String)> {
+pub(super) fn check_host(experiment: &Experiment) -> Result<(), KeyError> {
     let Host { arrival, queue_depth, .. } = experiment.host;
     let key = |name: &str| format!("host.{name}");
     if arrival == Arrival::Recorded {
         let why = "operations on keys have no times of their own: with an index it is \"closed\"";
-        return Err((key("arrival"), format!("host.arrival = \"recorded\" cannot work: {why}")));
+        return Err(KeyError::of_value(key("arrival"), format!("host.arrival = \"recorded\" cannot work: {why}")));
     }
     if queue_depth != 1 {
         let why = "an index waits for each request before it makes the next: with one it is 1";
-        return Err((key("queue_depth"), format!("host.queue_depth = {queue_depth} cannot work: {why}")));
+        return Err(KeyError::of_value(
+            key("queue_depth"),
+            format!("host.queue_depth = {queue_depth} cannot work: {why}"),
+        ));
     }
     Ok(())
 }
 
 /// Checks that the keys fit the index, and the index fits the device.
-pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), (String, String)> {
+pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), KeyError> {
     let (Kind::Keys(keys), Some(index)) = (experiment.workload.kind(), &experiment.index) else { return Ok(()) };
     let (name, options) = (index.name(), index.options());
     let largest = keys.largest_key().unwrap_or(0);
@@ -74,11 +76,11 @@ pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), 
             options.key_bytes,
             experiment.workload.name(),
         );
-        return Err((format!("index.{name}.key_bytes"), message));
+        return Err(KeyError::of_value(format!("index.{name}.key_bytes"), message));
     }
     options
         .config()
         .pool
         .check_device(sizing.sectors() / u64::from(options.page_bytes / SECTOR_BYTES))
-        .map_err(|error| key_and_message(name, &error))
+        .map_err(|error| key_error(name, &error))
 }

@@ -1,6 +1,7 @@
 //! The way between host and FTL, according to the device's controller and link.
 
 use super::host::Refuse;
+use super::tree::KeyError;
 use super::{Device, Experiment, Model};
 use nandlab_block::PathTimes;
 use nandlab_nand::profile::{Order, PageCopy, PlaneOverlap, Profile};
@@ -45,7 +46,7 @@ fn ns_per_byte(mb_s: f64) -> f64 {
 
 impl Experiment {
     /// Refuses times of the device that contradict each other, or would have no effect.
-    pub(super) fn check_timing(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+    pub(super) fn check_timing(&self, refuse: &Refuse<'_>) -> Result<(), KeyError> {
         let Profile { timing, rules, .. } = &self.device.profile;
         let controller = self.device.profile.controller.unwrap_or_default();
         if controller.write_buffer_protected && controller.write_buffer_bytes == 0 {

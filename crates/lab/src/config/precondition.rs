@@ -2,6 +2,7 @@
 
 use super::fill::Fill;
 use super::host::Refuse;
+use super::tree::KeyError;
 use super::{reliability, Experiment};
 use nandlab_workload::Kind;
 use serde::{Deserialize, Serialize};
@@ -79,7 +80,7 @@ const MAX_WINDOWS: u32 = 10_000;
 
 impl Experiment {
     /// Checks the preconditioning options.
-    pub(super) fn check_precondition(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+    pub(super) fn check_precondition(&self, refuse: &Refuse<'_>) -> Result<(), KeyError> {
         let is_of_requests = matches!(self.workload.kind(), Kind::Requests(_));
         if !(0.0..=MAX_OVERWRITES).contains(&self.precondition.overwrites) {
             let why = "it is a multiple of the capacity from 0 to 10000";

@@ -1,9 +1,7 @@
 //! Checks faults and aging cells.
 
-use super::sizing::Fault;
+use super::tree::KeyError;
 use super::{Experiment, Sizing};
-use nandlab_ftl::page::SlcCache;
-use nandlab_ftl::FtlConfig;
 
 /// A hundred years.
 const MAX_SHELF_DAYS: f64 = 36_525.0;
@@ -15,34 +13,36 @@ pub(super) fn is_none(days: &f64) -> bool {
 }
 
 /// Checks faults and bit errors against the device; returns sentences about options without effect.
-pub(super) fn check(experiment: &Experiment, sizing: &Sizing) -> Result<Vec<String>, Fault> {
+pub(super) fn check(experiment: &Experiment, sizing: &Sizing) -> Result<Vec<String>, KeyError> {
     if let Some(faults) = &experiment.device.faults {
-        faults
-            .check(&sizing.geometry)
-            .map_err(|error| (format!("device.faults.{}", error.key), format!("device.faults.{error}")))?;
+        faults.check(&sizing.geometry).map_err(|error| {
+            KeyError::of_value(format!("device.faults.{}", error.key), format!("device.faults.{error}"))
+        })?;
     }
     let days = experiment.precondition.shelf_days;
     if !(0.0..=MAX_SHELF_DAYS).contains(&days) {
         let key = "precondition.shelf_days";
-        return Err((
-            key.into(),
+        return Err(KeyError::of_value(
+            key,
             format!("{key} = {days} cannot work: it is a number of days from 0 to {MAX_SHELF_DAYS}"),
         ));
     }
     let Some(reliability) = &experiment.device.reliability else { return Ok(without_effect(experiment)) };
-    reliability
-        .check(&sizing.geometry)
-        .map_err(|error| (format!("device.reliability.{}", error.key), format!("device.reliability.{error}")))?;
+    reliability.check(&sizing.geometry).map_err(|error| {
+        KeyError::of_value(format!("device.reliability.{}", error.key), format!("device.reliability.{error}"))
+    })?;
     if experiment.device.faults.as_ref().is_some_and(|faults| faults.bit_errors.is_some()) {
         let message =
             "device.reliability and device.faults.bit_errors are two models of the same bit errors: leave one out";
-        return Err(("device.faults.bit_errors".into(), message.into()));
+        return Err(KeyError::of_value("device.faults.bit_errors", message));
     }
-    if matches!(&experiment.ftl, Some(FtlConfig::Page(page)) if page.slc_cache != SlcCache::None) {
-        let message =
-            "device.reliability and ftl.page.slc_cache do not go together: blocks of one bit a cell have far fewer \
-                       errors, and nothing says how many; leave one out";
-        return Err(("ftl.page.slc_cache".into(), message.into()));
+    if let Some(slc) = experiment.ftl_facts().slc {
+        let message = format!(
+            "device.reliability and {} do not go together: blocks of one bit a cell have far fewer errors, and nothing says \
+             how many; leave one out",
+            slc.key
+        );
+        return Err(KeyError::of_value(slc.key, message));
     }
     let rates = [reliability.rber, reliability.wear, reliability.retention, reliability.read_disturb];
     let never = rates.iter().all(|&rate| rate == 0.0);
@@ -58,8 +58,8 @@ fn without_effect(experiment: &Experiment) -> Vec<String> {
     if experiment.precondition.shelf_days > 0.0 {
         tell("precondition.shelf_days");
     }
-    if matches!(&experiment.ftl, Some(FtlConfig::Page(page)) if page.refresh_percent > 0) {
-        tell("ftl.page.refresh_percent");
+    if let Some(refreshes) = experiment.ftl_facts().refreshes {
+        tell(refreshes.key);
     }
     notices
 }

@@ -1,6 +1,7 @@
 //! Device size: flash blocks, and exported pages.
 
 use super::device::{Device, DEFAULT_OVER_PROVISIONING};
+use super::tree::KeyError;
 use nandlab_ftl::{FtlConfig, FtlError};
 use nandlab_nand::{Geometry, Rules, Shape};
 use nandlab_workload::ByteCount;
@@ -15,9 +16,6 @@ pub struct Sizing {
     /// Sentences about rounded values and options without effect.
     pub notices: Vec<String>,
 }
-
-/// A key and its error.
-pub(super) type Fault = (String, String);
 
 impl Sizing {
     /// Physical over logical size, minus 1.
@@ -37,7 +35,7 @@ impl Sizing {
 }
 
 /// Geometry and exported pages, even if no FTL can export them.
-pub(super) fn sizes(device: &Device, notices: &mut Vec<String>) -> Result<(Geometry, u32), Fault> {
+pub(super) fn sizes(device: &Device, notices: &mut Vec<String>) -> Result<(Geometry, u32), KeyError> {
     match device.capacity {
         Some(capacity) => from_capacity(device, capacity, notices),
         None => from_blocks(device),
@@ -45,14 +43,14 @@ pub(super) fn sizes(device: &Device, notices: &mut Vec<String>) -> Result<(Geome
 }
 
 /// Geometry and exported pages from given exported bytes.
-fn from_capacity(device: &Device, capacity: ByteCount, notices: &mut Vec<String>) -> Result<(Geometry, u32), Fault> {
+fn from_capacity(device: &Device, capacity: ByteCount, notices: &mut Vec<String>) -> Result<(Geometry, u32), KeyError> {
     let key = "device.capacity";
     let shape = device.profile.shape;
     // Checks the shape with one block per plane before any division by it.
     geometry(Shape { blocks_per_plane: 1, ..shape })?;
     let page = u64::from(shape.page_bytes);
     let pages = capacity.0 / page;
-    let refuse = |why: String| Err((key.to_owned(), format!("{key} = {capacity} cannot work: {why}")));
+    let refuse = |why: String| Err(KeyError::of_value(key, format!("{key} = {capacity} cannot work: {why}")));
     if pages == 0 {
         return refuse(format!("a page of this device has {page} B, and at least one is exported"));
     }
@@ -85,7 +83,7 @@ fn from_capacity(device: &Device, capacity: ByteCount, notices: &mut Vec<String>
 }
 
 /// Geometry and exported pages from the profile's physical size.
-fn from_blocks(device: &Device) -> Result<(Geometry, u32), Fault> {
+fn from_blocks(device: &Device) -> Result<(Geometry, u32), KeyError> {
     let geometry = geometry(device.profile.shape)?;
     let over_provisioning = device.over_provisioning.unwrap_or(DEFAULT_OVER_PROVISIONING);
     let logical_pages = (f64::from(geometry.pages()) / (1.0 + over_provisioning) + 1e-6) as u32;
@@ -93,14 +91,14 @@ fn from_blocks(device: &Device) -> Result<(Geometry, u32), Fault> {
 }
 
 /// A file system's flash without an FTL: the profile's, or whole blocks for the capacity.
-pub(super) fn bare(device: &Device, notices: &mut Vec<String>) -> Result<Geometry, Fault> {
+pub(super) fn bare(device: &Device, notices: &mut Vec<String>) -> Result<Geometry, KeyError> {
     let Some(capacity) = device.capacity else { return geometry(device.profile.shape) };
     let shape = device.profile.shape;
     let planes = geometry(Shape { blocks_per_plane: 1, ..shape })?;
     let each = u64::from(planes.pages()) * u64::from(planes.page_bytes());
     let blocks_per_plane = u32::try_from(capacity.0.div_ceil(each).max(1)).map_err(|_| {
         let why = "the device would have more blocks than a 32-bit address can name";
-        ("device.capacity".to_owned(), format!("device.capacity = {capacity} cannot work: {why}"))
+        KeyError::of_value("device.capacity", format!("device.capacity = {capacity} cannot work: {why}"))
     })?;
     if capacity.0 % each != 0 {
         notices.push(format!(
@@ -111,18 +109,19 @@ pub(super) fn bare(device: &Device, notices: &mut Vec<String>) -> Result<Geometr
     geometry(Shape { blocks_per_plane, ..shape })
 }
 
-fn geometry(shape: Shape) -> Result<Geometry, Fault> {
-    Geometry::new(shape).map_err(|error| (format!("device.shape.{}", error.key), format!("device.shape.{error}")))
+fn geometry(shape: Shape) -> Result<Geometry, KeyError> {
+    Geometry::new(shape)
+        .map_err(|error| KeyError::of_value(format!("device.shape.{}", error.key), format!("device.shape.{error}")))
 }
 
 /// Most pages that `ftl` can export.
-pub(super) fn most_pages(ftl: &FtlConfig, geometry: &Geometry, rules: &Rules) -> Result<u32, Fault> {
-    ftl.max_logical_pages(geometry, rules).map_err(|error| key_and_message(&error))
+pub(super) fn most_pages(ftl: &FtlConfig, geometry: &Geometry, rules: &Rules) -> Result<u32, KeyError> {
+    ftl.max_logical_pages(geometry, rules).map_err(|error| key_error(&error))
 }
 
 /// An FTL's sentence starts with the key at fault, if there is one.
-pub(super) fn key_and_message(error: &FtlError) -> Fault {
+pub(super) fn key_error(error: &FtlError) -> KeyError {
     let message = error.to_string();
     let key = message.split(" = ").next().filter(|key| key.starts_with("ftl.") && !key.contains(' '));
-    (key.unwrap_or("ftl").to_owned(), message)
+    KeyError::of_value(key.unwrap_or("ftl").to_owned(), message)
 }

@@ -1,12 +1,12 @@
 //! What blocks with one bit per cell need from the device.
 
-use super::sizing::Fault;
+use super::tree::KeyError;
 use super::{Experiment, Model};
 
 /// Checks that the profile has times for blocks with one bit per cell, if the FTL uses such blocks.
-pub(super) fn has_times(experiment: &Experiment) -> Result<(), Fault> {
+pub(super) fn has_times(experiment: &Experiment) -> Result<(), KeyError> {
     let device = &experiment.device;
-    let ftl = experiment.ftl.as_ref().filter(|ftl| ftl.uses_slc());
+    let ftl = experiment.ftl.as_ref().filter(|ftl| ftl.facts().slc.is_some());
     let Some(ftl) = ftl.filter(|_| device.model != Model::Counting && device.profile.timing.slc.is_none()) else {
         return Ok(());
     };
@@ -15,5 +15,5 @@ pub(super) fn has_times(experiment: &Experiment) -> Result<(), Fault> {
          erase_us",
         ftl.name()
     );
-    Err((format!("ftl.{}", ftl.name()), message))
+    Err(KeyError::of_value(format!("ftl.{}", ftl.name()), message))
 }

@@ -1,6 +1,6 @@
 //! A configuration as text: a value tree with positions, and overrides for single keys.
 
-use crate::error::ConfigError;
+use crate::error::{ConfigError, LabError};
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
@@ -41,6 +41,42 @@ pub enum Part {
     Key,
     /// What it is set to.
     Value,
+}
+
+/// An error about one entry, whose position is not looked up yet.
+#[derive(Debug)]
+pub struct KeyError {
+    /// The entry's path.
+    pub key: String,
+    /// The part at fault.
+    pub part: Part,
+    /// What is wrong, and the allowed values, as a sentence.
+    pub message: String,
+}
+
+impl KeyError {
+    /// An error in what `key` is set to.
+    pub fn of_value(key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { key: key.into(), part: Part::Value, message: message.into() }
+    }
+
+    /// An error in that `key` is there.
+    pub fn of_key(key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { key: key.into(), part: Part::Key, message: message.into() }
+    }
+}
+
+/// Without a position.
+impl From<KeyError> for ConfigError {
+    fn from(KeyError { key, message, .. }: KeyError) -> Self {
+        Self { message, key: Some(key), ..Self::default() }
+    }
+}
+
+impl From<KeyError> for LabError {
+    fn from(error: KeyError) -> Self {
+        ConfigError::from(error).into()
+    }
 }
 
 impl Tree {
@@ -200,6 +236,11 @@ impl Tree {
         at.as_object_mut().expect("only tables are walked").insert(last.to_owned(), value);
         self.sets.push((path.to_owned(), set.to_owned()));
         Ok(())
+    }
+
+    /// `error` with its position.
+    pub fn located(&self, error: KeyError) -> ConfigError {
+        self.error(&error.key, error.part, error.message)
     }
 
     /// An error about `path`, with its position.

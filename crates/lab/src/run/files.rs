@@ -67,10 +67,15 @@ impl BlockDevice for Device<'_> {
 /// A file workload's result.
 pub(crate) struct Played {
     pub(crate) stopped: Option<Stopped>,
-    pub(crate) fs: FsRecord,
-    pub(crate) ram: RamUse,
     /// Counters at the volume's mount: the record begins there.
     pub(crate) start: Mark,
+    pub(crate) left: Left,
+}
+
+/// What a file workload leaves for the record.
+pub(crate) struct Left {
+    pub(crate) fs: FsRecord,
+    pub(crate) ram: RamUse,
     /// How long each part took on this machine.
     pub(crate) wall: SpeedPhases,
     /// The volume's bytes, if it is over a device.
@@ -120,7 +125,7 @@ pub(crate) fn play(
         Err(error) => Some(player.stop(fs, error)?),
         Ok(()) => player.is_cancelled.then(|| player.cancelled()),
     };
-    Ok(Played { volume, ..player.played(stopped) })
+    Ok(player.played(stopped, volume))
 }
 
 /// An operation stream, and its observers.

@@ -1,7 +1,7 @@
 //! An experiment's summary before its run.
 
 use crate::config::Experiment;
-use crate::error::{ConfigError, LabError};
+use crate::error::LabError;
 use crate::record::{device_record, DeviceRecord};
 use crate::run::source::count;
 use crate::run::state;
@@ -56,7 +56,7 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
         }
     };
     let (trace, operations, said) = look().map_err(|error| experiment.located(experiment.explain(error)))?;
-    experiment.refuse_endless_warm_up(total).map_err(|wrong| experiment.located(ConfigError::of_key(wrong).into()))?;
+    experiment.refuse_endless_warm_up(total).map_err(|wrong| experiment.located(wrong.into()))?;
     let device = device_record(&experiment.device, &sizing);
     let notices = [experiment.notices.clone(), said].concat();
     let inspection = Inspection { device, trace, operations, notices };

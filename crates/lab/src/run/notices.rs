@@ -5,8 +5,6 @@ use crate::config::{Experiment, Fill, Model, SteadyWrites};
 use crate::record::{BufferRecord, FlashCounts, HostCounts, LifetimeRecord, PreconditionRecord, Record};
 use crate::run::meter::Pace;
 use nandlab_block::ByteCount;
-use nandlab_ftl::page::Placement;
-use nandlab_ftl::FtlConfig;
 use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::{Time, SECTOR_BYTES};
 use nandlab_workload::{Footprint, Kind, WorkloadConfig};
@@ -68,8 +66,6 @@ fn unlike_uniform_pages(
         other => return Some(other.name().to_owned()),
     };
     let page = page_sectors * u64::from(SECTOR_BYTES);
-    let gathers =
-        matches!(experiment.ftl, Some(FtlConfig::SectorMap(_) | FtlConfig::HybridMap(_) | FtlConfig::SectorLog(_)));
     let how = if is_part(mix.footprint, capacity) {
         "on a part of the device"
     } else if host.trims > 0 {
@@ -77,7 +73,7 @@ fn unlike_uniform_pages(
     } else if mix.size.largest().0 > shared(mix.alignment.0, page) {
         // Distance from the last start position in a page to the page's end.
         "of more than a page at a time"
-    } else if gathers && host.partial_writes > 0 {
+    } else if experiment.ftl_facts().gathers && host.partial_writes > 0 {
         "of parts of pages, which this FTL gathers"
     } else {
         return None;
@@ -119,24 +115,23 @@ pub(crate) fn not_steady(experiment: &Experiment, made: Option<&PreconditionReco
 /// Notice if static wear levelling started only after the search for a steady device (`was_levelled` is false).
 /// It waits for uneven wear, possibly long after the device is steady.
 pub(crate) fn levelling_not_begun(experiment: &Experiment, record: &Record, was_levelled: bool) -> Option<String> {
-    let Some(FtlConfig::Page(page)) = &experiment.ftl else { return None };
+    let levelling = experiment.ftl_facts().levels_wear?;
     let is_steady = record.precondition.is_some_and(|made| made.steady == Some(true));
-    if was_levelled || !is_steady || !page.wear.is_static() || record.host.written_sectors == 0 {
+    if was_levelled || !is_steady || record.host.written_sectors == 0 {
         return None;
     }
-    let wear = serde_json::to_value(page.wear).expect("it is a name");
     let since = match record.gc.wear_moves {
         0 => "has moved nothing since: write amplification may still change once it does",
         _ => "began to move data in what was measured: write amplification may change from there on",
     };
     let later = match experiment.workload.kind() {
-        Kind::Requests(_) => "a larger precondition.warm_up measures later requests, and ",
-        Kind::Keys(_) | Kind::Files(_) => "",
+        Kind::Requests(_) => Some("a larger precondition.warm_up measures later requests".to_owned()),
+        Kind::Keys(_) | Kind::Files(_) => None,
     };
-    Some(format!(
-        "the device was called steady before ftl.page.wear = {wear} had moved anything, and it {since}; {later}with a \
-         smaller ftl.page.wear_threshold it begins sooner"
-    ))
+    let sooner = levelling.begins_with.map(|key| format!("with a smaller {key} it begins sooner"));
+    let ways_out: Vec<String> = later.into_iter().chain(sooner).collect();
+    let said = format!("the device was called steady before {levelling} had moved anything, and it {since}");
+    Some(if ways_out.is_empty() { said } else { format!("{said}; {}", ways_out.join(", and ")) })
 }
 
 /// Notice if a trace is too short for any collection: a new device collects nothing before all of it was
@@ -227,17 +222,17 @@ pub(crate) fn years_untold(experiment: &Experiment, life: Option<&LifetimeRecord
 
 /// Notice if a generator spreads its hot pages over all addresses: pools by address then separate nothing.
 pub(crate) fn scattered_pools(experiment: &Experiment) -> Option<String> {
-    let Some(FtlConfig::Page(page)) = &experiment.ftl else { return None };
+    let pools = experiment.ftl_facts().pools?;
     let scatters = match &experiment.workload {
         WorkloadConfig::HotCold(options) => options.scatter,
         WorkloadConfig::Zipf(options) => options.scatter,
         _ => false,
     };
-    (page.placement == Placement::Pools && scatters).then(|| {
+    scatters.then(|| {
         let name = experiment.workload.name();
         format!(
-            "workload.{name}.scatter = true spreads the hot pages over all addresses, and ftl.page.placement = \"pools\" keeps \
-             the first ones apart: scatter = false puts the hot pages there"
+            "workload.{name}.scatter = true spreads the hot pages over all addresses, and {pools} keeps the first \
+             ones apart: scatter = false puts the hot pages there"
         )
     })
 }
@@ -245,33 +240,32 @@ pub(crate) fn scattered_pools(experiment: &Experiment) -> Option<String> {
 /// Options without effect in this run, because it had no occasion to use them.
 pub(crate) fn unused_chances(experiment: &Experiment, record: &Record) -> Vec<String> {
     let mut found = Vec::new();
-    let page = match &experiment.ftl {
-        Some(FtlConfig::Page(page)) => Some(page),
-        _ => None,
-    };
-    if page.is_some_and(|page| page.idle_blocks > 0) && record.gc.idle_steps == 0 && record.gc.runs > 0 {
-        found.push(
-            "ftl.page.idle_blocks had no effect: no gap between requests was long enough to collect a block in; \
-             host.think_time_us and recorded arrivals leave gaps, and ftl.page.idle_after_us says when one begins"
-                .to_owned(),
-        );
+    let facts = experiment.ftl_facts();
+    if let Some(gaps) = facts.gaps.filter(|_| record.gc.idle_steps == 0 && record.gc.runs > 0) {
+        let begins = gaps.begins_with.map_or(String::new(), |key| format!(", and {key} says when one begins"));
+        found.push(format!(
+            "{} had no effect: no gap between requests was long enough to collect a block in; host.think_time_us and \
+             recorded arrivals leave gaps{begins}",
+            gaps.key
+        ));
     }
-    if let Some(slc) = record.slc.filter(|slc| slc.written_pages == 0 && slc.direct_pages > 0) {
+    if let Some((slc, option)) = record.slc.filter(|slc| slc.written_pages == 0 && slc.direct_pages > 0).zip(facts.slc)
+    {
         let moved = match slc.folded_pages {
             0 => "had no effect".to_owned(),
             pages => format!("only cost {pages} copies out of it"),
         };
         found.push(format!(
-            "ftl.page.slc_cache {moved}: the blocks of one bit a cell were full from the start, and no page of the host found \
-             room in one"
+            "{} {moved}: the blocks of one bit a cell were full from the start, and no page of the host found room in one",
+            option.key
         ));
     }
     let joins = experiment.device.profile.timing.plane_overlap == PlaneOverlap::MultiPlane;
     if joins && experiment.device.model != Model::Counting && record.joined_programs == 0 && record.flash.programs > 0 {
-        let way_out = match page {
-            _ if experiment.device.profile.shape.planes_per_die == 1 => "; a die of the device has one",
-            Some(_) => "; ftl.page.stripe = \"planes\" sends consecutive pages to them",
-            None => "",
+        let way_out = match facts.over_planes {
+            _ if experiment.device.profile.shape.planes_per_die == 1 => "; a die of the device has one".to_owned(),
+            Some(setting) => format!("; {setting} sends consecutive pages to them"),
+            None => String::new(),
         };
         found.push(format!(
             "device.timing.plane_overlap = \"multi_plane\" had no effect: no two pages of a request went to the same \

@@ -15,7 +15,7 @@ use crate::run::notices::{
     nothing_erased, reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_untold,
 };
 use nandlab_block::RamUse;
-use nandlab_ftl::{Events, FtlConfig};
+use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Cell, Matrix, Time, ERASE_SHARE, SECTOR_BYTES};
 
 impl Run<'_> {
@@ -118,7 +118,7 @@ impl Run<'_> {
             pages_per_block: geometry.pages_per_block(),
             sectors_per_page: geometry.sectors_per_page(),
             pe_cycles,
-            levels_wear: matches!(&self.experiment.ftl, Some(FtlConfig::Page(page)) if page.wear.is_static()),
+            levels_wear: self.experiment.ftl_facts().levels_wear.is_some(),
             time_us: time.map(us),
             daily: self.experiment.host.daily.map(|daily| daily.0),
         }

@@ -1,9 +1,10 @@
 //! Writes until the device is steady: one-capacity windows, until both their cost and the stale-page
 //! distribution stop changing.
 
+use crate::config::tree::KeyError;
 use crate::config::{Experiment, SteadyWrites};
 use crate::control::Control;
-use crate::error::{ConfigError, LabError};
+use crate::error::LabError;
 use crate::run::precondition::{Before, Preconditioning};
 use crate::run::session::{Run, BATCH};
 use nandlab_block::ByteCount;
@@ -204,7 +205,7 @@ impl Run<'_> {
              {MOST_ROUNDS} times as much; take \"uniform\", a longer workload or a smaller device.capacity",
             bytes(capacity)
         );
-        Err(ConfigError::of_key((KEY.to_owned(), message)).into())
+        Err(KeyError::of_value(KEY, message).into())
     }
 }
 

@@ -22,6 +22,12 @@ impl OnDirectory {
 struct NoChip;
 
 impl Chip for NoChip {
+    fn inside(&self) -> Option<&dyn Chip> {
+        None
+    }
+    fn inside_mut(&mut self) -> Option<&mut dyn Chip> {
+        None
+    }
     fn pe_cycles(&self) -> &[u32] {
         &[]
     }

@@ -120,7 +120,7 @@ impl Case {
         let mut nand = flash(&self.device, self.faults.clone());
         run.arm(&mut nand);
         let page = self.device.geometry.sectors_per_page();
-        let model = crate::Model::new(u64::from(self.logical_pages) * u64::from(page), page, self.ftl.trims());
+        let model = crate::Model::new(u64::from(self.logical_pages) * u64::from(page), page, self.ftl.facts().trims);
         let mounted = run.mount(Lost { nand, model });
         let played = mounted.is_some_and(|rig| run.play(rig));
         End { worn_out: !played, cuts: run.fallen }
@@ -212,7 +212,7 @@ impl Run<'_> {
                 Ok(()) => Some(rig),
                 Err(Error::PowerLost) => self.power_back(rig.power_lost()),
                 Err(Error::WornOut(why)) => {
-                    let may_end = self.case.may_wear_out(rig.disk().nand()) || !self.config.collects();
+                    let may_end = self.case.may_wear_out(rig.disk().nand()) || !self.config.facts().collects;
                     assert!(may_end, "{step:?} on a sound device: {why}");
                     rig.compare_untouched(step);
                     return false;

@@ -144,7 +144,7 @@ fn assert_notes_are_of_the_layer(config: &FtlConfig) {
     let requests = [journal(Op::Write, 0, 50), journal(Op::Trim, 10, 5), journal(Op::Flush, 0, 0)];
     requests.iter().for_each(|request| disk.submit(request, Payload::None).map(drop).expect("there is room"));
     let matrix = disk.ctx().matrix().clone();
-    let notes = u64::from(config.trims() == Trims::Durable);
+    let notes = u64::from(config.facts().trims == Trims::Durable);
     assert_eq!(matrix.cell(Origin::FTL, Cause::Trim).page_programs, notes);
     assert_eq!(matrix.cell(Origin::JOURNAL, Cause::Host).page_programs, 50);
     let maps = matrix.cell(Origin::FTL, Cause::Map).page_programs;
@@ -215,7 +215,12 @@ impl<N: Nand> Nand for Watched<N> {
 }
 
 impl<N: Chip> Chip for Watched<N> {
-    nandlab_drive::chip_inside!(inner);
+    fn inside(&self) -> Option<&dyn Chip> {
+        Some(&self.inner)
+    }
+    fn inside_mut(&mut self) -> Option<&mut dyn Chip> {
+        Some(&mut self.inner)
+    }
 }
 
 /// Every sector's contents.
@@ -228,7 +233,7 @@ fn contents(disk: &mut dyn Drive) -> Vec<u8> {
 fn mount_from_flash(config: &FtlConfig) -> u64 {
     let mut reads = 0;
     // A mount that may undo trims can change the contents.
-    let mix = Mix { trims: if config.trims() == Trims::Durable { NO_REMOUNTS.trims } else { 0 }, ..NO_REMOUNTS };
+    let mix = Mix { trims: if config.facts().trims == Trims::Durable { NO_REMOUNTS.trims } else { 0 }, ..NO_REMOUNTS };
     for device in devices() {
         let Some(pages) = exportable(config, &device) else { continue };
         let nand = Watched::new(Backed::ram(device.geometry, device.rules));

@@ -16,3 +16,4 @@ mod power_cut;
 mod subjects;
 mod tidy;
 mod weak_dies;
+mod wrappers;

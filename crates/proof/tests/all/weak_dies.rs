@@ -116,7 +116,12 @@ impl Nand for Weak {
 }
 
 impl Chip for Weak {
-    nandlab_drive::chip_inside!(flash);
+    fn inside(&self) -> Option<&dyn Chip> {
+        Some(&self.flash)
+    }
+    fn inside_mut(&mut self) -> Option<&mut dyn Chip> {
+        Some(&mut self.flash)
+    }
 }
 
 /// Required good blocks on the dies that take pages.

@@ -1,7 +1,7 @@
 //! What a page-mapped FTL decides for itself.
 
 use super::Pages;
-use crate::{Events, FtlError, RamUse, Variant};
+use crate::{Events, Facts, FtlError, RamUse, Variant};
 use nandlab_block::Op;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa, SectorMask};
 
@@ -26,6 +26,11 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
 
     /// As [`Ftl::set_seed`].
     fn set_seed(_config: &mut Self::Config, _seed: u64) {}
+
+    /// As [`Ftl::facts`].
+    fn facts(_config: &Self::Config) -> Facts {
+        Facts::default()
+    }
 
     /// As [`Ftl::max_logical_pages`].
     ///

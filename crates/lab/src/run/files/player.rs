@@ -1,8 +1,8 @@
 //! Carries out operations on files, and measures them.
 
-use super::{Below, Device, Place, Played};
-use crate::config::key_and_message;
-use crate::error::{ConfigError, LabError};
+use super::{Below, Device, Left, Place, Played};
+use crate::config::key_error;
+use crate::error::LabError;
 use crate::latency::LatencyMeter;
 use crate::record::us;
 use crate::record::{
@@ -13,7 +13,7 @@ use crate::run::contents::Contents;
 use crate::run::mark::sample;
 use crate::run::mark::Mark;
 use crate::stack::Door;
-use nandlab_block::{Completion, Error, Op, RamUse, Request};
+use nandlab_block::{Blank, Completion, Error, Mirror, Op, RamUse, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError, Handle, Over};
 use nandlab_nand::profile::Profile;
 use nandlab_nand::random::{Random, Stream};
@@ -336,7 +336,7 @@ impl<'a, 'd> Player<'a, 'd> {
             FsError::Full { .. } | FsError::NvramFull { .. } | FsError::RootFull { .. } | FsError::TooLong { .. } => {
                 Ok(self.stopped(StopReason::FsFull, &format!("{error}; {}", way_out(fs, &error))))
             }
-            FsError::Option { .. } => Err(ConfigError::of_key(key_and_message(fs.name(), &error)).into()),
+            FsError::Option { .. } => Err(key_error(fs.name(), &error).into()),
             // Other programs may use a real directory, too.
             other if fs.over() == Over::Directory => Ok(self.stopped(StopReason::FsFailed, &other.to_string())),
             other => panic!("a workload names only what it made, on a volume that was made for it: {other}"),
@@ -344,7 +344,7 @@ impl<'a, 'd> Player<'a, 'd> {
     }
 
     /// The result; work since the last part began belongs to it, including the unmount.
-    pub(super) fn played(mut self, stopped: Option<Stopped>) -> Played {
+    pub(super) fn played(mut self, stopped: Option<Stopped>, volume: Option<Mirror<Blank>>) -> Played {
         self.enter(Part::CleanUp);
         self.record.phases = self.phases;
         self.record.latency_us = self.latency.as_ref().map(LatencyMeter::summary);
@@ -352,7 +352,7 @@ impl<'a, 'd> Player<'a, 'd> {
         // Operations that are no requests count, too.
         below.meter.answered = below.meter.answered.max(below.now);
         let start = std::mem::replace(&mut below.start, Mark::of(below.engine));
-        Played { stopped, fs: self.record, ram: self.ram, start, wall: self.wall, volume: None }
+        Played { stopped, start, left: Left { fs: self.record, ram: self.ram, wall: self.wall, volume } }
     }
 }
 
