@@ -1,16 +1,13 @@
 //! One die among several has lost blocks, from the factory or later: the other dies take the exported pages, as long as
-//! their good blocks suffice, and all data is there.
-//!
-//! A closed form computes the requirement independently.
+//! their good blocks suffice, and all data is there. A closed form computes the requirement independently.
 
 use nandlab_block::{Error, Op, Request};
 use nandlab_drive::Chip;
 use nandlab_ftl::page::{self, PageMap, SlcCache, Stripe};
 use nandlab_ftl::{hybrid_map, sector_map, Ftl as _, FtlConfig, FtlError, Variant};
 use nandlab_nand::faulty::Config as Faults;
-use nandlab_nand::{
-    as_inside, BlockId, Content, Done, Geometry, Nand, NandError, Oob, Ppa, ProgramOrder, Rules, Shape,
-};
+use nandlab_nand::{as_inside, BlockId, Content, Done, Geometry, Nand, NandError};
+use nandlab_nand::{Oob, Ppa, ProgramOrder, Rules, Shape};
 use nandlab_proof::device::{Device, UNTIMED};
 use nandlab_proof::rig::{flash, Flash};
 use nandlab_proof::script::{self, Mix, Step};
@@ -44,8 +41,7 @@ enum Failing {
     Programs,
 }
 
-/// A device where all erases, or all programs, on some dies fail from some time on; it counts each die's programs.
-/// Planes count as dies.
+/// A device where all erases, or all programs, on some dies (or planes) fail later; it counts each die's programs.
 struct Weak {
     flash: Flash,
     geometry: Geometry,
