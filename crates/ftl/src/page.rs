@@ -295,7 +295,7 @@ impl Ftl for PageMap {
     }
 
     fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
-        // The cache fills its blocks one by one.
+        // What the cache takes is filled block by block.
         if self.dies.planes() > 1 && self.cache.is_none() {
             return self.store_over_planes(nand, first, pages);
         }

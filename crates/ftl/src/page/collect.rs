@@ -38,8 +38,8 @@ use crate::parts::wear;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa};
 
-/// Relocations paid for by one host page at most, while the reserve is whole: even a victim that gains next to nothing
-/// is emptied over several host pages.
+/// While the reserve is whole, one host page pays for about this many relocations at most: even a victim that gains
+/// next to nothing is emptied over several host pages.
 const MOST_COPIES: u32 = 16;
 
 impl PageMap {

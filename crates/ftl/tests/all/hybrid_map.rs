@@ -64,7 +64,7 @@ fn what_is_never_split_has_no_map_of_sectors() {
 #[test]
 fn entries_that_no_number_names_are_refused() {
     let most = |blocks, cmt_unit_bytes| {
-        // One-sector pages, with an entry each way.
+        // One-sector pages, with entries in both maps.
         let geometry = Geometry::single_die(blocks, 8, 512).unwrap();
         let config = Config { cmt_unit_bytes, ..Config::default() };
         HybridMap::max_logical_pages(&geometry, &Rules::default(), &config).map_err(|error| error.to_string())
