@@ -12,8 +12,8 @@ use std::ops::{Index, IndexMut, Range};
 #[derive(Debug)]
 pub(super) struct Die {
     pub(super) blocks: Range<u32>,
-    /// The open blocks, by the placement's frontiers. The last one takes cold data for worn blocks if wear levelling asks for
-    /// such a frontier.
+    /// The open blocks, by the placement's frontiers. The last one takes cold data for worn blocks if wear levelling
+    /// asks for such a frontier.
     pub(super) frontiers: Frontiers,
     /// The frontier that got a block for host pages last.
     pub(super) last: usize,

@@ -88,8 +88,8 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// The entry of a page with copies in several places: it was split, if its sector entries are the newest copies. Else
-    /// they are leftovers from an older split, and the page was trimmed since.
+    /// The entry of a page with copies in several places: it was split, if its sector entries are the newest copies.
+    /// Else they are leftovers from an older split, and the page was trimmed since.
     fn split_or_trimmed(&self, at: u32, entries: &[Option<u32>], copies: &Copies) -> u32 {
         let first = at * self.per_page;
         let sectors = (first..first + self.per_page).zip(entries);
