@@ -1,56 +1,57 @@
 //! DFTL: a map entry for every page, most of them on flash.
 //!
 //! ## Idea
-//! A page map needs four bytes of memory for every page of the device. Here the map lies on flash, in map pages
-//! (translation pages), and memory keeps the entries that were asked for last (CMT, cached mapping table) with a
-//! directory of the map pages (GTD, global translation directory). What is asked for again and again costs no
-//! more than with the whole map in memory; what is not costs a read of a map page, and where a changed entry
-//! has to leave for it, a read and a program more.
+//! A page map needs four bytes of memory per page. Here the map lies on flash, in map pages (translation pages). Memory
+//! keeps the most recently used entries (CMT, cached mapping table) and a directory of the map pages (GTD, global
+//! translation directory). Hits cost no more than with the whole map in memory. A miss costs a map page read, plus a
+//! read and a program if a changed entry has to leave.
 //!
 //! ## Write path
-//! The entry is looked up: on a miss the entry that was not asked for the longest leaves, its map page is read, changed and
-//! written where the entry has changed, and the map page of the wanted one is read. The page goes to the next free one of
-//! the dies in turn, or of the die that `allocation` gives it, the entry is changed and marked. Relocated pages fill
-//! blocks of their own, and so do map pages: with a page that the host writes in part read before, these are the
-//! frontiers. With each map page that is written go all changed entries of it. Once no more than `reserve_blocks` blocks
-//! are free that the map has no claim to, a victim is emptied as a whole: its entries in memory are changed there, the others
-//! in their map pages, a read and a program for each map page that has some. The dies share what is free, and so the victim
-//! policy looks at the blocks of all of them: what is freed on one die is filled for another where that has no free block.
+//! On a miss the least recently used entry leaves; if it has changed, its map page is read, changed and written. Then
+//! the wanted entry's map page is read. The host page goes to the next free page on the next die in turn, or on the die
+//! given by `allocation`; its entry is changed and marked. Host pages, relocated pages and map pages fill separate
+//! blocks. A partial host write reads the old page first. A written map page takes along all its changed entries.
+//!
+//! When `reserve_blocks` or fewer blocks are free beyond the map's claim, a victim is emptied as a whole. Its pages'
+//! entries change in memory if they are there, else in their map pages: a read and a program for each of those map
+//! pages. The dies share the free blocks, so the victim policy sees the blocks on all dies: a block freed on one die
+//! may be filled in place of one on another die without free blocks.
 //!
 //! ## Recovery
-//! No flush writes the map: a page of the host has its logical page in the spare area. A mount reads all spare areas, then
-//! every map page. The newest copy of a page counts, unless a map page that was written later says that the page is
-//! trimmed. Entries that the map pages do not have are changed entries again, as many as memory takes; for the others the
-//! map pages are written. So a mount costs a spare read for each page of the device, a page read for each map page, and
-//! in the worst case, after a cut, a program for each; and, for the time that it takes, a table of all entries: firmware
-//! with less memory reads the spare areas once for each part of the address space. A flush after trims writes the map
-//! pages of what was trimmed; so does a collection, before it erases the block where the newest copy may be.
+//! No flush writes the map: a host page has its logical page number in its spare area. A mount reads all spare areas,
+//! then every map page. The newest copy of a page counts, unless a map page written later says that the page is
+//! trimmed. Entries missing in the map pages become changed entries again, as many as memory takes; map pages are
+//! written for the rest. So a mount costs a spare read per device page, a page read per map page and, in the worst case
+//! after a power cut, a program per map page. While it runs it needs a table of all entries: firmware with less memory
+//! reads the spare areas once for each part of the address space. After trims, a flush writes the map pages with the
+//! trimmed entries; so does a collection before it erases a block that may hold a trimmed page's newest copy.
 //!
 //! ## Invariants
-//! An entry in memory that is not marked is as on flash. Every mapped page is the newest copy on flash and valid, no other is.
-//! An unmapped page of which flash has a copy is one of a map page that is to be written, or that says so and is newer
-//! than the copy. Each block is free, of the data, of the map or bad; the map can always take what its quota leaves.
+//! An unmarked entry in memory equals the one on flash. Every mapped page is the newest copy on flash and valid; no
+//! other is. If an unmapped page has a copy on flash, its map page either waits to be written, or is newer than the
+//! copy and unmaps it. Each block is free, or holds data or map pages, or is bad; the map can always take the rest of
+//! its quota.
 //!
 //! ## Differences
-//! The paper collects the block with the most invalid pages, of data or of the map. Here the map has a quota of blocks,
-//! and collects its own when that is used up, so that collection of data can write map pages at any time. A miss of an
-//! entry whose map page was never written reads nothing. A page of 2 KiB holds 512 entries, of 4 bytes each; memory takes 8
-//! for an entry, as in the paper, and 12 for the lists and to find it, which the paper leaves out. The share of
-//! protected entries is that of public simulators, where a new entry is protected at once.
+//! The paper collects the block with the most invalid pages, data or map. Here the map has a quota of blocks and
+//! collects its own when the quota is used up, so data collection can write map pages at any time. A miss reads nothing
+//! if its map page was never written. A 2 KiB page holds 512 entries of 4 bytes. An entry takes 8 bytes in memory, as
+//! in the paper, and 12 more for the lists and the search, which the paper leaves out. The share of protected entries
+//! is that of public simulators, where a new entry is protected at once.
 //!
-//! The paper has one chip. On several dies the operations of a die are carried out in the order of their issue: a program
-//! that waits for a read on another die holds its own until then, and so does a read that waits for a map page. With
-//! `allocation = "static"` a partial write reads from the die that takes the page, as in the super-page map, so that the
-//! maps alone are compared. What waits for a map page on another die holds its own all the same.
+//! The paper has one chip. On several dies each die carries out operations in issue order. A program that waits for a
+//! read on another die holds its own die until then; so does a read that waits for a map page. With
+//! `allocation = "static"` a partial write reads from the die that takes the page, as in the super-page map, so a
+//! comparison shows the maps alone. Waiting for a map page on another die still holds the own die.
 //!
-//! Map pages fill as many blocks at a time as the map has blocks, on as many dies (`parts/flash_map.rs`). So a small map is on
-//! few dies: 1,024 map pages of 256 a block on four of 32. With many reads outstanding these dies limit the device
-//! (`parts.limit` in the record). Map blocks on all 32 would raise the map's quota from about ten blocks
-//! to 38, taken from the over-provisioning. More memory for the map reads fewer map pages.
+//! The map fills as many blocks at a time as it has, on as many dies (`parts/flash_map.rs`). So a small map lies on few
+//! dies: 1,024 map pages at 256 per block lie on four of 32. With many outstanding reads these dies limit the device
+//! (`parts.limit` in the record). Map blocks on all 32 dies would raise the map's quota from about ten blocks to 38,
+//! taken from the over-provisioning. More memory for the map reads fewer map pages.
 //!
 //! ## References
-//! A. Gupta, Y. Kim, B. Urgaonkar: DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of Page-level
-//! Address Mappings. ASPLOS 2009.
+//! A. Gupta, Y. Kim, B. Urgaonkar: DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of
+//! Page-level Address Mappings. ASPLOS 2009.
 
 mod check;
 mod cmt;
@@ -73,7 +74,7 @@ use std::collections::BTreeSet;
 /// The FTL.
 pub type Dftl = PageMapped<Scheme>;
 
-/// The map, and the part of it in memory.
+/// The map on flash and its cached entries.
 #[derive(Debug)]
 pub struct Scheme {
     config: Config,
@@ -81,13 +82,13 @@ pub struct Scheme {
     logical_pages: u32,
     map: FlashMap,
     cmt: Cmt,
-    /// Map pages with entries of trimmed pages that flash does not have yet.
+    /// Map pages with trimmed entries that are not on flash yet.
     trimmed: BTreeSet<u32>,
-    /// When the last write of an unmapped page ends: a map page that has it must not be on flash before.
+    /// When the last write to an unmapped page ends: its map page must not be on flash before.
     mapped: Time,
-    /// A map page that is being changed.
+    /// A buffer for the map page being changed.
     page: Vec<u8>,
-    /// Pages moved out of the victim at hand, which the map does not have yet.
+    /// Pages moved out of the current victim that the map does not have yet.
     moved: Vec<(Lpn, Ppa)>,
     hits: u64,
     misses: u64,
@@ -95,12 +96,12 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// Map entries of a map page.
+    /// Entries per map page.
     fn per_map_page(&self) -> u32 {
         config::entries_per_map_page(&self.geometry)
     }
 
-    /// Writes a page of the host and maps it.
+    /// Writes a host page and maps it.
     #[inline]
     fn store<N: Nand>(
         &mut self,
@@ -111,7 +112,7 @@ impl Scheme {
     ) -> Result<(), FtlError> {
         let oob = Oob::data(at, Default::default(), nand.ctx().origin());
         let to = pages.program(self, nand, self.target(at), page, &[], oob)?;
-        // Collection may have moved the page: where it is now comes last.
+        // Collection may have moved the page, so its current place is looked up last.
         let old = self.cmt.page(slot);
         self.cmt.set(slot, to);
         let end = nand.ctx().last();
@@ -124,7 +125,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// Where a page of the host goes.
+    /// The target for a host page.
     #[inline]
     fn target(&self, at: Lpn) -> Target {
         match self.config.allocation {
@@ -133,7 +134,7 @@ impl Scheme {
         }
     }
 
-    /// Reads the rest of a page that the host writes in part, merges and writes it.
+    /// Completes a partial host write: reads the old page, merges and writes the result.
     fn store_part<N: Nand>(
         &mut self,
         pages: &mut Pages,
@@ -205,7 +206,7 @@ impl page_mapped::Scheme for Scheme {
     ) -> Result<(), FtlError> {
         let (slot, read) = self.look_up(pages, nand, at)?;
         if sectors == self.geometry.full_mask() {
-            // What is written does not depend on where the page was.
+            // The page written does not depend on the old place.
             return self.store(pages, nand, (at, slot), page);
         }
         let before = nand.ctx().after(read);

@@ -3,23 +3,23 @@ use nandlab_nand::{Geometry, NandError};
 /// Why an FTL cannot go on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FtlError {
-    /// The options do not fit the device; the sentence names the key, the value and what is allowed.
+    /// The options do not fit the device; the sentence names the key, the value and the allowed range.
     #[error("{0}")]
     Config(String),
     /// Bad blocks have used up the spare ones; data can still be read.
     #[error("{} and at least {needed} are needed to take a write", good_blocks(*good, *weak_dies))]
     WornOut {
-        /// Blocks that still work, but for those of weak dies.
+        /// Good blocks, without weak dies.
         good: u32,
-        /// Blocks that the FTL needs at least for what it exports, on the same dies.
+        /// Blocks needed for the exported pages, on the same dies.
         needed: u32,
-        /// Dies with too few good blocks to take pages, where others do without them.
+        /// Dies with too few good blocks to take pages, while the others go on without them.
         weak_dies: u32,
     },
-    /// Nothing is left to write to, and the options say that nothing is made free; the sentence names them.
+    /// No erased page is left, and the options free none; the sentence names them.
     #[error("{0}")]
     Full(String),
-    /// Flash answered with an error that the FTL cannot mend.
+    /// A flash error that the FTL cannot correct.
     #[error(transparent)]
     Nand(#[from] NandError),
 }
@@ -43,7 +43,7 @@ pub(crate) fn sectors(count: u32) -> String {
     format!("{count} sector{}", if count == 1 { "" } else { "s" })
 }
 
-/// The way out of a reserve that is too large: `most` works here; none where no reserve does.
+/// The remedy for a reserve that is too large: `most` works here; empty if no reserve does.
 pub(crate) fn at_most(key: &str, most: u32) -> String {
     match most {
         0 => String::new(),
@@ -51,8 +51,8 @@ pub(crate) fn at_most(key: &str, most: u32) -> String {
     }
 }
 
-/// Refuses more logical pages than the FTL can export. `options` names the FTL with the options that decide it, `smaller` says
-/// which of them to make smaller.
+/// Refuses more logical pages than the FTL can export. `options` names the FTL with its relevant options, `smaller` the
+/// ones to reduce.
 pub(crate) fn refuse_capacity(
     logical_pages: u32,
     most: u32,
@@ -70,8 +70,8 @@ pub(crate) fn refuse_capacity(
     )))
 }
 
-/// Returns `most`, the logical pages of a page-mapped FTL, unless the reserve leaves none. `own` are blocks of the FTL's own,
-/// with what they are for.
+/// Returns `most`, a page-mapped FTL's logical pages, unless the reserve leaves none. `own` are the FTL's own blocks
+/// with their use.
 pub(crate) fn refuse_reserve(
     ftl: &str,
     reserve: u32,

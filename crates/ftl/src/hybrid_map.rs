@@ -1,44 +1,46 @@
 //! Hybrid map: a map entry for every page, and for every sector of those pages that are written small.
 //!
 //! ## Idea
-//! What the authors of the sector map wanted to do next: one map that is of pages and of sectors at once. A sector map
-//! is 64 times as large as one of super-pages, and most of its entries say that a sector lies behind the one before it.
-//! Here every logical page has an entry. It is the page of flash where all of it lies, or it says that the page is
-//! split, and then its sectors have entries of their own. A page splits when part of it is written, and folds back when
-//! it is whole again.
+//! The sector map's authors planned this as their next step: one map of pages and sectors. A sector map is 64 times as
+//! large as a super-page map, and most of its entries only say that a sector lies behind the one before it. Here every
+//! logical page has an entry. It names the flash page with the whole logical page, or it says that the page is split;
+//! then the page's sectors have entries of their own. A partial write splits a page; a page that is whole again folds
+//! back.
 //!
 //! ## Write path
-//! A page that the host writes as a whole is programmed as it is, and its entry is changed: that folds a split page at
-//! once. Sectors of other writes gather in a merge buffer as in the sector map, whose pages end in their list. When
-//! such a page is programmed each of its sectors gets its entry; where its page was not split, all sectors of the page
-//! get one, which point into the page where they were. Garbage collection copies whole pages as they are, and gathers
-//! the sectors of split ones: a page of which all sectors are in the victim is programmed whole. With `gather_from` so
-//! is one of which so many are there, and the rest is fetched from where it lies. Each die collects for itself, and
-//! weak ones are passed over, as in the sector map, but a page that is made whole again goes to the dies in turn, since
-//! part of it may come from others.
+//! A whole page from the host is programmed as it is and its entry is changed; this folds a split page at once. Other
+//! writes gather their sectors in a merge buffer as in the sector map, and its pages end in their list. When such a
+//! page is programmed, each of its sectors gets an entry. If a logical page was not split before, all its sectors get
+//! entries; the unwritten ones point into the old flash page.
 //!
-//! The map on flash is that of the sector map behind one of the pages, in the same map pages and cached in the same
-//! way: entries of sectors have their fixed place, and the units of them that nobody asks for, because nothing is split
-//! there, are never read or written. So what memory the map needs is 4 bytes a page and the units in which pages are
-//! split, at most the sector map's and one part in 64 more.
+//! Garbage collection copies whole pages as they are, and gathers the sectors of split ones. A page with all sectors in
+//! the victim is programmed whole. With `gather_from`, that many sectors in the victim are enough, and the rest is read
+//! from other blocks. Each die collects for itself, and weak dies are passed over, as in the sector map. But folded
+//! pages go to the dies in turn, since some of their sectors may come from other dies.
+//!
+//! The map on flash is a page map followed by a sector map, in equal map pages and cached in the same way. Sector
+//! entries have a fixed place. Units without split pages are never read or written. So the map needs 4 bytes of memory
+//! per page, plus the units with split pages: at most the sector map's memory plus one part in 64.
 //!
 //! ## Recovery
-//! As the sector map. The newest copies of the sectors of a page say whether it is split: it is not if all lie in one
-//! page of flash that holds no other. An entry that says "nothing" hides what is older. Those of sectors say so only
-//! where the page was unmapped when it was split, and they are on flash before the entry of the page says "split"
-//! there.
+//! As the sector map. The newest copies of a page's sectors tell whether it is split: it is not if they all lie in one
+//! flash page without other sectors. An entry "nothing" hides older copies. Sector entries say "nothing" only if the
+//! page was unmapped when it was split. They reach flash before the page's entry says "split" there.
 //!
 //! ## Invariants
-//! Those of the sector map; and an entry of a sector of a page that is not split never says "nothing".
+//! Those of the sector map. In addition, a sector entry never says "nothing" unless its page is split.
 //!
 //! ## Differences
-//! No published design is followed; other choices would be these. Entries of sectors at fixed places cost address space,
-//! not memory or flash; lists of split pages by their length would save map pages that are split here and there, at the price of a second kind of garbage on flash. Folding only
-//! what is in a victim (`gather_from = 0`, the default) reads nothing but folds hardly anything where small writes are
-//! scattered. Folding from half a page on costs far more than it saves there: the other half is copied, and is soon
-//! written small again. With 512 B writes all over a board with 8 % of spare pages it takes 1.8 times the programs and
-//! leaves a tenth of the requests (docs/papers/sector-map.md); reads of 128 KB in a row take about a sixth of the
-//! time after it. It pays where long reads of what was written small are most of the work.
+//! This follows no published design; other choices are possible. Sector entries at fixed places cost address space, not
+//! memory or flash. Lists of split pages by length would save map pages if splits are scattered, but add a second kind
+//! of garbage on flash.
+//!
+//! Folding only sectors found in a victim (`gather_from = 0`, the default) reads nothing extra, but folds hardly
+//! anything if small writes are scattered. Folding from half a page on costs far more than it saves there: it copies
+//! the other half, and the host soon writes the page in parts again. With 512 B writes all over a board with 8 % spare
+//! pages it takes 1.8 times the programs and leaves a tenth of the requests per second (docs/papers/sector-map.md);
+//! sequential reads in 128 KB requests take about a sixth of the time afterwards. It pays if most work is long reads of
+//! data written in small pieces.
 //!
 //! ## References
 //! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean; section 5.
@@ -50,7 +52,7 @@ use crate::Variant;
 /// The hybrid map.
 pub type HybridMap = SectorMapped<Scheme>;
 
-/// What makes the hybrid map of it.
+/// The hybrid map's own rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheme;
 

@@ -1,23 +1,23 @@
 //! Log: one page map, written as one log.
 //!
 //! ## Idea
-//! The smallest page map. Pages of the host fill one block after another on each die, and so do pages that are moved. When
-//! free blocks run short, the block with the fewest valid pages is emptied and erased. It is the textbook's baseline, and the
-//! example of a [`Scheme`](crate::parts::page_mapped::Scheme): read this file to write a page-mapped FTL.
+//! The smallest page map. Host pages fill one block after another on each die; so do moved pages. When free blocks run
+//! short, the block with the fewest valid pages is emptied and erased. It is the textbook's baseline, and an example
+//! [`Scheme`](crate::parts::page_mapped::Scheme): read this file to write a page-mapped FTL.
 //!
 //! ## Write path
-//! A page goes to the next page of the host's frontier, the dies in turn. A page that the host writes in part is read,
-//! merged and written whole. Before a block is opened for the host, victims are emptied as a whole until more than
-//! `reserve_blocks` are free; all dies share them. Greedy takes the closed block with the fewest valid pages, the lowest
-//! number among equals. Moved pages go to a frontier of their own on the victim's die.
+//! A page goes to the next page at the host's frontier; the dies take turns. A partial host write reads the page,
+//! merges it and writes it whole. Before a block is opened for the host, victims are emptied as a whole until more than
+//! `reserve_blocks` are free; all dies share them. Greedy takes the closed block with the fewest valid pages, the
+//! lowest number among equals. Moved pages go to a separate frontier on the victim's die.
 //!
 //! ## Recovery
-//! The newest copy of a page counts, by its sequence number. Notes of trims are pages among the others: a bitmap of unmapped
-//! pages by segment, written at a flush, before an erase, and when too many are out of date.
+//! A page's copy with the highest sequence number counts. Trim notes are pages among the others: a bitmap of unmapped
+//! pages per segment, written at a flush, before an erase, and when too many are outdated.
 //!
 //! ## Invariants
-//! Every mapped page is the newest copy on flash. Exactly the mapped pages and the live notes are valid. When a block is
-//! opened for the host, `reserve_blocks` others are free, so that a victim's pages find room.
+//! Every mapped page is the newest copy on flash. Exactly the mapped pages and the live notes are valid. When a block
+//! is opened for the host, `reserve_blocks` others are free, so that a victim's pages find room.
 //!
 //! ## Differences
 //! Textbooks collect at the end of the log (LFS: segments cleaned in the order of writing); this one takes the emptiest
@@ -46,8 +46,8 @@ pub type Log = PageMapped<Scheme>;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Free blocks that are left when one is opened for the host, at least 1. With 1 a program failure or a torn page during
-    /// collection may leave no room. Default 2.
+    /// Free blocks that are left when one is opened for the host, at least 1. With 1 a program failure or a torn page
+    /// during collection may leave no room. Default 2.
     pub reserve_blocks: u32,
 }
 
@@ -91,7 +91,7 @@ impl page_mapped::Scheme for Scheme {
         let most = Self::max_logical_pages(config, &geometry)?;
         let options = format!("ftl.log with reserve_blocks = {}", config.reserve_blocks);
         error::refuse_capacity(logical_pages, most, &options, &geometry, "a smaller reserve")?;
-        // What a mount finds must stay: programs may still be under way if there was no cut.
+        // Everything a mount finds must stay: without a cut, programs may still be running.
         nand.ctx().fence();
         let scans = scan(nand)?;
         refuse_foreign(&geometry, logical_pages, &scans, "log", (None, None))?;

@@ -1,87 +1,39 @@
 //! Page map: a map entry for every logical page.
 //!
 //! ## Idea
-//! A write goes to the next free page of the device, wherever the page was before; the old copy becomes
-//! invalid. When erased blocks run short, one is chosen by the victim policy, emptied and erased.
+//! A write goes to the next free page, wherever the page was before; the old copy becomes invalid. When erased blocks
+//! run short, the victim policy picks one, the FTL moves its valid pages and erases it.
 //!
 //! ## Write path
-//! Host writes fill blocks of the dies in turn, relocated pages others: each of these frontiers takes the pages that
-//! `placement` gives it. A page that the host writes in part is read first, merged and written whole. A write waits
-//! for a whole victim only where one gains next to nothing, or where the placement fills several blocks for the host
-//! and two of them get full one right after the other. With `idle_blocks` the same work is done in gaps between
-//! requests, and the host pays only where these do not suffice.
+//! 1. The next die in turn takes the page; a die above its share of valid pages opens no new block for the host.
+//!    `placement` picks a frontier. A partial write reads the old page first, merges it and writes a whole page.
+//! 2. A full frontier is closed, so it may become a victim, and a free block is opened. Before the host takes the last
+//!    free block, which is kept for relocated pages, it waits until a victim is empty.
+//! 3. The page is programmed and mapped; the old copy is invalid.
+//! 4. On a die with `reserve_blocks` or fewer free blocks the host page also moves a few of the victim's pages, enough
+//!    to keep the free space constant. `idle_blocks` does the same work in gaps between requests.
+//! 5. If the reserve is not whole by then, the victim is emptied at once.
 //!
-//! A page of the host is written in this order, with b = `pages_per_block`, R = `reserve_blocks` and F the free
-//! blocks of its die:
-//! ```text
-//! 1  the die        the next in turn; see below where there are several. The first page goes to die 1, or 0 if alone
-//! 2  the frontier   where it has no block or a full one: that one is closed, from now on it may be a victim. While F <= 1,
-//!                   the victim (if there is none, one is chosen) is emptied to its end. If relocated pages that share
-//!                   the frontier left room in it by then, and the reserve is whole, that is used; else the block that has been free longest
-//! 3  the program    the page is mapped, the older copy is invalid
-//! 4  the pay        nothing, if F > R and no victim is being emptied. Else, if there is no victim, one is chosen now: after
-//!                   the page was mapped. Then credit += rate * (1 + max(0, R - F)), and the whole part of credit is relocated
-//! 5  the reserve    while it is not whole, the victim, or one that is chosen, is emptied to its end
-//! ```
-//! The rate of a victim is fixed when it is chosen, with v valid pages then, in parts of 65,536: `floor(65536 * v /
-//! g) + 1`, where the victim gains g = max(b - v, floor(b / 16), 1) pages. At that rate a page of the host takes as
-//! much room as the victim gives. Credit begins at 0 with each victim. What is left of the integer part when the
-//! victim is empty is lost; the rest below 1 is kept for the next page. Pages are relocated in ascending order, those
-//! that are still valid when their turn comes. A victim is erased, and free behind all other free blocks, in the same
-//! step in which its last valid page was relocated. A victim without valid pages is erased in the step that chose it.
-//!
-//! Closed blocks can be chosen, those being filled cannot. Greedy takes the one with the fewest valid pages, the
-//! lowest number among equals; where all are full of valid pages, none is chosen. The frontier of relocated pages
-//! takes the block that has been free longest, down to the last one; like that of the host it is closed when the next
-//! page finds it full. At the start nothing is being filled, and blocks are free in ascending order.
-//!
-//! The reserve is whole if, with `room` pages left in all frontiers of the die and in its free blocks, one of these
-//! holds: R > 1 and F >= R; R > 1 and room >= R b; without a victim room >= R b; with one of v valid pages room > v
-//! and room + b >= v + R b. With trims, v is more by the notes that an erase may have to wait for.
-//!
-//! With several dies the next in turn takes the page if its frontier has room, or if it holds no more valid pages
-//! than its share. With D dies of N good blocks, f frontiers each and L logical pages, the most that a die holds is m
-//! = (N - R - f) b - 1 - b, and its share is min(m, max(p, floor(p / 2) + floor(m / 2))) with p = floor(L / D). With
-//! `placement = "one"` a die beyond its share when relocated pages opened its block takes no page of the host until
-//! it is within its share again. If no die takes the page, it goes to the one with the largest m less its valid
-//! pages, the last among equals.
-//!
-//! A die that holds more than its share of valid pages takes no new host block. A weak one, which bad blocks have
-//! left too few for the reserve, those that are being filled and any data beside them, takes no page at all: what it
-//! holds can be read, the other dies take its part, and the device ends when their good blocks are too few for what
-//! is exported.
-//!
-//! With `placement = "pools"` two parts of the address space have blocks of their own, each a part of those of the
-//! die, and the victim is of the pool that is beyond its part.
-//!
-//! With `slc_cache` pages of the host go to blocks of one bit a cell while these have room, always the same ones of
-//! each die (`fixed`) or any that is free, as long as two more than the reserve are (`dynamic`); then past them, or
-//! they wait until the oldest such block was folded: its valid pages moved to a block that holds all its bits. Folds
-//! happen in gaps between requests, and with `dynamic` in place of collection wherever that needs a block.
+//! With `placement = "pools"` two parts of the address space own a part of each die's blocks. With `slc_cache` host
+//! pages go to one-bit blocks first, fixed ones or any free block (`dynamic`); folds move their valid pages to normal
+//! blocks. Exact rules: steps 1 and 5 in `page/room.rs`, steps 2 to 4 in `page/collect.rs`, the cache in `page/slc.rs`.
 //!
 //! ## Recovery
-//! Mount reads every spare area; of several copies of a page the one with the highest sequence number
-//! wins. Erases of a block are in its pages; a block without any takes the mean of the others. The page
-//! programmed last in a block may be torn, so it is read in full, and so is the page below
-//! one that carries the resumed mark, and every page of a block with one that cannot be read. Blocks in use
-//! before the power went are filled further. A block that looks erased on a device in use is erased again before its first page,
-//! under the cause `reerase`: its erase may have been cut. A page tells whether the cells of its block hold one bit. Trims are kept by note pages, written at a flush: a bitmap of the unmapped pages of
-//! one segment of the address space; the newest note of a segment replaces the older ones.
+//! Mount reads every spare area; a page's copy with the highest sequence number wins. It reads pages in full if they
+//! may be torn (`parts/blocks/scan.rs`), then fills the open blocks further. A block that looks erased on a used device
+//! is erased again before its first page, under the cause `reerase`: its erase may have been cut. A flush writes trims
+//! to note pages: one bitmap per segment with its unmapped pages. A segment's newest note replaces the older ones.
 //!
 //! ## Invariants
-//! Every mapped page is the newest copy on flash; valid bits are set for exactly the mapped pages and the
-//! live notes; each block is free, a frontier, closed, waiting to be folded, failing or bad; a host block is opened only while
-//! another stays free, and after each host page as much as `reserve_blocks` is, in blocks and in what frontiers have left, as
-//! soon as the block at hand is erased: so relocation always finds room, whatever the victim, and for notes of trims, too.
+//! Each mapped page is the newest copy on flash; exactly the mapped pages and live notes have valid bits. Each block is
+//! free, a frontier, closed, waiting to be folded, failing or bad. Relocation always finds room, for any victim and its
+//! notes: the host leaves it a free block, and the reserve is whole again after each host page.
 //!
 //! ## Differences
-//! Textbook page maps have a reverse map, in memory or from nowhere. Here relocation learns the logical page from the
-//! metadata that passes through the controller with the copy, and which pages are valid from a bitmap that counts as
-//! memory, or from reads of all spare areas of the victim, which are charged. Where the placement asks before the
-//! copy which page it is, the bitmap is joined by a reverse map. What `slc_cache` does no paper describes as a whole:
-//! manufacturers tell of fixed and of dynamic caches, and measurements show where they end. A block of the dynamic
-//! cache may become one of all bits and back at every erase; a write that comes while a fold has begun waits for the
-//! copy at hand.
+//! Textbook page maps have a reverse map. Here relocation learns the logical page from the metadata copied with the
+//! page, and the valid pages from a bitmap in memory or from charged reads of the victim's spare areas. Only a
+//! placement that asks before the copy adds a reverse map. `slc_cache` follows vendor notes and measurements, since no
+//! paper describes it whole.
 //!
 //! ## References
 //! E. Gal, S. Toledo: Algorithms and Data Structures for Flash Memories. ACM Computing Surveys 37(2), 2005.
@@ -134,22 +86,22 @@ pub struct PageMap {
     dies: Dies,
     geometry: Geometry,
     config: Config,
-    /// Which block is emptied next.
+    /// Picks the block to empty next.
     policy: Box<dyn VictimPolicy>,
     placing: Placing,
-    /// Blocks of one bit a cell, if there are any.
+    /// The blocks with one bit per cell, if there are any.
     cache: Option<slc::Cache>,
     wear_policy: Option<Box<dyn WearPolicy>>,
-    /// Which blocks are rewritten for their bit errors, if any are.
+    /// The blocks to rewrite for their bit errors, if any.
     refreshing: Option<Box<refresh::Refreshing>>,
     events: Events,
 }
 
 impl PageMap {
-    /// Writes a page of the host and maps it.
+    /// Writes a host page and maps it.
     #[inline]
     fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        // Compiled more than once: most placements give the host one frontier, and then nothing needs to look it up.
+        // Compiled more than once: most placements give the host one frontier, so the lookup disappears.
         if self.placing.has_one_way() {
             return self.store_at(nand, 0, at, page);
         }
@@ -167,7 +119,7 @@ impl PageMap {
         self.collect(nand, die)
     }
 
-    /// Writes a page of the host to a frontier of a die and maps it; returns the die, which is another one where blocks fail.
+    /// Writes a host page to a die's frontier and maps it. Returns the die, which may be another if blocks fail.
     #[inline(always)]
     fn store_on<N: Nand>(
         &mut self,
@@ -181,7 +133,7 @@ impl PageMap {
         Ok(die)
     }
 
-    /// Maps a page that the host wrote.
+    /// Maps a page written by the host.
     #[inline(always)]
     fn map_written<N: Nand>(&mut self, nand: &mut N, (at, to): (Lpn, Ppa)) {
         let end = nand.ctx().last();
@@ -194,7 +146,7 @@ impl PageMap {
         self.placing.own(to, at);
     }
 
-    /// Reads the rest of a page that the host writes in part, merges and writes it.
+    /// Completes a partial host write: reads the old page, merges and writes the result.
     fn store_part<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -208,8 +160,8 @@ impl PageMap {
         stored
     }
 
-    /// Programs the next page of a frontier for the host, on another die where this one has lost its room; a block where a
-    /// program fails is left behind.
+    /// Programs a frontier's next page for the host. It leaves a block with a failed program, and moves to another die
+    /// if this one has lost its room.
     #[inline(always)]
     fn program<N: Nand>(
         &mut self,

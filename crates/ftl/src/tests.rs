@@ -1,5 +1,5 @@
-//! The device of the unit tests. They look into one FTL; what only asks an FTL and its device is in `tests/all`, over FTLs
-//! that `nandlab-drive` has compiled.
+//! The unit tests' device. Unit tests look into one FTL; tests that only use an FTL and its device are in `tests/all`,
+//! over FTLs compiled in `nandlab-drive`.
 
 use nandlab_nand::counting::{Lean, SpareStore};
 use nandlab_nand::profile::Timing;
@@ -7,14 +7,14 @@ use nandlab_nand::timed::Timed;
 use nandlab_nand::{Counting, Geometry, Nand, Rules};
 use std::any::Any;
 
-/// A device of any type. One type for all, and calls that nothing is inlined into, so that an FTL compiles once and fast.
+/// A device behind one type with calls that are never inlined, so an FTL compiles once and fast.
 pub(crate) type Flash = Box<dyn Tested>;
 
-/// A device that a unit test looks into.
+/// A device that unit tests look into.
 pub(crate) trait Tested: Nand<Buf = ()> {
-    /// What holds the pages, where that keeps whole spare areas.
+    /// The layer that stores the pages, if it keeps whole spare areas.
     fn counting(&self) -> &Counting;
-    /// P/E cycles of each block.
+    /// Each block's P/E cycles.
     fn pe_cycles(&self) -> &[u32];
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn lean_flash(geometry: Geometry, timing: &Timing) -> Flash {
     Box::new(Timed::new(Counting::<Lean>::new(geometry, Rules::default()), timing))
 }
 
-/// An erased device of two dies that work at the same time: 10 blocks each, of 4 pages of one sector.
+/// An erased device with two parallel dies: 10 blocks each, with 4 one-sector pages.
 pub(crate) fn two_dies() -> Flash {
     timed_flash(Geometry::two_dies(10, 4, 512).unwrap(), &Timing::array(1.0, 10.0, 100.0))
 }

@@ -1,4 +1,4 @@
-//! The invariants of DFTL, derived anew from flash.
+//! DFTL's invariants, derived again from flash.
 
 use super::paging::entries;
 use super::Scheme;
@@ -7,14 +7,14 @@ use crate::parts::flash_map::Held;
 use crate::parts::page_mapped::Pages;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
 
-/// What flash says of a page of the host.
+/// A host page on flash.
 #[derive(Clone, Copy, Default)]
 struct OnFlash {
-    /// Sequence number of the newest copy that can be read, 0 where there is none.
+    /// Sequence number of its newest readable copy, 0 without one.
     newest: u64,
-    /// When the map page with its entry was written, 0 where it never was.
+    /// When its map page was written, 0 if never.
     speaks: u64,
-    /// Whether that says that it is unmapped.
+    /// Whether the map page says that it is unmapped.
     is_unmapped: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
     assert_eq!(valid as usize, owners.count(), "valid pages of data");
 }
 
-/// The whole map: map pages, and over them the entries in memory; those that are not marked must be alike.
+/// The whole map: map pages, and over them the entries in memory; unmarked ones must be equal.
 fn whole_map<N: Nand>((ftl, pages): (&Scheme, &Pages), nand: &mut N, on_flash: &mut [OnFlash]) -> Vec<Ppa> {
     let mut map = vec![Ppa::NONE; ftl.logical_pages as usize];
     let mut bytes = vec![0; ftl.geometry.page_bytes() as usize];
@@ -64,7 +64,7 @@ fn whole_map<N: Nand>((ftl, pages): (&Scheme, &Pages), nand: &mut N, on_flash: &
             Held::Nothing => continue,
             Held::Page => {}
             Held::Lost => {
-                // Who was trimmed is known in memory alone until the map page is written again.
+                // Until the map page is written again, only memory knows the trimmed pages.
                 ftl.rebuild(pages, nand, map_page, &mut bytes).expect("spare areas can be read");
                 map.iter_mut().zip(entries(&bytes)).for_each(|(entry, page)| *entry = page);
                 on_flash

@@ -1,9 +1,9 @@
-//! The cached mapping table: the map entries in memory, in two lists of the least recently used.
+//! The cached mapping table: the map entries in memory, in two LRU lists.
 
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{Lpn, Ppa};
 
-/// An entry of the table, by its place.
+/// A table entry's place.
 pub(super) type Slot = u32;
 
 /// No slot.
@@ -16,7 +16,7 @@ struct Entry {
     /// The neighbours in its list, the more recently used one in front.
     newer: Slot,
     older: Slot,
-    /// The neighbours among the changed entries of its map page.
+    /// The neighbours among its map page's changed entries.
     before: Slot,
     after: Slot,
     is_protected: bool,
@@ -35,11 +35,11 @@ impl List {
     const EMPTY: Self = Self { newest: NONE, oldest: NONE, count: 0 };
 }
 
-/// Segmented LRU: an entry is protected when it comes and when it is asked for again; what falls out of the protected
-/// list goes to the other one, and from there out of memory.
+/// Segmented LRU: an entry is protected when it comes and when it is used again. An entry that falls out of the
+/// protected list goes to the other list, and from there out of memory.
 #[derive(Debug)]
 pub(super) struct Cmt {
-    /// By logical page: its slot. Firmware would have a hash table of the entries.
+    /// By logical page: its slot. Firmware would use a hash table.
     slots: Vec<Slot>,
     entries: Vec<Entry>,
     free: Vec<Slot>,
@@ -47,7 +47,7 @@ pub(super) struct Cmt {
     probation: List,
     most: u32,
     most_protected: u32,
-    /// By map page: the first of its changed entries.
+    /// By map page: its first changed entry.
     dirty: Vec<Slot>,
     per_map_page: u32,
 }
@@ -72,12 +72,12 @@ impl Cmt {
         self.most
     }
 
-    /// Entries that there is room for.
+    /// Room for entries.
     pub(super) fn room(&self) -> u32 {
         self.most - self.protected.count - self.probation.count
     }
 
-    /// The slot of an entry in memory; it counts as no use of it.
+    /// The slot of an entry in memory; this does not count as a use.
     #[inline]
     pub(super) fn find(&self, at: Lpn) -> Option<Slot> {
         Some(self.slots[at.index()]).filter(|&slot| slot != NONE)
@@ -110,7 +110,7 @@ impl Cmt {
         self.entries[slot as usize].at
     }
 
-    /// An entry was asked for.
+    /// Records a use of an entry.
     #[inline]
     pub(super) fn touch(&mut self, slot: Slot) {
         if self.protected.newest == slot {
@@ -120,10 +120,10 @@ impl Cmt {
         self.protect(slot);
     }
 
-    /// Adds an entry that is as on flash.
+    /// Adds an entry equal to the one on flash.
     ///
     /// # Panics
-    /// In debug builds where it is there, or there is no room.
+    /// In debug builds if the entry is there already, or there is no room.
     pub(super) fn insert(&mut self, at: Lpn, page: Ppa) -> Slot {
         debug_assert!(self.room() > 0 && self.find(at).is_none(), "entry {at} comes to a full table or is there");
         let entry = Entry {
@@ -151,7 +151,7 @@ impl Cmt {
         slot
     }
 
-    /// The entry that goes next.
+    /// The next entry to evict.
     pub(super) fn victim(&self) -> Slot {
         if self.probation.oldest == NONE {
             self.protected.oldest
@@ -169,7 +169,7 @@ impl Cmt {
         self.free.push(slot);
     }
 
-    /// Changes an entry, which is marked as changed from now on.
+    /// Changes an entry and marks it as changed.
     #[inline]
     pub(super) fn set(&mut self, slot: Slot, page: Ppa) {
         let entry = &mut self.entries[slot as usize];
@@ -187,7 +187,7 @@ impl Cmt {
         }
     }
 
-    /// The map page has the entry.
+    /// Clears an entry's mark: its map page has it.
     pub(super) fn set_clean(&mut self, slot: Slot) {
         let Entry { at, before, after, is_dirty, .. } = self.entries[slot as usize];
         if !is_dirty {
@@ -203,14 +203,14 @@ impl Cmt {
         }
     }
 
-    /// The entries of a map page that are marked as changed.
+    /// A map page's changed entries.
     pub(super) fn dirty_of(&self, map_page: u32) -> impl Iterator<Item = (Lpn, Ppa)> + '_ {
         let first = self.dirty[map_page as usize];
         let next = |slot: Slot| Some(slot).filter(|&slot| slot != NONE).map(|slot| &self.entries[slot as usize]);
         std::iter::successors(next(first), move |entry| next(entry.after)).map(|entry| (entry.at, entry.page))
     }
 
-    /// The map page has all its entries.
+    /// Clears the marks of a map page's entries: the page has them all.
     pub(super) fn set_all_clean(&mut self, map_page: u32) {
         let mut slot = std::mem::replace(&mut self.dirty[map_page as usize], NONE);
         while slot != NONE {
@@ -220,7 +220,7 @@ impl Cmt {
         }
     }
 
-    /// All entries: logical page, page, whether it is marked as changed.
+    /// All entries: logical page, page, and whether it is marked as changed.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Lpn, Ppa, bool)> + '_ {
         let used = self.slots.iter().filter(|&&slot| slot != NONE);
         used.map(|&slot| &self.entries[slot as usize]).map(|entry| (entry.at, entry.page, entry.is_dirty))
@@ -234,7 +234,7 @@ impl Cmt {
         }
     }
 
-    /// Makes an entry that is in no list the newest protected one; the oldest of these may have to leave them.
+    /// Makes an entry in no list the newest protected one; the oldest protected one may have to leave that list.
     #[inline]
     fn protect(&mut self, slot: Slot) {
         self.push(slot, true);
@@ -285,7 +285,7 @@ impl Cmt {
 mod tests {
     use super::*;
 
-    /// What leaves when an entry for `at` comes.
+    /// The entry evicted for `at`.
     fn ask(cmt: &mut Cmt, at: u32) -> Option<u32> {
         if let Some(slot) = cmt.find(Lpn(at)) {
             cmt.touch(slot);

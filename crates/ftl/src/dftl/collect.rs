@@ -1,4 +1,4 @@
-//! Garbage collection of data: opening blocks, emptying victims, changing the entries of what was moved.
+//! Garbage collection of data: opening blocks, emptying victims, changing the moved pages' entries.
 
 use super::Scheme;
 use crate::parts::page_mapped::{Pages, Target};
@@ -6,7 +6,7 @@ use crate::FtlError;
 use nandlab_nand::{Kind, Lpn, Nand, Oob, Origin, PageBuf, Ppa};
 
 impl Scheme {
-    /// The contents of a valid page are gone. A page of kind Lost takes its place, so that a later mount does not bring back
+    /// Handles a valid page with lost contents. A page of kind Lost takes its place, or a later mount would bring back
     /// an older copy.
     #[cold]
     pub(super) fn replace_lost<N: Nand>(
@@ -23,7 +23,7 @@ impl Scheme {
         Ok((at, pages.program(self, nand, Target::Moved(die), &blank, &[], oob)?))
     }
 
-    /// Changes the entries of pages that were moved: lazily in memory, else, together, in their map pages.
+    /// Changes the moved pages' entries: lazily in memory, and the others together in their map pages.
     pub(super) fn map_moved<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
         let mut moved = std::mem::take(&mut self.moved);
         let lazy = self.config.lazy_update;

@@ -12,7 +12,7 @@ use crate::{error, FtlError};
 use nandlab_nand::{Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
 
-/// The entry of a page: what a map page says, and what is true.
+/// True entries that the map page does not have.
 type Stale = Vec<(Lpn, Ppa)>;
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Scheme), FtlError> {
@@ -23,15 +23,15 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         config.reserve_blocks, config.map_spare_percent
     );
     error::refuse_capacity(logical_pages, most, &options, &geometry, "a smaller reserve")?;
-    // What a mount finds must stay, and what was read once is there for good. Without a cut before it, programs may still
-    // be under way.
+    // Everything a mount finds must stay, and a page read once must not vanish later. If no cut came before the mount,
+    // programs may still be running.
     nand.ctx().fence();
     let scans = scan_ascending(nand)?;
     let shape = config.shape(&geometry, logical_pages);
     refuse_foreign(&geometry, logical_pages, &scans, "dftl", (None, Some(shape.form())))?;
     let newest = Newest::of(&geometry, logical_pages, &scans);
     let copies: Vec<(u64, Ppa)> = newest.seqs.into_iter().zip(newest.map).collect();
-    // By map page: the entries that it does not have.
+    // By map page: the entries missing there.
     let mut stale: Vec<Stale> = Vec::new();
     let mut valid: Vec<Ppa> = Vec::new();
     let per_map_page = entries_per_map_page(&geometry) as usize;
@@ -64,8 +64,8 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     Ok((pages, scheme))
 }
 
-/// Compares the copies of the pages of a map page, the first of which is `first`, with what it says; returns the entries
-/// that it does not have, and adds where pages are.
+/// Compares a map page's entries with the pages' newest copies; `first` is its first logical page. Returns the missing
+/// entries, and adds the valid pages.
 fn compare(first: u32, copies: &[(u64, Ppa)], held: Option<(u64, &[u8])>, valid: &mut Vec<Ppa>) -> Stale {
     let mut stale = Stale::new();
     let (speaks, bytes) = held.unwrap_or((0, &[]));
@@ -84,7 +84,7 @@ fn compare(first: u32, copies: &[(u64, Ppa)], held: Option<(u64, &[u8])>, valid:
 }
 
 impl Scheme {
-    /// Takes the entries that map pages do not have into memory, or, where there is no more room, writes the map pages.
+    /// Takes missing entries into memory; without room there, writes the map pages.
     fn adopt_stale<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, stale: &[Stale]) -> Result<(), FtlError> {
         for (map_page, stale) in (0..).zip(stale).filter(|(_, stale)| !stale.is_empty()) {
             if stale.len() <= self.cmt.room() as usize {

@@ -8,14 +8,14 @@ use crate::parts::page_mapped::Pages;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Ppa, Time};
 
-/// Sets an entry of a map page.
+/// Sets an entry in a map page.
 #[inline]
 fn set_entry(bytes: &mut [u8], place: u32, page: Ppa) {
     let start = (place * ENTRY_BYTES) as usize;
     bytes[start..start + ENTRY_BYTES as usize].copy_from_slice(&page.0.to_le_bytes());
 }
 
-/// The entries of a map page.
+/// A map page's entries.
 pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Ppa> + '_ {
     bytes
         .chunks_exact(ENTRY_BYTES as usize)
@@ -23,7 +23,7 @@ pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Ppa> + '_ {
 }
 
 impl Scheme {
-    /// The entry of a page in memory, after a miss read from its map page; and when that read ends, 0 after a hit.
+    /// A page's entry in memory, read from its map page after a miss; and when that read ends, 0 after a hit.
     #[inline]
     pub(super) fn look_up<N: Nand>(
         &mut self,
@@ -47,21 +47,21 @@ impl Scheme {
         }
         let (map_page, place) = (at.0 / self.per_map_page(), at.0 % self.per_map_page());
         let mut bytes = std::mem::take(&mut self.page);
-        // The entries before need not pass the bus of the memory.
+        // The entries below need not pass the memory bus.
         let start = (place * ENTRY_BYTES) as usize;
         let held = self.load(pages, nand, map_page, &mut bytes, start);
         let page = entries(&bytes[start..]).next();
         self.page = bytes;
         let held = held?;
         if held == Held::Lost {
-            // Found once more and written, so that the next miss needs no search.
+            // Written, so that the next miss needs no search.
             self.update(pages, nand, map_page, &[])?;
         }
         let read = if held == Held::Nothing { 0 } else { nand.ctx().last() };
         Ok((self.cmt.insert(at, page.unwrap_or(Ppa::NONE)), read))
     }
 
-    /// Removes the entry that was not asked for the longest; its map page has it then.
+    /// Removes the least recently used entry; its map page has it then.
     fn evict<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
         let victim = self.cmt.victim();
         if self.cmt.is_dirty(victim) {
@@ -74,8 +74,8 @@ impl Scheme {
         Ok(())
     }
 
-    /// Writes a map page anew: with what it had, the entries `moved`, which memory does not have or has alike, and all
-    /// changed ones in memory. These need no other write, where the options say so.
+    /// Writes a map page with its old entries, the entries in `moved`, which memory lacks or has with the same value,
+    /// and all its changed entries in memory. These need no other write, if the options say so.
     pub(super) fn update<N: Nand>(
         &mut self,
         pages: &mut Pages,
@@ -105,8 +105,8 @@ impl Scheme {
         Ok(())
     }
 
-    /// Reads a map page from byte `start` on. One that was never written has no mapped page, one that is lost those that can
-    /// be found.
+    /// Reads a map page from byte `start` on. A page that was never written has no mapped pages; a lost one is rebuilt
+    /// as far as possible.
     fn load<N: Nand>(
         &mut self,
         pages: &mut Pages,
@@ -124,7 +124,7 @@ impl Scheme {
         Ok(held)
     }
 
-    /// Finds the entries of a map page that was lost: what is valid and says that it is one of its pages.
+    /// Rebuilds a lost map page's entries: the valid pages with its logical pages in their spare areas.
     #[cold]
     pub(super) fn rebuild<N: Nand>(
         &self,
@@ -149,7 +149,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// Writes the map pages of pages that were trimmed, so that no mount brings them back.
+    /// Writes the map pages with trimmed entries, so that no mount brings the trimmed pages back.
     pub(super) fn write_trims<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
         scoped(nand, Cause::Trim, |nand| {
             while let Some(&map_page) = self.trimmed.first() {
@@ -159,7 +159,7 @@ impl Scheme {
         })
     }
 
-    /// The page of the host whose entry says that it is at `page`: the spare area says so, or a search of the map.
+    /// The logical page mapped to `page`: read from the spare area, or found by a search through the map.
     #[cold]
     pub(super) fn owner<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, page: Ppa) -> Result<Lpn, FtlError> {
         match nand.read_spare(page) {

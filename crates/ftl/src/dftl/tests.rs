@@ -1,4 +1,4 @@
-//! What waits for what on dies that work at the same time.
+//! Waits between operations on parallel dies.
 
 use super::{Allocation, Config, Dftl};
 use crate::tests::{timed_flash, two_dies, Flash};
@@ -7,8 +7,8 @@ use nandlab_block::Op;
 use nandlab_nand::profile::Timing;
 use nandlab_nand::{Geometry, Lpn, Nand, Origin, SectorMask};
 
-/// A map page with a page that had none before must not be on flash before that page: were the page lost, a mount would
-/// take the copy from before its trim, since the map page says no longer that it is trimmed.
+/// A map page with a newly mapped page must not be on flash before that page. If the page were lost, a mount would take
+/// the copy from before its trim, since the map page no longer records the trim.
 #[test]
 fn a_map_page_waits_for_the_pages_that_it_names_first() {
     let mut nand = two_dies();
@@ -17,7 +17,7 @@ fn a_map_page_waits_for_the_pages_that_it_names_first() {
     (0..8).for_each(|at| ftl.write(&mut nand, Lpn(at), page, &()).unwrap());
     ftl.trim(&mut nand, Lpn(3), page).unwrap();
     ftl.flush(&mut nand).unwrap();
-    // The die of the next page is busy, the one of the map is not.
+    // The next page's die is busy, the map's die is not.
     let Dftl { pages, scheme } = &mut ftl;
     let next = (pages.turn() + 1) % 2;
     let block =
@@ -32,11 +32,11 @@ fn a_map_page_waits_for_the_pages_that_it_names_first() {
     assert!(nand.ctx().settled() >= written && nand.ctx().last() > written, "the map page comes after the write");
 }
 
-/// Times of the device of [`striped`], in ns.
+/// Times in ns on the device of [`striped`].
 const READ: u64 = 1_000;
 const PROGRAM: u64 = 10_000;
 
-/// Two dies with pages of two sectors, of which logical page `n` is on die `n % 2`.
+/// Two dies with two-sector pages; logical page `n` is on die `n % 2`.
 fn striped(allocation: Allocation) -> (Dftl, Flash) {
     let mut nand = timed_flash(Geometry::two_dies(10, 8, 1024).unwrap(), &Timing::array(1.0, 10.0, 100.0));
     let mut ftl = Dftl::mount(&mut nand, 16, &Config { allocation, ..Config::default() }).unwrap();
@@ -49,7 +49,7 @@ fn striped(allocation: Allocation) -> (Dftl, Flash) {
     (ftl, nand)
 }
 
-/// When a partial write of logical page 1 ends, and what `op` asks of page `then`, which came at the same time.
+/// When a partial write to logical page 1 ends, and when `op` on page `then` ends, which came at the same time.
 fn ends(allocation: Allocation, op: Op, then: u32) -> (u64, u64) {
     let (mut ftl, mut nand) = striped(allocation);
     let arrival = nand.ctx().horizon();
@@ -64,7 +64,7 @@ fn ends(allocation: Allocation, op: Op, then: u32) -> (u64, u64) {
     (request(Op::Write, 1), request(op, then))
 }
 
-/// A partial write programs when what it reads is there, not before, and with static allocation no other die waits for it.
+/// A partial write programs as soon as its read is done, and with static allocation no other die waits for it.
 #[test]
 fn a_partial_write_holds_the_die_of_its_page_alone() {
     let modified = READ + PROGRAM;
@@ -73,7 +73,7 @@ fn a_partial_write_holds_the_die_of_its_page_alone() {
     assert_eq!(fixed(Op::Write, 3), (modified, 2 * modified), "the same die");
     assert_eq!(fixed(Op::Read, 0), (modified, READ), "the other die has nothing to do");
     assert_eq!(fixed(Op::Read, 3), (modified, modified + READ), "not before the program has ended");
-    // In turn: page 1 is read on die 1 and goes to die 0, which is held until then.
+    // In turn: page 1 is read on die 1 and goes to die 0, which waits until then.
     let in_turn = |op, then| ends(Allocation::Dynamic, op, then);
     assert_eq!(in_turn(Op::Read, 3), (modified, 2 * READ), "its die is free once it was read");
     assert_eq!(in_turn(Op::Read, 0), (modified, modified + READ), "the one that takes it is not");

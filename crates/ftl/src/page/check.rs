@@ -1,4 +1,4 @@
-//! The invariants of the page map, derived anew from flash.
+//! The page map's invariants, derived again from flash.
 
 use super::relocation::Relocation;
 use super::PageMap;
@@ -44,7 +44,7 @@ fn pages_have_one_owner(ftl: &PageMap) {
     }
 }
 
-/// Sequence and place of the newest copy of each logical page, those apart that a relocation has not mapped yet.
+/// Sequence number and place of each logical page's newest copy, without copies that a relocation has not mapped yet.
 fn newest_on_flash<N: Nand>(ftl: &PageMap, nand: &mut N) -> Vec<Option<(u64, Ppa)>> {
     let unmapped: BTreeSet<Ppa> = ftl
         .dies

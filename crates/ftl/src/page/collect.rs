@@ -1,4 +1,34 @@
 //! Garbage collection of the page map: opening blocks, choosing victims, relocating pages, erasing.
+//!
+//! Below, b is `pages_per_block`, R is `reserve_blocks`, and F is the die's count of free blocks. A host page takes
+//! these steps:
+//! ```text
+//! 1  the die        the next in turn, if its share allows (room.rs); the first page goes to die 1, or 0 if alone
+//! 2  the frontier   a full one is closed and may be a victim from now on. While F <= 1, the victim, or a new one, is
+//!                   emptied to its end. Relocated pages that share the frontier may open a block meanwhile: once the
+//!                   reserve is whole or F > 1, the host fills its rest. Else it opens the block free longest
+//! 3  the program    the page is mapped, the older copy is invalid
+//! 4  the pay        nothing if F > R and no victim is being emptied. Else, if there is no victim, one is chosen now,
+//!                   with the page already mapped. Then credit += rate * (1 + max(0, R - F)), and its whole part is
+//!                   relocated
+//! 5  the reserve    while it is not whole (room.rs), the victim, or a new one, is emptied to its end
+//! ```
+//! So a host page waits for a whole victim in two cases only: victims gain next to nothing, or the placement gives the
+//! host several frontiers and two of them fill up right after each other.
+//!
+//! A victim's rate is fixed when it is chosen, with v valid pages then: `floor(65536 * v / g) + 1` parts of 65,536,
+//! where the victim gains g = max(b - v, floor(b / 16), 1) pages. Each victim starts with credit 0. When it is empty,
+//! the rest of the whole part is lost; the fraction stays for the next page while the victim lasts. A victim begun in a
+//! gap between requests costs the host nothing while F > R.
+//!
+//! Pages move in ascending order if they are still valid when their turn comes. The step that moves the last valid page
+//! also erases the victim and puts it behind all other free blocks. A victim without valid pages is erased in the step
+//! that chose it.
+//!
+//! Only closed blocks can be chosen. Greedy takes the block with the fewest valid pages, and the lowest number among
+//! equals; if every block is full of valid pages, there is no victim. The frontier for relocated pages takes the block
+//! free longest, down to the last one; it is closed when the next page finds it full. With dynamic wear leveling, erase
+//! counts choose among the free blocks. A new device has no frontiers, and its blocks are free in ascending order.
 
 use super::relocation::{Move, Moves, Reason, Relocation, Run, Source, MOVES, ONE};
 use super::{Die, PageMap, ValidPages};
@@ -8,16 +38,16 @@ use crate::parts::wear;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa};
 
-/// Relocations that a host page pays for at most, as long as the reserve is whole: a victim that gains next to nothing is
-/// emptied over some pages all the same.
+/// While the reserve is whole, one host page pays for about this many relocations at most: even a victim that gains
+/// next to nothing is emptied over several host pages.
 const MOST_COPIES: u32 = 16;
 
 impl PageMap {
-    /// Lets the last host page of `die` pay its share of garbage collection.
+    /// Makes the last host page on `die` pay its share of garbage collection.
     #[inline]
     pub(super) fn collect<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         let state = &self.dies[die];
-        // While a block is being emptied, which is most of the time, nothing else is looked at.
+        // While a block is being emptied, as it is most of the time, nothing else is checked.
         if state.relocation.is_none() && self.free_in(die) > self.config.reserve_blocks && state.failing.is_empty() {
             return Ok(());
         }
@@ -31,11 +61,11 @@ impl PageMap {
         let free = self.free_in(die);
         let state = &mut self.dies[die];
         let Some(relocation) = &mut state.relocation else { return Ok(()) };
-        // What was begun in a gap can wait for the next one until room is needed.
+        // A victim begun in a gap can wait for the next gap until room is needed.
         if relocation.in_gap && free > self.config.reserve_blocks && state.failing.is_empty() {
             return Ok(());
         }
-        // What the reserve lacks is made up for all the faster.
+        // Each block missing in the reserve adds one rate.
         let missing = u64::from(self.config.reserve_blocks.saturating_sub(free));
         relocation.credit += relocation.rate * (1 + missing);
         let pages = u32::try_from(relocation.credit / ONE).unwrap_or(u32::MAX);
@@ -45,8 +75,8 @@ impl PageMap {
         self.restore_reserve(nand, die)
     }
 
-    /// Empties blocks while the reserve is not whole. Blocks of which nothing is gained take it up a page at a time: the
-    /// host's, and notes of trims.
+    /// Empties blocks while the reserve is not whole. It shrinks by a page at a time, for host pages and trim notes,
+    /// while victims gain nothing.
     fn restore_reserve<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         while !self.has_reserve(die) {
             if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
@@ -57,15 +87,15 @@ impl PageMap {
         Ok(())
     }
 
-    /// Relocations that a host page pays for while a victim with `valid` pages is emptied: as its page takes of what the
-    /// victim gains, so that the room of the die stays as it is.
+    /// Relocations that a host page pays for while a victim with `valid` pages is emptied. The host page takes one page
+    /// from the victim's gain and pays the same part of its copies, so the die's room stays constant.
     fn rate(&self, valid: u32) -> u64 {
         let pages = self.geometry.pages_per_block();
         let gained = (pages - valid).max(pages / MOST_COPIES).max(1);
         u64::from(valid) * ONE / u64::from(gained) + 1
     }
 
-    /// Chooses a block to empty; false where nothing would be gained.
+    /// Chooses a block to empty; false if nothing would be gained.
     pub(super) fn start_relocation<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         let Some((block, reason)) = self.next_victim(die) else { return Ok(false) };
         self.begin_relocation(nand, die, block, reason).map(|()| true)
@@ -112,7 +142,7 @@ impl PageMap {
         Ok(())
     }
 
-    /// The block to empty next and why; `None` where nothing would be gained.
+    /// The block to empty next and why; `None` if nothing would be gained.
     fn next_victim(&mut self, die: usize) -> Option<(BlockId, Reason)> {
         if let Some(block) = self.dies[die].failing.pop_front() {
             return Some((block, Reason::Failure));
@@ -128,7 +158,7 @@ impl PageMap {
             return Some((block, Reason::Fold));
         }
         let blocks = self.table.die(die as u32);
-        // Moves for the sake of wear gain no room, so they need some, and more is made between them.
+        // Moves for wear leveling gain no room, so they need some, and collection makes more between them.
         let has_room = self.fits_any(die);
         if let Some(wear) = self.wear_policy.as_mut().filter(|_| has_room && !self.dies[die].levelled) {
             let free: Vec<BlockId> = self.keeper.free_in(die as u32).collect();
@@ -137,7 +167,7 @@ impl PageMap {
             }
         }
         let block = if self.placing.pools().is_some() { self.victim_of_pools(die) } else { self.victim_of_all(die) }?;
-        // What a policy picks may be more than there is room for.
+        // The policy's pick may have more valid pages than there is room for.
         let block = Some(block).filter(|&block| self.fits(die, block));
         block.or_else(|| self.table.die(die as u32).fewest_valid()).map(|block| (block, Reason::Room))
     }
@@ -145,14 +175,14 @@ impl PageMap {
     fn victim_of_all(&mut self, die: usize) -> Option<BlockId> {
         let blocks = self.table.die(die as u32);
         let block = self.policy.pick(blocks, self.keeper.seq())?;
-        // A policy that looks at more than valid pages may take a full block, as long as another is not.
+        // A policy that weighs more than valid pages may take a full block, if another block is not full.
         let full = self.geometry.pages_per_block();
         let gains = self.table.valid_pages(block) < full
             || blocks.fewest_valid().is_some_and(|best| self.table.valid_pages(best) < full);
         gains.then_some(block)
     }
 
-    /// Reads every spare area of a block, as firmware without a bitmap must to learn which pages are valid.
+    /// Reads all of a block's spare areas, as firmware without a bitmap must to find the valid pages.
     fn read_spares<N: Nand>(&self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
         let pages =
             if nand.is_slc(block) { nand.rules().slc_pages(&self.geometry) } else { self.geometry.pages_per_block() };
@@ -165,13 +195,13 @@ impl PageMap {
         Ok(())
     }
 
-    /// Moves up to `pages` pages of the block that `die` empties, if there is one, for the reason for which it does.
+    /// Moves up to `pages` pages from the block that `die` empties, if any, under that block's cause.
     pub(super) fn go_on<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
         let cause = self.dies[die].relocation.as_ref().map_or(Cause::Gc, Relocation::cause);
         scoped(nand, cause, |nand| self.relocate(nand, die, pages))
     }
 
-    /// Moves up to `pages` pages of the block that is being emptied; ends with the block when none is left.
+    /// Moves up to `pages` pages from the victim, and erases or retires it when none is left.
     pub(super) fn relocate<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
         if self.placing.lets_copies_wait() && nand.defers_copies() {
             return self.issue(nand, die, pages);
@@ -192,7 +222,7 @@ impl PageMap {
         Ok(())
     }
 
-    /// Moves one page of the block that is being emptied; ends with the block where none is left.
+    /// Moves one page from the victim, or erases or retires it if none is left.
     pub(super) fn relocate_one<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         self.carry_out(nand, die);
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
@@ -239,7 +269,7 @@ impl PageMap {
         Ok(())
     }
 
-    /// A page that could not be copied is replaced where its contents are gone; else it is still to be moved.
+    /// Handles a page that could not be copied: it is replaced if its contents are gone, else it stays to be moved.
     #[cold]
     fn not_copied<N: Nand>(
         &mut self,
@@ -270,7 +300,7 @@ impl PageMap {
         }
     }
 
-    /// The frontier for a page of the block that `die` empties.
+    /// The frontier for a page from the block that `die` empties.
     #[inline(never)]
     fn frontier_of_moved(&mut self, die: usize, at: Lpn) -> usize {
         let die = &self.dies[die];
@@ -281,7 +311,7 @@ impl PageMap {
         }
     }
 
-    /// Maps the copies of the block that `die` empties, all of them.
+    /// Maps all waiting copies from the block that `die` empties.
     pub(super) fn map_moves(&mut self, die: usize) {
         for _ in 0..MOVES {
             let relocation = self.dies[die].relocation.as_mut();
@@ -291,8 +321,8 @@ impl PageMap {
         }
     }
 
-    /// The contents of a valid page are gone. A page of kind Lost takes its place, so that a later mount does
-    /// not bring back an older copy; a note is written anew.
+    /// Handles a valid page with lost contents. A page of kind Lost takes its place, or a later mount would bring back
+    /// an older copy; a note is written again.
     #[cold]
     pub(super) fn replace_lost<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
         let at = match self.map.search(from) {
@@ -312,7 +342,7 @@ impl PageMap {
         Ok(())
     }
 
-    /// Writes the note of `segment` anew at the GC frontier.
+    /// Writes the note of `segment` again at the GC frontier.
     fn renew_note<N: Nand>(&mut self, nand: &mut N, die: usize, segment: u32) -> Result<(), FtlError> {
         let note = self.note(segment);
         let frontier = self.frontier_of_moved(die, Lpn::NONE);
@@ -321,8 +351,8 @@ impl PageMap {
         Ok(())
     }
 
-    /// Programs the next page of a frontier for a page that is moved, on another die where this one has no room; a block where
-    /// a program fails is left behind.
+    /// Programs a frontier's next page for a moved page. It leaves a block with a failed program, and moves to another
+    /// die if this one has no room.
     #[inline(always)]
     fn program_gc<N: Nand>(
         &mut self,
@@ -337,7 +367,7 @@ impl PageMap {
                 on = self.open_gc_block(nand, die, frontier)?;
             }
             let (to, mark) = self.dies[on].frontiers[frontier].take();
-            // Only notes and pages that stand for lost ones are new; a copy keeps its author.
+            // Only notes and Lost pages are new; a copy keeps its author.
             let oob = Oob { kind, aux: mark, ..Oob::data(at, self.keeper.next_seq(), Origin::FTL) };
             match source.program(nand, to, oob) {
                 Ok(stored) => return Ok((on, to, stored)),
@@ -355,12 +385,12 @@ impl PageMap {
         }
     }
 
-    /// Erases or retires the block that has been emptied.
+    /// Erases or retires the emptied block.
     pub(super) fn finish<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         self.carry_out(nand, die);
         self.map_moves(die);
-        // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the
-        // newest goes, or a mount would bring back an older one.
+        // A trimmed page's newest copy may lie here and older ones elsewhere. The note comes before the erase, or a
+        // mount would bring back an older copy.
         scoped(nand, Cause::Trim, |nand| {
             while let Some(segment) = self.map.pending() {
                 self.renew_note(nand, die, segment)?;
@@ -389,7 +419,7 @@ impl PageMap {
         Ok(())
     }
 
-    /// Erases a block without valid pages; false where the erase failed and the block was retired.
+    /// Erases a block without valid pages; false if the erase failed and the block was retired.
     pub(super) fn erase<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<bool, FtlError> {
         let erased = self.keeper.erase(nand, block)?;
         self.relieve(block);
@@ -410,16 +440,16 @@ impl PageMap {
         Ok(())
     }
 
-    /// A block of a die was retired.
+    /// Records a retired block.
     fn set_bad(&mut self, die: usize, block: BlockId) {
         self.table.set_bad(block);
         self.pass_over_weak(die);
     }
 
-    /// Empties and retires the blocks where a program has failed; a mount would not know of them.
+    /// Empties and retires the blocks with a failed program; a mount would not know about them.
     #[cold]
     pub(super) fn retire_failing<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        // What is moved may fail on a die where nothing did.
+        // The moved pages may fail on a die without failures so far.
         while let Some(die) = self.dies.iter().position(Die::is_failing) {
             if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
                 break;
@@ -429,14 +459,13 @@ impl PageMap {
         Ok(())
     }
 
-    /// Moves what is left of the block that is being emptied.
+    /// Moves all remaining pages of the victim.
     pub(super) fn empty_victim<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         self.go_on(nand, die, u32::MAX)?;
         self.settle(nand)
     }
 
-    /// Dies that took pages of others empty blocks until their reserve is whole; what others take for them meanwhile waits
-    /// for the next time.
+    /// Restores the reserve of dies that took other dies' pages. Pages they lend out meanwhile wait for the next call.
     pub(super) fn settle<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         for die in self.dies.take_lenders() {
             while !self.has_reserve(die) && (self.dies[die].relocation.is_some() || self.start_relocation(nand, die)?) {

@@ -1,4 +1,4 @@
-//! The dies of a page map: which one is next, which ones work, and which ones helped out.
+//! A page map's dies: whose turn it is, which ones work, and which ones helped out.
 
 use super::relocation::Relocation;
 use super::slc::DieCache;
@@ -12,17 +12,17 @@ use std::ops::{Index, IndexMut, Range};
 #[derive(Debug)]
 pub(super) struct Die {
     pub(super) blocks: Range<u32>,
-    /// The blocks being filled, by the frontiers of the placement; the last one gets cold data for worn blocks if the wear
-    /// levelling asks for one.
+    /// The open blocks, by the placement's frontiers. The last one takes cold data for worn blocks if wear levelling
+    /// asks for such a frontier.
     pub(super) frontiers: Frontiers,
     /// The frontier that got a block for host pages last.
     pub(super) last: usize,
     /// Whether moved pages opened a block shared with host pages while the die held more than its share.
     pub(super) is_over: bool,
-    /// Whether too few blocks are good for it to take pages.
+    /// Whether it has too few good blocks to take pages.
     pub(super) is_weak: bool,
     pub(super) relocation: Option<Relocation>,
-    /// Whether the last relocation was for the sake of wear; the next one is not.
+    /// Whether the last relocation was for wear; the next one is not.
     pub(super) levelled: bool,
     /// Blocks with a failed program, to be emptied and retired.
     pub(super) failing: VecDeque<BlockId>,
@@ -54,18 +54,18 @@ impl Die {
 #[derive(Debug)]
 pub(super) struct Dies {
     list: Vec<Die>,
-    /// Dies that take pages: the others are weak.
+    /// Dies that take pages; the others are weak.
     working: u32,
-    /// Dies that took pages moved from others, and may have to make their reserve whole for that.
+    /// Dies that took pages moved from other dies, and may have to restore their reserve.
     lenders: Vec<usize>,
     /// The die of the last host page.
     turn: usize,
-    /// Host pages that a die takes in turn, and how many of them it still takes now.
+    /// Host pages per die and turn, and how many are left in this turn.
     stripe_pages: u32,
     left_in_turn: u32,
-    /// Dies in a row that are planes of one, if these are filled side by side; else 1.
+    /// Consecutive dies that are planes of one die, if these are filled side by side; else 1.
     planes: usize,
-    /// Whether copies of some die wait to be carried out.
+    /// Whether some die's copies wait to be carried out.
     puts_off: bool,
 }
 
@@ -98,33 +98,33 @@ impl Dies {
         self.planes
     }
 
-    /// The die whose turn goes on, if it takes more pages in turn.
+    /// The die in turn, if it takes more pages in this turn.
     #[inline]
     pub(super) fn same_turn(&mut self) -> Option<usize> {
         self.left_in_turn = self.left_in_turn.checked_sub(1)?;
         Some(self.turn)
     }
 
-    /// The next die takes its pages in turn.
+    /// Moves the turn to the next die.
     #[inline]
     pub(super) fn next_turn(&mut self) -> usize {
         self.turn = if self.turn + 1 == self.list.len() { 0 } else { self.turn + 1 };
         self.turn
     }
 
-    /// Whichever die is found next takes all its pages in turn.
+    /// Begins a turn: the next die found takes its full number of pages.
     #[inline]
     pub(super) fn begin_turn(&mut self) {
         self.left_in_turn = self.stripe_pages - 1;
     }
 
-    /// The turn goes on behind this die.
+    /// Sets the die whose turn it was last.
     #[inline]
     pub(super) fn set_turn(&mut self, die: usize) {
         self.turn = die;
     }
 
-    /// It is this die's turn once more.
+    /// Gives this die the turn again.
     pub(super) fn repeat_turn(&mut self, die: usize) {
         self.turn = if die == 0 { self.list.len() - 1 } else { die - 1 };
     }
@@ -134,7 +134,7 @@ impl Dies {
         self.turn
     }
 
-    /// How many dies take pages, and which ones.
+    /// The number of dies that take pages.
     pub(super) fn working(&self) -> u32 {
         self.working
     }
@@ -147,26 +147,26 @@ impl Dies {
         self.list.len() as u32 - self.working
     }
 
-    /// A die takes no more pages.
+    /// Marks a die as weak: it takes no more pages.
     pub(super) fn weaken(&mut self, die: usize) {
         self.working -= 1;
         self.list[die].slc.close();
         self.list[die].is_weak = true;
     }
 
-    /// A die took a page moved from another one.
+    /// Records a die that took a page moved from another one.
     pub(super) fn lend(&mut self, die: usize) {
         if !self.lenders.contains(&die) {
             self.lenders.push(die);
         }
     }
 
-    /// The dies that took pages moved from others since the last call.
+    /// The dies that took moved pages from others since the last call.
     pub(super) fn take_lenders(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.lenders)
     }
 
-    /// Copies of a die wait to be carried out.
+    /// Records that a die's copies wait to be carried out.
     #[inline]
     pub(super) fn put_off(&mut self) {
         self.puts_off = true;
@@ -177,7 +177,7 @@ impl Dies {
         self.puts_off
     }
 
-    /// No copies wait.
+    /// Records that no copies wait.
     pub(super) fn caught_up(&mut self) {
         self.puts_off = false;
     }

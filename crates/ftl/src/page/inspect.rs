@@ -1,4 +1,4 @@
-//! What others may see of the page map: the memory that firmware would need, and the blocks.
+//! The page map's public figures: the memory that firmware would need, and the blocks.
 
 use super::relocation::Relocation;
 use super::{PageMap, ValidPages};
@@ -29,7 +29,7 @@ impl PageMap {
         ram
     }
 
-    /// The state of each block. A copy counts where it is, mapped or not.
+    /// Each block's state. A copy counts where it lies, mapped or not.
     pub(super) fn block_states(&self) -> Vec<BlockState> {
         let state = |block| BlockState {
             valid: self.table.valid_pages(block),

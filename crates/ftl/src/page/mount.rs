@@ -1,4 +1,7 @@
 //! Recovery of the page map from flash alone.
+//!
+//! A block's pages carry its erase count; a block without pages takes its die's mean. They also tell whether its cells
+//! hold one bit. Blocks that were open before the power went are filled further.
 
 use super::config::Stripe;
 use super::dies::Dies;
@@ -30,8 +33,8 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
             geometry.pages()
         )));
     }
-    // What a mount finds must stay: a block of older copies is erased without another fence, and what was read once is
-    // there for good. Without a cut before it, programs may still be under way.
+    // Everything a mount finds must stay: superseded blocks are erased without another fence, and a page read once must
+    // not vanish later. If no cut came before the mount, programs may still be running.
     nand.ctx().fence();
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
@@ -94,7 +97,7 @@ impl PageMap {
             self.resume(die, scans, slc);
             self.resume_cached(die, scans, slc);
         }
-        // What is not filled further is closed, in the order in which it was filled.
+        // The other open blocks are closed, in the order in which they were filled.
         let found = (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((scan.as_ref()?.highest, block)));
         let is_frontier = |block| {
             let frontiers = self.dies.iter().flat_map(|die| die.frontiers.all().iter().chain([&die.slc.frontier]));
@@ -112,7 +115,7 @@ impl PageMap {
         }
     }
 
-    /// The erases of each block as its pages tell; the mean of the die where none does.
+    /// Each block's erase count, read from its pages; the die's mean if no page has one.
     fn adopt_cycles(&mut self, die: usize, scans: &[Option<BlockScan>]) {
         let blocks = self.dies[die].blocks.clone();
         let known: Vec<(BlockId, u32)> = blocks
@@ -130,7 +133,7 @@ impl PageMap {
         known.into_iter().for_each(|(block, cycles)| self.table.set_cycles(block, cycles));
     }
 
-    /// Fills the blocks with the most room further: the roomiest for relocation, the next for the host.
+    /// Fills open blocks further: the roomiest one for relocation, the next one for the host.
     fn resume(&mut self, die: usize, scans: &[Option<BlockScan>], slc: &[bool]) {
         let mut partial: Vec<(u32, BlockId)> = self.dies[die]
             .blocks

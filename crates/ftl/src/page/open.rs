@@ -1,4 +1,4 @@
-//! Which blocks the page map fills: opening and closing frontiers.
+//! Opening and closing the page map's frontiers.
 
 use super::PageMap;
 use crate::parts::blocks::frontier::Frontier;
@@ -7,11 +7,11 @@ use crate::parts::wear::{self, Choice};
 use crate::FtlError;
 use nandlab_nand::{scoped, Nand};
 
-/// Free blocks that the host leaves to pages that are moved. While the reserve is not whole, collection goes on.
+/// Free blocks that the host leaves for moved pages. While the reserve is not whole, collection goes on.
 const LEFT_FOR_MOVED: u32 = 1;
 
 impl PageMap {
-    /// Replaces a full frontier of the host, emptying victims until another block stays free.
+    /// Replaces a full host frontier, emptying victims until another block stays free.
     #[cold]
     pub(super) fn open_host_block<N: Nand>(
         &mut self,
@@ -28,7 +28,7 @@ impl PageMap {
                     return Err(self.worn_out(1));
                 }
                 self.empty_victim(nand, die)?;
-                // Relocations that share the frontier may have opened a block, and left some of it.
+                // Relocations that share the frontier may have opened a block and left room in it.
                 if self.dies[die].frontiers[frontier].is_full() {
                     self.close_frontier(die, frontier);
                 } else if self.has_reserve(die) {
@@ -44,8 +44,8 @@ impl PageMap {
         }
     }
 
-    /// Replaces a full frontier of the host; returns the die that has room there now. That is another one where blocks of
-    /// `die` have failed meanwhile and it cannot make room any more.
+    /// Replaces a full host frontier; returns the die with room there now. It is another die if failures have left
+    /// `die` unable to make room.
     #[cold]
     pub(super) fn open_for_host<N: Nand>(
         &mut self,
@@ -66,8 +66,8 @@ impl PageMap {
         }
     }
 
-    /// Replaces a full frontier for pages that are moved; returns the die that has room there now: where `die` is weak, or
-    /// failures have used up its reserve, another one helps out.
+    /// Replaces a full frontier for moved pages; returns the die with room there now. Another die helps out if `die` is
+    /// weak or failures have used up its reserve.
     #[cold]
     pub(super) fn open_gc_block<N: Nand>(
         &mut self,
@@ -88,7 +88,7 @@ impl PageMap {
         Err(self.worn_out(1))
     }
 
-    /// Replaces a full frontier for pages that are moved; false where the die has no room.
+    /// Replaces a full frontier for moved pages; false if the die has no room.
     fn open_reserved<N: Nand>(&mut self, nand: &mut N, die: usize, frontier: usize) -> Result<bool, FtlError> {
         self.close_frontier(die, frontier);
         let is_cold = self.config.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.all().len();
@@ -99,7 +99,7 @@ impl PageMap {
                 return Ok(true);
             }
         }
-        // Many frontiers or failures have used up the reserve; what another frontier has left is room as well.
+        // Many frontiers or failures have used up the reserve; another frontier's rest is room as well.
         let frontiers = self.dies[die].frontiers.all_mut();
         let roomiest = (0..frontiers.len()).max_by_key(|&at| (frontiers[at].left(), std::cmp::Reverse(at)));
         frontiers.swap(frontier, roomiest.expect("a die has a frontier"));
@@ -107,7 +107,7 @@ impl PageMap {
         Ok(!self.dies[die].frontiers[frontier].is_full())
     }
 
-    /// Opens a free block, erased; false where its erase failed. `choice` picks it, else it is the next.
+    /// Opens a free block, erased; false if its erase failed. `choice` picks the block, else the next one is taken.
     fn open_free<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -126,14 +126,14 @@ impl PageMap {
         Ok(true)
     }
 
-    /// Takes a free block of a die from the keeper: the one that `choice` picks, else the next.
+    /// Takes a free block on a die from the keeper: the pick of `choice`, else the next one.
     pub(super) fn take_free(&mut self, die: usize, choice: Option<Choice>) -> Option<FreeBlock> {
         let die = die as u32;
         let place = choice.and_then(|choice| choice(&mut self.keeper.free_in(die), &|block| self.table.cycles(block)));
         self.keeper.remove(die, place.unwrap_or(0))
     }
 
-    /// Erases a free block that was taken, where that is due; false where the erase failed and the block was retired.
+    /// Erases a free block after it was taken, if still due; false if the erase failed and the block was retired.
     pub(super) fn erase_due<N: Nand>(&mut self, nand: &mut N, die: usize, free: FreeBlock) -> Result<bool, FtlError> {
         match free.unerased {
             Some(cause) => scoped(nand, cause, |nand| self.erase(nand, die, free.block)),
@@ -141,7 +141,7 @@ impl PageMap {
         }
     }
 
-    /// The block of a full frontier may be picked as a victim from now on.
+    /// Closes a full frontier's block: from now on it may be a victim.
     pub(super) fn close_frontier(&mut self, die: usize, frontier: usize) {
         let full = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
         if full.block.is_some() {

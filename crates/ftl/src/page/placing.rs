@@ -1,4 +1,4 @@
-//! The placement of a page map, and whose page is where, if the placement asks.
+//! A page map's placement, and each page's owner, if the placement asks.
 
 use super::Config;
 use crate::parts::placement::Placer;
@@ -10,16 +10,16 @@ use std::ops::{Deref, DerefMut};
 #[derive(Debug)]
 pub(super) struct Placing {
     placer: Placer,
-    /// By physical page: the logical page; empty unless the placement asks before a page is moved.
+    /// By physical page: the logical page; empty unless the placement asks before a move.
     owners: Vec<Lpn>,
-    /// Whether every page of the host goes to frontier 0.
+    /// Whether every host page goes to frontier 0.
     has_one_way: bool,
     /// Whether copies may be carried out later: their places are known before, and only copies go to their block.
     lets_copies_wait: bool,
 }
 
 impl Placing {
-    /// `is_cached`: blocks of one bit a cell take pages of the host first.
+    /// `is_cached`: one-bit blocks take host pages first.
     pub(super) fn new(config: &Config, geometry: &Geometry, logical_pages: u32, is_cached: bool) -> Self {
         let placer = Placer::new(config.placement, &config.placement_options(), geometry, logical_pages);
         let asks = config.placement.asks_who_moves();
@@ -41,7 +41,7 @@ impl Placing {
         self.lets_copies_wait
     }
 
-    /// Whose page this is; `None` if nobody asks.
+    /// The page's owner; `None` if nobody asks.
     #[inline]
     pub(super) fn owner(&self, page: Ppa) -> Option<Lpn> {
         if self.owners.is_empty() {
@@ -50,7 +50,7 @@ impl Placing {
         Some(self.owners[page.index()])
     }
 
-    /// Notes whose page this is, if somebody asks.
+    /// Notes the page's owner, if somebody asks.
     #[inline]
     pub(super) fn own(&mut self, page: Ppa, at: Lpn) {
         if !self.owners.is_empty() {
@@ -63,7 +63,7 @@ impl Placing {
         self.owners[page.index()] = at;
     }
 
-    /// Bytes of the reverse map.
+    /// The reverse map's bytes.
     pub(super) fn owner_bytes(&self) -> u64 {
         4 * self.owners.len() as u64
     }

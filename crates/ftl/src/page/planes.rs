@@ -1,12 +1,12 @@
-//! Pages of one request on the planes of a die.
+//! A request's pages on a die's planes.
 
 use super::PageMap;
 use crate::FtlError;
 use nandlab_nand::{Lpn, Nand};
 
 impl PageMap {
-    /// Writes whole pages of one request: those for one die one right after the other, and what they pay for collection after
-    /// them, so that planes can program them together.
+    /// Writes a request's whole pages: a die's pages one right after the other, then their pay for collection, so that
+    /// planes can program them together.
     pub(super) fn store_over_planes<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -17,7 +17,7 @@ impl PageMap {
         for (at, page) in (first.0..).map(Lpn).zip(pages) {
             let frontier = if self.placing.has_one_for_host() { 0 } else { self.placing.host(at, nand.ctx().origin()) };
             let plane = self.next_plane(frontier);
-            // A plane pays for each page before it gets another: what it empties needs room.
+            // A plane pays for each page before it gets another, since its victim needs room.
             let is_other_die =
                 written.last().is_some_and(|&last: &usize| last / self.dies.planes() != plane / self.dies.planes());
             if is_other_die || written.contains(&plane) {
@@ -32,9 +32,9 @@ impl PageMap {
         planes.drain(..).try_for_each(|plane| self.collect(nand, plane))
     }
 
-    /// The plane of the next host page: in turn, but for a plane that has fallen behind the others of its die. It catches up,
-    /// a page at a time, until the die can program all of them at the same place of their blocks again. A weak plane is passed
-    /// over alone: the others of its die are programmed together without it.
+    /// The plane for the next host page: in turn, except that a plane behind the others on its die catches up, a page
+    /// at a time, until the die can program all of them at the same place in their blocks again. A weak plane is passed
+    /// over alone: the die's other planes are programmed together without it.
     fn next_plane(&mut self, frontier: usize) -> usize {
         let plane = self.next_die(frontier);
         let first = plane - plane % self.dies.planes();
@@ -50,7 +50,7 @@ impl PageMap {
         };
         let least = of_die.clone().map(room).min().unwrap_or(0);
         let behind = of_die.max_by_key(|&plane| (room(plane), std::cmp::Reverse(plane)));
-        // One that holds more than its share is behind for that reason.
+        // A plane above its share is behind for that reason.
         let behind = behind.filter(|&plane| room(plane) > least);
         match behind.filter(|&plane| self.takes(plane, frontier)) {
             Some(behind) => {

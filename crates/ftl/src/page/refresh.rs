@@ -1,8 +1,8 @@
 //! Rewriting blocks before their bit errors grow past the ECC.
 //!
-//! The read that finds a block strained marks it; from then on every read of the host from a page of that die moves a
-//! page, as writes do where room is made, so that no read waits for a whole block. A block that is being filled is
-//! closed first, as it is. While its die empties another one a block has to wait; a later read finds it again.
+//! The read that finds a block strained marks it. From then on every host read on that die moves a page, as a write
+//! does to make room, so no read waits for a whole block. An open block is closed first, as it is. While the die
+//! empties another block, a strained one has to wait; a later read finds it again.
 
 use super::PageMap;
 use crate::parts::blocks::table::BlockUse;
@@ -10,24 +10,24 @@ use crate::parts::partial::read_mapped;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, SectorMask, Strain};
 
-/// Which blocks are to be rewritten.
+/// The blocks to rewrite.
 #[derive(Debug)]
 pub(super) struct Refreshing {
-    /// Bit errors at which a block is, in per cent of those that the ECC corrects.
+    /// The threshold: bit errors in per cent of the ECC's limit.
     percent: u32,
-    /// By die.
+    /// By die: the marked block.
     marked: Vec<Option<BlockId>>,
 }
 
 impl Refreshing {
-    /// `None` with 0 per cent: no block is.
+    /// `None` with 0 per cent: refresh is off.
     pub(super) fn new(percent: u32, geometry: &Geometry) -> Option<Box<Self>> {
         (percent > 0).then(|| Box::new(Self { percent, marked: vec![None; geometry.dies() as usize] }))
     }
 }
 
 impl PageMap {
-    /// Reads for the host, looks at what the read found, and goes on with what its die rewrites.
+    /// Reads for the host, checks the read's bit errors, and continues the die's rewriting.
     #[cold]
     #[inline(never)]
     pub(super) fn read_and_refresh<N: Nand>(
@@ -48,7 +48,7 @@ impl PageMap {
     fn refresh<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         let Some(Strain { block, percent, of_wear }) = nand.ctx().take_strain() else { return Ok(()) };
         let die = self.geometry.die_of(block) as usize;
-        // A worn block would be as bad right after it was rewritten, and be worn by that.
+        // A block at the threshold by wear alone would be as bad right after a rewrite, and more worn.
         let helps = |refreshing: &Refreshing| of_wear < refreshing.percent && refreshing.percent <= percent;
         if self.refreshing.as_deref().is_some_and(helps) {
             self.mark(die, block);
@@ -56,19 +56,19 @@ impl PageMap {
         let is_marked = self.refreshing.as_ref().is_some_and(|refreshing| refreshing.marked[die].is_some());
         let goes_on = match &self.dies[die].relocation {
             None => is_marked && self.start_relocation(nand, die)?,
-            // What makes room is in the way.
+            // A relocation already begun comes first.
             Some(relocation) => is_marked || relocation.refreshes(),
         };
         if goes_on {
             self.go_on(nand, die, 1)?;
-            // The next read shall spare the block.
+            // The next read shall go to the new block.
             self.map_moves(die);
             self.settle(nand)?;
         }
         Ok(())
     }
 
-    /// `block` is rewritten next, if it can be.
+    /// Marks `block` to be rewritten next, if possible.
     pub(super) fn mark(&mut self, die: usize, block: BlockId) {
         if self.dies[die].relocation.is_none() {
             let frontier = self.dies[die].frontiers.all().iter().position(|frontier| frontier.block == block);
@@ -81,17 +81,17 @@ impl PageMap {
         }
     }
 
-    /// The block of `die` to rewrite next. No room is gained by it, so that comes first.
+    /// The next block to rewrite on `die`. It gains no room, so it comes before victims that do.
     pub(super) fn strained(&mut self, die: usize) -> Option<BlockId> {
-        // A weak die has its pages moved to another one.
+        // A weak die's pages move to another die.
         let to = if self.dies[die].is_weak { self.lenders_for(die).next()? } else { die };
         let refreshing =
             self.refreshing.as_mut().filter(|_| self.keeper.count_in(to as u32) > self.config.reserve_blocks)?;
-        // Another reason may have had it emptied.
+        // The block may have been emptied for another reason.
         refreshing.marked[die].take().filter(|&block| self.table.usage(block) == BlockUse::Closed)
     }
 
-    /// A block is erased, and its bit errors with it.
+    /// Clears an erased block's mark: its bit errors are gone.
     pub(super) fn relieve(&mut self, block: BlockId) {
         if let Some(refreshing) = &mut self.refreshing {
             refreshing.marked.iter_mut().filter(|marked| **marked == Some(block)).for_each(|marked| *marked = None);

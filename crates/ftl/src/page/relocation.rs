@@ -1,29 +1,29 @@
-//! A block that is being emptied: why, how far, and the copies that are not mapped yet.
+//! A block being emptied: the reason, the progress, and the copies not mapped yet.
 
 use nandlab_nand::{BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
 
 /// Copies that wait for their map entries to arrive in the processor's cache.
 pub(super) const MOVES: usize = 8;
 
-/// A block that is being emptied.
+/// A block being emptied.
 #[derive(Debug)]
 pub(super) struct Relocation {
     pub(super) block: BlockId,
-    /// Whether no page of it was valid at the start.
+    /// Whether it had no valid page at the start.
     pub(super) is_empty: bool,
-    /// Pages from here on were not looked at yet.
+    /// The first page not looked at yet.
     pub(super) next: u32,
     pub(super) end: u32,
     pub(super) moves: Moves,
     pub(super) run: Run,
-    /// Relocations that each host page pays for, and what was paid and not used yet, in parts of [`ONE`].
+    /// Relocations paid for by each host page, and the credit not used yet, both in parts of [`ONE`].
     pub(super) rate: u64,
     pub(super) credit: u64,
-    /// When the last copy ends, and the last page that stands for a lost one. Planes of a die may end in another order.
+    /// When the last copy or Lost page ends. A die's planes may end in another order.
     pub(super) copied: Time,
     /// Why the block is emptied.
     pub(super) reason: Reason,
-    /// Where its pages go, unless that depends on which they are.
+    /// The frontier for its pages, unless each page has its own.
     pub(super) to: usize,
     /// Whether it was begun in a gap between requests.
     pub(super) in_gap: bool,
@@ -34,20 +34,20 @@ pub(super) struct Relocation {
 pub(super) enum Reason {
     /// Room is needed.
     Room,
-    /// A program failed in it: it is retired when it is empty.
+    /// A program failed in it: it is retired once empty.
     Failure,
-    /// Its data has kept it from wearing, and goes to a worn block or where survivors go.
+    /// Its data has kept it from wearing, and goes to a worn block or to the survivors' frontier.
     Wear { to_most_worn: bool },
-    /// Its bit errors come near to what the ECC corrects.
+    /// Its bit errors come close to the ECC's limit.
     Refresh,
-    /// It holds one bit a cell, and room is needed in such blocks.
+    /// It holds one bit per cell, and such blocks need room.
     Fold,
 }
 
 /// One relocation in the fixed-point numbers of [`Relocation::rate`].
 pub(super) const ONE: u64 = 1 << 16;
 
-/// A copy that was made and is not mapped yet.
+/// A copy not mapped yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Move {
     pub(super) from: Ppa,
@@ -56,7 +56,7 @@ pub(super) struct Move {
     pub(super) kind: Kind,
 }
 
-/// The copies that were made last, as a ring; one place is free.
+/// The latest copies, as a ring with one free place.
 #[derive(Debug)]
 pub(super) struct Moves {
     ring: [Option<Move>; MOVES],
@@ -68,7 +68,7 @@ impl Moves {
         Self { ring: [None; MOVES], free: 0 }
     }
 
-    /// Takes a copy, or none, and gives up the one that has waited longest.
+    /// Takes a copy, or none, and returns the one that has waited longest.
     #[inline]
     pub(super) fn pass(&mut self, copy: Option<Move>) -> Option<Move> {
         self.ring[self.free % MOVES] = copy;
@@ -77,7 +77,7 @@ impl Moves {
     }
 }
 
-/// Copies that are carried out together, on a device that lets them wait.
+/// Copies carried out together, on a device that lets them wait.
 pub(super) const RUN: usize = 32;
 
 /// Copies to consecutive pages.
@@ -85,7 +85,7 @@ pub(super) const RUN: usize = 32;
 pub(super) struct Copies {
     pub(super) from: [Ppa; RUN],
     pub(super) count: usize,
-    /// Where the first one goes.
+    /// The first copy's place.
     pub(super) to: Ppa,
 }
 
@@ -94,20 +94,20 @@ impl Copies {
         Self { from: [Ppa::NONE; RUN], count: 0, to: Ppa::NONE }
     }
 
-    /// From where, and where to.
+    /// Sources and targets.
     fn pairs(&self) -> impl Iterator<Item = (Ppa, Ppa)> + '_ {
         self.from[..self.count].iter().copied().zip((self.to.0..).map(Ppa))
     }
 }
 
-/// Copies that wait, on a device that lets them.
+/// Waiting copies, on a device that lets them wait.
 #[derive(Debug)]
 pub(super) struct Run {
-    /// They have taken their time, and are to be carried out.
+    /// Issued: they have taken their time and wait to be carried out.
     pub(super) issued: Copies,
-    /// They were carried out, and are to be mapped when their map entries have arrived in the processor's cache.
+    /// Carried out: they are mapped once their map entries have arrived in the processor's cache.
     pub(super) copied: Copies,
-    /// What these pages hold.
+    /// These pages' contents.
     pub(super) held: [(Lpn, Kind); RUN],
 }
 
@@ -117,7 +117,7 @@ impl Run {
     }
 }
 
-/// Where the contents of a relocated page come from.
+/// The source of a relocated page's contents.
 pub(super) enum Source {
     /// Another page, which keeps its metadata.
     Page(Ppa),
@@ -145,13 +145,13 @@ impl Relocation {
         self.block
     }
 
-    /// Copies that are not mapped yet: from where, and where to.
+    /// Copies not mapped yet: sources and targets.
     pub(super) fn unmapped(&self) -> impl Iterator<Item = (Ppa, Ppa)> + '_ {
         let moves = self.moves.ring.iter().flatten().map(|copy| (copy.from, copy.to));
         moves.chain(self.run.issued.pairs()).chain(self.run.copied.pairs())
     }
 
-    /// Whether the block is free when it is empty, to take any page.
+    /// Whether the emptied block becomes free for any page.
     pub(super) fn frees_block(&self) -> bool {
         !matches!(self.reason, Reason::Failure | Reason::Fold)
     }
@@ -161,7 +161,7 @@ impl Relocation {
         self.reason == Reason::Failure
     }
 
-    /// It is begun in a gap between requests.
+    /// Marks it as begun in a gap between requests.
     pub(super) fn set_in_gap(&mut self) {
         self.in_gap = true;
     }

@@ -1,11 +1,31 @@
 //! How much room the dies have, and which one takes the next page.
 //!
-//! A weak die has so few good blocks that none is left for valid pages beside those that are kept free, are being filled, or
-//! even out how the dies fill. It takes no pages any more, of the host or moved, and collects nothing: what it holds is
-//! read where it lies, and leaves it as the host writes it anew. A block that failed, or whose bit errors grow, is emptied to
-//! other dies. The others share what is exported, and the device ends when they cannot hold it. A die that is not weak
-//! and whose erases fail, one after the other, loses a block for each that it empties, and what it has no room for goes to the
-//! others, which make room for that as for pages of the host.
+//! ## The reserve
+//! It is whole if one of these holds, with R = `reserve_blocks`, b = `pages_per_block`, F free blocks on the die,
+//! `room` pages left in them and in the die's frontiers, and `notes` trim notes that an erase may have to wait for:
+//!
+//! * R > 1, and F >= R or room >= R b;
+//! * no victim is being emptied, and room >= R b;
+//! * a victim has v valid pages, room > v + notes, and room + b >= v + R b. The last condition is dropped if the erase
+//!   does not give a normal free block, after a failure or a fold.
+//!
+//! ## The share
+//! The next die in turn takes a host page if its frontier has room, or if it holds no more valid pages than its share.
+//! With D dies of N good blocks, f frontiers each and L logical pages, a die holds at most m = (N - R - f) b - 1 - b
+//! valid pages. Its share is min(m, max(p, floor(p / 2) + floor(m / 2))) with p = floor(L / D). If no die takes the
+//! page, the die with the largest m minus valid pages does, the last among equals.
+//!
+//! With `placement = "one"` relocated pages may open the block that the host fills. If the die is beyond its share
+//! then, it takes no host page until it is within its share again.
+//!
+//! ## Weak dies
+//! A weak die has too few good blocks for the reserve, its frontiers, the balance between dies and any data. It takes
+//! no pages, neither the host's nor moved ones, and collects nothing. Its data stays readable until the host writes it
+//! anew, elsewhere. Only a block that failed or shows growing bit errors is emptied, to other dies. The other dies
+//! share the exported pages; the device ends when they cannot hold them.
+//!
+//! If erases fail one after the other on a die that is not weak yet, each emptied block is lost. Pages without room
+//! there go to other dies, which make room for them as for host pages.
 
 use super::relocation::Relocation;
 use super::{slc, PageMap};
@@ -15,7 +35,7 @@ use nandlab_nand::{BlockId, Geometry};
 use std::cmp::Reverse;
 
 impl PageMap {
-    /// The die that takes the next host page: in turn, but for dies that hold more than their share.
+    /// The die for the next host page: the next in turn, except dies that hold more than their share.
     #[inline(always)]
     pub(super) fn next_die(&mut self, frontier: usize) -> usize {
         if self.dies.len() == 1 {
@@ -36,7 +56,7 @@ impl PageMap {
         self.roomiest_die()
     }
 
-    /// Whether a frontier of a die takes a host page: it has room, or the die holds no more than its share.
+    /// Whether a die's frontier takes a host page: it has room, or the die holds no more than its share.
     #[inline(always)]
     pub(super) fn takes(&mut self, die: usize, frontier: usize) -> bool {
         let state = &self.dies[die];
@@ -50,35 +70,34 @@ impl PageMap {
         is_within
     }
 
-    /// A block was opened for moved pages. Where the host fills such blocks as well, its frontier never gets full, and a die
-    /// beyond its share would go on taking pages until there is nothing to gain in it.
+    /// Notes that a block was opened for moved pages. If the host fills such blocks too, its frontier never gets full,
+    /// and without this check a die beyond its share would take pages until collection gains nothing.
     pub(super) fn note_share(&mut self, die: usize) {
         if self.dies.len() > 1 && self.placing.shares() {
             self.dies[die].is_over = self.valid_in(die) > self.share(die);
         }
     }
 
-    /// Pages that a die can take before it needs another block: what its frontiers have left, and its free blocks.
+    /// Pages that a die can take before it needs another block: room in its frontiers and free blocks.
     pub(super) fn room_in(&self, die: usize) -> u32 {
         let left: u32 = self.dies[die].frontiers.all().iter().map(Frontier::left).sum();
         left + self.free_in(die) * self.geometry.pages_per_block()
     }
 
-    /// Free blocks of a die, those of a fixed cache apart.
+    /// A die's free blocks, except a fixed cache's.
     #[inline]
     pub(super) fn free_in(&self, die: usize) -> u32 {
         self.keeper.count_in(die as u32)
     }
 
-    /// Whether a die has room for the rest of the block that it empties and the notes of trims with it, also after one more
-    /// page of the host, and the reserve is whole once that block is erased.
+    /// Whether the reserve is whole; see the head of this file.
     #[inline]
     pub(super) fn has_reserve(&self, die: usize) -> bool {
         self.free_in(die) >= self.config.reserve_blocks && self.holds_victim(die) || self.has_reserve_afterwards(die)
     }
 
-    /// Whether the free blocks of the reserve alone have room for the rest of the block that is being emptied, if one is. A
-    /// second one is room enough for any block and its notes.
+    /// Whether the free blocks alone have room for the victim's remaining pages, if there is a victim. Two blocks have
+    /// room for any victim and its notes.
     #[inline]
     fn holds_victim(&self, die: usize) -> bool {
         let state = &self.dies[die];
@@ -90,7 +109,7 @@ impl PageMap {
     fn has_reserve_afterwards(&self, die: usize) -> bool {
         let (room, pages) = (self.room_in(die), self.geometry.pages_per_block());
         let whole = self.config.reserve_blocks * pages;
-        // The room of two blocks is enough for any block and its notes.
+        // Two blocks have room for any victim and its notes.
         if self.config.reserve_blocks > 1 && room >= whole {
             return true;
         }
@@ -101,29 +120,29 @@ impl PageMap {
         room > left + self.most_notes() && (!relocation.frees_block() || room + pages >= left + whole)
     }
 
-    /// Whether what is valid in `block` and the notes that come with it find room.
+    /// Whether the valid pages in `block` and their notes find room.
     pub(super) fn fits(&self, die: usize, block: BlockId) -> bool {
         self.table.valid_pages(block) + self.most_notes() <= self.room_in(die)
     }
 
-    /// Whether any block and the notes that come with it find room.
+    /// Whether any block's pages and notes find room.
     pub(super) fn fits_any(&self, die: usize) -> bool {
         self.geometry.pages_per_block() + self.most_notes() <= self.room_in(die)
     }
 
-    /// Notes of trims that an erase may have to wait for.
+    /// Trim notes that an erase may have to wait for.
     fn most_notes(&self) -> u32 {
         self.map.most_pending(self.config.reserve_blocks, self.geometry.pages_per_block())
     }
 
-    /// The die that can take most before garbage collection finds nothing to gain.
+    /// The die that can take the most pages before garbage collection gains nothing.
     #[cold]
     pub(super) fn roomiest_die(&self) -> usize {
         let room = |die: usize| i64::from(self.most_valid(die)) - i64::from(self.valid_in(die));
         self.dies.all_working().max_by_key(|&die| room(die)).expect("a device has a die")
     }
 
-    /// Valid pages of a die with which it can still take a host block.
+    /// Most valid pages with which a die still takes a host block.
     pub(super) fn most_valid(&self, die: usize) -> u32 {
         let kept = self.config.reserve_blocks + self.filled_blocks();
         let usable = usable_pages(&self.geometry, self.keeper.good_in(die as u32), kept);
@@ -134,14 +153,14 @@ impl PageMap {
         self.table.valid_pages_in(self.dies[die].blocks.clone())
     }
 
-    /// Valid pages above which a die takes no new host block: its part of the logical pages and half of its spare ones.
+    /// Valid pages above which a die takes no new host block: its part of the logical pages plus half its spare pages.
     pub(super) fn share(&self, die: usize) -> u32 {
         let part = self.map.len() as u32 / self.dies.working();
         let most = self.most_valid(die);
         part.max(part / 2 + most / 2).min(most)
     }
 
-    /// Blocks of a die that are being filled at the same time, those apart that are always of one bit a cell.
+    /// Blocks that a die fills at the same time, except a fixed cache's.
     pub(super) fn filled_blocks(&self) -> u32 {
         let cached = self.cache.as_ref().is_some_and(slc::Cache::is_dynamic);
         self.dies[0].frontiers.all().len() as u32 + u32::from(cached)
@@ -151,8 +170,7 @@ impl PageMap {
         self.keeper.good_in(die as u32) + self.keeper.good_apart(die as u32)
     }
 
-    /// Blocks of `die` have gone bad. Where too few are left, no page goes to it from now on, as long as another die takes
-    /// some.
+    /// Handles bad blocks on `die`: with too few good ones left it takes no more pages, if another die still does.
     pub(super) fn pass_over_weak(&mut self, die: usize) {
         if self.dies.working() == 1 || self.dies[die].is_weak || self.most_valid(die) > 0 {
             return;
@@ -161,7 +179,7 @@ impl PageMap {
         self.dies.weaken(die);
     }
 
-    /// The other dies that take pages, those first that can give most to `die`.
+    /// The other dies that take pages, the one with most room to lend first.
     pub(super) fn lenders_for(&self, die: usize) -> std::vec::IntoIter<usize> {
         let room = |&at: &usize| {
             let left = self.dies[at].relocation.as_ref().map_or(0, |own| self.table.valid_pages(own.block));
@@ -172,7 +190,7 @@ impl PageMap {
         lenders.into_iter()
     }
 
-    /// Fails where the dies that take pages have too few good blocks for what is exported.
+    /// Fails if the dies that take pages have too few good blocks for the exported pages.
     pub(super) fn refuse_worn_out(&self) -> Result<(), FtlError> {
         let room: u64 = self.dies.all_working().map(|die| u64::from(self.most_valid(die))).sum();
         let pages = self.map.len() as u64 + u64::from(self.map.most_notes());
@@ -183,20 +201,20 @@ impl PageMap {
         Ok(())
     }
 
-    /// The dies that take pages need at least `missing` good blocks more.
+    /// The error when the dies that take pages lack at least `missing` good blocks.
     pub(super) fn worn_out(&self, missing: u32) -> FtlError {
         let good = self.dies.all_working().map(|die| self.good_blocks(die)).sum();
         FtlError::WornOut { good, needed: good + missing, weak_dies: self.dies.weak() }
     }
 }
 
-/// Pages of a die that may be valid while garbage collection still finds one that is not; `kept` blocks are free or
+/// Most pages on a die that may be valid while garbage collection still finds an invalid one; `kept` blocks are free or
 /// being filled.
 pub(super) fn usable_pages(geometry: &Geometry, good_blocks: u32, kept: u32) -> u32 {
     (good_blocks.saturating_sub(kept) * geometry.pages_per_block()).saturating_sub(1)
 }
 
-/// Pages that a die of several keeps free of valid ones, so that the dies can fill unevenly by a block.
+/// Pages without valid data on each of several dies, so that the dies may fill unevenly by one block.
 pub(super) fn balance_pages(geometry: &Geometry) -> u32 {
     if geometry.dies() > 1 {
         geometry.pages_per_block()

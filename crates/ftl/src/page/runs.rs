@@ -1,9 +1,9 @@
 //! Copies in runs, on a device that lets them wait.
 //!
 //! A copy is *issued* when the host pays for it: it takes its time, its place at the frontier and its sequence number.
-//! It is *carried out* together with others, when [`RUN`] of them wait, the frontier is full, the victim is empty or a
-//! batch of requests ends. It is *mapped* with the next run, when its map entry has arrived in the processor's cache.
-//! Counts, wear and times are those of one copy after another.
+//! It is *carried out* with others when [`RUN`] copies wait, the frontier is full, the victim is empty or a batch of
+//! requests ends. It is *mapped* with the next run, after its map entry has arrived in the processor's cache. Counts,
+//! wear and times equal those of single copies.
 
 use super::relocation::{Relocation, RUN};
 use super::PageMap;
@@ -11,7 +11,7 @@ use crate::FtlError;
 use nandlab_nand::{scoped, Nand, Ppa};
 
 impl PageMap {
-    /// Issues copies of up to `pages` pages of the block that is being emptied; ends with the block when none is left.
+    /// Issues up to `pages` copies from the victim, and erases or retires it when none is left.
     pub(super) fn issue<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
         let mut left = pages;
         loop {
@@ -59,8 +59,8 @@ impl PageMap {
         }
     }
 
-    /// Opens a block for the copies of `die`. Where another die lends one, `page` is copied there alone; returns how many
-    /// pages were copied.
+    /// Opens a block for the copies of `die`. If another die lends one, only `page` is copied there; returns the number
+    /// of copied pages.
     #[cold]
     fn open_for_run<N: Nand>(&mut self, nand: &mut N, die: usize, page: Ppa) -> Result<u32, FtlError> {
         let Some(to) = self.dies[die].relocation.as_ref().map(|relocation| relocation.to) else { return Ok(0) };
@@ -75,7 +75,7 @@ impl PageMap {
         self.copy_page(nand, (die, to), page).map(|()| 1)
     }
 
-    /// Carries out the copies that were issued, and maps those before.
+    /// Carries out the issued copies, and maps the earlier ones.
     pub(super) fn carry_out_run<N: Nand>(&mut self, nand: &mut N, die: usize) {
         self.map_run(die);
         let Some(relocation) = &mut self.dies[die].relocation else { return };
@@ -91,7 +91,7 @@ impl PageMap {
         held.iter().for_each(|(at, _)| self.map.prefetch(*at));
     }
 
-    /// Maps the copies that were carried out.
+    /// Maps the copies carried out.
     fn map_run(&mut self, die: usize) {
         let Some(Relocation { run, .. }) = &mut self.dies[die].relocation else { return };
         let count = std::mem::take(&mut run.copied.count);
@@ -108,7 +108,7 @@ impl PageMap {
         self.table.move_valid(from, run.copied.to, mapped);
     }
 
-    /// Carries out and maps the copies of a die.
+    /// Carries out and maps a die's copies.
     pub(super) fn carry_out<N: Nand>(&mut self, nand: &mut N, die: usize) {
         if self.dies.puts_off() {
             self.carry_out_run(nand, die);
@@ -116,7 +116,7 @@ impl PageMap {
         }
     }
 
-    /// Carries out and maps the copies of all dies.
+    /// Carries out and maps all dies' copies.
     pub(super) fn carry_out_all<N: Nand>(&mut self, nand: &mut N) {
         (0..self.dies.len()).for_each(|die| self.carry_out(nand, die));
         self.dies.caught_up();
@@ -135,10 +135,10 @@ mod tests {
     use nandlab_nand::random::Random;
     use nandlab_nand::{Geometry, Matrix, Time};
 
-    /// Counts, erases by block, blocks, the map, events, and the end of the last operation.
+    /// Counts, erases by block, blocks, the map, events, and when the last operation ends.
     type Left = (Matrix, Vec<u32>, Vec<BlockState>, Vec<Ppa>, Events, Time);
 
-    /// Writes, trims, reads and flushes in batches of 500 requests; 64 blocks of 48 pages with 28 % spare ones.
+    /// Writes, trims, reads and flushes in batches of 500 requests on 64 blocks with 48 pages, 28 % spare.
     fn left_by(config: &Config, flash: fn(Geometry, &Timing) -> Flash) -> Left {
         let geometry = Geometry::single_die(64, 48, 512).unwrap();
         let timing = Timing { transfer_ns_per_byte: 10.0, ..Timing::array(50.0, 500.0, 3000.0) };

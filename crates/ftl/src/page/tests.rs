@@ -1,4 +1,4 @@
-//! What the page map waits for before it erases, on dies that work at the same time.
+//! The page map's waits before an erase, on parallel dies.
 
 use super::relocation::Reason;
 use super::{Config, PageMap};
@@ -13,7 +13,7 @@ type Device = Flash;
 
 const PAGE: SectorMask = SectorMask(1);
 
-/// The page map on two dies of blocks of 4 pages of one sector, with 12 pages written and flushed.
+/// The page map on two dies, blocks with 4 one-sector pages, with 12 pages written and flushed.
 fn filled() -> (PageMap, Device) {
     let mut nand = two_dies();
     let mut ftl = PageMap::mount(&mut nand, 16, &Config::default()).unwrap();
@@ -24,7 +24,7 @@ fn filled() -> (PageMap, Device) {
     (ftl, nand)
 }
 
-/// What the device counts.
+/// The device's counts.
 fn counts(nand: &Device) -> &Counting {
     nand.counting()
 }
@@ -35,7 +35,7 @@ fn write(ftl: &mut PageMap, nand: &mut Device, at: u32) -> Time {
     nand.ctx().last()
 }
 
-/// Keeps the die busy that takes the next write, with erases of a block that is never used.
+/// Keeps the next write's die busy with erases of an unused block.
 fn occupy_next_die(ftl: &PageMap, nand: &mut Device) {
     let die = (ftl.dies.turn() + 1) % 2;
     let block = ftl.keeper.free_in(die as u32).last().expect("a die has free blocks");
@@ -56,7 +56,7 @@ fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
     assert!(nand.ctx().last() < written, "the note is on the die that is not busy");
     let settled = nand.ctx().settled();
     assert!(settled < written, "the write is not certain yet");
-    // The block of the note before may go from now on.
+    // The older note's block may be erased from now on.
     let stale = ftl.keeper.free_in(0).last().expect("a die has free blocks");
     assert!(ftl.erase(&mut nand, 0, stale).unwrap());
     assert!(nand.ctx().settled() >= written, "an erase after the note waits for the write");
@@ -82,7 +82,7 @@ fn an_erase_waits_for_what_stands_for_lost_pages() {
     assert!(nand.ctx().settled() >= replaced, "the erase of the lost page's block waits for its stand-in");
 }
 
-/// The same with a first die of which too few blocks are good, and a block in it with four pages.
+/// The same with too few good blocks on die 0, and a block there with four pages.
 fn with_weak_die() -> (PageMap, Device, BlockId) {
     let (mut ftl, mut nand) = filled();
     let block = BlockId(ftl.map.at(Lpn(1)).0 / 4);
@@ -95,7 +95,7 @@ fn with_weak_die() -> (PageMap, Device, BlockId) {
     (ftl, nand, block)
 }
 
-/// Pages of logical pages on the die that works.
+/// Logical pages on the working die.
 fn on_working_die(ftl: &PageMap) -> usize {
     ftl.map.all().iter().filter(|page| page.is_some() && page.0 / 40 == 0).count()
 }
@@ -105,7 +105,7 @@ fn what_leaves_a_die_is_mapped_at_once() {
     let (mut ftl, mut nand, block) = with_weak_die();
     ftl.begin_relocation(&mut nand, 1, block, Reason::Room).unwrap();
     for moved in 0..4 {
-        // The other die may empty the block of the copy next.
+        // The other die may empty the copy's block next.
         assert_eq!(on_working_die(&ftl), 6 + moved);
         ftl.go_on(&mut nand, 1, 1).unwrap();
     }
@@ -117,7 +117,7 @@ fn what_leaves_a_die_is_mapped_at_once() {
 fn a_strained_block_of_a_weak_die_is_rewritten_on_another() {
     let (mut ftl, mut nand, block) = with_weak_die();
     ftl.refreshing = super::refresh::Refreshing::new(50, &ftl.geometry);
-    // None of its own is needed.
+    // It needs no free block of its own.
     while ftl.keeper.remove(1, 0).is_some() {}
     ftl.mark(1, block);
     assert!(ftl.start_relocation(&mut nand, 1).unwrap());
@@ -137,11 +137,11 @@ fn a_block_is_retired_only_when_the_copies_out_of_it_are_on_flash() {
     assert!(nand.ctx().settled() >= replaced);
 }
 
-/// A block's pages carry its P/E cycles; a block without pages has left none of them on flash.
+/// A block's pages carry its P/E cycles; a block without pages has none on flash.
 #[test]
 fn a_mount_finds_the_erases_of_each_block_and_writes_them_on() {
     let mut nand = two_dies();
-    // One frontier a die, so that the host fills what a mount finds half full.
+    // One frontier per die, so that the host fills the half-full blocks found by a mount.
     let config = Config { placement: Placement::One, ..Config::default() };
     let mut ftl = PageMap::mount(&mut nand, 16, &config).unwrap();
     // Pages 13 to 15 are written once, so the erase counts of blocks differ.

@@ -1,4 +1,4 @@
-//! Notes of trims: each is written at the host frontier and moved like any other page.
+//! Trim notes: each is written at the host frontier and moved like any other page.
 
 use super::PageMap;
 use crate::FtlError;
@@ -22,10 +22,10 @@ impl PageMap {
         })
     }
 
-    /// The note of `segment` is now at `to`; the old one becomes invalid.
+    /// Records the note of `segment` at `to`; the old one becomes invalid.
     pub(super) fn adopt_note<N: Nand>(&mut self, nand: &mut N, segment: u32, to: Ppa) {
-        // The note before hid what a page held that has been written since. That write must be on flash before the
-        // note goes, whose block is erased after that.
+        // The older note hid a page written since. This write must be on flash before the older note is erased with its
+        // block.
         let (old, noted) = self.map.renew(segment, to, nand.ctx().last());
         self.keeper.noted(noted);
         if old.is_some() {

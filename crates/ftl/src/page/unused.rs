@@ -1,4 +1,4 @@
-//! Options that are set and that nothing reads beside the others, told in sentences: a sweep may well set them.
+//! Options that are set without effect, told in sentences: a sweep may well set them.
 
 use super::config::{Config, Stripe};
 use super::slc::SlcCache;
@@ -8,14 +8,14 @@ use crate::parts::victim::Unread;
 use crate::parts::wear::Wear;
 use nandlab_nand::Geometry;
 
-/// What of `config` has no effect on a device of `geometry`.
+/// The options in `config` without effect on a device with `geometry`.
 pub(super) fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Vec<String> {
     let usual = Config::default();
     let has_cache = config.slc_cache != SlcCache::None;
     let has_gaps = config.idle_blocks > 0 || has_cache;
     let has_pools = config.placement == Placement::Pools;
     let compares = matches!(config.wear, Wear::Threshold | Wear::Bet | Wear::DualPool);
-    // Key, its value, the usual one, whether anything reads it, and what would.
+    // Key, its value, the default, whether it is read, and the setting that would read it.
     let amounts = [
         ("streams", config.streams, usual.streams, config.placement == Placement::Origin, "placement = \"origin\""),
         ("regions", config.regions, usual.regions, config.placement == Placement::Dac, "placement = \"dac\""),
@@ -60,7 +60,7 @@ pub(super) fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) 
     notices
 }
 
-/// Collection in gaps that never comes to an end, since blocks would have to be free that hold data on a full device.
+/// Collection in gaps that never ends, since it waits for more free blocks than a full device has.
 fn never_enough(config: &Config, geometry: &Geometry, logical_pages: u32) -> Option<String> {
     let holding = logical_pages.div_ceil(geometry.dies()).div_ceil(geometry.pages_per_block());
     let others = holding + config.reserve_blocks + config.filled_blocks();
@@ -100,7 +100,7 @@ mod tests {
     fn what_nothing_reads_is_told_and_what_something_reads_is_not() {
         let usual = Config::default;
         assert_eq!(told(&usual(), 1), [""; 0]);
-        // What is set, the key, and the option that reads it.
+        // The configuration, the unread key, and the setting that reads it.
         type Change = fn(&mut Config);
         let cases: [(Config, &str, Change); 10] = [
             (Config { choices: 6, ..usual() }, "choices = 6", |config| config.victim = Victim::DChoices),
@@ -130,8 +130,7 @@ mod tests {
         assert_eq!((told(&planes, 1).len(), told(&planes, 2).len()), (1, 0));
     }
 
-    /// 16 blocks in a plane, 8 full of data, the reserve of 2 and 2 that are being filled: 4 are left; for a die of two planes
-    /// 12.
+    /// 16 blocks per plane: 8 full of data, the reserve of 2 and 2 open ones leave 4 free; with two planes per die 12.
     #[test]
     fn more_free_blocks_than_a_full_device_can_have_are_told() {
         for (stripe, planes_per_die, unit, most) in

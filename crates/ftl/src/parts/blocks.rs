@@ -1,4 +1,4 @@
-//! Blocks of a device: who has them, and what is known of each.
+//! A device's blocks: their owners and their state.
 
 pub(crate) mod area;
 pub(crate) mod counts;

@@ -1,12 +1,12 @@
-//! The newest copies of the pages of the host, found anew in the spare areas; for checks.
+//! The host pages' newest copies, read again from the spare areas; for checks.
 
 use nandlab_nand::{Kind, Nand, NandError, PageBuf, Ppa};
 
-/// Sequence number and place of the newest copy of each of the first `logical_pages`; a page that cannot be read does
-/// not count, nor one that `passed_over` names.
+/// Sequence number and place of the newest copy for each of the first `logical_pages`; without unreadable pages and
+/// pages in `passed_over`.
 ///
 /// # Panics
-/// With a page whose sequence number is not below `next_seq`, or one that fails in a way of its own.
+/// With a page whose sequence number is not below `next_seq`, or with another read error.
 pub(crate) fn newest_copies<N: Nand>(
     nand: &mut N,
     logical_pages: usize,
@@ -23,7 +23,7 @@ pub(crate) fn newest_copies<N: Nand>(
                     continue;
                 }
                 let slot = &mut newest[oob.lpn.index()];
-                // A torn page can look newer than the one it was to replace; only a page that reads counts.
+                // A torn page can look newer than the page it should replace; only readable pages count.
                 if slot.is_none_or(|(seq, _)| oob.seq.0 > seq) && nand.read(page, &mut contents).is_ok() {
                     *slot = Some((oob.seq.0, page));
                 }
@@ -35,19 +35,19 @@ pub(crate) fn newest_copies<N: Nand>(
     newest
 }
 
-/// What has an owner, by its number; for checks, which run after every step of a proof.
+/// The numbers with an owner; for checks, which run after every step of a proof.
 pub(crate) struct Owned {
     has: Vec<bool>,
     count: usize,
 }
 
 impl Owned {
-    /// Nothing of so much.
+    /// `count` numbers without an owner.
     pub(crate) fn none_of(count: u32) -> Self {
         Self { has: vec![false; count as usize], count: 0 }
     }
 
-    /// Whether it had no owner before.
+    /// Adds an owner; returns whether it is the first.
     pub(crate) fn insert(&mut self, at: u32) -> bool {
         let is_new = !std::mem::replace(&mut self.has[at as usize], true);
         self.count += usize::from(is_new);

@@ -1,20 +1,20 @@
-//! Mechanism that FTLs share; decisions are in the FTLs and in victim policies.
+//! Mechanism shared by FTLs; decisions are in the FTLs and in victim policies.
 //!
 //! | Question | File |
 //! |---|---|
 //! | Which blocks are free or bad, and when may one be erased? | `blocks/keeper.rs` |
-//! | Which pages of a block are valid, and who may be a victim? | `blocks/table.rs`, without a bitmap `blocks/counts.rs` |
-//! | Where does the next page of a block go? | `blocks/frontier.rs` |
-//! | What did a mount find in the blocks, and in which is the newest copy? | `blocks/scan.rs`, `newest.rs` |
-//! | Which blocks does one kind of pages have, apart from others? | `blocks/area.rs` |
+//! | Which pages are valid, and which block may be a victim? | `blocks/table.rs`, without a bitmap `blocks/counts.rs` |
+//! | Where does a block's next page go? | `blocks/frontier.rs` |
+//! | Which pages did a mount find, and which copy is the newest? | `blocks/scan.rs`, `newest.rs` |
+//! | Which blocks hold one kind of pages, apart from others? | `blocks/area.rs` |
 //! | Where is a logical page: in memory, or on flash? | `noted_map.rs`, `flash_map.rs` |
 //! | How does a trim survive a power cut? | `trim_notes.rs`, `trim_note.rs` |
 //! | Which block is emptied, where do pages go, how is wear evened out? | `victim.rs`, `placement.rs`, `wear.rs` |
 //! | How do I write an FTL that maps pages? | `page_mapped.rs`, with `../log.rs` as an example |
 //! | An FTL that maps sectors? | `sectored.rs` |
 //! | An FTL that maps blocks? | `block_mapped.rs` over `store.rs`, with `../fmax.rs` as an example |
-//! | How is part of a page written? | `partial.rs`, gathered with others `merge_buffer.rs` |
-//! | How does `check` find what flash says? | `copies.rs` |
+//! | How is a partial page written? | `partial.rs`, gathered with others `merge_buffer.rs` |
+//! | How does `check` find the newest copies on flash? | `copies.rs` |
 
 pub mod block_mapped;
 pub mod blocks;

@@ -1,4 +1,4 @@
-//! What is newest on flash, for maps of pages that are not on flash themselves.
+//! The newest copies on flash, for page maps that are not on flash themselves.
 
 use super::blocks::scan::{BlockScan, Page};
 use super::trim_note;
@@ -7,18 +7,18 @@ use crate::FtlError;
 use nandlab_nand::tables::filled;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
 
-/// The newest copy of each logical page, and the notes of trims.
+/// Each logical page's newest copy, and the trim notes.
 pub(crate) struct Newest {
     pub(crate) map: Vec<Ppa>,
-    /// Sequence numbers of the copies, 0 where there is none.
+    /// The copies' sequence numbers, 0 without a copy.
     pub(crate) seqs: Vec<u64>,
     notes: Vec<(Lpn, Ppa)>,
-    /// The highest sequence number on flash, 0 where there is none.
+    /// The highest sequence number on flash, 0 on an empty device.
     pub(crate) highest: u64,
 }
 
 impl Newest {
-    /// Of what the scans of all blocks say.
+    /// Collected from all blocks' scans.
     pub(crate) fn of(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockScan>]) -> Self {
         let count = logical_pages as usize;
         let mut newest = Self { map: filled(Ppa::NONE, count), seqs: vec![0; count], notes: Vec::new(), highest: 0 };
@@ -36,10 +36,10 @@ impl Newest {
         newest
     }
 
-    /// Unmaps what the notes say was trimmed later, and keeps the newest note of each segment in `kept`.
+    /// Unmaps pages that notes record as trimmed later, and keeps each segment's newest note in `kept`.
     ///
     /// # Errors
-    /// Where a note cannot be read for another reason than bits that were lost: such a note counts for nothing.
+    /// If a note cannot be read for a reason other than bit errors: an unreadable note counts for nothing.
     pub(crate) fn apply_notes<N: Nand>(&mut self, nand: &mut N, kept: &mut TrimNotes) -> Result<(), FtlError> {
         let mut note = vec![0; nand.geometry().page_bytes() as usize];
         let mut ages = vec![0; kept.segments()];

@@ -1,6 +1,7 @@
-//! A map in memory, by logical page, and notes on flash of trimmed pages.
+//! A map in memory, by logical page, with notes on flash for trimmed pages.
 //!
-//! A mount finds a page by its newest copy. A trimmed page has an old copy too, so a note must say that it counts no more.
+//! A mount finds a page by its newest copy. A trimmed page has an old copy too, so a note must say that it counts no
+//! more.
 
 use super::copies::Owned;
 use super::newest::Newest;
@@ -15,7 +16,7 @@ pub(crate) struct NotedMap {
     geometry: Geometry,
     map: Vec<Ppa>,
     notes: TrimNotes,
-    /// When the last write of an unmapped page ends: a note without this page must not outlive it.
+    /// When the last write to an unmapped page ends: a note without this page must not outlive it.
     mapped: Time,
 }
 
@@ -29,7 +30,7 @@ pub(crate) enum Holds {
 }
 
 impl NotedMap {
-    /// The map that a mount finds; without `durable` no trim is noted.
+    /// The map found by a mount; without `durable` no trim is noted.
     ///
     /// # Errors
     /// If a note cannot be read for a reason other than bit errors.
@@ -73,7 +74,7 @@ impl NotedMap {
         &self.map
     }
 
-    /// Every page that counts: newest copies and live notes.
+    /// Every valid page: newest copies and live notes.
     pub(crate) fn valid(&self) -> impl Iterator<Item = Ppa> + '_ {
         let notes = self.notes.live().map(|(_, page)| page);
         notes.chain(self.map.iter().copied().filter(|page| page.is_some()))
@@ -84,7 +85,7 @@ impl NotedMap {
         prefetch(&self.map, at.index());
     }
 
-    /// Maps a page that the host wrote to `to`, whose program ends at `end`; returns its older copy.
+    /// Maps a host page to `to`, with its program ending at `end`; returns the older copy.
     #[inline]
     pub(crate) fn write(&mut self, at: Lpn, to: Ppa, end: Time) -> Ppa {
         let old = std::mem::replace(&mut self.map[at.index()], to);
@@ -104,7 +105,7 @@ impl NotedMap {
         old
     }
 
-    /// The place of a page, or of a segment's note, to be changed after a move.
+    /// The place of a page, or of a segment's note, for a change after a move.
     #[inline]
     pub(crate) fn entry(&mut self, kind: Kind, at: Lpn) -> &mut Ppa {
         match kind {
@@ -122,7 +123,7 @@ impl NotedMap {
         }
     }
 
-    /// What a valid page holds, found by a search: its spare area may be lost.
+    /// A valid page's contents, found by a search: its spare area may be lost.
     ///
     /// # Panics
     /// If the page is not valid.
@@ -143,40 +144,40 @@ impl NotedMap {
         self.notes.segment_at(page).map(Holds::Note)
     }
 
-    /// The note of `segment` for the present map; it speaks up to `seq`.
+    /// The note of `segment` for the present map, valid up to `seq`.
     pub(crate) fn note(&self, segment: u32, seq: u64) -> Vec<u8> {
         self.notes.note(&self.geometry, segment, seq)
     }
 
-    /// The note of `segment` is at `to`, whose program ends at `end`. Returns the older note, and when both are superseded:
-    /// the older note hid a page that was written since, so that write must be on flash before the older note's block is
-    /// erased.
+    /// Records the note of `segment` at `to`, with its program ending at `end`. Returns the older note, and when both
+    /// are superseded: the older note hid a page written since, so this write must be on flash before the older note's
+    /// block is erased.
     pub(crate) fn renew(&mut self, segment: u32, to: Ppa, end: Time) -> (Ppa, Time) {
         (self.notes.renewed(segment, to), end.max(self.mapped))
     }
 
-    /// A segment whose note is out of date.
+    /// A segment with an outdated note.
     pub(crate) fn pending(&self) -> Option<u32> {
         self.notes.pending()
     }
 
-    /// A segment whose note must be written now; see [`TrimNotes::overdue`].
+    /// A segment that needs a note now; see [`TrimNotes::overdue`].
     pub(crate) fn overdue(&self, reserve: u32, pages_per_block: u32) -> Option<u32> {
         self.notes.overdue(reserve, pages_per_block)
     }
 
-    /// Most segments out of date without being overdue.
+    /// Most outdated segments before one is overdue.
     pub(crate) fn most_pending(&self, reserve: u32, pages_per_block: u32) -> u32 {
         self.notes.most_pending(reserve, pages_per_block)
     }
 
-    /// Most pages that notes ever hold.
+    /// Most pages held by notes.
     pub(crate) fn most_notes(&self) -> u32 {
         self.notes.most_pages()
     }
 
-    /// Asserts that flash holds what the map and the notes say, and nothing newer. `newest` tells the sequence number of each
-    /// page's newest copy on flash, 0 without one.
+    /// Asserts that flash matches the map and the notes, with nothing newer. `newest` returns the sequence number of
+    /// each page's newest copy on flash, 0 without one.
     ///
     /// # Panics
     /// With the page.

@@ -1,16 +1,16 @@
 //! A page-mapped FTL: a scheme over [`Pages`].
 //!
-//! A scheme has the map. [`Pages`] has the blocks of data: it programs a page at a frontier, empties victims, and retires
-//! blocks with a failed program. Each die has a frontier for pages of the host, and one for pages that are moved. All dies
-//! share the free blocks, so the victim policy sees the blocks of all of them.
+//! A scheme has the map. [`Pages`] has the data blocks: it programs a page at a frontier, empties victims, and retires
+//! blocks with a failed program. Each die has a frontier for host pages, and one for moved pages. All dies share
+//! the free blocks, so the victim policy sees every die's blocks.
 //!
 //! ## A write
 //! 1. [`PageMapped::write`] hands it to [`Scheme::write`].
 //! 2. The scheme calls [`Pages::program`] and maps the page afterwards.
 //! 3. `program` takes the next frontier. If its block is full, `open_host_block` closes it and takes a free block.
 //! 4. While at most `reserve_blocks` are free, beside the scheme's own claim, `collect` empties a victim.
-//! 5. [`Scheme::relocate`] moves each valid page of it, [`Scheme::emptied`] writes whatever must be on flash before the
-//!    erase, and the keeper erases the block.
+//! 5. [`Scheme::relocate`] moves each of its valid pages, [`Scheme::emptied`] writes whatever must be on flash before
+//!    the erase, and the keeper erases the block.
 
 pub(crate) mod noted;
 mod scheme;
@@ -24,23 +24,23 @@ use nandlab_block::Op;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, NandError, Oob, Ppa, Rules, SectorMask, Time};
 pub use scheme::Scheme;
 
-/// Where a page of data goes.
+/// A data page's target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
     /// To the host's frontiers, in turn.
     InTurn,
-    /// To the host's frontier of a die.
+    /// To a die's frontier for the host.
     On(u32),
-    /// To the frontier for moved pages of a die.
+    /// To a die's frontier for moved pages.
     Moved(u32),
 }
 
-/// The blocks of data.
+/// The data blocks.
 #[derive(Debug)]
 pub struct Pages {
     pub(crate) geometry: Geometry,
     pub(crate) keeper: Keeper,
-    /// The host's frontiers, by die, and behind them those for moved pages.
+    /// The host's frontiers, by die, and behind them the frontiers for moved pages.
     pub(crate) area: Area,
     policy: Box<dyn VictimPolicy>,
     /// Free blocks left when the host opens one.
@@ -86,8 +86,7 @@ impl Pages {
         Self::usable(&self.geometry, good, self.reserve_blocks, others)
     }
 
-    /// Sorts out the blocks that a mount has found. `valid` are the pages that count; `is_other` names the scheme's own
-    /// blocks.
+    /// Adopts the blocks found by a mount. `valid` are the valid pages; `is_other` tells the scheme's own blocks.
     pub(crate) fn adopt(
         &mut self,
         scans: &[Option<BlockScan>],
@@ -116,8 +115,8 @@ impl Pages {
         Ok(())
     }
 
-    /// Programs a page of data; a block with a failed program is left behind. The sequence number in `oob` is set here:
-    /// opening a block may move the older copy of the page, so it comes last.
+    /// Programs a data page; a block with a failed program is left behind. The sequence number in `oob` is set here:
+    /// opening a block may move the page's older copy, so it comes last.
     #[inline]
     pub(crate) fn program<N: Nand, S: Scheme>(
         &mut self,
@@ -159,7 +158,7 @@ impl Pages {
         Ok(frontier)
     }
 
-    /// Replaces a full frontier of the host, emptying victims until the reserve is whole.
+    /// Replaces a full host frontier, emptying victims until the reserve is whole.
     #[cold]
     fn open_host_block<N: Nand, S: Scheme>(
         &mut self,
@@ -223,7 +222,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Empties a block of data; false if nothing would be gained.
+    /// Empties a data block; false if nothing would be gained.
     pub(crate) fn collect<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N) -> Result<bool, FtlError> {
         let Some(victim) = self.area.next_victim(&mut *self.policy, self.keeper.seq()) else { return Ok(false) };
         let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
@@ -248,8 +247,8 @@ impl Pages {
         }
     }
 
-    /// Copies a valid page to the frontier for moved pages of `die`; returns its place and metadata. `None`: its contents
-    /// are lost, and nothing has changed.
+    /// Copies a valid page to the frontier for moved pages on `die`; returns its place and metadata. `None`: its
+    /// contents are lost, and nothing has changed.
     pub(crate) fn copy<N: Nand, S: Scheme>(
         &mut self,
         scheme: &S,
@@ -269,14 +268,14 @@ impl Pages {
         }
     }
 
-    /// A valid page's place is taken by another page, whose program ends at `end`.
+    /// Supersedes a valid page by another one with its program ending at `end`.
     #[inline]
     pub(crate) fn supersede(&mut self, old: Ppa, end: Time) {
         self.area.set_invalid(old);
         self.keeper.supersede(old, end);
     }
 
-    /// Empties and retires blocks of data with a failed program; a mount would not know of them.
+    /// Empties and retires data blocks with a failed program; a mount would not know about them.
     pub(crate) fn retire_failing<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N) -> Result<(), FtlError> {
         while self.area.is_failing() {
             self.collect(scheme, nand)?;
@@ -284,7 +283,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Asserts that every block is free, bad, of data or of the scheme's own.
+    /// Asserts that every block is free, bad, a data block or the scheme's own.
     fn check<S: Scheme>(&self, scheme: &S) {
         let mut uses = vec![0; self.geometry.blocks() as usize];
         self.keeper.free().for_each(|free| uses[free.block.index()] += 1);

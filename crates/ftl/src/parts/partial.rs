@@ -1,9 +1,9 @@
-//! Pages that are read for the host, and those that it writes in part.
+//! Host reads, and partial host writes.
 
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Kind, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Time};
 
-/// A page that stands for lost data reads as an error, never as other bytes.
+/// A Lost page reads as an error, never as other bytes.
 #[inline]
 pub(crate) fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
     if oob.kind == Kind::Lost {
@@ -12,7 +12,7 @@ pub(crate) fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
     Ok(())
 }
 
-/// Reads the host's `sectors` of the page at `from`; where it is nowhere, zeros.
+/// Reads the host's `sectors` from the page at `from`; an unmapped page reads as zeros.
 #[inline]
 pub(crate) fn read_mapped<N: Nand>(
     nand: &mut N,
@@ -27,15 +27,15 @@ pub(crate) fn read_mapped<N: Nand>(
     refuse_lost(from, nand.read(from, page)?)
 }
 
-/// A page of which the host writes these `sectors` of all that are in it, with zeros in the others.
+/// The page for a host write to `sectors` only, with zeros in the others.
 pub(crate) fn padded<B: PageBuf>(page: &B, sectors: SectorMask, full: SectorMask) -> B {
     let mut padded = page.clone();
     padded.clear(SectorMask(full.0 & !sectors.0));
     padded
 }
 
-/// Reads the page at `from` and takes the host's `sectors` of it from `page`. What is issued next waits for the read;
-/// returns the whole page, and the bound before, for [`nandlab_nand::Ctx::set_ready`].
+/// Reads the page at `from` and replaces the host's `sectors` with those in `page`. The next operations wait for the
+/// read; returns the whole page, and the bound before, for [`nandlab_nand::Ctx::set_ready`].
 pub(crate) fn merged<N: Nand>(
     nand: &mut N,
     from: Ppa,

@@ -1,7 +1,7 @@
-//! Placement: which of the blocks being filled a page goes to, so that pages that die together lie together.
+//! Placement: the choice among the open blocks for each page, so that pages that die together lie together.
 //!
-//! A policy sees who writes which page and answers with the number of a frontier; the FTL applies it. It is asked for
-//! every page, so it is an enumeration and no trait object.
+//! A policy gets a page and its writer, and returns a frontier's number; the FTL applies it. It is called for every
+//! page, so it is an enum rather than a trait object.
 
 mod dac;
 mod pools;
@@ -47,11 +47,11 @@ pub struct Options {
     pub pool_blocks: u32,
 }
 
-/// Most frontiers that an option may ask for: wear levelling may need one more.
+/// Most frontiers an option may ask for: wear levelling may need one more.
 pub const MOST_FRONTIERS: u32 = Frontiers::MOST - 1;
 
 impl Placement {
-    /// Blocks that are filled at the same time.
+    /// Blocks filled at the same time.
     pub fn frontiers(self, options: &Options) -> u32 {
         match self {
             Self::One => 1,
@@ -63,8 +63,8 @@ impl Placement {
         }
     }
 
-    /// Whether where a page is moved to depends on which it is. What garbage collection copies is known when it has
-    /// been copied, so a table must say it before.
+    /// Whether a moved page's frontier depends on the page. Garbage collection learns a page's number only from the
+    /// copy, so a table must tell it before.
     pub fn asks_who_moves(self) -> bool {
         matches!(self, Self::Dac | Self::Sepbit | Self::Pools)
     }
@@ -93,18 +93,18 @@ impl Placer {
         }
     }
 
-    /// Whether all pages of the host go to frontier 0.
+    /// Whether all host pages go to frontier 0.
     #[inline]
     pub(crate) fn has_one_for_host(&self) -> bool {
         matches!(self, Self::One | Self::Two)
     }
 
-    /// Whether pages that are moved fill blocks of the host.
+    /// Whether moved pages fill the host's blocks.
     pub(crate) fn shares(&self) -> bool {
         matches!(self, Self::One | Self::Dac(_) | Self::Pools(_))
     }
 
-    /// The two pools, where there are any.
+    /// The two pools, if there are any.
     pub(crate) fn pools(&self) -> Option<&Pools> {
         match self {
             Self::Pools(pools) => Some(pools),
@@ -112,7 +112,7 @@ impl Placer {
         }
     }
 
-    /// The frontier for a page that the host writes.
+    /// The frontier for a host page.
     pub(crate) fn host(&mut self, at: Lpn, origin: Origin) -> usize {
         match self {
             Self::One | Self::Two => 0,
@@ -123,7 +123,7 @@ impl Placer {
         }
     }
 
-    /// The frontier for a page that is moved out of `victim`; [`Lpn::NONE`] is a page of the FTL's own.
+    /// The frontier for a page moved out of `victim`; [`Lpn::NONE`] stands for the FTL's own pages.
     pub(crate) fn moved(&mut self, at: Lpn, victim: BlockId) -> usize {
         match self {
             Self::One => 0,
@@ -131,13 +131,13 @@ impl Placer {
             Self::Origin(streams) => streams.moved(),
             Self::Dac(dac) => dac.moved(at),
             Self::Sepbit(sepbit) => sepbit.moved(at, victim),
-            // Asked for none of the pages alone, it is where most of them go.
+            // Without a page number, the pool of most of the victim's pages.
             Self::Pools(pools) if at == Lpn::NONE => pools.of_block(victim),
             Self::Pools(pools) => pools.of_page(at),
         }
     }
 
-    /// A block is filled from now on at this frontier.
+    /// Records a block opened at this frontier.
     pub(crate) fn opened(&mut self, block: BlockId, frontier: usize) {
         match self {
             Self::Sepbit(sepbit) => sepbit.opened(block, frontier),
@@ -146,14 +146,14 @@ impl Placer {
         }
     }
 
-    /// A block was emptied.
+    /// Records an emptied block.
     pub(crate) fn emptied(&mut self, block: BlockId) {
         if let Self::Sepbit(sepbit) = self {
             sepbit.emptied(block);
         }
     }
 
-    /// A page was trimmed.
+    /// Records a trimmed page.
     pub(crate) fn trimmed(&mut self, at: Lpn) {
         match self {
             Self::Dac(dac) => dac.trimmed(at),
@@ -162,7 +162,7 @@ impl Placer {
         }
     }
 
-    /// Bytes of its tables.
+    /// The tables' size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::One | Self::Two => 0,

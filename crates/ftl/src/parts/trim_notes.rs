@@ -1,18 +1,18 @@
-//! Notes of trims among the pages of the host: where they are, and which need a new one.
+//! Trim notes among the host's pages: their places, and the segments that need a new one.
 
 use super::trim_note;
 use nandlab_nand::{Geometry, Lpn, Ppa};
 use std::collections::BTreeSet;
 
-/// Where the notes are and which segments need a new one.
+/// The notes' places and the segments that need a new one.
 #[derive(Debug)]
 pub(crate) struct TrimNotes {
     pages_per_segment: u32,
-    /// The live note of each segment.
+    /// Each segment's live note.
     notes: Vec<Ppa>,
     changed: BTreeSet<u32>,
-    /// A bit for each logical page, set while it is unmapped: the map once more, in the form of the notes. Firmware
-    /// can read it off the map, so it does not count as memory.
+    /// A bit per logical page, set while it is unmapped: the map again, in the form of the notes. Firmware can derive
+    /// it from the map, so it does not count as memory.
     unmapped: Vec<u64>,
     durable: bool,
 }
@@ -30,7 +30,7 @@ impl TrimNotes {
         }
     }
 
-    /// Most pages that notes ever hold valid, the one that is being replaced included.
+    /// Most pages that notes ever keep valid, including the one being replaced.
     pub(crate) fn most_pages_for(geometry: &Geometry, logical_pages: u32, durable: bool) -> u32 {
         if durable {
             trim_note::segments(geometry, logical_pages) + 1
@@ -51,7 +51,7 @@ impl TrimNotes {
         self.notes.len()
     }
 
-    /// The first logical page of a segment.
+    /// A segment's first logical page.
     pub(crate) fn first_of(&self, segment: Lpn) -> u32 {
         segment.0 * self.pages_per_segment
     }
@@ -60,7 +60,7 @@ impl TrimNotes {
         4 * self.notes.len() as u64
     }
 
-    /// A page was unmapped.
+    /// Records a page as unmapped.
     pub(crate) fn trimmed(&mut self, at: Lpn) {
         if self.durable {
             self.changed.insert(at.0 / self.pages_per_segment);
@@ -68,7 +68,7 @@ impl TrimNotes {
         }
     }
 
-    /// An unmapped page was mapped.
+    /// Records an unmapped page as mapped.
     #[inline]
     pub(crate) fn mapped(&mut self, at: Lpn) {
         if let Some(word) = self.unmapped.get_mut(at.index() / 64) {
@@ -76,20 +76,20 @@ impl TrimNotes {
         }
     }
 
-    /// Takes the map that a mount has found.
+    /// Takes over the map found by a mount.
     pub(super) fn follow(&mut self, map: &[Ppa]) {
         for (at, _) in map.iter().enumerate().filter(|(_, page)| page.is_some()) {
             self.mapped(Lpn(at as u32));
         }
     }
 
-    /// A segment that must be noted now: garbage collection writes all that are pending before an erase, and has
-    /// only room for so many in what the reserve leaves it.
+    /// A segment that must be noted now. Garbage collection writes all pending notes before an erase, and the reserve
+    /// has room for a limited number.
     pub(crate) fn overdue(&self, reserve: u32, pages_per_block: u32) -> Option<u32> {
         self.pending().filter(|_| self.changed.len() > self.most_pending(reserve, pages_per_block) as usize)
     }
 
-    /// Most segments that are out of date without being overdue.
+    /// Most outdated segments before one is overdue.
     pub(crate) fn most_pending(&self, reserve: u32, pages_per_block: u32) -> u32 {
         if self.durable {
             (1 + (reserve - 1) * pages_per_block / 2).min(self.notes.len() as u32)
@@ -98,22 +98,22 @@ impl TrimNotes {
         }
     }
 
-    /// A segment whose note is out of date.
+    /// A segment with an outdated note.
     pub(crate) fn pending(&self) -> Option<u32> {
         self.changed.first().copied()
     }
 
-    /// Where the live note of `segment` is.
+    /// The place of the live note of `segment`.
     pub(crate) fn entry(&mut self, segment: Lpn) -> &mut Ppa {
         &mut self.notes[segment.index()]
     }
 
-    /// Where the live note of `segment` is, if there is such a segment.
+    /// The place of the live note of `segment`, if there is such a segment.
     pub(crate) fn at(&self, segment: u32) -> Option<Ppa> {
         self.notes.get(segment as usize).copied()
     }
 
-    /// The segment whose live note is at `page`.
+    /// The segment with its live note at `page`.
     pub(crate) fn segment_at(&self, page: Ppa) -> Option<u32> {
         self.notes.iter().position(|&note| note == page).map(|segment| segment as u32)
     }
@@ -123,10 +123,10 @@ impl TrimNotes {
         (0..).zip(self.notes.iter().copied()).filter(|(_, page)| page.is_some())
     }
 
-    /// The note of `segment` for the present map, which speaks up to `seq`.
+    /// The note of `segment` for the present map, valid up to `seq`.
     pub(crate) fn note(&self, geometry: &Geometry, segment: u32, seq: u64) -> Vec<u8> {
         let mut note = trim_note::blank(geometry, seq);
-        // A segment is a whole number of words, and bits past the last logical page say nothing.
+        // A segment is a whole number of words; bits past the last logical page have no meaning.
         let words = self.pages_per_segment as usize / 64;
         let unmapped = self.unmapped.iter().skip(segment as usize * words).take(words);
         for (bytes, word) in trim_note::bits_mut(&mut note).chunks_exact_mut(8).zip(unmapped) {
@@ -135,7 +135,7 @@ impl TrimNotes {
         note
     }
 
-    /// The note of `segment` is now at `to`; returns where the one before was.
+    /// Records the note of `segment` at `to`; returns the old note's place.
     pub(crate) fn renewed(&mut self, segment: u32, to: Ppa) -> Ppa {
         self.changed.remove(&segment);
         std::mem::replace(self.entry(Lpn(segment)), to)

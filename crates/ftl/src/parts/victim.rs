@@ -1,6 +1,6 @@
-//! Victim policies: which block garbage collection empties next.
+//! Victim policies: the choice of the block to empty next.
 //!
-//! A policy sees a read-only view of the blocks of one die and returns a decision; the FTL applies it.
+//! A policy sees a read-only view of a die's blocks and returns a decision; the FTL applies it.
 
 mod cat;
 mod cost_benefit;
@@ -16,11 +16,11 @@ use nandlab_nand::BlockId;
 
 /// Chooses victims.
 pub trait VictimPolicy: std::fmt::Debug + Send {
-    /// The closed block to empty; `now` counts programs. `None`: no block is closed.
+    /// The closed block to empty, or `None` if no block is closed; `now` counts programs.
     fn pick(&mut self, blocks: Blocks<'_>, now: u64) -> Option<BlockId>;
 }
 
-/// Blocks that `d_choices` may draw: with more it is greedy, and each pick takes as many draws.
+/// Most blocks that `d_choices` may draw: with more it is greedy, and each pick needs as many draws.
 pub const MOST_CHOICES: u32 = 4096;
 
 /// What the policies may ask for.
@@ -35,7 +35,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Options that `victim` does not read: the key, what was given, and the policy that reads it. `usual` are the defaults.
+    /// Options that `victim` does not read, as key, given value and reading policy. `usual` are the defaults.
     pub fn unread(&self, victim: Victim, usual: &Self) -> Vec<Unread> {
         let amounts = [
             ("choices", self.choices, usual.choices, Victim::DChoices, "victim = \"d_choices\""),
@@ -46,19 +46,19 @@ impl Options {
     }
 }
 
-/// An option that is set and that nothing reads beside the others.
+/// An option that is set without effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unread {
     /// Its name.
     pub key: &'static str,
-    /// What was given.
+    /// The given value.
     pub given: u32,
-    /// What would read it.
+    /// The setting that would read it.
     pub reader: &'static str,
 }
 
 impl Unread {
-    /// The sentence about it, of an FTL called `ftl`.
+    /// The sentence about it, for an FTL called `ftl`.
     pub fn told(&self, ftl: &str) -> String {
         let Self { key, given, reader } = self;
         format!("ftl.{ftl}.{key} = {given} has no effect: it counts only with {reader}")

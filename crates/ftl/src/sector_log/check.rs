@@ -1,4 +1,4 @@
-//! The invariants of the sector log, derived anew from flash.
+//! The sector log's invariants, derived again from flash.
 
 use super::mount::sectors_in;
 use super::{Scheme, OF_LOG};
@@ -8,13 +8,13 @@ use crate::parts::page_mapped::Pages;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What flash says; a page that cannot be read does not count.
+/// The contents of flash, without unreadable pages.
 struct OnFlash {
-    /// By logical page: the sequence number of its newest copy, 0 where there is none.
+    /// By logical page: its newest copy's sequence number, 0 without one.
     pages: Vec<u64>,
-    /// By logical sector: the sequence number of its newest copy in the log, and where it is.
+    /// By logical sector: its newest copy in the log, as sequence number, page and place.
     sectors: BTreeMap<u32, (u64, Ppa, u32)>,
-    /// Pages of the log of which the list cannot be read any more: a mount does not find what is there.
+    /// Log pages with an unreadable list: a mount does not find their sectors.
     unreadable: BTreeSet<Ppa>,
 }
 
@@ -28,8 +28,8 @@ pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
     the_log_is_the_newest(ftl, &flash, &seqs);
 }
 
-/// The sector map has exactly the sectors that a mount would find: the newest copies that are newer than the page below
-/// them. `seqs` are the sequence numbers of the mapped pages.
+/// Asserts that the sector map has exactly the sectors that a mount would find: the newest copies newer than their
+/// mapped pages. `seqs` are the mapped pages' sequence numbers.
 fn the_log_is_the_newest(ftl: &Scheme, flash: &OnFlash, seqs: &[u64]) {
     let page_of = |sector: u32| (sector / ftl.per_page) as usize;
     let mapped = |sector: u32| ftl.map.at(Lpn(sector / ftl.per_page)).is_some();
@@ -64,7 +64,7 @@ fn on_flash<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) -> OnFlash {
         };
         assert!(oob.seq.0 < pages.keeper.seq(), "page {page} carries a sequence number that was not given out yet");
         match oob.kind {
-            // A torn page can look newer than the one it was to replace; only a page that reads counts.
+            // A torn page can look newer than the page it should replace; only readable pages count.
             Kind::Data | Kind::Lost if oob.seq.0 > flash.pages[oob.lpn.index()] && is_whole(nand, page) => {
                 flash.pages[oob.lpn.index()] = oob.seq.0;
             }

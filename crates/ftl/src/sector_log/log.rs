@@ -1,4 +1,4 @@
-//! The log: its blocks, and the sector map, which knows the sectors that they hold.
+//! The log: its blocks, and the sector map with their sectors.
 
 use crate::parts::blocks::area::Victim;
 use crate::parts::blocks::frontier::Frontier;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// No block, no sector, the end of a list.
 const NONE: u32 = u32::MAX;
 
-/// Bytes of an entry of the sector map: a logical sector, and the next entry of its list.
+/// Bytes per sector map entry: a logical sector, and the next entry in its list.
 const ENTRY_BYTES: u64 = 8;
 
 /// Which block of the log is merged next.
@@ -30,12 +30,12 @@ pub enum LogVictim {
 pub(super) struct Logged {
     /// Its place in the logical page.
     pub(super) place: u32,
-    /// Where it is: a page, and the place there.
+    /// Its flash page, and its place there.
     pub(super) page: Ppa,
     pub(super) at: u32,
 }
 
-/// An entry of the sector map. It belongs to a slot, a sector of the log, so where the sector is needs no bytes.
+/// A sector map entry. It belongs to a slot, a sector position in the log, so the position needs no bytes.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     sector: u32,
@@ -44,15 +44,15 @@ struct Entry {
 
 const EMPTY: Entry = Entry { sector: NONE, next: NONE };
 
-/// The blocks of the log and the sector map.
+/// The log's blocks and the sector map.
 #[derive(Debug)]
 pub(super) struct Log {
     geometry: Geometry,
     quota: u32,
-    /// Sectors of a logical page, and those that a page of the log takes.
+    /// Sectors per logical page, and per log page.
     per_page: u32,
     gathered: u32,
-    /// By number in the log: the block, and its sectors that count.
+    /// By number in the log: the block, and its count of valid sectors.
     blocks: Vec<(BlockId, u32)>,
     /// By block: its number in the log.
     numbers: Vec<u32>,
@@ -62,14 +62,14 @@ pub(super) struct Log {
     closed: VecDeque<BlockId>,
     /// Blocks with a failed program, to be merged and retired.
     failing: VecDeque<BlockId>,
-    /// By bucket of logical pages: the first entry of the list of their sectors.
+    /// By bucket of logical pages: the first entry in the list of their sectors.
     heads: Vec<u32>,
     /// By slot: its entry.
     entries: Vec<Entry>,
 }
 
 impl Log {
-    /// An empty log of `quota` blocks.
+    /// An empty log with a quota of `quota` blocks.
     pub(super) fn new(geometry: &Geometry, gathered: u32, quota: u32) -> Self {
         let mut log = Self {
             geometry: *geometry,
@@ -90,12 +90,12 @@ impl Log {
         log
     }
 
-    /// Slots of a block.
+    /// Slots per block.
     fn slots(&self) -> u32 {
         self.geometry.pages_per_block() * self.gathered
     }
 
-    /// One for two slots, or a little more.
+    /// At least one bucket per two slots, a power of two.
     fn buckets(&self) -> usize {
         (u64::from(self.quota) * u64::from(self.slots())).div_ceil(2).next_power_of_two() as usize
     }
@@ -105,12 +105,12 @@ impl Log {
         self.entries.resize(self.entries.len() + self.slots() as usize, EMPTY);
     }
 
-    /// Bytes of the sector map.
+    /// The sector map's size in bytes.
     pub(super) fn bytes(&self) -> u64 {
         ENTRY_BYTES * u64::from(self.quota) * u64::from(self.slots()) + 4 * self.heads.len() as u64
     }
 
-    /// Bytes of the counts of sectors, with the blocks.
+    /// Bytes for the block list with the valid counts.
     pub(super) fn count_bytes(&self) -> u64 {
         8 * u64::from(self.quota)
     }
@@ -120,12 +120,12 @@ impl Log {
         self.count >= self.quota
     }
 
-    /// Whether a mount has found more blocks than the log may have.
+    /// Whether a mount has found more blocks than the quota.
     pub(super) fn is_too_large(&self) -> bool {
         self.count > self.quota
     }
 
-    /// Blocks that the log may still take, and that data leaves alone.
+    /// Blocks that the log may still take; data leaves them free.
     pub(super) fn claim(&self) -> u32 {
         self.quota.saturating_sub(self.count)
     }
@@ -134,7 +134,7 @@ impl Log {
         self.numbers[block.index()] != NONE
     }
 
-    /// Sectors of a block that count; none in one that is not in the log.
+    /// Valid sectors in a block; 0 outside the log.
     pub(super) fn valid(&self, block: BlockId) -> u32 {
         self.blocks.get(self.numbers[block.index()] as usize).map_or(0, |&(_, valid)| valid)
     }
@@ -147,18 +147,18 @@ impl Log {
         !self.failing.is_empty()
     }
 
-    /// The next page of a frontier that has one.
+    /// The next page at a frontier with room.
     pub(super) fn take(&mut self, frontier: usize) -> (Ppa, u16) {
         self.frontiers[frontier].take()
     }
 
-    /// A program failed: the block of the frontier takes no more pages.
+    /// Takes a block with a failed program from its frontier; it gets no more pages.
     pub(super) fn abandon(&mut self, frontier: usize) {
         let failed = std::mem::replace(&mut self.frontiers[frontier], Frontier::none());
         self.failing.push_back(failed.block);
     }
 
-    /// Lets the block of a full frontier be a victim, if it has one.
+    /// Closes a full frontier's block, if it has one: from now on it may be a victim.
     pub(super) fn close(&mut self, frontier: usize) {
         let full = std::mem::replace(&mut self.frontiers[frontier], Frontier::none());
         if full.block.is_some() {
@@ -166,17 +166,17 @@ impl Log {
         }
     }
 
-    /// Fills an erased block at a frontier without one.
+    /// Opens an erased block at a frontier without one.
     pub(super) fn open(&mut self, frontier: usize, block: BlockId) {
         self.found(block);
         self.frontiers[frontier] = Frontier::at_start(&self.geometry, block);
     }
 
-    /// A block is in the log; its sectors are added one by one.
+    /// Adds a block to the log; its sectors follow one by one.
     pub(super) fn found(&mut self, block: BlockId) {
         let unused = self.blocks.iter().position(|(block, _)| !block.is_some());
         let number = unused.unwrap_or_else(|| {
-            // After a cut, or with a smaller log than before, until a mount has merged what is too much.
+            // After a cut, or with a smaller log than before, until the mount has merged the surplus.
             self.add_number();
             self.blocks.len() - 1
         });
@@ -185,8 +185,8 @@ impl Log {
         self.count += 1;
     }
 
-    /// Fills the blocks with the most room further and closes the others in the order in which they were filled: what a
-    /// mount does once all blocks are found.
+    /// Fills the blocks with the most room further, and closes the others in the order in which they were filled. A
+    /// mount calls this once it has found all blocks.
     pub(super) fn resume(&mut self, scans: &[Option<BlockScan>]) {
         let mut mine: Vec<(u32, u64, BlockId)> = Vec::new();
         let mut full: Vec<(u64, BlockId)> = Vec::new();
@@ -207,7 +207,7 @@ impl Log {
         self.closed.extend(full.into_iter().map(|(_, block)| block));
     }
 
-    /// The block to merge next, which is then no victim any more: one with a failed program first.
+    /// The block to merge next, no longer a possible victim: blocks with a failed program come first.
     pub(super) fn next_victim(&mut self, policy: LogVictim) -> Option<Victim> {
         if let Some(block) = self.failing.pop_front() {
             return Some(Victim { block, is_failing: true });
@@ -219,7 +219,7 @@ impl Log {
         self.closed.remove(at).map(|block| Victim { block, is_failing: false })
     }
 
-    /// Gives a victim without sectors that count back to the keeper, erased or retired.
+    /// Gives a victim without valid sectors back to the keeper, erased or retired.
     pub(super) fn release<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -248,7 +248,7 @@ impl Log {
         number * self.slots() + self.geometry.page_in_block(page) * self.gathered + at
     }
 
-    /// The page of a slot, and the place there.
+    /// A slot's flash page, and its place there.
     fn place_of(&self, slot: u32) -> (Ppa, u32) {
         let (number, rest) = (slot / self.slots(), slot % self.slots());
         (self.geometry.page(self.blocks[number as usize].0, rest / self.gathered), rest % self.gathered)
@@ -260,7 +260,7 @@ impl Log {
         (hash >> 32) as usize & (self.heads.len() - 1)
     }
 
-    /// The sectors of a logical page that the log has, in the order of their places.
+    /// A logical page's sectors in the log, in page order.
     pub(super) fn of_page(&self, at: Lpn) -> Vec<Logged> {
         let mut found = Vec::new();
         let mut slot = self.heads[self.bucket(at)];
@@ -276,14 +276,14 @@ impl Log {
         found
     }
 
-    /// The first logical sector of a page of the log that counts.
+    /// The first valid sector in a log page.
     pub(super) fn first_in(&self, page: Ppa) -> Option<u32> {
         let first = self.slot(page, 0) as usize;
         let entries = &self.entries[first..first + self.gathered as usize];
         entries.iter().map(|entry| entry.sector).find(|&sector| sector != NONE)
     }
 
-    /// A logical sector is at a place of a page of the log from now on; it must be nowhere else there.
+    /// Records a logical sector at a place in a log page; it must have no other place in the log.
     pub(super) fn insert(&mut self, sector: u32, page: Ppa, at: u32) {
         let (slot, bucket) = (self.slot(page, at), self.bucket(Lpn(sector / self.per_page)));
         self.entries[slot as usize] = Entry { sector, next: self.heads[bucket] };
@@ -292,8 +292,8 @@ impl Log {
         self.blocks[number as usize].1 += 1;
     }
 
-    /// Forgets the sectors of a logical page that `is_gone` names by their numbers; `each` hears of the pages that they
-    /// were in.
+    /// Forgets the sectors of a logical page for which `is_gone` is true, by sector number; calls `each` with their
+    /// flash pages.
     pub(super) fn remove(&mut self, at: Lpn, is_gone: impl Fn(u32) -> bool, mut each: impl FnMut(Ppa)) {
         let bucket = self.bucket(at);
         let mut before = NONE;
@@ -316,7 +316,7 @@ impl Log {
         }
     }
 
-    /// Every sector of the log.
+    /// Every valid sector in the log.
     pub(super) fn all(&self) -> impl Iterator<Item = (u32, Ppa, u32)> + '_ {
         (0..).zip(&self.entries).filter(|(_, entry)| entry.sector != NONE).map(|(slot, entry)| {
             let (page, at) = self.place_of(slot);
@@ -324,10 +324,10 @@ impl Log {
         })
     }
 
-    /// Asserts that each block is a frontier, full or failing, and that its count is that of its entries.
+    /// Asserts that each block is a frontier, full or failing, and that its valid count matches its entries.
     ///
     /// # Panics
-    /// With the block of which that is not so.
+    /// With the first block that breaks this.
     pub(super) fn check(&self) {
         let mut places = vec![0; self.numbers.len()];
         let open = self.frontiers.iter().map(|frontier| frontier.block).filter(|block| block.is_some());

@@ -1,4 +1,4 @@
-//! Merges: a logical page and its sectors in the log become a page of data.
+//! Merges: a logical page and its sectors in the log become a data page.
 
 use super::Scheme;
 use crate::parts::blocks::area::Victim;
@@ -8,15 +8,15 @@ use crate::parts::page_mapped::{Pages, Target};
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
 
-/// The pages of a block of the log that is merged, as far as they were read, with when that ends; `None` where a page
-/// cannot be read.
+/// The pages read so far from the log block being merged, each with the time its read ends; `None` if a page cannot be
+/// read.
 pub(super) struct Loaded<B> {
     block: BlockId,
     pages: Vec<Option<(Option<B>, Time)>>,
 }
 
 impl Scheme {
-    /// Replaces a full frontier of the log; a log that has all its blocks merges one.
+    /// Replaces a full log frontier; a log at its quota merges a block first.
     #[cold]
     pub(super) fn open_log_block<N: Nand>(
         &mut self,
@@ -42,7 +42,7 @@ impl Scheme {
         }
     }
 
-    /// Merges the next block of the log and gives it back; false where there is none but those that are being filled.
+    /// Merges the next log block and gives it back; false if the log has only frontiers.
     pub(super) fn merge_next<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<bool, FtlError> {
         let Some(victim) = self.log.next_victim(self.config.log_victim) else { return Ok(false) };
         let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
@@ -56,19 +56,19 @@ impl Scheme {
         let mut loaded = Some(Loaded { block: victim.block, pages: places.clone().map(|_| None).collect() });
         for place in places {
             let page = self.geometry.page(victim.block, place);
-            // What an earlier merge has taken along, or a collection of data meanwhile, is not there any more.
+            // Sectors taken along by an earlier merge, or by a data collection meanwhile, are gone from here.
             while let Some(sector) = self.log.first_in(page) {
                 self.merge_page(pages, nand, Target::InTurn, Lpn(sector / self.per_page), &mut loaded)?;
             }
         }
-        // As with a block of data: the newest sectors of trimmed pages may be here, and older ones elsewhere.
+        // As with a data block: a trimmed page's newest sectors may be here, and older ones elsewhere.
         self.write_notes(pages, nand, Target::InTurn)?;
         self.log.release(nand, &mut pages.keeper, victim)?;
         pages.count_victim(victim, was_empty);
         Ok(())
     }
 
-    /// Programs a logical page with all its sectors in the log as a page of data.
+    /// Programs a logical page with all its sectors in the log as a data page.
     pub(super) fn merge_page<N: Nand>(
         &mut self,
         pages: &mut Pages,
@@ -92,8 +92,8 @@ impl Scheme {
         stored
     }
 
-    /// Reads a page and its sectors in the log; with metadata of the page, and when the last read ends. `None`: a part
-    /// of it cannot be read.
+    /// Reads a page and its sectors in the log; returns it with the page's metadata and the time of the last read's
+    /// end. `None` if a part cannot be read.
     fn assemble<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -104,7 +104,7 @@ impl Scheme {
         let mut logged = self.log.of_page(at);
         let mut page = N::Buf::zeroed(self.geometry.page_bytes());
         let is_covered = logged.iter().fold(0, |mask, logged| mask | 1 << logged.place) == self.geometry.full_mask().0;
-        // A page of which all sectors are in the log is not read, and then the author of its parts is not asked for.
+        // If the log has all the page's sectors, the page is not read, and its author does not matter.
         let mut oob = Oob::data(at, Default::default(), nand.ctx().origin());
         let mut end = 0;
         if !is_covered {
@@ -127,7 +127,7 @@ impl Scheme {
         Ok(Some((page, oob, end)))
     }
 
-    /// A page of the log: one of the block that is merged is read once.
+    /// A log page; pages in the block being merged are read only once.
     fn load<'a, N: Nand>(
         &self,
         nand: &mut N,
@@ -153,7 +153,7 @@ impl Scheme {
     }
 }
 
-/// What was read; `None` where it cannot be.
+/// The metadata read; `None` if the page is unreadable.
 fn readable(read: Result<Oob, NandError>) -> Result<Option<Oob>, FtlError> {
     match read {
         Ok(oob) => Ok(Some(oob)),

@@ -15,7 +15,7 @@ use crate::{error, FtlError};
 use nandlab_nand::{BlockId, Lpn, Nand, NandError, Ppa};
 use std::cmp::Reverse;
 
-/// A copy of a sector in the log.
+/// A sector's copy in the log.
 struct Copy {
     sector: u32,
     seq: Reverse<u64>,
@@ -31,12 +31,12 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         config.reserve_blocks, config.log_percent
     );
     error::refuse_capacity(logical_pages, most, &options, &geometry, "a smaller log or reserve")?;
-    // What a mount finds must stay, and what was read once is there for good. Without a cut before it, programs may still
-    // be under way.
+    // Everything a mount finds must stay, and a page read once must not vanish later. If no cut came before the mount,
+    // programs may still be running.
     nand.ctx().fence();
     let mut scans = scan_ascending(nand)?;
     let listed = take_listed(&mut scans, RESUMED | OF_LOG);
-    // Those of a sector map look alike but for the mark.
+    // A sector map's pages look alike except for the mark.
     if let Some((block, page)) = listed.iter().find(|(_, page)| page.oob.aux & OF_LOG == 0) {
         return Err(FtlError::Config(format!(
             "page {} has sectors that are in no log: the device was used by another FTL than sector_log",
@@ -69,14 +69,14 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     pages.adopt(&scans, scheme.map.valid().collect(), |block| scheme.log.has(block));
     scheme.log.resume(&scans);
     pages.refuse_worn_out(&scheme)?;
-    // A cut may have left a victim of which the merges are lost beside the block that was opened for it, and the log may
-    // have been larger before.
+    // A cut may have lost a victim's merges and left it beside the block opened for it, and the log may have been
+    // larger before.
     while scheme.log.is_too_large() && scheme.merge_next(&mut pages, nand)? {}
     Ok((pages, scheme))
 }
 
 impl Scheme {
-    /// Reads the lists of the pages of the log; the newest copy of each sector that is newer than its page, which is mapped.
+    /// Reads the lists in the log pages; returns each sector's newest copy, if it is newer than its mapped page.
     fn newest_logged<N: Nand>(
         &self,
         nand: &mut N,
@@ -111,7 +111,7 @@ impl Scheme {
         Ok(copies)
     }
 
-    /// Takes the sectors of the log.
+    /// Takes over the log's sectors.
     fn adopt(&mut self, sectors: &[Copy]) {
         let mut in_log: Vec<BlockId> = sectors.iter().map(|copy| self.geometry.block_of(copy.page)).collect();
         in_log.sort_unstable();
@@ -125,7 +125,7 @@ impl Scheme {
     }
 }
 
-/// The logical sectors in a list.
+/// A list's logical sectors.
 pub(super) fn sectors_in(list: &[u8]) -> impl Iterator<Item = u32> + '_ {
     list.chunks_exact(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
 }

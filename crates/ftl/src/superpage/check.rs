@@ -1,4 +1,4 @@
-//! The invariants of the super-page map, derived anew from flash.
+//! The super-page map's invariants, derived again from flash.
 
 use super::mount::is_nobodys;
 use super::{Firmware, SuperPage, NOTE};
@@ -8,7 +8,7 @@ use nandlab_nand::{BlockId, Kind, Nand};
 
 pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
     let open = ftl.active.iter().map(|active| active.frontier.block).filter(|block| block.is_some());
-    // Blocks of the firmware are in no bank, and count as open.
+    // The firmware's blocks are in no bank, and count as open.
     let of_firmware = (0..ftl.geometry.blocks())
         .map(BlockId)
         .filter(|&block| ftl.keeper.is_apart(block) && !ftl.keeper.is_bad(block));
@@ -27,7 +27,7 @@ pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
     }
 }
 
-/// The counts of the blocks are those of the pages that count.
+/// Asserts that the block counts match the mapped pages and live notes.
 fn counts_are_right(ftl: &SuperPage) {
     let mut valid = vec![0; ftl.geometry.blocks() as usize];
     ftl.map.valid().for_each(|page| valid[ftl.geometry.block_of(page).index()] += 1);
@@ -36,7 +36,7 @@ fn counts_are_right(ftl: &SuperPage) {
     }
 }
 
-/// The list of a block names what the spare areas of its pages name.
+/// Asserts that a block's list matches its pages' spare areas.
 fn list_agrees<N: Nand>(ftl: &SuperPage, nand: &mut N, block: BlockId) {
     let mut list = vec![0; 4 * ftl.data_pages as usize];
     if nand.read_tail(ftl.geometry.page(block, ftl.data_pages), &mut list).is_err() {

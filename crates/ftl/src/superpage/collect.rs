@@ -1,4 +1,4 @@
-//! Opening and ending blocks, garbage collection, and blocks that failed.
+//! Opening and ending blocks, garbage collection, and failed blocks.
 
 use super::{Firmware, SuperPage, NOTE};
 use crate::parts::blocks::frontier::Frontier;
@@ -6,7 +6,7 @@ use crate::parts::noted_map::Holds;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 
-/// The pages of a victim that are still needed.
+/// A victim's pages that are still needed.
 #[derive(Debug, Default)]
 pub(super) struct Survivors {
     pages: Vec<Ppa>,
@@ -15,7 +15,7 @@ pub(super) struct Survivors {
 }
 
 impl SuperPage {
-    /// Opens a block for the host where the one before is full, collecting garbage until the reserve is whole.
+    /// Opens a block for the host after a full one, collecting garbage until the reserve is whole.
     #[cold]
     pub(super) fn open_block<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
         self.refuse_worn_out()?;
@@ -38,8 +38,8 @@ impl SuperPage {
         }
     }
 
-    /// Ends the collection that a cut has interrupted, before the host takes what its survivors were to have: each cut would
-    /// use up a reserved block, and in the end none would be left for a victim's survivors.
+    /// Ends a collection interrupted by a power cut, before the host takes the rest of the survivors' block. Otherwise
+    /// each cut would use up a reserved block, and in the end none would be left for a victim's survivors.
     #[cold]
     pub(super) fn make_whole<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
         self.active[bank].is_whole = true;
@@ -49,7 +49,7 @@ impl SuperPage {
         while self.free(bank) < self.config.kept() {
             match self.collect(nand, bank) {
                 Ok(()) => {}
-                // What is left takes the write, or says so.
+                // The remaining room takes the write, or the write reports the error.
                 Err(FtlError::WornOut { .. }) => break,
                 Err(error) => return Err(error),
             }
@@ -57,7 +57,7 @@ impl SuperPage {
         Ok(())
     }
 
-    /// A bank has no page left and nothing is collected.
+    /// The error for a bank without erased pages and without garbage collection.
     fn full(&self, bank: usize) -> FtlError {
         FtlError::Full(format!(
             "bank {bank} has no erased page left: ftl.superpage.firmware = \"tutorial\" programs each of the {} pages of the \
@@ -66,7 +66,7 @@ impl SuperPage {
         ))
     }
 
-    /// Fills a free block of `bank` from now on; false where there is none.
+    /// Opens a free block on `bank`; false if there is none.
     fn open_free<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<bool, FtlError> {
         let Some(block) = self.keeper.take_in(nand, bank as u32)? else { return Ok(false) };
         self.counts.open(block);
@@ -78,7 +78,7 @@ impl SuperPage {
         Ok(true)
     }
 
-    /// A program failed in the block that `bank` fills.
+    /// Records a failed program in the open block on `bank`.
     #[cold]
     pub(super) fn fail_active(&mut self, bank: usize) {
         let active = &mut self.active[bank];
@@ -87,7 +87,7 @@ impl SuperPage {
         self.failing.push_back(failed.block);
     }
 
-    /// Where the last page for data was taken: programs the list of the block, which may be a victim from now on.
+    /// After the last data page: programs the block's list; from then on the block may be a victim.
     #[inline]
     pub(super) fn end_if_full<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
         let frontier = &self.active[bank].frontier;
@@ -140,34 +140,34 @@ impl SuperPage {
         })
     }
 
-    /// A block holds nothing that counts; what took the place of its contents ends at `moved`.
+    /// Records an emptied block; the copies or notes that replace its pages end at `moved`.
     fn emptied(&mut self, block: BlockId, moved: Time) {
         self.listed[block.index()] = false;
         self.counts.set_free(block);
         self.keeper.supersede_in(block, moved);
     }
 
-    /// Free blocks of a bank.
+    /// Free blocks on a bank.
     #[inline]
     fn free(&self, bank: usize) -> u32 {
         self.keeper.count_in(bank as u32)
     }
 
-    /// The closed block of a bank with the fewest valid pages.
+    /// A bank's closed block with the fewest valid pages.
     #[inline]
     fn victim(&self, bank: usize) -> Option<BlockId> {
         self.counts.fewest_valid(self.geometry.blocks_of_die(bank as u32))
     }
 
-    /// Moves the valid pages of `block` away and notes what was trimmed; returns when the last of it ends.
+    /// Moves the valid pages out of `block` and writes notes for trimmed ones; returns when the last operation ends.
     fn empty<N: Nand>(&mut self, nand: &mut N, bank: usize, block: BlockId) -> Result<Time, FtlError> {
         let mut found = std::mem::take(&mut self.survivors);
         let moved =
             self.find_survivors(nand, block, &mut found).and_then(|()| self.relocate(nand, bank, block, &found));
         self.survivors = found;
         let moved = moved?;
-        // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the newest
-        // goes, or a mount would bring back an older one.
+        // A trimmed page's newest copy may lie here and older ones elsewhere. The note comes before the erase, or a
+        // mount would bring back an older copy.
         while let Some(segment) = self.map.pending() {
             if self.active[bank].frontier.is_full() {
                 self.open_for_survivors(nand, bank)?;
@@ -177,7 +177,7 @@ impl SuperPage {
         Ok(moved)
     }
 
-    /// Lists the pages of `block` to which the map still points.
+    /// Lists the mapped pages in `block`.
     fn find_survivors<N: Nand>(&mut self, nand: &mut N, block: BlockId, found: &mut Survivors) -> Result<(), FtlError> {
         found.pages.clear();
         found.entries.clear();
@@ -221,14 +221,14 @@ impl SuperPage {
         Ok(())
     }
 
-    /// Whether the page is what a list says, and still needed.
+    /// Whether the map still points to the page for this list entry.
     #[inline]
     fn lives(&self, page: Ppa, entry: u32) -> bool {
         let kind = if entry & NOTE == 0 { Kind::Data } else { Kind::TrimNote };
         self.map.counts(kind, Lpn(entry & !NOTE), page)
     }
 
-    /// What points to a page whose spare area cannot be read.
+    /// The map entry that points to a page with an unreadable spare area.
     fn entry_of(&self, page: Ppa) -> Option<u32> {
         self.map.find(page).map(|holds| match holds {
             Holds::Page(at) => at.0,
@@ -236,7 +236,7 @@ impl SuperPage {
         })
     }
 
-    /// Copies the survivors of `block` behind each other; returns when the last copy ends.
+    /// Copies the survivors of `block` one behind the other; returns when the last copy ends.
     fn relocate<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -278,7 +278,7 @@ impl SuperPage {
         Ok(moved)
     }
 
-    /// Maps pages that were copied from `block` to the pages from `to` on.
+    /// Maps copies from `block` to the consecutive pages from `to` on.
     fn map_copies(&mut self, bank: usize, block: BlockId, entries: &[u32], to: Ppa) {
         for (to, &entry) in (to.0..).map(Ppa).zip(entries) {
             match entry & NOTE {
@@ -291,8 +291,8 @@ impl SuperPage {
         self.counts.add(self.geometry.block_of(to), entries.len() as u32);
     }
 
-    /// The contents of a valid page are gone. A page of kind Lost takes its place, so that a later mount does not bring
-    /// back an older copy; a note is written anew.
+    /// Handles a valid page with lost contents. A page of kind Lost takes its place, or a later mount would bring back
+    /// an older copy; a note is written again.
     #[cold]
     fn replace_lost<N: Nand>(&mut self, nand: &mut N, bank: usize, entry: u32) -> Result<(), FtlError> {
         if entry & NOTE != 0 {
@@ -308,7 +308,7 @@ impl SuperPage {
         Ok(())
     }
 
-    /// Opens one of the reserved blocks for what is moved.
+    /// Opens a reserved block for moved pages.
     fn open_for_survivors<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
         match self.open_free(nand, bank)? {
             true => Ok(()),
@@ -317,7 +317,7 @@ impl SuperPage {
         }
     }
 
-    /// Empties and retires the blocks where a program has failed; a mount would not know of them.
+    /// Empties and retires the blocks with a failed program; a mount would not know about them.
     #[cold]
     pub(super) fn retire_failing<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         scoped(nand, Cause::BadBlock, |nand| {
@@ -339,8 +339,8 @@ impl SuperPage {
         })
     }
 
-    /// Collects until the reserve of `bank` is whole, as far as there is room for what survives: right behind a failure
-    /// no trim waits for a note, which needs a page as well.
+    /// Collects until the reserve of `bank` is whole, or until a victim's survivors find no room. Right after a failure
+    /// no trim waits for a note, which would need a page as well.
     fn restore_reserve<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
         while self.free(bank) < self.config.kept() {
             let Some(victim) = self.victim(bank) else { break };

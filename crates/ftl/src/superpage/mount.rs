@@ -23,8 +23,8 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
             geometry.pages()
         )));
     }
-    // What a mount finds must stay: a block of older copies is erased without another fence, and what was read once is
-    // there for good. Without a cut before it, programs may still be under way.
+    // Everything a mount finds must stay: superseded blocks are erased without another fence, and a page read once must
+    // not vanish later. If no cut came before the mount, programs may still be running.
     nand.ctx().fence();
     let mut scans = scan(nand)?;
     let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
@@ -63,7 +63,7 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, highest: u64)
     }
 }
 
-/// Whether a block ends in the list of its other pages; what is left are those.
+/// Whether a block ends in a list of its other pages; the list is removed from the scan.
 fn has_list(scan: &mut BlockScan, data_pages: u32) -> bool {
     let before = scan.pages.len();
     scan.pages.retain(|page| page.place != data_pages || page.oob.kind != Kind::List);
@@ -71,7 +71,7 @@ fn has_list(scan: &mut BlockScan, data_pages: u32) -> bool {
 }
 
 impl SuperPage {
-    /// Refuses pages in another bank than this firmware would have put them in, or in blocks that it does not use.
+    /// Refuses pages in another bank than this firmware would choose, or in blocks that it does not use.
     fn refuse_misplaced(&self) -> Result<(), FtlError> {
         let banks = self.active.len();
         for page in self.map.valid() {
@@ -99,7 +99,7 @@ impl SuperPage {
         Ok(())
     }
 
-    /// Counts what is valid and sorts the blocks into free ones, those that are filled further, closed and bad ones.
+    /// Counts the valid pages and sorts the blocks into free, open, closed and bad ones.
     fn adopt(&mut self, scans: &[Option<BlockScan>]) {
         let used: Vec<BlockId> =
             (0..).map(BlockId).zip(scans).filter(|(_, scan)| scan.is_some()).map(|(block, _)| block).collect();
@@ -126,7 +126,7 @@ impl SuperPage {
         }
     }
 
-    /// The blocks of a bank, those of the firmware apart.
+    /// A bank's blocks, without the firmware's own.
     fn blocks_of(&self, bank: usize) -> Vec<BlockId> {
         let blocks = self.geometry.blocks_of_die(bank as u32).map(BlockId);
         blocks.filter(|&block| !self.keeper.is_apart(block)).collect()
@@ -144,7 +144,7 @@ impl SuperPage {
         let Some((used, block, scan)) = partial.min_by_key(|&(used, block, _)| (used, block)) else { return };
         let active = &mut self.active[bank];
         active.frontier = Frontier::resumed(&self.geometry, block, used).without_last(self.config.list_pages());
-        // A page that cannot be read is nobody's.
+        // An unreadable page has no logical page.
         active.list = vec![u32::MAX; used as usize];
         for page in &scan.pages {
             let note = if page.oob.kind == Kind::TrimNote { NOTE } else { 0 };
@@ -153,7 +153,7 @@ impl SuperPage {
     }
 }
 
-/// Whether an entry of a list is of a page that could not be read when the list was made.
+/// Whether a list entry stands for a page that was unreadable when the list was made.
 pub(super) fn is_nobodys(entry: u32) -> bool {
     entry == Lpn::NONE.0
 }

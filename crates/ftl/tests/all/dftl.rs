@@ -1,4 +1,4 @@
-//! Costs by hand, and what lost map pages and lost pages leave.
+//! DFTL costs by hand, and the effects of lost map pages and lost pages.
 
 use crate::lab::{cost, faulty_flash, flash, mount, mount_again, mounted, submit, write, Flash, Lab};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
@@ -9,7 +9,7 @@ use nandlab_nand::faulty::{BitErrors, Config as Faults};
 use nandlab_nand::random::Random;
 use nandlab_nand::{Cause, Geometry, Nand, Rules};
 
-/// Map entries of a page of 512 bytes.
+/// Map entries per 512-byte page.
 const ENTRIES: u64 = 128;
 
 fn lab(logical_pages: u32, config: &Config) -> Lab {
@@ -17,12 +17,12 @@ fn lab(logical_pages: u32, config: &Config) -> Lab {
     mount(flash(geometry, Rules::default()), logical_pages, config)
 }
 
-/// Two entries in memory, one of them protected.
+/// Two entries in memory, one protected.
 fn two() -> Config {
     Config { cmt_entries: 2, protected_percent: 50, ..Config::default() }
 }
 
-/// What writes cost: programs of the host, reads and programs of the map, and of collection.
+/// The cost of writes: host programs, map reads and programs, and collection's programs.
 fn cost_of(lab: &mut Lab, pages: &[u64]) -> (u64, u64, u64, u64) {
     let before = lab.ctx().matrix().clone();
     cost(lab, |lab| pages.iter().for_each(|&page| write(lab, [page])));
@@ -44,7 +44,7 @@ fn misses_and_changed_entries_cost_reads_and_programs() {
     assert_eq!(cost_of(&mut lab, &[page(0, 1)]), (1, 1, 1, 0), "one of map page 2 leaves, map page 0 is read");
     assert_eq!(cost_of(&mut lab, &[page(0, 2)]), (1, 2, 1, 0), "map page 1 is read, changed and written, 0 is read");
     assert_eq!(cost_of(&mut lab, &[page(5, 0)]), (1, 1, 1, 0), "both changed entries of map page 0 are written");
-    // The other one is as on flash now, so it leaves for nothing.
+    // The other one now equals the entry on flash, so it leaves for nothing.
     assert_eq!(cost_of(&mut lab, &[page(6, 0)]), (1, 0, 0, 0));
     let events = lab.events();
     assert_eq!((events.map_hits, events.map_misses, events.map_dirty_evictions), (1, 8, 5));
@@ -78,7 +78,8 @@ fn a_flush_writes_what_was_trimmed_and_nothing_else() {
     assert_eq!(reads, (0..600).filter(|&at| !unmapped(at)).count() as u64, "trimmed pages are not read");
 }
 
-/// A mount takes the entries that map pages lack as changed ones, and writes map pages for those that memory has no room for.
+/// A mount keeps entries missing in the map pages as changed ones, and writes map pages only for those without room in
+/// memory.
 #[test]
 fn a_mount_writes_map_pages_only_for_what_memory_does_not_take() {
     let mut lab = lab(1_000, &Config::default());
@@ -95,8 +96,8 @@ fn a_mount_writes_map_pages_only_for_what_memory_does_not_take() {
     }
 }
 
-/// Bit errors hit pages of the host and of the map alike. A page of the host that was lost reads as an error, any other as
-/// what was written; the entries of a lost map page are found again.
+/// Bit errors hit host pages and map pages alike. A lost host page reads as an error, any other as it was written; a
+/// lost map page's entries are found again.
 #[test]
 fn lost_pages_read_as_errors_and_lost_map_pages_are_found_again() {
     let errors = BitErrors { rber: 1.2e-3, growth: 0, ecc_bits: 10, codeword_bytes: 512 };
@@ -141,7 +142,7 @@ fn lost_pages_read_as_errors_and_lost_map_pages_are_found_again() {
 fn options_that_cannot_work_are_refused_with_the_value() {
     let geometry = Geometry::single_die(8, 4, 512).unwrap();
     let most = |config: &Config| Dftl::max_logical_pages(&geometry, &Rules::default(), config);
-    // Without the reserve, two frontiers and three blocks of the map one block is left, of which a page must be invalid.
+    // Without the reserve, two frontiers and three map blocks one block is left, with one page kept invalid.
     assert_eq!(most(&Config::default()), Ok(3));
     assert_eq!(most(&Config { reserve_blocks: 1, ..Config::default() }), Ok(7));
     for (config, why) in [

@@ -1,4 +1,4 @@
-//! What a flush waits for, in time: a write whose data a buffer of the controller holds is done before it is on flash.
+//! A flush's waits, in time: a write is done before it is on flash while a controller buffer holds its data.
 
 use crate::lab::mount;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
@@ -12,7 +12,8 @@ use nandlab_nand::{Counting, Geometry, Rules, Time};
 
 const PROGRAM: Time = 200_000;
 
-/// A sector map gathers the sectors of small writes. The write that fills a page starts its program and does not wait for it.
+/// A sector map gathers the sectors of small writes. The write that fills a page starts its program without waiting for
+/// it.
 #[test]
 fn a_flush_waits_for_the_program_of_gathered_sectors() {
     let geometry = Geometry::single_die(64, 16, 4096).unwrap();

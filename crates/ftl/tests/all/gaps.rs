@@ -1,5 +1,5 @@
-//! Collection of the page map in gaps between requests, against the closed form: a step begins while the gap lasts and goes
-//! on to its end.
+//! The page map's collection in gaps between requests, against the closed form: a step begins while the gap lasts and
+//! goes on to its end.
 
 use crate::lab::{free_blocks, mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
@@ -15,8 +15,8 @@ const COPY: Time = 325_000;
 const ERASE: Time = 2_000_000;
 const PAGES_PER_BLOCK: u64 = 8;
 
-/// So many dies, each on a channel of its own, of whose 68 blocks 40 are exported; every page was written, and every second
-/// one of a die once more, so that the blocks that were filled first are half valid. Nothing was collected.
+/// `dies` dies, each on its own channel, with 40 of 68 blocks exported. Every page was written, and then every second
+/// one on each die again, so the blocks filled first are half valid. Nothing was collected.
 fn half_invalid(dies: u32, config: &Config) -> Lab {
     let timing = Timing::array(25.0, 300.0, 2000.0);
     let shape = Shape {
@@ -40,13 +40,13 @@ fn half_invalid(dies: u32, config: &Config) -> Lab {
     for at in (0..u64::from(pages)).filter(|at| at / dies % 2 == 0) {
         write(&mut disk, at, 0);
     }
-    // A block of each die that has room.
+    // An open block on each die.
     (0..dies).for_each(|at| assert_eq!(write(&mut disk, at, 0), PROGRAM));
     assert_eq!(disk.events().gc_runs, 0, "nothing was collected yet");
     disk
 }
 
-/// Writes a page so long after the device came to rest; returns how long it took.
+/// Writes a page `gap` after the device came to rest; returns its latency.
 fn write(disk: &mut Lab, at: u64, gap: Time) -> Time {
     let time = disk.ctx().horizon() + gap;
     write_at(disk, at, time) - time
@@ -126,7 +126,7 @@ fn a_long_gap_makes_room_that_writes_use_without_waiting() {
     assert!(burst(&mut without) > room * (PROGRAM + COPY / 2), "the host pays for collection");
 }
 
-/// What a gap has begun goes on in the next one; the host does not pay for it while there is room.
+/// A victim begun in a gap goes on in the next one; the host does not pay for it while there is room.
 #[test]
 fn a_victim_that_is_not_empty_waits_for_the_next_gap() {
     let mut disk = half_invalid(1, &idle(10, 0));

@@ -1,4 +1,4 @@
-//! A page map on a device without faults takes writes for ever, whichever block is emptied next and wherever pages go.
+//! A page map on a device without faults takes writes for ever, under every victim policy and placement.
 
 use crate::lab::mount;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
@@ -14,18 +14,18 @@ use nandlab_nand::{Counting, Geometry, Rules, Shape};
 const PLACEMENTS: [Placement; 6] =
     [Placement::One, Placement::Two, Placement::Origin, Placement::Dac, Placement::Sepbit, Placement::Pools];
 
-/// Dies, planes of each, blocks of each plane, pages of a block.
+/// Dies, planes per die, blocks per plane, pages per block.
 type Small = [u32; 4];
 
-/// The options that a case is about.
+/// The options under test.
 fn config(victim: Victim, placement: Placement, seed: u64) -> Config {
     let numbers =
         Config { choices: 2, window: 3, streams: 2, regions: 3, pool_pages: 8, pool_blocks: 4, ..Config::default() };
     Config { victim, placement, seed, ..numbers }
 }
 
-/// Writes a device of pages of 512 bytes full and then over as often as `times` says, in requests of up to `run` pages; one
-/// in a hundred so many is a trim of a page. `used` per cent of what can be exported is.
+/// Fills a device with 512-byte pages and overwrites it `times` times, in requests of up to `run` pages; `trims` in a
+/// hundred trim a page instead. `used` per cent of the exportable pages are exported.
 fn overwrite([dies, planes, blocks, pages]: Small, config: &Config, [used, trims, run]: [u32; 3], times: u32) {
     let shape = Shape {
         channels: 1,
@@ -53,8 +53,8 @@ fn overwrite([dies, planes, blocks, pages]: Small, config: &Config, [used, trims
     disk.check();
 }
 
-/// A policy that looks at more than valid pages empties blocks of which it gains nothing, and each may take a note of trims
-/// with it. Where pages that are moved fill the block of the host, the host once used up the reserve meanwhile.
+/// A policy that weighs more than valid pages empties blocks without gain, and each may take a trim note along. If
+/// moved pages fill the host's block, the host once used up the reserve meanwhile.
 #[test]
 fn every_victim_and_placement_takes_writes_for_ever() {
     for small in [[1, 1, 24, 4], [1, 1, 20, 16], [2, 1, 24, 4]] {
@@ -82,8 +82,8 @@ fn every_wear_levelling_and_reserve_takes_writes_for_ever() {
     }
 }
 
-/// A die whose block for the host is never full, since moved pages open the next one, once took pages beyond its share until
-/// it had nothing left to gain.
+/// Moved pages opened the next block each time, so the host's block on a die was never full. Such a die once took pages
+/// beyond its share until it had nothing left to gain.
 #[test]
 fn no_die_takes_more_than_it_can_hold() {
     for stripe in [Stripe::Dies, Stripe::Planes] {
@@ -96,8 +96,8 @@ fn no_die_takes_more_than_it_can_hold() {
     }
 }
 
-/// In blocks of many pages the host pays for a victim over many of its own. Where these go to the block that takes the copies,
-/// one of them once took the room of the last copy.
+/// In blocks with many pages the host pays for a victim over many of its own pages. If these went to the block with the
+/// copies, one of them once took the last copy's room.
 #[test]
 fn what_is_being_emptied_finds_room_to_its_end() {
     for small in [[1, 1, 32, 64], [1, 4, 20, 64]] {

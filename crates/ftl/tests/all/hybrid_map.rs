@@ -1,4 +1,4 @@
-//! What the hybrid map does, on examples worked by hand.
+//! The hybrid map on examples worked by hand.
 
 use crate::lab::{cost, flash, mount, submit, Lab};
 use nandlab_block::Op;
@@ -7,7 +7,7 @@ use nandlab_ftl::Ftl;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Geometry, Rules};
 
-/// Blocks of 8 pages of 8 sectors.
+/// Blocks with 8 pages of 8 sectors.
 fn disk(pages: u32, config: &Config) -> Lab {
     let geometry = Geometry::single_die(60, 8, 4096).unwrap();
     mount(flash(geometry, Rules::default()), pages, config)
@@ -50,7 +50,7 @@ fn collection_puts_split_pages_together() {
 
 #[test]
 fn what_is_never_split_has_no_map_of_sectors() {
-    // 4 units of 64 entries are the map of pages; that of the sectors is eight times as large.
+    // The page map is 4 units with 64 entries; the sector map is eight times as large.
     let config = Config { cmt_units: 4, cmt_unit_bytes: 256, ..Config::default() };
     let mut disk = disk(200, &config);
     let mut random = Random::new(5);
@@ -64,7 +64,7 @@ fn what_is_never_split_has_no_map_of_sectors() {
 #[test]
 fn entries_that_no_number_names_are_refused() {
     let most = |blocks, cmt_unit_bytes| {
-        // Pages of one sector, with an entry each way.
+        // One-sector pages, with entries in both maps.
         let geometry = Geometry::single_die(blocks, 8, 512).unwrap();
         let config = Config { cmt_unit_bytes, ..Config::default() };
         HybridMap::max_logical_pages(&geometry, &Rules::default(), &config).map_err(|error| error.to_string())
@@ -95,7 +95,7 @@ fn more_sectors_than_a_page_has_are_never_in_a_victim() {
     assert!(refused.starts_with(sentence), "{refused}");
     let refused = most(33, 512).unwrap_err();
     assert!(refused.contains("= 33: it is at most 32, and a page of this device has 1 sector;"), "{refused}");
-    // Half of the largest page is taken on every device, and told where it does nothing.
+    // Half the largest page is accepted on every device, with a notice if it has no effect.
     assert!(most(32, 512).is_ok() && [0, 8].into_iter().all(|from| notices(from).count() == 0));
     for from in [9, 32] {
         let told: Vec<String> = notices(from).collect();
@@ -106,7 +106,7 @@ fn more_sectors_than_a_page_has_are_never_in_a_victim() {
 
 #[test]
 fn memory_has_a_mark_of_each_kind_for_each_map_page() {
-    // 200 pages of 8 sectors: a map page of 1024 entries of pages, and two of 1600 of sectors.
+    // 200 pages with 8 sectors: one map page with 1024 page entries, and two for 1600 sector entries.
     let ram = disk(200, &Config::default()).ram();
     assert_eq!((ram.sram["map_directory"], ram.sram["trim_marks"], ram.sram["split_marks"]), (4 * 3, 1, 1));
 }

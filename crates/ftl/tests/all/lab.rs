@@ -1,4 +1,4 @@
-//! FTLs on devices, each chosen at run time: `nandlab-drive` has compiled them, and no test here compiles one again.
+//! FTLs on devices, chosen at run time: `nandlab-drive` has compiled them, and no test here compiles one again.
 
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_drive::{inside, on, Device, DriveOn};
@@ -14,18 +14,18 @@ use nandlab_nand::profile::Timing;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{BlockId, Cause, Cell, Counting, Geometry, Kind, Lpn, Matrix, Ppa, ProgramOrder, Rules};
 
-/// An FTL on a device with all that a test asks of it.
+/// An FTL on a device, with everything tests ask for.
 pub type Lab = Box<dyn DriveOn>;
 
-/// A device that counts, keeps time, fails programs and loses power as it is told to.
+/// A device that counts, keeps time, and can fail programs and lose power on demand.
 pub type Flash = PowerCut<Faulty<Timed<WithContent<Counting>>>>;
 
-/// Pages of a block, of one sector each.
+/// Pages per block, of one sector each.
 pub const PAGES: u64 = 8;
 
 pub const ORDERS: [ProgramOrder; 3] = [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::AscendingDense];
 
-/// The options of an FTL, which say which one it is.
+/// An FTL's options, which also name the FTL.
 pub trait Options {
     fn ftl(&self) -> FtlConfig;
 }
@@ -61,17 +61,17 @@ pub fn mount(nand: impl Device, pages: u32, options: &impl Options) -> Lab {
     mounted(nand, pages, options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Drops the RAM state and mounts with these options.
+/// Drops the RAM state and mounts with other options.
 pub fn mount_again(lab: Lab, pages: u32, options: &impl Options) -> Lab {
     on(&options.ftl(), lab.into_nand(), pages).unwrap_or_else(|not| panic!("{}", not.error))
 }
 
-/// The device below, whose type the test knows.
+/// The device below, with the type known to the test.
 pub fn device<N: 'static>(lab: &mut Lab) -> &mut N {
     lab.nand_mut().as_any_mut().downcast_mut().expect("the test made a device of this type")
 }
 
-/// Drops the RAM state and gives the power back.
+/// Drops the RAM state and restores the power.
 pub fn restored(lab: Lab) -> Flash {
     let mut nand: Flash = inside(lab.into_nand());
     nand.restore();
@@ -93,12 +93,12 @@ pub fn timed_flash(geometry: Geometry, rules: Rules, timing: &Timing) -> Flash {
     PowerCut::new(Faulty::new(Timed::new(chip, timing), Faults::default()).unwrap())
 }
 
-/// An erased device with bytes and these faults.
+/// An erased device with bytes and with `faults`.
 pub fn faulty_flash(geometry: Geometry, rules: Rules, faults: Faults) -> Faulty<Backed> {
     Faulty::new(Backed::ram(geometry, rules), faults).unwrap()
 }
 
-/// An erased device of two dies that work at the same time: 10 blocks each, of 4 pages of one sector.
+/// An erased device with two parallel dies: 10 blocks each, with 4 one-sector pages.
 pub fn two_dies() -> Flash {
     let timing = Timing::array(1.0, 10.0, 100.0);
     timed_flash(Geometry::two_dies(10, 4, 512).unwrap(), Rules::default(), &timing)
@@ -110,7 +110,7 @@ pub fn erased(order: ProgramOrder, blocks: u32, pages: u64, options: &impl Optio
     mount(flash(geometry, rules(order)), pages as u32, options)
 }
 
-/// A disk of `logical_blocks` blocks of [`PAGES`] pages, all written once, in order, on 12 blocks more.
+/// A disk with `logical_blocks` blocks of [`PAGES`] pages, all written once, in order, and 12 blocks more.
 pub fn filled(order: ProgramOrder, logical_blocks: u32, options: &impl Options) -> Lab {
     let pages = u64::from(logical_blocks) * PAGES;
     let mut lab = erased(order, logical_blocks + 12, pages, options);
@@ -129,7 +129,7 @@ pub fn submit(lab: &mut Lab, op: Op, first: u64, sectors: u32) {
     lab.submit(&Request::new(op, first, sectors), Payload::None).unwrap();
 }
 
-/// What `work` costs, without the mounts.
+/// The cost of `work`, without the mounts.
 pub fn cost(lab: &mut Lab, work: impl FnOnce(&mut Lab)) -> Cell {
     let before = lab.ctx().matrix().clone();
     work(lab);
@@ -142,7 +142,7 @@ fn cost_since(lab: &mut Lab, before: &Matrix) -> Cell {
     cost.sum(|_, cause| !matches!(cause, Cause::Mount | Cause::Reerase))
 }
 
-/// What writing `pages` costs: programs of the host, copies and erases.
+/// The cost of writing `pages`: host programs, copies and erases.
 pub fn cost_of(lab: &mut Lab, pages: impl IntoIterator<Item = u64>) -> (u64, u64, u64) {
     let cost = cost(lab, |lab| write(lab, pages));
     (cost.page_programs, cost.copies, cost.erases() as u64)
@@ -154,17 +154,17 @@ pub fn merges(lab: &Lab) -> (u64, u64, u64) {
     (events.switch_merges, events.partial_merges, events.full_merges)
 }
 
-/// Blocks that hold nothing and can be filled.
+/// Free blocks.
 pub fn free_blocks(lab: &Lab) -> usize {
     lab.blocks().iter().filter(|block| block.is_free).count()
 }
 
-/// Blocks that hold something.
+/// Blocks in use.
 pub fn blocks_in_use(lab: &Lab) -> Vec<BlockId> {
     (0..).map(BlockId).zip(lab.blocks()).filter(|(_, state)| !state.is_free).map(|(block, _)| block).collect()
 }
 
-/// The logical pages that the spare areas of a block name, of pages of the host alone.
+/// The logical pages in a block's spare areas, host pages only.
 pub fn logical_pages_in(lab: &mut Lab, block: BlockId) -> Vec<u64> {
     let geometry = *lab.nand().geometry();
     let nand = lab.nand_mut();
@@ -173,19 +173,19 @@ pub fn logical_pages_in(lab: &mut Lab, block: BlockId) -> Vec<u64> {
     oobs.filter(|oob| oob.kind == Kind::Data).map(|oob| oob.lpn.0.into()).collect()
 }
 
-/// The logical block whose pages a block holds.
+/// The logical block with pages in a block.
 pub fn logical_block_in(lab: &mut Lab, block: BlockId) -> Option<u64> {
     logical_pages_in(lab, block).first().map(|page| page / PAGES)
 }
 
-/// Whether the FTL knows a copy of a page: a read of one that it does not know asks nothing of the device.
+/// Whether a page is mapped: reading an unmapped page asks nothing of the device.
 pub fn is_mapped(lab: &mut Lab, page: u64) -> bool {
     let before = lab.ctx().matrix().total().reads();
     submit(lab, Op::Read, page, 1);
     lab.ctx().matrix().total().reads() > before
 }
 
-/// Where the newest copy of a page lies, by the sequence numbers on flash.
+/// A page's newest copy, by the sequence numbers on flash.
 pub fn newest(lab: &mut Lab, at: Lpn) -> Ppa {
     let geometry = *lab.nand().geometry();
     let nand = lab.nand_mut();

@@ -1,5 +1,5 @@
-//! Maps of sectors whose own pages are lost to bit errors: what is read is what was written, or an error, never other
-//! bytes. The model is a list of versions.
+//! Sector maps with map pages lost to bit errors: a read returns the written bytes or an error, never other bytes. The
+//! model is a list of versions.
 
 use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
@@ -11,11 +11,11 @@ use nandlab_nand::random::Random;
 use nandlab_nand::{as_inside, Cause, Content, Done, Geometry, Kind, Nand, NandError, Oob, Ppa, Rules};
 use std::collections::BTreeSet;
 
-/// A device that counts the pages of a map that it could not read, each of which the FTL then searches for; those that it
-/// finds lost while it mounts or checks are not counted.
+/// A device that counts unreadable map pages, each of which the FTL then rebuilds; it does not count those found lost
+/// during a mount or a check.
 struct Watched {
     inner: Faulty<Backed>,
-    /// The pages that hold map pages.
+    /// The flash pages with map pages.
     maps: BTreeSet<Ppa>,
     lost: u64,
 }
@@ -84,13 +84,13 @@ impl Chip for Watched {
 const SECTORS_PER_PAGE: u64 = 8;
 const LOGICAL_PAGES: u32 = 400;
 
-/// What the host knows of a sector.
+/// The host's knowledge about a sector.
 #[derive(Clone, Copy, Default)]
 struct Sector {
-    /// The version that was written last; 0: none.
+    /// The version written last; 0: none.
     version: u32,
-    /// Anything older may come back: it was trimmed, and the map page that says so may be lost; or it could not be read
-    /// before a mount, to which a page with bit errors and one that a power cut has torn are the same.
+    /// Whether any older version may come back. A trim may be lost with its map page; or the sector could not be read
+    /// before a mount, which cannot tell bit errors from a page torn by a power cut.
     may_be_older: bool,
 }
 
@@ -135,7 +135,7 @@ impl Host {
         Ok(())
     }
 
-    /// Whether it can be read.
+    /// Whether the sector can be read.
     fn read(&mut self, sector: u64) -> bool {
         let mut bytes = [0; 512];
         match self.disk.submit(&Request::new(Op::Read, sector, 1), Payload::Read(&mut bytes)) {
@@ -173,7 +173,7 @@ impl Host {
 
     fn step(&mut self, random: &mut Random) -> Result<(), Error> {
         let sectors = self.sectors.len() as u64;
-        // Half of the requests go to a sixteenth, so that some blocks empty fast and old copies stay in others.
+        // Half the requests go to a sixteenth of the sectors: some blocks empty fast and old copies stay in others.
         let among = if random.below(2) == 0 { sectors / 16 } else { sectors };
         let sector = random.below(among);
         let page = sector / SECTORS_PER_PAGE * SECTORS_PER_PAGE;
@@ -193,7 +193,7 @@ impl Host {
     }
 }
 
-/// Runs random requests on all options but the default ones at several rates of bit errors.
+/// Runs random requests on all options except the defaults at several bit error rates.
 fn reads_what_was_written_or_an_error(ftl: &FtlConfig, steps: u32, seeds: u64) {
     let (mut unreadable, mut rebuilt, mut collected) = (0, 0, 0);
     for variant in ftl.variants().into_iter().skip(1) {
@@ -231,7 +231,7 @@ fn a_hybrid_map_with_lost_pages_reads_what_was_written_or_an_error() {
     reads_what_was_written_or_an_error(&FtlConfig::HybridMap(hybrid_map::Config::default()), 8_000, 2);
 }
 
-/// Whoever goes on where too much was lost gets errors, not the bytes of others.
+/// After too much loss, a device in use returns errors, never other sectors' bytes.
 fn takes_no_more_writes(ftl: &FtlConfig, rber: f64) {
     for variant in ftl.variants().into_iter().filter(|variant| variant.name.contains("pag")) {
         let what = format!("{} at {rber}", variant.name);

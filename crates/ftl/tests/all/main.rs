@@ -1,4 +1,4 @@
-//! The tests of the translation layers, in one executable.
+//! The translation layers' tests, in one executable.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 

@@ -1,8 +1,8 @@
-//! What the rules of block recycling cost beside the best schedule of merges and migrations, found in hindsight.
+//! The cost of the block recycling rules against the best schedule of merges and migrations, found in hindsight.
 //!
-//! The streams are page writes to one logical block. The optimum is a strict one: a dynamic program over every point
-//! at which the log block is full, where the state after a merge is the position in the stream alone. Its costs are
-//! the model's, and the same model follows the FTL to the last copy and erase where the schedule is the same.
+//! The streams are page writes to one logical block. The optimum is strict: a dynamic program over every point with a
+//! full log block, since the state after a merge is only the position in the stream. Its costs are the model's. The
+//! same model matches the FTL to the last copy and erase on equal schedules.
 //!
 //! `NANDLAB_BLESS=1 cargo test --release -p nandlab-ftl --test all migration_regret::` writes the tables of
 //! docs/migration.md.
@@ -17,13 +17,13 @@ use nandlab_nand::{Counting, Geometry, Rules};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Pages of a block.
+/// Pages per block.
 const PAGES: u32 = 128;
 
-/// An erase in copies, that of the paper's chip.
+/// An erase in copies, on the paper's chip.
 const ERASE: f64 = 1.33;
 
-/// Writes of a stream.
+/// Writes per stream.
 const WRITES: usize = 10_000;
 
 const MERGE: f64 = 2.0 * ERASE + PAGES as f64;
@@ -34,8 +34,7 @@ struct Stream {
     pages: Vec<u32>,
 }
 
-/// What a schedule costs; `merges` is asked at each full log block for its valid pages and the migrations since the
-/// last merge.
+/// A schedule's cost. At each full log block `merges` gets its valid pages and the migrations since the last merge.
 fn cost_of_schedule(stream: &[u32], mut merges: impl FnMut(u32, u32) -> bool) -> f64 {
     let (mut at, mut cost, mut mask, mut migrations) = (0, 0.0, 0u128, 0);
     loop {
@@ -54,13 +53,13 @@ fn cost_of_schedule(stream: &[u32], mut merges: impl FnMut(u32, u32) -> bool) ->
     }
 }
 
-/// The least that any schedule costs.
+/// The lowest cost over all schedules.
 fn optimum(stream: &[u32]) -> f64 {
     // By position of the last merge: the least cost of the rest.
     let mut best = vec![0.0; stream.len()];
     for start in (0..stream.len()).rev() {
         let (mut at, mut cost, mut mask, mut least) = (start, 0.0, 0u128, f64::INFINITY);
-        // What is carried on never becomes cheaper.
+        // A cost carried on never gets lower.
         while cost < least {
             let end = at + (PAGES - mask.count_ones()) as usize;
             if end >= stream.len() {
@@ -81,7 +80,7 @@ fn optimum(stream: &[u32]) -> f64 {
     best[0]
 }
 
-/// What the FTL copies and erases for a stream, after the logical block was written once in order.
+/// The FTL's copies and erases for a stream, after the logical block was written once in order.
 fn cost_of_ftl(stream: &[u32], config: &Config) -> f64 {
     let geometry = Geometry::single_die(12, PAGES, 512).expect("a geometry");
     let nand: Counting = Counting::new(geometry, Rules::default());
@@ -96,7 +95,7 @@ fn cost_of_ftl(stream: &[u32], config: &Config) -> f64 {
     total.copies as f64 + ERASE * total.erases()
 }
 
-/// Blocks are erased as they become free and no page of the map is written, so that all costs are the model's.
+/// Blocks are erased as they become free and no map page is written, so all costs are the model's.
 fn config(recycling: Rule) -> Config {
     Config {
         recycling,
@@ -107,7 +106,7 @@ fn config(recycling: Rule) -> Config {
     }
 }
 
-/// A stream of which each part writes pages that `page` draws from the part's number of writes.
+/// A stream of writes; `page` draws each page from the write's number.
 fn stream(name: &'static str, seed: u64, mut page: impl FnMut(&mut Random, usize) -> u64) -> Stream {
     let mut random = Random::new(seed);
     let pages = (0..WRITES).map(|at| page(&mut random, at) as u32 % PAGES).collect();
@@ -117,7 +116,7 @@ fn stream(name: &'static str, seed: u64, mut page: impl FnMut(&mut Random, usize
 /// Streams with one behaviour from beginning to end: `patience` was chosen on these.
 fn steady() -> Vec<Stream> {
     let growing = |name, seed, chance: f64| {
-        // Two pages over and over, and now and then the next one, which nobody writes again.
+        // Two pages over and over, and now and then the next one, written only once.
         let mut next = 2;
         stream(name, seed, move |random, _| {
             if random.chance(chance) {
@@ -195,7 +194,7 @@ fn changing() -> Vec<Stream> {
     ]
 }
 
-/// What each rule costs for a stream, as a share of the optimum.
+/// Each rule's cost for a stream, as a multiple of the optimum.
 struct Costs {
     merge: f64,
     cost: f64,
@@ -275,7 +274,7 @@ fn the_optimum_is_no_worse_than_any_of_many_random_schedules_and_is_one_itself()
         let chance = random.below(100) as f64 / 100.0;
         assert!(cost_of_schedule(stream, |_, _| random.chance(chance)) >= least - 1e-6);
     }
-    // Every schedule of a stream with seven full log blocks.
+    // Every schedule for a stream with seven full log blocks.
     let short = &stream[..800];
     let all = (0..1u32 << 12).map(|bits| {
         let mut at = 0;
@@ -303,21 +302,21 @@ fn the_adaptive_rule_stays_near_the_optimum_where_the_workload_changes() {
 
 #[test]
 fn the_event_recorder_costs_what_a_calculation_by_hand_says() {
-    // Its first 128 writes are of 62 pages: a migration then costs 62 copies, and leaves 66 pages of the log. From then
-    // on two pages are written: 2 copies, and 126 pages.
+    // Its first 128 writes go to 62 pages: a migration then costs 62 copies and leaves 66 log pages. From then on two
+    // pages are written: 2 copies, and 126 pages.
     let (all, two) = (62.0 + ERASE, 2.0 + ERASE);
     let full = |first: usize, every: usize| (first..WRITES).step_by(every).count() as f64;
     let found = costs(&changing()[0]);
     let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-6, "{found}, {expected}");
-    // A merge at write 128, and migrations of two pages from 256 on.
+    // A merge at write 128, and two-page migrations from 256 on.
     close(found.optimum, MERGE + full(256, 126) * two);
     close(found.optimum, 390.4);
-    // The account is empty at 128, where all pages move; at 194 it holds 60 that were not written since.
+    // The account is empty at 128, and all pages move; at 194 it holds 60 pages not written since.
     close(found.adaptive * found.optimum, all + MERGE + full(194 + 128, 126) * two);
     close(found.adaptive * found.optimum, 450.4);
     close(found.cost * found.optimum, full(128, 66) * all);
     close(found.merge * found.optimum, full(128, 128) * MERGE);
-    // 61 pages and more are a growth of as many in the first migration: merged at once.
+    // 61 pages and more are a growth by as many in the first migration, so they are merged at once.
     close(found.macroscopic, 1.0);
 }
 
@@ -339,7 +338,7 @@ fn the_page_has_the_tables_that_are_measured() {
     }
 }
 
-/// What `patience` was chosen by: the mean over the steady streams, in parts above the optimum.
+/// The criterion for `patience`: the mean excess over the optimum on the steady streams.
 #[test]
 fn patience_is_the_best_of_those_tried_on_steady_streams() {
     let streams: Vec<(Stream, f64)> = steady()

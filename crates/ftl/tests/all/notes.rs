@@ -1,4 +1,4 @@
-//! Notes of trims under any scheme that maps blocks, with the block map as an example.
+//! Trim notes under any block-mapped scheme, with the block map as an example.
 
 use crate::lab::{blocks_in_use, device, flash, is_mapped, mount, mount_again, restored, submit, write, Flash, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
@@ -9,12 +9,12 @@ use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
 use nandlab_nand::{BlockId, Counting, Geometry, Kind, Rules};
 
-/// What holds the pages of the device.
+/// The layer that stores the device's pages.
 fn counting(disk: &mut Lab) -> &Counting {
     device::<Flash>(disk).inner().inner().inner().inner()
 }
 
-/// The blocks that hold notes.
+/// The blocks with notes.
 fn blocks_of_notes(disk: &mut Lab) -> Vec<BlockId> {
     let used = blocks_in_use(disk);
     used.into_iter().filter(|&block| counting(disk).first_kind(block) == Some(Kind::TrimNote)).collect()
@@ -22,7 +22,7 @@ fn blocks_of_notes(disk: &mut Lab) -> Vec<BlockId> {
 
 #[test]
 fn notes_of_many_segments_stay_within_their_blocks() {
-    // 512-byte pages: a note covers 4096 logical pages, so 5 segments need 3 blocks of 4 pages.
+    // 512-byte pages: a note covers 4096 logical pages, so 5 segments need 3 blocks with 4 pages each.
     let geometry = Geometry::single_die(4700, 4, 512).unwrap();
     let pages = 4 * 4096 + 100;
     let config = Config::default();

@@ -1,4 +1,4 @@
-//! Behaviour of the page map that the small devices of the proofs do not show.
+//! Page map behaviour that the proofs' small devices do not show.
 
 use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, HostClock, Op, Payload, Request};
@@ -89,8 +89,8 @@ fn overwrite(disk: &mut Lab, queue_depth: u32, writes: u64) -> Vec<u64> {
     latencies
 }
 
-/// An erase waits for the programs that replaced its block's pages, not for the erases of other dies: with a chain
-/// of erases over all dies they were busy a quarter of the time.
+/// An erase waits for the programs that replaced its block's pages, not for other dies' erases: with a chain of erases
+/// over all dies they were busy a quarter of the time.
 #[test]
 fn dies_stay_busy_while_they_collect() {
     let mut disk = striped(0.28, &profile());

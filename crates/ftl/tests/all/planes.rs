@@ -1,4 +1,4 @@
-//! The page map over planes that program together, against the closed form of the geometry.
+//! The page map over planes that program together, against the geometry's closed form.
 
 use crate::lab::{mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
@@ -13,7 +13,7 @@ use nandlab_nand::{Counting, Geometry, Rules, Shape, Time};
 
 const PLANES: u32 = 4;
 const PROGRAM: Time = 600_000;
-/// A page of 512 bytes with 64 bytes beside it.
+/// A 512-byte page with 64 bytes beside it.
 const PAGE: Time = 576 * 25;
 
 fn disk(dies: u32, stripe: Stripe) -> Lab {
@@ -54,7 +54,7 @@ fn a_request_over_all_planes_takes_their_transfers_and_one_program() {
     };
     let together = requests * (planes * PAGE + PROGRAM);
     assert_eq!(fill(disk(1, Stripe::Planes), PLANES), (together, requests * (planes - 1)));
-    // Blocks in turn, not planes: a page after the other.
+    // Blocks in turn, not planes: one page after the other.
     assert_eq!(fill(disk(1, Stripe::Dies), PLANES), (requests * planes * (PAGE + PROGRAM), 0));
     // Two dies on a bus: the second one's pages are moved in while the first one programs.
     assert_eq!(fill(disk(2, Stripe::Planes), 2 * PLANES).0, requests * (2 * planes * PAGE + PROGRAM));
@@ -62,9 +62,9 @@ fn a_request_over_all_planes_takes_their_transfers_and_one_program() {
     assert_eq!(fill(disk(1, Stripe::Planes), 1), (requests * (PAGE + PROGRAM), 0));
 }
 
-/// Collections of a plane and notes of trims come in between, and no program of the host is alone. After a mount the planes
-/// are at different places of their blocks; when they have caught up, a request may begin in the middle of a die, which
-/// leaves it in two groups: two of four pages join.
+/// Plane collections and trim notes come in between, and no host program is alone. After a mount the planes are at
+/// different places in their blocks. When they have caught up, a request may begin in the middle of a die, which leaves
+/// it in two groups: two of four pages join.
 #[test]
 fn planes_stay_together_while_they_collect() {
     let mut disk = disk(2, Stripe::Planes);

@@ -1,4 +1,4 @@
-//! Two pools of blocks: what is kept apart, over mounts too, and what is refused.
+//! Two pools of blocks: their separation, also over mounts, and refused options.
 
 use crate::lab::{blocks_in_use, mount, mount_again, submit, Lab};
 use nandlab_block::Op;
@@ -36,7 +36,7 @@ fn pools(pool_blocks: u32) -> Config {
     Config { placement: Placement::Pools, pool_pages: HOT, pool_blocks, ..Config::default() }
 }
 
-/// By pool: blocks with pages of it alone. Fails where a block has pages of both.
+/// By pool: blocks with only its pages. Fails if a block has pages from both.
 fn blocks_by_pool(disk: &mut Lab) -> [u32; 2] {
     let geometry = *disk.nand().geometry();
     let mut blocks = [0, 0];
@@ -85,7 +85,7 @@ fn pages_are_kept_apart_and_each_pool_has_its_part() {
     }
 }
 
-/// The boundary may be another one than before, and pages find their pool when they are moved or written.
+/// The boundary may have moved since, and pages find their pool when they are moved or written.
 #[test]
 fn pages_that_were_mixed_are_parted() {
     let mut random = Random::new(8);
@@ -100,10 +100,10 @@ fn pages_that_were_mixed_are_parted() {
     assert!(hot.abs_diff(40) <= 1, "{hot} and {cold}");
 }
 
-/// Parts are goals: a pool whose blocks are all valid lets the other one be emptied, and nothing is refused.
+/// Parts are goals: if all a pool's pages are valid, the other pool is emptied instead, and nothing is refused.
 #[test]
 fn a_part_that_a_die_cannot_keep_stops_nothing() {
-    // 13 blocks are full of the hot pages of both dies together, which lie on them as they come.
+    // 13 blocks hold the hot pages, spread over both dies as they come.
     let config = Config { pool_pages: 208, ..pools(8) };
     let mut disk = mount(device(2), 3700, &config);
     let mut random = Random::new(9);
@@ -135,7 +135,7 @@ fn pools_that_make_no_sense_are_refused() {
         let why = refused(&config);
         assert!(why.starts_with("ftl.page.placement = \"pools\" ") && why.contains(says), "{why}");
     }
-    // What the second pool holds bounds the device as well: of 106 blocks one is being filled.
+    // The second pool's room bounds the device as well: one of 106 blocks is being filled.
     let most = |config: &Config| PageMap::max_logical_pages(&geometry(1), &Rules::default(), config).unwrap();
     let notes = Config { durable_trim: false, ..pools(20) };
     assert_eq!(most(&notes), HOT + 106 * PAGES - 1);

@@ -1,5 +1,4 @@
-//! Blocks of the page map that are rewritten before their bit errors grow past the ECC. Expected figures are closed
-//! forms.
+//! The page map rewrites blocks before their bit errors grow past the ECC. Expected figures are closed forms.
 
 use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
@@ -12,11 +11,11 @@ use nandlab_nand::{Cause, Cell, Counting, Geometry, Rules};
 
 const BLOCKS: u32 = 32;
 const PAGES: u32 = 16;
-/// Pages that are exported; all of them are written, so that each block is full of valid ones.
+/// Exported pages; all are written, so each block is full of valid ones.
 const LOGICAL: u32 = 20 * PAGES;
 
-/// Reads of a block after which the errors of its pages are as many as half of what the ECC corrects: an eighth of a
-/// bit of a codeword for each read, and 8 bits are corrected.
+/// Reads after which a block's pages have half as many errors as the ECC corrects: each read adds an eighth of a bit
+/// per codeword, and 8 bits are corrected.
 const READS: u64 = 32;
 
 type Device = Aging<WithContent<Counting<Full>>>;
@@ -25,7 +24,7 @@ fn disk(refresh_percent: u32) -> Lab {
     disk_with(refresh_percent, 0.0)
 }
 
-/// A device whose pages have errors of this rate from the start.
+/// A device with this error rate from the start.
 fn disk_with(refresh_percent: u32, rber: f64) -> Lab {
     let errors = Errors {
         rber,
@@ -59,8 +58,8 @@ fn under(disk: &mut Lab, wanted: Cause) -> Cell {
     disk.ctx().matrix().sum(|_, cause| cause == wanted)
 }
 
-/// The read after `READS` others of the block marks it; this read and those after it move a page each, the page that is
-/// read first. The new block is read from then on, so there are `READS + 1` reads from one mark to the next.
+/// After `READS` other reads in a block the next one marks it. This read and the following ones move a page each, the
+/// page just read first. Then reads go to the new block, so there are `READS + 1` reads from one mark to the next.
 #[test]
 fn a_block_is_rewritten_each_time_its_reads_add_up() {
     let mut disk = disk(50);
@@ -84,7 +83,7 @@ fn a_block_is_rewritten_each_time_its_reads_add_up() {
     disk.check();
 }
 
-/// A page that was just programmed has half of the errors that the ECC corrects: at that threshold a rewritten block would be
+/// A freshly programmed page has half the errors that the ECC corrects. At that threshold a rewritten block would be
 /// due again with its first read, and more worn.
 #[test]
 fn a_block_whose_wear_alone_is_at_the_threshold_is_not_rewritten() {
@@ -94,12 +93,12 @@ fn a_block_whose_wear_alone_is_at_the_threshold_is_not_rewritten() {
         refreshes(&disk)
     };
     assert_eq!((after_100_reads(40), after_100_reads(50)), (0, 0));
-    // Sixteen reads make a quarter more, and the next one finds it.
+    // Sixteen reads add a quarter, and the next one finds it.
     let moved = u64::from(PAGES) - 1;
     assert_eq!(after_100_reads(75), (100 - moved) / 17);
 }
 
-/// The same reads without refresh: the first that is repeated comes after twice as many.
+/// The same reads without refresh: the first repeated read comes after twice as many.
 #[test]
 fn without_it_reads_are_repeated_and_nothing_is_rewritten() {
     let mut disk = disk(0);
@@ -111,7 +110,7 @@ fn without_it_reads_are_repeated_and_nothing_is_rewritten() {
     assert_eq!((refreshes(&disk), under(&mut disk, Cause::Refresh)), (0, Cell::default()));
 }
 
-/// A block that is still being filled ages as well: it is closed as it is.
+/// A block that is still being filled ages too: it is closed as it is.
 #[test]
 fn a_block_that_is_being_filled_is_rewritten_too() {
     let mut disk = disk(50);
@@ -125,7 +124,7 @@ fn a_block_that_is_being_filled_is_rewritten_too() {
     disk.check();
 }
 
-/// Reads and writes in turn on a full device: room is made for the writes all the same, and all stays consistent.
+/// Reads and writes in turn on a full device: the writes find room, and everything stays consistent.
 #[test]
 fn writes_find_room_beside_it() {
     let mut disk = disk(25);

@@ -11,7 +11,7 @@ use nandlab_nand::{Counting, Geometry, Origin, Rules};
 const BLOCKS: u32 = 128;
 const PAGES: u32 = 128;
 
-/// Copies that each of many uniform writes led to, the fewest first, on a die with 20 % of over-provisioning.
+/// Copies caused by each of many uniform writes, the fewest first, on a die with 20 % over-provisioning.
 fn copies_by_write(placement: Placement) -> Vec<u64> {
     let geometry = Geometry::single_die(BLOCKS, PAGES, 512).unwrap();
     let pages = BLOCKS * PAGES * 10 / 12;
@@ -34,8 +34,9 @@ fn copies_by_write(placement: Placement) -> Vec<u64> {
     copies
 }
 
-/// A victim of `v` valid pages costs each page that it makes room for `v / (PAGES - v)` copies, and twice that while a block
-/// of the reserve is in use; `v` differs little between greedy victims. To move a whole victim would be 90 copies.
+/// A victim with `v` valid pages costs each page that it makes room for `v / (PAGES - v)` copies, and twice as many
+/// while a reserved block is in use; `v` differs little between greedy victims. Moving a whole victim would be 90
+/// copies.
 #[test]
 fn no_write_pays_for_much_more_than_another() {
     use Placement::{Dac, One, Origin, Pools, Sepbit, Two};
@@ -43,7 +44,7 @@ fn no_write_pays_for_much_more_than_another() {
         let copies = copies_by_write(placement);
         let mean = copies.iter().sum::<u64>() as f64 / copies.len() as f64;
         assert!((2.0..4.0).contains(&mean), "{placement:?}: {mean}");
-        // Of several blocks of the host two may be full one right after the other, and the second write waits for a block.
+        // Two of several host blocks may fill up one right after the other, and the second write waits for a block.
         let nearly_all =
             if matches!(placement, Origin | Dac | Sepbit) { copies.len() * 999 / 1000 } else { copies.len() };
         let most = copies[nearly_all - 1];

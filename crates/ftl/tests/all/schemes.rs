@@ -1,4 +1,4 @@
-//! What every FTL that maps blocks owes, whatever its scheme.
+//! The rules that every block-mapped FTL must keep, whatever its scheme.
 
 use crate::lab::{
     cost, cost_of, device, erased, flash, free_blocks, is_mapped, mount, mount_again, mounted, restored, submit, write,
@@ -10,7 +10,7 @@ use nandlab_ftl::{bast, block, fast, fmax, migration, mtbs, nftl, FtlConfig, Ftl
 use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::{Cause, Geometry, ProgramOrder, Rules};
 
-/// What schemes have in common.
+/// The options that all schemes have.
 struct Shared {
     reserve_blocks: u32,
     erase_when: EraseWhen,
@@ -19,7 +19,7 @@ struct Shared {
 
 const SHARED: Shared = Shared { reserve_blocks: 2, erase_when: EraseWhen::OnFree, durable_trim: true };
 
-/// Runs a function for each scheme, with what makes its options: those that the schemes share, the others as they are.
+/// Runs a function for each scheme; its argument makes the scheme's options from the shared ones.
 macro_rules! each_scheme {
     ($test:ident) => {
         each_scheme!($test: block, nftl, fmax, mtbs, bast, fast, migration);
@@ -35,8 +35,8 @@ macro_rules! each_scheme {
 fn capacity_is_what_the_reserve_the_notes_and_a_block_beside_the_data_leave() {
     fn test(config: &dyn Fn(Shared) -> FtlConfig) {
         let name = config(SHARED).name();
-        // 20 blocks of 8 pages of 512 bytes: a note page for 4096 logical pages, so one block holds the notes. Every
-        // scheme but MTBS takes one block beside those of the data, and one more for a block map; a logical block of MTBS
+        // 20 blocks with 8 pages of 512 bytes: one note page covers 4096 logical pages, so one block holds the notes.
+        // Every scheme except MTBS takes one block beside the data, and one more for a block map; an MTBS logical block
         // has half the pages.
         let geometry = Geometry::single_die(20, PAGES as u32, 512).unwrap();
         let most = |shared| config(shared).max_logical_pages(&geometry, &Rules::default());
@@ -51,7 +51,7 @@ fn capacity_is_what_the_reserve_the_notes_and_a_block_beside_the_data_leave() {
             let forgetful = Shared { reserve_blocks, durable_trim: false, ..SHARED };
             assert_eq!(most(forgetful), Ok(blocks * span), "{}", name);
         }
-        // One block of data must be left.
+        // One data block must be left.
         let least = 20 - beside - 1 - 1;
         assert_eq!(most(Shared { reserve_blocks: least, ..SHARED }), Ok(span), "{}", name);
         for reserve_blocks in [0, least + 1, u32::MAX] {
@@ -85,8 +85,8 @@ fn a_device_with_more_logical_pages_than_fit_is_refused() {
 fn an_erase_waits_until_its_block_is_taken_where_the_option_says_so() {
     fn test(config: &dyn Fn(Shared) -> FtlConfig) {
         let name = config(SHARED).name();
-        // Both runs give back and take the same blocks, the same number of times. The late one has not erased those that
-        // are free in the end and were used before; and after few writes it still takes blocks that never were.
+        // Both runs give back and take the same blocks, the same number of times. The late one has not erased used
+        // blocks that are free in the end; and after few writes it still takes fresh blocks.
         let run = |erase_when| {
             let mut disk = erased(ProgramOrder::Ascending, 18, 16, &config(Shared { erase_when, ..SHARED }));
             write(&mut disk, 0..16);
@@ -103,7 +103,7 @@ fn an_erase_waits_until_its_block_is_taken_where_the_option_says_so() {
         let waiting = eager_few.2 + eager_many.2 - late_few.2 - late_many.2;
         assert!(late_few.2 < eager_few.2, "{}: {late_few:?} {eager_few:?}", name);
         assert!(0 < waiting && waiting <= late_free, "{}: {waiting}, {late_free} free", name);
-        // An erase counts for what freed its block, so that each cause lacks no more than the erases that still wait.
+        // An erase is charged to the cause that freed its block, so each cause lacks at most the erases still waiting.
         let waits: Vec<f64> = eager_causes.iter().zip(late_causes).map(|(eager, late)| eager - late).collect();
         assert!(waits.iter().all(|&waits| waits >= 0.0), "{}: {eager_causes:?} {late_causes:?}", name);
         assert_eq!(waits.iter().sum::<f64>(), waiting as f64, "{}", name);
@@ -136,7 +136,7 @@ fn a_flush_notes_trims_where_the_option_says_so() {
     each_scheme!(test);
 }
 
-/// A logical block that is trimmed gives its blocks back unerased. Were the note lost after the next block is opened, on
+/// A trimmed logical block gives its blocks back unerased. If its note were lost after the next block is opened on
 /// another die, a mount would find the logical block in more blocks than it may have: this once happened to MTBS.
 #[test]
 fn a_note_is_certain_before_the_next_block_is_opened() {
@@ -145,7 +145,7 @@ fn a_note_is_certain_before_the_next_block_is_opened() {
         let config = config(Shared { erase_when: EraseWhen::OnAlloc, ..SHARED });
         let span = if name == "mtbs" { PAGES / 2 } else { PAGES };
         let mut cuts = 0;
-        // The note and the block that is opened next lie on one die or on two.
+        // The note and the next opened block lie on one die or on two.
         for (other_pages, operation) in (0..4 * span).step_by(span as usize).flat_map(|pages| [(pages, 1), (pages, 2)])
         {
             let nand = flash(Geometry::two_dies(10, PAGES as u32, 512).unwrap(), Rules::default());

@@ -1,4 +1,4 @@
-//! Counts by hand and by closed forms, what bit errors leave, and what is refused.
+//! The sector log: counts by hand and by closed forms, lost pages, and refused options.
 
 use crate::lab::{faulty_flash, flash, mount, submit, Lab};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
@@ -9,7 +9,7 @@ use nandlab_nand::faulty::{BitErrors, Config as Faults};
 use nandlab_nand::random::Random;
 use nandlab_nand::{Cause, Cell, Geometry, Rules};
 
-/// Sectors of a page; a page of the log takes 7 and their list.
+/// Sectors per page; a log page takes 7 and their list.
 const SECTORS: u64 = 8;
 
 /// Blocks of 8 pages, with `pages` logical pages that are all written.
@@ -20,7 +20,7 @@ fn filled(blocks: u32, pages: u32, config: &Config) -> Lab {
     lab
 }
 
-/// What `work` costs, without the mounts.
+/// The cost of `work`, without the mounts.
 fn spent(disk: &mut Lab, is_counted: impl Fn(Cause) -> bool, work: impl FnOnce(&mut Lab)) -> Cell {
     let before = disk.ctx().matrix().clone();
     work(disk);
@@ -33,7 +33,7 @@ fn all(_: Cause) -> bool {
     true
 }
 
-/// Writes one sector of each of these pages.
+/// Writes one sector in each page.
 fn write_small(lab: &mut Lab, pages: impl IntoIterator<Item = u64>) {
     pages.into_iter().for_each(|page| submit(lab, Op::Write, SECTORS * page + page % SECTORS, 1));
 }
@@ -71,7 +71,7 @@ fn part_of_a_page_without_a_copy_is_programmed_as_a_page() {
     assert_eq!(spent(&mut lab, all, |lab| submit(lab, Op::Flush, 0, 0)).page_programs, 1, "a note of the trim before");
 }
 
-/// Two blocks of 8 pages of 7 sectors: the 113th sector waits for a merge of the first 56.
+/// Two blocks with 8 pages of 7 sectors: the 113th sector waits for a merge of the first 56.
 #[test]
 fn a_block_of_the_log_is_merged_page_by_page() {
     let config = Config::default();
@@ -82,7 +82,7 @@ fn a_block_of_the_log_is_merged_page_by_page() {
     assert_eq!(merge.page_programs, 1 + 56, "a page of the log, and 56 pages of data");
     assert_eq!(merge.page_reads, 8 + 56, "each page of the victim once, and the page below each sector");
     assert_eq!((merge.erases(), lab.events().gc_runs, lab.events().folded_pages), (1.0, 1, 56));
-    // Sectors 57 to 112 have gone to the other block; those of pages 60 to 67 count no more.
+    // Sectors 57 to 112 are in the other block; those of pages 60 to 67 are superseded.
     (60..68).for_each(|page| submit(&mut lab, Op::Write, SECTORS * page, SECTORS as u32));
     write_small(&mut lab, 0..49);
     let merge = spent(&mut lab, all, |lab| write_small(lab, 49..56));
@@ -98,25 +98,25 @@ fn a_page_of_which_all_sectors_are_in_the_log_is_not_read_below() {
     assert_eq!((merge.page_programs, merge.page_reads), (1 + 7, 8), "56 sectors are seven pages");
 }
 
-/// One block of the log is most of the way to two; what has the fewest sectors goes first only where that is asked for.
+/// FIFO merges the log block filled first, greedy the one with the fewest valid sectors.
 #[test]
 fn the_log_is_merged_in_the_order_that_is_asked_for() {
     let merged = |log_victim| {
         let mut lab = filled(60, 130, &Config { log_victim, ..Config::default() });
-        // Three blocks, of which the second is written again in the third.
+        // Three blocks; the third overwrites the second.
         write_small(&mut lab, (0..112).chain(56..112));
         spent(&mut lab, all, |lab| write_small(lab, 112..119)).page_programs
     };
     assert_eq!((merged(LogVictim::Fifo), merged(LogVictim::Greedy)), (1 + 56, 1));
 }
 
-/// Uniform writes of one sector each to `hot` pages. A page of the log holds 7 of them, all different, so that a sector
-/// is not in one with probability 1 - 7 / hot. The log is merged in order, and a sector of the page of number j of the
-/// victim is merged where none of the pages of the log behind it has it: they are those of the log less j + 1.
+/// Uniform one-sector writes to `hot` pages. A log page holds 7 different sectors, so it lacks a given one with
+/// probability 1 - 7 / hot. The log is merged in order. A sector in the victim's page j is merged if no later log page
+/// has it; there are j + 1 fewer of these than log pages.
 #[test]
 fn merges_of_uniform_writes_are_those_of_the_closed_form() {
     for hot in [200, 400, 800] {
-        // 15 blocks of the log; and so much room for data that collection hardly moves anything.
+        // 15 log blocks, and so much room for data that collection hardly moves anything.
         let mut lab = filled(300, 800, &Config::default());
         let log_pages = 15 * 8;
         let survive = |behind: u32| (1.0 - 7.0 / hot as f64).powi(behind as i32);
@@ -135,7 +135,7 @@ fn merges_of_uniform_writes_are_those_of_the_closed_form() {
     }
 }
 
-/// What is written small and fits in the log is hardly ever merged: a page for 7 sectors, and no more.
+/// Small writes that fit in the log are hardly ever merged: they cost a page per 7 sectors and no more.
 #[test]
 fn what_stays_in_the_log_costs_a_seventh_of_a_page() {
     let mut lab = filled(300, 800, &Config::default());
@@ -147,14 +147,14 @@ fn what_stays_in_the_log_costs_a_seventh_of_a_page() {
     assert!(programs < 1.02 / 7.0 && programs > 0.93 / 7.0, "{programs}");
 }
 
-/// Writes whole pages at random, 12 times as many as there are.
+/// Writes random whole pages, 12 times the page count.
 fn write_whole(disk: &mut Lab, pages: u32) {
     let mut random = Random::new(7);
     (0..12 * pages).for_each(|_| submit(disk, Op::Write, SECTORS * random.below(pages.into()), SECTORS as u32));
 }
 
-/// Greedy collection with 64 pages a block and 20 % of over-provisioning, the blocks of the log, the reserve and those that
-/// are being filled left out: write amplification 3.0528 by the mean field of many blocks.
+/// Greedy collection with 64 pages per block and 20 % over-provisioning, not counting the log, the reserve and the open
+/// blocks: write amplification 3.0528 by the mean field for many blocks.
 #[test]
 fn whole_pages_cost_what_the_closed_form_of_a_page_map_says() {
     let geometry = Geometry::single_die(2000, 64, 4096).unwrap();
@@ -168,10 +168,10 @@ fn whole_pages_cost_what_the_closed_form_of_a_page_map_says() {
     assert!((found / 3.0528 - 1.0).abs() < 0.01, "{found}");
 }
 
-/// A DFTL whose entries are all in memory, and whose map has a claim to as many blocks as the log, does the same.
+/// A DFTL with all entries in memory and a map quota equal to the log's does the same.
 #[test]
 fn whole_pages_cost_what_they_cost_with_another_page_map() {
-    // 67 map pages fill a block; 1 for the rest, 1 that is being filled and 10 spare ones: 13 blocks, 1 percent.
+    // 67 map pages fill a block; with 1 for the rest, 1 open block and 10 spare ones it takes 13 blocks, 1 percent.
     let geometry = Geometry::single_die(1300, 64, 4096).unwrap();
     let pages = (1300 - 13 - 2 - 2) * 64 * 10 / 12;
     let paged = dftl::Config { cmt_entries: pages, map_spare_percent: 1000, ..dftl::Config::default() };
@@ -185,8 +185,7 @@ fn whole_pages_cost_what_they_cost_with_another_page_map() {
     assert!(ours.copies > u64::from(pages), "nothing was collected");
 }
 
-/// A page that cannot be read any more is an error, never other bytes: not after a merge, and not where only a part of it
-/// was lost.
+/// An unreadable page is an error, never other bytes, also after a merge and if only a part was lost.
 #[test]
 fn what_bit_errors_take_reads_as_an_error() {
     let errors = BitErrors { rber: 1.0e-3, growth: 0, ecc_bits: 10, codeword_bytes: 512 };
@@ -252,19 +251,18 @@ fn options_that_cannot_work_are_refused_with_a_sentence() {
         let why = refused(Config { reserve_blocks, ..usual() });
         assert!(why.starts_with(&format!("ftl.sector_log.reserve_blocks = {reserve_blocks} would deadlock")), "{why}");
     }
-    // 40 blocks less 2 of the log, the reserve and 2 that are being filled; a page is kept invalid, and 2 are for notes.
+    // 40 blocks less 2 log blocks, 2 in reserve and 2 open; a page is kept invalid, and 2 are for notes.
     assert_eq!(most(usual()), Ok((40 - 2 - 2 - 2) * 8 - 1 - 2));
     assert_eq!(most(Config { reserve_blocks: 35, ..usual() }), Ok(8 - 1 - 2));
 }
 
-/// 64 GiB in pages of 32 KiB: 8 bytes a sector of the log and 4 for a list of about two, where a map of all sectors has 4
-/// for each.
+/// 64 GiB in 32 KiB pages: 8 bytes per log sector and 4 per list with about two. A full sector map has 4 per sector.
 #[test]
 fn the_sector_map_is_as_small_as_the_log() {
     let geometry = Geometry::single_die(640, 128, 32_768).unwrap();
     let lab = mount(flash(geometry, Rules::default()), 70_000, &Config::default());
     let ram = lab.ram();
-    // 32 blocks of 128 pages of 63 sectors; lists in a power of two.
+    // 32 blocks with 128 pages of 63 sectors; lists in a power of two.
     assert_eq!(ram.dram["sector_map"], 32 * 128 * 63 * 8 + 4 * (1 << 17));
     assert_eq!((ram.dram["map"], ram.dram["merge_buffers"]), (4 * 70_000, 1 << 20));
     assert_eq!(ram.sram["lists"], 32 * 63 * 4);

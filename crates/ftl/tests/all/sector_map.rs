@@ -1,4 +1,4 @@
-//! What the sector map does, on examples worked by hand.
+//! The sector map on examples worked by hand.
 
 use crate::lab::{cost, device, flash, mount, submit, timed_flash, Flash, Lab};
 use nandlab_block::Op;
@@ -7,7 +7,7 @@ use nandlab_nand::profile::Timing;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Cause, Geometry, Rules, Shape};
 
-/// Blocks of 8 pages of 8 sectors; a map page has 1024 entries.
+/// Blocks with 8 pages of 8 sectors; a map page has 1024 entries.
 fn disk(pages: u32, config: &Config) -> Lab {
     let geometry = Geometry::single_die(200, 8, 4096).unwrap();
     mount(flash(geometry, Rules::default()), pages, config)
@@ -38,7 +38,7 @@ fn each_sector_is_read_for_itself_unless_neighbours_join() {
 
 #[test]
 fn a_unit_that_leaves_memory_is_written_and_the_next_is_read() {
-    // Units of two map pages: 2048 sectors. A flash of 800 pages has 6400 sectors, 4 units.
+    // Units of two map pages are 2048 sectors. A flash with 800 pages has 6400 sectors, 4 units.
     let mut disk = disk(800, &Config { cmt_units: 1, cmt_unit_bytes: 8192, ..Config::default() });
     let map = |disk: &mut Lab, sector: u64| {
         let before = disk.ctx().matrix().clone();
@@ -68,12 +68,12 @@ fn collection_reads_a_page_and_its_list_at_once() {
     assert!(gc.page_reads <= 8 * collected, "{} reads of {collected} blocks", gc.page_reads);
 }
 
-/// Two dies of 20 blocks of 8 pages of 8 sectors. The map may take two blocks of die 0 and one of die 1.
+/// Two dies with 20 blocks of 8 pages of 8 sectors. The map may take two blocks on die 0 and one on die 1.
 fn two_dies() -> Geometry {
     Geometry::two_dies(20, 8, 4096).unwrap()
 }
 
-/// How long each die was busy.
+/// Each die's busy time.
 fn busy_ns(disk: &mut Lab) -> Vec<u64> {
     device::<Flash>(disk).inner().inner().unit_busy_ns().to_vec()
 }
@@ -101,7 +101,7 @@ fn a_die_collects_and_the_other_does_not_know() {
 #[test]
 fn a_die_where_all_is_valid_is_passed_over() {
     let mut disk = mount(flash(two_dies(), Rules::default()), 170, &Config::default());
-    // Die 0 keeps two blocks in reserve and two for the map; all pages of the others are written once.
+    // Die 0 keeps two blocks in reserve and two for the map; all pages in the others are written once.
     let lasting = (20 - 4) * 8;
     let hot = |disk: &mut Lab, page: u64| {
         (0..7).for_each(|at| submit(disk, Op::Write, 1200 + page % 8 * 7 + at, 1));
@@ -112,13 +112,13 @@ fn a_die_where_all_is_valid_is_passed_over() {
     }
     let before = disk.events();
     let cost = cost(&mut disk, |disk| (0..2000).for_each(|page| hot(disk, page)));
-    // Die 1 erases blocks of which nothing is valid, once its seventeenth is full: it keeps two in reserve, one for the map.
+    // Die 1 erases blocks without valid sectors once its seventeenth is full: it keeps two in reserve, one for the map.
     let (runs, empty) = (disk.events().gc_runs - before.gc_runs, disk.events().empty_gc_runs);
     assert_eq!((cost.page_programs, cost.page_reads, runs), (2000, 0, 2000 / 8 - 1));
     assert_eq!(disk.events().gc_runs, empty, "nothing was moved");
 }
 
-/// 32 map pages on the 13 blocks that four dies share: three times as much flash as they take.
+/// 32 map pages on 13 blocks shared by four dies: three times as much flash as they need.
 #[test]
 fn the_map_collects_its_emptiest_blocks() {
     let shape = Shape { dies_per_channel: 2, blocks_per_plane: 200, ..*two_dies().shape() };
@@ -176,7 +176,7 @@ fn memory_is_that_of_the_paper() {
 
 #[test]
 fn memory_holds_no_more_of_the_map_than_there_is() {
-    // 400 pages of 8 sectors have 12,800 bytes of map: twelve units of 1 KiB, and half of one.
+    // 400 pages with 8 sectors have 12,800 bytes of map: twelve units of 1 KiB, and half a unit.
     let cmt = |cmt_units, cmt_unit_bytes| {
         let config = Config { cmt_units, cmt_unit_bytes, ..Config::default() };
         disk(400, &config).ram().dram["cmt"]

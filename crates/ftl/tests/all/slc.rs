@@ -1,6 +1,7 @@
-//! The cache of blocks of one bit a cell of the page map: closed forms for its bandwidth, its size and what emptying costs.
+//! The page map's cache of one-bit blocks: closed forms for its bandwidth, its size and the cost of emptying it.
 //!
-//! On dies that share no channel a die that always has a next page takes bus and program for each: `PAGE + PROGRAM`.
+//! A die without a shared channel and with a page always waiting takes bus plus program time per page:
+//! `PAGE + PROGRAM`.
 
 use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
@@ -79,7 +80,7 @@ fn disk_of(dies: u32, config: &Config) -> Lab {
     disk
 }
 
-/// Writes `pages` pages from `first` on, all of which are there at `at`; returns when the last one is on flash.
+/// Writes `pages` pages from `first` on, all queued at `at`; returns when the last one is on flash.
 fn write(disk: &mut Lab, first: u32, pages: u32, at: Time) -> Time {
     let requests = (first..first + pages).map(|page| Request::new(Op::Write, u64::from(page) * 8, 8));
     let submit = |request: Request| disk.submit(&Request { time: at, ..request }, Payload::None).unwrap().done;
@@ -90,8 +91,8 @@ fn folded(disk: &mut Lab) -> u64 {
     disk.ctx().matrix().sum(|_, cause| cause == Cause::Fold).copies
 }
 
-/// Until the cache is full every page takes an SLC program, behind it one of three bits; the cliff is where the blocks of
-/// the cache are full, to the page, and both paces to the nanosecond.
+/// Until the cache is full every page takes an SLC program, then a three-bit one. The cliff comes at the page that
+/// fills the cache, and both paces match to the nanosecond.
 #[test]
 fn a_fixed_cache_falls_off_its_cliff_where_it_is_full() {
     let mut disk = disk(&config(SlcCache::Fixed, SlcFull::Direct));
@@ -110,11 +111,11 @@ fn a_fixed_cache_falls_off_its_cliff_where_it_is_full() {
     disk.check();
 }
 
-/// A full device whose fixed cache holds its first pages is written from the first page again, twice. The cache takes pages
-/// from where its first block on each die holds nothing; each die then does what is its own and never waits for another, so
-/// the rewrite takes as long as the operations of one die: its programs of both kinds and its erases.
+/// A full device with its first pages in a fixed cache is written from the first page again, twice. The cache takes
+/// pages once its first block on each die holds nothing. Each die then does only its own work and never waits for
+/// another, so the rewrite takes as long as one die's operations: its programs of both kinds and its erases.
 ///
-/// Wherever the first page falls: `offset` pages of the second time move it by as many dies.
+/// This holds for every first page: in the second round `offset` pages move it by as many dies.
 #[test]
 fn dies_erase_blocks_of_a_rewritten_cache_side_by_side() {
     for (dies, offset) in
@@ -131,7 +132,7 @@ fn dies_erase_blocks_of_a_rewritten_cache_side_by_side() {
             let (events, took) = (disk.events(), disk.ctx().horizon() - start);
             let direct = events.slc_direct_pages - before.slc_direct_pages;
             let (cached, erases) = (events.slc_pages - before.slc_pages, events.slc_folds - before.slc_folds);
-            // One block of each die and at most one page more go past the cache, three blocks are erased for the others.
+            // One block on each die and at most one page more go past the cache; three other blocks per die are erased.
             assert_eq!((direct + cached, erases, events.gc_runs), (cache.into(), u64::from(3 * dies), 0));
             let past = direct.checked_sub(u64::from(dies * SLC_PAGES));
             assert!(past.is_some_and(|past| past <= u64::from(dies)), "{dies} dies, {offset}: {direct} pages");
@@ -148,10 +149,10 @@ fn dies_erase_blocks_of_a_rewritten_cache_side_by_side() {
     }
 }
 
-/// All free blocks but the reserve and one hold one bit a cell; then a page of the host takes a part of a fold.
+/// All free blocks except the reserve and one hold one bit per cell; then each host page pays a part of a fold.
 ///
-/// A fold frees a block and fills a third of one with three bits, a block of the host takes one: 3/2 folds for it, of a
-/// third of its pages each, so 1/(BITS - 1) of a page is folded for each one of the host.
+/// A fold frees a block and fills a third of a three-bit block; a host block takes one free block. That makes 3/2 folds
+/// per host block, with a third of its pages each, so each host page folds 1/(BITS - 1) of a page.
 #[test]
 fn a_dynamic_cache_is_as_large_as_the_free_blocks_and_then_folds_half_a_page_for_each() {
     let mut disk = disk(&config(SlcCache::Dynamic, SlcFull::Direct));
@@ -161,7 +162,7 @@ fn a_dynamic_cache_is_as_large_as_the_free_blocks_and_then_folds_half_a_page_for
     assert_eq!(full - start, Time::from(cache / DIES) * (PAGE + SLC_PROGRAM));
     assert_eq!((disk.events().slc_pages, folded(&mut disk)), (cache.into(), 0));
 
-    // The first block past the cache begins it, the steady state is behind.
+    // The first block past the cache starts the steady state.
     let settled = 4 * DIES * PAGES;
     write(&mut disk, cache, settled, start);
     let (folded_before, folds) = (folded(&mut disk), disk.events().slc_folds);
@@ -170,7 +171,7 @@ fn a_dynamic_cache_is_as_large_as_the_free_blocks_and_then_folds_half_a_page_for
     write(&mut disk, cache + settled, more, start);
     let (moved, folds) = (folded(&mut disk) - folded_before, disk.events().slc_folds - folds);
     let expected = f64::from(more) / f64::from(BITS - 1);
-    // A block of each die may be folded sooner or later.
+    // Each die may fold a block sooner or later.
     assert!((moved as f64 - expected).abs() <= f64::from(2 * DIES * SLC_PAGES), "{moved} pages, expected {expected}");
     let took = (disk.ctx().horizon() - before) as f64;
     let host = f64::from(more / DIES) * (PAGE + PROGRAM) as f64;
@@ -180,7 +181,7 @@ fn a_dynamic_cache_is_as_large_as_the_free_blocks_and_then_folds_half_a_page_for
     disk.check();
 }
 
-/// With `fold` every page is written twice but those that the cache still holds.
+/// With `fold` every page is written twice, except pages still in the cache.
 #[test]
 fn where_pages_wait_for_room_all_are_written_twice() {
     for (kind, cache) in [(SlcCache::Fixed, DIES * 4 * SLC_PAGES), (SlcCache::Dynamic, DIES * (BLOCKS - 2) * SLC_PAGES)]
@@ -199,7 +200,7 @@ fn where_pages_wait_for_room_all_are_written_twice() {
     }
 }
 
-/// In a gap a cache is emptied and takes the next pages again; a gap shorter than the time to wait changes nothing.
+/// A gap empties the cache, and it takes the next pages again; a gap shorter than the waiting time changes nothing.
 #[test]
 fn a_gap_empties_the_cache_and_delays_nobody() {
     for kind in [SlcCache::Fixed, SlcCache::Dynamic] {
@@ -213,7 +214,7 @@ fn a_gap_empties_the_cache_and_delays_nobody() {
         let is_full = kind == SlcCache::Fixed;
         assert_eq!(done - short, PAGE + if is_full { PROGRAM } else { SLC_PROGRAM });
 
-        // Long enough for everything: each page of the cache once, with its block.
+        // Long enough for everything: each cached page once, with its block.
         let long = done + 1000 * US + Time::from(cache) * (READ + 2 * PAGE + PROGRAM) + 10 * ERASE;
         let done = write(&mut disk, cache + 1, 1, long);
         assert_eq!((folded(&mut disk), disk.events().slc_folds), (u64::from(cache), u64::from(DIES * 4)));
@@ -222,7 +223,7 @@ fn a_gap_empties_the_cache_and_delays_nobody() {
     }
 }
 
-/// What blocks hold a mount finds out from their pages alone.
+/// A mount learns each block's mode from its pages alone.
 #[test]
 fn a_mount_knows_the_blocks_of_one_bit_from_their_pages() {
     for (kind, full) in [(SlcCache::Fixed, SlcFull::Fold), (SlcCache::Dynamic, SlcFull::Direct)] {

@@ -1,4 +1,4 @@
-//! What the firmware does, on examples worked by hand.
+//! The firmware's behaviour on examples worked by hand.
 
 use crate::lab::{cost, cost_of, erased, flash, mount, newest, submit, two_dies, write, Lab, PAGES};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
@@ -6,7 +6,7 @@ use nandlab_ftl::superpage::{Config, Firmware, SuperPage};
 use nandlab_ftl::Ftl;
 use nandlab_nand::{Geometry, Lpn, ProgramOrder, Rules};
 
-/// One bank of super-pages of 64 sectors.
+/// One bank with 64-sector super-pages.
 fn super_pages() -> Lab {
     let geometry = Geometry::single_die(8, 16, 32_768).unwrap();
     mount(flash(geometry, Rules::default()), 40, &Config::default())
@@ -44,13 +44,13 @@ fn the_last_page_of_a_block_lists_the_others_and_is_all_that_collection_reads() 
 
 #[test]
 fn the_reserved_block_takes_survivors_and_then_the_host() {
-    // Blocks of 7 pages of data and a list; 6 blocks, of which 2 stay free: 4 are filled, with pages 0 to 13 twice.
+    // Blocks with 7 data pages and a list; 2 of 6 blocks stay free, and 4 are filled with pages 0 to 13 twice.
     let mut disk = erased(ProgramOrder::Ascending, 6, 14, &Config::default());
     assert_eq!(cost_of(&mut disk, 0..14), (16, 0, 0));
     // Block 0 loses pages 0 to 5, block 1 keeps all; then block 2 is full.
     assert_eq!(cost_of(&mut disk, (0..6).chain([0])), (8, 0, 0));
     assert_eq!(cost_of(&mut disk, 0..7), (8, 0, 0), "the last block above the reserve");
-    // Block 0 and block 2 hold nothing: the first is erased, nothing is copied, and a reserved block is filled.
+    // Blocks 0 and 2 hold nothing: the first is erased, nothing is copied, and a reserved block is filled.
     assert_eq!(cost_of(&mut disk, [7]), (1, 0, 1));
 }
 
@@ -70,7 +70,7 @@ fn a_logical_page_has_its_bank() {
 fn the_tutorial_fills_the_banks_in_turn_and_ends_with_a_sentence() {
     let config = Config { firmware: Firmware::Tutorial, durable_trim: false, ..Config::default() };
     let mut disk = mount(two_dies(), 30, &config);
-    // 2 x 10 blocks of 4 pages; page 7 is in one bank, then in the other.
+    // 2 x 10 blocks with 4 pages; page 7 is in one bank, then in the other.
     write(&mut disk, (0..80).map(|_| 7));
     assert_eq!(disk.ctx().matrix().total().erases(), 0.0);
     let Err(Error::WornOut(why)) = disk.submit(&Request::new(Op::Write, 3, 1), Payload::None) else {
@@ -99,7 +99,7 @@ fn a_list_that_no_page_holds_is_refused() {
 
 #[test]
 fn the_key_that_asks_for_too_many_blocks_is_named() {
-    // Banks of 20 blocks, of which 3 are neither in reserve nor of the firmware.
+    // Banks with 20 blocks; 3 are neither in reserve nor the firmware's.
     let refused = |reserve_blocks, firmware_blocks| {
         let config = Config { reserve_blocks, firmware_blocks, ..Config::default() };
         let geometry = Geometry::single_die(20, 8, 512).unwrap();

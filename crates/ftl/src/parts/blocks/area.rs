@@ -1,7 +1,7 @@
-//! An area: the blocks that hold pages of one kind, filled at frontiers and emptied one after the other.
+//! An area: blocks with pages of one kind, filled at frontiers and emptied one after the other.
 //!
-//! Who owns an area decides which page goes to which frontier, what a victim is and what is done with its pages; here are
-//! valid pages, frontiers, and what a failed program means for both.
+//! The area's owner picks the frontier for each page, chooses what a victim is and moves its pages. The area keeps the
+//! valid bits and the frontiers, and handles failed programs in both.
 
 use super::frontier::Frontier;
 use super::keeper::Keeper;
@@ -12,14 +12,14 @@ use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Nand, NandError, Oob, Ppa};
 use std::collections::VecDeque;
 
-/// The blocks of an area.
+/// An area's blocks.
 #[derive(Debug)]
 pub(crate) struct Area {
     geometry: Geometry,
-    /// Blocks of other areas and of the keeper are free in it.
+    /// Blocks in other areas or with the keeper are free here.
     table: BlockTable,
     frontiers: Vec<Frontier>,
-    /// Blocks in the area, and of each die.
+    /// Blocks in the area, in total and by die.
     blocks: u32,
     in_die: Vec<u32>,
     /// Blocks with a failed program, to be emptied and retired.
@@ -35,7 +35,7 @@ pub(crate) struct Victim {
 }
 
 impl Area {
-    /// No block yet, and so many frontiers.
+    /// No block yet, and `frontiers` frontiers.
     pub(crate) fn new(geometry: &Geometry, frontiers: u32) -> Self {
         Self {
             geometry: *geometry,
@@ -52,12 +52,12 @@ impl Area {
         self.blocks
     }
 
-    /// Blocks of a die in the area.
+    /// A die's blocks in the area.
     pub(crate) fn blocks_in(&self, die: u32) -> u32 {
         self.in_die[die as usize]
     }
 
-    /// So many blocks more of the die of `block`, or fewer.
+    /// Changes the block counts by `more`, for the die of `block`.
     fn count(&mut self, block: BlockId, more: i32) {
         let of_die = &mut self.in_die[self.geometry.die_of(block) as usize];
         *of_die = of_die.checked_add_signed(more).expect("a block that leaves the area was in it");
@@ -74,36 +74,36 @@ impl Area {
         !self.failing.is_empty()
     }
 
-    /// Valid pages of a block; none in one of another area.
+    /// Valid pages in a block; 0 for a block in another area.
     pub(crate) fn valid_pages(&self, block: BlockId) -> u32 {
         self.table.valid_pages(block)
     }
 
-    /// Whether a page holds what counts.
+    /// Whether a page is valid.
     pub(crate) fn is_valid(&self, page: Ppa) -> bool {
         self.table.is_valid(page)
     }
 
-    /// The valid pages of a block, ascending.
+    /// A block's valid pages, ascending.
     pub(crate) fn valid_in(&self, block: BlockId) -> impl Iterator<Item = Ppa> + '_ {
         let first = self.geometry.page(block, 0).0;
         let end = first + self.geometry.pages_per_block();
         std::iter::successors(self.table.next_valid(first..end), move |page| self.table.next_valid(page.0 + 1..end))
     }
 
-    /// A page that was programmed holds what counts.
+    /// Marks a programmed page valid.
     #[inline]
     pub(crate) fn set_valid(&mut self, page: Ppa) {
         self.table.set_valid(page);
     }
 
-    /// A valid page holds nothing that counts any more.
+    /// Marks a valid page invalid.
     #[inline]
     pub(crate) fn set_invalid(&mut self, page: Ppa) {
         self.table.set_invalid(page);
     }
 
-    /// Pages that a frontier still takes.
+    /// Pages left at a frontier.
     #[inline]
     pub(crate) fn left(&self, frontier: usize) -> u32 {
         self.frontiers[frontier].left()
@@ -118,7 +118,7 @@ impl Area {
         &self.frontiers
     }
 
-    /// Closes a full frontier, if it has a block: that is a victim from now on.
+    /// Closes a full frontier, if it has a block, which may be a victim from now on.
     pub(crate) fn close(&mut self, frontier: usize, programs: u64) {
         let full = std::mem::replace(&mut self.frontiers[frontier], Frontier::none());
         if full.block.is_some() {
@@ -126,21 +126,21 @@ impl Area {
         }
     }
 
-    /// Gives a frontier that is closed the block of the one that has the most pages left.
+    /// Swaps a closed frontier's place with the frontier that has the most pages left.
     pub(crate) fn borrow(&mut self, frontier: usize) {
         let left = |&at: &usize| (self.left(at), std::cmp::Reverse(at));
         let roomiest = (0..self.frontiers.len()).max_by_key(left).expect("an area has a frontier");
         self.frontiers.swap(frontier, roomiest);
     }
 
-    /// Fills an erased block at a frontier that is closed.
+    /// Opens an erased block at a closed frontier.
     pub(crate) fn open(&mut self, frontier: usize, block: BlockId) {
         self.table.open(block);
         self.frontiers[frontier] = Frontier::at_start(&self.geometry, block);
         self.count(block, 1);
     }
 
-    /// Programs the next page of a frontier; `None` where the program failed, which leaves the frontier without a block.
+    /// Programs a frontier's next page; `None` if the program failed, and the frontier then has no block.
     #[inline]
     pub(crate) fn program<N: Nand>(
         &mut self,
@@ -161,11 +161,11 @@ impl Area {
         }
     }
 
-    /// Copies a page to the next page of a frontier under `oob`; returns where, and what was stored. `None` where the
-    /// program failed, which leaves the frontier without a block.
+    /// Copies a page to a frontier's next page under `oob`; returns its place and the stored metadata. `None` if the
+    /// program failed, and the frontier then has no block.
     ///
     /// # Errors
-    /// [`NandError::Uncorrectable`] where the page cannot be read; nothing has changed then.
+    /// [`NandError::Uncorrectable`] if the page cannot be read; nothing has changed then.
     pub(crate) fn copy<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -189,25 +189,25 @@ impl Area {
         }
     }
 
-    /// A program failed: the block of the frontier takes no more pages.
+    /// Takes a block with a failed program from its frontier; it gets no more pages.
     fn abandon(&mut self, frontier: usize) {
         let failed = std::mem::replace(&mut self.frontiers[frontier], Frontier::none());
         self.failing.push_back(failed.block);
     }
 
-    /// The block to empty next, which is then no victim any more: one with a failed program, else that of `policy` among
-    /// the blocks of all dies, which share the keeper. `None` where nothing would be gained.
+    /// The block to empty next, no longer a possible victim: blocks with a failed program come first, else `policy`
+    /// picks one among all dies, since they share the keeper. `None` if nothing would be gained.
     pub(crate) fn next_victim(&mut self, policy: &mut dyn VictimPolicy, now: u64) -> Option<Victim> {
         if let Some(block) = self.failing.pop_front() {
             return Some(Victim { block, is_failing: true });
         }
-        // A policy that looks at more than valid pages may take a full block, as long as another is not.
+        // A policy that weighs more than valid pages may take a full block, if another block is not full.
         let least = self.emptiest()?;
         let block = policy.pick(self.table.all_dies(), now).unwrap_or(least);
         Some(self.chosen(block))
     }
 
-    /// The block with the fewest valid pages, if it has room for another one.
+    /// The block with the fewest valid pages, unless it is full of them.
     fn emptiest(&self) -> Option<BlockId> {
         let full = self.geometry.pages_per_block();
         self.table.all_dies().fewest_valid().filter(|&block| self.table.valid_pages(block) < full)
@@ -218,19 +218,19 @@ impl Area {
         Victim { block, is_failing: false }
     }
 
-    /// The block of a die with the fewest valid pages, if it has room for another one.
+    /// A die's block with the fewest valid pages, unless it is full of them.
     fn emptiest_in(&self, die: u32) -> Option<BlockId> {
         let full = self.geometry.pages_per_block();
         self.table.die(die).fewest_valid().filter(|&block| self.table.valid_pages(block) < full)
     }
 
-    /// Whether something is gained by emptying a block of a die.
+    /// Whether emptying one of a die's blocks gains something.
     pub(crate) fn gains_in(&self, die: u32) -> bool {
         self.emptiest_in(die).is_some()
     }
 
-    /// The same where dies have shares of the area, by the fewest valid pages: of `near` where that has given more than its
-    /// share, else of all, those that `works` names first: no other gives a block for one that cannot be erased.
+    /// The same by fewest valid pages, if dies have shares in the area: on `near` if it is due, since it holds more
+    /// than its share. Else on any die, first on those in `works`: a weak die gives a block only if no other can.
     pub(crate) fn next_victim_near(&mut self, near: u32, is_due: bool, works: &[bool]) -> Option<Victim> {
         if let Some(block) = self.failing.pop_front() {
             return Some(Victim { block, is_failing: true });
@@ -261,14 +261,14 @@ impl Area {
         Ok(())
     }
 
-    /// A block that a mount has found in use; its valid pages are set one by one.
+    /// Adds a block that a mount found in use; its valid pages are set one by one.
     pub(crate) fn found(&mut self, block: BlockId) {
         self.table.open(block);
         self.count(block, 1);
     }
 
-    /// Fills the blocks with the most room further, the roomiest at the last frontier, and closes the others in the order
-    /// in which they were filled: what a mount does once the valid pages are set.
+    /// Fills the blocks with the most room further, the roomiest at the last frontier, and closes the others in the
+    /// order in which they were filled. A mount calls this once the valid pages are set.
     pub(crate) fn resume(&mut self, scans: &[Option<BlockScan>]) {
         let mut mine: Vec<(u32, u64, BlockId, bool)> = (0..)
             .map(BlockId)
@@ -289,17 +289,17 @@ impl Area {
         full.into_iter().for_each(|(highest, block)| self.table.close(block, highest));
     }
 
-    /// A frontier without a block, of this die if there is one.
+    /// A frontier without a block, on this die if possible.
     fn unused_frontier(&self, die: u32) -> Option<usize> {
         let unused = |&at: &usize| !self.frontiers[at].block.is_some();
         let (all, dies) = (0..self.frontiers.len(), self.geometry.dies() as usize);
         all.clone().rev().filter(unused).find(|at| at % dies == die as usize).or_else(|| all.rev().find(unused))
     }
 
-    /// Asserts that each block of the area is a frontier, failing, or closed.
+    /// Asserts that each block in the area is a frontier, failing, or closed.
     ///
     /// # Panics
-    /// With the block that is in another number of places.
+    /// With the first block in the wrong number of places.
     pub(crate) fn check(&self, what: &str) {
         let mut count = vec![0; self.in_die.len()];
         for block in (0..self.geometry.blocks()).map(BlockId) {

@@ -1,18 +1,17 @@
-//! How much of each block is valid, in pages or sectors, and what each block is used for: a word a block, and no
-//! bitmap.
+//! Valid counts by block, in pages or sectors, and each block's use: one word per block, without a bitmap.
 //!
-//! What is valid in a block the FTL asks its map, for a list of what the block holds.
+//! To tell which units are valid, the FTL compares its map with the block's list.
 
 use super::minimum::{self, first_minimum};
 use nandlab_nand::BlockId;
 use std::ops::Range;
 
-/// What a block is used for.
+/// A block's use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BlockUse {
     /// Erased, or to be erased before its next use; holds nothing.
     Free,
-    /// Being filled, or otherwise not to be chosen as a victim.
+    /// Being filled, or not a possible victim for another reason.
     Open,
     /// Filled; a victim if a policy picks it.
     Closed,
@@ -20,11 +19,11 @@ pub enum BlockUse {
     Bad,
 }
 
-/// The word of a block; the narrower, the faster a victim is found.
+/// A block's word; narrow words make the victim scan faster.
 pub trait Word: minimum::Word + std::fmt::Debug {
     /// Set in the word of an open block.
     const OPEN: Self;
-    /// That of a block out of use, below [`minimum::Word::MAX`], that of a free one.
+    /// A bad block's word, below [`minimum::Word::MAX`], a free block's word.
     const BAD: Self;
 
     /// Without [`Self::OPEN`].
@@ -36,7 +35,7 @@ pub trait Word: minimum::Word + std::fmt::Debug {
     /// With [`Self::OPEN`] set or not.
     fn opened(self, open: bool) -> Self;
 
-    /// So much more.
+    /// The word with its count changed by `count`.
     fn plus(self, count: i32) -> Self;
 }
 
@@ -76,8 +75,8 @@ macro_rules! word {
 word!(i16);
 word!(i32);
 
-/// A closed block is its number of valid units, so that a victim scan compares words and nothing else; an open one the
-/// same with [`Word::OPEN`] set; free and bad ones are larger still.
+/// A closed block's word is its number of valid units, so a victim scan only compares words. An open block's word also
+/// has [`Word::OPEN`] set; free and bad blocks' words are larger still.
 #[derive(Clone, Debug)]
 pub(crate) struct ValidCounts<W = i32> {
     words: Vec<W>,
@@ -95,7 +94,7 @@ impl<W: Word> ValidCounts<W> {
         &self.words
     }
 
-    /// What `block` is used for.
+    /// The use of `block`.
     #[inline]
     pub(crate) fn usage(&self, block: BlockId) -> BlockUse {
         match self.words[block.index()] {
@@ -106,7 +105,7 @@ impl<W: Word> ValidCounts<W> {
         }
     }
 
-    /// What is valid in `block`.
+    /// Valid units in `block`.
     #[inline]
     pub(crate) fn valid(&self, block: BlockId) -> u32 {
         let word = self.words[block.index()];
@@ -117,7 +116,7 @@ impl<W: Word> ValidCounts<W> {
         }
     }
 
-    /// So much more of an open or closed block is valid.
+    /// Adds `count` valid units to an open or closed block.
     #[inline]
     pub(crate) fn add(&mut self, block: BlockId, count: u32) {
         debug_assert!(!matches!(self.usage(block), BlockUse::Free | BlockUse::Bad), "block {block} holds nothing");
@@ -125,7 +124,7 @@ impl<W: Word> ValidCounts<W> {
         *word = word.plus(count as i32);
     }
 
-    /// So much less of an open or closed block is valid.
+    /// Removes `count` valid units from an open or closed block.
     #[inline]
     pub(crate) fn sub(&mut self, block: BlockId, count: u32) {
         debug_assert!(self.valid(block) >= count, "block {block}: {count} of {} are invalid", self.valid(block));
@@ -133,46 +132,46 @@ impl<W: Word> ValidCounts<W> {
         *word = word.plus(-(count as i32));
     }
 
-    /// So much of an open or closed block is valid, whatever was counted.
+    /// Sets an open or closed block's valid units to `count`.
     pub(crate) fn set(&mut self, block: BlockId, count: u32) {
         debug_assert!(!matches!(self.usage(block), BlockUse::Free | BlockUse::Bad), "block {block} holds nothing");
         let word = &mut self.words[block.index()];
         *word = word.plus(count as i32 - word.count() as i32);
     }
 
-    /// A free block starts to be filled, or was found in use at mount.
+    /// Opens a free block, or one found in use at mount.
     pub(crate) fn open(&mut self, block: BlockId) {
         debug_assert_eq!(self.usage(block), BlockUse::Free, "block {block} is opened");
         self.words[block.index()] = W::OPEN;
     }
 
-    /// A filled block may be picked as a victim from now on.
+    /// Closes a filled block: from now on it may be a victim.
     pub(crate) fn close(&mut self, block: BlockId) {
         debug_assert_eq!(self.usage(block), BlockUse::Open, "block {block} is closed");
         let word = &mut self.words[block.index()];
         *word = word.opened(false);
     }
 
-    /// A closed block is emptied: it is no victim any more.
+    /// Removes a closed block from the possible victims, to be emptied.
     pub(crate) fn reopen(&mut self, block: BlockId) {
         debug_assert_eq!(self.usage(block), BlockUse::Closed, "block {block} is emptied");
         let word = &mut self.words[block.index()];
         *word = word.opened(true);
     }
 
-    /// A block in which nothing is valid is free.
+    /// Marks a block without valid units as free.
     pub(crate) fn set_free(&mut self, block: BlockId) {
         assert_eq!(self.valid(block), 0, "block {block} is freed and not empty");
         self.words[block.index()] = W::MAX;
     }
 
-    /// A block in which nothing is valid is out of use.
+    /// Marks a block without valid units as bad.
     pub(crate) fn set_bad(&mut self, block: BlockId) {
         assert_eq!(self.valid(block), 0, "block {block} is retired and not empty");
         self.words[block.index()] = W::BAD;
     }
 
-    /// The closed block of `blocks` with the least that is valid, the lowest number among equals.
+    /// The closed block in `blocks` with the fewest valid units, the lowest number among equals.
     #[inline]
     pub(crate) fn fewest_valid(&self, blocks: Range<u32>) -> Option<BlockId> {
         let words = &self.words[blocks.start as usize..blocks.end as usize];

@@ -3,48 +3,48 @@
 use nandlab_nand::{BlockId, Geometry, Ppa};
 use std::ops::{Index, IndexMut};
 
-/// Set in `aux` of the first page programmed after a mount into a block that was in use before: the page
-/// below it was the last before the power went, so a later mount must verify it.
+/// Set in `aux` of the first page programmed after a mount into a block already in use. The page below was the last one
+/// before the power went, so a later mount must verify it.
 pub const RESUMED: u16 = 1;
 
-/// Set in `aux` of every page of a block of one bit a cell, so that a mount knows how to read it.
+/// Set in `aux` of every page in a block with one bit per cell, so that a mount knows how to read it.
 pub const SLC: u16 = 1 << 15;
 
 /// The place where the next page goes.
 #[derive(Clone, Debug)]
 pub struct Frontier {
-    /// The block; [`BlockId::NONE`] while there is none.
+    /// The block; [`BlockId::NONE`] if there is none.
     pub block: BlockId,
     next: u32,
     end: u32,
-    /// Bits of `aux` of the next page alone.
+    /// `aux` bits for the next page alone.
     mark: u16,
-    /// Bits of `aux` of every page.
+    /// `aux` bits for every page.
     base: u16,
 }
 
-/// Where the erases of a block begin in the `aux` of its pages, behind the marks.
+/// Position of the block's erase count in `aux`, above the marks.
 const CYCLES: u32 = 2;
-/// Set where there were any: an FTL that merges logical blocks has their pages there, and would take as many erases for
-/// pages of an unfinished merge. Logical blocks of 4,096 pages and more alone could still be mistaken.
+/// Set if the erase count is above 0. An FTL that merges logical blocks stores their page count in the same bits and
+/// would take an erase count for it. Only logical blocks with 4,096 pages or more could still be mistaken.
 const ERASED: u32 = 1 << 12;
-/// Erases that are stored as they are; more are stored by [`COARSE`], above this value.
+/// Erase counts below this are stored exactly, higher ones in steps of [`COARSE`] above this value.
 const EXACT: u32 = 1 << 11;
 const COARSE: u32 = 256;
 
-/// `aux` of the pages of a block that was erased so often.
+/// `aux` for the pages of a block erased `cycles` times.
 fn aux_of(cycles: u32) -> u16 {
     let stored = if cycles < EXACT { cycles } else { EXACT + (cycles / COARSE).min(EXACT - 1) };
     let mark = if cycles > 0 { ERASED } else { 0 };
     ((stored | mark) << CYCLES) as u16
 }
 
-/// Whether a page carries erases of its block.
+/// Whether a page carries its block's erase count.
 pub fn has_cycles(aux: u16) -> bool {
     u32::from(aux >> CYCLES) & ERASED != 0
 }
 
-/// The erases of its block that a page carries: exact below 2048, in steps of 256 up to half a million.
+/// The block's erase count carried by a page: exact below 2048, in steps of 256 up to half a million.
 pub fn cycles_in(aux: u16) -> u32 {
     let stored = u32::from((aux & !SLC) >> CYCLES) & !ERASED;
     if stored < EXACT {
@@ -72,17 +72,17 @@ impl Frontier {
         Self { next: start.next + page, mark: RESUMED, ..start }
     }
 
-    /// The same, but for the last `pages` of the block.
+    /// The same, without the block's last `pages` pages.
     pub fn without_last(self, pages: u32) -> Self {
         Self { end: self.end - pages, ..self }
     }
 
-    /// The same, and every page carries the erases of its block.
+    /// The same, with the block's erase count in every page.
     pub fn with_cycles(self, cycles: u32) -> Self {
         Self { base: aux_of(cycles), ..self }
     }
 
-    /// The same in a block of one bit a cell, of which so many pages can be programmed.
+    /// The same in a block with one bit per cell and `pages` programmable pages.
     pub fn in_slc(self, geometry: &Geometry, pages: u32) -> Self {
         let base = self.base | SLC;
         Self { base, ..self.without_last(geometry.pages_per_block() - pages) }
@@ -99,10 +99,10 @@ impl Frontier {
         self.end - self.next
     }
 
-    /// Takes the next page, with the `aux` that it must carry.
+    /// Takes the next page, with its `aux`.
     ///
     /// # Panics
-    /// In debug builds where none is left.
+    /// In debug builds if none is left.
     #[inline]
     pub fn take(&mut self) -> (Ppa, u16) {
         debug_assert!(!self.is_full(), "block {} is full", self.block);
@@ -111,7 +111,7 @@ impl Frontier {
         (page, self.base | std::mem::take(&mut self.mark))
     }
 
-    /// Takes up to `most` of the next pages: the first, how many, and the `aux` that they must carry.
+    /// Takes up to `most` of the next pages: the first, their count, and their `aux`.
     #[inline]
     pub fn take_run(&mut self, most: u32) -> (Ppa, u32, u16) {
         // The mark is for one page.
@@ -121,7 +121,7 @@ impl Frontier {
         (page, count, aux)
     }
 
-    /// Takes `count` of the next pages, on a device that forgets their `aux`: the first.
+    /// Takes `count` of the next pages on a device that forgets `aux`; returns the first.
     ///
     /// # Panics
     /// In debug builds if fewer are left.
@@ -149,8 +149,8 @@ impl Frontier {
     }
 }
 
-/// The frontiers of a die. They are asked for with every page, so they lie in a place whose size is known: no index needs
-/// a check.
+/// A die's frontiers. Every page needs one, so they lie in an array with a constant size: no index needs a bounds
+/// check.
 #[derive(Clone, Debug)]
 pub struct Frontiers {
     list: [Frontier; Self::ROOM],
@@ -159,10 +159,10 @@ pub struct Frontiers {
 
 impl Frontiers {
     const ROOM: usize = 16;
-    /// Most that there can be.
+    /// Most frontiers possible.
     pub const MOST: u32 = Self::ROOM as u32;
 
-    /// So many frontiers without a block.
+    /// `count` frontiers without a block.
     pub fn none(count: u32) -> Self {
         assert!(count <= Self::MOST, "{count} frontiers are too many");
         Self { list: std::array::from_fn(|_| Frontier::none()), count: count as usize }

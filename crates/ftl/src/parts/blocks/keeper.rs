@@ -1,23 +1,23 @@
-//! The keeper of blocks: free and bad blocks, the order of programs, and each step between two uses of a block.
+//! The keeper of blocks: free and bad blocks, program order, and each step between two uses of a block.
 //!
-//! A block is free, bad, or in the hands of its FTL. The FTL takes a free block and fills it; once nothing in it counts it
-//! gives the block back, erased, or has it retired.
+//! A block is free, bad, or used by its FTL. The FTL takes a free block and fills it; once nothing in it counts, the
+//! FTL gives it back erased or has it retired.
 //!
 //! ## When a block may be erased
-//! An erase destroys old copies. A power cut afterwards must find what took their place:
+//! An erase destroys old copies. A mount after a power cut must then find their replacements:
 //!
-//! * A newer copy. [`Keeper::supersede`] keeps the end of its program, by block. An erase waits for the last of them. It does
-//!   not wait for other programs, or erases on several dies would never overlap.
-//! * A note of a trim. A trimmed page has no newer copy, and an older one elsewhere may come back as soon as the newest is
-//!   gone. So the FTL writes the note first and tells [`Keeper::noted`], and every erase waits for the last note. A new note
-//!   replaces an older one, which hid pages written since: their programs count as part of it.
+//! * A newer copy. [`Keeper::supersede`] keeps the end of its program, by block. An erase waits for the last one. It
+//!   does not wait for other programs, or erases on several dies would never overlap.
+//! * A trim note. A trimmed page has no newer copy, and an older one elsewhere may come back as soon as the newest is
+//!   gone. So the FTL writes the note first and tells [`Keeper::noted`], and every erase waits for the last note. A new
+//!   note replaces an older one, which hid pages written since: their programs count as part of it.
 //!
 //! A retired block reads as nothing, like an erased one, and waits for the same.
 //!
 //! ## After a mount
 //! A mount finds blocks without valid pages. Their erase is put off until they are taken; a block that looks erased is
-//! erased again too, since its last erase may have been cut. On a blank device no block needs it. Blocks that look erased
-//! are taken first: if the only block with data were erased and that erase cut, the device would look blank.
+//! erased again too, since its last erase may have been cut. On a blank device no block needs it. Blocks that look
+//! erased are taken first: if the only block with data were erased and that erase cut, the device would look blank.
 
 use super::counts::BlockUse;
 use super::scan::BlockScan;
@@ -25,7 +25,7 @@ use crate::{BlockState, FtlError};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Nand, NandError, Ppa, Seq, Time};
 use std::collections::VecDeque;
 
-/// A block without anything that counts.
+/// A free block: nothing in it counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FreeBlock {
     pub(crate) block: BlockId,
@@ -33,7 +33,7 @@ pub(crate) struct FreeBlock {
     pub(crate) unerased: Option<Cause>,
 }
 
-/// Some blocks of a die.
+/// Some blocks on a die.
 #[derive(Clone, Debug, Default)]
 struct Shelf {
     /// The block that has been free longest in front.
@@ -46,7 +46,7 @@ struct Shelf {
 #[derive(Debug)]
 pub(crate) struct Keeper {
     geometry: Geometry,
-    /// A shelf for each die, then one for the blocks of each die that are kept apart.
+    /// A shelf for each die, then one for each die's blocks kept apart.
     shelves: Vec<Shelf>,
     /// By block: whether it is kept apart; empty if none is.
     apart: Vec<bool>,
@@ -56,9 +56,9 @@ pub(crate) struct Keeper {
     turn: u32,
     bad: Vec<bool>,
     seq: u64,
-    /// By block: when the last program ends that took the place of one of its pages.
+    /// By block: when the last program that superseded one of its pages ends.
     superseded: Vec<Time>,
-    /// When the last note of trims ends.
+    /// When the last trim note ends.
     noted: Time,
     retired: u64,
 }
@@ -114,13 +114,13 @@ impl Keeper {
     }
 
     /// A sequence number that leaves [`Self::AHEAD`] lower ones to be given out before [`Self::pass`] goes on behind
-    /// it: for a page that is programmed before the map pages are written that do not know of it yet.
+    /// it. A page takes it if it is programmed before map pages that do not know it yet.
     #[inline]
     pub(crate) fn seq_ahead(&self) -> Seq {
         Seq(self.seq + Self::AHEAD)
     }
 
-    /// Map pages that may be written until the entries of one page of data are changed.
+    /// Map pages that may be written until one data page's entries are changed.
     const AHEAD: u64 = 1 << 16;
 
     /// Sequence numbers go on behind `seq`.
@@ -190,7 +190,7 @@ impl Keeper {
         self.bad[block.index()]
     }
 
-    /// Bad blocks of the device.
+    /// Bad blocks on the device.
     pub(crate) fn bad(&self) -> u32 {
         self.bad.iter().filter(|&&bad| bad).count() as u32
     }
@@ -210,13 +210,13 @@ impl Keeper {
         self.retired
     }
 
-    /// A page counts no more as soon as what ends at `end` is on flash.
+    /// Supersedes a page: it counts no more once the operation that ends at `end` is on flash.
     #[inline]
     pub(crate) fn supersede(&mut self, page: Ppa, end: Time) {
         self.supersede_in(self.geometry.block_of(page), end);
     }
 
-    /// The same for a page of `block`.
+    /// The same for a page in `block`.
     #[inline]
     pub(crate) fn supersede_in(&mut self, block: BlockId, end: Time) {
         if end > 0 {
@@ -225,18 +225,18 @@ impl Keeper {
         }
     }
 
-    /// A note of trims ends at `end`; no older copy of these pages may come back before.
+    /// Records a trim note that ends at `end`; its pages' older copies are not erased before.
     pub(crate) fn noted(&mut self, end: Time) {
         self.noted = self.noted.max(end);
     }
 
-    /// When the last note of trims ends.
+    /// When the last trim note ends.
     pub(crate) fn noted_by(&self) -> Time {
         self.noted
     }
 
-    /// Sorts out what a mount has found: bad blocks, and those that nothing uses. `stale` is the cause charged for erasing
-    /// blocks with pages that count no more.
+    /// Adopts the bad and the unused blocks found by a mount. `stale` is the cause charged for erasing blocks with
+    /// pages that count no more.
     pub(crate) fn adopt(&mut self, scans: &[Option<BlockScan>], stale: Cause, is_used: impl Fn(BlockId) -> bool) {
         let is_blank = scans.iter().flatten().all(|scan| scan.used == 0);
         for programmed in [false, true] {
@@ -252,21 +252,21 @@ impl Keeper {
         }
     }
 
-    /// Adds a block that holds nothing; `unerased` is the cause charged for its erase, unless it is known to be erased.
+    /// Adds an empty block; `unerased` is the cause charged for its erase, unless it is known to be erased.
     pub(crate) fn add(&mut self, block: BlockId, unerased: Option<Cause>) {
         let shelf = self.shelf_of(block);
         self.shelves[shelf].free.push_back(FreeBlock { block, unerased });
         self.count += u32::from(!self.is_apart(block));
     }
 
-    /// Removes a free block from a die: the one at `place`, counted from the one that has been free longest.
+    /// Removes a die's free block at `place`, counted from the one free longest.
     pub(crate) fn remove(&mut self, die: u32, place: usize) -> Option<FreeBlock> {
         let free = self.shelves[die as usize].free.remove(place)?;
         self.count -= 1;
         Some(free)
     }
 
-    /// Removes the block apart that has been free longest on a die.
+    /// Removes the block apart that is free longest on a die.
     pub(crate) fn remove_apart(&mut self, die: u32) -> Option<FreeBlock> {
         let shelf = self.geometry.dies() + die;
         self.shelves[shelf as usize].free.pop_front()
@@ -298,7 +298,7 @@ impl Keeper {
         unerased
     }
 
-    /// Takes an erased block of a die; `None` if there is none, and what could not be erased was retired.
+    /// Takes an erased block on a die; `None` if there is none. Blocks with a failed erase are retired.
     pub(crate) fn take_in<N: Nand>(&mut self, nand: &mut N, die: u32) -> Result<Option<BlockId>, FtlError> {
         self.take_erased(nand, |keeper| keeper.remove(die, 0))
     }
@@ -321,7 +321,7 @@ impl Keeper {
         Ok(None)
     }
 
-    /// Erases a free block that was taken, if that was put off; false if the erase failed and the block was retired.
+    /// Erases a free block after it was taken, if the erase was put off; false if it failed and the block was retired.
     fn erase_due<N: Nand>(&mut self, nand: &mut N, free: FreeBlock) -> Result<bool, FtlError> {
         match free.unerased {
             Some(cause) => scoped(nand, cause, |nand| self.erase(nand, free.block)),
@@ -364,7 +364,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// When everything is on flash that took the place of a block's contents.
+    /// When all replacements for a block's contents are on flash.
     pub(crate) fn replaced(&self, block: BlockId) -> Time {
         self.superseded[block.index()].max(self.noted)
     }
@@ -374,7 +374,7 @@ impl Keeper {
         self.shelves[shelf].good -= u32::from(!std::mem::replace(&mut self.bad[block.index()], true));
     }
 
-    /// What each block holds; `valid` tells the valid pages of one that is not free.
+    /// Each block's state; `valid` returns the valid pages in a used block.
     pub(crate) fn states(&self, valid: impl Fn(BlockId) -> u32) -> Vec<BlockState> {
         let blocks = (0..self.geometry.blocks()).map(BlockId);
         let mut states: Vec<_> = blocks.map(|block| BlockState { valid: valid(block), is_free: false }).collect();
@@ -382,8 +382,8 @@ impl Keeper {
         states
     }
 
-    /// Asserts that each block is in one place and that its use says so; `others` are the places that the FTL has, with what
-    /// such a block is used for. Closed blocks are in none.
+    /// Asserts that each block is in one place and that its use matches; `others` are the FTL's places, with the use of
+    /// a block there. Closed blocks are in none.
     ///
     /// # Panics
     /// With the block.

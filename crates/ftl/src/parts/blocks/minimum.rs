@@ -1,12 +1,12 @@
-//! The scan over block words that greedy makes for every victim.
+//! Greedy's scan over block words for a victim.
 //!
 //! On x86-64 the same code is compiled a second time for AVX2 and chosen at run time, so that one portable
 //! build is fast everywhere.
 
-/// Words of which the minimum is taken at once; the first of equals is then found inside one group.
+/// Words compared at once; the search for the first among equals then stays in one group.
 const GROUP: usize = 128;
 
-/// A word to compare: its width decides how many are compared at once.
+/// A word to compare: narrow words are compared in larger groups at once.
 pub trait Word: Ord + Copy {
     /// The largest.
     const MAX: Self;
@@ -20,7 +20,7 @@ impl Word for i32 {
     const MAX: Self = i32::MAX;
 }
 
-/// Index of the first smallest word.
+/// The first smallest word's index.
 #[inline]
 pub fn first_minimum<W: Word>(words: &[W]) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]

@@ -1,12 +1,12 @@
-//! In which order the blocks of a die, or of a part of it, were closed.
+//! The closing order of the blocks in a die, or in a part of it.
 
 use nandlab_nand::{BlockId, Geometry};
 
-/// A list of blocks for each die, or several, linked through the blocks: any one leaves at once.
+/// One or several block lists per die, linked through the blocks: any block leaves at once.
 #[derive(Clone, Debug)]
 pub(super) struct ClosingOrder {
     links: Vec<Link>,
-    /// Where the ends of the lists are: behind the links of the blocks.
+    /// The position of the list ends, behind the blocks' links.
     ends: usize,
 }
 
@@ -17,14 +17,14 @@ struct Link {
 }
 
 impl ClosingOrder {
-    /// No block is closed; so many lists.
+    /// `lists` lists without a closed block.
     pub(super) fn new(geometry: &Geometry, lists: u32) -> Self {
         let blocks = geometry.blocks();
         let links = (0..blocks + lists).map(|at| Link { before: at, after: at }).collect();
         Self { links, ends: blocks as usize }
     }
 
-    /// `block` was closed now.
+    /// Adds `block` as the last one closed.
     pub(super) fn push(&mut self, list: u32, block: BlockId) {
         let end = self.ends + list as usize;
         let last = self.links[end].before;
@@ -33,7 +33,7 @@ impl ClosingOrder {
         self.links[end].before = block.0;
     }
 
-    /// `block` is no longer closed.
+    /// Removes `block`.
     pub(super) fn remove(&mut self, block: BlockId) {
         let Link { before, after } = self.links[block.index()];
         self.links[before as usize].after = after;
@@ -41,7 +41,7 @@ impl ClosingOrder {
         self.links[block.index()] = Link { before: block.0, after: block.0 };
     }
 
-    /// The closed blocks of a list, the one that was closed first in front.
+    /// A list's closed blocks in closing order.
     pub(super) fn iter(&self, list: u32) -> impl Iterator<Item = BlockId> + '_ {
         let end = (self.ends + list as usize) as u32;
         let next = move |at: &u32| Some(self.links[*at as usize].after).filter(|&after| after != end);

@@ -1,4 +1,7 @@
-//! What a mount reads of a block: its spare areas, and in full the pages that a cut may have torn.
+//! Reads blocks at mount: all spare areas, and in full the pages that a power cut may have torn.
+//!
+//! The page programmed last in a block may be torn. So may a page right below one with the resumed mark, and every page
+//! in a block with an unreadable one, which may have carried that mark.
 
 use super::frontier::{has_cycles, RESUMED, SLC};
 use crate::parts::trim_note;
@@ -8,53 +11,53 @@ use nandlab_nand::{BlockId, Cause, Geometry, Kind, Nand, NandError, Oob, PageBuf
 /// Set in `aux` of the last page of a merge.
 pub(crate) const COMPLETE: u16 = 2;
 
-/// Where `aux` of a page that a merge gathered holds the pages of a logical block: how far the merge speaks.
+/// Position in `aux` of a merge's logical-block size, in pages.
 const SPAN: u32 = 2;
 
-/// `aux` of a page that a merge gathered in logical blocks of `span` pages; a block of flash has 2^14 - 1 at most.
+/// `aux` of a page gathered by a merge in logical blocks of `span` pages; a flash block has 2^14 - 1 pages at most.
 #[inline]
 pub(crate) fn gathered(span: u32) -> u16 {
     (span << SPAN) as u16
 }
 
-/// The pages of a logical block, for a page that a merge gathered; 0 for another one.
+/// The logical-block size, in pages, for a page gathered by a merge; 0 for any other page.
 pub(crate) fn merge_span(oob: Oob) -> u32 {
     u32::from(oob.aux >> SPAN)
 }
 
-/// How pages of a map that lives on flash are known from those of another FTL.
+/// Tells a flash map's pages from another FTL's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MapForm {
-    /// `aux` of its pages but for [`Self::MARKS`].
+    /// `aux` of its pages, without [`Self::MARKS`].
     pub(crate) tag: u16,
-    /// Map pages.
+    /// Map pages in the map.
     pub(crate) pages: u32,
 }
 
 impl MapForm {
-    /// Bits of `aux` that say something else than whose map it is.
+    /// Bits of `aux` with another meaning than the map's tag.
     pub(crate) const MARKS: u16 = RESUMED | Self::LOST;
-    /// Set on a page that stands for a map page lost to bit errors.
+    /// Set on a page in place of a map page lost to bit errors.
     pub(crate) const LOST: u16 = 1 << 14;
 }
 
-/// A page that can be read.
+/// A readable page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     pub(crate) place: u32,
     pub(crate) oob: Oob,
 }
 
-/// What a mount found in a block.
+/// A block as found by a mount.
 #[derive(Debug)]
 pub(crate) struct BlockScan {
-    /// The pages that are whole, in the order in which they were programmed.
+    /// The whole pages, in program order.
     pub(crate) pages: Vec<Page>,
-    /// Pages up to the last that is not erased.
+    /// Pages up to the last one that is not erased.
     pub(crate) used: u32,
-    /// Whether an erased page lies below a programmed one: a torn erase may have left the block so.
+    /// Whether an erased page lies below a programmed one; a torn erase may do this.
     gaps: bool,
-    /// The highest sequence number, those of torn pages included: it is not given out again.
+    /// The highest sequence number, torn pages included, so that it is not given out again.
     pub(crate) highest: u64,
 }
 
@@ -64,7 +67,7 @@ impl BlockScan {
         self.has_room(geometry.pages_per_block())
     }
 
-    /// Why a free block is erased before its first page: for `stale` where pages are in it that count no more.
+    /// The cause for erasing a free block before its first page: `stale` if it holds pages that count no more.
     pub(crate) fn erase_cause(&self, stale: Cause) -> Cause {
         if self.used == 0 {
             Cause::Reerase
@@ -73,27 +76,27 @@ impl BlockScan {
         }
     }
 
-    /// Whether a page says that the block holds one bit a cell.
+    /// Whether a page marks the block as holding one bit per cell.
     pub(crate) fn is_slc(&self) -> bool {
         self.copies().any(|page| page.oob.aux & SLC != 0)
     }
 
-    /// Whether the block may be filled further, up to so many pages.
+    /// Whether the block may be filled further, up to `pages` pages.
     pub(crate) fn has_room(&self, pages: u32) -> bool {
         !self.gaps && self.used < pages
     }
 
-    /// The pages of the host.
+    /// The host's pages.
     pub(crate) fn copies(&self) -> impl Iterator<Item = &Page> {
         self.pages.iter().filter(|page| matches!(page.oob.kind, Kind::Data | Kind::Lost))
     }
 
-    /// The pages of a map.
+    /// The map pages.
     pub(crate) fn map_pages(&self) -> impl Iterator<Item = &Page> {
         self.pages.iter().filter(|page| page.oob.kind == Kind::Map)
     }
 
-    /// The notes of trims.
+    /// The trim notes.
     pub(crate) fn notes(&self) -> impl Iterator<Item = &Page> {
         self.pages.iter().filter(|page| page.oob.kind == Kind::TrimNote)
     }
@@ -104,8 +107,8 @@ pub(crate) fn scan<N: Nand>(nand: &mut N) -> Result<Vec<Option<BlockScan>>, FtlE
     scan_in(nand, |page| page.oob.seq.0)
 }
 
-/// The same where blocks are filled page by page, so that the place of a page tells when it was programmed: its sequence
-/// number may be older.
+/// The same if blocks are filled page by page: a page's place tells when it was programmed, since its sequence number
+/// may be older.
 pub(crate) fn scan_ascending<N: Nand>(nand: &mut N) -> Result<Vec<Option<BlockScan>>, FtlError> {
     scan_in(nand, |page| page.place.into())
 }
@@ -134,8 +137,8 @@ fn scan_block<N: Nand>(nand: &mut N, block: BlockId, order: fn(&Page) -> u64) ->
     let mut whole = Vec::with_capacity(scan.pages.len());
     let mut contents = None;
     for (at, &page) in scan.pages.iter().enumerate() {
-        // The page programmed last before the power went: now, or when the next one got its mark, which a page that cannot
-        // be read may have carried.
+        // This page was the last one before a power cut, the latest or an earlier one: the next page has the resumed
+        // mark, or is unreadable and may have had it.
         let suspect = unreadable || scan.pages.get(at + 1).is_none_or(|next| next.oob.aux & RESUMED != 0);
         if !suspect || reads(nand, geometry.page(block, page.place), &mut contents)? {
             whole.push(page);
@@ -154,8 +157,8 @@ fn reads<N: Nand>(nand: &mut N, at: Ppa, contents: &mut Option<N::Buf>) -> Resul
     }
 }
 
-/// Takes the pages that gather sectors of several logical pages out of what was scanned. Those with other bits than
-/// `marks` in `aux` are another FTL's and stay, for [`refuse_foreign`].
+/// Removes pages that gather sectors from several logical pages from the scans, and returns them. Pages with bits in
+/// `aux` outside `marks` are another FTL's; they stay for [`refuse_foreign`].
 pub(crate) fn take_listed(scans: &mut [Option<BlockScan>], marks: u16) -> Vec<(BlockId, Page)> {
     let is_listed = |page: &Page| page.oob.kind == Kind::Sectors && page.oob.aux & !marks == 0;
     let mut listed = Vec::new();
@@ -166,13 +169,14 @@ pub(crate) fn take_listed(scans: &mut [Option<BlockScan>], marks: u16) -> Vec<(B
     listed
 }
 
-/// Refuses flash that `ftl` would not read as what it is: another FTL, another capacity or other options left it there.
-/// `span` is the number of pages of a logical block, where the FTL merges such blocks and has blocks for notes; `map` is
-/// what its map on flash looks like, where that says what is trimmed.
+/// Refuses flash that `ftl` would misread, because another FTL, capacity or option set wrote it.
 ///
-/// What passes is a copy of a page of the host, of which the newest counts for every FTL, a note of trims, or of a merge
-/// that speaks of the same logical blocks, and what every FTL that maps blocks passes over: padding and pages of a block
-/// map. Where pages may lie is for the FTL to say.
+/// `span` is the logical-block size in pages, if the FTL merges such blocks and keeps notes in blocks apart. `map` is
+/// the form of its map on flash, if that map records trims.
+///
+/// Accepted are host pages, since the newest copy counts for every FTL; trim notes; merges with the same logical
+/// blocks; and padding and block-map pages, which every block-mapped FTL ignores. Where pages may lie is checked by the
+/// FTL.
 pub(crate) fn refuse_foreign(
     geometry: &Geometry,
     logical_pages: u32,
@@ -196,7 +200,7 @@ pub(crate) fn refuse_foreign(
     Ok(())
 }
 
-/// Why a page cannot be read as what it is.
+/// Why the FTL would misread a page.
 fn foreign(
     geometry: &Geometry,
     logical_pages: u32,
@@ -212,7 +216,7 @@ fn foreign(
         Kind::Data | Kind::Lost => logical_pages,
         Kind::Map if map.is_some_and(|map| oob.aux & !MapForm::MARKS == map.tag) => map.map_or(0, |map| map.pages),
         Kind::TrimNote if map.is_none() => trim_note::segments(geometry, logical_pages),
-        // Fills the gap below a page on a chip without gaps; a page of the block map, which no mount needs.
+        // Padding below a page on a chip without gaps, or a block-map page, which no mount needs.
         Kind::Deleted | Kind::Map if span.is_some() => u32::MAX,
         kind => return Some(format!("is of kind {kind:?}: the device was used by another FTL than {ftl}")),
     };
@@ -230,7 +234,7 @@ fn foreign(
         _ if oob.kind == Kind::Map && map.is_some() => None,
         0 => None,
         pages if span == Some(pages) => None,
-        // The page map stores the erases of a block there; it does not complete merges.
+        // The page map stores its block's erase count there, and never completes merges.
         _ if span.is_none() && oob.aux & COMPLETE == 0 => None,
         _ if has_cycles(oob.aux) => {
             Some(format!("carries the erases of its block, which {ftl} does not: the device was used by another FTL"))
@@ -248,7 +252,7 @@ mod tests {
     use crate::parts::blocks::frontier::Frontier;
     use nandlab_nand::{Lpn, Origin, Seq};
 
-    /// What is said of a block that holds such pages, on a device with notes of 4032 pages that exports 4000.
+    /// The error for a block with these pages, on a device with notes for 4032 pages and 4000 exported ones.
     fn refused(span: Option<u32>, pages: &[Oob]) -> String {
         let geometry = Geometry::single_die(600, 8, 512).unwrap();
         let pages: Vec<Page> = (0..).zip(pages).map(|(place, &oob)| Page { place, oob }).collect();
@@ -271,7 +275,7 @@ mod tests {
         ] {
             assert_eq!(refused(span, taken), "");
         }
-        // Eight erases are no merge in logical blocks of eight pages.
+        // An erase count of eight is not a merge in logical blocks of eight pages.
         let block = BlockId(0);
         let erased = Frontier::at_start(&Geometry::single_die(1, 8, 512).unwrap(), block).with_cycles(8).take().1;
         assert_eq!(refused(None, &[page(0, Kind::Data, erased)]), "");

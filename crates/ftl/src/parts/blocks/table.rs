@@ -1,4 +1,4 @@
-//! Which pages are valid, how many in each block, what each block is used for, and when it was closed and erased.
+//! Valid pages, their count in each block, and each block's use, closing time and erase count.
 
 pub use super::counts::BlockUse;
 use super::counts::{ValidCounts, Word};
@@ -14,15 +14,15 @@ pub struct BlockTable {
     geometry: Geometry,
     counts: ValidCounts<i16>,
     bits: Vec<u64>,
-    /// Closed blocks of each die and pool, the oldest first.
+    /// Each die's and pool's closed blocks, the oldest first.
     order: ClosingOrder,
-    /// Pools of blocks of each die; usually one of them all. 0: the dies have one order of closing together.
+    /// Pools in each die, usually one for all its blocks. With 0, all dies share one closing order.
     pools: u32,
-    /// The words of one pool, while a policy looks at it.
+    /// One pool's words, while a policy looks at it.
     words_of_pool: Vec<i16>,
-    /// By block: when it was closed, in blocks' worth of programs.
+    /// By block: when it was closed, in programs divided by `pages_per_block`.
     closed_at: Vec<u32>,
-    /// By block: erases that are known of.
+    /// By block: known erases.
     cycles: Vec<u32>,
 }
 
@@ -37,7 +37,7 @@ impl BlockTable {
         Self::with_pools(geometry, 1)
     }
 
-    /// All blocks free; the closed ones of each die are in so many pools.
+    /// All blocks free; each die's closed blocks fall into `pools` pools.
     pub fn with_pools(geometry: &Geometry, pools: u32) -> Self {
         Self {
             geometry: *geometry,
@@ -51,38 +51,38 @@ impl BlockTable {
         }
     }
 
-    /// All blocks free; policies look at the closed ones of all dies at once.
+    /// All blocks free; policies see the closed blocks on all dies at once.
     pub fn of_all_dies(geometry: &Geometry) -> Self {
         Self::with_pools(geometry, 0)
     }
 
-    /// What programs are counted in for ages: as many as a block has pages.
+    /// The clock for ages: programs divided by `pages_per_block`.
     pub fn clock(&self, programs: u64) -> u32 {
         (programs / u64::from(self.geometry.pages_per_block())) as u32
     }
 
-    /// Erases of `block` that are known of.
+    /// The known erases of `block`.
     pub fn cycles(&self, block: BlockId) -> u32 {
         self.cycles[block.index()]
     }
 
-    /// `block` was erased so often.
+    /// Sets the known erases of `block`.
     pub fn set_cycles(&mut self, block: BlockId, cycles: u32) {
         self.cycles[block.index()] = cycles;
     }
 
-    /// What `block` is used for.
+    /// The use of `block`.
     pub fn usage(&self, block: BlockId) -> BlockUse {
         self.counts.usage(block)
     }
 
-    /// Valid pages of `block`.
+    /// Valid pages in `block`.
     #[inline]
     pub fn valid_pages(&self, block: BlockId) -> u32 {
         self.counts.valid(block)
     }
 
-    /// Valid pages of `blocks`.
+    /// Valid pages in `blocks`.
     pub fn valid_pages_in(&self, blocks: Range<u32>) -> u32 {
         blocks.map(|block| self.valid_pages(BlockId(block))).sum()
     }
@@ -99,7 +99,7 @@ impl BlockTable {
         nandlab_nand::prefetch::prefetch(&self.bits, page.index() / 64);
     }
 
-    /// Marks a page of an open or closed block valid; it was not.
+    /// Marks an invalid page in an open or closed block valid.
     #[inline]
     pub fn set_valid(&mut self, page: Ppa) {
         self.bits[page.index() / 64] |= 1 << (page.0 % 64);
@@ -116,8 +116,9 @@ impl BlockTable {
         block
     }
 
-    /// Pages `from` of one block, ascending, at most 32, were copied to `to` and the following pages of another block: where
-    /// a bit of `moved` is set, the copy is valid instead.
+    /// Moves valid bits after a copy. The pages `from`, at most 32, ascending and in one block, were copied to `to` and
+    /// the pages behind it in another block. Where `moved` has a bit set, the copy becomes valid and its source
+    /// invalid.
     #[inline]
     pub fn move_valid(&mut self, from: &[Ppa], to: Ppa, moved: u32) {
         let Some(&first) = from.first() else { return };
@@ -151,41 +152,41 @@ impl BlockTable {
         None
     }
 
-    /// A free block starts to be filled, or was found at mount, to be filled further or closed.
+    /// Opens a free block, or one found at mount that will be filled further or closed.
     pub fn open(&mut self, block: BlockId) {
         self.counts.open(block);
     }
 
-    /// A filled block may be picked as a victim from now on, `programs` after the first.
+    /// Closes a block after `programs` programs in total: from now on it may be a victim.
     pub fn close(&mut self, block: BlockId, programs: u64) {
         self.close_in(0, block, programs);
     }
 
-    /// The same for a block of `pool`.
+    /// The same for a block in `pool`.
     pub fn close_in(&mut self, pool: u32, block: BlockId, programs: u64) {
         self.counts.close(block);
         self.closed_at[block.index()] = self.clock(programs);
         self.order.push(self.geometry.die_of(block) * self.pools + pool, block);
     }
 
-    /// A closed block is emptied: it is no victim any more.
+    /// Removes a closed block from the possible victims, to be emptied.
     pub fn reopen(&mut self, block: BlockId) {
         self.counts.reopen(block);
         self.order.remove(block);
     }
 
-    /// A block without valid pages is free.
+    /// Marks a block without valid pages as free.
     pub fn set_free(&mut self, block: BlockId) {
         self.counts.set_free(block);
     }
 
-    /// A block without valid pages is out of use.
+    /// Marks a block without valid pages as bad.
     pub fn set_bad(&mut self, block: BlockId) {
         self.counts.set_bad(block);
     }
 
-    /// A read-only view of the blocks of `die` for a policy. Where there are pools, only those of the first are in the order
-    /// in which they were closed: policies that ask for it look at one pool. In a table of all dies the order is of them all.
+    /// A policy's read-only view of the blocks on `die`. With pools, only the first pool's blocks are in closing order,
+    /// as policies that need the order look at one pool. In a table for all dies the order covers every die.
     #[inline]
     pub fn die(&self, die: u32) -> Blocks<'_> {
         let Range { start: first, end } = self.geometry.blocks_of_die(die);
@@ -193,13 +194,13 @@ impl BlockTable {
         Blocks { table: self, die, first, end, words, list: die * self.pools }
     }
 
-    /// The same of all dies, in a table where they have one order of closing.
+    /// The same for all dies, in a table where they share one closing order.
     pub fn all_dies(&self) -> Blocks<'_> {
         assert_eq!(self.pools, 0, "each die has an order of its own");
         Blocks { table: self, die: 0, first: 0, end: self.geometry.blocks(), words: self.counts.words(), list: 0 }
     }
 
-    /// The same where the policy is to see the closed blocks of one pool alone; `of` tells the pool of each block.
+    /// The same for a policy that may see only one pool's closed blocks; `of` is each block's pool.
     pub fn pool(&mut self, die: u32, pool: u8, of: &[u8]) -> Blocks<'_> {
         let Range { start: first, end } = self.geometry.blocks_of_die(die);
         let all = first as usize..end as usize;
@@ -209,31 +210,31 @@ impl BlockTable {
         Blocks { table: self, die, first, end, words: &self.words_of_pool, list: die * self.pools + u32::from(pool) }
     }
 
-    /// Blocks of a die that belong to `pool` and are neither free nor bad; `of` tells the pool of each block.
+    /// Blocks on a die that belong to `pool` and are neither free nor bad; `of` is each block's pool.
     pub fn used_by(&self, die: u32, pool: u8, of: &[u8]) -> u32 {
         let blocks = self.geometry.blocks_of_die(die);
         let all = blocks.start as usize..blocks.end as usize;
         let words = self.counts.words()[all.clone()].iter().zip(&of[all]);
-        // A sum that is checked for an overflow is not vectorised, and there are fewer blocks than that.
+        // An overflow check would prevent vectorisation, and the sum cannot overflow: it counts a die's blocks.
         words.fold(0, |used: u32, (&word, &of)| used.wrapping_add(u32::from((of == pool) & (word < i16::BAD))))
     }
 
-    /// Bytes of memory: two a block for the counts, a bit a page.
+    /// Bytes of memory: two per block for the counts, and a bit per page.
     pub fn bytes(&self) -> (u64, u64) {
         (2 * u64::from(self.geometry.blocks()), u64::from(self.geometry.pages()).div_ceil(8))
     }
 }
 
-/// What a policy sees of the blocks of a die.
+/// A policy's view of a die's blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks<'a> {
     table: &'a BlockTable,
     die: u32,
     first: u32,
     end: u32,
-    /// A word for each block of the die.
+    /// A word for each of the die's blocks.
     words: &'a [i16],
-    /// Where the closed ones stand in the order in which they were closed.
+    /// The list of its closed blocks in closing order.
     list: u32,
 }
 
@@ -245,44 +246,44 @@ impl<'a> Blocks<'a> {
         (self.words[at] < Self::CLOSED).then_some(BlockId(self.first + at as u32))
     }
 
-    /// The number of the die.
+    /// The die's number.
     pub fn die(&self) -> u32 {
         self.die
     }
 
-    /// All blocks of the die, in whatever use.
+    /// All the die's blocks, in any use.
     pub fn all(&self) -> impl ExactSizeIterator<Item = BlockId> {
         (self.first..self.end).map(BlockId)
     }
 
-    /// The block with this place in the die.
+    /// The block at this place in the die.
     pub fn at(&self, place: usize) -> BlockId {
         BlockId(self.first + place as u32)
     }
 
-    /// The closed blocks, the one that was closed first in front.
+    /// The closed blocks in closing order.
     pub fn oldest_first(&self) -> impl Iterator<Item = BlockId> + 'a {
         self.table.order.iter(self.list)
     }
 
-    /// Whether `block` is a victim if a policy picks it.
+    /// Whether a policy may pick `block` as a victim.
     #[inline]
     pub fn is_closed(&self, block: BlockId) -> bool {
         self.words[block.index() - self.first as usize] < Self::CLOSED
     }
 
-    /// Valid pages of `block`.
+    /// Valid pages in `block`.
     #[inline]
     pub fn valid_pages(&self, block: BlockId) -> u32 {
         self.table.valid_pages(block)
     }
 
-    /// Pages of a block.
+    /// Pages per block.
     pub fn pages_per_block(&self) -> u32 {
         self.table.geometry.pages_per_block()
     }
 
-    /// Erases of `block` that are known of.
+    /// The known erases of `block`.
     pub fn cycles(&self, block: BlockId) -> u32 {
         self.table.cycles(block)
     }
@@ -292,12 +293,12 @@ impl<'a> Blocks<'a> {
         self.table.clock(programs)
     }
 
-    /// A word a block: below [`Self::CLOSED`] the valid pages of a closed block, else no victim.
+    /// A word per block: a closed block's valid pages, below [`Self::CLOSED`]; else not a victim.
     pub fn words(&self) -> &'a [i16] {
         self.words
     }
 
-    /// What the words of closed blocks stay below.
+    /// The upper bound (exclusive) for closed blocks' words.
     pub const CLOSED: i16 = i16::OPEN;
 
     /// By block: when it was closed.
@@ -305,7 +306,7 @@ impl<'a> Blocks<'a> {
         &self.table.closed_at[self.first as usize..self.end as usize]
     }
 
-    /// By block: its erases.
+    /// By block: its known erases.
     pub fn all_cycles(&self) -> &'a [u32] {
         &self.table.cycles[self.first as usize..self.end as usize]
     }

@@ -1,20 +1,20 @@
-//! Schemes over a map in memory, with notes of trims among the pages of data.
+//! Schemes with a map in memory, and trim notes among the data pages.
 
 use super::{Pages, Scheme, Target};
 use crate::parts::noted_map::{Holds, NotedMap};
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 
-/// A scheme with a [`NotedMap`]; how it writes, moves and trims a page follows.
+/// A scheme with a [`NotedMap`]; it writes, moves and trims pages as follows.
 pub(crate) trait Noted: Scheme {
     fn map(&self) -> &NotedMap;
     fn map_mut(&mut self) -> &mut NotedMap;
 
-    /// The copy of a page at `old` counts no more, as soon as what ends at `end` is on flash.
+    /// Called when the copy at `old` is superseded: it counts until the operation that ends at `end` is on flash.
     #[inline]
     fn superseded(&mut self, _pages: &mut Pages, _at: Lpn, _old: Ppa, _end: Time) {}
 
-    /// Programs a whole page of data and maps it.
+    /// Programs a whole data page and maps it.
     #[inline]
     fn store<N: Nand>(
         &mut self,
@@ -35,7 +35,7 @@ pub(crate) trait Noted: Scheme {
         Ok(())
     }
 
-    /// Unmaps a page and writes notes that are overdue.
+    /// Unmaps a page and writes overdue notes.
     fn unmap<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
         let old = self.map_mut().trim(at);
         if old.is_some() {
@@ -49,7 +49,7 @@ pub(crate) trait Noted: Scheme {
         Ok(())
     }
 
-    /// Moves a valid page, as it is, to `die`.
+    /// Moves a valid page, unchanged, to `die`.
     fn move_page<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError> {
         let Some((to, stored)) = pages.copy(self, nand, from, die)? else {
             return self.replace_lost(pages, nand, from, die);
@@ -60,8 +60,8 @@ pub(crate) trait Noted: Scheme {
         Ok(())
     }
 
-    /// The contents of a valid page are gone. A page of kind Lost takes its place, so that a later mount does not bring back
-    /// an older copy; a note is written anew.
+    /// Handles a valid page with lost contents. A page of kind Lost takes its place, or a later mount would bring back
+    /// an older copy; a note is written again.
     #[cold]
     fn replace_lost<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError> {
         match self.holds(nand, from)? {
@@ -70,7 +70,7 @@ pub(crate) trait Noted: Scheme {
         }
     }
 
-    /// Stores a page that stands for lost contents.
+    /// Stores a Lost page.
     #[cold]
     fn store_lost<N: Nand>(
         &mut self,
@@ -85,7 +85,7 @@ pub(crate) trait Noted: Scheme {
         self.store(pages, nand, target, &blank, oob)
     }
 
-    /// What a valid page holds: its spare area says so, or a search of the map.
+    /// A valid page's contents, from its spare area or a search through the map.
     fn holds<N: Nand>(&self, nand: &mut N, page: Ppa) -> Result<Holds, FtlError> {
         if let Some(note) = self.map().note_at(page) {
             return Ok(note);
@@ -97,7 +97,7 @@ pub(crate) trait Noted: Scheme {
         }
     }
 
-    /// Writes the note of `segment` anew.
+    /// Writes the note of `segment` again.
     fn write_note<N: Nand>(
         &mut self,
         pages: &mut Pages,
@@ -120,7 +120,7 @@ pub(crate) trait Noted: Scheme {
         })
     }
 
-    /// Writes the notes that are out of date.
+    /// Writes the outdated notes.
     fn write_notes<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, target: Target) -> Result<(), FtlError> {
         while let Some(segment) = self.map().pending() {
             self.write_note(pages, nand, target, segment)?;
@@ -128,8 +128,8 @@ pub(crate) trait Noted: Scheme {
         Ok(())
     }
 
-    /// Asserts that the map and the notes are those of a mount, and that exactly their pages are valid. `newest` tells the
-    /// sequence number of each logical page's newest copy.
+    /// Asserts that a mount would find the same map and notes, and that exactly their pages are valid. `newest` returns
+    /// the sequence number of each logical page's newest copy.
     fn check_map<N: Nand>(&self, pages: &Pages, nand: &mut N, newest: impl Fn(Lpn) -> u64) {
         self.map().check(nand, newest);
         self.map().valid().for_each(|page| assert!(pages.area.is_valid(page), "page {page} is not valid"));

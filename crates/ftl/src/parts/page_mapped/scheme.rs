@@ -1,11 +1,11 @@
-//! What a page-mapped FTL decides for itself.
+//! A page-mapped FTL's own decisions.
 
 use super::Pages;
 use crate::{Events, Facts, FtlError, RamUse, Variant};
 use nandlab_block::Op;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa, SectorMask};
 
-/// A page-mapped FTL's scheme: its map, and what becomes of a page that is moved.
+/// A page-mapped FTL's scheme: its map, and how it moves pages.
 pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// Options in the `[ftl.<name>]` table.
     type Config: Clone + std::fmt::Debug + Send + Sync + 'static;
@@ -49,7 +49,7 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         0
     }
 
-    /// Pages that must find room, and pages that so many good blocks hold while a victim still gains something.
+    /// Pages that must find room, and pages that `good` good blocks hold while a victim still gains something.
     fn needed_and_usable(&self, pages: &Pages, good: u32) -> (u32, u32);
 
     /// As [`Ftl::write`].
@@ -96,8 +96,9 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn relocate<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError>;
 
-    /// A victim on `die` holds nothing valid and is erased next. A trimmed page may have its newest copy there and older
-    /// ones elsewhere: flash must say that it is trimmed before the newest goes, or a mount would bring back an older one.
+    /// Called before a victim without valid pages on `die` is erased. A trimmed page's newest copy may lie there and
+    /// older ones elsewhere: flash must record the trim before the newest copy goes, or a mount would bring back an
+    /// older one.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
@@ -120,12 +121,12 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// As [`Ftl::ram`].
     fn ram(&self, pages: &Pages) -> RamUse;
 
-    /// As [`Ftl::events`]; `of_pages` are those of the blocks of data.
+    /// As [`Ftl::events`]; `of_pages` are the data blocks' events.
     fn events(&self, _pages: &Pages, of_pages: Events) -> Events {
         of_pages
     }
 
-    /// Valid pages in a block of the scheme's own; `None` if it is none.
+    /// Valid pages in one of the scheme's own blocks; `None` for other blocks.
     fn valid_in(&self, _block: BlockId) -> Option<u32> {
         None
     }
@@ -135,6 +136,6 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         Vec::new()
     }
 
-    /// As [`Ftl::check`], for the scheme's own.
+    /// As [`Ftl::check`], for the scheme's own state.
     fn check<N: Nand>(&self, pages: &Pages, nand: &mut N);
 }

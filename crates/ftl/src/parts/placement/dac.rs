@@ -1,12 +1,12 @@
 //! DAC: dynamic data clustering.
 //!
 //! ## Idea
-//! Each page is in one of some regions by its temperature. A new page is cold. A page that the host writes again goes
-//! one region up, one that garbage collection has to move goes one down, and each region fills blocks of its own.
+//! Each page is in a region by its temperature. A new page is cold. A host rewrite moves a page one region up, a move
+//! by garbage collection one region down. Each region fills its own blocks.
 //!
 //! ## Differences
-//! Temperatures are in memory, a byte a page, and a mount forgets them. The original also asks for the time that a page
-//! has been in its region before it goes up or down.
+//! Temperatures are in memory, one byte per page, and a mount forgets them. The original also requires a minimum time
+//! in a region before a page goes up or down.
 //!
 //! ## References
 //! M.-L. Chiang, P. Lee, R.-C. Chang: Using Data Clustering to Improve Cleaning Performance for Flash Memory. Software:
@@ -14,7 +14,7 @@
 
 use nandlab_nand::Lpn;
 
-/// The region of each page.
+/// Each page's region.
 #[derive(Debug)]
 pub(crate) struct Dac {
     /// By page: one more than its region; 0: not written.
@@ -34,7 +34,7 @@ impl Dac {
     }
 
     pub(super) fn moved(&mut self, at: Lpn) -> usize {
-        // A page of the FTL's own is cold, and so is one whose temperature a mount forgot.
+        // The FTL's own pages are cold, and so are pages with a temperature forgotten by a mount.
         let Some(region) = self.regions.get_mut(at.index()) else { return 0 };
         *region = region.saturating_sub(1).max(1);
         usize::from(*region - 1)

@@ -1,35 +1,35 @@
 //! Pools: two parts of the address space in blocks of their own.
 //!
 //! ## Idea
-//! The first `pool_pages` logical pages, which are to be the hot ones, and all others never share a block, also not when
-//! they are moved, and each of the two pools has its own part of the blocks. So each behaves like a device of its own
-//! with the over-provisioning that its part leaves: garbage collection empties a block of the pool that has more than its
-//! part. A free block is of no pool, so that the pools share reserve and wear.
+//! The first `pool_pages` logical pages, meant to be the hot ones, and all others never share a block, not even when
+//! they are moved. Each of the two pools has its own part of the blocks, so it behaves like a device of its own with
+//! the over-provisioning of that part. Garbage collection empties a block of the pool that is above its part. Free
+//! blocks belong to no pool, so the pools share reserve and wear.
 //!
 //! ## Differences
-//! The analysis has full blocks alone. Here each pool has a block that is being filled, and may have one block more than its
-//! part while a victim is being emptied; a pool whose blocks are all valid lets the other one be emptied. Where failures have
-//! used up the reserve, pages that are moved take what is left of the other pool's block. Where the boundary lies the user
-//! says: nothing is learned.
+//! The analysis has only full blocks. Here each pool also has an open block, and may use one block more than its part
+//! while a victim is emptied. If all pages of a pool are valid, a block of the other pool is emptied. If failures have
+//! used up the reserve, moved pages take the rest of the other pool's open block. The user sets the boundary; nothing
+//! is learned.
 //!
 //! ## References
-//! P. Desnoyers: Analytic Models of SSD Write Performance. ACM Transactions on Storage 10(2), 2014 (separated hot and cold
-//! data). B. Van Houdt: Performance of Garbage Collection Algorithms for Flash-based Solid State Drives with Hot/Cold Data.
-//! Performance Evaluation 70, 2013.
+//! P. Desnoyers: Analytic Models of SSD Write Performance. ACM Transactions on Storage 10(2), 2014 (separated hot and
+//! cold data). B. Van Houdt: Performance of Garbage Collection Algorithms for Flash-based Solid State Drives with
+//! Hot/Cold Data. Performance Evaluation 70, 2013.
 
 use nandlab_nand::{BlockId, Lpn};
 
-/// Pools, and frontiers: one for each.
+/// Pools, each with one frontier.
 pub(crate) const POOLS: usize = 2;
 
-/// Which pages and which blocks belong to which pool.
+/// The pool of each page and block.
 #[derive(Debug)]
 pub(crate) struct Pools {
-    /// Logical pages of the first pool.
+    /// Logical pages in the first pool.
     pages: u32,
-    /// Blocks of each die that are the part of the first pool.
+    /// Blocks per die in the first pool's part.
     blocks: u32,
-    /// By block: the pool that fills it or did so last.
+    /// By block: the pool that fills it or filled it last.
     of: Vec<u8>,
 }
 
@@ -39,7 +39,7 @@ impl Pools {
         Self { pages, blocks, of: vec![0; all_blocks as usize] }
     }
 
-    /// The pool of a page of the host.
+    /// A host page's pool.
     pub(crate) fn of_page(&self, at: Lpn) -> usize {
         usize::from(at.0 >= self.pages)
     }
@@ -49,21 +49,21 @@ impl Pools {
         &self.of
     }
 
-    /// The pool of a block.
+    /// A block's pool.
     pub(crate) fn of_block(&self, block: BlockId) -> usize {
         self.of[block.index()].into()
     }
 
-    /// A block belongs to `pool` from now on.
+    /// Puts a block into `pool`.
     pub(crate) fn join(&mut self, block: BlockId, pool: usize) {
         self.of[block.index()] = pool as u8;
     }
 
-    /// The pool whose victim comes next: the one that has more blocks beyond its part, and of two with as many `last`,
-    /// which took a block last. `used` blocks of the die are the first pool's, `beyond` more than both parts are in use.
+    /// The pool for the next victim: the one further above its part or, if equal, `last`, which took a block last. The
+    /// first pool has `used` blocks on the die; all blocks in use exceed both parts by `beyond`.
     ///
-    /// The parts are the blocks that are not in reserve, and the one that collection makes free goes to either pool: so the
-    /// two together are at their goals with a block less, which is when `beyond` is -1.
+    /// The parts cover all blocks outside the reserve. The block freed by collection goes to either pool, so both pools
+    /// are at their goals with one block less, which is when `beyond` is -1.
     pub(crate) fn to_collect(&self, used: u32, beyond: i64, last: usize) -> usize {
         let first = i64::from(used) - i64::from(self.blocks);
         match first.cmp(&(beyond - first)) {

@@ -1,14 +1,13 @@
 //! SepBIT: separation by the inferred time at which a page will be written again.
 //!
 //! ## Idea
-//! A page that lived shortly before it was written will live shortly again. The host's pages go to class 0 where the
-//! version before lived less than `l`, else to class 1. A page that survived in a block of class 0 goes to class 2;
-//! other survivors go to classes 3, 4 and 5 by their age: below `4 l`, below `16 l`, more. `l` is the mean time from
-//! opening to emptying of 16 blocks of class 0, infinite until there were as many. Times are counted in pages that the
-//! host writes.
+//! A page that lived shortly before it was overwritten will live shortly again. A host page goes to class 0 if its
+//! older version lived less than `l`, else to class 1. A survivor from a class 0 block goes to class 2; other survivors
+//! go to classes 3, 4 and 5 by age: below `4 l`, below `16 l`, older. `l` is the mean time from opening to emptying
+//! over 16 class 0 blocks, infinite until then. Times are counted in host page writes.
 //!
 //! ## Differences
-//! When each page was written last is in a table, 8 bytes a page; the original keeps a queue of recent addresses. A
+//! A table with 8 bytes per page holds each page's last write time; the original keeps a queue of recent addresses. A
 //! mount forgets the times.
 //!
 //! ## References
@@ -20,25 +19,25 @@ use nandlab_nand::{BlockId, Geometry, Lpn};
 /// Frontiers.
 pub(super) const CLASSES: usize = 6;
 
-/// Blocks of class 0 of which the mean is taken.
+/// Class 0 blocks per mean.
 const BLOCKS: u32 = 16;
 
-/// Times of pages and blocks.
+/// Page and block times.
 #[derive(Debug)]
 pub(crate) struct SepBit {
-    /// Pages that the host has written.
+    /// Host pages written.
     clock: u64,
-    /// By page: the clock after it was written last; 0: never.
+    /// By page: the clock after its last write; 0: never.
     written: Vec<u64>,
     /// By block: its class and the clock when it was opened.
     blocks: Vec<(u8, u64)>,
-    /// The mean time from opening to emptying of blocks of class 0.
+    /// The mean time from opening to emptying a class 0 block.
     mean: u64,
     sum: u64,
     emptied: u32,
 }
 
-/// The class of a block that a mount has found.
+/// The class of a block found by a mount.
 const FOUND: u8 = u8::MAX;
 
 impl SepBit {

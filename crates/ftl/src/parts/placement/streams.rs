@@ -1,9 +1,9 @@
 //! Streams: a frontier for each author.
 //!
 //! ## Idea
-//! Pages of one author, of the FAT or of the leaves of an index, live about as long as each other. The host says who
-//! writes, as with the streams of NVMe; the origins that come first get a frontier each, all others share the last one.
-//! Pages that garbage collection moves go to a frontier of their own.
+//! Pages with one author, like the FAT or an index's leaves, live about equally long. The host names the author, as
+//! with NVMe streams; the first origins get a frontier each, all others share the last one. Pages moved by garbage
+//! collection go to a separate frontier.
 //!
 //! ## References
 //! J.-U. Kang, J. Hyun, H. Maeng, S. Cho: The Multi-streamed Solid-State Drive. HotStorage 2014.
@@ -12,7 +12,7 @@ use nandlab_nand::Origin;
 
 const UNKNOWN: u8 = u8::MAX;
 
-/// Which origin goes to which frontier.
+/// Each origin's frontier.
 #[derive(Debug)]
 pub(crate) struct Streams {
     of: [u8; 256],

@@ -33,7 +33,7 @@ fn origins_get_frontiers_in_the_order_in_which_they_come() {
     assert_eq!(placer.moved(Lpn(0), BlockId(0)), 3);
 }
 
-/// The sequence that the paper of DAC describes: up with a write, down with a move, within the regions.
+/// The sequence in the DAC paper: up with a write, down with a move, within the regions.
 #[test]
 fn temperature_rises_with_writes_and_falls_with_moves() {
     let mut placer = placer(Placement::Dac);
@@ -54,7 +54,8 @@ fn pages_stay_in_their_pool_and_the_pool_beyond_its_part_is_collected() {
     assert_eq!((written, moved), ([0, 0, 1, 1], [0, 0, 1, 1]));
     placer.opened(BlockId(7), 1);
     assert_eq!((placer.moved(Lpn::NONE, BlockId(7)), placer.moved(Lpn::NONE, BlockId(8))), (1, 0), "a note stays");
-    // 20 blocks are the part of the first pool. Of both parts together 1 and 2 are left, none, or 1 is used beyond them.
+    // The first pool's part is 20 blocks. Of both parts together 1 and 2 blocks are left, none, or 1 is used beyond
+    // them.
     let pools = placer.pools().unwrap();
     let collected = |used, beyond| [0, 1].map(|last| pools.to_collect(used, beyond, last));
     assert_eq!((collected(20, -1), collected(19, -1)), ([0, 0], [1, 1]), "whichever has its part");
@@ -63,7 +64,7 @@ fn pages_stay_in_their_pool_and_the_pool_beyond_its_part_is_collected() {
     assert_eq!((collected(21, 1), collected(20, 1)), ([0, 0], [1, 1]));
 }
 
-/// The rules of the paper of SepBIT, by hand.
+/// The SepBIT paper's rules, by hand.
 #[test]
 fn classes_follow_lifetimes() {
     let mut placer = placer(Placement::Sepbit);
@@ -74,7 +75,7 @@ fn classes_follow_lifetimes() {
         }
     };
     assert_eq!((write(&mut placer, 0), write(&mut placer, 0)), (1, 0), "new, then shorter than infinity");
-    // 16 blocks of class 0 that lived 10 page writes each.
+    // 16 class 0 blocks that lived 10 page writes each.
     for block in 0..16 {
         placer.opened(BlockId(block), 0);
         write_often(&mut placer, 50, 10);

@@ -1,4 +1,4 @@
-//! The invariants, derived anew from flash.
+//! The invariants, derived again from flash.
 
 use super::paging::entries_in;
 use super::{entries_per_map_page, Holds, Scheme, SectorMapped, NOTHING, SPLIT, UNSET};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 pub(super) fn check<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) {
     ftl.map.check(nand);
     blocks_have_one_use(ftl);
-    // What is lost is searched for when it is asked for, and the counts are right again at the next collection.
+    // A lost map page is rebuilt when it is needed, and the counts are right again at the next collection.
     let Some(entries) = all_entries(ftl, nand) else { return };
     let addresses: Vec<u32> =
         (0..ftl.logical_pages * ftl.per_page).map(|sector| address(ftl, &entries, sector)).collect();
@@ -27,8 +27,8 @@ pub(super) fn check<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) {
     newest_is_mapped(ftl, nand, &addresses);
 }
 
-/// Every entry, of memory where it has it, else of flash; those that are not marked as changed are the same in both. None
-/// where a map page is lost.
+/// Every entry, from memory if it is there, else from flash; unmarked ones must be equal in both. None if a map page is
+/// lost.
 fn all_entries<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) -> Option<Vec<u32>> {
     let per_map_page = entries_per_map_page(&ftl.geometry);
     let mut bytes = vec![0; ftl.geometry.page_bytes() as usize];
@@ -83,8 +83,8 @@ fn blocks_have_one_use<S: Scheme>(ftl: &SectorMapped<S>) {
     }
 }
 
-/// The newest copy on flash of each mapped sector is the one that is mapped; a page that cannot be read does not count,
-/// unless its sectors are mapped to it.
+/// Asserts that each mapped sector is its newest copy on flash; an unreadable page counts only if its sectors are
+/// mapped to it.
 fn newest_is_mapped<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N, addresses: &[u32]) {
     let mut newest = vec![(0, NOTHING); addresses.len()];
     let mut list = vec![0; 4 * ftl.gathered as usize];

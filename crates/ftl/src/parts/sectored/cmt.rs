@@ -1,4 +1,4 @@
-//! The part of the map that is in memory: slots for units of consecutive entries.
+//! The cached part of the map: slots for units of consecutive entries.
 
 use super::Replacement;
 use nandlab_nand::prefetch::prefetch;
@@ -10,20 +10,20 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Slot {
     pub(super) unit: u32,
     pub(super) entries: Vec<u32>,
-    /// By map page of the unit, or for the unit where it is part of one: whether flash has other entries.
+    /// Whether flash has other entries; by map page in the unit, or for a unit smaller than a map page.
     pub(super) dirty: Vec<bool>,
-    /// Asked for since the hand passed it.
+    /// Used since the hand passed it.
     referenced: bool,
-    /// When it was asked for last, in look-ups.
+    /// When it was used last, in look-ups.
     asked: u64,
 }
 
 /// The cached mapping table.
 #[derive(Debug)]
 pub(super) struct Cmt {
-    /// log2 of the entries of a unit.
+    /// log2 of the entries per unit.
     shift: u32,
-    /// log2 of the entries for which there is one mark.
+    /// log2 of the entries per dirty mark.
     mark_shift: u32,
     /// By unit: its slot.
     places: Vec<u32>,
@@ -35,7 +35,7 @@ pub(super) struct Cmt {
 }
 
 impl Cmt {
-    /// An empty table for `entries` entries of which `per_page` are a map page; units are of 2^shift.
+    /// An empty table for `entries` entries, `per_page` to a map page, in units of 2^shift.
     pub(super) fn new(entries: u32, shift: u32, per_page: u32, most: u32, replacement: Replacement) -> Self {
         Self {
             shift,
@@ -49,20 +49,20 @@ impl Cmt {
         }
     }
 
-    /// The slot that has an entry.
+    /// The slot with an entry.
     #[inline]
     pub(super) fn find(&self, entry: u32) -> Option<usize> {
         let place = self.places[(entry >> self.shift) as usize];
         (place != NONE).then_some(place as usize)
     }
 
-    /// The slot that has the first entry of a map page, or any of it.
+    /// The slots with any of these entries, a map page's.
     pub(super) fn slots_of(&self, entries: std::ops::Range<u32>) -> impl Iterator<Item = usize> + '_ {
         let units = entries.start >> self.shift..((entries.end - 1) >> self.shift) + 1;
         units.filter_map(|unit| self.places.get(unit as usize).filter(|&&place| place != NONE).map(|&at| at as usize))
     }
 
-    /// Starts loading an entry, where it is in memory.
+    /// Starts loading an entry, if it is in memory.
     #[inline]
     pub(super) fn prefetch(&self, entry: u32) {
         if let Some(slot) = self.find(entry) {
@@ -70,7 +70,7 @@ impl Cmt {
         }
     }
 
-    /// An entry was asked for.
+    /// Records a look-up in a slot.
     #[inline]
     pub(super) fn touch(&mut self, slot: usize) {
         match self.replacement {
@@ -101,12 +101,12 @@ impl Cmt {
         self.slots.len() < self.most
     }
 
-    /// Slots that are empty.
+    /// Empty slots.
     pub(super) fn room(&self) -> usize {
         self.most - self.slots.len()
     }
 
-    /// The first entry of a slot.
+    /// A slot's first entry.
     pub(super) fn first_of(&self, slot: usize) -> u32 {
         self.slots[slot].unit << self.shift
     }
@@ -115,7 +115,7 @@ impl Cmt {
         entry >> self.shift
     }
 
-    /// Entries of a unit.
+    /// Entries per unit.
     pub(super) fn unit_entries(&self) -> u32 {
         1 << self.shift
     }
@@ -128,7 +128,7 @@ impl Cmt {
         self.places.len()
     }
 
-    /// The slot that is given up next.
+    /// The slot to give up next.
     pub(super) fn victim(&mut self) -> usize {
         match self.replacement {
             Replacement::Lru => {
@@ -145,8 +145,8 @@ impl Cmt {
         }
     }
 
-    /// Takes a unit into an empty slot, or that of a victim, whose changes are on flash; returns its slot, and a list that
-    /// nobody needs any more.
+    /// Puts a unit into an empty slot, or a victim's, with its changes already on flash; returns the slot, and a buffer
+    /// for reuse.
     pub(super) fn insert(&mut self, unit: u32, victim: Option<usize>, entries: Vec<u32>) -> (usize, Vec<u32>) {
         self.now += 1;
         let marks = (1 << (self.shift - self.mark_shift)) as usize;

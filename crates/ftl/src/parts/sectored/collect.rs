@@ -1,4 +1,4 @@
-//! Garbage collection: opening blocks, choosing victims, gathering what survives anew.
+//! Garbage collection: opening blocks, choosing victims, gathering their valid sectors in new pages.
 
 use super::{Holds, Scheme, SectorMapped, Target, LOST, NOTHING, SPLIT};
 use crate::parts::blocks::frontier::Frontier;
@@ -6,29 +6,29 @@ use crate::parts::merge_buffer::{Gathered, DEAD};
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
 
-/// A logical sector that survives, and its place among the survivors.
+/// A valid logical sector from a victim, and its place among the survivors.
 type Survivor = (u32, usize);
 
-/// What survives of a victim.
+/// A victim's valid sectors.
 #[derive(Default)]
 struct Survivors {
     sectors: Gathered,
-    /// Sectors that are mapped and whose contents are gone.
+    /// Mapped sectors with lost contents.
     lost: Vec<u32>,
-    /// Pages that were programmed whole, and sectors that are left to be gathered.
+    /// Pages programmed whole, and sectors still to be gathered.
     whole: u32,
     left: u32,
 }
 
 impl<S: Scheme> SectorMapped<S> {
-    /// The next die in turn that has a page for the host. A die where all is valid has none until some is written anew, a
-    /// weak one never.
+    /// The next die in turn with a page for the host. A die with only valid sectors has none until some are written
+    /// again; a weak die never has one.
     pub(super) fn die_for_host<N: Nand>(&mut self, nand: &mut N) -> Result<usize, FtlError> {
         loop {
             let good = self.keeper.good();
             for may_borrow in [false, true] {
                 for _ in 0..self.active.len() {
-                    // Pages that are made whole take turns as well.
+                    // Folded pages take turns as well.
                     let die = if self.turn + 1 == self.active.len() { 0 } else { self.turn + 1 };
                     self.turn = die;
                     if !self.active[die].is_full() || self.stock.works(die) && self.open(nand, die, may_borrow)? {
@@ -36,14 +36,14 @@ impl<S: Scheme> SectorMapped<S> {
                     }
                 }
             }
-            // Where erases have failed meanwhile, a die has given up its turn that can gain something yet.
+            // If erases have failed meanwhile, a die that still gains something has skipped its turn.
             if self.keeper.good() == good {
                 return Err(self.keeper.worn_out(1));
             }
         }
     }
 
-    /// `die`, or another where it is weak, with a page for what is moved.
+    /// `die`, or another if it is weak, with a page for moved data.
     pub(super) fn die_for_moved<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<usize, FtlError> {
         let die = self.working_die(die);
         if self.active[die].is_full() {
@@ -53,8 +53,8 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(die)
     }
 
-    /// The next die in turn that has a page without opening a block; else `die`. Part of a folded page comes from other
-    /// dies: were it to stay on the one that collects, the fullest die would draw ever more.
+    /// The next die in turn with a page left in its open block; else `die`. A folded page's sectors partly come from
+    /// other dies: if it stayed on the collecting die, the fullest die would get ever fuller.
     fn die_for_folded(&mut self, die: usize) -> usize {
         let dies = self.active.len();
         let has_room = |&at: &usize| !self.active[at].is_full();
@@ -63,9 +63,9 @@ impl<S: Scheme> SectorMapped<S> {
         next
     }
 
-    /// Opens a block for the host on a die whose block is full, emptying victims of that die until its reserve is whole;
-    /// the block with their survivors takes the host's pages further. False where nothing would be gained, and for this
-    /// turn where an erase fails, or a die with bad blocks needs those of others and may not borrow them yet.
+    /// Opens a block for the host on a die with a full one: empties the die's victims until its reserve is whole. Host
+    /// pages then fill up the block that took the survivors. False if nothing would be gained. Also false for this
+    /// turn, if an erase fails, or if a die with bad blocks needs other dies' blocks and may not borrow them yet.
     #[cold]
     fn open<N: Nand>(&mut self, nand: &mut N, die: usize, may_borrow: bool) -> Result<bool, FtlError> {
         self.close(die);
@@ -86,7 +86,7 @@ impl<S: Scheme> SectorMapped<S> {
             if !self.stock.works(die) {
                 return Ok(false);
             }
-            // What the map has a claim to stays.
+            // The blocks that the map has a claim to stay free.
             let kept = self.options.reserve_blocks + self.map.claim_in(die as u32);
             let free = self.keeper.count_in(die as u32);
             if !self.active[die].is_full() && free >= kept {
@@ -102,15 +102,15 @@ impl<S: Scheme> SectorMapped<S> {
                 return Ok(false);
             }
             if self.keeper.good() < good && self.active.len() > 1 {
-                // A die that loses a block for each that it empties takes no more at once: its survivors would use up the
-                // reserves of the others.
+                // A die that loses a block for each one it empties stops here, or its survivors would use up the other
+                // dies' reserves.
                 self.take_stock()?;
                 return Ok(false);
             }
         }
     }
 
-    /// Lets the block of a die that is full be a victim.
+    /// Closes a die's full block: from now on it may be a victim.
     fn close(&mut self, die: usize) {
         let frontier = &mut self.active[die];
         if frontier.is_full() && frontier.block.is_some() {
@@ -119,7 +119,7 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// Fills a free block of `from` in the place of that of `die`; false where there is none that can be erased.
+    /// Opens a free block from the die `from` as the open block of `die`; false if none there can be erased.
     fn open_free<N: Nand>(&mut self, nand: &mut N, die: usize, from: u32) -> Result<bool, FtlError> {
         let block = scoped(nand, Cause::Gc, |nand| self.keeper.take_in(nand, from))?;
         if let Some(block) = block {
@@ -135,21 +135,21 @@ impl<S: Scheme> SectorMapped<S> {
         let dies = self.geometry.dies();
         let mut order: Vec<u32> = (0..dies).map(|step| (die as u32 + step) % dies).collect();
         order.sort_by_key(|&from| !self.stock.works(from as usize));
-        // Where failures, or a block of the map, have used up the reserve, that of another die helps out.
+        // If failures or a map block have used up the reserve, another die lends a block.
         for &from in &order {
             let has_room = self.stock.works(from as usize) && self.keeper.count_in(from) > self.map.claim_in(from);
             if has_room && self.open_free(nand, die, from)? {
                 return Ok(());
             }
         }
-        // Where a die has just become weak, the others have not made room yet for its part of the map. That begins with
-        // survivors, as long as the map has a block to go on.
+        // If a die has just become weak, the others have not made room for its part of the map yet. Its survivors
+        // come first, as long as the map has a block to go on.
         for &from in &order {
             if self.stock.has_weak() && self.keeper.count() > 1 && self.open_free(nand, die, from)? {
                 return Ok(());
             }
         }
-        // What another die has left is room as well.
+        // The rest of another die's open block is room as well.
         let roomiest = (0..self.active.len()).max_by_key(|&at| (self.active[at].left(), std::cmp::Reverse(at)));
         self.active.swap(die, roomiest.expect("a device has a die"));
         if self.active[die].is_full() {
@@ -158,7 +158,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Whether a die that has lost blocks has no room of its own for so many survivors.
+    /// Whether a die that has lost blocks lacks room of its own for `survivors` sectors.
     fn must_borrow(&self, die: usize, survivors: u32) -> bool {
         let at = die as u32;
         self.keeper.good_in(at) < self.geometry.blocks_per_die()
@@ -166,7 +166,7 @@ impl<S: Scheme> SectorMapped<S> {
             && self.active[die].left() * self.gathered < survivors
     }
 
-    /// Empties the block of data of a die with the fewest valid sectors; false where nothing would be gained.
+    /// Empties a die's data block with the fewest valid sectors; false if nothing would be gained.
     fn collect<N: Nand>(&mut self, nand: &mut N, die: usize, may_borrow: bool) -> Result<bool, FtlError> {
         let most = self.options.most_gained(&self.geometry);
         let victim = self.counts.fewest_valid(self.geometry.blocks_of_die(die as u32));
@@ -188,7 +188,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(true)
     }
 
-    /// Moves what is valid in a block to the block of `die`, and writes what hides older copies of what is not.
+    /// Moves a block's valid sectors to the open block of `die`, and writes trims that hide older copies.
     fn empty<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<(), FtlError> {
         self.until_nothing_is_lost(nand, |ftl, nand| ftl.move_valid(nand, die, block))?;
         if self.is_estimated {
@@ -222,12 +222,12 @@ impl<S: Scheme> SectorMapped<S> {
         found.left = found.sectors.len() as u32;
         self.fold(nand, die, &mut found)?;
         self.sectors_again(nand, die, &found)?;
-        // What was trimmed may have its newest copy here and older ones elsewhere: flash says that it is trimmed before
-        // the newest goes, or a mount would bring back an older one.
+        // A trimmed sector's newest copy may lie here and older ones elsewhere. Flash records the trim before the
+        // newest copy goes, or a mount would bring back an older one.
         self.write_trims(nand)
     }
 
-    /// Reads a page with its list, and takes what is still needed of it.
+    /// Reads a page with its list, and takes the sectors still needed.
     fn survive_listed<N: Nand>(&mut self, nand: &mut N, page: Ppa, found: &mut Survivors) -> Result<(), FtlError> {
         let mut list = std::mem::take(&mut self.list);
         list.resize(4 * self.gathered as usize, 0);
@@ -235,7 +235,7 @@ impl<S: Scheme> SectorMapped<S> {
         let mut read = nand.read_with_tail(page, &mut contents, &mut list);
         let is_whole = !matches!(read, Err(NandError::Uncorrectable(_)));
         if !is_whole {
-            // The list alone may be better off than the page.
+            // The list alone may be readable.
             read = nand.read_tail(page, &mut list);
         }
         let sectors: Vec<u32> = super::paging::entries_in(&list).collect();
@@ -267,7 +267,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Reads a whole page of which sectors are needed, those from `first` on.
+    /// Reads a whole page and takes its `needed` sectors; `first` is the page's first logical sector.
     fn take<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -282,7 +282,7 @@ impl<S: Scheme> SectorMapped<S> {
         let at = |place: u32| first + place;
         let mut contents = N::Buf::zeroed(self.geometry.page_bytes());
         match nand.read(page, &mut contents) {
-            // Blanks that stand for what was lost before.
+            // Blanks in place of sectors lost before.
             Ok(oob) if oob.kind == Kind::Lost => found.lost.extend(needed.iter().map(at)),
             Ok(oob) => {
                 let end = nand.ctx().last();
@@ -295,7 +295,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Copies a whole page that is still needed as one, or takes what is needed of it.
+    /// Copies a whole page if it is still needed as one; else takes its needed sectors.
     fn survive_whole<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -356,8 +356,7 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// Makes split pages whole again of which all sectors are among the survivors, once the others were fetched where
-    /// enough of them are.
+    /// Makes split pages whole again if enough of their sectors are among the survivors; the others are fetched.
     fn fold<N: Nand>(&mut self, nand: &mut N, die: usize, found: &mut Survivors) -> Result<(), FtlError> {
         let Some(hybrid) = self.options.hybrid else { return Ok(()) };
         if self.per_page == 1 || found.sectors.len() == 0 {
@@ -376,7 +375,7 @@ impl<S: Scheme> SectorMapped<S> {
             .try_for_each(|of_page| self.fold_page(nand, die, of_page, found))
     }
 
-    /// Makes one page whole of the survivors `of_page`; leaves them where it cannot.
+    /// Makes one page whole from its survivors `of_page`; leaves them as they are if it cannot.
     fn fold_page<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -384,7 +383,7 @@ impl<S: Scheme> SectorMapped<S> {
         of_page: &[Survivor],
         found: &mut Survivors,
     ) -> Result<(), FtlError> {
-        // A page that is mostly fetched takes more room than its survivors: a victim must still leave a page.
+        // A mostly fetched page takes more room than its survivors: the victim must still gain a page.
         let others = (found.left - of_page.len() as u32).div_ceil(self.gathered);
         if found.whole + 1 + others >= self.geometry.pages_per_block() {
             return Ok(());
@@ -398,7 +397,7 @@ impl<S: Scheme> SectorMapped<S> {
             missing.0 &= !(1 << sector);
         }
         for sector in missing.iter() {
-            // A page of which part was never written would take more room whole.
+            // A page with sectors never written would take more room whole.
             if self.look_up(nand, self.sector(at, sector))? == NOTHING {
                 return Ok(());
             }
@@ -420,7 +419,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Programs the survivors in pages of their own kind, and pages that stand for those that were lost.
+    /// Programs the survivors in gathered pages, and blanks in place of lost sectors.
     fn sectors_again<N: Nand>(&mut self, nand: &mut N, die: usize, found: &Survivors) -> Result<(), FtlError> {
         let left = found.sectors.left();
         for first in (0..left.len()).step_by(self.gathered as usize) {
@@ -439,7 +438,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// The logical sectors that are mapped to a page of which the list cannot be read: a search of the whole map.
+    /// The logical sectors mapped to a page with an unreadable list: a search through the whole map.
     #[cold]
     fn sectors_in<N: Nand>(&mut self, nand: &mut N, page: Ppa) -> Result<Vec<u32>, FtlError> {
         let addresses = page.0 * self.per_page..(page.0 + 1) * self.per_page;
@@ -452,7 +451,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(found)
     }
 
-    /// Empties and retires the blocks with a failed program; a mount would not know of them.
+    /// Empties and retires the blocks with a failed program; a mount would not know about them.
     #[cold]
     pub(super) fn retire_failing<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         while let Some(block) = self.failing.pop_front() {

@@ -1,16 +1,16 @@
-//! The newest copies of logical sectors, while flash is searched for them.
+//! Each logical sector's newest copy, for searches through flash.
 
 use super::NOTHING;
 use nandlab_nand::{Geometry, Ppa, Seq};
 use std::ops::Range;
 
-/// Four bytes a logical sector; sequence numbers are those of the pages, a few bytes for many sectors.
+/// Four bytes per logical sector; sequence numbers are kept per page, a few bytes for many sectors.
 pub(super) struct Copies {
-    /// By logical sector: the address of its newest copy, [`NOTHING`] where there is none.
+    /// By logical sector: its newest copy's address, [`NOTHING`] without one.
     addresses: Vec<u32>,
     /// By page: its sequence number.
     seqs: Vec<u64>,
-    /// log2 of the sectors of a page.
+    /// log2 of the sectors per page.
     page_shift: u32,
 }
 
@@ -23,8 +23,8 @@ impl Copies {
         }
     }
 
-    /// A page holds copies of these logical sectors, one behind the other, [`NOTHING`] for none; fails with the first
-    /// one that is too large.
+    /// Adds a page with copies of these logical sectors in order, [`NOTHING`] for none; fails with the first sector
+    /// that is too large.
     pub(super) fn add_page(&mut self, page: Ppa, seq: Seq, sectors: impl IntoIterator<Item = u32>) -> Result<(), u32> {
         self.seqs[page.index()] = seq.0;
         for (address, sector) in (page.0 << self.page_shift..).zip(sectors).filter(|&(_, at)| at != NOTHING) {
@@ -40,13 +40,13 @@ impl Copies {
         self.seqs[(address >> self.page_shift) as usize]
     }
 
-    /// The address of the newest copy of a logical sector; [`NOTHING`] for one that does not exist.
+    /// The address of a logical sector's newest copy; [`NOTHING`] without one.
     #[inline]
     pub(super) fn at(&self, sector: u32) -> u32 {
         self.addresses.get(sector as usize).copied().unwrap_or(NOTHING)
     }
 
-    /// Copies of these logical sectors that are older than `seq` do not count.
+    /// Drops copies of these logical sectors older than `seq`.
     pub(super) fn hide(&mut self, sectors: Range<usize>, seq: u64) {
         for sector in sectors.start..sectors.end.min(self.addresses.len()) {
             let address = self.addresses[sector];

@@ -16,11 +16,11 @@ use nandlab_nand::{BlockId, Cause, Geometry, Nand, NandError};
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;
 
-/// What flash says.
+/// The newest copies and the map pages on flash.
 struct Found {
     /// The newest copies that count.
     copies: Copies,
-    /// By map page: its entries, where it was written.
+    /// By map page: its entries, if it was written.
     said: Vec<Option<Vec<u32>>>,
 }
 
@@ -41,8 +41,8 @@ pub(super) fn mount<N: Nand, S: Scheme>(
             geometry.pages()
         )));
     }
-    // What a mount finds must stay, and what was read once is there for good. Without a cut before it, programs may
-    // still be under way.
+    // Everything a mount finds must stay, and a page read once must not vanish later. If no cut came before the mount,
+    // programs may still be running.
     nand.ctx().fence();
     let mut scans = scan_ascending(nand)?;
     let shape = options.shape(&geometry, logical_pages);
@@ -66,7 +66,7 @@ pub(super) fn mount<N: Nand, S: Scheme>(
     Ok(ftl)
 }
 
-/// A map page that was written at `seq` says of some sectors that nothing is there: older copies do not count.
+/// Applies a map page written at `seq`: if it says "nothing" for a sector, the sector's older copies do not count.
 fn ftl_hides(
     options: &Options,
     geometry: &Geometry,
@@ -179,7 +179,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Counts what is valid and sorts the blocks into those of data, of the map, free and bad ones.
+    /// Counts the valid sectors and sorts the blocks into data, map, free and bad ones.
     fn adopt<N: Nand>(&mut self, nand: &mut N, scans: &[Option<BlockScan>], found: &Found) -> Result<(), FtlError> {
         let mut valid = vec![0; self.geometry.blocks() as usize];
         for address in found.copies.all() {
@@ -199,7 +199,7 @@ impl<S: Scheme> SectorMapped<S> {
         self.map.resume(nand, &mut self.keeper, scans)
     }
 
-    /// Fills the block of each die that takes pages with the most room further, and closes the others.
+    /// Fills each working die's block with the most room further, and closes the others.
     fn resume(&mut self, scans: &[Option<BlockScan>], valid: &[u32]) {
         let stock = &self.stock;
         for (die, active) in (0..).zip(&mut self.active).filter(|&(die, _)| stock.works(die as usize)) {
@@ -217,7 +217,7 @@ impl<S: Scheme> SectorMapped<S> {
         full.for_each(|(block, _)| self.counts.close(block));
     }
 
-    /// The entries of a map page as they must be.
+    /// A map page's entries as they must be.
     fn truth(&self, page: u32, found: &Found) -> Vec<u32> {
         let per_map_page = entries_per_map_page(&self.geometry);
         let entries = page * per_map_page..(page + 1) * per_map_page;
@@ -235,20 +235,20 @@ impl<S: Scheme> SectorMapped<S> {
         if self.options.hybrid.is_none() || self.true_page(sector / self.per_page, found) == SPLIT {
             return found.copies.at(sector);
         }
-        // Of a page that is not split: any statement would hide what is written from now on.
+        // If the page is not split, its "nothing" would hide copies written from now on.
         match self.said(entry, found) {
             NOTHING => UNSET,
             said => said,
         }
     }
 
-    /// The entry of a logical page in the hybrid map.
+    /// A logical page's entry in the hybrid map.
     fn true_page(&self, page: u32, found: &Found) -> u32 {
         let first = page * self.per_page;
         let copies = (first..first + self.per_page).map(|sector| found.copies.at(sector));
         let start = found.copies.at(first);
         if copies.clone().all(|address| address == NOTHING) {
-            // What says so of its sectors goes on to.
+            // If a sector entry says "nothing", it must keep saying so.
             let mut sectors = first..first + self.per_page;
             let says_nothing = sectors.any(|sector| self.said(self.first_sector_entry + sector, found) == NOTHING);
             return if says_nothing { SPLIT } else { NOTHING };
@@ -264,7 +264,7 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// What flash says of an entry.
+    /// An entry's value on flash.
     fn said(&self, entry: u32, found: &Found) -> u32 {
         let per_map_page = entries_per_map_page(&self.geometry);
         match &found.said[(entry / per_map_page) as usize] {
@@ -273,8 +273,8 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// Takes units of which flash has other entries into memory, or, where there is no more room, writes their map
-    /// pages. Those of sectors come first: they say what those of pages say no more.
+    /// Takes units that differ on flash into memory; without room there, writes their map pages. Sector entries come
+    /// first: they say "nothing" for sectors that the page entries will no longer hide.
     fn adopt_stale<N: Nand>(&mut self, nand: &mut N, found: &Found) -> Result<(), FtlError> {
         if found.said.iter().all(Option::is_none) && found.copies.all().next().is_none() {
             return Ok(());

@@ -6,7 +6,7 @@ use crate::parts::merge_buffer::DEAD;
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Lpn, Nand, Ppa, Seq, Time};
 
-/// The entries in bytes of a map page.
+/// The entries in a map page's bytes.
 pub(super) fn entries_in(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
     bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
 }
@@ -17,19 +17,19 @@ fn put(entries: &[u32], bytes: &mut [u8]) {
     }
 }
 
-/// Where the entries of a map page come from.
+/// The source of a map page's entries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Loaded {
     /// From flash.
     Read,
     /// It was never written.
     Unwritten,
-    /// It was lost; they were searched for.
+    /// Lost, and rebuilt by a search.
     FoundAnew,
 }
 
 impl<S: Scheme> SectorMapped<S> {
-    /// An entry as it is now; on a miss its unit is read. What is issued next waits for that.
+    /// An entry's current value; on a miss its unit is read, and the next operations wait for that.
     #[inline]
     pub(super) fn entry<N: Nand>(&mut self, nand: &mut N, entry: u32) -> Result<u32, FtlError> {
         let slot = self.slot(nand, entry)?;
@@ -54,7 +54,7 @@ impl<S: Scheme> SectorMapped<S> {
         self.page_in(nand, entry)
     }
 
-    /// What an entry is that was never written.
+    /// An entry's value in a map page that was never written.
     pub(super) fn unwritten(&self, map_page: u32) -> u32 {
         if map_page * entries_per_map_page(&self.geometry) < self.first_sector_entry {
             return NOTHING;
@@ -101,12 +101,12 @@ impl<S: Scheme> SectorMapped<S> {
         }
         let (slot, given_up) = self.cmt.insert(unit, victim, entries);
         self.unit = given_up;
-        // Found once more and written, so that the next miss needs no search.
+        // Marked as changed, so that the rebuilt page is written and the next miss needs no search.
         found_anew.into_iter().for_each(|mark| self.cmt.slots[slot].dirty[mark] = true);
         Ok(slot)
     }
 
-    /// Reads a map page from entry `from` on.
+    /// Reads a map page's entries from `from` on.
     fn load<N: Nand>(&mut self, nand: &mut N, page: u32, bytes: &mut [u8], from: usize) -> Result<Loaded, FtlError> {
         match self.map.read(nand, page, &mut bytes[4 * from..])? {
             Held::Page => Ok(Loaded::Read),
@@ -119,7 +119,7 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// Writes what has changed of a unit that leaves memory.
+    /// Writes a unit's changed map pages before it leaves memory.
     fn evict<N: Nand>(&mut self, nand: &mut N, slot: usize) -> Result<(), FtlError> {
         if !self.cmt.slots[slot].dirty.contains(&true) {
             return Ok(());
@@ -136,7 +136,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Writes a map page as memory has it, with what flash has of it where memory has not all.
+    /// Writes a map page from memory; entries that are not in memory come from flash.
     pub(super) fn write_map_page<N: Nand>(&mut self, nand: &mut N, page: u32) -> Result<(), FtlError> {
         let per_page = entries_per_map_page(&self.geometry);
         self.write_statements_before(nand, page)?;
@@ -178,8 +178,8 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// The entry of a page that was unmapped hides older copies of its sectors; once it is split these have to, so
-    /// their map pages are written before that of the page.
+    /// An unmapped page's entry hides older copies of its sectors. After a split the sector entries must hide them, so
+    /// their map pages are written before the page's map page.
     pub(super) fn write_statements_before<N: Nand>(&mut self, nand: &mut N, page: u32) -> Result<(), FtlError> {
         if page * entries_per_map_page(&self.geometry) < self.first_sector_entry {
             while let Some(&statement) = self.statements.first() {
@@ -189,7 +189,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Writes the map pages of what was trimmed, so that no mount brings it back.
+    /// Writes the map pages with trimmed entries, so that no mount brings the old copies back.
     pub(super) fn write_trims<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         scoped(nand, Cause::Trim, |nand| {
             while let Some(&page) = self.trimmed.first() {
@@ -199,7 +199,7 @@ impl<S: Scheme> SectorMapped<S> {
         })
     }
 
-    /// Starts loading the entries of sectors, which are asked for next.
+    /// Starts loading the sectors' entries, which are needed next.
     pub(super) fn prefetch_entries(&self, sectors: &[u32]) {
         for &sector in sectors.iter().filter(|&&sector| sector != DEAD) {
             if self.options.hybrid.is_some() {
@@ -209,7 +209,7 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// Where a logical sector is; [`NOTHING`] where it was never written.
+    /// A logical sector's address; [`NOTHING`] if it was never written.
     #[inline]
     pub(super) fn look_up<N: Nand>(&mut self, nand: &mut N, sector: u32) -> Result<u32, FtlError> {
         if self.options.hybrid.is_none() {
@@ -226,8 +226,8 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// A logical sector is at `address` now, or nowhere; what was there before is invalid once what ends at `end` is on
-    /// flash.
+    /// Maps a logical sector to `address`, or unmaps it. Its old copy is invalid once the operation that ends at `end`
+    /// is on flash.
     #[inline]
     pub(super) fn map_sector<N: Nand>(
         &mut self,
@@ -251,7 +251,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// A logical page was programmed as `page`, whole.
+    /// Maps a logical page programmed whole as `page`.
     pub(super) fn map_whole<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -276,7 +276,7 @@ impl<S: Scheme> SectorMapped<S> {
         mapped
     }
 
-    /// What is mapped of a logical page is invalid; the entry of the page is to be set next.
+    /// Invalidates a logical page's copies; the caller sets the page's entry next.
     pub(super) fn forget_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, end: Time) -> Result<(), FtlError> {
         match self.entry(nand, at.0)? {
             SPLIT => {
@@ -284,7 +284,7 @@ impl<S: Scheme> SectorMapped<S> {
                 for entry in first..first + self.per_page {
                     let old = self.entry(nand, entry)?;
                     self.invalidate(old, 1, end);
-                    // Left to stand, it would hide what is written whole from now on.
+                    // If it stayed, it would hide copies in whole pages written from now on.
                     if old == NOTHING {
                         self.set_entry(nand, entry, UNSET)?;
                     }
@@ -296,7 +296,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Gives the sectors of a logical page entries of their own.
+    /// Gives a logical page's sectors entries of their own.
     fn split<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
         let page = self.entry(nand, at.0)?;
         if page == SPLIT {
@@ -313,7 +313,8 @@ impl<S: Scheme> SectorMapped<S> {
         self.set_entry(nand, at.0, SPLIT)
     }
 
-    /// So many sectors from `address` on, if it is one, are invalid once what ends at `end` is on flash.
+    /// Invalidates `count` sectors from `address` on, if it is an address, once the operation that ends at `end` is on
+    /// flash.
     #[inline]
     pub(super) fn invalidate(&mut self, address: u32, count: u32, end: Time) {
         if address >= SPLIT {

@@ -1,10 +1,10 @@
-//! Map pages that were lost to bit errors: their entries are searched for on flash.
+//! Rebuilds map pages lost to bit errors from the data pages on flash.
 //!
-//! The lists of pages that gather and the spare areas say where the newest copy of each sector is, and that is where its
-//! entry was, unless it was trimmed: what says so may have been in the lost page alone. What was trimmed may come back
-//! therefore, and be counted as valid from then on, so the counts are estimates until all entries were counted anew
-//! ([`SectorMapped::recount`]). A list that cannot be read itself leaves open which sectors had their newest copy there:
-//! nothing is written any more then, since older copies would pass for them.
+//! The lists of gathered pages and the spare areas tell each sector's newest copy. That was its entry, unless the
+//! sector was trimmed: the trim may have been recorded in the lost page alone. So trimmed sectors may come back and
+//! count as valid. The valid counts are estimates from then on, until all entries are counted again
+//! ([`SectorMapped::recount`]). An unreadable list hides which sectors had their newest copy there. Then the device
+//! takes no more writes, since older copies would pass for the newest.
 
 use super::copies::Copies;
 use super::paging::entries_in;
@@ -15,13 +15,13 @@ use crate::FtlError;
 use nandlab_nand::{BlockId, Nand, NandError, Ppa};
 use std::ops::Range;
 
-/// Map pages that may be found lost while all are read, besides each of them once. What was found is written, so only a
-/// device that loses nearly all that is written comes to the end.
+/// Map pages that may turn out lost during a recount, beyond one loss for each map page. Each rebuilt page is written,
+/// so only a device that loses nearly all writes reaches this limit.
 const MOST_LOST: u64 = 64;
 
 impl<S: Scheme> SectorMapped<S> {
-    /// Finds the entries of a map page that was lost: the newest copies of its sectors, but for those that are not mapped
-    /// yet. What was trimmed may come back.
+    /// Rebuilds a lost map page's entries: the newest copies of its sectors, except sectors that are not mapped yet.
+    /// Trimmed sectors may come back.
     #[cold]
     pub(super) fn rebuild<N: Nand>(&mut self, nand: &mut N, page: u32, bytes: &mut [u8]) -> Result<(), FtlError> {
         self.rebuilt += 1;
@@ -35,7 +35,7 @@ impl<S: Scheme> SectorMapped<S> {
         let found: Vec<u32> = if first < self.first_sector_entry {
             self.pages_found(nand, first..first + per_map_page, &copies)?
         } else {
-            // Where nothing is found there is nothing to hide either.
+            // Without a copy there is nothing to hide.
             let none = self.unwritten(page);
             let found = (first..first + per_map_page).map(|entry| match copies.at(entry - self.first_sector_entry) {
                 NOTHING => none,
@@ -47,7 +47,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// The entries of logical pages that the newest copies make.
+    /// The logical pages' entries as the newest copies tell them.
     fn pages_found<N: Nand>(&self, nand: &mut N, pages: Range<u32>, copies: &Copies) -> Result<Vec<u32>, FtlError> {
         let pages_of_a_map_page = entries_per_map_page(&self.geometry) / self.per_page;
         let mut found = Vec::new();
@@ -70,7 +70,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(found)
     }
 
-    /// The entry of a logical page, as far as copies of its sectors tell.
+    /// A logical page's entry, as far as its sectors' copies tell.
     fn page_found(&self, at: u32, copies: &Copies) -> u32 {
         let first = at * self.per_page;
         let mut addresses = (first..first + self.per_page).map(|sector| copies.at(sector));
@@ -88,12 +88,12 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// A page with copies in several places was split; or it was trimmed since, and the entries of its sectors are what
-    /// was left to stand then.
+    /// The entry of a page with copies in several places: it was split, if its sector entries are the newest copies.
+    /// Else they are leftovers from an older split, and the page was trimmed since.
     fn split_or_trimmed(&self, at: u32, entries: &[Option<u32>], copies: &Copies) -> u32 {
         let first = at * self.per_page;
         let sectors = (first..first + self.per_page).zip(entries);
-        // What was lost as well will be the newest copy.
+        // A sector entry that was lost too will be rebuilt as the newest copy.
         let mut said = sectors.map(|(sector, &entry)| (sector, entry.unwrap_or_else(|| copies.at(sector))));
         let is_newest = |(sector, entry)| entry >= SPLIT || entry == copies.at(sector);
         let mut has_any = false;
@@ -108,7 +108,7 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// The entries of the sectors of the map page that has those of a logical page first; none for those that were lost.
+    /// All entries in the map page that begins with this logical page's sector entries; `None` for lost ones.
     fn sector_entries<N: Nand>(&self, nand: &mut N, at: u32) -> Result<Vec<Option<u32>>, FtlError> {
         let first = self.first_sector_entry + at * self.per_page;
         let per_map_page = entries_per_map_page(&self.geometry);
@@ -130,7 +130,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(entries)
     }
 
-    /// The newest copy of each logical sector, or the page whose list cannot be read.
+    /// Each logical sector's newest copy, or the page with an unreadable list.
     fn newest_copies<N: Nand>(&self, nand: &mut N) -> Result<Result<Copies, Ppa>, FtlError> {
         const KNOWN: &str = "a mount refuses what is not exported";
         let mut copies = Copies::new(&self.geometry, self.logical_pages * self.per_page);
@@ -160,7 +160,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(Ok(copies))
     }
 
-    /// Counts anew what is valid in each block, where lost map pages have made the counts estimates.
+    /// Counts each block's valid sectors again, after lost map pages have made the counts estimates.
     #[cold]
     pub(super) fn recount<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         let before = self.rebuilt;
@@ -185,8 +185,8 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Does `work` until no map page is found lost meanwhile: what was found in its place may speak of what `work` had
-    /// passed by then.
+    /// Repeats `work` until no map page is found lost meanwhile: a rebuilt page may concern sectors that `work` had
+    /// passed already.
     pub(super) fn until_nothing_is_lost<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -203,14 +203,14 @@ impl<S: Scheme> SectorMapped<S> {
         Err(self.end(MAP_IS_LOST.into()))
     }
 
-    /// From now on no write is taken.
+    /// Ends the device's life: from now on it takes no write.
     fn end(&mut self, why: String) -> FtlError {
         self.is_estimated = true;
         self.ended = Some(why.clone());
         FtlError::Full(why)
     }
 
-    /// Fails where so much of the map was lost that no write is taken.
+    /// Fails if a lost part of the map has ended all writes.
     #[inline]
     pub(super) fn refuse_ended(&self) -> Result<(), FtlError> {
         if self.is_estimated {

@@ -1,11 +1,12 @@
-//! Which dies take pages, and whether these have room for what is exported.
+//! The dies that take pages, and whether they have room for the exported pages.
 //!
-//! A weak die has too few good blocks for its reserve, its share of the map and the block that is being filled. It takes
-//! no pages any more and collects nothing; what it holds can be read, and its free blocks are the last resort. The others
-//! share what is exported, and the map. Room for its part of the map they make with their reserves; one die that is left
-//! alone with little to spare may have no reserve left for that, and the device ends before its blocks are too few. A die
-//! that is just not weak takes pages in turn as the others do, and collects blocks that are nearly all valid: with half of
-//! its blocks bad the device writes more than with all of them.
+//! A weak die has too few good blocks for its reserve, its share of the map and the open block. It takes no more pages
+//! and collects nothing. Its data stays readable; its free blocks are the last resort. The other dies share the
+//! exported pages and the map. They make room for its part of the map from their reserves. If a single die with little
+//! to spare remains, it may have no reserve left for that; then the device ends before its blocks are too few.
+//!
+//! A die just above that limit takes pages in turn like the others, and collects nearly full blocks: with half its
+//! blocks bad, the device writes more than with all of them bad.
 
 use super::{Options, Scheme, SectorMapped};
 use crate::parts::blocks::frontier::Frontier;
@@ -15,18 +16,18 @@ use nandlab_nand::Geometry;
 use std::cmp::Reverse;
 
 impl Options {
-    /// Blocks of a die that hold no sector for good: the share of the map, the reserve, and the one that is being filled.
+    /// Blocks per die that hold no sector for good: the map's share, the reserve and the open block.
     pub(super) fn kept(&self, share: u32) -> u32 {
         share.saturating_add(self.reserve_blocks).saturating_add(1)
     }
 
-    /// Most valid sectors of a block that is emptied with a gain: gathered anew they leave a page.
+    /// Most valid sectors in a block worth emptying: gathered again, they leave a page.
     pub(super) fn most_gained(&self, geometry: &Geometry) -> u32 {
         (geometry.pages_per_block() - 1) * self.gathered(geometry)
     }
 
-    /// Sectors that may be valid while a block can still be gained on some die, with a map of that shape, where every die
-    /// has so many good blocks; `None` where that is too few.
+    /// Most valid sectors with which some die can still gain a block, for a map with this shape and `good` good blocks
+    /// on each die; `None` if there are too few blocks.
     pub(super) fn usable_sectors(&self, geometry: &Geometry, good: u32, shape: Shape) -> Option<u32> {
         let shares = shape.shares(geometry, &vec![true; geometry.dies() as usize]);
         let left = shares.iter().map(|&share| good.checked_sub(self.kept(share))).sum::<Option<u32>>()?;
@@ -34,10 +35,10 @@ impl Options {
     }
 }
 
-/// What was found when the good blocks were counted last.
+/// The result of the last count of good blocks.
 #[derive(Debug)]
 pub(super) struct Stock {
-    /// Good blocks of the device then; none yet at first.
+    /// Good blocks on the device then; `None` before the first count.
     good: Option<u32>,
     /// By die: whether it takes pages.
     works: Vec<bool>,
@@ -48,7 +49,7 @@ impl Stock {
         Self { good: None, works: vec![true; geometry.dies() as usize] }
     }
 
-    /// Whether some die takes none.
+    /// Whether some die is weak.
     pub(super) fn has_weak(&self) -> bool {
         self.works.contains(&false)
     }
@@ -61,10 +62,10 @@ impl Stock {
 }
 
 impl<S: Scheme> SectorMapped<S> {
-    /// Finds the dies that take pages, where blocks have gone bad since that was done last.
+    /// Finds the dies that take pages, if blocks have gone bad since the last call.
     ///
     /// # Errors
-    /// [`FtlError::WornOut`] where these leave too little for what is exported; nothing has changed then.
+    /// [`FtlError::WornOut`] if these dies have too little room for the exported pages; nothing has changed then.
     pub(super) fn take_stock(&mut self) -> Result<(), FtlError> {
         if self.stock.good == Some(self.keeper.good()) {
             return Ok(());
@@ -74,7 +75,7 @@ impl<S: Scheme> SectorMapped<S> {
         self.refuse_worn_out(&good, &works)?;
         self.map.share_dies(&self.geometry, &works);
         for die in (0..works.len()).filter(|&die| !works[die]) {
-            // Nothing more is written to what it fills; on another die that is a victim.
+            // The die writes nothing more to its open block; other dies may take it as a victim.
             let left = std::mem::replace(&mut self.active[die], Frontier::none());
             if left.block.is_some() {
                 self.counts.close(left.block);
@@ -84,8 +85,8 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// The most dies that can take pages together: where one does not, the map takes more of the others. Where none is
-    /// left in the end, the last ones, each of which has too few blocks.
+    /// The largest set of dies that can take pages together: each weak die leaves its part of the map to the others. If
+    /// all would be weak, the last ones to become so, each with too few blocks.
     fn find_working(&self, good: &[u32]) -> Vec<bool> {
         let shape = self.options.shape(&self.geometry, self.logical_pages);
         let mut works = vec![true; good.len()];
@@ -100,7 +101,7 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// Fails where the dies that work have too few good blocks for what is exported.
+    /// Fails if the working dies have too few good blocks for the exported pages.
     fn refuse_worn_out(&self, good: &[u32], works: &[bool]) -> Result<(), FtlError> {
         let shape = self.options.shape(&self.geometry, self.logical_pages);
         let shares = shape.shares(&self.geometry, works);
@@ -117,7 +118,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// A die that works, for what is moved from `die`: the same, or the one with the most room.
+    /// A working die for pages moved from `die`: itself, or the one with the most room.
     pub(super) fn working_die(&self, die: usize) -> usize {
         if self.stock.works(die) {
             return die;

@@ -7,13 +7,13 @@ use crate::parts::partial::refuse_lost;
 use crate::FtlError;
 use nandlab_nand::{Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, SectorMask, Seq, Time};
 
-/// A sector to fetch: its place in the logical page, and where it is.
+/// A sector to fetch: its place in the logical page, and its address.
 type Wanted = (u32, u32);
 
 impl<S: Scheme> SectorMapped<S> {
-    /// Programs the next page for the host, or for what is moved; a block where a program fails is left
-    /// behind. Map pages that are written until [`Keeper::pass`](crate::parts::blocks::keeper::Keeper::pass) do not know of it, and
-    /// must not speak of a later time.
+    /// Programs the next page for the host or for moved data; a block with a failed program is left behind. Map pages
+    /// written before [`Keeper::pass`](crate::parts::blocks::keeper::Keeper::pass) do not know this page, and get lower
+    /// sequence numbers.
     pub(super) fn program<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -27,7 +27,7 @@ impl<S: Scheme> SectorMapped<S> {
                 Target::Host => self.die_for_host(nand)?,
                 Target::Moved(die) => self.die_for_moved(nand, die)?,
             };
-            // Opening a block may have moved older copies of what is in this page, so the sequence number comes last.
+            // Opening a block may have moved older copies of this page's sectors, so the sequence number comes last.
             let (to, mark) = self.active[die].take();
             let oob = Oob { aux: oob.aux | mark, seq: self.keeper.seq_ahead(), ..oob };
             match nand.program(to, page, tail, oob) {
@@ -45,20 +45,19 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// What was programmed under `seq` is mapped.
+    /// Ends the mapping of a page programmed under `seq`.
     pub(super) fn end_mapping(&mut self, seq: Seq) {
         self.mapping = None;
         self.keeper.pass(seq);
     }
 
-    /// A program failed: the block of a die takes no more pages.
+    /// Takes a block with a failed program from its die; it gets no more pages.
     pub(super) fn abandon(&mut self, die: usize) {
         let failed = std::mem::replace(&mut self.active[die], Frontier::none());
         self.failing.push_back(failed.block);
     }
 
-    /// Programs the sectors of `from` from `first` on, as many as a page takes, and maps them; returns when the page is
-    /// on flash.
+    /// Programs one page of sectors from `from`, starting at `first`, and maps them; returns when the page is on flash.
     pub(super) fn program_sectors<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -91,7 +90,7 @@ impl<S: Scheme> SectorMapped<S> {
         mapped.map(|()| end)
     }
 
-    /// Programs a whole page of the host and maps it; what the merge buffer has of it is nobody's any more.
+    /// Programs a whole host page and maps it; the merge buffer forgets its older sectors.
     pub(super) fn write_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         let oob = Oob::data(at, Default::default(), nand.ctx().origin());
         let buffered = nand.ctx().set_buffered(true);
@@ -146,7 +145,7 @@ impl<S: Scheme> SectorMapped<S> {
         wanted.chunk_by(joins).try_for_each(|run| self.fetch(nand, run, page))
     }
 
-    /// Reads sectors that lie in one page of flash.
+    /// Reads sectors in one flash page.
     fn fetch<N: Nand>(&self, nand: &mut N, run: &[Wanted], page: &mut N::Buf) -> Result<(), FtlError> {
         let from = self.page_of(run[0].1);
         let mut found = N::Buf::zeroed(self.geometry.page_bytes());
@@ -162,7 +161,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Reads sectors of a page from flash, joined where they lie together, for a page that becomes whole.
+    /// Reads a page's sectors from flash for folding; consecutive ones are read together.
     pub(super) fn fetch_for_fold<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -182,7 +181,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// The sectors hold nothing from now on. Of a page in the hybrid map only all of them.
+    /// Unmaps sectors; in the hybrid map only a whole page at once.
     pub(super) fn trim_sectors<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
         if self.options.hybrid.is_some() {
             return if sectors == self.full { self.trim_page(nand, at) } else { Ok(()) };
@@ -214,8 +213,8 @@ impl<S: Scheme> SectorMapped<S> {
                 self.set_entry(nand, at.0, NOTHING)?;
                 self.trimmed.insert(map_page);
                 if says_nothing {
-                    // What hides older copies of these sectors gives way to what hides those of the page, not before
-                    // that is on flash.
+                    // The sector entries that hide older copies may go only after the page's entry that hides them is
+                    // on flash.
                     nandlab_nand::scoped(nand, Cause::Trim, |nand| self.write_map_page(nand, map_page))?;
                     for entry in first..first + self.per_page {
                         if self.entry(nand, entry)? == NOTHING {
@@ -233,7 +232,7 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Programs a page that stands for a logical page whose contents were lost.
+    /// Programs a Lost page for a logical page with lost contents.
     pub(super) fn program_lost<N: Nand>(&mut self, nand: &mut N, die: usize, at: Lpn) -> Result<(), FtlError> {
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         let oob = Oob { kind: Kind::Lost, ..Oob::data(at, Default::default(), Origin::FTL) };

@@ -1,4 +1,4 @@
-//! What waits for what under any scheme, with the block map as an example.
+//! Waits between operations under any scheme, with the block map as an example.
 
 use crate::block::{BlockMap, Config};
 use crate::tests::two_dies;
@@ -13,7 +13,7 @@ fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
     (0..16).for_each(|at| ftl.write(&mut nand, Lpn(at), page, &()).unwrap());
     ftl.trim(&mut nand, Lpn(7), page).unwrap();
     ftl.flush(&mut nand).unwrap();
-    // Both are in the replacement block of their logical block, on its die, and the test keeps that die busy.
+    // Both are in their logical block's replacement block, on its die, and the test keeps that die busy.
     ftl.write(&mut nand, Lpn(5), page, &()).unwrap();
     let near = ftl.store.geometry.block_of(ftl.store.lookup(Lpn(5)));
     let die = ftl.store.geometry.die_of(near);

@@ -1,14 +1,13 @@
 //! Cost-benefit: what is freed and for how long, against what it costs.
 //!
 //! ## Idea
-//! A block that has been left alone for long holds pages that are rarely written: what is still valid there will stay
-//! valid, so waiting gains nothing, and room freed there lasts. So the share that is free, `1 - u`, counts by the age of
-//! the block, against the price of emptying it. The log-structured file system reads the whole segment and writes `u` of
-//! it (`1 + u`); on flash only what is valid is read and written (`2u`), and a block without any is worth more than all
-//! others.
+//! A block left alone for long holds rarely written pages. Its valid pages will stay valid, so waiting gains nothing,
+//! and room freed there lasts. So the free share, `1 - u`, is multiplied by the block's age and divided by the price of
+//! emptying it. The log-structured file system reads the whole segment and writes `u` of it (`1 + u`); on flash only
+//! valid pages are read and written (`2u`), and a block without any is worth more than all others.
 //!
 //! ## Differences
-//! Age is the time since the block was filled, in programs; both papers take the time of the last change in it.
+//! Age is the time since the block was filled, in programs; both papers take the time of its last change.
 //!
 //! ## References
 //! M. Rosenblum, J. Ousterhout: The Design and Implementation of a Log-Structured File System. ACM Transactions on
@@ -19,7 +18,7 @@ use super::{Options, VictimPolicy};
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
-/// The form of the log-structured file system.
+/// The log-structured file system's form.
 #[derive(Debug)]
 pub(super) struct Lfs;
 
@@ -42,7 +41,7 @@ impl VictimPolicy for Lfs {
     }
 }
 
-/// The form of Kawaguchi, for flash.
+/// Kawaguchi's form for flash.
 #[derive(Debug)]
 pub(super) struct Flash;
 

@@ -1,8 +1,8 @@
 //! Greedy: the block that frees most.
 //!
 //! ## Idea
-//! The block with the fewest valid pages costs the least copies now. Best of all where every page is written as often
-//! as any other; where some are rarely written, blocks of those are emptied again and again before their time.
+//! The block with the fewest valid pages costs the fewest copies now. This is best if all pages are written equally
+//! often. If some are rarely written, their blocks are emptied again and again too early.
 //!
 //! ## References
 //! P. Desnoyers: Analytic Models of SSD Write Performance. ACM Transactions on Storage 10(2), 2014.

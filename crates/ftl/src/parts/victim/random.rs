@@ -1,8 +1,8 @@
 //! Random: any block.
 //!
 //! ## Idea
-//! The least that a policy can know. With uniform random writes a page written costs 1 / (1 - rho) programs, rho being
-//! the share of the pages that is valid: what any better policy is measured against.
+//! The least that a policy can know. With uniform random writes each written page costs 1 / (1 - rho) programs, with
+//! rho the valid share of all pages: the yardstick for every better policy.
 //!
 //! ## References
 //! B. Van Houdt: A Mean Field Model for a Class of Garbage Collection Algorithms in Flash-based Solid State Drives.
@@ -13,7 +13,7 @@ use crate::parts::blocks::table::Blocks;
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::BlockId;
 
-/// A closed block, all as likely as each other.
+/// A random closed block, all equally likely.
 #[derive(Debug)]
 pub(super) struct AnyBlock {
     random: Random,
@@ -27,7 +27,7 @@ impl AnyBlock {
         Self { random: Random::of(options.seed, Stream::Victims) }
     }
 
-    /// One of the closed blocks.
+    /// Draws a closed block.
     pub(super) fn draw(&mut self, blocks: Blocks<'_>) -> Option<BlockId> {
         let count = blocks.all().len() as u64;
         let drawn = (0..DRAWS).map(|_| blocks.at(self.random.below(count) as usize));

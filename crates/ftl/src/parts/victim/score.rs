@@ -1,18 +1,18 @@
-//! The scan of policies that weigh valid pages against age: the closed block with the highest score.
+//! The scan for policies that weigh valid pages against age: it finds the closed block with the highest score.
 //!
-//! On x86-64 the same code is compiled a second time for AVX2 and chosen at run time. The arithmetic is that of single
-//! precision either way, so the choice does not depend on the machine.
+//! On x86-64 the same code is compiled a second time for AVX2 and chosen at run time. Both use single precision, so the
+//! choice does not depend on the machine.
 
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
-/// What a block is worth as a victim.
+/// A block's worth as a victim.
 pub(super) trait Score {
-    /// From the valid and the invalid pages, the age, from 1 on, and the erases, from 1 on; never NaN.
+    /// The score for valid and invalid pages, age (1 or more), and erases (1 or more); never NaN.
     fn score(valid: f32, invalid: f32, age: f32, cycles: f32) -> f32;
 }
 
-/// Blocks scored at a time; the first of equals is then found inside one group.
+/// Blocks scored at a time; the search for the first among equals then stays in one group.
 const GROUP: usize = 64;
 
 /// The closed block with the highest score, the lowest number among equals.
@@ -35,7 +35,7 @@ struct Scan<'a> {
     pages: f32,
 }
 
-/// The score of what is no victim.
+/// The score of a block that cannot be a victim.
 const NO_VICTIM: f32 = -1.0;
 
 impl Scan<'_> {
@@ -79,7 +79,7 @@ impl Scan<'_> {
     }
 }
 
-/// The highest of the scores, lane by lane.
+/// The highest score, lane by lane.
 #[inline(always)]
 fn highest_of(scores: &[f32; GROUP]) -> f32 {
     let mut lanes = [NO_VICTIM; 8];

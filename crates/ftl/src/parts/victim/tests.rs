@@ -5,7 +5,7 @@ use crate::parts::blocks::table::BlockTable;
 use nandlab_nand::{Geometry, Ppa};
 use std::collections::BTreeMap;
 
-/// Blocks of 8 pages: valid pages, when each was closed in blocks' worth of programs, and erases.
+/// Blocks with 8 pages: valid pages, closing time in programs divided by the pages per block, and erases.
 const BLOCKS: [(u32, u64, u32); 6] = [(6, 1, 1), (3, 9, 1), (8, 0, 1), (5, 2, 9), (3, 8, 4), (4, 5, 1)];
 
 fn table(blocks: &[(u32, u64, u32)]) -> BlockTable {
@@ -36,7 +36,7 @@ fn deterministic_policies_pick_what_their_formula_says() {
     // Ages at 10: 10, 2, 11, 9, 3, 6, counted from 1.
     for (victim, block) in [
         (Victim::Greedy, 1),
-        // Block 2 was closed first, though all of it is valid.
+        // Block 2 was closed first, though all its pages are valid.
         (Victim::Fifo, 2),
         // The oldest three are 2, 0 and 3.
         (Victim::WindowedGreedy, 3),
@@ -71,7 +71,7 @@ fn without_a_closed_block_there_is_no_victim() {
     }
 }
 
-/// How often each block is picked in so many draws.
+/// Picks per block in `draws` draws.
 fn counts(victim: Victim, options: &Options, table: &BlockTable, draws: u32) -> BTreeMap<u32, u32> {
     let mut policy = victim.policy(options);
     let mut counts = BTreeMap::new();
@@ -94,7 +94,7 @@ fn random_takes_all_closed_blocks_alike() {
 fn d_choices_takes_the_best_of_its_draws() {
     let blocks = [(8, 0, 1), (6, 1, 1), (4, 2, 1), (2, 3, 1)];
     let table = table(&blocks);
-    // The chance that the best of d draws out of four is in place k from below: ((k + 1)^d - k^d) / 4^d.
+    // With d draws out of four, the chance of a best block in place k from below is ((k + 1)^d - k^d) / 4^d.
     for (choices, shares) in [(1, [0.25, 0.25, 0.25, 0.25]), (2, [1.0, 3.0, 5.0, 7.0].map(|share| share / 16.0))] {
         let counts = counts(Victim::DChoices, &Options { choices, ..OPTIONS }, &table, 64_000);
         for (block, share) in (0..).zip(shares) {

@@ -1,8 +1,8 @@
 //! Windowed greedy: the best of the blocks that were filled first.
 //!
 //! ## Idea
-//! Young blocks still lose pages, so only the `window` oldest are compared. With a window of one block it is FIFO, with
-//! one of all blocks greedy.
+//! Young blocks still lose pages, so only the `window` oldest are compared. A window of one block is FIFO, a window of
+//! all blocks greedy.
 //!
 //! ## References
 //! X.-Y. Hu, E. Eleftheriou, R. Haas, I. Iliadis, R. Pletka: Write Amplification Analysis in Flash-Based Solid State
@@ -12,7 +12,7 @@ use super::{Options, VictimPolicy};
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
-/// The block with the fewest valid pages of the `window` oldest, the oldest among equals.
+/// The block with the fewest valid pages among the `window` oldest; the oldest among equals.
 #[derive(Debug)]
 pub(super) struct WindowedGreedy {
     window: usize,

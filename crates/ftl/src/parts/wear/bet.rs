@@ -1,13 +1,13 @@
 //! BET: a block erasing table, a bit for each set of blocks.
 //!
 //! ## Idea
-//! Erases are counted all together, and for each set of blocks a bit says whether one of them was erased in this round.
-//! When the erases by set bits reach the threshold, wear is uneven: the sets without a bit, found in turn, are emptied.
-//! When all bits are set the round ends. The table is a bit for a set, a fraction of what counts by block take.
+//! All erases are counted together. Each set of blocks has a bit, set if one of its blocks was erased in this round. If
+//! the erases per set bit reach the threshold, wear is uneven: the sets without a bit are emptied in turn. The round
+//! ends with all bits set. The table takes one bit per set, a fraction of a count per block.
 //!
 //! ## Differences
-//! Sets do not cross dies, and each die has its own round. A set has its bit when it begins to be emptied, not with its
-//! first erase, so that one whose blocks are all free or being filled does not hold up the round.
+//! Sets do not cross dies, and each die has its own round. A set gets its bit when it begins to be emptied, not with
+//! its first erase, so a set with only free or open blocks does not hold up the round.
 //!
 //! ## References
 //! Y.-H. Chang, J.-W. Hsieh, T.-W. Kuo: Endurance Enhancement of Flash-Memory Storage Systems: An Efficient Static Wear
@@ -19,15 +19,15 @@ use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::{BlockId, Geometry};
 use std::ops::Range;
 
-/// The round of a die.
+/// A die's round.
 #[derive(Clone, Debug)]
 struct Round {
     erased: Vec<bool>,
     erases: u64,
     sets: u32,
-    /// The set that was emptied last, or is being emptied.
+    /// The set emptied last, or being emptied.
     at: usize,
-    /// Places of the blocks of that set that are still to be emptied.
+    /// Places of blocks still to be emptied in that set.
     left: Range<usize>,
 }
 
@@ -55,7 +55,7 @@ impl Bet {
         ((block.0 - blocks.at(0).0) / self.set_blocks) as usize
     }
 
-    /// Begins a new round where all sets were erased; whether it did.
+    /// Begins a new round if all sets were erased; returns whether it did.
     fn renew(&mut self, die: usize) -> bool {
         let sets = self.rounds[die].erased.len();
         if (self.rounds[die].sets as usize) < sets {
@@ -92,7 +92,7 @@ impl WearPolicy for Bet {
             let round = &mut self.rounds[die];
             let sets = round.erased.len();
             round.at = (1..=sets).map(|step| (round.at + step) % sets).find(|&set| !round.erased[set])?;
-            // A set without a closed block would stay without its bit for ever.
+            // A set without a closed block would never get its bit.
             round.erased[round.at] = true;
             round.sets += 1;
             let first = round.at * self.set_blocks as usize;

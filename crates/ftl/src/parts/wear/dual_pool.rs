@@ -1,14 +1,14 @@
 //! Dual pool: hot data in blocks that are spared, cold data in blocks that have worn.
 //!
 //! ## Idea
-//! Blocks are in a hot or a cold pool by the data they hold. When a hot block has been erased more often than a cold one
-//! by more than the threshold, the data of the least worn cold block moves to the most worn hot one, which is free, and
-//! the two change pools: the worn block now holds cold data and rests. Erases since the last change of pool count apart:
-//! a cold block that wears more than a hot one by the threshold joins the hot pool, a hot block that wears less than
+//! Each block is in a hot or a cold pool by its data. When a hot block has more erases than a cold one by more than the
+//! threshold, the least worn cold block's data moves to the most worn hot block, which is free, and the two change
+//! pools: the worn block now holds cold data and rests. Erases since a block's last change of pool count separately. A
+//! cold block that wears more than a hot one by the threshold joins the hot pool; a hot block that wears less than
 //! another by twice the threshold joins the cold one.
 //!
 //! ## Differences
-//! The original waits until the most worn hot block is erased; here the most worn one that is free takes the data.
+//! The original waits until the most worn hot block is erased; here the most worn free one takes the data.
 //!
 //! ## References
 //! L.-P. Chang: On Efficient Wear Leveling for Large-Scale Flash-Memory Storage Systems. SAC 2007.
@@ -21,12 +21,12 @@ use nandlab_nand::{BlockId, Geometry};
 pub(super) struct DualPool {
     threshold: u32,
     is_hot: Vec<bool>,
-    /// By block: its erases when it last changed pools.
+    /// By block: its erases at its last change of pool.
     joined: Vec<u32>,
 }
 
 impl DualPool {
-    /// One half of the blocks of each die is hot at first.
+    /// Half of each die's blocks are hot at first.
     pub(super) fn new(geometry: &Geometry, options: &Options) -> Self {
         let blocks = geometry.blocks();
         Self {

@@ -4,7 +4,7 @@ use super::*;
 use crate::parts::blocks::table::BlockTable;
 use nandlab_nand::Ppa;
 
-/// A die of which the first blocks are closed, with one valid page, and the last four free.
+/// A die with closed blocks, one valid page each, and four free blocks at the end.
 fn table(cycles: &[u32]) -> BlockTable {
     let geometry = geometry(cycles);
     let mut table = BlockTable::new(&geometry);
@@ -51,7 +51,7 @@ fn threshold_moves_the_least_worn_data_when_the_difference_is_more() {
     }
 }
 
-/// The algorithm of the paper, step by step: sets of two blocks, more than ten erases by set.
+/// The paper's algorithm, step by step: sets of two blocks, more than ten erases per set.
 #[test]
 fn bet_empties_the_sets_that_were_not_erased() {
     let cycles = [0; 8];
@@ -69,7 +69,7 @@ fn bet_empties_the_sets_that_were_not_erased() {
     policy.erased(BlockId(3), table.die(0));
     assert_eq!(next(&mut policy), None, "12 erases are less than 10 for each of 2 sets");
     (0..8).for_each(|_| policy.erased(BlockId(2), table.die(0)));
-    // The set of 4 and 5 holds no closed block, so it is passed over and the one after it comes when 30 are reached.
+    // The set with blocks 4 and 5 has no closed block, so it is passed over and the next one comes at 30 erases.
     assert_eq!(next(&mut policy), None);
     (0..10).for_each(|_| policy.erased(BlockId(2), table.die(0)));
     assert_eq!((next(&mut policy), next(&mut policy)), (Some(0), Some(1)));
@@ -97,7 +97,7 @@ fn dual_pool_exchanges_a_worn_hot_block_for_an_idle_cold_one() {
 fn dual_pool_moves_blocks_between_the_pools() {
     let cycles = [40, 0, 41, 11, 42, 0, 61, 0];
     let table = table(&cycles);
-    // A cold block that wears like a hot one is hot from then on: it does not give its data away.
+    // A cold block that wears like a hot one becomes hot: it does not give its data away.
     let mut policy = policy(Wear::DualPool, &cycles, &Options { threshold: 10, ..OPTIONS });
     let moved = |policy: &mut Box<dyn WearPolicy>| policy.next_move(table.die(0), &[BlockId(6)]).map(|to| to.block.0);
     assert_eq!(moved(&mut policy), Some(1), "the least worn cold block");

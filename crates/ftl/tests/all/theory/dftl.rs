@@ -9,7 +9,7 @@ use nandlab_ftl::{Events, Ftl};
 use nandlab_nand::random::Random;
 use nandlab_nand::{Cause, Cell, Counting, Geometry, Matrix, Rules};
 
-/// Bytes of a page, and the map entries that one holds.
+/// Bytes per page, and map entries per page.
 const PAGE: u32 = 512;
 const ENTRIES: u32 = PAGE / 4;
 
@@ -18,7 +18,8 @@ fn lab(blocks: u32, b: u32, logical: u32, config: &impl Options) -> Lab {
     mount(Counting::new(geometry, Rules::default()), logical, config)
 }
 
-/// Writes every page in order, `warm_up` times as many at random, and then `count` more, of which it returns the counts.
+/// Writes every page in order, `warm_up` times as many at random, and then `count` more; returns the counts of the
+/// last.
 fn random_writes(lab: &mut Lab, warm_up: u64, count: u64) -> (Matrix, Events) {
     let logical = lab.sectors();
     let mut random = Random::new(1);
@@ -58,9 +59,9 @@ fn near(what: &str, measured: f64, expected: f64, tolerance: f64) {
     assert!(error.abs() < tolerance, "{what}: {measured} against {expected}");
 }
 
-/// Gupta et al.: a host write costs 1 P + m (R + d (R + P)) beside garbage collection, with a miss rate m and a share d of
-/// evicted entries that have changed. With uniform writes memory holds any entry as likely as another, m = 1 - C / U, and
-/// every entry has changed.
+/// Gupta et al.: besides garbage collection a host write costs 1 P + m (R + d (R + P)) with a miss rate m and a share d
+/// of changed entries among the evicted. Uniform writes make all entries in memory equally likely, so m = 1 - C / U,
+/// and every entry has changed.
 #[test]
 fn a_write_costs_what_misses_and_changed_entries_cost() {
     let (blocks, b, logical) = (1024, 64, 48_000);
@@ -81,9 +82,9 @@ fn a_write_costs_what_misses_and_changed_entries_cost() {
     }
 }
 
-/// A batch writes a changed entry with the others of its map page. What comes into memory after that leaves changed no
-/// earlier than it takes to pass through, C evictions, of which C / M are of this map page; then the next one is written
-/// for. So one eviction of 1 + C / M finds a changed entry. Collection, which writes map pages too, is left out.
+/// A batch writes a changed entry with the others of its map page. An entry that comes into memory later leaves,
+/// changed, after C evictions at the earliest. C / M of these are of this map page; then the next one needs a write. So
+/// one eviction in 1 + C / M finds a changed entry. Collection writes map pages too and is left out.
 #[test]
 fn a_batch_saves_programs() {
     let (blocks, b, logical, cmt_entries) = (8192, 64, 48_000, 4_800);
@@ -97,15 +98,15 @@ fn a_batch_saves_programs() {
     near("share of changed entries", share, 1.0 / (1.0 + of_map_page), 0.1);
 }
 
-/// Data is collected as the mean field has it, in what the map and the reserve leave; with a victim go the map pages of what
-/// is moved and not in memory, each of M with the same chance: M (1 - (1 - 1 / M)^moved).
+/// Data collection follows the mean field in the space left by the map and the reserve. With each victim go the map
+/// pages of its moved pages that are not in memory, each of M equally likely: M (1 - (1 - 1 / M)^moved).
 #[test]
 fn collection_costs_what_the_closed_form_has() {
     let (blocks, b) = (4096, 64);
     for over_provisioning in [0.2, 0.5] {
         let geometry = Geometry::single_die(blocks, b, PAGE).expect("a plain shape");
         let config = Config { cmt_entries: 4096, ..Config::default() };
-        // The quota: the blocks that hold the map once, as many to spare, a block more, and the one that is being filled.
+        // The quota: the blocks that hold the map once, as many spare ones, one more, and the open block.
         let logical_of =
             |map_blocks: f64| f64::from(b) * (f64::from(blocks) - 4.0 - map_blocks) / (1.0 + over_provisioning);
         let map_blocks = |logical: f64| 2.0 * (logical / f64::from(ENTRIES) / f64::from(b)).floor() + 2.0;
@@ -121,7 +122,7 @@ fn collection_costs_what_the_closed_form_has() {
         let moved = f64::from(b) * (1.0 - 1.0 / a) * (1.0 - 4096.0 / f64::from(logical));
         let m = f64::from(logical.div_ceil(ENTRIES));
         let map_pages = m * (1.0 - (1.0 - 1.0 / m).powf(moved));
-        // What map victims hold is written once more; the spare blocks are as many as the map has, and one and a half.
+        // Map victims' pages are written once more; the spare blocks are one and a half more than the map's blocks.
         let again = forms::greedy(b, 1.0);
         let updates = gc.page_programs as f64 / writes as f64;
         let of_host = of(&matrix, Cause::Map).programs() as f64 / writes as f64;
@@ -130,8 +131,8 @@ fn collection_costs_what_the_closed_form_has() {
     }
 }
 
-/// With the whole map in memory no map page is written, and data is collected as the page map does it: which pages a victim
-/// holds differs, since the page map empties it while the host goes on writing.
+/// With the whole map in memory no map page is written, and data collection matches the page map's. The victims' pages
+/// differ, since the page map empties a victim while the host goes on writing.
 #[test]
 fn with_the_whole_map_in_memory_it_is_a_page_map() {
     let (blocks, b, logical) = (2048, 64, 100_000);
@@ -139,7 +140,7 @@ fn with_the_whole_map_in_memory_it_is_a_page_map() {
     let writes = 4 * u64::from(logical);
     let (matrix, events) = random_writes(&mut lab(blocks + 26, b, logical, &config), 3, writes);
     assert_eq!((matrix.total().meta_programs, matrix.total().meta_reads, events.map_misses), (0, 0, 0));
-    // 782 map pages: 12 blocks, as many to spare, a block more and the one that is being filled.
+    // 782 map pages: 12 blocks, as many spare ones, one more and the open block.
     let mut page = lab(blocks, b, logical, &page::Config::default());
     let (of_page, _) = random_writes(&mut page, 3, writes);
     near("programs", matrix.total().programs() as f64, of_page.total().programs() as f64, 0.005);

@@ -1,4 +1,4 @@
-//! Maps whose dies share their free blocks cost on several dies what they cost on one with as many blocks.
+//! Maps with free blocks shared by several dies cost the same as on one die with as many blocks.
 
 use super::{forms, mount, totals, waf_of, Lab};
 use crate::lab::Options;
@@ -9,7 +9,7 @@ use nandlab_ftl::sector_log;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Rules, Shape};
 
-/// Blocks of the device, pages of a block, bytes of a page.
+/// Blocks on the device, pages per block, bytes per page.
 const BLOCKS: u32 = 2048;
 const PAGES: u32 = 64;
 const PAGE: u32 = 4096;
@@ -28,14 +28,14 @@ fn lab(dies: u32, logical: u32, config: &impl Options) -> Lab {
     mount(nand, logical, config)
 }
 
-/// Logical pages that leave so many spare ones, once what is free, being filled or not of the data is left out.
+/// Logical pages with this over-provisioning, without the kept blocks and the frontiers.
 fn logical(dies: u32, kept: u32, over_provisioning: f64) -> u32 {
-    // The frontier that is to be replaced is full, and the others are half full in the mean.
+    // The frontier to be replaced is full, and the others are half full in the mean.
     let data = f64::from(BLOCKS - kept - dies) * f64::from(PAGES);
     (data / (1.0 + over_provisioning)) as u32
 }
 
-/// Programs for each page written, once random writes of pages have come to a steady state.
+/// Programs per written page, once random page writes have reached a steady state.
 fn random_pages(mut lab: Lab) -> f64 {
     let logical = u64::from(lab.logical_pages());
     let (mut at, mut random) = (0, Random::new(1));
@@ -53,9 +53,9 @@ fn near(what: &str, measured: f64, expected: f64, tolerance: f64) {
     assert!(error.abs() < tolerance, "{what}: {measured} against {expected}");
 }
 
-/// DFTL with its whole map in memory, so that what it programs is of data; the quota of the map stays free.
+/// DFTL with its whole map in memory, so it programs only data; the map's quota stays free.
 fn of_dftl(dies: u32, over_provisioning: f64, config: &dftl::Config) -> f64 {
-    // The map, fewer than 128 pages, fills one block and part of another; one is to spare, and one is being filled.
+    // The map, with fewer than 128 pages, fills one block and part of another; one is spare, and one is being filled.
     let map = 4;
     let logical = logical(dies, config.reserve_blocks + map, over_provisioning);
     random_pages(lab(dies, logical, &dftl::Config { cmt_entries: logical, ..config.clone() }))
@@ -98,8 +98,8 @@ fn the_sector_log_collects_whole_pages_on_several_dies_as_on_one() {
     }
 }
 
-/// Single sectors go through the log, and merges write the pages. The frontiers of the host, which take whole pages, keep
-/// their blocks meanwhile; those of the log make it shorter by half a block each, of 103.
+/// Single sectors go through the log, and merges write the pages. The host's frontiers take whole pages and keep their
+/// blocks meanwhile; each log frontier shortens the log's 103 blocks by half a block.
 #[test]
 fn the_sector_log_merges_on_several_dies_as_on_one() {
     let config = sector_log::Config { log_percent: 5, ..Default::default() };

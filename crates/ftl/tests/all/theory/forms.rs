@@ -1,9 +1,11 @@
-//! Closed forms of write amplification for uniform random writes of single pages and infinitely many blocks.
+//! Closed forms of write amplification for uniform random one-page writes and infinitely many blocks.
 //!
-//! `op` is over-provisioning, physical pages that data can lie in by logical pages, less one; `b` the pages of a block.
+//! `op` is over-provisioning: physical pages available for data divided by logical pages, less one; `b` is the pages
+//! per block.
 
-/// Greedy: the mean field for blocks of `b` pages (the limit of Van Houdt's d-choices for d to infinity, "Performance of
-/// garbage collection algorithms for flash-based solid state drives with hot/cold data", Performance Evaluation 70, 2013).
+/// Greedy: the mean field for blocks with `b` pages (Van Houdt's d-choices in the limit d to infinity, "Performance of
+/// garbage collection algorithms for flash-based solid state drives with hot/cold data", Performance Evaluation 70,
+/// 2013).
 pub fn greedy(b: u32, op: f64) -> f64 {
     let rho = 1.0 / (1.0 + op);
     let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
@@ -20,13 +22,12 @@ pub fn greedy(b: u32, op: f64) -> f64 {
     panic!("no solution for b = {b}, OP = {op}");
 }
 
-/// Greedy where single sectors are written and `pages` pages of a block gather `gathered` of them each, with a list in
-/// the place of one more: sectors programmed for each that is written. `blocks` blocks hold data when a victim is
-/// chosen, `valid` sectors.
+/// Greedy with one-sector writes: programmed sectors per written sector. `pages` pages per block gather `gathered`
+/// sectors each, with a list in place of one more. When a victim is chosen, `blocks` blocks hold `valid` sectors.
 ///
-/// The survivors of a victim end in a page that is not full, (`gathered` - 1) / 2 sectors in the mean, so a block takes
-/// so many fewer. And what is written behind them is half a block younger in the mean when its block is a victim, which
-/// so few blocks show: it had 1 / (2 x `blocks` x A) less time to become invalid.
+/// A victim's survivors end in a partly filled page. It lacks (`gathered` - 1) / 2 sectors in the mean, so a block
+/// takes that many fewer. And sectors written behind the survivors are half a block younger in the mean when their
+/// block is a victim. With so few blocks this shows: they had 1 / (2 x `blocks` x A) less time to become invalid.
 pub fn gathered(blocks: u32, pages: u32, gathered: u32, valid: f64) -> f64 {
     let block = pages * gathered - (gathered - 1) / 2;
     let a = f64::from(blocks) * f64::from(block) / valid;
@@ -37,9 +38,9 @@ pub fn gathered(blocks: u32, pages: u32, gathered: u32, valid: f64) -> f64 {
     waf * f64::from(pages * (gathered + 1)) / f64::from(block)
 }
 
-/// FIFO for any `b`, and greedy for infinitely large blocks: a / (a + W(-a e^-a)) with a = 1 + OP and Lambert's W (Xiang &
-/// Kurkoski, "An improved analytic expression for write amplification in NAND flash", ICNC 2012; Desnoyers, "Analytic
-/// models of SSD write performance", ACM Transactions on Storage 10, 2014).
+/// FIFO for any `b`, and greedy for infinitely large blocks: a / (a + W(-a e^-a)) with a = 1 + OP and Lambert's W
+/// (Xiang & Kurkoski, "An improved analytic expression for write amplification in NAND flash", ICNC 2012; Desnoyers,
+/// "Analytic models of SSD write performance", ACM Transactions on Storage 10, 2014).
 pub fn fifo(op: f64) -> f64 {
     let a = 1.0 + op;
     // y = -W below 1 solves y e^-y = a e^-a.
@@ -48,9 +49,9 @@ pub fn fifo(op: f64) -> f64 {
 }
 
 /// d choices, with replacement (Van Houdt, "A mean field model for a class of garbage collection algorithms in
-/// flash-based solid state drives", SIGMETRICS 2013): `h` pages of a victim are invalid; the share of blocks with i valid
-/// pages is pi_i = rho b (1 - (Q_(i+1) + pi_i)^d) / (h i), Q_i those with at least i; and h = b - sum of Q_i^d. One choice
-/// is random: 1 / (1 - rho).
+/// flash-based solid state drives", SIGMETRICS 2013). A victim has `h` invalid pages. The share of blocks with i valid
+/// pages is pi_i = rho b (1 - (Q_(i+1) + pi_i)^d) / (h i), with Q_i for at least i; and h = b - sum of Q_i^d. One
+/// choice is random: 1 / (1 - rho).
 pub fn d_choices(b: u32, op: f64, d: u32) -> f64 {
     let (rho, pages) = (1.0 / (1.0 + op), f64::from(b));
     let power = |share: f64| share.powi(d as i32);
@@ -67,22 +68,22 @@ pub fn d_choices(b: u32, op: f64, d: u32) -> f64 {
     pages / root(1e-6 * pages, pages, |h| h - invalid(h))
 }
 
-/// FIFO where a share `r` of the writes goes to a share `f` of the pages, both uniform inside: the blocks are shared
-/// (Desnoyers 2014).
+/// FIFO with hot and cold pages in the same blocks: a share `r` of the writes goes to a share `f` of the pages, each
+/// part uniform (Desnoyers 2014).
 pub fn fifo_mixed(op: f64, r: f64, f: f64) -> f64 {
     let a = 1.0 + op;
     let part = |writes: f64, pages: f64, waf: f64| writes / (1.0 - (-a * writes / (waf * pages)).exp());
     root(1.0 + 1e-9, 1e3, |waf| waf - part(r, f, waf) - part(1.0 - r, 1.0 - f, waf))
 }
 
-/// Over-provisioning with which a device behaves of which a request trims a random mapped page with probability `q` and
-/// else writes a random one: a share (1 - 2 q) / (1 - q) stays mapped (Frankie et al., "Analysis of trim commands on
+/// The equivalent over-provisioning of a device with trims: a request trims a random mapped page with probability `q`,
+/// else writes a random one. A share (1 - 2 q) / (1 - q) stays mapped (Frankie et al., "Analysis of trim commands on
 /// overprovisioning and write amplification in solid state drives", arXiv:1208.1794, 2012).
 pub fn op_of_trims(op: f64, q: f64) -> f64 {
     (1.0 + op) * (1.0 - q) / (1.0 - 2.0 * q) - 1.0
 }
 
-/// Where `f` changes from negative to positive.
+/// The root at which `f` changes from negative to positive.
 fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..100 {
         let middle = (low + high) / 2.0;

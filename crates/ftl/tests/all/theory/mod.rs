@@ -1,4 +1,4 @@
-//! Write amplification of the maps of pages against closed forms that nobody here found.
+//! Write amplification of the page maps against independent closed forms.
 
 mod dftl;
 mod dies;
@@ -25,13 +25,13 @@ fn mount(nand: Counting<Lean>, logical: u32, options: &impl Options) -> Lab {
 
 #[test]
 fn closed_form_is_the_published_one() {
-    // Van Houdt's equations for d choices, solved numerically apart from this code and taken to the limit of many choices.
+    // Van Houdt's equations for d choices, solved numerically by other code and taken to the limit of many choices.
     for (b, op, waf) in [(64, 0.07, 7.00993), (128, 0.07, 7.39161), (64, 0.2, 3.05282), (128, 0.5, 1.69821)] {
         assert!((forms::greedy(b, op) - waf).abs() < 2e-5, "b = {b}, OP = {op}: {}", forms::greedy(b, op));
     }
 }
 
-/// Solutions of the papers' equations that were found apart from this code, and the published 2.36 of Xiang and Kurkoski.
+/// Solutions to the papers' equations found by other code, and the published 2.36 from Xiang and Kurkoski.
 #[test]
 fn closed_forms_are_the_published_ones() {
     for (form, published) in [
@@ -74,7 +74,7 @@ fn totals(lab: &mut Lab) -> Cell {
     lab.ctx().matrix().total()
 }
 
-/// Writes `count` single pages at the addresses that `next` gives; returns programs per page written.
+/// Writes `count` single pages at addresses from `next`; returns programs per written page.
 fn waf_of(lab: &mut Lab, count: u64, mut next: impl FnMut() -> u64) -> f64 {
     waf_of_pages(lab, count, &mut next)
 }
@@ -96,7 +96,7 @@ fn waf_of_pages(lab: &mut Lab, count: u64, next: &mut dyn FnMut() -> u64) -> f64
     (totals(lab).programs() - before) as f64 / count as f64
 }
 
-/// A page map of which `over_provisioning` is what remains after the reserve: the frontiers and the free blocks.
+/// A page map with `over_provisioning` in the space left by the reserve: the frontiers and the free blocks.
 fn lab(blocks: u32, pages_per_block: u32, over_provisioning: f64, config: &Config) -> (Lab, u64) {
     let geometry = Geometry::single_die(blocks, pages_per_block, 4096).expect("a plain shape");
     let usable = f64::from((blocks - config.reserve_blocks - config.frontiers()) * pages_per_block);
@@ -108,7 +108,7 @@ fn random_waf(blocks: u32, b: u32, over_provisioning: f64, config: &Config) -> f
     random_run(blocks, b, over_provisioning, config).0
 }
 
-/// The write amplification of random writes, and the disk after them.
+/// The write amplification under random writes, and the disk afterwards.
 fn random_run(blocks: u32, b: u32, over_provisioning: f64, config: &Config) -> (f64, Lab) {
     let (mut lab, logical) = lab(blocks, b, over_provisioning, config);
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! The policies against their closed forms, and where there is none against what was published of them.
+//! The policies against their closed forms, or against published results.
 
 use super::{forms, lab, random_waf, waf_of};
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
@@ -10,7 +10,7 @@ use nandlab_nand::random::Random;
 const OPS: [f64; 4] = [0.07, 0.12, 0.2, 0.5];
 const BLOCKS: u32 = 2048;
 
-/// Fails where what was measured is more than a percent from the closed form.
+/// Fails if the measured value is more than a percent off the closed form.
 fn agrees(what: &str, measured: f64, expected: f64) {
     let error = 100.0 * (measured / expected - 1.0);
     println!("{what}: {measured:.4} against {expected:.4} ({error:+.2} %)");
@@ -18,7 +18,7 @@ fn agrees(what: &str, measured: f64, expected: f64) {
 }
 
 fn with(victim: Victim) -> Config {
-    // One frontier: what the reserve rule leaves out is then half a block.
+    // One frontier: the reserve rule then leaves out half a block.
     Config { victim, placement: Placement::One, ..Config::default() }
 }
 
@@ -58,7 +58,8 @@ fn a_window_of_one_block_is_fifo_and_one_of_all_is_greedy() {
     assert!(greedy < between && between < windowed(1), "{between}");
 }
 
-/// Writes of which a share `r` goes to the first `f` of the pages, after as many as the device needs to forget its start.
+/// Write amplification for writes with a share `r` to the first `f` of the pages, after enough writes to forget the
+/// start.
 fn hot_cold_waf(config: &Config, op: f64, r: f64, f: f64) -> f64 {
     let (mut lab, logical) = lab(BLOCKS, 64, op, config);
     let mut random = Random::new(2);
@@ -83,9 +84,9 @@ fn mixed_hot_and_cold_pages_agree_with_the_closed_form() {
     }
 }
 
-/// Greedy suffers where writes are skewed, and separation and age help: Rosenblum and Ousterhout 1992 for cost-benefit,
-/// Chiang et al. 1999 for DAC, Wang et al. 2022 for SepBIT. The mean-field optimum of two pools with their own OP, for
-/// greedy at OP 20 % and 90 % of the writes on 10 % of the pages, is 1.597: none goes below it.
+/// Greedy suffers if writes are skewed, and separation and age help: Rosenblum and Ousterhout 1992 for cost-benefit,
+/// Chiang et al. 1999 for DAC, Wang et al. 2022 for SepBIT. For greedy at OP 20 % and 90 % of the writes on 10 % of the
+/// pages, two pools with their own OP have a mean-field optimum of 1.597: no policy goes below it.
 #[test]
 fn separation_and_age_help_under_skew() {
     let measured = |victim, placement| hot_cold_waf(&Config { victim, placement, ..Config::default() }, 0.2, 0.9, 0.1);
@@ -142,7 +143,7 @@ fn trims_act_as_over_provisioning() {
     }
 }
 
-/// Every policy fills the device, keeps its books and stays between 1 and what random costs.
+/// Every policy fills the device, keeps its books and costs between 1 and random's cost.
 #[test]
 fn every_policy_costs_between_nothing_and_random() {
     for &victim in Victim::ALL {

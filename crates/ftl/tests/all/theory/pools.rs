@@ -1,5 +1,5 @@
-//! Hot and cold pages in two pools of blocks, each with over-provisioning of its own: the write amplification of each is that
-//! of a device of its own with uniform writes, `r A(OP_h) + (1 - r) A(OP_c)` (Desnoyers 2014, Van Houdt 2013).
+//! Hot and cold pages in two pools of blocks with over-provisioning of their own. Each pool's write amplification
+//! equals a uniformly written device's: `r A(OP_h) + (1 - r) A(OP_c)` (Desnoyers 2014, Van Houdt 2013).
 
 use super::{forms, mount, waf_of};
 use nandlab_ftl::page::Config;
@@ -11,7 +11,7 @@ use nandlab_nand::{Counting, Geometry, Rules};
 const BLOCKS: u32 = 4096;
 const PAGES: u32 = 64;
 
-/// A share `r` of the writes goes to a share `f` of the pages; `op` is left of the blocks that can hold data.
+/// A share `r` of the writes goes to a share `f` of the pages; `op` is the over-provisioning of the blocks for data.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     victim: Victim,
@@ -20,20 +20,20 @@ struct Case {
     op: f64,
 }
 
-/// Two pools as they are on the device.
+/// The two pools on the device.
 struct Split {
     config: Config,
     logical: u32,
     hot: u32,
-    /// Over-provisioning of the hot and of the cold pool.
+    /// Over-provisioning of the hot pool and the cold pool.
     ops: [f64; 2],
 }
 
 impl Case {
-    /// With a hot pool that has about `op_hot`, in whole blocks.
+    /// A split with about `op_hot` for the hot pool, in whole blocks.
     fn split(&self, op_hot: f64) -> Split {
         let (reserve, pages) = (Config::default().reserve_blocks, f64::from(PAGES));
-        // Of the blocks that are being filled one is full on the whole: one pool fills its own while the other takes one.
+        // Of the two open blocks one is full on average: one pool fills its block while the other takes one.
         let usable = f64::from((BLOCKS - reserve - 1) * PAGES);
         let logical = (usable / (1.0 + self.op)) as u32;
         let hot = (self.f * f64::from(logical)).round() as u32;
@@ -67,7 +67,7 @@ impl Case {
             at = (at + 1) % logical;
             at
         });
-        // Uniform writes bring both pools to their steady states, which the shares of the writes do not change.
+        // Uniform writes bring both pools to their steady states, which do not depend on the write shares.
         let mut random = Random::new(3);
         waf_of(&mut lab, 5 * logical, || random.below(logical));
         let mut next = || if random.chance(self.r) { random.below(hot) } else { hot + random.below(logical - hot) };
@@ -75,8 +75,8 @@ impl Case {
     }
 }
 
-/// Fails where what was measured is more than 0.5 % from the closed form. The analysis is of many blocks; of these few it is
-/// off by up to 0.3 %, and one run of random writes by 0.1 %.
+/// Fails if the measured value is more than 0.5 % off the closed form. The analysis assumes many blocks; with so few it
+/// is off by up to 0.3 %, and one run of random writes by 0.1 %.
 fn agrees(case: &Case, split: &Split) -> f64 {
     let (measured, expected) = (case.measure(split), case.form(split.ops));
     let error = 100.0 * (measured / expected - 1.0);
@@ -87,7 +87,7 @@ fn agrees(case: &Case, split: &Split) -> f64 {
 
 #[test]
 fn closed_form_of_two_pools_is_that_of_an_independent_solution() {
-    // Found apart from this code, at the optimum.
+    // Optima found by separate code.
     for (victim, r, f, op, hot, waf) in [
         (Victim::Fifo, 0.8, 0.2, 0.2, 0.495, 2.3085),
         (Victim::Fifo, 0.95, 0.05, 0.07, 0.686, 2.0860),
@@ -95,7 +95,7 @@ fn closed_form_of_two_pools_is_that_of_an_independent_solution() {
     ] {
         let form = |hot| Case { victim, r, f, op }.form([hot, (op - f * hot) / (1.0 - f)]);
         assert!((form(hot) / waf - 1.0).abs() < 5e-4, "{}, not {waf}", form(hot));
-        // It is the optimum of fifo: a twentieth more or less of the spare space for the hot pool costs more.
+        // This is FIFO's optimum: a twentieth more or less spare space for the hot pool costs more.
         assert!(victim == Victim::Greedy || form(0.95 * hot) > form(hot) && form(1.05 * hot) > form(hot));
     }
 }
@@ -112,7 +112,7 @@ fn pools_agree_with_the_closed_form() {
     }
 }
 
-/// With the same over-provisioning for both, separation gains nothing: each page costs what it costs with uniform writes.
+/// With the same over-provisioning for both, separation gains nothing: each page costs as much as with uniform writes.
 #[test]
 fn pools_in_proportion_to_their_pages_cost_what_uniform_writes_cost() {
     let case = Case { victim: Victim::Greedy, r: 0.9, f: 0.1, op: 0.2 };

@@ -1,5 +1,5 @@
-//! The sector map against the closed form: to uniform writes of sectors a block is one of as many pages as it gathers
-//! sectors, and each bank is a device of its own.
+//! The sector map against the closed form. For uniform sector writes a block acts like one with a page for each
+//! gathered sector, and each bank like a device of its own.
 
 use super::{forms, mount, totals, Lab};
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
@@ -8,21 +8,21 @@ use nandlab_nand::counting::Lean;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Rules, Shape};
 
-/// Banks of so many blocks of pages of sectors, what is kept free, and how much more the others take than what is exported.
+/// Banks, blocks, pages and sectors; the blocks kept free; and the spare room over the exported pages.
 struct Bench {
     banks: u32,
     blocks: u32,
     pages: u32,
     sectors: u32,
-    /// Blocks of each bank.
+    /// Reserved blocks per bank.
     reserve: u32,
-    /// Blocks that the map has a claim to, which the banks share, the first ones the rest.
+    /// Blocks claimed by the map, dealt to the banks in turn; the first ones get the rest.
     map: u32,
     spare: f64,
 }
 
 impl Bench {
-    /// Blocks of a bank that hold data when a victim is chosen (those that never do are left out).
+    /// A bank's blocks with data when a victim is chosen (blocks that never hold data are left out).
     fn with_data(&self, bank: u32) -> u32 {
         self.blocks - self.reserve - (self.map + self.banks - 1 - bank) / self.banks
     }
@@ -33,8 +33,8 @@ impl Bench {
         (usable / (1.0 + self.spare) / f64::from(self.sectors)).round() as u32
     }
 
-    /// The mean field is that of many blocks; for pages a simulation of hundreds of them is within 0.3 % of it. All banks
-    /// take as many pages and so hold as many valid sectors; one with fewer blocks moves more of them.
+    /// The mean field stands for many blocks; a simulation over pages with hundreds of blocks is within 0.3 % of it.
+    /// All banks take as many pages and so hold as many valid sectors; one with fewer blocks moves more of them.
     fn expected(&self) -> f64 {
         let valid = f64::from(self.logical_pages() * self.sectors) / f64::from(self.banks);
         let of = |blocks| forms::gathered(blocks, self.pages, self.sectors - 1, valid);
@@ -43,7 +43,7 @@ impl Bench {
         (few * of(least) + (f64::from(self.banks) - few) * of(most)) / f64::from(self.banks)
     }
 
-    /// Sectors programmed for each that is written, and what ran a second.
+    /// Programmed sectors per written sector, and simulated writes per second.
     fn measured(&self) -> (f64, f64) {
         let shape = Shape {
             channels: 1,
@@ -100,7 +100,7 @@ fn gathered_sectors_cost_what_large_blocks_cost() {
     Bench { banks: 4, blocks: 64, reserve: 1, ..usual }.agrees_within(0.01);
 }
 
-/// Banks of 37 blocks, as in the file of the paper: of seven of them a block is for the map.
+/// Banks with 37 blocks, as in the paper's file; on seven banks one block is for the map.
 #[test]
 fn banks_of_the_board_collect_as_devices_of_their_own() {
     let board = Bench { banks: 8, blocks: 37, pages: 128, sectors: 64, reserve: 1, map: 7, spare: 0.0805 };

@@ -1,4 +1,4 @@
-//! The super-page map of the Jasmine board against the closed form, with the constants of its firmware.
+//! The Jasmine board's super-page map against the closed form, with its firmware's constants.
 
 use super::{forms, mount, totals, waf_of};
 use nandlab_ftl::superpage::Config;
@@ -7,19 +7,20 @@ use nandlab_nand::profile::Profile;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Shape};
 
-/// What the firmware keeps of each bank: a block for garbage collection, and 32 for its code, its log and its map.
+/// The firmware's own blocks per bank: one for garbage collection, and 32 for its code, its log and its map.
 fn firmware() -> Config {
     Config { reserve_blocks: 1, firmware_blocks: 32, ..Config::default() }
 }
 
-/// Of 64 GiB of sectors the firmware exports 93 in 100, which its 8 banks share.
+/// The firmware exports 93 in 100 sectors from 64 GiB, shared by its 8 banks.
 fn logical_pages(banks: u32) -> u64 {
     let pages = u64::from(134_217_728u32 / 100 * 93).div_ceil(64);
     assert_eq!(pages, 1_950_351);
     pages / u64::from(8 / banks)
 }
 
-/// Writes of pages in so many banks of the board: programs of data, and with lists, by page written; what ran a second.
+/// Page writes in some of the board's banks: data programs per written page, the same with lists, and writes per
+/// second.
 fn measured(banks: u32) -> (f64, f64, f64) {
     let profile: Profile =
         toml::from_str(include_str!("../../../../../profiles/jasmine.toml")).expect("the profile is sound");
@@ -44,8 +45,8 @@ fn measured(banks: u32) -> (f64, f64, f64) {
     (with_lists - lists as f64 / (6 * logical) as f64, with_lists, speed)
 }
 
-/// Blocks that never hold what can be collected leave the pages that count: the one kept for garbage collection, of
-/// 2,044. 127 of the 128 pages of the others take data.
+/// The block kept for garbage collection never holds collectable pages, so 2,043 of 2,044 count. 127 of their 128 pages
+/// take data.
 fn expected() -> f64 {
     forms::greedy(127, 2043.0 * 127.0 * 8.0 / logical_pages(8) as f64 - 1.0)
 }
@@ -53,7 +54,7 @@ fn expected() -> f64 {
 #[test]
 fn greedy_of_the_board_agrees_with_the_closed_form_within_one_percent() {
     assert!((expected() - 7.95).abs() < 0.005, "{}", expected());
-    // The banks do not know of each other, so one tells of all.
+    // The banks do not know each other, so one stands for all.
     let banks = if std::env::var_os("NANDLAB_LONG").is_some() { 8 } else { 1 };
     let (data, with_lists, speed) = measured(banks);
     println!(
