@@ -1,8 +1,13 @@
 //! Blocks of one bit a cell, which take what the host writes before blocks that hold all their bits.
 //!
-//! Such a block is filled at a frontier of its own and, when it is full, waits in a list apart: no victim policy sees it.
-//! It is *folded* when room is needed: its valid pages go to the frontier of pages that are moved, under a cause of their
-//! own, and it is erased.
+//! Such a block is filled at its own frontier and, once full, waits in a list apart: no victim policy sees it. It is
+//! *folded* when room is needed: its valid pages go to the frontier for moved pages, under their own cause, and it is erased.
+//!
+//! A `fixed` cache always has the same blocks on each die. A `dynamic` one takes any free block, as long as two more than the
+//! reserve are free; such a block may hold all its bits again after its next erase. Without room in the cache a host page
+//! goes past it (`slc_full = "direct"`), or waits until the oldest block is folded (`"fold"`). Folds also happen in gaps
+//! between requests, and in a dynamic cache instead of a collection whenever that needs a block. A write that comes during a
+//! fold waits for the copy at hand.
 
 use super::relocation::Reason;
 use super::{Config, PageMap};
