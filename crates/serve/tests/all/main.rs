@@ -4,6 +4,8 @@
 
 mod disk;
 mod http;
+mod limits;
 mod protocol;
 mod random;
+
 mod support;
