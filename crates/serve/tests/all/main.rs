@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+mod control;
 mod disk;
 mod http;
 mod limits;
@@ -9,3 +10,4 @@ mod protocol;
 mod random;
 
 mod support;
+mod vanished;
