@@ -2,9 +2,8 @@
 
 use crate::means::Means;
 use crate::sockets::{Listener, Stream};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -52,11 +51,25 @@ impl Ending {
     }
 }
 
-/// A connection, and the thread that serves it.
+/// A connection, and the thread that serves it. The thread alone keeps the connection open.
 struct Client {
-    stream: Arc<Stream>,
+    stream: Weak<Stream>,
     thread: JoinHandle<()>,
     is_ended: bool,
+}
+
+impl Client {
+    fn is_served(&self) -> bool {
+        !self.is_ended && self.stream.strong_count() > 0
+    }
+
+    /// Ends the connection; the thread notices.
+    fn end(&mut self) {
+        self.is_ended = true;
+        if let Some(stream) = self.stream.upgrade() {
+            stream.end();
+        }
+    }
 }
 
 struct Shared<S> {
@@ -64,7 +77,8 @@ struct Shared<S> {
     service: S,
     means: Means,
     ending: Ending,
-    clients: Mutex<BTreeMap<u64, Client>>,
+    /// The oldest first. A finished thread stays until the next client comes, so the end can join every thread.
+    clients: Mutex<Vec<Client>>,
 }
 
 /// A listener at work until it is dropped.
@@ -94,7 +108,7 @@ impl<S: Service> Clients<S> {
 
     /// Connected clients.
     pub fn count(&self) -> usize {
-        self.shared.clients().len()
+        self.shared.clients().iter().filter(|client| client.is_served()).count()
     }
 }
 
@@ -106,70 +120,51 @@ impl<S: Service> Drop for Clients<S> {
         if let Some(thread) = self.accepting.take() {
             let _ = thread.join();
         }
-        let clients = std::mem::take(&mut *self.shared.clients());
-        clients.values().for_each(|client| client.stream.end());
-        for client in clients.into_values() {
+        let mut clients = std::mem::take(&mut *self.shared.clients());
+        clients.iter_mut().for_each(Client::end);
+        for client in clients {
             let _ = client.thread.join();
         }
     }
 }
 
 impl<S: Service> Shared<S> {
-    fn clients(&self) -> MutexGuard<'_, BTreeMap<u64, Client>> {
+    fn clients(&self) -> MutexGuard<'_, Vec<Client>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn accept(self: &Arc<Self>) {
-        for number in 0.. {
+        loop {
             let accepted = self.listener.accept();
             if self.ending.is_over() {
                 return;
             }
             match accepted {
-                Ok(stream) => self.admit(number, Arc::new(stream)),
+                Ok(stream) => self.admit(&Arc::new(stream)),
                 Err(_) => std::thread::sleep(PAUSE),
             }
         }
     }
 
-    fn admit(self: &Arc<Self>, number: u64, stream: Arc<Stream>) {
+    fn admit(self: &Arc<Self>, stream: &Arc<Stream>) {
         let mut clients = self.clients();
-        if clients.values().filter(|client| !client.is_ended).count() >= S::MOST {
-            match clients.values_mut().find(|client| !client.is_ended).filter(|_| S::ENDS_OLDEST) {
-                None => return self.service.refuse(&stream, "too many clients are connected"),
-                Some(oldest) => {
-                    oldest.stream.end();
-                    oldest.is_ended = true;
-                }
+        clients.retain(|client| !client.thread.is_finished());
+        if clients.iter().filter(|client| client.is_served()).count() >= S::MOST {
+            match clients.iter_mut().find(|client| client.is_served()).filter(|_| S::ENDS_OLDEST) {
+                None => return self.service.refuse(stream, "too many clients are connected"),
+                Some(oldest) => oldest.end(),
             }
         }
-        let (shared, served) = (Arc::clone(self), Arc::clone(&stream));
-        let work = move || {
-            let leaving = Leaving { shared: &shared, number };
-            shared.service.serve(&served, &shared.ending);
-            drop(served);
-            drop(leaving);
-        };
+        let (shared, served) = (Arc::clone(self), Arc::clone(stream));
+        let work = move || shared.service.serve(&served, &shared.ending);
         match (self.means.spawn)(Box::new(work)) {
-            Ok(thread) => drop(clients.insert(number, Client { stream, thread, is_ended: false })),
+            Ok(thread) => clients.push(Client { stream: Arc::downgrade(stream), thread, is_ended: false }),
             Err(error) => {
                 drop(clients);
                 let why = format!("no thread can be made for this client: {error}");
-                self.service.refuse(&stream, &why);
+                self.service.refuse(stream, &why);
                 (self.means.say)(&format!("a client was refused: {why}"));
             }
         }
-    }
-}
-
-/// Takes a client off the list, even after a panic.
-struct Leaving<'a, S: Service> {
-    shared: &'a Shared<S>,
-    number: u64,
-}
-
-impl<S: Service> Drop for Leaving<'_, S> {
-    fn drop(&mut self) {
-        self.shared.clients().remove(&self.number);
     }
 }

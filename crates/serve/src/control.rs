@@ -38,7 +38,9 @@ fn number(name: &OsStr) -> u64 {
 }
 
 /// A served image's socket, until it is dropped.
-pub struct Control(#[allow(dead_code)] Clients<Questions>); // Kept for its end.
+pub struct Control {
+    _clients: Clients<Questions>,
+}
 
 struct Questions {
     disk: Arc<Disk>,
@@ -67,7 +69,8 @@ impl Control {
             }
         })?;
         let patience = means.patience;
-        Clients::start(listener, Questions { disk, patience }, means).map(Self)
+        let clients = Clients::start(listener, Questions { disk, patience }, means)?;
+        Ok(Self { _clients: clients })
     }
 }
 

@@ -6,7 +6,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -46,15 +45,15 @@ impl Whole {
     pub fn look(&self) -> io::Result<()> {
         let mut state = self.state();
         // An open file can always be asked; if not, its reads tell.
-        if let Ok(now) = self.file.metadata() {
+        if let Ok(now) = rustix::fs::fstat(&self.file) {
             let image = self.path.display();
-            if now.nlink() == 0 && !state.is_deleted {
+            if now.st_nlink == 0 && !state.is_deleted {
                 state.is_deleted = true;
                 state.faults.push(format!(
                     "the image {image} was deleted while it was served: its disk can be read until `serve` ends, flushes fail"
                 ));
             }
-            let (bytes, found) = (self.bytes, now.len());
+            let (bytes, found) = (self.bytes, now.st_size as u64);
             if found < bytes && !state.has_no_records {
                 self.restore(&mut state, found);
             } else if found > bytes && state.grown != Some(found) {
