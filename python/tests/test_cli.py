@@ -12,6 +12,8 @@ from types import SimpleNamespace
 import pytest
 from conftest import SMALL, write
 
+import nandlab
+
 KINDS = [
     "ftls",
     "indexes",
@@ -85,6 +87,21 @@ def test_set_without_a_value_is_refused(nandlab_command, small):
     ended = nandlab_command("run", small, "--set", "seed")
     assert (ended.status, ended.out) == (2, "")
     assert "key=value" in ended.err
+
+
+@pytest.mark.parametrize("command", ["check", "run", "compare"])
+def test_a_key_of_set_nests_no_deeper_than_a_file_may(nandlab_command, small, command):
+    ended = nandlab_command(command, small, "--set", ".".join(["a"] * 30_000) + "=1")
+    assert ended.status == 2
+    assert "tables are nested too deeply" in ended.err
+    assert len(ended.err) < 500
+    key = ".".join(["a"] * 81)
+    with pytest.raises(nandlab.ConfigError, match="nested too deeply"):
+        nandlab.Experiment.from_toml(small, [f"{key}=1"])
+    # One level less is a key like any other, and unknown.
+    ended = nandlab_command("check", small, "--set", f"{key[2:]}=1")
+    assert ended.status == 2
+    assert "nested" not in ended.err
 
 
 def test_a_misspelt_key_is_named_with_its_place_and_the_nearest_name(nandlab_command, tmp_path):

@@ -209,6 +209,50 @@ def test_pace_is_the_time_of_the_device(nandlab_command, tmp_path):
         assert time.monotonic() - begun >= 0.09
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (Path.unlink, "was deleted while it was served"),
+        (
+            lambda image: os.truncate(image, image.stat().st_size - (1 << 20)),
+            "are lost, and their reads fail",
+        ),
+        (lambda image: os.truncate(image, image.stat().st_size + 1), "grew to"),
+    ],
+)
+def test_an_image_that_changes_while_it_is_served_is_told_at_once(image, change, says):
+    with served(image) as (process, _):
+        change(image)
+        begun = time.monotonic()
+        line = process.stderr.readline()
+        # A look comes five times a second; the rest is for a busy machine.
+        assert time.monotonic() - begun < 10
+        assert line.startswith("warning: the image ")
+        assert says in line
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 1
+        assert "write amplification" in out, err
+        assert "Traceback" not in err
+
+
+def test_an_image_behind_a_link_is_asked_by_either_name(nandlab_command, image, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(image)
+    with served(link):
+        for name in (link, image):
+            assert nandlab_command("disk", "stats", name, "--json").document["host"]["requests"] == 0
+
+
+def test_serve_leaves_a_file_with_the_name_of_its_socket_alone(nandlab_command, image, tmp_path):
+    mine = tmp_path / "my.img.control"
+    mine.write_text("mine")
+    refused = nandlab_command("disk", "serve", image, "--nbd", tmp_path / "sock")
+    assert refused.status == 1
+    assert "a file with this name is there: move it, or the image" in refused.err
+    assert mine.read_text() == "mine"
+
+
 def test_a_full_host_disk_is_an_error_and_loses_nothing(nandlab_command, image):
     with served(image) as (process, uri):
         program("qemu-io", "-f", "raw", "-c", "write -P 7 0 4M", "-c", "flush", uri)

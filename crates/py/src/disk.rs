@@ -92,6 +92,11 @@ impl Disk {
         self.disk.notices()
     }
 
+    /// What happened to the image's file since the opening, in sentences.
+    fn faults(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.disk.faults())
+    }
+
     /// The mount's simulated time, us.
     fn mount_us(&self) -> Option<f64> {
         self.disk.mount_us()

@@ -4,84 +4,100 @@
 //! ends it; `regions PATH` takes the regions from a file. Each answer is one JSON line. The socket is only as open as
 //! its folder.
 
+use crate::clients::{Clients, Ending, Service};
+use crate::means::Means;
 use crate::regions::Regions;
+use crate::sockets::{connect, is_short, Listener, SocketError, Stream};
 use crate::Disk;
 use serde_json::{json, Value};
+use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long a question may take to come.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The socket for the image `path`.
+/// The socket for the image `path`, beside the file itself: an image has one, whatever links lead to it.
+///
+/// A name too long for a socket gets a number in its place.
 pub fn socket_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".control");
-    name.into()
+    if !is_short(&name) {
+        name = format!("{:016x}.control", number(&name)).into();
+    }
+    path.with_file_name(name)
+}
+
+/// A number for a name: 64-bit FNV-1a.
+fn number(name: &OsStr) -> u64 {
+    name.as_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// A served image's socket, until it is dropped.
 pub struct Control {
-    socket: PathBuf,
-    ended: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _clients: Clients<Questions>,
+}
+
+struct Questions {
+    disk: Arc<Disk>,
+    patience: Duration,
 }
 
 impl Control {
     /// Answers questions about `disk`, in the image `path`.
     ///
     /// # Errors
-    /// The socket cannot be made: its name is too long, or nobody may write there.
+    /// The socket cannot be made: something else has its name, or nobody may write there.
     pub fn start(path: &Path, disk: Arc<Disk>) -> io::Result<Self> {
-        let socket = socket_of(path);
-        // The image is locked, so whoever made a socket before has ended.
-        match std::fs::remove_file(&socket) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let listener = UnixListener::bind(&socket)?;
-        let ended = Arc::new(AtomicBool::new(false));
-        let has_ended = Arc::clone(&ended);
-        let thread = std::thread::Builder::new().name("nandlab control".into()).spawn(move || {
-            for stream in listener.incoming() {
-                if has_ended.load(Ordering::Relaxed) {
-                    return;
-                }
-                // Who goes away while it is answered, or asks nothing, is nobody's loss.
-                let _ = stream.and_then(|stream| answer(&disk, &stream));
+        Self::start_with(path, disk, Means::default())
+    }
+
+    /// The same, with other means.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_with(path: &Path, disk: Arc<Disk>, means: Means) -> io::Result<Self> {
+        let listener = Listener::unix(&socket_of(path)).map_err(|error| match error {
+            SocketError::Io(_, error) => error,
+            SocketError::InUse(_) => io::Error::new(io::ErrorKind::AddrInUse, "another process listens on it"),
+            SocketError::Occupied(_) => {
+                io::Error::new(io::ErrorKind::AlreadyExists, "a file with this name is there: move it, or the image")
             }
         })?;
-        Ok(Self { socket, ended, thread: Some(thread) })
+        let patience = means.patience;
+        let clients = Clients::start(listener, Questions { disk, patience }, means)?;
+        Ok(Self { _clients: clients })
     }
 }
 
-impl Drop for Control {
-    fn drop(&mut self) {
-        self.ended.store(true, Ordering::Relaxed);
-        // The listener wakes up for this, and ends.
-        if UnixStream::connect(&self.socket).is_ok() {
-            if let Some(thread) = self.thread.take() {
-                let _ = thread.join();
-            }
-        }
-        let _ = std::fs::remove_file(&self.socket);
+impl Service for Questions {
+    const MOST: usize = 64;
+    // Silent clients keep no place from those who ask.
+    const ENDS_OLDEST: bool = true;
+
+    fn serve(&self, stream: &Arc<Stream>, _: &Ending) {
+        // A client that leaves early, or asks nothing, is nobody's loss.
+        let _ = self.answer(stream);
+    }
+
+    fn refuse(&self, stream: &Stream, why: &str) {
+        stream.send_now(format!("{}\n", json!({ "error": why })).as_bytes());
     }
 }
 
-fn answer(disk: &Disk, stream: &UnixStream) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut line = String::new();
-    let mut reader = BufReader::new(io::Read::take(stream, 1 << 16));
-    reader.read_line(&mut line)?;
-    let answer = asked(disk, line.trim_end()).unwrap_or_else(|error| json!({ "error": error }));
-    let mut out = stream;
-    out.write_all(format!("{answer}\n").as_bytes())
+impl Questions {
+    fn answer(&self, mut stream: &Stream) -> io::Result<()> {
+        stream.limit_reads(self.patience)?;
+        stream.limit_writes(self.patience)?;
+        let mut line = String::new();
+        BufReader::new(io::Read::take(stream, 1 << 16)).read_line(&mut line)?;
+        let answer = asked(&self.disk, line.trim_end()).unwrap_or_else(|error| json!({ "error": error }));
+        stream.write_all(format!("{answer}\n").as_bytes())
+    }
 }
 
 fn asked(disk: &Disk, line: &str) -> Result<Value, String> {
@@ -107,7 +123,7 @@ fn asked(disk: &Disk, line: &str) -> Result<Value, String> {
 /// # Errors
 /// It does not answer.
 pub fn ask(path: &Path, question: &str) -> io::Result<Option<String>> {
-    let stream = match UnixStream::connect(socket_of(path)) {
+    let stream = match connect(&socket_of(path)) {
         Ok(stream) => stream,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             return Ok(None);

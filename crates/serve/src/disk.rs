@@ -2,6 +2,7 @@
 
 mod bytes;
 mod followed;
+mod whole;
 
 use crate::clock::Clock;
 use crate::record::Recorder;
@@ -21,6 +22,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use whole::Whole;
 
 const SECTOR: u64 = SECTOR_BYTES as u64;
 /// Zero bytes written at once.
@@ -46,6 +48,7 @@ pub struct Options {
 pub struct Disk {
     inner: Mutex<Inner>,
     image: ImageFile,
+    whole: Whole,
     size: u64,
     page_bytes: u32,
     started: Instant,
@@ -78,8 +81,13 @@ impl Disk {
     /// As [`Served::open`].
     pub fn open(path: &Path, options: Options) -> Result<Self, LabError> {
         let served = Served::open(path, options.survives_machine)?;
+        let geometry = served.sizing().geometry;
+        let page_bytes = u64::from(geometry.pages()) * u64::from(geometry.page_bytes());
+        let whole =
+            Whole::new(path, page_bytes).map_err(|error| LabError::Io(format!("{}: {error}", path.display())))?;
         let started = Instant::now();
         Ok(Self {
+            whole,
             image: served.image().clone(),
             size: served.sectors() * SECTOR,
             page_bytes: served.sizing().geometry.page_bytes(),
@@ -134,6 +142,12 @@ impl Disk {
     /// Spoilt parts found when the image was opened, in sentences.
     pub fn notices(&self) -> Vec<String> {
         self.lock().served.notices().to_vec()
+    }
+
+    /// Everything that happened to the image's file since the opening, in sentences: it was deleted, cut or lengthened.
+    /// This looks at the file and waits for no request.
+    pub fn faults(&self) -> Vec<String> {
+        self.whole.faults()
     }
 
     /// The mount's cost in simulated time, us.
@@ -219,6 +233,7 @@ impl Disk {
     /// # Errors
     /// As a flush; the counts or the trace cannot be written.
     pub fn close(&self) -> io::Result<()> {
+        self.whole.look()?;
         let flushed = match self.is_bare() {
             true => self.sync_files(),
             false => self.request(|inner| inner.ask(Op::Flush, 0, 0, Payload::None)).map(drop),
@@ -254,6 +269,7 @@ impl Disk {
         if let Some(why) = self.image.failure().get() {
             return Err(of_image(why));
         }
+        self.whole.look()?;
         inner.real = self.started.elapsed().as_nanos() as Time;
         let done = catch_unwind(AssertUnwindSafe(|| work(&mut inner))).map_err(|panic| {
             let text = format!("internal error, the disk was stopped: {}", said(&*panic));
@@ -293,6 +309,7 @@ impl Disk {
     }
 
     fn sync(&self) -> io::Result<()> {
+        self.whole.survives()?;
         self.image.sync().map_err(|error| of_image(&error))
     }
 

@@ -59,10 +59,12 @@ impl Drop for Mounted {
 /// They go on while a program has a file open there, so the wait has a limit.
 pub(crate) fn unmount(session: fuser::BackgroundSession) {
     let (ended, has_ended) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
+    let wait = move || {
         let _ = session.umount_and_join();
         let _ = ended.send(());
-    });
+    };
+    // Without a thread the session is dropped, which unmounts it, too.
+    let _ = std::thread::Builder::new().name("nandlab unmount".into()).spawn(wait);
     let _ = has_ended.recv_timeout(PATIENCE);
 }
 

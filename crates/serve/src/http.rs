@@ -4,9 +4,11 @@
 //! `/` is one self-contained page. It listens to `/events`; a frame comes four times a second, with the figures and the
 //! blocks changed since the previous frame. `/record` has the record so far as JSON, `/metrics` the counters for
 //! Prometheus. The server listens only on a loopback address or a Unix socket. It answers requests for this machine
-//! alone, so no page from elsewhere can read the figures through a browser.
+//! alone, so no page from elsewhere can read the figures through a browser. A connection carries one request without a
+//! body, and has limits for its time and length.
 
 mod metrics;
+mod request;
 mod server;
 
 pub use server::{Page, PageError};

@@ -5,6 +5,7 @@
 //! until it is [`Due`]. [`Disk`] is a simulated device in an image as such a disk. [`directory`] serves the files in an
 //! image's file system.
 
+mod clients;
 mod clock;
 pub mod control;
 pub mod directory;
@@ -13,14 +14,17 @@ mod due;
 mod export;
 pub mod fuse;
 pub mod http;
+mod means;
 mod memory;
 pub mod nbd;
 mod record;
 pub mod regions;
+mod sockets;
 pub mod volume;
 mod watched;
 
 pub use disk::{Disk, Options};
 pub use due::Due;
 pub use export::{check_range, Export};
+pub use means::{Means, Work};
 pub use memory::Memory;

@@ -11,7 +11,7 @@ import click
 
 from nandlab.cli import FAILED, trying
 from nandlab.cli.background import interruptible
-from nandlab.cli.disk_output import IMAGE, print_stats, text_of, wait
+from nandlab.cli.disk_output import IMAGE, Watch, print_stats, text_of, wait
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
 from nandlab.cli.output import print_json, print_table, say
 
@@ -228,13 +228,16 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
         _set_regions(disk, options["regions"])
     if options["trace"] is not None:
         disk.record(options["trace"])
-    _serve_until_stopped(image, disk, options)
+    watch = Watch(disk)
+    _serve_until_stopped(image, disk, options, watch)
+    watch.look()
     found = json.loads(disk.stats())
-    disk.close()
+    watch.close()
     if as_json:
         print_json(found)
     else:
         print_stats(found)
+    watch.end()
 
 
 def _set_regions(disk: Disk, regions: str) -> None:
@@ -251,7 +254,7 @@ def _set_regions(disk: Disk, regions: str) -> None:
         say(f"regions of {found[0]}")
 
 
-def _serve_until_stopped(image: str, disk: Disk, options: dict[str, Any]) -> None:
+def _serve_until_stopped(image: str, disk: Disk, options: dict[str, Any], watch: Watch) -> None:
     try:
         disk.answer()
         ways = []
@@ -265,6 +268,6 @@ def _serve_until_stopped(image: str, disk: Disk, options: dict[str, Any]) -> Non
             disk.http(options["http"])
             ways.append(f"with a page at {options['http']}")
         say(f"serving {image} {' and '.join(ways)}; Ctrl-C ends it")
-        wait()
+        wait(watch.look)
     except KeyboardInterrupt:
         say("ending: everything is being flushed")

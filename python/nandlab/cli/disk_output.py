@@ -3,23 +3,63 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from nandlab.cli import FAILED
 from nandlab.cli.options import Pair, override
-from nandlab.cli.output import print_table
+from nandlab.cli.output import print_table, say
+
+if TYPE_CHECKING:
+    from nandlab._native import Disk
 
 IMAGE = click.Path(exists=True, dir_okay=False)
 POLL_S = 0.2
 """Seconds between two looks for Ctrl-C."""
 
 
-def wait() -> None:
-    """Sleeps until Ctrl-C or SIGTERM, which raise KeyboardInterrupt."""
+def wait(each: Callable[[], object] = lambda: None) -> None:
+    """Sleeps until Ctrl-C or SIGTERM, which raise KeyboardInterrupt; calls `each` between two looks."""
     while True:
+        each()
         time.sleep(POLL_S)
+
+
+class Watch:
+    """Looks whether the file of a served image is still whole, and tells each fault once."""
+
+    def __init__(self, disk: Disk) -> None:
+        """For an open disk."""
+        self._disk = disk
+        self._told = 0
+
+    def look(self) -> None:
+        """Prints new faults."""
+        faults = self._disk.faults()
+        for fault in faults[self._told :]:
+            say(f"warning: {fault}")
+        self._told = len(faults)
+
+    def close(self) -> None:
+        """Closes the disk; an error behind a fault adds nothing to it."""
+        from nandlab._native import NandlabError
+
+        try:
+            self._disk.close()
+        except NandlabError as error:
+            self.look()
+            if self._told == 0:
+                raise
+            say(f"the disk was not closed: {error}")
+
+    def end(self) -> None:
+        """A last look; the command fails if there was a fault."""
+        self.look()
+        if self._told > 0:
+            raise SystemExit(FAILED)
 
 
 def text_of(file: str | None, pairs: list[Pair]) -> Any:  # noqa: ANN401 - a class of the compiled module

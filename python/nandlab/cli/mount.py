@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from nandlab.cli.background import interruptible
-from nandlab.cli.disk_output import IMAGE, print_stats, wait
+from nandlab.cli.disk_output import IMAGE, Watch, print_stats, wait
 from nandlab.cli.options import json_option
 from nandlab.cli.output import print_json, say
 
@@ -71,6 +71,7 @@ def command(image: str, directory: str, as_json: bool, **options: Any) -> None: 
     disk = interruptible(lambda: _native.Disk(image, options["pace"], options["durable"]))
     for notice in disk.notices():
         say(f"warning: {notice}")
+    watch = Watch(disk)
     try:
         disk.answer()
         fs = disk.mount(directory, options["allow_other"], options["cache"])
@@ -79,13 +80,15 @@ def command(image: str, directory: str, as_json: bool, **options: Any) -> None: 
             disk.http(options["http"])
             page = f", with a page at {options['http']}"
         say(f"{fs} of {image} is in {directory}{page}; Ctrl-C ends it")
-        wait()
+        wait(watch.look)
     except KeyboardInterrupt:
         say("ending: everything is being flushed")
     disk.end()
+    watch.look()
     found = json.loads(disk.stats())
-    disk.close()
+    watch.close()
     if as_json:
         print_json(found)
     else:
         print_stats(found)
+    watch.end()

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from nandlab.running.varied import Pair, label, override, split_commas, titles_of
+from nandlab.writing.levels import TOO_DEEP, is_too_deep
 from nandlab.writing.new_file import check_writable, readable
 
 T = TypeVar("T")
@@ -44,6 +45,8 @@ def _split(text: str, option: str) -> Pair:
         raise click.BadParameter(
             f"{text!r} is not of the form key=value, as in {option} device.over_provisioning=0.28"
         )
+    if is_too_deep(key):
+        raise click.BadParameter(f"{key.strip()[:20]}...: {TOO_DEEP}")
     return key.strip(), value.strip()
 
 

@@ -15,6 +15,7 @@ from nandlab import _native
 from nandlab.experiment.config import Device, Host, Memory, Precondition
 from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, Run, unless_it_failed
+from nandlab.writing.levels import TOO_DEEP, is_too_deep
 from nandlab.writing.new_file import readable
 from nandlab.writing.parquet import csv_beside, require_polars, to_parquet
 from nandlab.writing.plain import plain, refused
@@ -146,6 +147,8 @@ class Experiment:
         for override in sets:
             if override != readable(override):
                 raise _native.ConfigError(f"--set {readable(override)}: this is not UTF-8 text")
+            if is_too_deep(override.partition("=")[0]):
+                raise _native.ConfigError(f"--set {override[:20]}...: {TOO_DEEP}")
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:

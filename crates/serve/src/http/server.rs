@@ -1,20 +1,22 @@
 //! The listener and its answers.
 
+use super::request::{self, answer, write_until, Request};
 use super::{metrics, Block, Snapshot, Watched};
+use crate::clients::{Clients, Ending, Service};
+use crate::means::Means;
+use crate::sockets::{Listener, Stream};
 use serde_json::{json, Value};
-use std::io::{self, Write};
+use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::thread::JoinHandle;
-use std::time::Duration;
-use tiny_http::{Header, Method, Request, Response};
+use std::time::{Duration, Instant};
 
 /// Time from frame to frame.
 const FRAME: Duration = Duration::from_millis(250);
 /// Most browsers that get frames at the same time.
-const MOST_CLIENTS: usize = 16;
+const MOST_BROWSERS: usize = 16;
 
 const PAGE: &str = include_str!("page.html");
 const HTML: &str = "text/html; charset=utf-8";
@@ -35,11 +37,8 @@ pub enum PageError {
 
 /// Serves the page until it is dropped.
 pub struct Page {
-    server: Arc<tiny_http::Server>,
-    socket: Option<PathBuf>,
     address: Option<SocketAddr>,
-    is_stopping: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _clients: Clients<Site>,
 }
 
 impl Page {
@@ -48,39 +47,29 @@ impl Page {
     /// # Errors
     /// [`PageError`].
     pub fn start(at: &str, watched: Arc<dyn Watched>) -> Result<Self, PageError> {
+        Self::start_with(at, watched, Means::default())
+    }
+
+    /// The same, with other means.
+    ///
+    /// # Errors
+    /// [`PageError`].
+    pub fn start_with(at: &str, watched: Arc<dyn Watched>, means: Means) -> Result<Self, PageError> {
         let failed = |error: &dyn std::fmt::Display| PageError::Io(at.to_owned(), error.to_string());
-        let (server, socket) = if at.contains('/') {
-            crate::nbd::remove_stale(Path::new(at)).map_err(|error| failed(&error))?;
-            (tiny_http::Server::http_unix(Path::new(at)), Some(PathBuf::from(at)))
+        let listener = if at.contains('/') {
+            Listener::unix(Path::new(at)).map_err(|error| failed(&error))?
         } else {
-            (tiny_http::Server::http(loopback(at)?), None)
+            Listener::tcp(loopback(at)?).map_err(|error| failed(&error))?
         };
-        let server = Arc::new(server.map_err(|error| failed(&error))?);
-        let is_stopping = Arc::<AtomicBool>::default();
-        let thread = {
-            let (server, is_stopping) = (server.clone(), is_stopping.clone());
-            std::thread::spawn(move || serve(&server, &watched, &is_stopping))
-        };
-        let address = server.server_addr().to_ip();
-        Ok(Self { server, socket, address, is_stopping, thread: Some(thread) })
+        let address = listener.address();
+        let site = Site { watched, browsers: AtomicUsize::new(0), patience: means.patience };
+        let clients = Clients::start(listener, site, means).map_err(|error| failed(&error))?;
+        Ok(Self { address, _clients: clients })
     }
 
     /// The address with its port; `None` on a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         self.address
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        self.is_stopping.store(true, Ordering::SeqCst);
-        self.server.unblock();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-        if let Some(socket) = &self.socket {
-            let _ = std::fs::remove_file(socket);
-        }
     }
 }
 
@@ -94,68 +83,94 @@ fn loopback(at: &str) -> Result<SocketAddr, PageError> {
     }
 }
 
-fn serve(server: &tiny_http::Server, watched: &Arc<dyn Watched>, is_stopping: &Arc<AtomicBool>) {
-    let clients = Arc::<AtomicUsize>::default();
-    while !is_stopping.load(Ordering::SeqCst) {
-        // `unblock` ends the wait.
-        let Ok(Some(request)) = server.recv_timeout(Duration::from_secs(1)) else { continue };
-        let path = request.url().split('?').next().unwrap_or_default().to_owned();
-        let is_allowed = is_for_this_machine(&request);
-        let done = match (request.method(), &*path) {
-            _ if !is_allowed => respond(request, 403, "text/plain", "the page is for this machine alone"),
-            (Method::Get, "/") => respond(request, 200, HTML, PAGE),
-            (Method::Get, "/record") => respond(request, 200, "application/json", &watched.record().to_string()),
-            (Method::Get, "/metrics") => {
-                respond(request, 200, "text/plain; version=0.0.4", &metrics::text(&watched.snapshot()))
+/// The page and its data.
+struct Site {
+    watched: Arc<dyn Watched>,
+    /// Browsers getting frames.
+    browsers: AtomicUsize,
+    patience: Duration,
+}
+
+impl Service for Site {
+    const MOST: usize = 32;
+    const ENDS_OLDEST: bool = false;
+
+    fn serve(&self, stream: &Arc<Stream>, ending: &Ending) {
+        // A client that leaves or is too slow gets nothing more.
+        if self.answer(stream, ending).is_ok() {
+            request::close(stream);
+        }
+    }
+
+    fn refuse(&self, stream: &Stream, why: &str) {
+        stream.send_now(&answer(503, "text/plain", why));
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+    }
+}
+
+impl Site {
+    /// Answers one request.
+    fn answer(&self, stream: &Stream, ending: &Ending) -> io::Result<()> {
+        let (status, kind, text) = match Request::read(stream, self.patience)? {
+            Err((status, why)) => (status, "text/plain", why.into()),
+            Ok(request) if !is_for_this_machine(&request) => {
+                (403, "text/plain", "the page is for this machine alone".into())
             }
-            (Method::Get, "/events") if clients.load(Ordering::SeqCst) < MOST_CLIENTS => {
-                let (watched, is_stopping, clients) = (watched.clone(), is_stopping.clone(), clients.clone());
-                clients.fetch_add(1, Ordering::SeqCst);
-                std::thread::spawn(move || {
-                    // A leaving browser ends its frames.
-                    let _ = frames(request, &*watched, &is_stopping);
-                    clients.fetch_sub(1, Ordering::SeqCst);
-                });
-                Ok(())
-            }
-            (Method::Get, "/events") => respond(request, 503, "text/plain", "too many browsers watch this disk"),
-            _ => respond(request, 404, "text/plain", "there are /, /events, /record and /metrics"),
+            Ok(request) => match (&*request.method, &*request.path) {
+                ("GET", "/") => (200, HTML, PAGE.into()),
+                ("GET", "/record") => (200, "application/json", self.watched.record().to_string()),
+                ("GET", "/metrics") => (200, "text/plain; version=0.0.4", metrics::text(&self.watched.snapshot())),
+                ("GET", "/events") => match Browser::new(&self.browsers) {
+                    Some(_browser) => return self.frames(stream, ending),
+                    None => (503, "text/plain", "too many browsers watch this disk".into()),
+                },
+                _ => (404, "text/plain", "there are /, /events, /record and /metrics".into()),
+            },
         };
-        // A closed connection needs no answer.
-        let _ = done;
+        write_until(stream, &answer(status, kind, &text), Instant::now() + self.patience)
+    }
+
+    /// Sends a frame after the other until the browser leaves.
+    fn frames(&self, stream: &Stream, ending: &Ending) -> io::Result<()> {
+        let mut bytes =
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+                .to_vec();
+        let mut before: Vec<Block> = Vec::new();
+        loop {
+            let now = self.watched.snapshot();
+            bytes.extend(format!("data: {}\n\n", frame(&now, &before)).into_bytes());
+            write_until(stream, &bytes, Instant::now() + self.patience)?;
+            (before, bytes) = (now.blocks, Vec::new());
+            if ending.wait(FRAME) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A browser that gets frames.
+struct Browser<'a>(&'a AtomicUsize);
+
+impl<'a> Browser<'a> {
+    /// `None`: there are too many.
+    fn new(all: &'a AtomicUsize) -> Option<Self> {
+        let browser = Self(all);
+        (all.fetch_add(1, Ordering::SeqCst) < MOST_BROWSERS).then_some(browser)
+    }
+}
+
+impl Drop for Browser<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 /// Whether the request names this machine as its host: other names are refused, even if someone's DNS points them here.
 fn is_for_this_machine(request: &Request) -> bool {
-    let host = request.headers().iter().find(|header| header.field.equiv("Host"));
-    host.is_none_or(|host| {
-        let host = host.value.as_str();
+    request.host.as_deref().is_none_or(|host| {
         let name = if host.starts_with('[') { host.split_inclusive(']').next() } else { host.split(':').next() };
         matches!(name, Some("" | "localhost" | "127.0.0.1" | "[::1]"))
     })
-}
-
-fn respond(request: Request, status: u16, kind: &str, text: &str) -> io::Result<()> {
-    let header = Header::from_bytes("Content-Type", kind).expect("the header is ASCII");
-    request.respond(Response::from_string(text).with_status_code(status).with_header(header))
-}
-
-/// Sends a frame after the other until the browser leaves.
-fn frames(request: Request, watched: &dyn Watched, is_stopping: &AtomicBool) -> io::Result<()> {
-    let mut out = request.into_writer();
-    out.write_all(
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
-    )?;
-    let mut before: Vec<Block> = Vec::new();
-    while !is_stopping.load(Ordering::SeqCst) {
-        let now = watched.snapshot();
-        write!(out, "data: {}\n\n", frame(&now, &before))?;
-        out.flush()?;
-        before = now.blocks;
-        std::thread::sleep(FRAME);
-    }
-    Ok(())
 }
 
 /// A frame: the figures, the block count, and the changed blocks as `[number, kind, valid, P/E cycles]`.

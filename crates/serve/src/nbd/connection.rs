@@ -1,17 +1,25 @@
 //! One client: its requests and the replies to them.
 
+use super::budget::{Budget, Held, Limits, Share};
 use super::later::Later;
 use super::negotiate::{broken, negotiate};
-use super::wire::{
-    error, send, Incoming, Number, Out, Watched, MOST_BYTES, REPLY, REPLY_BYTES, REQUEST, REQUEST_BYTES,
-};
+use super::wire::{error, Incoming, Number, Out, Watched, MOST_BYTES, REPLY, REPLY_BYTES, REQUEST, REQUEST_BYTES};
+use crate::means::Means;
+use crate::sockets::Stream;
 use crate::{Due, Export};
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
 
 /// Replies are written when they are more than this many bytes, even if further requests have arrived.
 const REPLIES_AT_ONCE: usize = 256 << 10;
+
+/// A reply with more data gets its own buffer, given back at once.
+const COLLECTED_BYTES: usize = 4 << 20;
+
+/// What a waiting reply takes beside its bytes, at most.
+const OVERHEAD_BYTES: usize = 128;
 
 /// Reply bytes the operating system is asked to keep until the client reads them.
 const SEND_BYTES: usize = 1 << 20;
@@ -45,6 +53,23 @@ impl Request {
         let (offset, length) = (u64::take(bytes)?, u32::take(bytes)?);
         (magic == REQUEST).then_some(Self { flags, command, cookie, offset, length })
     }
+
+    fn has_fua(&self) -> bool {
+        self.flags & FUA != 0
+    }
+
+    /// Whether every flag is offered, and goes with the command.
+    fn has_known_flags(&self) -> bool {
+        let known = if self.command == command::WRITE_ZEROES { FUA | NO_HOLE } else { FUA };
+        self.flags & !known == 0
+    }
+
+    /// Writes a reply's head.
+    fn begin_reply(&self, reply: &mut [u8], code: u32) {
+        reply[..4].copy_from_slice(&REPLY.to_be_bytes());
+        reply[4..8].copy_from_slice(&code.to_be_bytes());
+        reply[8..16].copy_from_slice(&self.cookie);
+    }
 }
 
 /// Unwritten replies. The bytes behind `used` are left from earlier ones.
@@ -69,77 +94,172 @@ impl Replies {
 /// # Errors
 /// `InvalidData` if it breaks the protocol; socket errors.
 pub fn serve(stream: UnixStream, export: &dyn Export) -> io::Result<()> {
-    let mut incoming = Incoming::new(Watched::new(stream.try_clone()?));
-    let mut negotiating = stream.try_clone()?;
-    if !negotiate(&mut incoming, &mut negotiating, export)? {
+    let share = Share::of(&Arc::new(Budget::new(Limits::default())));
+    serve_within(&Arc::new(Stream::Unix(stream)), export, &share, &Means::default())
+}
+
+/// The same, with a share of the memory for all clients.
+pub(super) fn serve_within(
+    stream: &Arc<Stream>,
+    export: &dyn Export,
+    share: &Arc<Share>,
+    means: &Means,
+) -> io::Result<()> {
+    stream.limit_reads(means.patience)?;
+    stream.limit_writes(means.patience)?;
+    let mut incoming = Incoming::new(Watched::new(stream, share));
+    if !negotiate(&mut incoming, &mut &**stream, export)? {
         return Ok(());
     }
     // Without room for several replies, this thread would wait for the client to read. Less is fine, too.
-    let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BYTES);
-    let out: Out = Arc::new(Mutex::new(stream));
-    let mut later = Later::new(&out);
-    let mut replies = Replies { bytes: Vec::new(), used: 0 };
-    while incoming.wait(REQUEST_BYTES)? {
-        let request = Request::parse(incoming.take(REQUEST_BYTES)).ok_or_else(|| broken("no request"))?;
-        if request.command == command::DISCONNECT {
-            break;
-        }
-        carry_out(&request, &mut incoming, &mut replies, &mut later, export)?;
-        if !has_whole_request(&incoming) || replies.used > REPLIES_AT_ONCE {
-            send(&out, &replies.bytes[..replies.used])?;
-            replies.used = 0;
-        }
-    }
-    send(&out, &replies.bytes[..replies.used])?;
-    later.finish();
-    Ok(())
+    let _ = rustix::net::sockopt::set_socket_send_buffer_size(&**stream, SEND_BYTES);
+    let out = Out::new(stream, share);
+    let later = Later::new(&out, share, means);
+    let replies = Replies { bytes: Vec::new(), used: 0 };
+    let mut connection = Connection { incoming, replies, later, out, share, export };
+    let served = connection.run();
+    connection.later.finish();
+    served
 }
 
-/// Whether the next request, with its data, has arrived.
-fn has_whole_request<R: io::Read>(incoming: &Incoming<R>) -> bool {
-    let Some(next) = incoming.peek().get(..REQUEST_BYTES).and_then(Request::parse) else { return false };
-    let data = if next.command == command::WRITE { next.length as usize } else { 0 };
-    incoming.has(REQUEST_BYTES + data)
+/// A client's requests and replies under way.
+struct Connection<'a> {
+    incoming: Incoming<Watched>,
+    replies: Replies,
+    later: Later,
+    out: Arc<Out>,
+    share: &'a Arc<Share>,
+    export: &'a dyn Export,
 }
 
-fn carry_out<R: io::Read>(
-    request: &Request,
-    incoming: &mut Incoming<R>,
-    replies: &mut Replies,
-    later: &mut Later,
-    export: &dyn Export,
-) -> io::Result<()> {
-    let Request { flags, command, offset, length, .. } = *request;
-    let fua = flags & FUA != 0;
-    let is_large = matches!(command, command::READ | command::WRITE) && length > MOST_BYTES;
-    if is_large && command == command::WRITE {
-        return Err(broken("a write of more than 32 MiB"));
+impl Connection<'_> {
+    fn run(&mut self) -> io::Result<()> {
+        while self.incoming.wait(REQUEST_BYTES)? {
+            let request = Request::parse(self.incoming.take(REQUEST_BYTES)).ok_or_else(|| broken("no request"))?;
+            if request.command == command::DISCONNECT {
+                break;
+            }
+            self.carry_out(&request)?;
+            if !self.has_whole_request() || self.replies.used > REPLIES_AT_ONCE {
+                self.send()?;
+            }
+        }
+        self.send()
     }
-    let wanted = if command == command::READ && !is_large { length as usize } else { 0 };
-    let room = replies.room(wanted);
-    let done = match command {
-        _ if is_large => Err(io::ErrorKind::InvalidInput.into()),
-        command::READ => export.read(offset, &mut room[REPLY_BYTES..]),
-        command::WRITE => export.write(offset, incoming.need(length as usize)?, fua).map_err(as_full),
-        command::FLUSH => export.flush(),
-        command::TRIM => export.trim(offset, length.into(), fua),
-        command::WRITE_ZEROES => export.write_zeroes(offset, length.into(), flags & NO_HOLE == 0, fua).map_err(as_full),
-        _ => Err(io::ErrorKind::InvalidInput.into()),
-    };
-    let (code, due) = match &done {
+
+    /// Whether the next request, with its data, has arrived.
+    fn has_whole_request(&self) -> bool {
+        let Some(next) = self.incoming.peek().get(..REQUEST_BYTES).and_then(Request::parse) else { return false };
+        let data = if next.command == command::WRITE { next.length as usize } else { 0 };
+        self.incoming.has(REQUEST_BYTES + data)
+    }
+
+    /// Sends the collected replies.
+    fn send(&mut self) -> io::Result<()> {
+        let used = std::mem::take(&mut self.replies.used);
+        self.out.send(&self.replies.bytes[..used])
+    }
+
+    /// Memory for `bytes`. Collected replies go out before a wait for it.
+    fn memory(&mut self, bytes: usize) -> io::Result<Held> {
+        if let Some(held) = self.share.try_take(bytes) {
+            return Ok(held);
+        }
+        self.send()?;
+        self.share.take(bytes)
+    }
+
+    fn carry_out(&mut self, request: &Request) -> io::Result<()> {
+        let length = request.length as usize;
+        match request.command {
+            command::WRITE if request.length > MOST_BYTES => Err(broken("a write of more than 32 MiB")),
+            command::WRITE => {
+                let done = self.write(request, length)?;
+                self.reply(request, 0, &done)
+            }
+            command::READ if request.length > MOST_BYTES || !request.has_known_flags() => {
+                self.reply(request, 0, &Err(io::ErrorKind::InvalidInput.into()))
+            }
+            command::READ if length > COLLECTED_BYTES => self.read_large(request, length),
+            command::READ => {
+                let done = self.export.read(request.offset, &mut self.replies.room(length)[REPLY_BYTES..]);
+                self.reply(request, length, &done)
+            }
+            _ => {
+                let done = self.change(request);
+                self.reply(request, 0, &done)
+            }
+        }
+    }
+
+    /// Takes a write's data, and writes it.
+    fn write(&mut self, request: &Request, length: usize) -> io::Result<io::Result<Due>> {
+        // Data on its way holds memory.
+        let held = if self.incoming.has(length) { None } else { Some(self.memory(length)?) };
+        self.share.is_announced.store(held.is_some(), Ordering::Relaxed);
+        let data = self.incoming.need(length)?;
+        self.share.is_announced.store(false, Ordering::Relaxed);
+        let done = match request.has_known_flags() {
+            true => self.export.write(request.offset, data, request.has_fua()).map_err(as_full),
+            false => Err(io::ErrorKind::InvalidInput.into()),
+        };
+        self.incoming.shrink();
+        Ok(done)
+    }
+
+    /// Carries out a request without data.
+    fn change(&self, request: &Request) -> io::Result<Due> {
+        let (offset, length, fua) = (request.offset, request.length.into(), request.has_fua());
+        match request.command {
+            _ if !request.has_known_flags() => Err(io::ErrorKind::InvalidInput.into()),
+            command::FLUSH => self.export.flush(),
+            command::TRIM => self.export.trim(offset, length, fua),
+            command::WRITE_ZEROES => {
+                self.export.write_zeroes(offset, length, request.flags & NO_HOLE == 0, fua).map_err(as_full)
+            }
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// A reply with `length` data bytes, which are in the room for replies.
+    fn reply(&mut self, request: &Request, length: usize, done: &io::Result<Due>) -> io::Result<()> {
+        let (code, due) = outcome(done);
+        let bytes = REPLY_BYTES + if code == 0 { length } else { 0 };
+        let room = self.replies.room(bytes - REPLY_BYTES);
+        request.begin_reply(room, code);
+        if due.wait().is_zero() {
+            self.replies.used += bytes;
+            return Ok(());
+        }
+        let reply = room.to_vec();
+        let held = self.memory(bytes + OVERHEAD_BYTES)?;
+        self.later.send(due, reply, held)
+    }
+
+    /// A read with a buffer for itself.
+    fn read_large(&mut self, request: &Request, length: usize) -> io::Result<()> {
+        self.send()?;
+        let held = self.memory(REPLY_BYTES + length)?;
+        let mut reply = vec![0; REPLY_BYTES + length];
+        let done = self.export.read(request.offset, &mut reply[REPLY_BYTES..]);
+        let (code, due) = outcome(&done);
+        if code != 0 {
+            reply.truncate(REPLY_BYTES);
+        }
+        request.begin_reply(&mut reply, code);
+        if due.wait().is_zero() {
+            return self.out.send(&reply);
+        }
+        self.later.send(due, reply, held)
+    }
+}
+
+/// A request's error number, and the reply's moment.
+fn outcome(done: &io::Result<Due>) -> (u32, Due) {
+    match done {
         Ok(due) => (0, *due),
         Err(failed) => (error::of(failed), Due::NOW),
-    };
-    room[..4].copy_from_slice(&REPLY.to_be_bytes());
-    room[4..8].copy_from_slice(&code.to_be_bytes());
-    room[8..16].copy_from_slice(&request.cookie);
-    let bytes = REPLY_BYTES + if code == 0 { wanted } else { 0 };
-    if due.wait().is_zero() {
-        replies.used += bytes;
-    } else {
-        later.send(due, room[..bytes].to_vec());
     }
-    Ok(())
 }
 
 /// The protocol has its own error for a write beyond the end.

@@ -29,6 +29,7 @@ mod reply {
     pub const UNSUPPORTED: u32 = (1 << 31) + 1;
     pub const INVALID: u32 = (1 << 31) + 3;
     pub const UNKNOWN: u32 = (1 << 31) + 6;
+    pub const SHUTDOWN: u32 = (1 << 31) + 7;
 }
 
 mod info {
@@ -43,6 +44,17 @@ enum Step {
     End,
 }
 
+fn hello() -> Vec<u8> {
+    [&INIT.to_be_bytes()[..], &OPTION.to_be_bytes(), &(FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes()].concat()
+}
+
+/// The answer for a client nobody can serve: the greeting, and an error for the option GO it will send.
+pub(super) fn refusal(why: &str) -> Vec<u8> {
+    let mut bytes = hello();
+    bytes.extend(answer(option::GO, reply::SHUTDOWN, why.as_bytes()));
+    bytes
+}
+
 /// Negotiates; true if requests follow, false if the client leaves.
 ///
 /// # Errors
@@ -52,11 +64,7 @@ pub(super) fn negotiate<R: Read, W: Write>(
     out: &mut W,
     export: &dyn Export,
 ) -> io::Result<bool> {
-    let mut hello = Vec::with_capacity(18);
-    hello.extend(INIT.to_be_bytes());
-    hello.extend(OPTION.to_be_bytes());
-    hello.extend((FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
-    out.write_all(&hello)?;
+    out.write_all(&hello())?;
     let mut flags = incoming.need(4)?;
     let flags = u32::take(&mut flags).expect("four bytes are a number");
     if flags & !u32::from(FIXED_NEWSTYLE | NO_ZEROES) != 0 {
@@ -162,13 +170,18 @@ fn block_info(export: &dyn Export) -> Vec<u8> {
 }
 
 fn send<W: Write>(out: &mut W, asked: u32, kind: u32, data: &[u8]) -> io::Result<()> {
+    out.write_all(&answer(asked, kind, data))
+}
+
+/// A reply to an option.
+fn answer(asked: u32, kind: u32, data: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(20 + data.len());
     bytes.extend(OPTION_REPLY.to_be_bytes());
     bytes.extend(asked.to_be_bytes());
     bytes.extend(kind.to_be_bytes());
     bytes.extend((data.len() as u32).to_be_bytes());
     bytes.extend(data);
-    out.write_all(&bytes)
+    bytes
 }
 
 pub(super) fn broken(what: &str) -> io::Error {

@@ -1,9 +1,11 @@
 //! Protocol numbers, and a connection's buffers.
 
+use super::budget::Share;
+use crate::sockets::Stream;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -44,12 +46,37 @@ pub(super) mod error {
     }
 }
 
-/// The socket, shared by immediate and later replies.
-pub(super) type Out = Arc<Mutex<UnixStream>>;
+/// The socket, shared by immediate and later replies; one file descriptor serves all.
+#[derive(Debug)]
+pub(super) struct Out {
+    stream: Arc<Stream>,
+    /// Keeps replies whole.
+    turn: Mutex<()>,
+    share: Arc<Share>,
+}
 
-/// Writes whole replies.
-pub(super) fn send(out: &Out, replies: &[u8]) -> io::Result<()> {
-    out.lock().unwrap_or_else(PoisonError::into_inner).write_all(replies)
+impl Out {
+    pub fn new(stream: &Arc<Stream>, share: &Arc<Share>) -> Arc<Self> {
+        Arc::new(Self { stream: Arc::clone(stream), turn: Mutex::default(), share: Arc::clone(share) })
+    }
+
+    /// Writes whole replies.
+    ///
+    /// # Errors
+    /// Socket errors; `WouldBlock` if the client stopped reading and others wait for the memory.
+    pub fn send(&self, mut replies: &[u8]) -> io::Result<()> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        while !replies.is_empty() {
+            match (&*self.stream).write(replies) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => replies = &replies[written..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock && !self.share.is_short() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A socket polled for a moment before the thread sleeps.
@@ -58,7 +85,8 @@ pub(super) fn send(out: &Out, replies: &[u8]) -> io::Result<()> {
 /// again at once. For slower clients the thread sleeps.
 #[derive(Debug)]
 pub(super) struct Watched {
-    stream: UnixStream,
+    stream: Arc<Stream>,
+    share: Arc<Share>,
     /// Whether the last bytes came within `LOOK`.
     is_quick: bool,
 }
@@ -67,15 +95,20 @@ pub(super) struct Watched {
 const LOOK: Duration = Duration::from_micros(50);
 
 impl Watched {
-    pub fn new(stream: UnixStream) -> Self {
-        Self { stream, is_quick: false }
+    pub fn new(stream: &Arc<Stream>, share: &Arc<Share>) -> Self {
+        Self { stream: Arc::clone(stream), share: Arc::clone(share), is_quick: false }
+    }
+
+    /// Whether the client holds memory for a write it does not send, while others wait for memory.
+    fn is_in_the_way(&self) -> bool {
+        self.share.is_announced.load(Ordering::Relaxed) && self.share.is_short()
     }
 
     /// Bytes arriving within `LOOK`; `None`: nothing.
     fn look(&self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
         let start = Instant::now();
         loop {
-            match rustix::net::recv(&self.stream, &mut *bytes, RecvFlags::DONTWAIT) {
+            match rustix::net::recv(&*self.stream, &mut *bytes, RecvFlags::DONTWAIT) {
                 Ok((read, _)) => return Ok(Some(read)),
                 Err(Errno::AGAIN) if start.elapsed() < LOOK => std::thread::yield_now(),
                 Err(Errno::AGAIN) => return Ok(None),
@@ -92,12 +125,22 @@ impl Read for Watched {
                 return Ok(read);
             }
         }
-        let start = Instant::now();
-        let read = self.stream.read(bytes);
-        self.is_quick = start.elapsed() < LOOK;
-        read
+        loop {
+            let start = Instant::now();
+            let read = (&*self.stream).read(bytes);
+            self.is_quick = start.elapsed() < LOOK;
+            match read {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && !self.is_in_the_way() => {}
+                read => return read,
+            }
+        }
     }
 }
+
+/// Buffer bytes at first.
+const FIRST_BYTES: usize = 256 << 10;
+/// A larger buffer is given back after a large write.
+const KEPT_BYTES: usize = 4 << 20;
 
 /// Bytes arrived and not yet used. The buffer is never cleared, only overwritten.
 #[derive(Debug)]
@@ -110,7 +153,7 @@ pub(super) struct Incoming<R> {
 
 impl<R: Read> Incoming<R> {
     pub fn new(from: R) -> Self {
-        Self { from, bytes: vec![0; 256 << 10], start: 0, end: 0 }
+        Self { from, bytes: vec![0; FIRST_BYTES], start: 0, end: 0 }
     }
 
     /// Whether `count` bytes are here already.
@@ -148,6 +191,16 @@ impl<R: Read> Incoming<R> {
             }
         }
         Ok(true)
+    }
+
+    /// Gives a large buffer back.
+    pub fn shrink(&mut self) {
+        let left = self.start..self.end;
+        if self.bytes.len() > KEPT_BYTES && left.len() <= FIRST_BYTES {
+            let mut bytes = vec![0; FIRST_BYTES];
+            bytes[..left.len()].copy_from_slice(&self.bytes[left.clone()]);
+            (self.bytes, self.start, self.end) = (bytes, 0, left.len());
+        }
     }
 
     /// Takes `count` bytes already here.

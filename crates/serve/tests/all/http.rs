@@ -1,5 +1,6 @@
 //! The statistics page, asked as a browser asks.
 
+use crate::support::means;
 use nandlab_serve::http::{Block, Kind, Page, PageError, Snapshot, Watched};
 use serde_json::{json, Value};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,6 +8,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A device with four blocks; one changes from look to look.
 #[derive(Default)]
@@ -106,6 +108,90 @@ fn other_machines_and_names_are_refused() {
         let (status, _) = get(TcpStream::connect(page.address().unwrap()).unwrap(), "/record", host);
         assert_eq!(status.contains("403"), !host.is_empty(), "{host}: {status}");
     }
+}
+
+/// A client's connection, and a page with little patience.
+fn impatient() -> (Page, impl Fn() -> TcpStream) {
+    let page = Page::start_with("127.0.0.1:0", Arc::new(Fake::default()), means(None).0).unwrap();
+    let address = page.address().unwrap();
+    (page, move || {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    })
+}
+
+#[test]
+fn a_body_is_refused_and_one_request_answered_of_many() {
+    let (page, connect) = impatient();
+    let mut stream = connect();
+    stream.write_all(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000000000\r\n\r\nabc").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    let mut stream = connect();
+    stream.write_all(&b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(2000)).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert_eq!(answer.matches("HTTP/1.1 200 OK").count(), 1, "the connection ends behind the first one");
+    let mut stream = connect();
+    // The page stops reading at 16 KiB.
+    let _ = stream.write_all(&[b'a'; 40_000]);
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    assert!(ask(&page, "/record").0.contains("200"));
+}
+
+#[test]
+fn clients_that_send_and_take_nothing_are_cut_off() {
+    let (_page, connect) = impatient();
+    for begun in [&b""[..], b"GET / HT"] {
+        let mut stream = connect();
+        stream.write_all(begun).unwrap();
+        assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0, "the page ends the connection");
+    }
+}
+
+#[test]
+fn thirty_two_clients_are_served_at_once_and_the_end_waits_for_none() {
+    let page = page();
+    let address = page.address().unwrap();
+    let mut silent: Vec<_> = (0..32).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut answer = String::new();
+    // The refusal may be lost behind the end of the connection.
+    let _ = TcpStream::connect(address).unwrap().read_to_string(&mut answer);
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    drop(silent.pop());
+    let is_served = || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let mut answer = String::new();
+        let _ = write!(stream, "GET /metrics HTTP/1.1\r\n\r\n").and_then(|()| stream.read_to_string(&mut answer));
+        answer.starts_with("HTTP/1.1 200 ")
+    };
+    assert!((0..1000).any(|_| is_served() || {
+        std::thread::sleep(Duration::from_millis(5));
+        false
+    }));
+    let mut long = silent.pop().unwrap();
+    write!(long, "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n").unwrap();
+    let start = Instant::now();
+    drop(page);
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_page_without_a_thread_for_a_client_tells_it_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page");
+    let (means, said) = means(Some(0));
+    let _page = Page::start_with(path.to_str().unwrap(), Arc::new(Fake::default()), means).unwrap();
+    let mut answer = String::new();
+    UnixStream::connect(&path).unwrap().read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("no thread can be made"), "{answer}");
+    let (status, _) = get(UnixStream::connect(&path).unwrap(), "/metrics", "localhost");
+    assert!(status.contains("200"), "{status}");
+    assert_eq!(said.lock().unwrap().len(), 1);
 }
 
 #[test]

@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+mod control;
 mod disk;
 mod http;
+mod limits;
 mod protocol;
 mod random;
+
 mod support;
+mod vanished;

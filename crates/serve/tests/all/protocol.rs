@@ -10,10 +10,10 @@ use std::time::Duration;
 const OPTION: &[u8] = b"IHAVEOPT";
 const GO: u32 = 7;
 
-struct Rig {
-    folder: tempfile::TempDir,
-    disk: Arc<Memory>,
-    server: Server,
+pub struct Rig {
+    pub folder: tempfile::TempDir,
+    pub disk: Arc<Memory>,
+    pub server: Server,
 }
 
 fn rig() -> Rig {
@@ -24,14 +24,14 @@ fn rig() -> Rig {
 }
 
 impl Rig {
-    fn connect(&self) -> UnixStream {
+    pub fn connect(&self) -> UnixStream {
         let stream = UnixStream::connect(self.folder.path().join("s")).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         stream
     }
 
     /// A client in the transmission phase.
-    fn client(&self) -> UnixStream {
+    pub fn client(&self) -> UnixStream {
         let mut stream = self.connect();
         assert_eq!(read(&mut stream, 18)[..16], *b"NBDMAGICIHAVEOPT");
         stream.write_all(&3u32.to_be_bytes()).unwrap();
@@ -41,24 +41,24 @@ impl Rig {
     }
 }
 
-fn read(stream: &mut UnixStream, count: usize) -> Vec<u8> {
+pub fn read(stream: &mut UnixStream, count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count];
     stream.read_exact(&mut bytes).unwrap();
     bytes
 }
 
-fn option(stream: &mut UnixStream, number: u32, data: &[u8]) {
+pub fn option(stream: &mut UnixStream, number: u32, data: &[u8]) {
     stream.write_all(&[OPTION, &number.to_be_bytes(), &(data.len() as u32).to_be_bytes(), data].concat()).unwrap();
 }
 
 /// Kind and data in a reply to an option.
-fn reply(stream: &mut UnixStream) -> (u32, Vec<u8>) {
+pub fn reply(stream: &mut UnixStream) -> (u32, Vec<u8>) {
     let head = read(stream, 20);
     let number = |at: usize| u32::from_be_bytes(head[at..at + 4].try_into().unwrap());
     (number(12), read(stream, number(16) as usize))
 }
 
-fn request(command: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
+pub fn request(command: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
     [
         &0x2560_9513u32.to_be_bytes()[..],
         &flags.to_be_bytes(),
@@ -71,7 +71,7 @@ fn request(command: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> V
 }
 
 /// Error and cookie in a reply to a request.
-fn answered(stream: &mut UnixStream) -> (u32, u64) {
+pub fn answered(stream: &mut UnixStream) -> (u32, u64) {
     let head = read(stream, 16);
     assert_eq!(head[..4], 0x6744_6698u32.to_be_bytes());
     (u32::from_be_bytes(head[4..8].try_into().unwrap()), u64::from_be_bytes(head[8..].try_into().unwrap()))
@@ -126,6 +126,37 @@ fn requests_beyond_the_end_and_unknown_ones_get_an_error_each() {
     let mut bytes = [0; 5];
     rig.disk.read(510, &mut bytes).unwrap();
     assert_eq!(bytes, [0, 1, 2, 3, 0]);
+}
+
+#[test]
+fn flags_nobody_offered_are_invalid() {
+    let rig = rig();
+    let mut stream = rig.client();
+    // FAST_ZERO is 16; NO_HOLE, 2, goes with WRITE_ZEROES alone.
+    for (command, flags, error) in
+        [(6, 16, 22), (6, 2, 0), (6, 3, 0), (6, 0x8000, 22), (0, 4, 22), (3, 2, 22), (4, 2, 22), (4, 1, 0), (3, 1, 0)]
+    {
+        stream.write_all(&request(command, flags, flags.into(), 0, 512)).unwrap();
+        assert_eq!(answered(&mut stream), (error, flags.into()), "command {command} with {flags}");
+    }
+    stream.write_all(&[request(1, 32, 7, 0, 4), vec![9; 4], request(0, 0, 8, 0, 4)].concat()).unwrap();
+    assert_eq!(answered(&mut stream), (22, 7));
+    assert_eq!((answered(&mut stream), read(&mut stream, 4)), ((0, 8), vec![0; 4]), "its data was taken, not written");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_client_takes_one_file_descriptor() {
+    let rig = rig();
+    let path = rig.folder.path().join("s");
+    let clients: Vec<_> = (0..8).map(|_| rig.client()).collect();
+    let table = std::fs::read_to_string("/proc/net/unix").unwrap();
+    // The connections of a socket have its path.
+    let lines = table.lines().filter(|line| line.ends_with(path.to_str().unwrap()));
+    let ours: Vec<_> = lines.map(|line| format!("socket:[{}]", line.split_whitespace().nth(6).unwrap())).collect();
+    let all = std::fs::read_dir("/proc/self/fd").unwrap().filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+    let taken = all.filter(|link| ours.iter().any(|ours| link.to_str() == Some(ours))).count();
+    assert_eq!(taken, 1 + clients.len(), "one listens");
 }
 
 #[test]

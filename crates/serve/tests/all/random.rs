@@ -67,6 +67,8 @@ impl Request {
         let end = self.offset.checked_add(self.length.into()).filter(|end| *end <= SIZE);
         let (start, length) = (self.offset as usize, self.length as usize);
         match (self.command, end) {
+            // NO_HOLE goes with WRITE_ZEROES alone.
+            (command, _) if command != 6 && self.flags & 2 != 0 => (22, Vec::new()),
             (0, Some(_)) => (0, contents[start..start + length].to_vec()),
             (1, Some(_)) => {
                 contents[start..start + length].copy_from_slice(&self.data);

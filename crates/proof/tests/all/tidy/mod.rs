@@ -42,7 +42,7 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     (
         "serve",
         &["nand", "block", "ftl", "buffer", "fs", "workload", "lab"],
-        &["fuser", "rustix", "serde_json", "thiserror", "tiny_http"],
+        &["fuser", "rustix", "serde_json", "thiserror"],
     ),
     ("py", &["lab", "serve"], &["pyo3", "serde_json"]),
 ];

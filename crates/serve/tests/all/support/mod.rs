@@ -6,8 +6,11 @@ use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::served::Served;
 use nandlab_lab::LabError;
 use nandlab_nand::random::Random;
-use nandlab_serve::{Disk, Export, Options};
+use nandlab_serve::{Disk, Export, Means, Options};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 pub const SECTOR: usize = 512;
 
@@ -46,6 +49,21 @@ pub fn sentence(opened: Result<Disk, LabError>) -> String {
     let text = opened.err().expect("the image is not usable").to_string();
     assert!(!text.contains('\n'), "one sentence: {text}");
     text
+}
+
+/// Means whose `fails`th thread, counted from 0, cannot be made, with little patience; and everything said.
+pub fn means(fails: Option<usize>) -> (Means, Arc<Mutex<Vec<String>>>) {
+    let said = Arc::<Mutex<Vec<String>>>::default();
+    let (says, made) = (said.clone(), AtomicUsize::new(0));
+    let means = Means {
+        spawn: Arc::new(move |work| match Some(made.fetch_add(1, Ordering::SeqCst)) == fails {
+            true => Err(std::io::ErrorKind::WouldBlock.into()),
+            false => std::thread::Builder::new().spawn(work),
+        }),
+        say: Arc::new(move |text| says.lock().unwrap().push(text.to_owned())),
+        patience: Duration::from_millis(300),
+    };
+    (means, said)
 }
 
 /// Every FTL's name.
