@@ -176,9 +176,10 @@ def _print_one(entry: dict[str, Any]) -> None:
 
 def _plain_type(annotation: str) -> str:
     """A Python annotation as words: the values of a choice stand for themselves."""
-    return re.sub(
+    words = re.sub(
         r"Literal\[([^]]*)\]", lambda found: found[1].replace("'", "").replace(", ", " | "), annotation
     )
+    return words.replace("Mapping[str, Any]", "table")
 
 
 def _default(value: Any) -> str:  # noqa: ANN401 - JSON

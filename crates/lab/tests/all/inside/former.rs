@@ -146,7 +146,7 @@ fn what_does_not_belong_to_a_choice_cannot_be_written() {
 fn an_image_of_a_former_version_opens() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("my.img");
-    let sets = ["device.capacity=1MiB".to_owned(), "ftl.page.victim.d_choices.choices=7".to_owned()];
+    let sets = ["device.capacity=8MiB".to_owned(), "ftl.page.victim.d_choices.choices=7".to_owned()];
     let text = text("page").replace("[workload.uniform]\nrequests = 10\n", "");
     let experiment = Experiment::parse_disk(&text, Format::Toml, "x.toml", Path::new("."), &sets).unwrap();
     Served::create(&path, &experiment).unwrap();
