@@ -98,7 +98,7 @@ def _list_page(kind: str) -> str:
     parts = [f"# {title}\n\n{words}\n"]
     for entry in entries:
         parts += [f"## {entry['name']}\n", _description(entry)]
-        options = listing.option_table(entry.get("options") or {})
+        options = listing.all_options(entry.get("options") or {})
         if options:
             where = f"[{table}.{entry['name']}]" if table else f"of {entry['name']}"
             parts.append(f"Options of `{where}`:\n\n{_options(options)}")

@@ -7,28 +7,16 @@ from nandlab.listing import Choice
 
 def page(
     *,
-    stripe: Literal['dies', 'planes'] | None = None,
-    stripe_pages: int | None = None,
-    victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | None = None,
-    choices: int | None = None,
-    window: int | None = None,
-    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit', 'pools'] | None = None,
-    streams: int | None = None,
-    regions: int | None = None,
-    pool_pages: int | None = None,
-    pool_blocks: int | None = None,
-    wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | None = None,
-    wear_threshold: int | None = None,
-    wear_set: int | None = None,
+    stripe: Literal['dies', 'planes'] | Mapping[str, Any] | None = None,
+    victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | None = None,
+    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit'] | Mapping[str, Any] | None = None,
+    wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | Mapping[str, Any] | None = None,
     refresh_percent: int | None = None,
     reserve_blocks: int | None = None,
-    idle_blocks: int | None = None,
-    idle_after_us: int | None = None,
+    idle: Literal['none', 'collect'] | Mapping[str, Any] | None = None,
     valid_pages: Literal['bitmap', 'spare'] | None = None,
     durable_trim: bool | None = None,
-    slc_cache: Literal['none', 'fixed', 'dynamic'] | None = None,
-    slc_blocks: int | None = None,
-    slc_full: Literal['direct', 'fold'] | None = None,
+    slc_cache: Literal['none', 'fixed', 'dynamic'] | Mapping[str, Any] | None = None,
 ) -> Choice:
     """A map entry for every logical page.
 
@@ -37,26 +25,30 @@ def page(
     Args:
         stripe: What consecutive pages of the host go to in turn, and what has frontiers, a reserve and
             victims of its own. Default "dies".
-        stripe_pages: Consecutive pages of the host that one die takes before the next one, at least 1:
-            with `device.timing.program_pages`, the pages that it programs at once. Default 1.
+        stripe.dies.pages: Consecutive pages of the host that one die takes before the next one, 1 to
+            65536: with `device.timing.program_pages`, the pages that it programs at once. Default 1.
         victim: Which block garbage collection empties next. Default "greedy".
-        choices: With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
-        window: With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at
-            least 1. Default 64.
+        victim.d_choices.choices: Blocks drawn for each pick, 1 to 4096: with more it is greedy, and
+            each pick needs as many draws. Default 5.
+        victim.windowed_greedy.window: How many of the oldest blocks are compared, at least 1. Default
+            64.
         placement: Which pages are kept in blocks apart. Each kind needs a block of every die that is
             being filled. Default "two".
-        streams: With `placement = "origin"`: kinds of pages of the host, 1 to 14. Default 8.
-        regions: With `placement = "dac"`: regions of temperature, 2 to 15. Default 6.
-        pool_pages: With `placement = "pools"`: logical pages of the first pool, at least 1; all others
-            are in the second one. Default 0.
-        pool_blocks: With `placement = "pools"`: blocks of each die for the first pool, at least 2. One
-            of them is being filled, so that its over-provisioning is `(pool_blocks - 1) *
-            pages_per_block * dies / pool_pages - 1`. Blocks of data of the second pool are all others
-            but `reserve_blocks`. Default 0.
+        placement.origin.streams: Kinds of pages of the host, 1 to 14. Default 8.
+        placement.dac.regions: Regions of temperature, 2 to 15. Default 6.
+        placement.pools.pages: Logical pages of the first pool, at least 1; all others are in the second
+            one.
+        placement.pools.blocks: Blocks of each die for the first pool, at least 2. One of them is being
+            filled, so that its over-provisioning is `(blocks - 1) * pages_per_block * dies / pages -
+            1`. Blocks of data of the second pool are all others but `reserve_blocks`.
         wear: How the wear of blocks is evened out. Default "none".
-        wear_threshold: With static wear levelling: the difference in erases that is too much; with
-            `wear = "bet"` the erases by set of blocks that was erased. At least 1. Default 20.
-        wear_set: With `wear = "bet"`: blocks of a set, at least 1. Default 1.
+        wear.threshold.erases: Data moves where the erases of two blocks differ by more; at least 1.
+            Default 20.
+        wear.bet.erases: Erases for each set that was erased at which the other sets are emptied; at
+            least 1. Default 20.
+        wear.bet.set_blocks: Blocks of a set, at least 1. Default 1.
+        wear.dual_pool.erases: Data moves where the erases of two blocks differ by more; at least 1.
+            Default 20.
         refresh_percent: A block is rewritten when the host reads a page of it in which so many bit
             errors are expected, in per cent of those that the ECC corrects, at most 100, where reads
             begin to be repeated. 0: never. Without `device.reliability` there are no such errors.
@@ -65,13 +57,12 @@ def page(
             relocation is always left with, in blocks or in what is left of those being filled; at least
             1. With 1 a program failure or a torn page during relocation may leave no room; 2 is safe.
             Default 2.
-        idle_blocks: Blocks of each die beyond `reserve_blocks` that collection makes free while the
-            host asks nothing: it takes the gaps between requests in which the whole device would rest,
-            a copy or an erase at a time. What is begun when a request comes ends first; a victim that
-            is not empty by then waits for the next gap. It takes a device that keeps time. 0: the host
-            pays for all of it with its writes. Default 0.
-        idle_after_us: With `idle_blocks` or `slc_cache`: how long the device rests before it takes that
-            for a gap, in microseconds. Default 1000.
+        idle: What is done while the host asks nothing. It takes a device that keeps time. Default
+            "none".
+        idle.collect.blocks: Blocks of each die beyond `reserve_blocks` that are made free, at least 1.
+            Default 2.
+        idle.collect.after_us: How long the device rests before it takes that for a gap, in
+            microseconds. Default 1000.
         valid_pages: How garbage collection tells the valid pages of a victim. Default "bitmap".
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed. Without it there are no notes, and a
@@ -79,10 +70,15 @@ def page(
             last, or before that. Default true.
         slc_cache: Whether pages of the host go to blocks of one bit a cell first, where the device has
             cells of several bits. Default "none".
-        slc_blocks: With `slc_cache = "fixed"`: blocks of each die that hold one bit a cell, always the
-            same; at least 2. Default 8.
-        slc_full: What becomes of a page of the host for which the blocks of one bit a cell have no
-            room. Default "direct".
+        slc_cache.fixed.blocks: Blocks of each die, at least 2. Default 8.
+        slc_cache.fixed.full: What becomes of a page of the host for which they have no room. Default
+            "direct".
+        slc_cache.fixed.idle_after_us: How long the device rests before it folds in a gap between
+            requests, in microseconds. Default 1000.
+        slc_cache.dynamic.full: What becomes of a page of the host for which no block is free enough.
+            Default "direct".
+        slc_cache.dynamic.idle_after_us: How long the device rests before it folds in a gap between
+            requests, in microseconds. Default 1000.
     """
 
 def block(
@@ -250,13 +246,7 @@ def fast(
 def migration(
     *,
     log_blocks: int | None = None,
-    recycling: Literal['merge', 'cost', 'limit', 'macro', 'adaptive'] | None = None,
-    limit: int | None = None,
-    alpha_fit: Literal['least_squares', 'last'] | None = None,
-    alpha_window: int | None = None,
-    alpha_scope: Literal['block', 'global'] | None = None,
-    patience: float | None = None,
-    erase_copies: float | None = None,
+    recycling: Literal['merge', 'cost', 'limit', 'macro', 'adaptive'] | Mapping[str, Any] | None = None,
     map_update: Literal['page', 'oob'] | None = None,
     victim: Literal['lru', 'fifo', 'random', 'fullest'] | None = None,
     first_write: Literal['data', 'log'] | None = None,
@@ -264,8 +254,7 @@ def migration(
     erase_when: Literal['on_free', 'on_alloc'] | None = None,
     reserve_blocks: int | None = None,
     durable_trim: bool | None = None,
-    log_recyclings: int | None = None,
-    log_recyclings_of: int | None = None,
+    kept_recyclings: Literal['none'] | Mapping[str, Any] | None = None,
 ) -> Choice:
     """Log blocks of one logical block each, merged with their data block or moved.
 
@@ -275,16 +264,16 @@ def migration(
         log_blocks: Most log blocks in use at once, at least 1; fewer if the free blocks allow fewer.
             Default 8, as in the paper.
         recycling: Rule for merging or moving a full log block. Default "macro".
-        limit: With `recycling = "limit"`: most migrations in a row. Default: half a block's pages, as
-            in the paper. Default null.
-        alpha_fit: With `recycling = "macro"`: method to estimate alpha. Default "least_squares".
-        alpha_window: With `recycling = "macro"`: how many latest migrations enter the estimate for
-            alpha. 0 means all. Default 0.
-        alpha_scope: With `recycling = "macro"`: logical blocks whose migrations count for alpha.
-            Default "block".
-        patience: With `recycling = "adaptive"`: how much carrying unwritten pages may cost before a
-            merge, as a share of a merge's price; above 0. Default 0.5.
-        erase_copies: With `recycling = "adaptive"`: an erase's cost, in page copies. Default 1.33, for
+        recycling.limit.migrations: Most migrations in a row. Default: half a block's pages, as in the
+            paper. Default null.
+        recycling.macro.alpha: Method to estimate alpha. Default "least_squares".
+        recycling.macro.alpha.least_squares.window: How many latest migrations enter the estimate; 0
+            means all. Default 0.
+        recycling.macro.alpha.least_squares.scope: Logical blocks whose migrations count. Default
+            "block".
+        recycling.adaptive.patience: How much carrying unwritten pages may cost before a merge, as a
+            share of a merge's price; above 0. Default 0.5.
+        recycling.adaptive.erase_copies: An erase's cost, in page copies; 0 or more. Default 1.33, for
             the paper's MLC chip.
         map_update: Whether a recycling programs a block-map page. Default page, as in the paper.
         victim: The log block to merge when all are in use. Default "lru".
@@ -296,9 +285,10 @@ def migration(
             program failure or a torn page may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
             trimmed segment of the address space, and at least one block for the notes. Default true.
-        log_recyclings: How many latest recyclings the result record keeps. Default 0.
-        log_recyclings_of: Keep only this logical block's recyclings; if unset, all logical blocks'
-            recyclings. Default null.
+        kept_recyclings: Which recyclings the result record keeps. Default "none".
+        kept_recyclings.latest.count: How many, at least 1.
+        kept_recyclings.latest.of: The logical block whose recyclings these are; if unset, all logical
+            blocks' recyclings. Default null.
     """
 
 def superpage(
@@ -450,9 +440,7 @@ def dftl(
     batch_update: bool | None = None,
     batch_write_back: bool | None = None,
     allocation: Literal['dynamic', 'static'] | None = None,
-    victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | None = None,
-    choices: int | None = None,
-    window: int | None = None,
+    victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | None = None,
     reserve_blocks: int | None = None,
     map_spare_percent: int | None = None,
 ) -> Choice:
@@ -477,9 +465,10 @@ def dftl(
         allocation: Which die takes a page that the host writes. Default "dynamic".
         victim: Which block of data garbage collection empties next; blocks of the map go by the fewest
             valid pages. Default "greedy".
-        choices: With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
-        window: With `victim = "windowed_greedy"`: the oldest blocks of all dies, so many, are compared;
-            at least 1. Default 64.
+        victim.d_choices.choices: Blocks drawn for each pick, 1 to 4096: with more it is greedy, and
+            each pick needs as many draws. Default 5.
+        victim.windowed_greedy.window: How many of the oldest blocks are compared, at least 1. Default
+            64.
         reserve_blocks: Blocks that stay free for relocation; at least 1. With 1 a program failure or a
             torn page during relocation may leave no room. The paper collects with fewer than 3 free.
             Default 2.

@@ -70,6 +70,9 @@ def _function(name: str, entry: dict[str, Any]) -> Callable[..., Choice]:
     def choose(**given: Any) -> Choice:  # noqa: ANN401 - the values of a TOML table
         for option in given:
             if option not in options:
+                if option in entry.get("former", {}):
+                    places = " or ".join(_nested(place) for place in entry["former"][option])
+                    raise TypeError(f"{name}() has no option {option!r}: it is written {places} now")
                 near = difflib.get_close_matches(option, options, 1)
                 hint = f"; did you mean {near[0]}?" if near else f"; it has: {', '.join(options) or 'none'}"
                 raise TypeError(f"{name}() has no option {option!r}{hint}")
@@ -98,18 +101,63 @@ def _function(name: str, entry: dict[str, Any]) -> Callable[..., Choice]:
 
 def option_table(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Name, type, default and description of each option in a JSON schema."""
-    required = schema.get("required", [])
-    return {
-        name: {
+    return _table(schema, schema)
+
+
+def all_options(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """As `option_table`, and behind each option those of its choices, such as `victim.d_choices.choices`."""
+    return _with_choices(schema, schema)
+
+
+def _table(part: dict[str, Any], schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    required = part.get("required", [])
+    found = {}
+    for name, spec in part.get("properties", {}).items():
+        default = spec.get("default", _ABSENT)
+        if isinstance(default, dict) and len(default) == 1 and default.keys() <= _choices(spec, schema).keys():
+            # A name alone stands for the choice with its own defaults.
+            (default,) = default
+        doc = " ".join(_description(spec, schema).split())
+        found[name] = {
             "type": python_type(spec, schema),
-            "default": spec.get("default", _ABSENT),
+            "default": default,
             "required": name in required,
-            "doc": _without_default(
-                " ".join(_description(spec, schema).split()), spec.get("default", _ABSENT)
-            ),
+            "doc": _without_default(doc, default),
         }
-        for name, spec in schema.get("properties", {}).items()
-    }
+    return found
+
+
+def _with_choices(part: dict[str, Any], schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    found = {}
+    for name, spec in _table(part, schema).items():
+        found[name] = spec
+        for choice, inner in _choices(part["properties"][name], schema).items():
+            own = _with_choices(inner, schema)
+            found |= {f"{name}.{choice}.{option}": spec for option, spec in own.items()}
+    return found
+
+
+def _choices(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The choices of an option that have options of their own, with the schema of these."""
+    spec = _resolve(spec, schema)
+    tables = [one for one in spec.get("oneOf", []) if _is_choice(one)]
+    return {name: _resolve(inner, schema) for one in tables for name, inner in one["properties"].items()}
+
+
+def _is_choice(spec: dict[str, Any]) -> bool:
+    """Whether a schema is of a table with one entry, named by a choice."""
+    return spec.get("additionalProperties") is False and list(spec.get("properties", {})) == spec.get(
+        "required"
+    )
+
+
+def _nested(place: str) -> str:
+    """How a value at a place such as `victim.d_choices.choices` is written."""
+    option, *steps = place.split(".")
+    inner = "..."
+    for step in reversed(steps):
+        inner = f"{{{step!r}: {inner}}}"
+    return f"{option}={inner}"
 
 
 def _said(doc: str, default: Any) -> re.Match[str] | None:  # noqa: ANN401 - JSON
@@ -147,6 +195,10 @@ def python_type(spec: dict[str, Any], schema: dict[str, Any]) -> str:
     choices = spec.get("oneOf") or spec.get("anyOf")
     if choices:
         return _union(python_type(choice, schema) for choice in choices)
+    if _is_choice(spec):
+        ((name, inner),) = spec["properties"].items()
+        needed = _resolve(inner, schema).get("required")
+        return "Mapping[str, Any]" if needed else f"Literal[{name!r}] | Mapping[str, Any]"
     kind = spec.get("type", "any")
     if isinstance(kind, list):
         return _union(python_type({**spec, "type": one}, schema) for one in kind)
@@ -160,7 +212,8 @@ def python_type(spec: dict[str, Any], schema: dict[str, Any]) -> str:
 def _union(types: Any) -> str:  # noqa: ANN401 - any iterable of strings
     found: list[str] = []
     for one in types:
-        for part in [one] if one.startswith("Literal") else one.split(" | "):
+        for part in re.findall(r"(?:[^|\[]|\[[^\]]*\])+", one):
+            part = part.strip()
             if part not in found:
                 found.append(part)
     words = [part for part in found if part.startswith("Literal[")]
@@ -171,6 +224,7 @@ def _union(types: Any) -> str:  # noqa: ANN401 - any iterable of strings
 
 def document(entry: dict[str, Any], options: dict[str, dict[str, Any]]) -> str:
     """The docstring of a choosing function: the summary, the paper and each option."""
+    options = all_options(entry["options"]) if options else options
     lines = [entry.get("summary") or entry["name"]]
     if entry.get("paper"):
         lines += ["", f"After {entry['paper']}."]

@@ -51,7 +51,7 @@ CASES = {
     "no_static_levelling": (
         run(
             workload.uniform(requests=60_000, footprint=0.4),
-            ftl.page(wear="bet", wear_threshold=4),
+            ftl.page(wear={"bet": {"erases": 4}}),
             capacity="16 MiB",
             precondition={"fill": "sequential"},
         ),
@@ -314,7 +314,7 @@ CASES = {
     "no_slc_cache": (
         nandlab.Experiment(
             workload=workload.sequential(requests=4000, size="256 KiB", alignment="256 KiB"),
-            ftl=ftl.page(slc_cache="fixed", slc_full="fold"),
+            ftl=ftl.page(slc_cache={"fixed": {"full": "fold"}}),
             device={"profile": "tlc-3d", "capacity": "1 GiB", "over_provisioning": 1.5},
         ),
         "time",

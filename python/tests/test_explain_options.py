@@ -67,9 +67,9 @@ def test_a_host_without_gaps_gets_no_collection_in_them():
 
 def test_short_gaps_are_taken_at_once():
     experiment = CASES["collect_in_gaps"][0]
-    assert "ftl.page.idle_after_us=0" in proposed(experiment)["collect_in_gaps"].sets
+    assert "ftl.page.idle.collect.after_us=0" in proposed(experiment)["collect_in_gaps"].sets
     long = proposed(experiment.override("workload.uniform.requests_per_s=40"))["collect_in_gaps"]
-    assert long.sets == ("ftl.page.idle_blocks=2",)
+    assert long.sets == ("ftl.page.idle.collect.blocks=2",)
 
 
 def test_writes_that_wait_for_nothing_get_no_collection_in_gaps():
@@ -157,7 +157,7 @@ def test_jobs_with_a_runtime_are_compared_by_the_time_of_a_request(tmp_path):
 
 def test_pools_grow_with_what_they_are_parts_of():
     """Pages of half the size are twice as many in the first pool, and more blocks are shared out."""
-    pooled = ftl.page(placement="pools", pool_pages=800, pool_blocks=14)
+    pooled = ftl.page(placement={"pools": {"pages": 800, "blocks": 14}})
     experiment = nandlab.Experiment(
         workload=workload.hot_cold(
             requests=60_000, size="2 KiB", alignment="2 KiB", scatter=False, hot_share=0.1
@@ -167,8 +167,8 @@ def test_pools_grow_with_what_they_are_parts_of():
         precondition={"fill": "random"},
     )
     found = proposed(experiment)
-    assert "ftl.page.pool_pages=1600" in found["smaller_pages"].sets
-    (blocks,) = (each for each in found["over_provisioning"].sets if "pool_blocks" in each)
+    assert "ftl.page.placement.pools.pages=1600" in found["smaller_pages"].sets
+    (blocks,) = (each for each in found["over_provisioning"].sets if "pools.blocks" in each)
     assert 14 < int(blocks.split("=")[1]) <= 17
     before = experiment.run()
     for rule in ("smaller_pages", "over_provisioning"):

@@ -15,7 +15,7 @@ TEXT = TEXT.replace("postmark = { transactions = 3000", "postmark = { transactio
 
 MUTATIONS = {
     # With 2 it is still within the 5 points.
-    "limit 1": ("limit = 64\n", "limit = 1\n", {"fig7.limit": "differs"}),
+    "limit 1": ("limit.migrations = 64\n", "limit.migrations = 1\n", {"fig7.limit": "differs"}),
     "never written": (
         'fill = "sequential"',
         'fill = "none"',
@@ -29,8 +29,8 @@ MUTATIONS = {
     "one FAT": ("fats = 2", "fats = 1", {"fig7.migration": "differs"}),
     "512 MiB": ('capacity = "416 MiB"', 'capacity = "512 MiB"', {"fig7.migration": "differs"}),
     "no log blocks to spare": (
-        "log_recyclings_of = 0\n",
-        "log_recyclings_of = 0\nlog_blocks = 2\n",
+        "kept_recyclings.latest = { count = 100_000, of = 0 }\n",
+        "kept_recyclings.latest = { count = 100_000, of = 0 }\nlog_blocks = 2\n",
         {"fig7.limit": "differs", "fig7.macro": "differs"},
     ),
 }

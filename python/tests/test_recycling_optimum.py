@@ -120,7 +120,7 @@ def experiment(rule: str, **workload: dict) -> Experiment:
     return Experiment(
         workload=workload,
         fs={"fat": {"fat": "fat16", "cluster_bytes": 4096, "align_data": "256 KiB"}},
-        ftl={"migration": {"recycling": rule, "log_recyclings": 1_000_000}},
+        ftl={"migration": {"recycling": rule, "kept_recyclings": {"latest": {"count": 1_000_000}}}},
         precondition={"fill": "sequential"},
         device={"profile": "k9l8g08u0m", "capacity": "32 MiB", "over_provisioning": 0.3},
     )

@@ -23,7 +23,7 @@ requests = 1400
 capacity = "2 MiB"
 over_provisioning = 2.0
 [template.ftl.migration]
-log_recyclings = 50
+kept_recyclings.latest.count = 50
 [parts.few.workload.uniform]
 requests = 700
 read_share = 0.0
@@ -145,7 +145,7 @@ def test_a_table_may_tell_the_spread_over_the_seeds():
     ("old", "new", "words"),
     [
         (
-            "log_recyclings = 50",
+            "kept_recyclings.latest.count = 50",
             "log_recycling = 50",
             "line 11: template of the run few.two: [ftl.migration] has no key `log_recycling`; did you ",
         ),

@@ -9,11 +9,11 @@ SMALL = {"capacity": "1 GiB", "over_provisioning": 1.5, "shape": {"channels": 2}
 PAGES = 5000 * 16
 
 
-def run(cache, profile="tlc-3d", **options):
+def run(cache, profile="tlc-3d"):
     """5,000 requests of 256 KiB in order on a new device."""
     return nandlab.Experiment(
         workload=nandlab.workload.sequential(requests=5000, size="256 KiB", alignment="256 KiB"),
-        ftl=nandlab.ftl.page(slc_cache=cache, **options),
+        ftl=nandlab.ftl.page(slc_cache=cache),
         device={"profile": profile, **SMALL},
         precondition={"fill": "none"},
     ).run()
@@ -30,7 +30,7 @@ def test_a_cache_is_faster_until_it_is_full(profile):
 
 
 def test_folds_are_a_cause_of_write_amplification():
-    result = run("fixed", slc_full="fold")
+    result = run({"fixed": {"full": "fold"}})
     assert result.slc.direct_pages == 0
     assert result.waf_by_cause()["fold"] == pytest.approx(result.slc.folded_pages / PAGES)
 

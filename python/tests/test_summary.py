@@ -37,7 +37,7 @@ def number(words, what):
 @pytest.mark.parametrize("full", ["direct", "fold"])
 def test_the_pages_of_a_cache_of_one_bit_a_cell(full):
     """Every page of the host is written to the cache or past it; and to it alone where all wait for room."""
-    figure, words = rows_of(run_slc("fixed", slc_full=full))["SLC cache"]
+    figure, words = rows_of(run_slc({"fixed": {"full": full}}))["SLC cache"]
     written = number(words, "pages written to it")
     past = number(words, "pages past it") if full == "direct" else 0
     assert written + past == PAGES
@@ -48,7 +48,7 @@ def test_the_pages_of_a_cache_of_one_bit_a_cell(full):
 
 def test_collections_in_gaps_are_a_part_of_all():
     experiment, _ = CASES["collect_in_gaps"]
-    _, words = rows_of(experiment.override("ftl.page.idle_blocks=1").run())["erases"]
+    _, words = rows_of(experiment.override("ftl.page.idle.collect.blocks=1").run())["erases"]
     assert 0 < number(words, "of them in gaps") <= number(words, "garbage collections")
 
 

@@ -164,8 +164,7 @@ impl page_mapped::Scheme for Scheme {
     }
 
     fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
-        let unread = config.victim_options().unread(config.victim, &Config::default().victim_options());
-        let mut notices: Vec<String> = unread.iter().map(|each| each.told("dftl")).collect();
+        let mut notices = Vec::new();
         if config.cmt_entries >= logical_pages {
             notices.push(format!(
                 "ftl.dftl.cmt_entries = {} holds the whole map of {logical_pages} entries: no entry ever leaves memory",

@@ -1,4 +1,5 @@
 use nandlab_nand::{Geometry, NandError};
+use std::ops::RangeInclusive;
 
 /// Why an FTL cannot go on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -31,6 +32,16 @@ fn good_blocks(good: u32, weak_dies: u32) -> String {
         1 => format!("1 die has too few good blocks to take pages, {good} {are} left on the others,"),
         _ => format!("{weak_dies} dies have too few good blocks to take pages, {good} {are} left on the others,"),
     }
+}
+
+/// Refuses an option out of its range.
+pub(crate) fn in_range(key: &str, given: u32, range: RangeInclusive<u32>) -> Result<(), FtlError> {
+    let (least, most) = (range.start(), range.end());
+    if range.contains(&given) {
+        return Ok(());
+    }
+    let upto = if *most == u32::MAX { String::new() } else { format!(" and at most {most}") };
+    Err(FtlError::Config(format!("{key} = {given}: it is at least {least}{upto}")))
 }
 
 /// `1 block`, `2 blocks`.

@@ -41,7 +41,7 @@ impl Default for Facts {
     }
 }
 
-/// An option with its value; it prints as `ftl.page.idle_blocks = 2`.
+/// An option with its value; it prints as `ftl.page.idle.collect.blocks = 2`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
     /// The key.

@@ -17,6 +17,7 @@ pub mod log;
 pub mod migration;
 pub mod mtbs;
 pub mod nftl;
+mod options;
 pub mod page;
 pub mod parts;
 mod recycling;

@@ -35,7 +35,7 @@ use crate::parts::page_mapped::noted::Noted;
 use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::parts::trim_notes::TrimNotes;
-use crate::parts::victim::{self, Victim};
+use crate::parts::victim::Victim;
 use crate::{error, FtlError, RamUse, Variant};
 use nandlab_nand::{Geometry, Lpn, Nand, Oob, Ppa, SectorMask};
 
@@ -96,7 +96,7 @@ impl page_mapped::Scheme for Scheme {
         let scans = scan(nand)?;
         refuse_foreign(&geometry, logical_pages, &scans, "log", (None, None))?;
         let newest = Newest::of(&geometry, logical_pages, &scans);
-        let policy = Victim::Greedy.policy(&victim::Options { choices: 1, window: 1, seed: 0 });
+        let policy = Victim::Greedy.policy(0);
         let mut pages = Pages::new(&geometry, newest.highest, policy, config.reserve_blocks);
         let map = NotedMap::found(nand, &geometry, newest, true)?;
         pages.adopt(&scans, map.valid().collect(), |_| false);

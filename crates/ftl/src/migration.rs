@@ -71,10 +71,10 @@ use crate::parts::bound_logs::{BoundLogs, LogOptions, Merge};
 pub use crate::parts::bound_logs::{FirstWrite, Victim};
 use crate::parts::store::{Found, MapUpdate, Options, Store};
 use crate::{FtlError, RamUse, Recycling, RecyclingKind, Variant};
-pub use config::Config;
-pub use growth::{Fit, Scope};
+pub use config::{Config, KeptRecyclings, Latest};
+pub use growth::{Fit, LeastSquares, Scope};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
-pub use policy::Rule;
+pub use policy::{Adaptive, Limit, Macro, Rule};
 use policy::{FullLog, Policy};
 use std::collections::VecDeque;
 
@@ -264,14 +264,15 @@ impl Scheme {
 
     /// Ends a recycling: writes the block map, and keeps the recycling for the result record if asked.
     fn recycled<N: Nand>(&mut self, store: &mut Store, nand: &mut N, recycling: Recycling) -> Result<(), FtlError> {
-        let kept = self.config.log_recyclings as usize;
         self.recycled += 1;
         self.note(recycling.logical_block);
-        if kept > 0 && self.config.log_recyclings_of.is_none_or(|group| group == recycling.logical_block) {
-            if self.recyclings.len() == kept {
-                self.recyclings.pop_front();
+        if let KeptRecyclings::Latest(Latest { count, of }) = self.config.kept_recyclings {
+            if of.is_none_or(|group| group == recycling.logical_block) {
+                if self.recyclings.len() == count as usize {
+                    self.recyclings.pop_front();
+                }
+                self.recyclings.push_back(recycling);
             }
-            self.recyclings.push_back(recycling);
         }
         if !store.writes_map() {
             return Ok(());
@@ -314,7 +315,8 @@ impl block_mapped::Scheme for Scheme {
     }
 
     fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
-        config.notices(logical_pages.div_ceil(geometry.pages_per_block()))
+        config.check(logical_pages.div_ceil(geometry.pages_per_block()))?;
+        Ok(Vec::new())
     }
 
     fn set_seed(config: &mut Config, seed: u64) {
@@ -329,14 +331,7 @@ impl block_mapped::Scheme for Scheme {
                 "ftl.migration.log_blocks = 0 cannot work: a page that is written again needs a log block".into(),
             ));
         }
-        for (name, value, least) in
-            [("patience", config.patience, f64::MIN_POSITIVE), ("erase_copies", config.erase_copies, 0.0)]
-        {
-            if !(value.is_finite() && value >= least) {
-                let allowed = if least > 0.0 { "above 0" } else { "of 0 or more" };
-                return Err(FtlError::Config(format!("ftl.migration.{name} = {value} is not a number {allowed}")));
-            }
-        }
+        config.recycling.check()?;
         // A log block, and the block-map pages.
         let extra_blocks = 1 + u32::from(config.map_update == MapUpdate::Page);
         Ok(Options { extra_blocks, map_update: config.map_update, ..Self::common(config, geometry) })
@@ -436,15 +431,19 @@ impl block_mapped::Scheme for Scheme {
     fn ram(&self, store: &Store, ram: &mut RamUse) {
         self.logs.ram(store, ram);
         let logs = u64::from(self.config.log_blocks.min(store.geometry().blocks()));
-        let window = 8 * u64::from(self.config.alpha_window);
-        let (each, all) = match (self.config.recycling, self.config.alpha_scope) {
-            (Rule::Merge | Rule::Cost, _) => (0, 0),
-            (Rule::Limit, _) => (4, 0),
+        let (each, all) = match self.config.recycling {
+            Rule::Merge | Rule::Cost => (0, 0),
+            Rule::Limit(_) | Rule::Macro(Macro { alpha: Fit::Last }) => (4, 0),
             // A count; two sums, and the window's samples.
-            (Rule::Macro, Scope::Block) => (4 + 16 + window, 0),
-            (Rule::Macro, Scope::Global) => (4, 16 + window),
+            Rule::Macro(Macro { alpha: Fit::LeastSquares(LeastSquares { window, scope }) }) => {
+                let sums = 16 + 8 * u64::from(window);
+                match scope {
+                    Scope::Block => (4 + sums, 0),
+                    Scope::Global => (4, sums),
+                }
+            }
             // An epoch, its pages and its account, for each possible valid page in a log block.
-            (Rule::Adaptive, _) => (6 * u64::from(store.geometry().pages_per_block() / 2), 0),
+            Rule::Adaptive(_) => (6 * u64::from(store.geometry().pages_per_block() / 2), 0),
         };
         ram.sram.insert("recycling", logs * each + all);
     }

@@ -11,10 +11,10 @@
 //!    free block, which is kept for relocated pages, it waits until a victim is empty.
 //! 3. The page is programmed and mapped; the old copy is invalid.
 //! 4. On a die with `reserve_blocks` or fewer free blocks the host page also moves a few of the victim's pages, enough
-//!    to keep the free space constant. `idle_blocks` does the same work in gaps between requests.
+//!    to keep the free space constant. `idle = "collect"` does the same work in gaps between requests.
 //! 5. If the reserve is not whole by then, the victim is emptied at once.
 //!
-//! With `placement = "pools"` two parts of the address space own a part of each die's blocks. With `slc_cache` host
+//! With `placement.pools` two parts of the address space own a part of each die's blocks. With `slc_cache` host
 //! pages go to one-bit blocks first, fixed ones or any free block (`dynamic`); folds move their valid pages to normal
 //! blocks. Exact rules: steps 1 and 5 in `page/room.rs`, steps 2 to 4 in `page/collect.rs`, the cache in `page/slc.rs`.
 //!
@@ -58,24 +58,24 @@ mod slc;
 #[cfg(test)]
 mod tests;
 mod trim_notes;
-mod unused;
 
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::table::BlockTable;
 use crate::parts::noted_map::NotedMap;
 use crate::parts::partial::{merged, padded, read_mapped};
-pub use crate::parts::placement::Placement;
+pub use crate::parts::placement::{Dac, Placement, Streams, TwoPools};
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
 use crate::parts::wear::WearPolicy;
 use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
-pub use config::{Config, Stripe, ValidPages};
+pub use config::{Config, OverDies, Stripe, ValidPages};
 use dies::{Die, Dies};
+pub use idle::{Collect, Idle};
 use nandlab_nand::{scoped, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Time};
 use placing::Placing;
 use room::{balance_pages, usable_pages};
-pub use slc::{SlcCache, SlcFull};
+pub use slc::{Dynamic, Fixed, SlcCache, SlcFull};
 
 /// The RAM state of the page map.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl PageMap {
         if self.cache.is_some() {
             return self.store_cached(nand, at, page);
         }
-        let frontier = self.placing.host(at, nand.ctx().origin());
+        let frontier = self.placing.frontier_of(at, nand.ctx().origin());
         self.store_at(nand, frontier, at, page)
     }
 
@@ -199,9 +199,7 @@ impl Ftl for PageMap {
     }
 
     fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
-        let mut notices = unused::notices(config, geometry, logical_pages);
-        notices.extend(config.notice_of_pools(logical_pages));
-        Ok(notices)
+        Ok(config.notices(geometry, logical_pages))
     }
 
     fn set_seed(config: &mut Config, seed: u64) {

@@ -153,7 +153,7 @@ const BENCHES: &[Bench] = &[
 /// pages, and about half the blocks.
 fn pools(quick: bool) -> Result<Measured, LabError> {
     let (pages, blocks) = if quick { (2048, 163) } else { (131_072, 654) };
-    policy(quick, &format!("placement = \"pools\"\npool_pages = {pages}\npool_blocks = {blocks}"))
+    policy(quick, &format!("placement.pools = {{ pages = {pages}, blocks = {blocks} }}"))
 }
 
 fn policy(quick: bool, option: &str) -> Result<Measured, LabError> {

@@ -1,5 +1,6 @@
 //! The choices of the crates below, as JSON.
 
+use crate::former;
 use crate::memories::{self, MemoryCosts, MemoryProfile};
 use crate::profiles;
 use nandlab_fs::Over;
@@ -8,6 +9,7 @@ use nandlab_ftl::parts::victim::Victim;
 use nandlab_nand::profile::Profile;
 use nandlab_workload::trace;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Every list.
 #[derive(Clone, Debug, Serialize)]
@@ -53,6 +55,9 @@ pub struct Choice {
     /// Its options, as JSON schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<schemars::Schema>,
+    /// An FTL's former keys, and where their values stand now.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub former: BTreeMap<&'static str, Vec<String>>,
 }
 
 /// A device profile.
@@ -113,7 +118,7 @@ pub fn lists() -> Lists {
     let workloads = nandlab_workload::LIST.iter();
     let paper = |paper: &'static str| (!paper.is_empty()).then_some(paper);
     Lists {
-        ftls: ftls.map(|ftl| choice(ftl.name, ftl.source, Some(ftl.paper), Some((ftl.options)()))).collect(),
+        ftls: ftls.map(ftl).collect(),
         indexes: indexes.map(|one| choice(one.name, one.source, Some(one.paper), Some((one.options)()))).collect(),
         buffers: buffers.map(|one| choice(one.name, one.source, paper(one.paper), Some((one.options)()))).collect(),
         file_systems: file_systems.map(file_system).collect(),
@@ -136,7 +141,15 @@ fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options
     let first = doc.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     // The head comment starts with the name: "Page map: a map entry for every page."
     let summary = capitalised(first.split_once(": ").map_or(first.as_str(), |(_, rest)| rest));
-    Choice { name, summary, doc, paper, asks: None, over: None, options }
+    Choice { name, summary, doc, paper, asks: None, over: None, options, former: BTreeMap::new() }
+}
+
+fn ftl(entry: &nandlab_ftl::Entry) -> Choice {
+    let keys = former::keys_of(entry.name).into_iter();
+    Choice {
+        former: keys.map(|key| (key, former::places_of(entry.name, key))).collect(),
+        ..choice(entry.name, entry.source, Some(entry.paper), Some((entry.options)()))
+    }
 }
 
 fn workload(entry: &nandlab_workload::Entry) -> Choice {
@@ -160,7 +173,7 @@ fn capitalised(text: &str) -> String {
 }
 
 fn plain(name: &'static str, doc: &str) -> Choice {
-    Choice { name, summary: doc.to_owned(), doc: doc.to_owned(), paper: None, asks: None, over: None, options: None }
+    Choice { summary: doc.to_owned(), doc: doc.to_owned(), ..choice(name, "", None, None) }
 }
 
 /// A source file's head comment, as Markdown.

@@ -150,17 +150,17 @@ def _cell(value: Any, key: str) -> str:  # noqa: ANN401 - JSON
 
 
 def _print_one(entry: dict[str, Any]) -> None:
-    from nandlab.listing import option_table
+    from nandlab.listing import all_options
 
     echo_wrapped((entry.get("doc") or entry.get("summary") or entry["name"]).strip())
     facts = [
         [key.replace("_", " "), _cell(value, key)]
         for key, value in entry.items()
-        if key not in ("doc", "options") and value != entry.get("doc")
+        if key not in ("doc", "options", "former") and value != entry.get("doc")
     ]
     click.echo()
     print_table([fact for fact in facts if fact[1]])
-    options = option_table(entry.get("options") or {})
+    options = all_options(entry.get("options") or {})
     if options:
         rows = [
             [
@@ -176,9 +176,10 @@ def _print_one(entry: dict[str, Any]) -> None:
 
 def _plain_type(annotation: str) -> str:
     """A Python annotation as words: the values of a choice stand for themselves."""
-    return re.sub(
+    words = re.sub(
         r"Literal\[([^]]*)\]", lambda found: found[1].replace("'", "").replace(", ", " | "), annotation
     )
+    return words.replace("Mapping[str, Any]", "table")
 
 
 def _default(value: Any) -> str:  # noqa: ANN401 - JSON

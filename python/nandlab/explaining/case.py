@@ -35,6 +35,11 @@ class Case:
         """The name of the FTL and its options; empty on bare flash."""
         return next(iter(self.experiment.get("ftl", {}).items()), ("", {}))
 
+    def choice(self, option: str) -> tuple[str, dict[str, Any]]:
+        """The name chosen for an option of the FTL, and its own options; empty if the FTL has no such option."""
+        chosen = self.ftl[1].get(option, "")
+        return next(iter(chosen.items())) if isinstance(chosen, dict) else (chosen, {})
+
     @cached_property
     def fs(self) -> tuple[str, dict[str, Any]]:
         """The name of the file system and its options; empty without one."""

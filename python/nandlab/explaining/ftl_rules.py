@@ -20,10 +20,11 @@ def more_over_provisioning(case: Case) -> Change | None:
     override, size = _over_provisioning(case, 2.0)
     before = case.result.device.over_provisioning
     sets = [override]
-    if case.ftl[1].get("placement") == "pools":
+    placement, pools = case.choice("placement")
+    if placement == "pools":
         # Either pool gets its part of what is more; of its blocks one is being filled.
         more = (1 + 2 * before) / (1 + before)
-        sets.append(f"ftl.page.pool_blocks={1 + round((case.ftl[1]['pool_blocks'] - 1) * more)}")
+        sets.append(f"ftl.page.placement.pools.blocks={1 + round((pools['blocks'] - 1) * more)}")
     return Change(
         "over_provisioning",
         f"garbage collection took {part(case, share)} more than any design needs",
@@ -171,8 +172,9 @@ def smaller_pages(case: Case) -> Change | None:
         f"device.shape.page_bytes={page}",
         f"device.shape.pages_per_block={device.pages_per_block * times}",
     ]
-    if case.ftl[1].get("placement") == "pools":
-        sets.append(f"ftl.page.pool_pages={case.ftl[1]['pool_pages'] * times}")
+    placement, pools = case.choice("placement")
+    if placement == "pools":
+        sets.append(f"ftl.page.placement.pools.pages={pools['pages'] * times}")
     if shape.get("spare_bytes"):
         sets.append(f"device.shape.spare_bytes={max(16, shape['spare_bytes'] // times)}")
     return Change(
@@ -243,6 +245,9 @@ def trims_in_memory(case: Case) -> Change | None:
 LEAST_REST = 0.05
 """A device that rests less than this part of the time has no gaps to speak of."""
 
+USUAL_WAIT_US = 1000
+"""How long a device rests by default before it takes that for a gap."""
+
 LEAST_WAIT = 0.05
 """A write that waits for less than this part of its time has nothing to wait for."""
 
@@ -265,10 +270,10 @@ def refresh(case: Case) -> Change | None:
 
 def collect_in_gaps(case: Case) -> Change | None:
     """The host does not wait for what is collected while it asks nothing."""
-    name, options = case.ftl
+    idle, _ = case.choice("idle")
     # A host that asks as soon as it has its answer leaves no gaps.
     paced = not case.is_closed and case.rest >= LEAST_REST
-    if name != "page" or options.get("idle_blocks") != 0 or case.measure == "erases" or not paced:
+    if idle != "none" or case.measure == "erases" or not paced:
         return None
     # What a write pays for is done after it: a gap that is long enough for that leaves nothing to gain.
     latencies = case.result.latency_us
@@ -282,11 +287,11 @@ def collect_in_gaps(case: Case) -> Change | None:
     spare = device.blocks * (1 - 1 / (1 + device.over_provisioning)) / device.dies
     # Few of those that keep victims emptier.
     blocks = min(4, max(2, int(spare / 16)))
-    sets = [f"ftl.page.idle_blocks={blocks}"]
+    sets = [f"ftl.page.idle.collect.blocks={blocks}"]
     gap_us = case.rest * (case.result.time_us or 0.0) / max(1, case.result.host.requests)
-    if gap_us < 10 * options["idle_after_us"]:
+    if gap_us < 10 * USUAL_WAIT_US:
         # Much of a gap would be over before it counts as one.
-        sets.append("ftl.page.idle_after_us=0")
+        sets.append("ftl.page.idle.collect.after_us=0")
     return Change(
         "collect_in_gaps",
         f"garbage collection took {part(case, share)} where it worked, and {units.percent(case.rest)} of "
@@ -303,7 +308,7 @@ def stripe_over_planes(case: Case) -> Change | None:
     device = case.experiment["device"]
     planes = device["shape"].get("planes_per_die", 1)
     written = case.result.host.written_sectors * 512 / max(1, case.result.host.writes)
-    if case.ftl[1].get("stripe") != "dies" or case.measure == "erases" or not case.result.time_us:
+    if case.choice("stripe")[0] != "dies" or case.measure == "erases" or not case.result.time_us:
         return None
     if device["timing"].get("plane_overlap", "none") == "none" or written < 2 * case.result.device.page_bytes:
         return None
@@ -341,7 +346,7 @@ def slc_cache(case: Case) -> Change | None:
     """What the host writes goes to blocks of one bit a cell first, which are programmed faster."""
     device = case.experiment["device"]
     slc = device["timing"].get("slc")
-    if case.ftl[1].get("slc_cache") != "none" or slc is None or case.measure == "erases":
+    if case.choice("slc_cache")[0] != "none" or slc is None or case.measure == "erases":
         return None
     slower_us = max(0.0, device["timing"]["program_us"] - slc["program_us"])
     share = _of_dies(case, _host_programs(case) * slower_us)
@@ -360,7 +365,7 @@ def slc_cache(case: Case) -> Change | None:
 def no_slc_cache(case: Case) -> Change | None:
     """Nothing is written twice that goes to blocks with all their bits at once."""
     share = case.share(causes=("fold",))
-    if case.ftl[1].get("slc_cache", "none") == "none" or not share:
+    if case.choice("slc_cache")[0] in ("", "none") or not share:
         return None
     return Change(
         "no_slc_cache",

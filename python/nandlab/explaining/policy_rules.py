@@ -13,14 +13,14 @@ MIXING = ("one", "two", "origin")
 
 def greedy_victims(case: Case) -> Change | None:
     """The victim with the fewest valid pages, where another policy takes what it finds."""
-    name, options = case.ftl
+    name, _ = case.ftl
     share = collection(case)
-    if name != "page" or options["victim"] == "greedy" or not share:
+    if name != "page" or case.choice("victim")[0] == "greedy" or not share:
         return None
     return Change(
         "greedy_victims",
         f"garbage collection took {part(case, share)} more than any design needs",
-        f"victims with the fewest valid pages (greedy) in place of {options['victim']}",
+        f"victims with the fewest valid pages (greedy) in place of {case.choice('victim')[0]}",
         "cold pages and hot ones stay together where the policy before kept them apart",
         share,
         ("ftl.page.victim=greedy",),
@@ -29,9 +29,9 @@ def greedy_victims(case: Case) -> Change | None:
 
 def separate_by_lifetime(case: Case) -> Change | None:
     """Pages that live as long go to the same blocks, so that whole blocks become stale."""
-    name, options = case.ftl
+    name, _ = case.ftl
     share = collection(case)
-    if name != "page" or options["placement"] not in MIXING or not share:
+    if name != "page" or case.choice("placement")[0] not in MIXING or not share:
         return None
     # Under uniform writes no page lives longer than another.
     if "uniform" in case.experiment["workload"]:
@@ -52,12 +52,12 @@ def separate_by_lifetime(case: Case) -> Change | None:
 def no_static_levelling(case: Case) -> Change | None:
     """Nothing is moved for the sake of wear; the least worn free block is filled next."""
     share = case.share(causes=("wear_leveling",))
-    if case.ftl[0] != "page" or case.ftl[1]["wear"] in ("none", "dynamic") or not share:
+    if case.ftl[0] != "page" or case.choice("wear")[0] in ("none", "dynamic") or not share:
         return None
     return Change(
         "no_static_levelling",
         f"wear levelling took {part(case, share)}",
-        f"dynamic wear levelling alone in place of {case.ftl[1]['wear']}",
+        f"dynamic wear levelling alone in place of {case.choice('wear')[0]}",
         "blocks of data that is never written do not wear, so others reach their endurance sooner",
         share,
         ("ftl.page.wear=dynamic",),

@@ -258,7 +258,7 @@ def regret(experiment: Experiment, rules: Sequence[str] = RULES) -> Regret:
     prices = Prices(timing["copy"]["total_us"] / 1e3, erase, program + erase / size)
     runs = {
         rule: experiment.override(
-            f'ftl.migration.recycling="{rule}"', f"ftl.migration.log_recyclings={KEPT}"
+            f'ftl.migration.recycling="{rule}"', f"ftl.migration.kept_recyclings.latest={{ count = {KEPT} }}"
         ).run()
         for rule in rules
     }
@@ -293,7 +293,7 @@ def seven_workloads(paper: Paper) -> dict[str, Experiment]:
     found = {}
     for part, name in WORKLOADS.items():
         tree = paper.tree(f"{part}.macro")
-        del tree["ftl"]["migration"]["log_recyclings_of"]
+        del tree["ftl"]["migration"]["kept_recyclings"]
         found[name] = Experiment(**{**tree, "seed": 1})
     return found
 

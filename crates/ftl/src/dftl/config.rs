@@ -2,7 +2,7 @@
 
 use crate::parts::flash_map::Shape;
 use crate::parts::page_mapped::Pages;
-use crate::parts::victim::{self, Victim, VictimPolicy};
+use crate::parts::victim::{DChoices, Victim};
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;
 
@@ -39,10 +39,6 @@ pub struct Config {
     pub allocation: Allocation,
     /// Which block of data garbage collection empties next; blocks of the map go by the fewest valid pages.
     pub victim: Victim,
-    /// With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
-    pub choices: u32,
-    /// With `victim = "windowed_greedy"`: the oldest blocks of all dies, so many, are compared; at least 1. Default 64.
-    pub window: u32,
     /// Blocks that stay free for relocation; at least 1. With 1 a program failure or a torn page during relocation may
     /// leave no room. The paper collects with fewer than 3 free.
     pub reserve_blocks: u32,
@@ -64,8 +60,6 @@ impl Default for Config {
             batch_write_back: true,
             allocation: Allocation::Dynamic,
             victim: Victim::Greedy,
-            choices: 5,
-            window: 64,
             reserve_blocks: 2,
             map_spare_percent: 100,
             seed: 0,
@@ -91,14 +85,6 @@ impl Config {
         Shape { form: FORM, pages, spare_percent: self.map_spare_percent }
     }
 
-    pub(super) fn policy(&self) -> Box<dyn VictimPolicy> {
-        self.victim.policy(&self.victim_options())
-    }
-
-    pub(super) fn victim_options(&self) -> victim::Options {
-        victim::Options { choices: self.choices, window: self.window, seed: self.seed }
-    }
-
     /// Protected entries of the whole; at least one of either kind.
     pub(super) fn protected(&self, entries: u32) -> u32 {
         let part = u64::from(entries) * u64::from(self.protected_percent) / 100;
@@ -109,17 +95,12 @@ impl Config {
         for (key, given, least, most) in [
             ("cmt_entries", self.cmt_entries, 2, u32::MAX),
             ("protected_percent", self.protected_percent, 1, 99),
-            ("choices", self.choices, 1, victim::MOST_CHOICES),
-            ("window", self.window, 1, u32::MAX),
             ("reserve_blocks", self.reserve_blocks, 1, u32::MAX),
             ("map_spare_percent", self.map_spare_percent, 0, 1000),
         ] {
-            if !(least..=most).contains(&given) {
-                let upto = if most == u32::MAX { String::new() } else { format!(" and at most {most}") };
-                return Err(FtlError::Config(format!("ftl.dftl.{key} = {given}: it is at least {least}{upto}")));
-            }
+            error::in_range(&format!("ftl.dftl.{key}"), given, least..=most)?;
         }
-        Ok(())
+        self.victim.check("ftl.dftl.victim")
     }
 
     pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
@@ -148,6 +129,6 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::tight("reserve_1", Config { reserve_blocks: 1, cmt_entries: 8, ..small() }),
         Variant::safe("map_spare", Config { map_spare_percent: 0, victim: Victim::CostBenefit, ..small() }),
         Variant::safe("static", Config { allocation: Allocation::Static, cmt_entries: 16, ..small() }),
-        Variant::safe("d_choices", Config { victim: Victim::DChoices, choices: 2, ..small() }),
+        Variant::safe("d_choices", Config { victim: Victim::DChoices(DChoices { choices: 2 }), ..small() }),
     ]
 }

@@ -41,7 +41,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         stale.push(compare(first as u32, copies, held, &mut valid));
     })?;
     let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
-    let mut pages = Pages::new(&geometry, highest, config.policy(), config.reserve_blocks);
+    let mut pages = Pages::new(&geometry, highest, config.victim.policy(config.seed), config.reserve_blocks);
     let entries = config.cmt_entries.min(logical_pages.max(2));
     let mut scheme = Scheme {
         config: config.clone(),

@@ -1,9 +1,10 @@
 //! The options.
 
-use super::{FirstWrite, Fit, Rule, Scope, Victim};
+use super::growth::{Fit, LeastSquares, Scope};
+use super::policy::{Adaptive, Limit, Macro, Rule};
+use super::{FirstWrite, Victim};
 use crate::parts::store::{EraseWhen, MapUpdate};
-use crate::{FtlError, Variant};
-use std::fmt::Display;
+use crate::{error, FtlError, Variant};
 
 /// Options for block recycling by cost.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -14,19 +15,6 @@ pub struct Config {
     pub log_blocks: u32,
     /// Rule for merging or moving a full log block. Default macro.
     pub recycling: Rule,
-    /// With `recycling = "limit"`: most migrations in a row. Default: half a block's pages, as in the paper.
-    pub limit: Option<u32>,
-    /// With `recycling = "macro"`: method to estimate alpha. Default `least_squares`.
-    pub alpha_fit: Fit,
-    /// With `recycling = "macro"`: how many latest migrations enter the estimate for alpha. 0 means all.
-    pub alpha_window: u32,
-    /// With `recycling = "macro"`: logical blocks whose migrations count for alpha. Default block.
-    pub alpha_scope: Scope,
-    /// With `recycling = "adaptive"`: how much carrying unwritten pages may cost before a merge, as a share of
-    /// a merge's price; above 0. Default 0.5.
-    pub patience: f64,
-    /// With `recycling = "adaptive"`: an erase's cost, in page copies. Default 1.33, for the paper's MLC chip.
-    pub erase_copies: f64,
     /// Whether a recycling programs a block-map page. Default page, as in the paper.
     pub map_update: MapUpdate,
     /// The log block to merge when all are in use. Default lru.
@@ -43,26 +31,40 @@ pub struct Config {
     /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the
     /// address space, and at least one block for the notes. Default true.
     pub durable_trim: bool,
-    /// How many latest recyclings the result record keeps. Default 0.
-    pub log_recyclings: u32,
-    /// Keep only this logical block's recyclings; if unset, all logical blocks' recyclings.
-    pub log_recyclings_of: Option<u32>,
+    /// Which recyclings the result record keeps. Default none.
+    pub kept_recyclings: KeptRecyclings,
     /// Seed for random victims; not an option, but set from the experiment's seed.
     #[serde(skip)]
     pub seed: u64,
+}
+
+/// Recyclings in the result record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptRecyclings {
+    /// None.
+    #[default]
+    None,
+    /// A number of the latest ones.
+    Latest(Latest),
+}
+
+/// The latest recyclings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Latest {
+    /// How many, at least 1.
+    pub count: u32,
+    /// The logical block whose recyclings these are; if unset, all logical blocks' recyclings.
+    #[serde(default)]
+    pub of: Option<u32>,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
             log_blocks: 8,
-            recycling: Rule::Macro,
-            limit: None,
-            alpha_fit: Fit::LeastSquares,
-            alpha_window: 0,
-            alpha_scope: Scope::Block,
-            patience: 0.5,
-            erase_copies: 1.33,
+            recycling: Rule::default(),
             map_update: MapUpdate::Page,
             victim: Victim::Lru,
             first_write: FirstWrite::Log,
@@ -70,77 +72,50 @@ impl Default for Config {
             erase_when: EraseWhen::OnAlloc,
             reserve_blocks: 2,
             durable_trim: true,
-            log_recyclings: 0,
-            log_recyclings_of: None,
+            kept_recyclings: KeptRecyclings::None,
             seed: 0,
         }
     }
 }
 
 impl Config {
-    /// Sentences about options without effect beside the others; a sweep over `recycling` may well set them.
+    /// Checks the options against a device with `groups` logical blocks.
     ///
     /// # Errors
-    /// [`FtlError::Config`] if `log_recyclings_of` is not one of the `groups` logical blocks.
-    pub(super) fn notices(&self, groups: u32) -> Result<Vec<String>, FtlError> {
-        let usual = Self::default();
-        let mut notices = Vec::new();
-        let mut idle = |is_idle: bool, key: &str, value: &dyn Display, belongs_to: &str| {
-            if is_idle {
-                notices.push(format!("ftl.migration.{key} = {value} has no effect: it counts only with {belongs_to}"));
-            }
-        };
-        if let Some(limit) = self.limit {
-            idle(self.recycling != Rule::Limit, "limit", &limit, "recycling = \"limit\"");
+    /// [`FtlError::Config`] for a number out of its range.
+    pub(super) fn check(&self, groups: u32) -> Result<(), FtlError> {
+        let KeptRecyclings::Latest(Latest { count, of }) = self.kept_recyclings else { return Ok(()) };
+        error::in_range("ftl.migration.kept_recyclings.latest.count", count, 1..=u32::MAX)?;
+        match of {
+            Some(group) if group >= groups => Err(FtlError::Config(format!(
+                "ftl.migration.kept_recyclings.latest.of = {group} cannot work: the logical blocks of this device are 0 to {}",
+                groups.saturating_sub(1)
+            ))),
+            _ => Ok(()),
         }
-        let (no_macro, with_macro) = (self.recycling != Rule::Macro, "recycling = \"macro\"");
-        let (is_last, with_fit) = (self.alpha_fit == Fit::Last, "alpha_fit = \"least_squares\"");
-        idle(no_macro && self.alpha_fit != usual.alpha_fit, "alpha_fit", &"\"last\"", with_macro);
-        for (is_set, key, value) in [
-            (self.alpha_window != usual.alpha_window, "alpha_window", self.alpha_window.to_string()),
-            (self.alpha_scope != usual.alpha_scope, "alpha_scope", "\"global\"".to_owned()),
-        ] {
-            idle(is_set && no_macro, key, &value, with_macro);
-            idle(is_set && !no_macro && is_last, key, &value, with_fit);
-        }
-        for (key, value, usual) in
-            [("patience", self.patience, usual.patience), ("erase_copies", self.erase_copies, usual.erase_copies)]
-        {
-            idle(self.recycling != Rule::Adaptive && value != usual, key, &value, "recycling = \"adaptive\"");
-        }
-        if let Some(group) = self.log_recyclings_of {
-            if group >= groups {
-                let last = groups.saturating_sub(1);
-                return Err(FtlError::Config(format!(
-                    "ftl.migration.log_recyclings_of = {group} cannot work: the logical blocks of this device are 0 to {last}"
-                )));
-            }
-            idle(self.log_recyclings == 0, "log_recyclings_of", &group, "log_recyclings above 0");
-        }
-        Ok(notices)
     }
 }
 
 /// The option sets for the proofs.
 pub(super) fn variants() -> Vec<Variant<Config>> {
     let with = |recycling| Config { recycling, log_blocks: 2, ..Config::default() };
+    let alpha = |alpha| with(Rule::Macro(Macro { alpha }));
+    let adaptive = || with(Rule::Adaptive(Adaptive::default()));
+    let kept_recyclings = KeptRecyclings::Latest(Latest { count: 3, of: None });
     vec![
         Variant::safe("merge", Config { victim: Victim::Fifo, ..with(Rule::Merge) }),
         Variant::safe("cost", Config { log_blocks: 1, ..with(Rule::Cost) }),
-        Variant::safe("limit", Config { limit: Some(2), victim: Victim::Random, ..with(Rule::Limit) }),
+        Variant::safe("limit", Config { victim: Victim::Random, ..with(Rule::Limit(Limit { migrations: Some(2) })) }),
         Variant::safe(
             "global",
-            Config { alpha_scope: Scope::Global, alpha_window: 4, victim: Victim::Fullest, ..with(Rule::Macro) },
+            Config {
+                victim: Victim::Fullest,
+                ..alpha(Fit::LeastSquares(LeastSquares { window: 4, scope: Scope::Global }))
+            },
         ),
-        Variant::safe(
-            "last",
-            Config { alpha_fit: Fit::Last, map_update: MapUpdate::Oob, log_recyclings: 3, ..with(Rule::Macro) },
-        ),
-        Variant::safe("adaptive", with(Rule::Adaptive)),
-        Variant::safe(
-            "data_first",
-            Config { first_write: FirstWrite::Data, partial_merge: true, ..with(Rule::Adaptive) },
-        ),
+        Variant::safe("last", Config { map_update: MapUpdate::Oob, kept_recyclings, ..alpha(Fit::Last) }),
+        Variant::safe("adaptive", adaptive()),
+        Variant::safe("data_first", Config { first_write: FirstWrite::Data, partial_merge: true, ..adaptive() }),
         Variant::safe("on_free", Config { erase_when: EraseWhen::OnFree, ..with(Rule::Cost) }),
         Variant::tight("reserve_1", Config { reserve_blocks: 1, ..with(Rule::Cost) }),
         Variant::safe("forget_trims", Config { durable_trim: false, ..with(Rule::Cost) }),

@@ -1,16 +1,34 @@
 //! How fast copied pages grow per migration: alpha in the macroscopic optimum, estimated online.
 
+use crate::options::options;
 use std::collections::VecDeque;
 
 /// Estimator for alpha over the migrations since the last merge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
     /// The least-squares slope through the origin: sum(k p) / sum(k k).
-    #[default]
-    LeastSquares,
+    LeastSquares(LeastSquares),
     /// The last migration's copied pages, divided by the migration count.
     Last,
+}
+
+impl Default for Fit {
+    fn default() -> Self {
+        Self::LeastSquares(LeastSquares::default())
+    }
+}
+
+options! {
+    LeastSquares
+    /// The options of the least-squares slope.
+    #[derive(Eq)]
+    {
+        /// How many latest migrations enter the estimate; 0 means all. Default 0.
+        window: u32 = 0,
+        /// Logical blocks whose migrations count. Default block.
+        scope: Scope = Scope::Block,
+    }
 }
 
 /// Migrations in the estimate.
@@ -52,11 +70,8 @@ impl Growth {
         }
     }
 
-    /// Alpha, including the currently full log block as the k-th migration, with p pages.
-    pub(super) fn alpha(&self, k: u32, p: u32, window: u32, fit: Fit) -> f64 {
-        if fit == Fit::Last {
-            return f64::from(p) / f64::from(k);
-        }
+    /// The slope, including the currently full log block as the k-th migration, with p pages.
+    pub(super) fn slope(&self, k: u32, p: u32, window: u32) -> f64 {
         let (mut products, mut squares) = (self.products, self.squares);
         if window > 0 && self.samples.len() == window as usize {
             let (k, p) = self.samples[0];
@@ -76,19 +91,18 @@ mod tests {
     fn a_straight_line_has_its_slope_and_a_window_forgets() {
         let mut growth = Growth::default();
         (1..10).for_each(|k| growth.add(k, 3 * k, 0));
-        assert_eq!(growth.alpha(10, 30, 0, Fit::LeastSquares), 3.0);
-        assert_eq!(growth.alpha(10, 50, 0, Fit::Last), 5.0);
+        assert_eq!(growth.slope(10, 30, 0), 3.0);
         // Normal equations by hand: (1 x 4 + 2 x 5) / (1 + 4).
         let mut growth = Growth::default();
         growth.add(1, 4, 0);
-        assert_eq!(growth.alpha(2, 5, 0, Fit::LeastSquares), 14.0 / 5.0);
+        assert_eq!(growth.slope(2, 5, 0), 14.0 / 5.0);
         // Two samples count: the sample with 900 pages is outside the window.
         let mut growth = Growth::default();
         for (k, p) in [(1, 900), (2, 4), (3, 6)] {
             growth.add(k, p, 2);
         }
-        assert_eq!(growth.alpha(4, 8, 2, Fit::LeastSquares), (3.0 * 6.0 + 4.0 * 8.0) / 25.0);
+        assert_eq!(growth.slope(4, 8, 2), (3.0 * 6.0 + 4.0 * 8.0) / 25.0);
         growth.add(4, 8, 2);
-        assert_eq!(growth.alpha(5, 10, 2, Fit::LeastSquares), 2.0);
+        assert_eq!(growth.slope(5, 10, 2), 2.0);
     }
 }

@@ -1,27 +1,84 @@
 //! Decision between moving and merging a full log block.
 
 use super::cost::{optimum, Costs};
-use super::growth::{Fit, Growth, Scope};
+use super::growth::{Fit, Growth, LeastSquares, Scope};
 use super::stale::Stale;
 use super::Config;
+use crate::options::options;
+use crate::FtlError;
 
 /// Recycling rule for a full log block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     /// Always a merge.
     Merge,
     /// A migration if less than half the pages are valid.
     Cost,
-    /// As `cost`, but a merge after `limit` migrations in a row.
-    Limit,
+    /// As `cost`, but a merge after a number of migrations in a row.
+    Limit(Limit),
     /// As `cost`, but a merge after the cheapest number of migrations if each copies alpha pages more than the
     /// one before: sqrt(2 + 2 pages / alpha) - 2, rounded; alpha is estimated.
-    #[default]
-    Macro,
+    Macro(Macro),
     /// As `cost`, but a merge once carrying unwritten pages has cost as much as a merge costs beyond
     /// migrations; beyond the paper.
-    Adaptive,
+    Adaptive(Adaptive),
+}
+
+impl Default for Rule {
+    fn default() -> Self {
+        Self::Macro(Macro::default())
+    }
+}
+
+options! {
+    Limit
+    /// The option of `limit`.
+    #[derive(Eq)]
+    {
+        /// Most migrations in a row. Default: half a block's pages, as in the paper.
+        migrations: Option<u32> = None,
+    }
+}
+
+options! {
+    Macro
+    /// The option of `macro`.
+    #[derive(Eq)]
+    {
+        /// Method to estimate alpha. Default `least_squares`.
+        alpha: Fit = Fit::default(),
+    }
+}
+
+options! {
+    Adaptive
+    /// The options of `adaptive`.
+    {
+        /// How much carrying unwritten pages may cost before a merge, as a share of a merge's price; above 0. Default
+        /// 0.5.
+        patience: f64 = 0.5,
+        /// An erase's cost, in page copies; 0 or more. Default 1.33, for the paper's MLC chip.
+        erase_copies: f64 = 1.33,
+    }
+}
+
+impl Rule {
+    /// Checks the options.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] for a number out of its range.
+    pub(super) fn check(self) -> Result<(), FtlError> {
+        let Self::Adaptive(Adaptive { patience, erase_copies }) = self else { return Ok(()) };
+        for (key, value, least) in [("patience", patience, f64::MIN_POSITIVE), ("erase_copies", erase_copies, 0.0)] {
+            if !(value.is_finite() && value >= least) {
+                let allowed = if least > 0.0 { "above 0" } else { "of 0 or more" };
+                let place = "ftl.migration.recycling.adaptive";
+                return Err(FtlError::Config(format!("{place}.{key} = {value} is not a number {allowed}")));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A full log block.
@@ -51,11 +108,6 @@ struct Period {
 #[derive(Debug)]
 pub(super) struct Policy {
     rule: Rule,
-    limit: u32,
-    window: u32,
-    fit: Fit,
-    scope: Scope,
-    patience: f64,
     costs: Costs,
     /// By logical block.
     periods: Vec<Period>,
@@ -65,14 +117,13 @@ pub(super) struct Policy {
 
 impl Policy {
     pub(super) fn new(config: &Config, pages_per_block: u32, groups: u32) -> Self {
+        let Adaptive { erase_copies, .. } = match config.recycling {
+            Rule::Adaptive(options) => options,
+            _ => Adaptive::default(),
+        };
         Self {
             rule: config.recycling,
-            limit: config.limit.unwrap_or(pages_per_block / 2),
-            window: config.alpha_window,
-            fit: config.alpha_fit,
-            scope: config.alpha_scope,
-            patience: config.patience,
-            costs: Costs { erase: config.erase_copies, copy: 1.0, pages: pages_per_block.into() },
+            costs: Costs { erase: erase_copies, copy: 1.0, pages: pages_per_block.into() },
             periods: vec![Period::default(); groups as usize],
             global: Growth::default(),
         }
@@ -85,29 +136,31 @@ impl Policy {
 
     /// The growth rate used by the rule, if it uses one.
     pub(super) fn alpha(&self, group: u32, valid: u32) -> Option<f64> {
+        let Rule::Macro(Macro { alpha }) = self.rule else { return None };
         let period = &self.periods[group as usize];
-        let growth = match self.scope {
-            Scope::Block => &period.growth,
-            Scope::Global => &self.global,
-        };
-        (self.rule == Rule::Macro).then(|| growth.alpha(period.migrations + 1, valid, self.window, self.fit))
+        let k = period.migrations + 1;
+        Some(match alpha {
+            Fit::Last => f64::from(valid) / f64::from(k),
+            Fit::LeastSquares(LeastSquares { window, scope: Scope::Block }) => period.growth.slope(k, valid, window),
+            Fit::LeastSquares(LeastSquares { window, scope: Scope::Global }) => self.global.slope(k, valid, window),
+        })
     }
 
     /// Whether to move a log block; must be called exactly once per full log block.
     pub(super) fn migrates(&mut self, group: u32, log: FullLog<'_>) -> bool {
         let (valid, pages) = (f64::from(log.valid()), self.costs.pages);
-        if self.rule == Rule::Adaptive {
+        if let Rule::Adaptive(Adaptive { patience, .. }) = self.rule {
             let stale = &mut self.periods[group as usize].stale;
             stale.observe(log.places);
-            return stale.migrates(&self.costs, log.valid(), log.mapped, self.patience);
+            return stale.migrates(&self.costs, log.valid(), log.mapped, patience);
         }
         let migrations = self.migrations(group);
         valid < self.costs.equilibrium()
             && match self.rule {
                 Rule::Merge => false,
-                Rule::Cost | Rule::Adaptive => true,
-                Rule::Limit => migrations < self.limit,
-                Rule::Macro => {
+                Rule::Cost | Rule::Adaptive(_) => true,
+                Rule::Limit(Limit { migrations: most }) => migrations < most.unwrap_or(pages as u32 / 2),
+                Rule::Macro(_) => {
                     let alpha = self.alpha(group, log.valid()).expect("the macroscopic rule has an alpha");
                     f64::from(migrations) < optimum(pages, alpha).round()
                 }
@@ -119,12 +172,12 @@ impl Policy {
         let period = &mut self.periods[group as usize];
         period.migrations += 1;
         match self.rule {
-            Rule::Macro => match self.scope {
-                Scope::Block => period.growth.add(period.migrations, valid, self.window),
-                Scope::Global => self.global.add(period.migrations, valid, self.window),
+            Rule::Macro(Macro { alpha: Fit::LeastSquares(LeastSquares { window, scope }) }) => match scope {
+                Scope::Block => period.growth.add(period.migrations, valid, window),
+                Scope::Global => self.global.add(period.migrations, valid, window),
             },
-            Rule::Adaptive => period.stale.moved(&self.costs, valid),
-            Rule::Merge | Rule::Cost | Rule::Limit => {}
+            Rule::Adaptive(_) => period.stale.moved(&self.costs, valid),
+            Rule::Merge | Rule::Cost | Rule::Limit(_) | Rule::Macro(Macro { alpha: Fit::Last }) => {}
         }
     }
 

@@ -34,6 +34,7 @@ use super::relocation::{Move, Moves, Reason, Relocation, Run, Source, MOVES, ONE
 use super::{Die, PageMap, ValidPages};
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::noted_map::Holds;
+use crate::parts::placement::Moved;
 use crate::parts::wear;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa};
@@ -306,8 +307,8 @@ impl PageMap {
         let die = &self.dies[die];
         match die.relocation.as_ref().map(|relocation| (relocation.reason, relocation.block)) {
             Some((Reason::Wear { to_most_worn: true }, _)) => die.frontiers.all().len() - 1,
-            Some((_, block)) => self.placing.moved(at, block),
-            None => self.placing.moved(at, BlockId(0)),
+            Some((_, from)) => self.placing.moved(Moved { at, from }),
+            None => self.placing.moved(Moved { at, from: BlockId(0) }),
         }
     }
 

@@ -1,12 +1,13 @@
 //! The options.
 
-use super::idle::Idle;
-use super::slc::{SlcCache, SlcFull};
-use crate::parts::placement::{self, Placement};
-use crate::parts::victim::{self, Victim, VictimPolicy};
-use crate::parts::wear::{self, Wear, WearPolicy};
-use crate::{Choice, Facts, FtlError, Trims, Variant};
-use nandlab_nand::{Geometry, Time};
+use super::idle::{Collect, Idle};
+use super::slc::{Dynamic, Fixed, SlcCache, SlcFull};
+use crate::options::options;
+use crate::parts::placement::{Dac, Placement, Streams, TwoPools};
+use crate::parts::victim::{DChoices, Victim, WindowedGreedy};
+use crate::parts::wear::{Bet, DualPool, Threshold, Wear};
+use crate::{error, Choice, Facts, FtlError, Trims, Variant};
+use nandlab_nand::Geometry;
 
 /// Options of the page map.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -14,34 +15,12 @@ use nandlab_nand::{Geometry, Time};
 pub struct Config {
     /// What consecutive pages of the host go to in turn, and what has frontiers, a reserve and victims of its own.
     pub stripe: Stripe,
-    /// Consecutive pages of the host that one die takes before the next one, at least 1: with `device.timing.program_pages`,
-    /// the pages that it programs at once. Default 1.
-    pub stripe_pages: u32,
     /// Which block garbage collection empties next.
     pub victim: Victim,
-    /// With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
-    pub choices: u32,
-    /// With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at least 1. Default 64.
-    pub window: u32,
     /// Which pages are kept in blocks apart. Each kind needs a block of every die that is being filled.
     pub placement: Placement,
-    /// With `placement = "origin"`: kinds of pages of the host, 1 to 14. Default 8.
-    pub streams: u32,
-    /// With `placement = "dac"`: regions of temperature, 2 to 15. Default 6.
-    pub regions: u32,
-    /// With `placement = "pools"`: logical pages of the first pool, at least 1; all others are in the second one.
-    pub pool_pages: u32,
-    /// With `placement = "pools"`: blocks of each die for the first pool, at least 2. One of them is being filled, so that its
-    /// over-provisioning is `(pool_blocks - 1) * pages_per_block * dies / pool_pages - 1`. Blocks of data of the second pool
-    /// are all others but `reserve_blocks`.
-    pub pool_blocks: u32,
     /// How the wear of blocks is evened out.
     pub wear: Wear,
-    /// With static wear levelling: the difference in erases that is too much; with `wear = "bet"` the erases by set of
-    /// blocks that was erased. At least 1. Default 20.
-    pub wear_threshold: u32,
-    /// With `wear = "bet"`: blocks of a set, at least 1. Default 1.
-    pub wear_set: u32,
     /// A block is rewritten when the host reads a page of it in which so many bit errors are expected, in per cent of
     /// those that the ECC corrects, at most 100, where reads begin to be repeated. 0: never. Without `device.reliability`
     /// there are no such errors.
@@ -50,13 +29,8 @@ pub struct Config {
     /// blocks or in what is left of those being filled; at least 1. With 1 a program failure or a torn page during
     /// relocation may leave no room; 2 is safe.
     pub reserve_blocks: u32,
-    /// Blocks of each die beyond `reserve_blocks` that collection makes free while the host asks nothing: it takes the gaps
-    /// between requests in which the whole device would rest, a copy or an erase at a time. What is begun when a request
-    /// comes ends first; a victim that is not empty by then waits for the next gap. It takes a device that keeps time. 0: the
-    /// host pays for all of it with its writes.
-    pub idle_blocks: u32,
-    /// With `idle_blocks` or `slc_cache`: how long the device rests before it takes that for a gap, in microseconds.
-    pub idle_after_us: u32,
+    /// What is done while the host asks nothing. It takes a device that keeps time.
+    pub idle: Idle,
     /// How garbage collection tells the valid pages of a victim.
     pub valid_pages: ValidPages,
     /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
@@ -65,10 +39,6 @@ pub struct Config {
     pub durable_trim: bool,
     /// Whether pages of the host go to blocks of one bit a cell first, where the device has cells of several bits.
     pub slc_cache: SlcCache,
-    /// With `slc_cache = "fixed"`: blocks of each die that hold one bit a cell, always the same; at least 2. Default 8.
-    pub slc_blocks: u32,
-    /// What becomes of a page of the host for which the blocks of one bit a cell have no room.
-    pub slc_full: SlcFull,
     /// Seed of random choices: no option, the experiment's seed comes here.
     #[serde(skip)]
     pub seed: u64,
@@ -77,28 +47,16 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            stripe: Stripe::Dies,
-            stripe_pages: 1,
+            stripe: Stripe::default(),
             victim: Victim::Greedy,
-            choices: 5,
-            window: 64,
             placement: Placement::Two,
-            streams: 8,
-            regions: 6,
-            pool_pages: 0,
-            pool_blocks: 0,
             wear: Wear::None,
-            wear_threshold: 20,
-            wear_set: 1,
             refresh_percent: 0,
             reserve_blocks: 2,
-            idle_blocks: 0,
-            idle_after_us: 1000,
+            idle: Idle::None,
             valid_pages: ValidPages::Bitmap,
             durable_trim: true,
             slc_cache: SlcCache::None,
-            slc_blocks: 8,
-            slc_full: SlcFull::Direct,
             seed: 0,
         }
     }
@@ -107,102 +65,123 @@ impl Default for Config {
 impl Config {
     /// Blocks of a die that are being filled at the same time.
     pub fn frontiers(&self) -> u32 {
-        self.placement.frontiers(&self.placement_options()) + u32::from(self.wear.has_frontier())
+        self.placement.frontiers() + u32::from(self.wear.has_frontier())
     }
 
     /// What the options settle before the page map runs.
     pub(super) fn facts(&self) -> Facts {
-        let number = |key, value: u32| (value > 0).then(|| Choice::number(key, value));
         let name = |key, value: Option<&str>| value.map(|value| Choice::name(key, value));
-        let gaps = number("ftl.page.idle_blocks", self.idle_blocks);
+        let refreshes = (self.refresh_percent > 0).then_some(self.refresh_percent);
+        let gaps = self.idle.collected().map(|blocks| Choice::number("ftl.page.idle.collect.blocks", blocks));
         let levels_wear = name("ftl.page.wear", self.wear.mover());
-        let pools = (self.placement == Placement::Pools).then_some("pools");
+        let pools = matches!(self.placement, Placement::Pools(_)).then_some("pools");
         Facts {
             trims: Trims::noted(self.durable_trim),
             slc: name("ftl.page.slc_cache", self.slc_cache.name()),
-            refreshes: number("ftl.page.refresh_percent", self.refresh_percent),
-            gaps: gaps.map(|choice| choice.beginning_with("ftl.page.idle_after_us")),
-            levels_wear: levels_wear.map(|choice| choice.beginning_with("ftl.page.wear_threshold")),
+            refreshes: refreshes.map(|percent| Choice::number("ftl.page.refresh_percent", percent)),
+            gaps: gaps.map(|choice| choice.beginning_with("ftl.page.idle.collect.after_us")),
+            levels_wear: levels_wear.map(|choice| choice.beginning_with(self.wear.begins_with())),
             pools: name("ftl.page.placement", pools),
             over_planes: Some("ftl.page.stripe = \"planes\""),
             ..Facts::default()
         }
     }
 
-    /// What is done in gaps between requests; `None` where nothing is.
-    pub(super) fn idle(&self) -> Option<Idle> {
-        let enough = if self.idle_blocks > 0 { self.reserve_blocks + self.idle_blocks } else { 0 };
-        let works = self.idle_blocks > 0 || self.slc_cache != SlcCache::None;
-        works.then_some(Idle { enough, after: 1000 * Time::from(self.idle_after_us) })
-    }
-
-    pub(super) fn placement_options(&self) -> placement::Options {
-        let Self { streams, regions, pool_pages, pool_blocks, .. } = *self;
-        placement::Options { streams, regions, pool_pages, pool_blocks }
-    }
-
-    pub(super) fn policy(&self) -> Box<dyn VictimPolicy> {
-        self.victim.policy(&self.victim_options())
-    }
-
-    pub(super) fn victim_options(&self) -> victim::Options {
-        victim::Options { choices: self.choices, window: self.window, seed: self.seed }
-    }
-
-    pub(super) fn wear_policy(&self, geometry: &Geometry) -> Option<Box<dyn WearPolicy>> {
-        let options = wear::Options { threshold: self.wear_threshold, set_blocks: self.wear_set, seed: self.seed };
-        self.wear.policy(geometry, &options)
-    }
-
-    /// Checks the numbers that policies ask for.
-    pub(super) fn check(&self) -> Result<(), FtlError> {
-        let most_streams = placement::MOST_FRONTIERS - 1;
-        for (key, given, least, most) in [
-            ("choices", self.choices, 1, victim::MOST_CHOICES),
-            ("window", self.window, 1, u32::MAX),
-            ("streams", self.streams, 1, most_streams),
-            ("regions", self.regions, 2, placement::MOST_FRONTIERS),
-            ("stripe_pages", self.stripe_pages, 1, 65_536),
-            ("wear_threshold", self.wear_threshold, 1, u32::MAX),
-            ("wear_set", self.wear_set, 1, u32::MAX),
-            ("refresh_percent", self.refresh_percent, 0, 100),
-        ] {
-            if !(least..=most).contains(&given) {
-                let upto = if most == u32::MAX { String::new() } else { format!(" and at most {most}") };
-                return Err(FtlError::Config(format!("ftl.page.{key} = {given}: it is at least {least}{upto}")));
-            }
+    /// Sentences about options without effect on a device with `geometry`.
+    pub(super) fn notices(&self, geometry: &Geometry, logical_pages: u32) -> Vec<String> {
+        let mut notices = Vec::new();
+        if self.stripe == Stripe::Planes && geometry.shape().planes_per_die == 1 {
+            notices.push("ftl.page.stripe = \"planes\" has no effect: a die of the device has one plane".to_owned());
         }
-        Ok(())
+        if self.stripe.pages() > 1 && geometry.dies() == 1 {
+            let pages = self.stripe.pages();
+            notices.push(format!("ftl.page.stripe.dies.pages = {pages} has no effect: the device has one die"));
+        }
+        notices.extend(self.never_enough(&self.stripe.view(geometry), logical_pages));
+        notices.extend(self.notice_of_pools(logical_pages));
+        notices
+    }
+
+    /// Collection in gaps that never ends, since it waits for more free blocks than a full device has.
+    fn never_enough(&self, geometry: &Geometry, logical_pages: u32) -> Option<String> {
+        let holding = logical_pages.div_ceil(geometry.dies()).div_ceil(geometry.pages_per_block());
+        let others = holding + self.reserve_blocks + self.filled_blocks();
+        let most = (geometry.blocks_per_die() - self.fixed_slc_blocks()).saturating_sub(others);
+        let blocks = self.idle.collected().filter(|&blocks| blocks > most)?;
+        Some(format!(
+            "ftl.page.idle.collect.blocks = {blocks}: on a full device {} of a {} can be free beyond the reserve at most, so \
+             every gap is spent moving pages",
+            error::blocks(most),
+            self.stripe.unit()
+        ))
+    }
+
+    /// Checks the numbers that need no device.
+    pub(super) fn check(&self) -> Result<(), FtlError> {
+        self.stripe.check()?;
+        self.victim.check("ftl.page.victim")?;
+        self.placement.check("ftl.page.placement")?;
+        self.wear.check("ftl.page.wear")?;
+        self.idle.check()?;
+        error::in_range("ftl.page.refresh_percent", self.refresh_percent, 0..=100)
     }
 }
 
 /// What the page map fills side by side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stripe {
     /// Dies: as many blocks of the host are being filled as there are dies.
-    #[default]
-    Dies,
+    Dies(OverDies),
     /// Planes, those of a die one after the other: the way to planes that overlap or program together. Wherever the options
     /// say die, this is a plane.
     Planes,
+}
+
+options! {
+    OverDies
+    /// The option of stripes over dies.
+    #[derive(Eq)]
+    {
+        /// Consecutive pages of the host that one die takes before the next one, 1 to 65536: with
+        /// `device.timing.program_pages`, the pages that it programs at once. Default 1.
+        pages: u32 = 1,
+    }
+}
+
+impl Default for Stripe {
+    fn default() -> Self {
+        Self::Dies(OverDies::default())
+    }
 }
 
 impl Stripe {
     /// The device as the page map sees it: what it fills side by side is a die.
     pub(super) fn view(self, geometry: &Geometry) -> Geometry {
         match self {
-            Self::Dies => *geometry,
+            Self::Dies(_) => *geometry,
             Self::Planes => geometry.planes_as_dies(),
+        }
+    }
+
+    /// Consecutive pages of the host before the next one is in turn.
+    pub(super) fn pages(self) -> u32 {
+        match self {
+            Self::Dies(OverDies { pages }) => pages,
+            Self::Planes => 1,
         }
     }
 
     /// What sentences call a part of the device that is filled by itself.
     pub(super) fn unit(self) -> &'static str {
         match self {
-            Self::Dies => "die",
+            Self::Dies(_) => "die",
             Self::Planes => "plane",
         }
+    }
+
+    fn check(self) -> Result<(), FtlError> {
+        error::in_range("ftl.page.stripe.dies.pages", self.pages(), 1..=65_536)
     }
 }
 
@@ -220,40 +199,89 @@ pub enum ValidPages {
 /// The sets of options that the proofs run.
 pub(super) fn variants() -> Vec<Variant<Config>> {
     let usual = Config::default;
-    let victim = |victim| Config { victim, window: 4, choices: 2, ..usual() };
-    let placement = |placement| Config { placement, streams: 2, regions: 3, ..usual() };
-    let pools = |pool_pages| Config { pool_pages, pool_blocks: 2, ..placement(Placement::Pools) };
-    let wear = |wear| Config { wear, wear_threshold: 2, wear_set: 2, ..usual() };
-    let slc = |slc_cache, slc_full| Config { slc_cache, slc_full, slc_blocks: 2, ..usual() };
+    let victim = |victim| Config { victim, ..usual() };
+    let placement = |placement| Config { placement, ..usual() };
+    let pools = |pages| placement(Placement::Pools(TwoPools { pages, blocks: 2 }));
+    let wear = |wear| Config { wear, ..usual() };
+    let fixed =
+        |blocks, full| Config { slc_cache: SlcCache::Fixed(Fixed { blocks, full, ..Fixed::default() }), ..usual() };
+    let dynamic = |full| Config { slc_cache: SlcCache::Dynamic(Dynamic { full, ..Dynamic::default() }), ..usual() };
     vec![
         Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
         Variant::safe("refresh", Config { refresh_percent: 100, ..usual() }),
         Variant::safe("reserve_3", Config { reserve_blocks: 3, ..usual() }),
         Variant::safe("spare", Config { valid_pages: ValidPages::Spare, ..usual() }),
         Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
-        Variant::safe("idle", Config { idle_blocks: 3, ..usual() }),
+        Variant::safe("idle", Config { idle: Idle::Collect(Collect { blocks: 3, ..Collect::default() }), ..usual() }),
         Variant::safe("planes", Config { stripe: Stripe::Planes, ..usual() }),
         Variant::safe("fifo", victim(Victim::Fifo)),
-        Variant::safe("d_choices", Config { wear: Wear::Dynamic, ..victim(Victim::DChoices) }),
-        Variant::safe("windowed_greedy", Config { placement: Placement::One, ..victim(Victim::WindowedGreedy) }),
+        Variant::safe("d_choices", Config { wear: Wear::Dynamic, ..victim(Victim::DChoices(DChoices { choices: 2 })) }),
+        Variant::safe(
+            "windowed_greedy",
+            Config { placement: Placement::One, ..victim(Victim::WindowedGreedy(WindowedGreedy { window: 4 })) },
+        ),
         Variant::safe("cat", victim(Victim::Cat)),
-        Variant::safe("origin", placement(Placement::Origin)),
-        Variant::safe("dac", Config { victim: Victim::CostBenefit, ..placement(Placement::Dac) }),
+        Variant::safe("origin", placement(Placement::Origin(Streams { streams: 2 }))),
+        Variant::safe("dac", Config { victim: Victim::CostBenefit, ..placement(Placement::Dac(Dac { regions: 3 })) }),
         Variant::safe("sepbit", Config { victim: Victim::CostBenefitFlash, ..placement(Placement::Sepbit) }),
         Variant::safe("pools", pools(2)),
         Variant::safe("pools_fifo", Config { victim: Victim::Fifo, wear: Wear::Dynamic, ..pools(2) }),
-        Variant::safe("threshold", wear(Wear::Threshold)),
-        Variant::safe("bet", Config { victim: Victim::Random, ..wear(Wear::Bet) }),
-        Variant::safe("dual_pool", Config { valid_pages: ValidPages::Spare, ..wear(Wear::DualPool) }),
-        Variant::safe("slc_fixed", slc(SlcCache::Fixed, SlcFull::Direct)),
+        Variant::safe("threshold", wear(Wear::Threshold(Threshold { erases: 2 }))),
+        Variant::safe("bet", Config { victim: Victim::Random, ..wear(Wear::Bet(Bet { erases: 2, set_blocks: 2 })) }),
         Variant::safe(
-            "slc_fixed_fold",
-            Config { placement: Placement::One, slc_blocks: 3, ..slc(SlcCache::Fixed, SlcFull::Fold) },
+            "dual_pool",
+            Config { valid_pages: ValidPages::Spare, ..wear(Wear::DualPool(DualPool { erases: 2 })) },
         ),
-        Variant::safe("slc_dynamic", Config { wear: Wear::Dynamic, ..slc(SlcCache::Dynamic, SlcFull::Direct) }),
-        Variant::safe(
-            "slc_dynamic_fold",
-            Config { valid_pages: ValidPages::Spare, ..slc(SlcCache::Dynamic, SlcFull::Fold) },
-        ),
+        Variant::safe("slc_fixed", fixed(2, SlcFull::Direct)),
+        Variant::safe("slc_fixed_fold", Config { placement: Placement::One, ..fixed(3, SlcFull::Fold) }),
+        Variant::safe("slc_dynamic", Config { wear: Wear::Dynamic, ..dynamic(SlcFull::Direct) }),
+        Variant::safe("slc_dynamic_fold", Config { valid_pages: ValidPages::Spare, ..dynamic(SlcFull::Fold) }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nandlab_nand::Shape;
+
+    fn told(config: &Config, planes_per_die: u32) -> Vec<String> {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die,
+            blocks_per_plane: 16,
+            pages_per_block: 16,
+            page_bytes: 4096,
+            spare_bytes: 128,
+        };
+        config.notices(&Geometry::new(shape).unwrap(), planes_per_die * 8 * 16)
+    }
+
+    #[test]
+    fn planes_of_a_die_with_one_are_told() {
+        assert_eq!(told(&Config::default(), 1), [""; 0]);
+        let planes = Config { stripe: Stripe::Planes, ..Config::default() };
+        assert_eq!((told(&planes, 1).len(), told(&planes, 2).len()), (1, 0));
+        let dies = Config { stripe: Stripe::Dies(OverDies { pages: 2 }), ..Config::default() };
+        assert_eq!(told(&dies, 1), ["ftl.page.stripe.dies.pages = 2 has no effect: the device has one die"]);
+    }
+
+    /// 16 blocks per plane: 8 full of data, the reserve of 2 and 2 open ones leave 4 free; with two planes per die 12.
+    #[test]
+    fn more_free_blocks_than_a_full_device_can_have_are_told() {
+        for (stripe, planes_per_die, unit, most) in
+            [(Stripe::default(), 1, "die", 4), (Stripe::default(), 2, "die", 12), (Stripe::Planes, 2, "plane", 4)]
+        {
+            let idle = |blocks| {
+                let idle = Idle::Collect(Collect { blocks, ..Collect::default() });
+                told(&Config { stripe, idle, ..Config::default() }, planes_per_die)
+            };
+            assert_eq!(idle(most), [""; 0]);
+            let said = format!(
+                "ftl.page.idle.collect.blocks = {}: on a full device {most} blocks of a {unit} can be free beyond the reserve",
+                most + 1
+            );
+            assert!(idle(most + 1)[0].starts_with(&said), "{:?}", idle(most + 1));
+        }
+    }
 }

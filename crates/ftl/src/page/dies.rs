@@ -77,7 +77,7 @@ impl Dies {
             working: geometry.dies(),
             lenders: Vec::new(),
             turn: geometry.dies() as usize - 1,
-            stripe_pages: config.stripe_pages,
+            stripe_pages: config.stripe.pages(),
             left_in_turn: 0,
             planes,
             puts_off: false,

@@ -1,16 +1,66 @@
 //! What the page map does while the host asks nothing: garbage collection, and emptying of blocks of one bit a cell.
 
 use super::PageMap;
-use crate::FtlError;
+use crate::options::options;
+use crate::{error, FtlError};
 use nandlab_nand::{scoped, Cause, Nand, Time};
 
-/// What is done in gaps between requests.
+/// What is done in gaps between requests, beside emptying an SLC cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Idle {
+    /// Nothing: the host pays for all collection with its writes.
+    #[default]
+    None,
+    /// Garbage collection, in gaps in which the whole device would rest, a copy or an erase at a time. What is begun when a
+    /// request comes ends first; a victim that is not empty by then waits for the next gap.
+    Collect(Collect),
+}
+
+options! {
+    Collect
+    /// The options of collection in gaps.
+    #[derive(Eq)]
+    {
+        /// Blocks of each die beyond `reserve_blocks` that are made free, at least 1. Default 2.
+        blocks: u32 = 2,
+        /// How long the device rests before it takes that for a gap, in microseconds. Default 1000.
+        after_us: u32 = 1000,
+    }
+}
+
+impl Idle {
+    /// Blocks of each die that collection makes free beyond the reserve; `None` without collection.
+    pub(super) fn collected(self) -> Option<u32> {
+        match self {
+            Self::None => None,
+            Self::Collect(Collect { blocks, .. }) => Some(blocks),
+        }
+    }
+
+    pub(super) fn check(self) -> Result<(), FtlError> {
+        match self {
+            Self::None => Ok(()),
+            Self::Collect(Collect { blocks, .. }) => {
+                error::in_range("ftl.page.idle.collect.blocks", blocks, 1..=u32::MAX)
+            }
+        }
+    }
+}
+
+/// When the work of a gap begins.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Idle {
-    /// Free blocks of a die at which collection rests; 0: it does not work in gaps.
-    pub(super) enough: u32,
-    /// How long the device rests before it takes that for a gap, ns.
-    pub(super) after: Time,
+struct Gap {
+    /// From when on the SLC cache is emptied, and blocks are collected.
+    fold: Option<Time>,
+    collect: Option<Time>,
+}
+
+impl Gap {
+    /// The first beginning later than `at`.
+    fn next_after(self, at: Time) -> Option<Time> {
+        [self.fold, self.collect].into_iter().flatten().filter(|&from| from > at).min()
+    }
 }
 
 impl PageMap {
@@ -20,32 +70,43 @@ impl PageMap {
     /// looked for in its spare areas the reads of these. One that has begun goes on to its end.
     #[cold]
     pub(super) fn work_in_gap<N: Nand>(&mut self, nand: &mut N, until: Time) -> Result<(), FtlError> {
-        let Some(Idle { enough, after }) = self.config.idle() else { return Ok(()) };
-        let from = nand.ctx().arrival() + after;
-        let before = nand.ctx().after(from);
+        let now = nand.ctx().arrival();
+        let from = |after_us: u32| now + 1000 * Time::from(after_us);
+        let collect = match self.config.idle {
+            Idle::None => None,
+            Idle::Collect(Collect { after_us, .. }) => Some(from(after_us)),
+        };
+        let gap = Gap { fold: self.config.slc_cache.idle_after_us().map(from), collect };
+        let Some(first) = [gap.fold, gap.collect].into_iter().flatten().min() else { return Ok(()) };
+        let before = nand.ctx().after(first);
         // By die: when its last step ended, while it has something to do.
-        let mut free_at: Vec<Option<Time>> = vec![Some(from); self.dies.len()];
+        let mut free_at: Vec<Option<Time>> = vec![Some(first); self.dies.len()];
         loop {
             let next = (0..).zip(&free_at).filter_map(|(die, at)| at.map(|at| (at, die))).min();
             let Some((at, die)) = next.filter(|&(at, _)| at < until) else { break };
             nand.ctx().set_ready(at);
-            let works = scoped(nand, Cause::Gc, |nand| self.begin_in_gap(nand, die, enough))?;
-            if works {
+            let works = scoped(nand, Cause::Gc, |nand| self.begin_in_gap(nand, die, (gap, at)))?;
+            free_at[die] = if works {
                 self.relocate_one(nand, die)?;
                 self.settle(nand)?;
                 self.events.idle_steps += 1;
-            }
-            free_at[die] = works.then(|| nand.ctx().last().max(at));
+                Some(nand.ctx().last().max(at))
+            } else {
+                gap.next_after(at)
+            };
         }
         nand.ctx().set_ready(before);
         Ok(())
     }
 
     /// Begins to empty a block, unless one is at hand; false where the die has nothing to do.
-    fn begin_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize, enough: u32) -> Result<bool, FtlError> {
-        if self.dies[die].relocation.is_some() || self.empty_cache_in_gap(nand, die)? {
+    fn begin_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize, (gap, at): (Gap, Time)) -> Result<bool, FtlError> {
+        let is_time = |from: Option<Time>| from.is_some_and(|from| from <= at);
+        if self.dies[die].relocation.is_some() || is_time(gap.fold) && self.empty_cache_in_gap(nand, die)? {
             return Ok(true);
         }
+        let collected = self.config.idle.collected().filter(|_| is_time(gap.collect));
+        let enough = collected.map_or(0, |blocks| self.config.reserve_blocks + blocks);
         if self.free_in(die) >= enough || !self.start_relocation(nand, die)? {
             return Ok(false);
         }

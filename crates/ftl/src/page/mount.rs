@@ -6,7 +6,6 @@
 use super::config::Stripe;
 use super::dies::Dies;
 use super::placing::Placing;
-use super::pools::pools_of;
 use super::refresh::Refreshing;
 use super::slc::{tell_modes, Cache};
 use super::{Config, PageMap};
@@ -16,7 +15,7 @@ use crate::parts::blocks::scan::{refuse_foreign, scan, BlockScan};
 use crate::parts::blocks::table::{BlockTable, BlockUse};
 use crate::parts::newest::Newest;
 use crate::parts::noted_map::NotedMap;
-use crate::parts::placement::Placement;
+use crate::parts::placement::{Placement, POOLS};
 use crate::{Events, Ftl, FtlError};
 use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Rules};
 
@@ -25,7 +24,10 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let planes = if config.stripe == Stripe::Planes { nand.geometry().shape().planes_per_die as usize } else { 1 };
     let geometry = config.stripe.view(nand.geometry());
     if logical_pages > most {
-        let part = if config.placement == Placement::Pools { ", or change ftl.page.pool_blocks" } else { "" };
+        let part = match config.placement {
+            Placement::Pools(_) => ", or change ftl.page.placement.pools.blocks",
+            _ => "",
+        };
         return Err(FtlError::Config(format!(
             "{logical_pages} logical pages are more than a page map with ftl.page.reserve_blocks = {} can export on \
              this device ({most} of {} pages); take a smaller capacity, a larger device or a smaller reserve{part}",
@@ -58,12 +60,12 @@ fn blank(
     let placing = Placing::new(config, geometry, logical_pages, cache.is_some());
     PageMap {
         map: NotedMap::none(geometry, logical_pages, config.durable_trim),
-        table: BlockTable::with_pools(geometry, pools_of(&placing)),
+        table: BlockTable::with_pools(geometry, placing.pools().map_or(1, |_| POOLS)),
         keeper: Keeper::with_apart(geometry, highest, apart),
         dies: Dies::new(geometry, config, planes),
         geometry: *geometry,
-        policy: config.policy(),
-        wear_policy: config.wear_policy(geometry),
+        policy: config.victim.policy(config.seed),
+        wear_policy: config.wear.policy(geometry, config.seed),
         refreshing: Refreshing::new(config.refresh_percent, geometry),
         config: config.clone(),
         placing,

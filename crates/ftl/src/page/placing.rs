@@ -1,19 +1,23 @@
 //! A page map's placement, and each page's owner, if the placement asks.
 
 use super::Config;
-use crate::parts::placement::Placer;
+use crate::parts::placement::{PlacementPolicy, Written};
 use nandlab_nand::tables::filled;
-use nandlab_nand::{Geometry, Lpn, Ppa};
+use nandlab_nand::{Geometry, Lpn, Origin, Ppa};
 use std::ops::{Deref, DerefMut};
 
 /// A placement at work.
 #[derive(Debug)]
 pub(super) struct Placing {
-    placer: Placer,
+    policy: Box<dyn PlacementPolicy>,
+    /// Whether the policy sends every host page to frontier 0.
+    has_one_for_host: bool,
     /// By physical page: the logical page; empty unless the placement asks before a move.
     owners: Vec<Lpn>,
-    /// Whether every host page goes to frontier 0.
+    /// Whether no host page goes elsewhere: to one-bit blocks neither.
     has_one_way: bool,
+    /// Whether moved pages fill the host's blocks.
+    shares: bool,
     /// Whether copies may be carried out later: their places are known before, and only copies go to their block.
     lets_copies_wait: bool,
 }
@@ -21,19 +25,33 @@ pub(super) struct Placing {
 impl Placing {
     /// `is_cached`: one-bit blocks take host pages first.
     pub(super) fn new(config: &Config, geometry: &Geometry, logical_pages: u32, is_cached: bool) -> Self {
-        let placer = Placer::new(config.placement, &config.placement_options(), geometry, logical_pages);
         let asks = config.placement.asks_who_moves();
         Self {
-            has_one_way: placer.has_one_for_host() && !is_cached,
-            lets_copies_wait: !asks && !placer.shares() && !is_cached,
+            has_one_for_host: config.placement.has_one_for_host(),
+            has_one_way: config.placement.has_one_for_host() && !is_cached,
+            shares: config.placement.shares(),
+            lets_copies_wait: !asks && !config.placement.shares() && !is_cached,
             owners: if asks { filled(Lpn::NONE, geometry.pages() as usize) } else { Vec::new() },
-            placer,
+            policy: config.placement.policy(geometry, logical_pages),
         }
     }
 
     #[inline]
     pub(super) fn has_one_way(&self) -> bool {
         self.has_one_way
+    }
+
+    /// The frontier for a host page.
+    #[inline]
+    pub(super) fn frontier_of(&mut self, at: Lpn, origin: Origin) -> usize {
+        if self.has_one_for_host {
+            return 0;
+        }
+        self.policy.written(Written { at, origin })
+    }
+
+    pub(super) fn shares(&self) -> bool {
+        self.shares
     }
 
     #[inline]
@@ -70,17 +88,17 @@ impl Placing {
 }
 
 impl Deref for Placing {
-    type Target = Placer;
+    type Target = dyn PlacementPolicy;
 
     #[inline]
-    fn deref(&self) -> &Placer {
-        &self.placer
+    fn deref(&self) -> &(dyn PlacementPolicy + 'static) {
+        &*self.policy
     }
 }
 
 impl DerefMut for Placing {
     #[inline]
-    fn deref_mut(&mut self) -> &mut Placer {
-        &mut self.placer
+    fn deref_mut(&mut self) -> &mut (dyn PlacementPolicy + 'static) {
+        &mut *self.policy
     }
 }

@@ -3,17 +3,15 @@
 use super::room::usable_pages;
 use super::{Config, PageMap};
 use crate::parts::blocks::scan::BlockScan;
-use crate::parts::placement::{Placement, Placer, Pools, POOLS};
+use crate::parts::placement::{Placement, TwoPools};
 use crate::{error, FtlError};
 use nandlab_nand::{BlockId, Geometry};
 
 impl Config {
     /// Checks the pools of a device of which each die has `blocks` for data; the logical pages that they hold at most.
     pub(super) fn pool_pages_at_most(&self, geometry: &Geometry, blocks: u32) -> Result<u32, FtlError> {
-        if self.placement != Placement::Pools {
-            return Ok(u32::MAX);
-        }
-        let refuse = |why: String| Err(FtlError::Config(format!("ftl.page.placement = \"pools\" {why}")));
+        let Placement::Pools(TwoPools { pages, blocks: part }) = self.placement else { return Ok(u32::MAX) };
+        let refuse = |why: String| Err(FtlError::Config(format!("ftl.page.placement.pools {why}")));
         if self.wear.has_frontier() {
             return refuse(
                 "keeps the pages of two pools apart, and ftl.page.wear would move cold data of both to one block: take \
@@ -21,53 +19,44 @@ impl Config {
                     .into(),
             );
         }
-        if self.pool_pages == 0 {
-            return refuse("needs ftl.page.pool_pages, the logical pages of the first pool: at least 1".into());
-        }
+        error::in_range("ftl.page.placement.pools.pages", pages, 1..=u32::MAX)?;
         // One block of a pool is being filled, and one holds what can be reclaimed.
         let shared = blocks.saturating_sub(self.reserve_blocks);
         let most = shared.saturating_sub(2);
-        if !(2..=most).contains(&self.pool_blocks) {
+        if !(2..=most).contains(&part) {
             return refuse(format!(
-                "with ftl.page.pool_blocks = {}: the first pool has at least 2 and at most {most} of the {} of a {} that \
+                "with blocks = {part}: the first pool has at least 2 and at most {most} of the {} of a {} that \
                  are not in reserve, and the second one the others",
-                self.pool_blocks,
                 error::blocks(shared),
                 self.stripe.unit()
             ));
         }
         let room = |blocks: u32| geometry.dies() * usable_pages(geometry, blocks, 1);
-        let (first, second) = (room(self.pool_blocks), room(shared + 1 - self.pool_blocks));
-        if self.pool_pages > first {
+        let (first, second) = (room(part), room(shared + 1 - part));
+        if pages > first {
             return refuse(format!(
-                "with ftl.page.pool_pages = {}: {} of each {} (ftl.page.pool_blocks) hold at most {first} pages, with one \
-                 of them being filled",
-                self.pool_pages,
-                error::blocks(self.pool_blocks),
+                "with pages = {pages}: {} of each {} (blocks) hold at most {first} pages, with one of them being filled",
+                error::blocks(part),
                 self.stripe.unit()
             ));
         }
-        Ok(self.pool_pages + second)
+        Ok(pages + second)
     }
 
     /// The largest first pool below this one with which the options work.
     pub(super) fn smaller_pool(&self, geometry: &Geometry, works: impl Fn(&Self) -> bool) -> Option<String> {
-        if self.placement != Placement::Pools {
-            return None;
-        }
-        let works = |&pool_blocks: &u32| works(&Self { pool_blocks, ..self.clone() });
-        let largest = (2..self.pool_blocks.min(geometry.blocks())).rev().find(works)?;
-        Some(format!("ftl.page.pool_blocks = {largest}"))
+        let Placement::Pools(TwoPools { pages, blocks }) = self.placement else { return None };
+        let with = |blocks| Self { placement: Placement::Pools(TwoPools { pages, blocks }), ..self.clone() };
+        let largest = (2..blocks.min(geometry.blocks())).rev().find(|&blocks| works(&with(blocks)))?;
+        Some(format!("ftl.page.placement.pools.blocks = {largest}"))
     }
 
     /// A sentence for the reader of a result where the second pool has no page.
     pub(super) fn notice_of_pools(&self, logical_pages: u32) -> Option<String> {
-        let is_all = self.placement == Placement::Pools && self.pool_pages >= logical_pages;
-        is_all.then(|| {
+        let Placement::Pools(TwoPools { pages, .. }) = self.placement else { return None };
+        (pages >= logical_pages).then(|| {
             format!(
-                "ftl.page.placement = \"pools\" keeps nothing apart: ftl.page.pool_pages = {} are all of the {logical_pages} \
-                 logical pages",
-                self.pool_pages
+                "ftl.page.placement.pools keeps nothing apart: pages = {pages} are all of the {logical_pages} logical pages"
             )
         })
     }
@@ -93,7 +82,7 @@ impl PageMap {
 
     /// Tells the pools of the blocks that a mount found: they are those of the pages in them.
     pub(super) fn adopt_pools(&mut self, scans: &[Option<BlockScan>]) {
-        let Placer::Pools(pools) = &mut *self.placing else { return };
+        let Some(pools) = self.placing.pools_mut() else { return };
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let page = scan.as_ref().and_then(|scan| scan.copies().next());
             pools.join(block, page.map_or(0, |page| pools.of_page(page.oob.lpn)));
@@ -103,7 +92,7 @@ impl PageMap {
     /// The block of a frontier belongs to its pool, where there are pools.
     pub(super) fn join_pool(&mut self, die: usize, frontier: usize) {
         let block = self.dies[die].frontiers[frontier].block;
-        if let (Placer::Pools(pools), true) = (&mut *self.placing, block.is_some()) {
+        if let (Some(pools), true) = (self.placing.pools_mut(), block.is_some()) {
             pools.join(block, frontier);
         }
     }
@@ -120,9 +109,4 @@ impl PageMap {
     pub(super) fn pool_of(&self, block: BlockId) -> u32 {
         self.placing.pools().map_or(0, |pools| pools.of_block(block) as u32)
     }
-}
-
-/// Pools in which a placement keeps the blocks of a die.
-pub(super) fn pools_of(placer: &Placer) -> u32 {
-    placer.pools().map_or(1, |_: &Pools| POOLS as u32)
 }

@@ -127,7 +127,7 @@ impl PageMap {
 mod tests {
     use super::*;
     use crate::page::Config;
-    use crate::parts::wear::Wear;
+    use crate::parts::wear::{Bet, Wear};
     use crate::tests::{lean_flash, timed_flash, Flash};
     use crate::{BlockState, Disk, Events, Ftl};
     use nandlab_block::{BlockDevice, HostClock, Op, Request};
@@ -161,7 +161,9 @@ mod tests {
 
     #[test]
     fn runs_leave_what_single_copies_leave() {
-        for config in [Config::default(), Config { reserve_blocks: 1, wear: Wear::Bet, ..Config::default() }] {
+        for config in
+            [Config::default(), Config { reserve_blocks: 1, wear: Wear::Bet(Bet::default()), ..Config::default() }]
+        {
             let (mut runs, mut single) = (left_by(&config, lean_flash), left_by(&config, timed_flash));
             assert!(runs.0.total().copies > 10_000, "{:?}", runs.0.total());
             // The last copies may be mapped already, or not yet.

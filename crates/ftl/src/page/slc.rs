@@ -5,12 +5,13 @@
 //!
 //! A `fixed` cache always has the same blocks on each die. A `dynamic` one takes any free block, as long as two more than the
 //! reserve are free; such a block may hold all its bits again after its next erase. Without room in the cache a host page
-//! goes past it (`slc_full = "direct"`), or waits until the oldest block is folded (`"fold"`). Folds also happen in gaps
+//! goes past it (`full = "direct"`), or waits until the oldest block is folded (`"fold"`). Folds also happen in gaps
 //! between requests, and in a dynamic cache instead of a collection whenever that needs a block. A write that comes during a
 //! fold waits for the copy at hand.
 
 use super::relocation::Reason;
 use super::{Config, PageMap};
+use crate::options::options;
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::FreeBlock;
 use crate::parts::blocks::scan::BlockScan;
@@ -27,10 +28,36 @@ pub enum SlcCache {
     /// None.
     #[default]
     None,
-    /// `slc_blocks` of each die, always the same.
-    Fixed,
+    /// A number of each die, always the same.
+    Fixed(Fixed),
     /// Any that is free, as long as enough others are: all the free space of an empty device, little of a full one.
-    Dynamic,
+    Dynamic(Dynamic),
+}
+
+options! {
+    Fixed
+    /// A cache of always the same blocks.
+    #[derive(Eq)]
+    {
+        /// Blocks of each die, at least 2. Default 8.
+        blocks: u32 = 8,
+        /// What becomes of a page of the host for which they have no room.
+        full: SlcFull = SlcFull::Direct,
+        /// How long the device rests before it folds in a gap between requests, in microseconds. Default 1000.
+        idle_after_us: u32 = 1000,
+    }
+}
+
+options! {
+    Dynamic
+    /// A cache of free blocks.
+    #[derive(Eq)]
+    {
+        /// What becomes of a page of the host for which no block is free enough.
+        full: SlcFull = SlcFull::Direct,
+        /// How long the device rests before it folds in a gap between requests, in microseconds. Default 1000.
+        idle_after_us: u32 = 1000,
+    }
 }
 
 impl SlcCache {
@@ -38,8 +65,18 @@ impl SlcCache {
     pub(super) fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,
-            Self::Fixed => Some("fixed"),
-            Self::Dynamic => Some("dynamic"),
+            Self::Fixed(_) => Some("fixed"),
+            Self::Dynamic(_) => Some("dynamic"),
+        }
+    }
+
+    /// How long the device rests before the cache is emptied in a gap; `None` without a cache.
+    pub(super) fn idle_after_us(self) -> Option<u32> {
+        match self {
+            Self::None => None,
+            Self::Fixed(Fixed { idle_after_us, .. }) | Self::Dynamic(Dynamic { idle_after_us, .. }) => {
+                Some(idle_after_us)
+            }
         }
     }
 }
@@ -58,7 +95,7 @@ pub enum SlcFull {
 /// The cache of a page map.
 #[derive(Debug)]
 pub(super) struct Cache {
-    kind: SlcCache,
+    is_dynamic: bool,
     when_full: SlcFull,
     /// Pages of a block of one bit a cell.
     pages: u32,
@@ -70,9 +107,14 @@ pub(super) struct Cache {
 impl Cache {
     /// What `config` asks for on a device that was checked to have it.
     pub(super) fn new(geometry: &Geometry, rules: &Rules, config: &Config) -> Option<Self> {
-        (config.slc_cache != SlcCache::None).then(|| Self {
-            kind: config.slc_cache,
-            when_full: config.slc_full,
+        let (is_dynamic, when_full) = match config.slc_cache {
+            SlcCache::None => return None,
+            SlcCache::Fixed(Fixed { full, .. }) => (false, full),
+            SlcCache::Dynamic(Dynamic { full, .. }) => (true, full),
+        };
+        Some(Self {
+            is_dynamic,
+            when_full,
             pages: rules.slc_pages(geometry),
             fixed: config.fixed_slc_blocks(),
             planes: geometry.shape().planes_per_die,
@@ -90,7 +132,7 @@ impl Cache {
     }
 
     pub(super) fn is_dynamic(&self) -> bool {
-        self.kind == SlcCache::Dynamic
+        self.is_dynamic
     }
 
     /// Whether the block at this place of its die is always of one bit a cell: the first ones of each plane.
@@ -133,27 +175,22 @@ impl DieCache {
 
 impl Config {
     /// Blocks of a die that are always of one bit a cell.
-    pub(super) fn fixed_slc_blocks(&self) -> u32 {
-        if self.slc_cache == SlcCache::Fixed {
-            self.slc_blocks
-        } else {
-            0
+    pub fn fixed_slc_blocks(&self) -> u32 {
+        match self.slc_cache {
+            SlcCache::Fixed(Fixed { blocks, .. }) => blocks,
+            SlcCache::None | SlcCache::Dynamic(_) => 0,
         }
     }
 
     /// Blocks of a die that are being filled at the same time, those of a fixed cache apart.
-    pub(super) fn filled_blocks(&self) -> u32 {
-        self.frontiers() + u32::from(self.slc_cache == SlcCache::Dynamic)
+    pub fn filled_blocks(&self) -> u32 {
+        self.frontiers() + u32::from(matches!(self.slc_cache, SlcCache::Dynamic(_)))
     }
 
     /// Checks what a cache asks for.
     pub(super) fn check_slc(&self, geometry: &Geometry, rules: &Rules) -> Result<(), FtlError> {
-        let kind = match self.slc_cache {
-            SlcCache::None => return Ok(()),
-            SlcCache::Fixed => "fixed",
-            SlcCache::Dynamic => "dynamic",
-        };
-        let refuse = |why: String| Err(FtlError::Config(format!("ftl.page.slc_cache = \"{kind}\" {why}")));
+        let Some(kind) = self.slc_cache.name() else { return Ok(()) };
+        let refuse = |why: String| Err(FtlError::Config(format!("ftl.page.slc_cache.{kind} {why}")));
         if rules.slc_pages(geometry) == 0 {
             return refuse(format!(
                 "needs cells of several bits and blocks of at least as many pages: this device has \
@@ -184,9 +221,9 @@ impl Config {
         let least = if kind == "fixed" { 2 } else { 0 };
         if self.fixed_slc_blocks() < least || self.fixed_slc_blocks() > most {
             return Err(FtlError::Config(format!(
-                "ftl.page.slc_blocks = {}: it is at least 2, and at most {most} of the {} blocks of a {}, where the \
+                "ftl.page.slc_cache.fixed.blocks = {}: it is at least 2, and at most {most} of the {} blocks of a {}, where the \
                  others are needed beside it",
-                self.slc_blocks,
+                self.fixed_slc_blocks(),
                 geometry.blocks_per_die(),
                 self.stripe.unit()
             )));

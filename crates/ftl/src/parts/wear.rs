@@ -1,13 +1,18 @@
 //! Wear levelling: which free block is filled next, and which data is moved so that its block can wear.
 //!
-//! A policy sees the blocks of one die, read-only, and returns a decision; the FTL applies it. It is told of every erase.
+//! A policy sees the blocks of one die, read-only, and returns a decision; the FTL applies it. It is told of every erase,
+//! and asked for a move once for each victim. Each file has a policy with its options.
 
 mod bet;
 mod dual_pool;
 mod threshold;
 
 use super::blocks::table::Blocks;
+use crate::{error, FtlError};
+pub use bet::Options as Bet;
+pub use dual_pool::Options as DualPool;
 use nandlab_nand::{BlockId, Geometry};
+pub use threshold::Options as Threshold;
 
 /// A move for the sake of wear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,27 +41,19 @@ pub enum Wear {
     None,
     /// The least worn free block is filled next; data that is never written stays where it is.
     Dynamic,
-    /// Dynamic, and where the erases of two blocks differ by more than `wear_threshold`, the data of the least worn
-    /// one moves to the most worn free block.
-    Threshold,
-    /// Dynamic, and sets of blocks that were not erased for long are emptied, when the erases by set that was erased
-    /// reach `wear_threshold` (block erasing table).
-    Bet,
+    /// Dynamic, and where the erases of two blocks differ by too much, the data of the least worn one moves to the most
+    /// worn free block.
+    Threshold(Threshold),
+    /// Dynamic, and sets of blocks that were not erased for long are emptied, when the erases by set that was erased are
+    /// too many (block erasing table).
+    Bet(Bet),
     /// Dynamic, and blocks are in a hot and a cold pool by the data they hold; the data of a cold block that has not
-    /// worn moves to a hot one that has, where they differ by more than `wear_threshold`.
-    DualPool,
+    /// worn moves to a hot one that has, where they differ by too much.
+    DualPool(DualPool),
 }
 
-/// What the policies may ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// The difference in erases, or for `bet` the erases by set, that is too much.
-    pub threshold: u32,
-    /// Blocks of a set of `bet`.
-    pub set_blocks: u32,
-    /// Seed of random choices.
-    pub seed: u64,
-}
+/// Erases by which two blocks may differ, by default.
+const DIFFERENCE: u32 = 20;
 
 impl Wear {
     /// Whether the free block to fill is chosen by its erases.
@@ -68,24 +65,50 @@ impl Wear {
     pub(crate) fn mover(self) -> Option<&'static str> {
         match self {
             Self::None | Self::Dynamic => None,
-            Self::Threshold => Some("threshold"),
-            Self::Bet => Some("bet"),
-            Self::DualPool => Some("dual_pool"),
+            Self::Threshold(_) => Some("threshold"),
+            Self::Bet(_) => Some("bet"),
+            Self::DualPool(_) => Some("dual_pool"),
+        }
+    }
+
+    /// The key that says from when on data moves.
+    pub(crate) fn begins_with(self) -> &'static str {
+        match self {
+            Self::None | Self::Dynamic => "",
+            Self::Threshold(_) => "ftl.page.wear.threshold.erases",
+            Self::Bet(_) => "ftl.page.wear.bet.erases",
+            Self::DualPool(_) => "ftl.page.wear.dual_pool.erases",
         }
     }
 
     /// Whether cold data goes to worn blocks, which are filled at a frontier of their own.
     pub fn has_frontier(self) -> bool {
-        matches!(self, Self::Threshold | Self::DualPool)
+        matches!(self, Self::Threshold(_) | Self::DualPool(_))
     }
 
     /// The policy that moves data, if there is one, in its first state.
-    pub fn policy(self, geometry: &Geometry, options: &Options) -> Option<Box<dyn WearPolicy>> {
+    pub fn policy(self, geometry: &Geometry, seed: u64) -> Option<Box<dyn WearPolicy>> {
         match self {
             Self::None | Self::Dynamic => None,
-            Self::Threshold => Some(Box::new(threshold::Threshold::new(options))),
-            Self::Bet => Some(Box::new(bet::Bet::new(geometry, options))),
-            Self::DualPool => Some(Box::new(dual_pool::DualPool::new(geometry, options))),
+            Self::Threshold(options) => Some(Box::new(threshold::Threshold::new(options))),
+            Self::Bet(options) => Some(Box::new(bet::Bet::new(geometry, options, seed))),
+            Self::DualPool(options) => Some(Box::new(dual_pool::DualPool::new(geometry, options))),
+        }
+    }
+
+    /// Checks the options; `key` is their place in an experiment, such as `ftl.page.wear`.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] for a number out of its range.
+    pub(crate) fn check(self, key: &str) -> Result<(), FtlError> {
+        let Some(mover) = self.mover() else { return Ok(()) };
+        let at_least_1 = |option, given| error::in_range(&format!("{key}.{mover}.{option}"), given, 1..=u32::MAX);
+        match self {
+            Self::None | Self::Dynamic => Ok(()),
+            Self::Threshold(Threshold { erases }) | Self::DualPool(DualPool { erases }) => at_least_1("erases", erases),
+            Self::Bet(Bet { erases, set_blocks }) => {
+                at_least_1("erases", erases).and_then(|()| at_least_1("set_blocks", set_blocks))
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::parts::newest::Newest;
 use crate::parts::noted_map::NotedMap;
 use crate::parts::page_mapped::Pages;
 use crate::parts::store::page_bits::PageBits;
-use crate::parts::victim::{self, Victim};
+use crate::parts::victim::Victim;
 use crate::{error, FtlError};
 use nandlab_nand::{BlockId, Lpn, Nand, NandError, Ppa};
 use std::cmp::Reverse;
@@ -49,7 +49,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
     let seqs = newest.seqs.clone();
     let map = NotedMap::found(nand, &geometry, newest, true)?;
-    let policy = Victim::Greedy.policy(&victim::Options { choices: 1, window: 1, seed: 0 });
+    let policy = Victim::Greedy.policy(0);
     let mut pages = Pages::new(&geometry, highest, policy, config.reserve_blocks);
     let mut scheme = Scheme {
         config: config.clone(),

@@ -3,7 +3,7 @@
 
 use crate::lab::{free_blocks, mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::page::Config;
+use nandlab_ftl::page::{Collect, Config, Idle};
 use nandlab_nand::counting::Full;
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::Timing;
@@ -62,8 +62,8 @@ fn copies_and_erases(disk: &mut Lab) -> (u64, f64) {
     (total.copies, total.erases())
 }
 
-fn idle(idle_blocks: u32, idle_after_us: u32) -> Config {
-    Config { idle_blocks, idle_after_us, ..Config::default() }
+fn idle(blocks: u32, after_us: u32) -> Config {
+    Config { idle: Idle::Collect(Collect { blocks, after_us }), ..Config::default() }
 }
 
 #[test]
@@ -101,15 +101,16 @@ fn dies_collect_side_by_side() {
 
 #[test]
 fn a_long_gap_makes_room_that_writes_use_without_waiting() {
-    let config = idle(10, 0);
-    let enough = (config.reserve_blocks + config.idle_blocks) as usize;
+    let blocks = 10;
+    let config = idle(blocks, 0);
+    let enough = (config.reserve_blocks + blocks) as usize;
     let mut disk = half_invalid(1, &config);
     assert!(free_blocks(&disk) < enough);
     write(&mut disk, 1, 10_000_000_000);
     assert_eq!(free_blocks(&disk), enough);
     let events = disk.events();
     assert!(events.idle_gc_runs >= 4 && events.idle_gc_runs == events.gc_runs, "{events:?}");
-    let room = u64::from(config.idle_blocks) * PAGES_PER_BLOCK - 2;
+    let room = u64::from(blocks) * PAGES_PER_BLOCK - 2;
     // One page of each block after the other.
     let page = |at| at % 40 * PAGES_PER_BLOCK + 3 + 2 * (at / 40);
     let burst = |disk: &mut Lab| {
@@ -120,7 +121,7 @@ fn a_long_gap_makes_room_that_writes_use_without_waiting() {
     assert_eq!(disk.events().gc_runs, events.gc_runs);
     disk.check();
 
-    let mut without = half_invalid(1, &idle(0, 0));
+    let mut without = half_invalid(1, &Config::default());
     write(&mut without, 1, 10_000_000_000);
     assert_eq!(copies_and_erases(&mut without).0, 0);
     assert!(burst(&mut without) > room * (PROGRAM + COPY / 2), "the host pays for collection");

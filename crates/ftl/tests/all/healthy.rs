@@ -2,26 +2,44 @@
 
 use crate::lab::mount;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::page::{Config, PageMap, Placement, Stripe};
-use nandlab_ftl::parts::victim::Victim;
-use nandlab_ftl::parts::wear::Wear;
+use nandlab_ftl::page::{Config, Dac, PageMap, Placement, Streams, Stripe, TwoPools};
+use nandlab_ftl::parts::victim::{DChoices, Victim, WindowedGreedy};
+use nandlab_ftl::parts::wear::{Bet, DualPool, Threshold, Wear};
 use nandlab_ftl::Ftl;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Rules, Shape};
 
-const PLACEMENTS: [Placement; 6] =
-    [Placement::One, Placement::Two, Placement::Origin, Placement::Dac, Placement::Sepbit, Placement::Pools];
+const DAC: Placement = Placement::Dac(Dac { regions: 3 });
+
+const PLACEMENTS: [Placement; 6] = [
+    Placement::One,
+    Placement::Two,
+    Placement::Origin(Streams { streams: 2 }),
+    DAC,
+    Placement::Sepbit,
+    Placement::Pools(TwoPools { pages: 8, blocks: 4 }),
+];
+
+const D_CHOICES: Victim = Victim::DChoices(DChoices { choices: 2 });
+
+/// Every victim policy, with few blocks to look at.
+fn victims() -> Vec<Victim> {
+    let fewer = |victim| match victim {
+        Victim::DChoices(_) => D_CHOICES,
+        Victim::WindowedGreedy(_) => Victim::WindowedGreedy(WindowedGreedy { window: 3 }),
+        other => other,
+    };
+    Victim::all().into_iter().map(fewer).collect()
+}
 
 /// Dies, planes per die, blocks per plane, pages per block.
 type Small = [u32; 4];
 
 /// The options under test.
 fn config(victim: Victim, placement: Placement, seed: u64) -> Config {
-    let numbers =
-        Config { choices: 2, window: 3, streams: 2, regions: 3, pool_pages: 8, pool_blocks: 4, ..Config::default() };
-    Config { victim, placement, seed, ..numbers }
+    Config { victim, placement, seed, ..Config::default() }
 }
 
 /// Fills a device with 512-byte pages and overwrites it `times` times, in requests of up to `run` pages; `trims` in a
@@ -58,7 +76,7 @@ fn overwrite([dies, planes, blocks, pages]: Small, config: &Config, [used, trims
 #[test]
 fn every_victim_and_placement_takes_writes_for_ever() {
     for small in [[1, 1, 24, 4], [1, 1, 20, 16], [2, 1, 24, 4]] {
-        for &victim in Victim::ALL {
+        for victim in victims() {
             for placement in PLACEMENTS {
                 for (seed, load) in (1..).zip([[100, 0, 1], [100, 5, 1], [97, 30, 2]]) {
                     overwrite(small, &config(victim, placement, seed), load, 12);
@@ -70,11 +88,17 @@ fn every_victim_and_placement_takes_writes_for_ever() {
 
 #[test]
 fn every_wear_levelling_and_reserve_takes_writes_for_ever() {
-    for victim in [Victim::Random, Victim::Fifo, Victim::DChoices] {
-        for wear in [Wear::Dynamic, Wear::Threshold, Wear::Bet, Wear::DualPool] {
+    for victim in [Victim::Random, Victim::Fifo, D_CHOICES] {
+        let erases = 2;
+        let moving = [
+            Wear::Threshold(Threshold { erases }),
+            Wear::Bet(Bet { erases, set_blocks: 1 }),
+            Wear::DualPool(DualPool { erases }),
+        ];
+        for wear in [Wear::Dynamic].into_iter().chain(moving) {
             for reserve_blocks in 1..=3 {
-                for (seed, placement) in (1..).zip([Placement::One, Placement::Two, Placement::Dac]) {
-                    let config = Config { wear, wear_threshold: 2, reserve_blocks, ..config(victim, placement, seed) };
+                for (seed, placement) in (1..).zip([Placement::One, Placement::Two, DAC]) {
+                    let config = Config { wear, reserve_blocks, ..config(victim, placement, seed) };
                     overwrite([1, 1, 24, 4], &config, [100, 10, 1], 12);
                 }
             }
@@ -86,8 +110,8 @@ fn every_wear_levelling_and_reserve_takes_writes_for_ever() {
 /// beyond its share until it had nothing left to gain.
 #[test]
 fn no_die_takes_more_than_it_can_hold() {
-    for stripe in [Stripe::Dies, Stripe::Planes] {
-        for &victim in Victim::ALL {
+    for stripe in [Stripe::default(), Stripe::Planes] {
+        for victim in victims() {
             for placement in PLACEMENTS {
                 let config = Config { stripe, ..config(victim, placement, 3) };
                 overwrite([4, 4, 16, 4], &config, [95, 0, 8], 8);
@@ -101,11 +125,11 @@ fn no_die_takes_more_than_it_can_hold() {
 #[test]
 fn what_is_being_emptied_finds_room_to_its_end() {
     for small in [[1, 1, 32, 64], [1, 4, 20, 64]] {
-        for &victim in Victim::ALL {
+        for victim in victims() {
             for placement in PLACEMENTS {
                 for (seed, load) in (1..).zip([[100, 0, 1], [98, 3, 80]]) {
                     let usual = config(victim, placement, seed);
-                    let stripe = if small[1] > 1 { Stripe::Planes } else { Stripe::Dies };
+                    let stripe = if small[1] > 1 { Stripe::Planes } else { Stripe::default() };
                     overwrite(small, &Config { reserve_blocks: 1, durable_trim: false, stripe, ..usual }, load, 3);
                 }
             }

@@ -6,12 +6,20 @@ use crate::lab::{
     write, Flash, Lab, ORDERS, PAGES,
 };
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::migration::{Config, FirstWrite, Fit, Migration, Rule, Victim};
+use nandlab_ftl::migration::{
+    Adaptive, Config, FirstWrite, Fit, KeptRecyclings, Latest, Limit, Macro, Migration, Rule, Victim,
+};
 use nandlab_ftl::parts::store::{EraseWhen, MapUpdate};
 use nandlab_ftl::{Ftl, RecyclingKind};
 use nandlab_nand::{BlockId, Cause, Geometry, Kind, Ppa, ProgramOrder, Rules};
 
 /// Without map pages, and with immediate erases, so costs appear at their cause.
+const ADAPTIVE: Rule = Rule::Adaptive(Adaptive { patience: 0.5, erase_copies: 1.33 });
+
+fn kept(count: u32) -> KeptRecyclings {
+    KeptRecyclings::Latest(Latest { count, of: None })
+}
+
 fn rule(recycling: Rule) -> Config {
     Config { recycling, map_update: MapUpdate::Oob, erase_when: EraseWhen::OnFree, ..Config::default() }
 }
@@ -30,7 +38,7 @@ fn turns(pages: u64, count: u64) -> impl Iterator<Item = u64> {
 
 #[test]
 fn a_log_block_in_order_becomes_the_data_block_for_nothing() {
-    for recycling in [Rule::Merge, Rule::Cost, Rule::Limit, Rule::Macro, Rule::Adaptive] {
+    for recycling in [Rule::Merge, Rule::Cost, Rule::Limit(Limit::default()), Rule::default(), ADAPTIVE] {
         for order in ORDERS {
             let mut lab: Lab = filled(order, 3, &rule(recycling));
             let before = merges(&lab);
@@ -48,12 +56,12 @@ fn a_migration_copies_the_valid_pages_and_a_merge_all() {
         (Rule::Cost, 1, (1, 1), (0, 1)),
         (Rule::Cost, 3, (3, 1), (0, 1)),
         (Rule::Cost, 4, (PAGES, 2), (1, 0)),
-        (Rule::Limit, 3, (3, 1), (0, 1)),
-        (Rule::Macro, 2, (2, 1), (0, 1)),
+        (Rule::Limit(Limit::default()), 3, (3, 1), (0, 1)),
+        (Rule::default(), 2, (2, 1), (0, 1)),
         // The first migration would copy 4, as many as half a block; 3 a migration would be merged after 0.5 of them.
-        (Rule::Macro, 4, (PAGES, 2), (1, 0)),
-        (Rule::Adaptive, 3, (3, 1), (0, 1)),
-        (Rule::Adaptive, 5, (PAGES, 2), (1, 0)),
+        (Rule::default(), 4, (PAGES, 2), (1, 0)),
+        (ADAPTIVE, 3, (3, 1), (0, 1)),
+        (ADAPTIVE, 5, (PAGES, 2), (1, 0)),
     ] {
         for order in ORDERS {
             let mut lab: Lab = filled(order, 3, &rule(recycling));
@@ -80,14 +88,14 @@ fn the_data_block_stays_and_the_next_pages_go_behind_the_moved_ones() {
 
 #[test]
 fn a_limit_ends_the_migrations_in_a_row() {
-    for (limit, expected) in [(Some(1), 1), (Some(3), 3), (None, PAGES / 2)] {
-        let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &Config { limit, ..rule(Rule::Limit) });
+    for (migrations, expected) in [(Some(1), 1), (Some(3), 3), (None, PAGES / 2)] {
+        let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &rule(Rule::Limit(Limit { migrations })));
         write(&mut lab, turns(2, PAGES + 6 * expected));
-        assert_eq!((lab.events().migrations, merges(&lab).2), (expected, 0), "{limit:?}");
+        assert_eq!((lab.events().migrations, merges(&lab).2), (expected, 0), "{migrations:?}");
         write(&mut lab, [8]);
-        assert_eq!((lab.events().migrations, merges(&lab).2), (expected, 1), "{limit:?}");
+        assert_eq!((lab.events().migrations, merges(&lab).2), (expected, 1), "{migrations:?}");
         write(&mut lab, turns(2, PAGES + 6 * expected - 1));
-        assert_eq!(lab.events().migrations, 2 * expected, "{limit:?}: it counts anew after the merge");
+        assert_eq!(lab.events().migrations, 2 * expected, "{migrations:?}: it counts anew after the merge");
     }
 }
 
@@ -97,7 +105,7 @@ fn the_macroscopic_rule_merges_at_the_rounded_optimum() {
     // and a merge is due if n - 1 >= round(sqrt(2 + 16 n) - 2): at 13 migrations, 14 >= sqrt(226) - 2 = 13.03
     // does not hold yet for 12 (sqrt(210) - 2 = 12.49).
     let expected = (0..).find(|&n| f64::from(n) >= ((2.0 + 16.0 * f64::from(n + 1)).sqrt() - 2.0).round()).unwrap();
-    let config = Config { alpha_fit: Fit::Last, ..rule(Rule::Macro) };
+    let config = rule(Rule::Macro(Macro { alpha: Fit::Last }));
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
     write(&mut lab, turns(1, PAGES + 7 * u64::from(expected as u32) + 1));
     assert_eq!((lab.events().migrations, merges(&lab).2), (u64::from(expected as u32), 1));
@@ -116,7 +124,7 @@ fn pages_left_over_from_a_format_are_copied_by_cost_for_ever_and_once_by_the_ada
         (copies / lab.events().migrations, merges(&lab).2)
     };
     assert_eq!(migrations(Rule::Cost), (30, 0));
-    assert_eq!(migrations(Rule::Adaptive), (1, 1), "a merge, and then a page a migration");
+    assert_eq!(migrations(ADAPTIVE), (1, 1), "a merge, and then a page a migration");
 }
 
 #[test]
@@ -134,7 +142,7 @@ fn an_evicted_log_block_is_merged_and_never_moved() {
 
 #[test]
 fn a_log_block_without_valid_pages_is_given_back() {
-    let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &Config { log_recyclings: 9, ..rule(Rule::Cost) });
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &Config { kept_recyclings: kept(9), ..rule(Rule::Cost) });
     write(&mut lab, turns(2, PAGES));
     submit(&mut lab, Op::Trim, 8, 2);
     submit(&mut lab, Op::Flush, 0, 0);
@@ -146,7 +154,7 @@ fn a_log_block_without_valid_pages_is_given_back() {
 #[test]
 fn every_recycling_programs_a_page_of_the_map_where_the_option_says_so() {
     for (map_update, each) in [(MapUpdate::Page, 1), (MapUpdate::Oob, 0)] {
-        let config = Config { map_update, log_recyclings: 1000, ..rule(Rule::Limit) };
+        let config = Config { map_update, kept_recyclings: kept(1000), ..rule(Rule::Limit(Limit::default())) };
         let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
         let first = lab.recyclings().len() as u64;
         let cost = cost(&mut lab, |lab| write(lab, (0..400).map(|at| at * 7 % 24)));
@@ -187,7 +195,8 @@ fn a_page_of_the_map_names_the_blocks() {
 
 #[test]
 fn the_last_recyclings_are_kept_with_what_the_rule_saw() {
-    let config = Config { log_recyclings: 3, log_recyclings_of: Some(1), ..rule(Rule::Macro) };
+    let config =
+        Config { kept_recyclings: KeptRecyclings::Latest(Latest { count: 3, of: Some(1) }), ..rule(Rule::default()) };
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
     write(&mut lab, turns(1, 50).chain([17]));
     let kept = lab.recyclings();
@@ -238,13 +247,11 @@ fn a_mount_in_the_middle_of_a_migration_finds_every_page_and_merges_first() {
 #[test]
 fn options_that_cannot_work_are_refused() {
     let geometry = Geometry::single_die(20, PAGES as u32, 512).unwrap();
+    let adaptive = |patience, erase_copies| rule(Rule::Adaptive(Adaptive { patience, erase_copies }));
     for (config, start) in [
         (Config { log_blocks: 0, ..Config::default() }, "ftl.migration.log_blocks = 0 cannot work"),
-        (Config { patience: 0.0, ..Config::default() }, "ftl.migration.patience = 0 is not a number above 0"),
-        (
-            Config { erase_copies: -1.0, ..Config::default() },
-            "ftl.migration.erase_copies = -1 is not a number of 0 or more",
-        ),
+        (adaptive(0.0, 1.0), "ftl.migration.recycling.adaptive.patience = 0 is not a number above 0"),
+        (adaptive(0.5, -1.0), "ftl.migration.recycling.adaptive.erase_copies = -1 is not a number of 0 or more"),
     ] {
         let error = Migration::max_logical_pages(&geometry, &Rules::default(), &config).unwrap_err().to_string();
         assert!(error.starts_with(start), "{error}");

@@ -9,7 +9,7 @@
 
 use crate::lab::mount;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::migration::{Config, Rule};
+use nandlab_ftl::migration::{Adaptive, Config, Limit, Rule};
 use nandlab_ftl::parts::store::{EraseWhen, MapUpdate};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::random::Random;
@@ -97,13 +97,11 @@ fn cost_of_ftl(stream: &[u32], config: &Config) -> f64 {
 
 /// Blocks are erased as they become free and no map page is written, so all costs are the model's.
 fn config(recycling: Rule) -> Config {
-    Config {
-        recycling,
-        erase_copies: ERASE,
-        erase_when: EraseWhen::OnFree,
-        map_update: MapUpdate::Oob,
-        ..Config::default()
-    }
+    Config { recycling, erase_when: EraseWhen::OnFree, map_update: MapUpdate::Oob, ..Config::default() }
+}
+
+fn adaptive(patience: f64) -> Rule {
+    Rule::Adaptive(Adaptive { patience, erase_copies: ERASE })
 }
 
 /// A stream of writes; `page` draws each page from the write's number.
@@ -218,10 +216,10 @@ fn costs(stream: &Stream) -> Costs {
     Costs {
         merge: share(Rule::Merge),
         cost: share(Rule::Cost),
-        limit: share(Rule::Limit),
+        limit: share(Rule::Limit(Limit::default())),
         best_limit: limits.min_by(|a, b| a.1.total_cmp(&b.1)).expect("limits were tried"),
-        macroscopic: share(Rule::Macro),
-        adaptive: share(Rule::Adaptive),
+        macroscopic: share(Rule::default()),
+        adaptive: share(adaptive(Adaptive::default().patience)),
         optimum,
     }
 }
@@ -252,10 +250,10 @@ fn table(streams: &[Stream]) -> String {
 #[test]
 fn the_model_costs_what_the_ftl_does() {
     for stream in steady().iter().chain(&changing()) {
-        let limited = |limit| Config { limit: Some(limit), ..config(Rule::Limit) };
+        let limited = |migrations| config(Rule::Limit(Limit { migrations }));
         // Most migrations in a row.
         let schedules =
-            [(config(Rule::Merge), 0), (config(Rule::Cost), u32::MAX), (config(Rule::Limit), 64), (limited(5), 5)];
+            [(config(Rule::Merge), 0), (config(Rule::Cost), u32::MAX), (limited(None), 64), (limited(Some(5)), 5)];
         for (config, most) in schedules {
             let found = cost_of_ftl(&stream.pages, &config);
             let merges = |valid: u32, migrations: u32| 2 * valid >= PAGES || migrations >= most;
@@ -289,7 +287,7 @@ fn the_optimum_is_no_worse_than_any_of_many_random_schedules_and_is_one_itself()
 
 #[test]
 fn the_adaptive_rule_stays_near_the_optimum_where_the_workload_changes() {
-    let bound = 1.0 + 1.0 / config(Rule::Adaptive).patience;
+    let bound = 1.0 + 1.0 / Adaptive::default().patience;
     for stream in &changing() {
         let costs = costs(stream);
         assert!(costs.adaptive * costs.optimum <= bound * costs.optimum + MERGE, "{}: the bound", stream.name);
@@ -349,12 +347,10 @@ fn patience_is_the_best_of_those_tried_on_steady_streams() {
         })
         .collect();
     let mean = |patience| {
-        let share = |(stream, least): &(Stream, f64)| {
-            cost_of_ftl(&stream.pages, &Config { patience, ..config(Rule::Adaptive) }) / least
-        };
+        let share = |(stream, least): &(Stream, f64)| cost_of_ftl(&stream.pages, &config(adaptive(patience))) / least;
         streams.iter().map(share).sum::<f64>() / streams.len() as f64
     };
     let tried = [0.125, 0.25, 0.5, 1.0, 2.0].map(|patience| (patience, mean(patience)));
     let best = tried.iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("some were tried");
-    assert_eq!(best.0, Config::default().patience, "{tried:?}");
+    assert_eq!(best.0, Adaptive::default().patience, "{tried:?}");
 }

@@ -55,7 +55,7 @@ fn a_request_over_all_planes_takes_their_transfers_and_one_program() {
     let together = requests * (planes * PAGE + PROGRAM);
     assert_eq!(fill(disk(1, Stripe::Planes), PLANES), (together, requests * (planes - 1)));
     // Blocks in turn, not planes: one page after the other.
-    assert_eq!(fill(disk(1, Stripe::Dies), PLANES), (requests * planes * (PAGE + PROGRAM), 0));
+    assert_eq!(fill(disk(1, Stripe::default()), PLANES), (requests * planes * (PAGE + PROGRAM), 0));
     // Two dies on a bus: the second one's pages are moved in while the first one programs.
     assert_eq!(fill(disk(2, Stripe::Planes), 2 * PLANES).0, requests * (2 * planes * PAGE + PROGRAM));
     // Single pages join nothing.

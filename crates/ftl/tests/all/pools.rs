@@ -3,9 +3,9 @@
 use crate::lab::{blocks_in_use, mount, mount_again, submit, Lab};
 use nandlab_block::Op;
 use nandlab_ftl::page::{Config, PageMap};
-use nandlab_ftl::parts::placement::Placement;
+use nandlab_ftl::parts::placement::{Placement, TwoPools};
 use nandlab_ftl::parts::victim::Victim;
-use nandlab_ftl::parts::wear::Wear;
+use nandlab_ftl::parts::wear::{Threshold, Wear};
 use nandlab_ftl::{Ftl, FtlError};
 use nandlab_nand::counting::Full;
 use nandlab_nand::plain::WithContent;
@@ -32,8 +32,12 @@ fn device(dies: u32) -> WithContent<Counting<Full>> {
     WithContent::new(Counting::new(geometry(dies), Rules::default()))
 }
 
-fn pools(pool_blocks: u32) -> Config {
-    Config { placement: Placement::Pools, pool_pages: HOT, pool_blocks, ..Config::default() }
+fn pools(blocks: u32) -> Config {
+    with_pools(HOT, blocks)
+}
+
+fn with_pools(pages: u32, blocks: u32) -> Config {
+    Config { placement: Placement::Pools(TwoPools { pages, blocks }), ..Config::default() }
 }
 
 /// By pool: blocks with only its pages. Fails if a block has pages from both.
@@ -104,7 +108,7 @@ fn pages_that_were_mixed_are_parted() {
 #[test]
 fn a_part_that_a_die_cannot_keep_stops_nothing() {
     // 13 blocks hold the hot pages, spread over both dies as they come.
-    let config = Config { pool_pages: 208, ..pools(8) };
+    let config = with_pools(208, 8);
     let mut disk = mount(device(2), 3700, &config);
     let mut random = Random::new(9);
     for _ in 0..100_000 {
@@ -123,17 +127,17 @@ fn refused(config: &Config) -> String {
 #[test]
 fn pools_that_make_no_sense_are_refused() {
     for (config, says) in [
-        (Config { pool_pages: 0, ..pools(20) }, "needs ftl.page.pool_pages"),
-        (pools(1), "with ftl.page.pool_blocks = 1: the first pool has at least 2 and at most 124 of the 126 blocks"),
+        (with_pools(0, 20), "pages = 0: it is at least 1"),
+        (pools(1), "with blocks = 1: the first pool has at least 2 and at most 124 of the 126 blocks"),
         (pools(125), "at most 124"),
+        (pools(13), "with pages = 200: 13 blocks of each die (blocks) hold at most 191 pages"),
         (
-            pools(13),
-            "with ftl.page.pool_pages = 200: 13 blocks of each die (ftl.page.pool_blocks) hold at most 191 pages",
+            Config { wear: Wear::Threshold(Threshold::default()), ..pools(20) },
+            "ftl.page.wear would move cold data of both",
         ),
-        (Config { wear: Wear::Threshold, ..pools(20) }, "ftl.page.wear would move cold data of both"),
     ] {
         let why = refused(&config);
-        assert!(why.starts_with("ftl.page.placement = \"pools\" ") && why.contains(says), "{why}");
+        assert!(why.starts_with("ftl.page.placement.pools") && why.contains(says), "{why}");
     }
     // The second pool's room bounds the device as well: one of 106 blocks is being filled.
     let most = |config: &Config| PageMap::max_logical_pages(&geometry(1), &Rules::default(), config).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::lab::mount;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::page::{Config, Placement};
+use nandlab_ftl::page::{Config, Dac, Placement, Streams, TwoPools};
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::random::Random;
@@ -10,13 +10,13 @@ use nandlab_nand::{Counting, Geometry, Origin, Rules};
 
 const BLOCKS: u32 = 128;
 const PAGES: u32 = 128;
+const LOGICAL: u32 = BLOCKS * PAGES * 10 / 12;
 
 /// Copies caused by each of many uniform writes, the fewest first, on a die with 20 % over-provisioning.
 fn copies_by_write(placement: Placement) -> Vec<u64> {
     let geometry = Geometry::single_die(BLOCKS, PAGES, 512).unwrap();
-    let pages = BLOCKS * PAGES * 10 / 12;
-    let config =
-        Config { placement, streams: 2, pool_pages: pages / 2, pool_blocks: BLOCKS / 2 - 1, ..Config::default() };
+    let pages = LOGICAL;
+    let config = Config { placement, ..Config::default() };
     let nand = WithContent::new(Counting::<Lean>::new(geometry, Rules::default()));
     let mut disk = mount(nand, pages, &config);
     let mut random = Random::new(1);
@@ -39,14 +39,15 @@ fn copies_by_write(placement: Placement) -> Vec<u64> {
 /// copies.
 #[test]
 fn no_write_pays_for_much_more_than_another() {
-    use Placement::{Dac, One, Origin, Pools, Sepbit, Two};
-    for placement in [One, Two, Pools, Origin, Dac, Sepbit] {
+    let pools = Placement::Pools(TwoPools { pages: LOGICAL / 2, blocks: BLOCKS / 2 - 1 });
+    // Several blocks of the host.
+    let several = [Placement::Origin(Streams { streams: 2 }), Placement::Dac(Dac::default()), Placement::Sepbit];
+    for placement in [Placement::One, Placement::Two, pools].into_iter().chain(several) {
         let copies = copies_by_write(placement);
         let mean = copies.iter().sum::<u64>() as f64 / copies.len() as f64;
         assert!((2.0..4.0).contains(&mean), "{placement:?}: {mean}");
         // Two of several host blocks may fill up one right after the other, and the second write waits for a block.
-        let nearly_all =
-            if matches!(placement, Origin | Dac | Sepbit) { copies.len() * 999 / 1000 } else { copies.len() };
+        let nearly_all = if several.contains(&placement) { copies.len() * 999 / 1000 } else { copies.len() };
         let most = copies[nearly_all - 1];
         assert!((most as f64) < 3.0 * mean + 2.0, "{placement:?}: {mean} in the mean, {most}");
     }

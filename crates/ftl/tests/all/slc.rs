@@ -5,7 +5,7 @@
 
 use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::page::{Config, PageMap, SlcCache, SlcFull};
+use nandlab_ftl::page::{Config, Dac, Dynamic, Fixed, PageMap, SlcCache, SlcFull};
 use nandlab_ftl::Ftl;
 use nandlab_nand::counting::Full;
 use nandlab_nand::plain::WithContent;
@@ -62,8 +62,12 @@ fn timing() -> Timing {
     }
 }
 
-fn config(slc_cache: SlcCache, slc_full: SlcFull) -> Config {
-    Config { slc_cache, slc_full, slc_blocks: 4, ..Config::default() }
+fn fixed(blocks: u32, full: SlcFull) -> Config {
+    Config { slc_cache: SlcCache::Fixed(Fixed { blocks, full, ..Fixed::default() }), ..Config::default() }
+}
+
+fn dynamic(full: SlcFull) -> Config {
+    Config { slc_cache: SlcCache::Dynamic(Dynamic { full, ..Dynamic::default() }), ..Config::default() }
 }
 
 fn disk(config: &Config) -> Lab {
@@ -95,7 +99,7 @@ fn folded(disk: &mut Lab) -> u64 {
 /// fills the cache, and both paces match to the nanosecond.
 #[test]
 fn a_fixed_cache_falls_off_its_cliff_where_it_is_full() {
-    let mut disk = disk(&config(SlcCache::Fixed, SlcFull::Direct));
+    let mut disk = disk(&fixed(4, SlcFull::Direct));
     let cache = DIES * 4 * SLC_PAGES;
     let start = disk.ctx().horizon();
     let full = write(&mut disk, 0, cache, start);
@@ -121,7 +125,7 @@ fn dies_erase_blocks_of_a_rewritten_cache_side_by_side() {
     for (dies, offset) in
         [2, 8, 32].into_iter().flat_map(|dies| [0, 1, dies / 2, dies - 1].map(|offset| (dies, offset)))
     {
-        let mut disk = disk_of(dies, &config(SlcCache::Fixed, SlcFull::Direct));
+        let mut disk = disk_of(dies, &fixed(4, SlcFull::Direct));
         let (cache, pages) = (dies * 4 * SLC_PAGES, disk.logical_pages());
         let filled = (pages - dies * PAGES) / dies * dies;
         write(&mut disk, 0, filled, 0);
@@ -155,7 +159,7 @@ fn dies_erase_blocks_of_a_rewritten_cache_side_by_side() {
 /// per host block, with a third of its pages each, so each host page folds 1/(BITS - 1) of a page.
 #[test]
 fn a_dynamic_cache_is_as_large_as_the_free_blocks_and_then_folds_half_a_page_for_each() {
-    let mut disk = disk(&config(SlcCache::Dynamic, SlcFull::Direct));
+    let mut disk = disk(&dynamic(SlcFull::Direct));
     let cache = DIES * (BLOCKS - 3) * SLC_PAGES;
     let start = disk.ctx().horizon();
     let full = write(&mut disk, 0, cache, start);
@@ -184,9 +188,11 @@ fn a_dynamic_cache_is_as_large_as_the_free_blocks_and_then_folds_half_a_page_for
 /// With `fold` every page is written twice, except pages still in the cache.
 #[test]
 fn where_pages_wait_for_room_all_are_written_twice() {
-    for (kind, cache) in [(SlcCache::Fixed, DIES * 4 * SLC_PAGES), (SlcCache::Dynamic, DIES * (BLOCKS - 2) * SLC_PAGES)]
-    {
-        let mut disk = disk(&config(kind, SlcFull::Fold));
+    let caches =
+        [(fixed(4, SlcFull::Fold), DIES * 4 * SLC_PAGES), (dynamic(SlcFull::Fold), DIES * (BLOCKS - 2) * SLC_PAGES)];
+    for (config, cache) in caches {
+        let kind = config.slc_cache;
+        let mut disk = disk(&config);
         let pages = disk.logical_pages();
         write(&mut disk, 0, pages, 0);
         let (events, moved) = (disk.events(), folded(&mut disk));
@@ -203,15 +209,16 @@ fn where_pages_wait_for_room_all_are_written_twice() {
 /// A gap empties the cache, and it takes the next pages again; a gap shorter than the waiting time changes nothing.
 #[test]
 fn a_gap_empties_the_cache_and_delays_nobody() {
-    for kind in [SlcCache::Fixed, SlcCache::Dynamic] {
-        let mut disk = disk(&config(kind, SlcFull::Direct));
+    for config in [fixed(4, SlcFull::Direct), dynamic(SlcFull::Direct)] {
+        let kind = config.slc_cache;
+        let mut disk = disk(&config);
         let cache = DIES * 4 * SLC_PAGES;
         let start = disk.ctx().horizon();
         let full = write(&mut disk, 0, cache, start);
         let short = full + 900 * US;
         let done = write(&mut disk, cache, 1, short);
         assert_eq!(folded(&mut disk), 0, "{kind:?}: the gap is no longer than idle_after_us");
-        let is_full = kind == SlcCache::Fixed;
+        let is_full = matches!(kind, SlcCache::Fixed(_));
         assert_eq!(done - short, PAGE + if is_full { PROGRAM } else { SLC_PROGRAM });
 
         // Long enough for everything: each cached page once, with its block.
@@ -226,8 +233,7 @@ fn a_gap_empties_the_cache_and_delays_nobody() {
 /// A mount learns each block's mode from its pages alone.
 #[test]
 fn a_mount_knows_the_blocks_of_one_bit_from_their_pages() {
-    for (kind, full) in [(SlcCache::Fixed, SlcFull::Fold), (SlcCache::Dynamic, SlcFull::Direct)] {
-        let config = config(kind, full);
+    for config in [fixed(4, SlcFull::Fold), dynamic(SlcFull::Direct)] {
         let mut disk = disk(&config);
         write(&mut disk, 0, 700, 0);
         disk.submit(&Request::new(Op::Flush, 0, 0), Payload::None).unwrap();
@@ -254,19 +260,24 @@ fn a_mount_knows_the_blocks_of_one_bit_from_their_pages() {
 #[test]
 fn what_makes_no_sense_is_refused_with_a_sentence() {
     use nandlab_ftl::parts::placement::Placement;
-    use nandlab_ftl::parts::wear::Wear;
-    let fixed = || config(SlcCache::Fixed, SlcFull::Direct);
+    use nandlab_ftl::parts::wear::{Bet, Wear};
+    let blocks = |blocks| fixed(blocks, SlcFull::Direct);
+    let fixed = || blocks(4);
     let refused = |config: &Config, rules: &Rules| {
         PageMap::max_logical_pages(&geometry(), rules, config).unwrap_err().to_string()
     };
     let one_bit = Rules { bits_per_cell: 1, ..rules() };
     for (config, rules, sentence) in [
-        (fixed(), one_bit, "ftl.page.slc_cache = \"fixed\" needs cells of several bits"),
-        (Config { placement: Placement::Dac, ..fixed() }, rules(), "ftl.page.placement keeps some of them apart"),
-        (Config { wear: Wear::Bet, ..fixed() }, rules(), "take \"none\" or \"dynamic\""),
+        (fixed(), one_bit, "ftl.page.slc_cache.fixed needs cells of several bits"),
+        (
+            Config { placement: Placement::Dac(Dac::default()), ..fixed() },
+            rules(),
+            "ftl.page.placement keeps some of them apart",
+        ),
+        (Config { wear: Wear::Bet(Bet::default()), ..fixed() }, rules(), "take \"none\" or \"dynamic\""),
         (Config { reserve_blocks: 1, ..fixed() }, rules(), "needs ftl.page.reserve_blocks = 2 or more"),
-        (Config { slc_blocks: 1, ..fixed() }, rules(), "ftl.page.slc_blocks = 1: it is at least 2, and at most 34"),
-        (Config { slc_blocks: 35, ..fixed() }, rules(), "ftl.page.slc_blocks = 35: it is at least 2, and at most 34"),
+        (blocks(1), rules(), "ftl.page.slc_cache.fixed.blocks = 1: it is at least 2, and at most 34"),
+        (blocks(35), rules(), "ftl.page.slc_cache.fixed.blocks = 35: it is at least 2, and at most 34"),
     ] {
         let found = refused(&config, &rules);
         assert!(found.contains(sentence), "{found}");

@@ -224,9 +224,9 @@ impl Tree {
                 // The table is not in the text, so its errors belong to this override.
                 self.sets.push((above.clone(), set.to_owned()));
             }
-            // `ftl = "page"` stands for the table [ftl.page] without keys.
-            if let Value::String(name) = next {
-                *next = Value::Object(Map::from_iter([(name.clone(), Value::Object(Map::new()))]));
+            // `ftl = "page"` stands for the table [ftl.page] without keys. Another name in its place loses nothing.
+            if next.is_string() {
+                *next = Value::Object(Map::new());
             }
             if !next.is_object() {
                 return Err(refuse(format!("`{step}` is not a table, so it has no key `{last}`")));

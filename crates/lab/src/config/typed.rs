@@ -16,17 +16,16 @@ pub fn typed<T: DeserializeOwned>(tree: &Tree, base: &str, value: &Value) -> Res
             Step::Key(key) => join(&path, key),
             Step::Index(at) => format!("{path}[{at}]"),
         });
+        let given = wrong.steps.iter().try_fold(value, |value, step| match step {
+            Step::Key(key) => value.get(key),
+            Step::Index(at) => value.get(at),
+        });
+        let given = given.unwrap_or(&Value::Null);
         let elsewhere = match &wrong.what {
-            What::Unknown { expected } => {
-                let given = wrong.steps.iter().try_fold(value, |value, step| match step {
-                    Step::Key(key) => value.get(key),
-                    Step::Index(at) => value.get(at),
-                });
-                elsewhere::<T>(base, &path, expected, given.unwrap_or(&Value::Null))
-            }
+            What::Unknown { expected } => elsewhere::<T>(base, &path, expected, given),
             _ => Vec::new(),
         };
-        let (part, message) = wrong.what.message(&path, &elsewhere);
+        let (part, message) = wrong.what.message(&path, &elsewhere, given);
         tree.error(&path, part, message)
     })
 }

@@ -30,7 +30,8 @@ use std::path::Path;
 
 const MAGIC: &[u8] = b"nandlab state\n";
 /// Version for the file format, and for the FTLs' format on flash.
-const VERSION: u32 = 1;
+/// Version 1 had other keys for the options of an FTL.
+const VERSION: u32 = 2;
 /// Longest accepted text about how a state was made.
 const MOST_TEXT: u32 = 1 << 20;
 

@@ -389,49 +389,6 @@ fn an_endurance_that_changes_no_operation_is_told() {
 }
 
 #[test]
-fn options_that_the_rule_of_recycling_does_not_read_are_told() {
-    const IDLE: [&str; 6] = ["limit", "alpha_fit", "alpha_window", "alpha_scope", "patience", "erase_copies"];
-    let parse = |sets: &[&str]| {
-        let text = SMALL.replace("[ftl.page]", "[ftl.migration]");
-        let sets: Vec<String> = sets.iter().map(|set| format!("ftl.migration.{set}")).collect();
-        Experiment::parse(&text, Format::Toml, "x.toml", Path::new("."), &sets)
-    };
-    let all = [
-        "limit=5",
-        "alpha_fit=\"last\"",
-        "alpha_window=4",
-        "alpha_scope=\"global\"",
-        "patience=0.25",
-        "erase_copies=2",
-    ];
-    for (recycling, read) in [
-        ("merge", &[][..]),
-        ("cost", &[]),
-        ("limit", &["limit"]),
-        // Alpha depends on the last migration alone, whatever the window.
-        ("macro", &["alpha_fit"]),
-        ("adaptive", &["patience", "erase_copies"]),
-    ] {
-        let rule = format!("recycling=\"{recycling}\"");
-        let notices = parse(&[&all[..], &[&rule]].concat()).unwrap().notices;
-        let idle: Vec<&str> = IDLE.into_iter().filter(|key| !read.contains(key)).collect();
-        let named =
-            idle.iter().zip(&notices).all(|(key, notice)| notice.starts_with(&format!("ftl.migration.{key} = ")));
-        assert!(named && idle.len() == notices.len(), "{recycling}: {notices:#?}");
-        assert!(notices.iter().all(|notice| notice.contains(" has no effect: it counts only with ")), "{notices:?}");
-        // An explicitly written default value causes no notice.
-        assert_eq!(parse(&[&rule, "alpha_window=0", "patience=0.5"]).unwrap().notices, [""; 0]);
-    }
-    let told = parse(&["recycling=\"merge\"", "limit=5"]).unwrap().notices;
-    assert_eq!(told, ["ftl.migration.limit = 5 has no effect: it counts only with recycling = \"limit\""]);
-    assert_eq!(parse(&["log_recyclings_of=3"]).unwrap().notices.len(), 1);
-    assert_eq!(parse(&["log_recyclings_of=3", "log_recyclings=9"]).unwrap().notices, [""; 0]);
-    let error = parse(&["log_recyclings=9", "log_recyclings_of=100000"]).unwrap_err().to_string();
-    let sentence = "ftl.migration.log_recyclings_of = 100000 cannot work: the logical blocks of this device are 0 to ";
-    assert!(error.contains(sentence), "{error}");
-}
-
-#[test]
 fn overrides_reach_every_key_and_are_named_in_errors() {
     let parse = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();

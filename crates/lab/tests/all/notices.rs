@@ -30,20 +30,20 @@ fn told(text: &str, sets: &[&str], part: &str) -> Vec<String> {
 
 #[test]
 fn gaps_that_are_too_short_to_collect_in() {
-    const SENTENCE: &str = "ftl.page.idle_blocks had no effect: no gap between requests was long enough";
-    let asked = ["ftl.page.idle_blocks=4", "ftl.page.idle_after_us=0"];
+    const SENTENCE: &str = "ftl.page.idle.collect.blocks had no effect: no gap between requests was long enough";
+    let asked = ["ftl.page.idle.collect={ blocks = 4, after_us = 0 }"];
     assert!(record(WRITES, &asked).gc.idle_runs > 0);
     assert_eq!(told(WRITES, &asked, SENTENCE), [""; 0]);
     // One block beyond the reserve is enough to finish the collections started by host writes.
-    let one = ["ftl.page.idle_blocks=1", "ftl.page.idle_after_us=0"];
+    let one = ["ftl.page.idle.collect={ blocks = 1, after_us = 0 }"];
     assert!(record(WRITES, &one).gc.idle_steps > 0);
     assert_eq!(told(WRITES, &one, SENTENCE), [""; 0]);
     let hurried = [&asked[..], &["host.think_time_us=0"]].concat();
     assert!(record(WRITES, &hurried).gc.runs > 0);
     assert_eq!(told(WRITES, &hurried, SENTENCE).len(), 1);
-    let never = [&asked[..], &["ftl.page.idle_after_us=30000"]].concat();
+    let never = [&asked[..], &["ftl.page.idle.collect.after_us=30000"]].concat();
     assert_eq!(told(WRITES, &never, SENTENCE).len(), 1);
-    assert_eq!(told(WRITES, &["host.think_time_us=0"], "idle_blocks"), [""; 0], "nobody asked");
+    assert_eq!(told(WRITES, &["host.think_time_us=0"], "ftl.page.idle"), [""; 0], "nobody asked");
 }
 
 #[test]
@@ -111,27 +111,8 @@ fn times_where_none_are_kept_and_cells_that_never_err() {
 }
 
 #[test]
-fn options_of_victims_that_are_not_chosen_by_them() {
-    for ftl in ["page", "dftl"] {
-        let notices = |sets: &[&str]| {
-            let sets: Vec<String> = sets.iter().map(|set| format!("ftl.{ftl}.{set}")).collect();
-            let sets: Vec<&str> =
-                std::iter::once("device.capacity=64 MiB").chain(sets.iter().map(String::as_str)).collect();
-            parse(&MIXED.replace("[ftl.page]", &format!("[ftl.{ftl}]")), &sets).unwrap().notices
-        };
-        let sentence = |key: &str, victim: &str| {
-            format!("ftl.{ftl}.{key} = 9 has no effect: it counts only with victim = \"{victim}\"")
-        };
-        for (key, victim) in [("choices", "d_choices"), ("window", "windowed_greedy")] {
-            assert!(notices(&[&format!("{key}=9")]).contains(&sentence(key, victim)), "{ftl} {key}");
-            assert_eq!(notices(&[&format!("{key}=9"), &format!("victim={victim}")]), [""; 0], "{ftl} {key}");
-        }
-    }
-}
-
-#[test]
 fn pools_of_addresses_that_are_all_hot() {
-    let pools = ["ftl.page.placement=pools", "ftl.page.pool_pages=600", "ftl.page.pool_blocks=10"];
+    let pools = ["ftl.page.placement.pools={ pages = 600, blocks = 10 }"];
     for workload in ["hot_cold", "zipf"] {
         let scatter = |on: bool| {
             let text = format!("workload={{ {workload} = {{ requests = 10, scatter = {on} }} }}");

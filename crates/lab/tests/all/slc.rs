@@ -29,7 +29,9 @@ fn slc(sets: &[&str]) -> SlcRecord {
 #[test]
 fn pages_go_through_the_cache_or_past_it_and_the_counts_agree() {
     let pages = 5000 * 16;
-    for sets in [&[][..], &["ftl.page.slc_full=fold"], &["ftl.page.slc_cache=dynamic"], &["device.model=counting"]] {
+    for sets in
+        [&[][..], &["ftl.page.slc_cache.fixed.full=fold"], &["ftl.page.slc_cache=dynamic"], &["device.model=counting"]]
+    {
         let record = record(TEXT, sets);
         let slc = record.slc.unwrap();
         assert_eq!(slc.written_pages + slc.direct_pages, pages, "{sets:?}");
@@ -50,8 +52,10 @@ fn pages_go_through_the_cache_or_past_it_and_the_counts_agree() {
 fn times_of_both_kinds_of_blocks_sum_to_the_time_of_the_run() {
     let serial =
         ["device.shape.channels=1", "device.shape.planes_per_die=1", "host.queue_depth=1", "device.capacity=512 MiB"];
-    for cache in ["ftl.page.slc_cache=fixed", "ftl.page.slc_cache=dynamic"] {
-        let sets = [&serial[..], &[cache, "ftl.page.slc_full=fold", "workload.sequential.requests=3000"]].concat();
+    for cache in
+        ["ftl.page.slc_cache={ fixed = { full = 'fold' } }", "ftl.page.slc_cache={ dynamic = { full = 'fold' } }"]
+    {
+        let sets = [&serial[..], &[cache, "workload.sequential.requests=3000"]].concat();
         let record = record(TEXT, &sets);
         assert!(record.slc.unwrap().folds > 20, "{:?}", record.slc);
         let time = record.time_us.unwrap();
@@ -63,9 +67,9 @@ fn times_of_both_kinds_of_blocks_sum_to_the_time_of_the_run() {
 fn bytes_come_back_from_blocks_of_either_kind() {
     let small = ["device.model=bytes", "device.capacity=96 MiB", "device.shape.pages_per_block=24"];
     for cache in ["fixed", "dynamic"] {
-        let cache = format!("ftl.page.slc_cache={cache}");
+        let cache = format!("ftl.page.slc_cache={{ {cache} = {{ full = 'fold' }} }}");
         let mixed = ["workload.sequential.requests=1500", "workload.sequential.read_share=0.4"];
-        let slc = slc(&[&small[..], &mixed, &[&cache, "ftl.page.slc_full=fold"]].concat());
+        let slc = slc(&[&small[..], &mixed, &[&cache]].concat());
         assert!(slc.folded_pages > 1000, "{slc:?}");
     }
 }
@@ -79,7 +83,7 @@ fn without_a_cache_the_record_has_none() {
 fn a_device_without_such_blocks_is_refused_with_what_is_missing() {
     let generic = TEXT.replace("tlc-3d", "generic").replace("[device.shape]\nchannels = 2\n", "");
     let error = refused(&generic, &[]);
-    assert!(error.message.starts_with("ftl.page.slc_cache = \"fixed\" needs cells of several bits"), "{error}");
+    assert!(error.message.starts_with("ftl.page.slc_cache.fixed needs cells of several bits"), "{error}");
     let error = refused(&generic, &["device.rules.bits_per_cell=3"]);
     assert!(error.message.contains("device.timing.slc is missing: it says their read_us"), "{error}");
     record(
@@ -93,8 +97,11 @@ fn a_device_without_such_blocks_is_refused_with_what_is_missing() {
     );
     let error = refused(TEXT, &["device.rules.bits_per_cell=9"]);
     assert!(error.message.contains("9 cannot work: a cell holds 1 to 5 bits"), "{error}");
-    let error = refused(TEXT, &["ftl.page.slc_blocks=100000"]);
-    assert!(error.message.starts_with("ftl.page.slc_blocks = 100000: it is at least 2, and at most "), "{error}");
+    let error = refused(TEXT, &["ftl.page.slc_cache.fixed.blocks=100000"]);
+    assert!(
+        error.message.starts_with("ftl.page.slc_cache.fixed.blocks = 100000: it is at least 2, and at most "),
+        "{error}"
+    );
 }
 
 /// With long gaps between requests, every request finds an empty cache and goes to it; the longest request's
@@ -107,7 +114,7 @@ fn gaps_between_requests_empty_the_cache() {
         "host.arrival=recorded",
         "host.explain_longest=true",
         "device.capacity=512 MiB",
-        "ftl.page.slc_blocks=2",
+        "ftl.page.slc_cache.fixed.blocks=2",
     ];
     let record = record(TEXT, &apart);
     let slc = record.slc.unwrap();

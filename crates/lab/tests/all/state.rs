@@ -171,7 +171,7 @@ fn a_file_that_is_no_whole_state_is_refused() {
     }
     let mut newer = whole.clone();
     newer[14] = 9;
-    assert!(refused(&newer).contains("it has version 9 of its form, and this program reads version 1"));
+    assert!(refused(&newer).contains("it has version 9 of its form, and this program reads version 2"));
     assert!(refused(b"time_us,op,sector,sectors\n0,W,0,8\n").contains("this is no state"));
     std::fs::remove_file(&file).unwrap();
     let missing = outcome(&[&state], None).unwrap_err().to_string();

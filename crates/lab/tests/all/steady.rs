@@ -205,7 +205,6 @@ fill = "sequential"
 steady = 0.05
 steady_writes = "workload"
 [ftl.page]
-wear_threshold = 40
 [device]
 model = "counting"
 capacity = "16 MiB"
@@ -228,7 +227,7 @@ fn waits(record: &Record) -> Option<&str> {
 fn wear_levelling_that_waits_is_told() {
     const LONG: &str = "workload.uniform.requests=100_000";
     for wear in ["threshold", "bet", "dual_pool"] {
-        let chosen = format!("ftl.page.wear={wear}");
+        let chosen = format!("ftl.page.wear.{wear}.erases=40");
         let told = |sets: &[&str]| {
             let found = record(LEVELLED, &[&[&*chosen], sets].concat());
             (found.gc.wear_moves, waits(&found).map(ToOwned::to_owned))
@@ -242,18 +241,21 @@ fn wear_levelling_that_waits_is_told() {
         assert!(moves > 20 && says.as_ref().is_some_and(|says| says.starts_with(&starts)), "{moves} {says:?}");
         // The notice's advice works.
         assert_eq!(told(&[LONG, "precondition.warm_up=90_000"]).1, None);
-        assert_eq!(told(&["ftl.page.wear_threshold=2"]).1, None);
+        assert_eq!(told(&[&format!("ftl.page.wear.{wear}.erases=2")]).1, None);
         let uniform = "precondition.steady_writes=uniform";
         let reads = |share| told(&[uniform, &format!("workload.uniform.read_share={share}")]).1;
         assert!(reads(0.9).is_some() && reads(1.0).is_none(), "of what writes cost nothing is told");
         // A warm-up counts requests, and here requests come from the file system.
         let files = told(&[uniform, "workload={ postmark = { number = 20, transactions = 40 } }", "fs=fat"]).1.unwrap();
-        assert!(files.ends_with("once it does; with a smaller ftl.page.wear_threshold it begins sooner"), "{files}");
+        assert!(
+            files.ends_with(&format!("once it does; with a smaller ftl.page.wear.{wear}.erases it begins sooner")),
+            "{files}"
+        );
     }
     for wear in ["none", "dynamic"] {
         assert_eq!(waits(&record(LEVELLED, &[&format!("ftl.page.wear={wear}"), LONG])), None);
     }
-    let sets = ["ftl.page.wear=bet", "precondition.steady=0", "precondition.steady_windows=4"];
+    let sets = ["ftl.page.wear.bet.erases=40", "precondition.steady=0", "precondition.steady_windows=4"];
     assert!(
         !record(LEVELLED, &sets).notices.iter().any(|notice| notice.contains("ftl.page.wear")),
         "nobody called it steady"
@@ -265,7 +267,7 @@ fn a_state_knows_whether_its_wear_was_levelled() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     for (threshold, waited) in [(40, true), (2, false)] {
-        let sets = ["ftl.page.wear=bet", &format!("ftl.page.wear_threshold={threshold}")];
+        let sets = [&*format!("ftl.page.wear.bet.erases={threshold}")];
         // Both mount the device anew, and count moves from there.
         assert_eq!(waits(&saved_as(LEVELLED, &sets, &state)).is_some(), waited, "{threshold}, saved");
         assert_eq!(waits(&begun_as(LEVELLED, &sets, &state).unwrap()).is_some(), waited, "{threshold}, begun with");

@@ -54,13 +54,14 @@ fn every_way_out_of_a_wrong_size_works_when_it_is_followed() {
 #[test]
 fn a_pool_too_large_is_answered_with_the_largest_that_works() {
     let text = |pool_blocks: &str| {
-        let ftl = format!("placement = \"pools\"\npool_pages = 500\npool_blocks = {pool_blocks}");
+        let ftl = format!("placement.pools = {{ pages = 500, blocks = {pool_blocks} }}");
         with("", &format!("{ftl}\n[device]\ncapacity = \"64 MiB\"\nover_provisioning = 0.28\n[device.shape]\npages_per_block = 64"))
     };
     // Too few blocks for the second pool, none at all, and more than the device has.
     for pool_blocks in ["200", "330", "4294967295"] {
         let error = error(&text(pool_blocks));
-        let (_, way) = error.message.split_once(": set ftl.page.pool_blocks = ").unwrap_or_else(|| panic!("{error}"));
+        let (_, way) =
+            error.message.split_once(": set ftl.page.placement.pools.blocks = ").unwrap_or_else(|| panic!("{error}"));
         let most: u32 = way.parse().unwrap_or_else(|_| panic!("{error}"));
         assert!(parse(&text(&most.to_string())).is_ok() && parse(&text(&(most + 1).to_string())).is_err(), "{error}");
     }

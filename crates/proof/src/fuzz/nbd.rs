@@ -148,8 +148,8 @@ pub(super) fn run(data: &[u8]) {
             (_, Item::Raw([])) => phase,
             (_, Item::Raw(_)) => return,
             (Phase::Negotiation, Item::Option(option, data)) => answered(&mut said, *option, data, flags & 2 != 0),
-            (Phase::Transmission, &Item::Request { command, offset, length, .. }) => {
-                replied(&mut said, (number, command), (offset, length), &mut model)
+            (Phase::Transmission, &Item::Request { flags, command, offset, length }) => {
+                replied(&mut said, (number, command, flags), (offset, length), &mut model)
             }
             // An option among requests, or a request among options.
             _ => Phase::Over,
@@ -191,7 +191,7 @@ fn answered(said: &mut Said<'_>, option: u32, data: &[u8], no_zeroes: bool) -> P
 /// Reads the reply to a request, and applies the request to `model`.
 fn replied(
     said: &mut Said<'_>,
-    (number, command): (usize, u16),
+    (number, command, flags): (usize, u16, u16),
     (offset, length): (u64, u32),
     model: &mut [u8],
 ) -> Phase {
@@ -201,7 +201,10 @@ fn replied(
     }
     let end = offset + u64::from(length);
     let fits = end <= SIZE as u64;
+    // Without a hole goes with zeroes alone.
+    let is_unknown = command != 6 && flags & 2 != 0;
     let error = match command {
+        _ if is_unknown => 22,
         0 | 4 if !fits => 22,
         1 | 6 if !fits => 28,
         5 | 9 => 22,

@@ -3,7 +3,7 @@
 
 use nandlab_block::{Error, Op, Request};
 use nandlab_drive::Chip;
-use nandlab_ftl::page::{self, PageMap, SlcCache, Stripe};
+use nandlab_ftl::page::{self, PageMap, Stripe};
 use nandlab_ftl::{hybrid_map, sector_map, Ftl as _, FtlConfig, FtlError, Variant};
 use nandlab_nand::faulty::Config as Faults;
 use nandlab_nand::{as_inside, BlockId, Content, Done, Geometry, Nand, NandError};
@@ -358,8 +358,7 @@ fn hybrid_map(name: &str, pages: u32, config: hybrid_map::Config) -> Case {
 /// A page map that exports the capacity of `dies` dies.
 fn page_map(variant: &Variant<page::Config>, blocks: u32, dies: u32) -> Case {
     let Variant { name, config, .. } = variant.clone();
-    let slc = if config.slc_cache == SlcCache::Fixed { config.slc_blocks } else { 0 };
-    let filled = config.frontiers() + u32::from(config.slc_cache == SlcCache::Dynamic);
+    let (slc, filled) = (config.fixed_slc_blocks(), config.filled_blocks());
     let each = config.reserve_blocks + filled + 1;
     // One trim note, and its predecessor.
     let notes = if config.durable_trim { 2 } else { 0 };

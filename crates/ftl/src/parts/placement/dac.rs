@@ -12,7 +12,26 @@
 //! M.-L. Chiang, P. Lee, R.-C. Chang: Using Data Clustering to Improve Cleaning Performance for Flash Memory. Software:
 //! Practice and Experience 29(3), 1999.
 
+use super::{Moved, PlacementPolicy, Written, MOST_FRONTIERS};
+use crate::options::options;
+use crate::{error, FtlError};
 use nandlab_nand::Lpn;
+
+options! {
+    Options
+    /// The option of DAC.
+    #[derive(Eq)]
+    {
+        /// Regions of temperature, 2 to 15. Default 6.
+        regions: u32 = 6,
+    }
+}
+
+impl Options {
+    pub(super) fn check(self, key: &str) -> Result<(), FtlError> {
+        error::in_range(&format!("{key}.dac.regions"), self.regions, 2..=MOST_FRONTIERS)
+    }
+}
 
 /// Each page's region.
 #[derive(Debug)]
@@ -23,28 +42,30 @@ pub(crate) struct Dac {
 }
 
 impl Dac {
-    pub(super) fn new(regions: u32, logical_pages: u32) -> Self {
-        Self { regions: vec![0; logical_pages as usize], count: regions as u8 }
+    pub(super) fn new(options: Options, logical_pages: u32) -> Self {
+        Self { regions: vec![0; logical_pages as usize], count: options.regions as u8 }
     }
+}
 
-    pub(super) fn written(&mut self, at: Lpn) -> usize {
+impl PlacementPolicy for Dac {
+    fn written(&mut self, Written { at, .. }: Written) -> usize {
         let region = &mut self.regions[at.index()];
         *region = (*region + 1).min(self.count);
         usize::from(*region - 1)
     }
 
-    pub(super) fn moved(&mut self, at: Lpn) -> usize {
+    fn moved(&mut self, Moved { at, .. }: Moved) -> usize {
         // The FTL's own pages are cold, and so are pages with a temperature forgotten by a mount.
         let Some(region) = self.regions.get_mut(at.index()) else { return 0 };
         *region = region.saturating_sub(1).max(1);
         usize::from(*region - 1)
     }
 
-    pub(super) fn trimmed(&mut self, at: Lpn) {
+    fn trimmed(&mut self, at: Lpn) {
         self.regions[at.index()] = 0;
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.regions.len() as u64
     }
 }

@@ -1,7 +1,7 @@
 //! Pools: two parts of the address space in blocks of their own.
 //!
 //! ## Idea
-//! The first `pool_pages` logical pages, meant to be the hot ones, and all others never share a block, not even when
+//! The first `pages` logical pages, meant to be the hot ones, and all others never share a block, not even when
 //! they are moved. Each of the two pools has its own part of the blocks, so it behaves like a device of its own with
 //! the over-provisioning of that part. Garbage collection empties a block of the pool that is above its part. Free
 //! blocks belong to no pool, so the pools share reserve and wear.
@@ -17,10 +17,23 @@
 //! cold data). B. Van Houdt: Performance of Garbage Collection Algorithms for Flash-based Solid State Drives with
 //! Hot/Cold Data. Performance Evaluation 70, 2013.
 
+use super::{Moved, PlacementPolicy, Written};
 use nandlab_nand::{BlockId, Lpn};
 
+/// The options of pools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// Logical pages of the first pool, at least 1; all others are in the second one.
+    pub pages: u32,
+    /// Blocks of each die for the first pool, at least 2. One of them is being filled, so that its over-provisioning is
+    /// `(blocks - 1) * pages_per_block * dies / pages - 1`. Blocks of data of the second pool are all others but
+    /// `reserve_blocks`.
+    pub blocks: u32,
+}
+
 /// Pools, each with one frontier.
-pub(crate) const POOLS: usize = 2;
+pub(crate) const POOLS: u32 = 2;
 
 /// The pool of each page and block.
 #[derive(Debug)]
@@ -34,8 +47,7 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    pub(super) fn new(options: &super::Options, all_blocks: u32) -> Self {
-        let &super::Options { pool_pages: pages, pool_blocks: blocks, .. } = options;
+    pub(super) fn new(Options { pages, blocks }: Options, all_blocks: u32) -> Self {
         Self { pages, blocks, of: vec![0; all_blocks as usize] }
     }
 
@@ -69,11 +81,38 @@ impl Pools {
         match first.cmp(&(beyond - first)) {
             std::cmp::Ordering::Greater => 0,
             std::cmp::Ordering::Less => 1,
-            std::cmp::Ordering::Equal => last % POOLS,
+            std::cmp::Ordering::Equal => last % POOLS as usize,
+        }
+    }
+}
+
+impl PlacementPolicy for Pools {
+    fn written(&mut self, page: Written) -> usize {
+        self.of_page(page.at)
+    }
+
+    fn moved(&mut self, Moved { at, from }: Moved) -> usize {
+        // A page of the FTL itself stays in the pool of its block.
+        if at == Lpn::NONE {
+            self.of_block(from)
+        } else {
+            self.of_page(at)
         }
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    fn opened(&mut self, block: BlockId, frontier: usize) {
+        self.join(block, frontier);
+    }
+
+    fn pools(&self) -> Option<&Pools> {
+        Some(self)
+    }
+
+    fn pools_mut(&mut self) -> Option<&mut Pools> {
+        Some(self)
+    }
+
+    fn bytes(&self) -> u64 {
         self.of.len().div_ceil(8) as u64
     }
 }

@@ -14,10 +14,11 @@
 //! Q. Wang, J. Li, P. P. C. Lee, T. Ouyang, C. Shi, L. Huang: Separating Data via Block Invalidation Time Inference for
 //! Write Amplification Reduction in Log-Structured Storage. FAST 2022.
 
+use super::{Moved, PlacementPolicy, Written};
 use nandlab_nand::{BlockId, Geometry, Lpn};
 
 /// Frontiers.
-pub(super) const CLASSES: usize = 6;
+pub(super) const CLASSES: u32 = 6;
 
 /// Class 0 blocks per mean.
 const BLOCKS: u32 = 16;
@@ -51,8 +52,10 @@ impl SepBit {
             emptied: 0,
         }
     }
+}
 
-    pub(super) fn written(&mut self, at: Lpn) -> usize {
+impl PlacementPolicy for SepBit {
+    fn written(&mut self, Written { at, .. }: Written) -> usize {
         let now = self.clock;
         self.clock += 1;
         let before = std::mem::replace(&mut self.written[at.index()], self.clock);
@@ -60,8 +63,8 @@ impl SepBit {
         usize::from(before == 0 || now + 1 - before >= self.mean)
     }
 
-    pub(super) fn moved(&mut self, at: Lpn, victim: BlockId) -> usize {
-        if self.blocks[victim.index()].0 == 0 {
+    fn moved(&mut self, Moved { at, from }: Moved) -> usize {
+        if self.blocks[from.index()].0 == 0 {
             return 2;
         }
         let written = self.written.get(at.index()).copied().unwrap_or(0);
@@ -73,11 +76,11 @@ impl SepBit {
         }
     }
 
-    pub(super) fn opened(&mut self, block: BlockId, class: usize) {
+    fn opened(&mut self, block: BlockId, class: usize) {
         self.blocks[block.index()] = (class as u8, self.clock);
     }
 
-    pub(super) fn emptied(&mut self, block: BlockId) {
+    fn emptied(&mut self, block: BlockId) {
         let (class, opened) = self.blocks[block.index()];
         if class == 0 {
             self.sum += self.clock - opened;
@@ -89,11 +92,11 @@ impl SepBit {
         }
     }
 
-    pub(super) fn trimmed(&mut self, at: Lpn) {
+    fn trimmed(&mut self, at: Lpn) {
         self.written[at.index()] = 0;
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         8 * self.written.len() as u64 + 9 * self.blocks.len() as u64
     }
 }

@@ -8,7 +8,25 @@
 //! ## References
 //! J.-U. Kang, J. Hyun, H. Maeng, S. Cho: The Multi-streamed Solid-State Drive. HotStorage 2014.
 
-use nandlab_nand::Origin;
+use super::{Moved, PlacementPolicy, Written, MOST_FRONTIERS};
+use crate::options::options;
+use crate::{error, FtlError};
+
+options! {
+    Options
+    /// The option of streams.
+    #[derive(Eq)]
+    {
+        /// Kinds of pages of the host, 1 to 14. Default 8.
+        streams: u32 = 8,
+    }
+}
+
+impl Options {
+    pub(super) fn check(self, key: &str) -> Result<(), FtlError> {
+        error::in_range(&format!("{key}.origin.streams"), self.streams, 1..=MOST_FRONTIERS - 1)
+    }
+}
 
 const UNKNOWN: u8 = u8::MAX;
 
@@ -21,12 +39,14 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    pub(super) fn new(streams: u32) -> Self {
-        Self { of: [UNKNOWN; 256], given: 0, streams: streams as u8 }
+    pub(super) fn new(options: Options) -> Self {
+        Self { of: [UNKNOWN; 256], given: 0, streams: options.streams as u8 }
     }
+}
 
-    pub(super) fn of(&mut self, origin: Origin) -> usize {
-        let stream = &mut self.of[usize::from(origin.0)];
+impl PlacementPolicy for Streams {
+    fn written(&mut self, page: Written) -> usize {
+        let stream = &mut self.of[usize::from(page.origin.0)];
         if *stream == UNKNOWN {
             *stream = self.given.min(self.streams - 1);
             self.given = self.given.saturating_add(1);
@@ -34,11 +54,11 @@ impl Streams {
         usize::from(*stream)
     }
 
-    pub(super) fn moved(&self) -> usize {
+    fn moved(&mut self, _: Moved) -> usize {
         usize::from(self.streams)
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.of.len() as u64
     }
 }

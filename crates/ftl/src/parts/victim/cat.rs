@@ -9,19 +9,13 @@
 //! 48(3), 1999.
 
 use super::score::{highest, Score};
-use super::{Options, VictimPolicy};
+use super::VictimPolicy;
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
 /// The block with the least cost by age and erases.
 #[derive(Debug)]
 pub(super) struct Cat;
-
-impl Cat {
-    pub(super) fn new(_: &Options) -> Self {
-        Self
-    }
-}
 
 impl Score for Cat {
     #[inline(always)]

@@ -14,19 +14,13 @@
 //! Computer Systems 10(1), 1992. A. Kawaguchi, S. Nishioka, H. Motoda: A Flash-Memory Based File System. USENIX 1995.
 
 use super::score::{highest, Score};
-use super::{Options, VictimPolicy};
+use super::VictimPolicy;
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
 /// The log-structured file system's form.
 #[derive(Debug)]
 pub(super) struct Lfs;
-
-impl Lfs {
-    pub(super) fn new(_: &Options) -> Self {
-        Self
-    }
-}
 
 impl Score for Lfs {
     #[inline(always)]
@@ -44,12 +38,6 @@ impl VictimPolicy for Lfs {
 /// Kawaguchi's form for flash.
 #[derive(Debug)]
 pub(super) struct Flash;
-
-impl Flash {
-    pub(super) fn new(_: &Options) -> Self {
-        Self
-    }
-}
 
 impl Score for Flash {
     #[inline(always)]

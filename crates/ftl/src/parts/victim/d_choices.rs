@@ -9,9 +9,23 @@
 //! SIGMETRICS 2013.
 
 use super::random::AnyBlock;
-use super::{Options, VictimPolicy};
+use super::VictimPolicy;
+use crate::options::options;
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
+
+options! {
+    Options
+    /// The option of d-choices.
+    #[derive(Eq)]
+    {
+        /// Blocks drawn for each pick, 1 to 4096: with more it is greedy, and each pick needs as many draws. Default 5.
+        choices: u32 = 5,
+    }
+}
+
+/// Most blocks drawn for a pick.
+pub(super) const MOST_CHOICES: u32 = 4096;
 
 /// The best of `choices` draws, the first among equals.
 #[derive(Debug)]
@@ -21,8 +35,8 @@ pub(super) struct DChoices {
 }
 
 impl DChoices {
-    pub(super) fn new(options: &Options) -> Self {
-        Self { draws: AnyBlock::new(options), choices: options.choices }
+    pub(super) fn new(options: Options, seed: u64) -> Self {
+        Self { draws: AnyBlock::new(seed), choices: options.choices }
     }
 }
 

@@ -7,19 +7,13 @@
 //! ## References
 //! P. Desnoyers: Analytic Models of SSD Write Performance. ACM Transactions on Storage 10(2), 2014.
 
-use super::{Options, VictimPolicy};
+use super::VictimPolicy;
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
 
 /// The block with the fewest valid pages, the lowest number among equals.
 #[derive(Debug)]
 pub(super) struct Greedy;
-
-impl Greedy {
-    pub(super) fn new(_: &Options) -> Self {
-        Self
-    }
-}
 
 impl VictimPolicy for Greedy {
     fn pick(&mut self, blocks: Blocks<'_>, _now: u64) -> Option<BlockId> {

@@ -8,7 +8,7 @@
 //! B. Van Houdt: A Mean Field Model for a Class of Garbage Collection Algorithms in Flash-based Solid State Drives.
 //! SIGMETRICS 2013.
 
-use super::{Options, VictimPolicy};
+use super::VictimPolicy;
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::BlockId;
@@ -23,8 +23,8 @@ pub(super) struct AnyBlock {
 const DRAWS: usize = 16;
 
 impl AnyBlock {
-    pub(super) fn new(options: &Options) -> Self {
-        Self { random: Random::of(options.seed, Stream::Victims) }
+    pub(super) fn new(seed: u64) -> Self {
+        Self { random: Random::of(seed, Stream::Victims) }
     }
 
     /// Draws a closed block.

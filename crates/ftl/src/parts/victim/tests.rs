@@ -24,11 +24,15 @@ fn table(blocks: &[(u32, u64, u32)]) -> BlockTable {
     table
 }
 
-fn picks(victim: Victim, options: &Options, table: &BlockTable) -> u32 {
-    victim.policy(options).pick(table.die(0), 80).expect("blocks are closed").0
+fn picks(victim: Victim, table: &BlockTable) -> u32 {
+    victim.policy(SEED).pick(table.die(0), 80).expect("blocks are closed").0
 }
 
-const OPTIONS: Options = Options { choices: 3, window: 3, seed: 7 };
+const SEED: u64 = 7;
+
+fn windowed(window: u32) -> Victim {
+    Victim::WindowedGreedy(WindowedGreedy { window })
+}
 
 #[test]
 fn deterministic_policies_pick_what_their_formula_says() {
@@ -39,7 +43,7 @@ fn deterministic_policies_pick_what_their_formula_says() {
         // Block 2 was closed first, though all its pages are valid.
         (Victim::Fifo, 2),
         // The oldest three are 2, 0 and 3.
-        (Victim::WindowedGreedy, 3),
+        (windowed(3), 3),
         // (8 - v) age / (8 + v): 20/14, 10/11, 0, 27/13, 15/11, 24/12.
         (Victim::CostBenefit, 3),
         // (8 - v) age / 2v: 20/12, 10/6, 0, 27/10, 15/6, 24/8.
@@ -47,10 +51,10 @@ fn deterministic_policies_pick_what_their_formula_says() {
         // (8 - v) age / (v erases): 20/6, 10/3, 0, 27/45, 15/12, 24/4.
         (Victim::Cat, 5),
     ] {
-        assert_eq!(picks(victim, &OPTIONS, &table), block, "{victim:?}");
+        assert_eq!(picks(victim, &table), block, "{victim:?}");
     }
-    let window = |window| picks(Victim::WindowedGreedy, &Options { window, ..OPTIONS }, &table);
-    assert_eq!([1, 2, 4, 5, 6].map(window), [2, 0, 5, 4, 4], "the oldest of equals");
+    let pick = |window| picks(windowed(window), &table);
+    assert_eq!([1, 2, 4, 5, 6].map(pick), [2, 0, 5, 4, 4], "the oldest of equals");
 }
 
 #[test]
@@ -58,7 +62,7 @@ fn a_block_without_valid_pages_goes_before_all_others() {
     let mut blocks = BLOCKS;
     blocks[4] = (0, 10, 1000);
     for victim in [Victim::Greedy, Victim::CostBenefitFlash, Victim::Cat] {
-        assert_eq!(picks(victim, &OPTIONS, &table(&blocks)), 4, "{victim:?}");
+        assert_eq!(picks(victim, &table(&blocks)), 4, "{victim:?}");
     }
 }
 
@@ -66,14 +70,14 @@ fn a_block_without_valid_pages_goes_before_all_others() {
 fn without_a_closed_block_there_is_no_victim() {
     let geometry = Geometry::single_die(6, 8, 512).unwrap();
     let table = BlockTable::new(&geometry);
-    for &victim in Victim::ALL {
-        assert_eq!(victim.policy(&OPTIONS).pick(table.die(0), 80), None, "{victim:?}");
+    for victim in Victim::all() {
+        assert_eq!(victim.policy(SEED).pick(table.die(0), 80), None, "{victim:?}");
     }
 }
 
 /// Picks per block in `draws` draws.
-fn counts(victim: Victim, options: &Options, table: &BlockTable, draws: u32) -> BTreeMap<u32, u32> {
-    let mut policy = victim.policy(options);
+fn counts(victim: Victim, table: &BlockTable, draws: u32) -> BTreeMap<u32, u32> {
+    let mut policy = victim.policy(SEED);
     let mut counts = BTreeMap::new();
     for _ in 0..draws {
         let block = policy.pick(table.die(0), 80).expect("blocks are closed");
@@ -84,7 +88,7 @@ fn counts(victim: Victim, options: &Options, table: &BlockTable, draws: u32) -> 
 
 #[test]
 fn random_takes_all_closed_blocks_alike() {
-    let counts = counts(Victim::Random, &OPTIONS, &table(&BLOCKS), 60_000);
+    let counts = counts(Victim::Random, &table(&BLOCKS), 60_000);
     assert!(counts.keys().eq(&[0, 1, 2, 3, 4, 5]));
     // 10,000 expected, with a standard deviation of 91.
     assert!(counts.values().all(|count| count.abs_diff(10_000) < 400), "{counts:?}");
@@ -96,7 +100,7 @@ fn d_choices_takes_the_best_of_its_draws() {
     let table = table(&blocks);
     // With d draws out of four, the chance of a best block in place k from below is ((k + 1)^d - k^d) / 4^d.
     for (choices, shares) in [(1, [0.25, 0.25, 0.25, 0.25]), (2, [1.0, 3.0, 5.0, 7.0].map(|share| share / 16.0))] {
-        let counts = counts(Victim::DChoices, &Options { choices, ..OPTIONS }, &table, 64_000);
+        let counts = counts(Victim::DChoices(DChoices { choices }), &table, 64_000);
         for (block, share) in (0..).zip(shares) {
             let count = f64::from(counts[&block]) / 64_000.0;
             assert!((count - share).abs() < 0.01, "d = {choices}, block {block}: {count}, expected {share}");

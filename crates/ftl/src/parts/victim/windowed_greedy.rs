@@ -8,9 +8,20 @@
 //! X.-Y. Hu, E. Eleftheriou, R. Haas, I. Iliadis, R. Pletka: Write Amplification Analysis in Flash-Based Solid State
 //! Drives. SYSTOR 2009.
 
-use super::{Options, VictimPolicy};
+use super::VictimPolicy;
+use crate::options::options;
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
+
+options! {
+    Options
+    /// The option of windowed greedy.
+    #[derive(Eq)]
+    {
+        /// How many of the oldest blocks are compared, at least 1. Default 64.
+        window: u32 = 64,
+    }
+}
 
 /// The block with the fewest valid pages among the `window` oldest; the oldest among equals.
 #[derive(Debug)]
@@ -19,7 +30,7 @@ pub(super) struct WindowedGreedy {
 }
 
 impl WindowedGreedy {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(super) fn new(options: Options) -> Self {
         Self { window: options.window as usize }
     }
 }

@@ -13,11 +13,24 @@
 //! Y.-H. Chang, J.-W. Hsieh, T.-W. Kuo: Endurance Enhancement of Flash-Memory Storage Systems: An Efficient Static Wear
 //! Leveling Design. DAC 2007.
 
-use super::{Move, Options, WearPolicy};
+use super::{Move, WearPolicy, DIFFERENCE};
+use crate::options::options;
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::{BlockId, Geometry};
 use std::ops::Range;
+
+options! {
+    Options
+    /// The options of the block erasing table.
+    #[derive(Eq)]
+    {
+        /// Erases for each set that was erased at which the other sets are emptied; at least 1. Default 20.
+        erases: u32 = DIFFERENCE,
+        /// Blocks of a set, at least 1. Default 1.
+        set_blocks: u32 = 1,
+    }
+}
 
 /// A die's round.
 #[derive(Clone, Debug)]
@@ -40,14 +53,14 @@ pub(super) struct Bet {
 }
 
 impl Bet {
-    pub(super) fn new(geometry: &Geometry, options: &Options) -> Self {
+    pub(super) fn new(geometry: &Geometry, options: Options, seed: u64) -> Self {
         let sets = geometry.blocks_per_die().div_ceil(options.set_blocks) as usize;
         let round = Round { erased: vec![false; sets], erases: 0, sets: 0, at: 0, left: 0..0 };
         Self {
             rounds: vec![round; geometry.dies() as usize],
             set_blocks: options.set_blocks,
-            threshold: options.threshold.into(),
-            random: Random::of(options.seed, Stream::Bet),
+            threshold: options.erases.into(),
+            random: Random::of(seed, Stream::Bet),
         }
     }
 

@@ -13,9 +13,20 @@
 //! ## References
 //! L.-P. Chang: On Efficient Wear Leveling for Large-Scale Flash-Memory Storage Systems. SAC 2007.
 
-use super::{Move, Options, WearPolicy};
+use super::{Move, WearPolicy, DIFFERENCE};
+use crate::options::options;
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::{BlockId, Geometry};
+
+options! {
+    Options
+    /// The option of the dual pool.
+    #[derive(Eq)]
+    {
+        /// Data moves where the erases of two blocks differ by more; at least 1. Default 20.
+        erases: u32 = DIFFERENCE,
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct DualPool {
@@ -27,10 +38,10 @@ pub(super) struct DualPool {
 
 impl DualPool {
     /// Half of each die's blocks are hot at first.
-    pub(super) fn new(geometry: &Geometry, options: &Options) -> Self {
+    pub(super) fn new(geometry: &Geometry, options: Options) -> Self {
         let blocks = geometry.blocks();
         Self {
-            threshold: options.threshold,
+            threshold: options.erases,
             is_hot: (0..blocks).map(|block| block % 2 == 0).collect(),
             joined: vec![0; blocks as usize],
         }

@@ -23,11 +23,13 @@ fn geometry(cycles: &[u32]) -> Geometry {
     Geometry::single_die(cycles.len() as u32, 8, 512).unwrap()
 }
 
-fn policy(wear: Wear, cycles: &[u32], options: &Options) -> Box<dyn WearPolicy> {
-    wear.policy(&geometry(cycles), options).expect("a policy that moves data")
+fn policy(wear: Wear, cycles: &[u32]) -> Box<dyn WearPolicy> {
+    wear.policy(&geometry(cycles), 1).expect("a policy that moves data")
 }
 
-const OPTIONS: Options = Options { threshold: 10, set_blocks: 2, seed: 1 };
+const THRESHOLD: Wear = Wear::Threshold(Threshold { erases: 10 });
+const BET: Wear = Wear::Bet(Bet { erases: 10, set_blocks: 2 });
+const DUAL_POOL: Wear = Wear::DualPool(DualPool { erases: 10 });
 const FREE: [BlockId; 4] = [BlockId(4), BlockId(5), BlockId(6), BlockId(7)];
 
 #[test]
@@ -42,7 +44,7 @@ fn free_blocks_are_chosen_by_their_erases() {
 fn threshold_moves_the_least_worn_data_when_the_difference_is_more() {
     for (most, moved) in [(12, None), (13, Some(BlockId(1)))] {
         let cycles = [5, 2, 9, 2, most, 2, 3, 3];
-        let mut policy = policy(Wear::Threshold, &cycles, &OPTIONS);
+        let mut policy = policy(THRESHOLD, &cycles);
         let table = table(&cycles);
         let expected = moved.map(|block| Move { block, to_most_worn: true });
         assert_eq!(policy.next_move(table.die(0), &FREE), expected);
@@ -55,7 +57,7 @@ fn threshold_moves_the_least_worn_data_when_the_difference_is_more() {
 #[test]
 fn bet_empties_the_sets_that_were_not_erased() {
     let cycles = [0; 8];
-    let mut policy = policy(Wear::Bet, &cycles, &OPTIONS);
+    let mut policy = policy(BET, &cycles);
     let table = table(&cycles);
     let next = |policy: &mut Box<dyn WearPolicy>| policy.next_move(table.die(0), &FREE).map(|to| to.block.0);
     for _ in 0..9 {
@@ -85,7 +87,7 @@ fn bet_empties_the_sets_that_were_not_erased() {
 fn dual_pool_exchanges_a_worn_hot_block_for_an_idle_cold_one() {
     for (worn, moved) in [(11, None), (12, Some(BlockId(3)))] {
         let cycles = [0, 5, 0, 1, 0, 90, worn, 0];
-        let mut policy = policy(Wear::DualPool, &cycles, &OPTIONS);
+        let mut policy = policy(DUAL_POOL, &cycles);
         let table = table(&cycles);
         let expected = moved.map(|block| Move { block, to_most_worn: true });
         assert_eq!(policy.next_move(table.die(0), &FREE), expected, "block 5 is worn and cold");
@@ -98,7 +100,7 @@ fn dual_pool_moves_blocks_between_the_pools() {
     let cycles = [40, 0, 41, 11, 42, 0, 61, 0];
     let table = table(&cycles);
     // A cold block that wears like a hot one becomes hot: it does not give its data away.
-    let mut policy = policy(Wear::DualPool, &cycles, &Options { threshold: 10, ..OPTIONS });
+    let mut policy = policy(DUAL_POOL, &cycles);
     let moved = |policy: &mut Box<dyn WearPolicy>| policy.next_move(table.die(0), &[BlockId(6)]).map(|to| to.block.0);
     assert_eq!(moved(&mut policy), Some(1), "the least worn cold block");
     assert_eq!(moved(&mut policy), None, "block 6 is cold now");

@@ -4,9 +4,20 @@
 //! When the erases of the most and the least worn block of a die differ by more than the threshold, the least worn one
 //! holds what is never written. Its data goes to the most worn free block, and it wears from then on.
 
-use super::{Move, Options, WearPolicy};
+use super::{Move, WearPolicy, DIFFERENCE};
+use crate::options::options;
 use crate::parts::blocks::table::Blocks;
 use nandlab_nand::BlockId;
+
+options! {
+    Options
+    /// The option of threshold.
+    #[derive(Eq)]
+    {
+        /// Data moves where the erases of two blocks differ by more; at least 1. Default 20.
+        erases: u32 = DIFFERENCE,
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Threshold {
@@ -14,8 +25,8 @@ pub(super) struct Threshold {
 }
 
 impl Threshold {
-    pub(super) fn new(options: &Options) -> Self {
-        Self { threshold: options.threshold }
+    pub(super) fn new(options: Options) -> Self {
+        Self { threshold: options.erases }
     }
 }
 

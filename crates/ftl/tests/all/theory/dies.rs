@@ -4,7 +4,7 @@ use super::{forms, mount, totals, waf_of, Lab};
 use crate::lab::Options;
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
 use nandlab_ftl::dftl::{self, Allocation};
-use nandlab_ftl::parts::victim::Victim;
+use nandlab_ftl::parts::victim::{DChoices, Victim};
 use nandlab_ftl::sector_log;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Rules, Shape};
@@ -78,7 +78,7 @@ fn policies_see_the_blocks_of_all_dies() {
     for (victim, expected) in [
         (Victim::Fifo, forms::fifo(0.2)),
         (Victim::Random, 1.0 / (1.0 - rho)),
-        (Victim::DChoices, forms::d_choices(PAGES, 0.2, 5)),
+        (Victim::DChoices(DChoices { choices: 5 }), forms::d_choices(PAGES, 0.2, 5)),
     ] {
         for dies in [1, 8] {
             let config = dftl::Config { victim, ..Default::default() };

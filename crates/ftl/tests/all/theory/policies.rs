@@ -3,8 +3,8 @@
 use super::{forms, lab, random_waf, waf_of};
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
 use nandlab_ftl::page::Config;
-use nandlab_ftl::parts::placement::Placement;
-use nandlab_ftl::parts::victim::Victim;
+use nandlab_ftl::parts::placement::{Dac, Placement, Streams, TwoPools};
+use nandlab_ftl::parts::victim::{DChoices, Victim, WindowedGreedy};
 use nandlab_nand::random::Random;
 
 const OPS: [f64; 4] = [0.07, 0.12, 0.2, 0.5];
@@ -41,7 +41,7 @@ fn random_agrees_with_its_closed_form() {
 fn d_choices_agrees_with_its_closed_form() {
     for choices in [2, 5, 10] {
         for op in [0.07, 0.2, 0.5] {
-            let config = Config { choices, ..with(Victim::DChoices) };
+            let config = with(Victim::DChoices(DChoices { choices }));
             let expected = forms::d_choices(64, op, choices);
             agrees(&format!("{choices} choices, OP {op}"), random_waf(BLOCKS, 64, op, &config), expected);
         }
@@ -50,7 +50,7 @@ fn d_choices_agrees_with_its_closed_form() {
 
 #[test]
 fn a_window_of_one_block_is_fifo_and_one_of_all_is_greedy() {
-    let windowed = |window| random_waf(512, 32, 0.2, &Config { window, ..with(Victim::WindowedGreedy) });
+    let windowed = |window| random_waf(512, 32, 0.2, &with(Victim::WindowedGreedy(WindowedGreedy { window })));
     assert_eq!(windowed(1), random_waf(512, 32, 0.2, &with(Victim::Fifo)));
     let (all, greedy) = (windowed(u32::MAX), random_waf(512, 32, 0.2, &with(Victim::Greedy)));
     assert!((all / greedy - 1.0).abs() < 0.002, "{all} and {greedy} differ in the choice among equals alone");
@@ -95,7 +95,7 @@ fn separation_and_age_help_under_skew() {
     assert!(one > 1.2 * uniform, "greedy with hot and cold pages mixed: {one}, uniform {uniform}");
     let two = measured(Victim::Greedy, Placement::Two);
     let cost_benefit = measured(Victim::CostBenefit, Placement::Two);
-    let dac = measured(Victim::CostBenefit, Placement::Dac);
+    let dac = measured(Victim::CostBenefit, Placement::Dac(Dac::default()));
     let sepbit = measured(Victim::CostBenefit, Placement::Sepbit);
     println!("one {one:.3}, two {two:.3}, cost-benefit {cost_benefit:.3}, dac {dac:.3}, sepbit {sepbit:.3}");
     assert!(two < one && cost_benefit < two && dac < cost_benefit && sepbit < cost_benefit);
@@ -146,11 +146,17 @@ fn trims_act_as_over_provisioning() {
 /// Every policy fills the device, keeps its books and costs between 1 and random's cost.
 #[test]
 fn every_policy_costs_between_nothing_and_random() {
-    for &victim in Victim::ALL {
-        for placement in
-            [Placement::One, Placement::Two, Placement::Origin, Placement::Dac, Placement::Sepbit, Placement::Pools]
-        {
-            let config = Config { victim, placement, pool_pages: 1000, pool_blocks: 80, ..Config::default() };
+    let placements = [
+        Placement::One,
+        Placement::Two,
+        Placement::Origin(Streams::default()),
+        Placement::Dac(Dac::default()),
+        Placement::Sepbit,
+        Placement::Pools(TwoPools { pages: 1000, blocks: 80 }),
+    ];
+    for victim in Victim::all() {
+        for placement in placements {
+            let config = Config { victim, placement, ..Config::default() };
             let waf = random_waf(256, 16, 0.2, &config);
             assert!((1.5..6.3).contains(&waf), "{victim:?}, {placement:?}: {waf}");
         }

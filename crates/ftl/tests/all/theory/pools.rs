@@ -3,7 +3,7 @@
 
 use super::{forms, mount, waf_of};
 use nandlab_ftl::page::Config;
-use nandlab_ftl::parts::placement::Placement;
+use nandlab_ftl::parts::placement::{Placement, TwoPools};
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Rules};
@@ -42,9 +42,7 @@ impl Case {
         let op = |blocks: u32, of: u32| f64::from(blocks) * pages / f64::from(of) - 1.0;
         let config = Config {
             victim: self.victim,
-            placement: Placement::Pools,
-            pool_pages: hot,
-            pool_blocks: blocks + 1,
+            placement: Placement::Pools(TwoPools { pages: hot, blocks: blocks + 1 }),
             ..Config::default()
         };
         Split { config, logical, hot, ops: [op(blocks, hot), op(cold_blocks, logical - hot)] }

@@ -11,6 +11,7 @@ mod control;
 mod difference;
 mod error;
 mod footprint;
+mod former;
 mod heat;
 mod latency;
 mod lifetime;
