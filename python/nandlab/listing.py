@@ -114,7 +114,11 @@ def _table(part: dict[str, Any], schema: dict[str, Any]) -> dict[str, dict[str, 
     found = {}
     for name, spec in part.get("properties", {}).items():
         default = spec.get("default", _ABSENT)
-        if isinstance(default, dict) and len(default) == 1 and default.keys() <= _choices(spec, schema).keys():
+        if (
+            isinstance(default, dict)
+            and len(default) == 1
+            and default.keys() <= _choices(spec, schema).keys()
+        ):
             # A name alone stands for the choice with its own defaults.
             (default,) = default
         doc = " ".join(_description(spec, schema).split())

@@ -36,7 +36,7 @@ class Case:
         return next(iter(self.experiment.get("ftl", {}).items()), ("", {}))
 
     def choice(self, option: str) -> tuple[str, dict[str, Any]]:
-        """The name chosen for an option of the FTL, and its own options; empty if the FTL has no such option."""
+        """The name chosen for an option of the FTL, and its own options; empty without such an option."""
         chosen = self.ftl[1].get(option, "")
         return next(iter(chosen.items())) if isinstance(chosen, dict) else (chosen, {})
 
