@@ -20,6 +20,7 @@ mod image;
 mod layout;
 mod nvram;
 mod os;
+mod pairs;
 mod recorded;
 mod records;
 mod shared;
@@ -299,6 +300,10 @@ impl<S: PageStore> Nand for Backed<S> {
         let done = self.counting.retire(block)?;
         self.store.save_block(&self.counting, block)?;
         Ok(done)
+    }
+
+    fn is_settled(&mut self, at: Ppa) -> bool {
+        self.store.is_settled(at)
     }
 
     fn set_slc(&mut self, block: BlockId, slc: bool) {

@@ -484,6 +484,10 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
         result.map(|_| done)
     }
 
+    fn is_settled(&mut self, at: Ppa) -> bool {
+        self.inner.is_settled(at)
+    }
+
     fn set_slc(&mut self, block: BlockId, slc: bool) {
         self.inner.set_slc(block, slc);
     }

@@ -15,9 +15,11 @@
 use super::ahead::Ahead;
 use super::error::{BackedError, Failure};
 use super::freed::Freed;
-use super::layout::{Header, BLOCK_BYTES, FIXED_BYTES, MAGIC};
+use super::layout::{u32_at, Header, Layout, BLOCK_BYTES, FIXED_BYTES, MAGIC, TRAILER_BYTES, WORD_RECORD_BYTES};
 use super::os;
-use super::records::{inline, programmed, torn_oob, BlockRecord, Found, PageRecord};
+use super::pairs::Picked;
+use super::recorded::{block_records, page_records};
+use super::records::{inline, programmed, torn_oob, BlockRecord, Found, PageRecord, Stored};
 use super::shared::{ImageFile, Shared};
 use super::store::PageStore;
 use crate::address::{BlockId, Ppa, Seq};
@@ -27,7 +29,7 @@ use crate::counting::{assert_has_tail, Counting, Kept, SpareStore};
 use crate::nand::{Nand, NandError};
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -56,6 +58,8 @@ pub struct Image {
     /// Whether an erase waits until earlier writes are on the disk.
     survives_machine: bool,
     notices: Vec<String>,
+    /// The last settled program, and the last program, when the image was opened.
+    opened: (u64, u64),
 }
 
 /// A block record's state.
@@ -93,6 +97,7 @@ impl Image {
         let shared = Shared::new(file, path, header);
         let written = os::lock(&shared.file)
             .and_then(|_| shared.file.set_len(shared.layout.end))
+            .and_then(|()| shared.write_at(shared.layout.header, &shared.header.at_end(&shared.layout)))
             .and_then(|()| shared.write_at(0, &shared.header.to_bytes()));
         if let Err(source) = written {
             drop(shared);
@@ -108,6 +113,7 @@ impl Image {
         let header = &image.shared.header;
         let mut device = Counting::new(header.geometry, header.rules);
         device.has_no_tails = true;
+        image.repair_headers()?;
         image.restore(&mut device)?;
         Ok((image, device))
     }
@@ -121,28 +127,65 @@ impl Image {
         Self::read_header(path, file)
     }
 
-    fn read_header(path: &Path, mut file: File) -> Result<Shared, BackedError> {
+    /// Reads the first header, or else the one at the end of the file.
+    fn read_header(path: &Path, file: File) -> Result<Shared, BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
         let found = file.metadata().map_err(error)?.len();
+        let header = match Self::header_at(path, &file, (0, found)) {
+            Ok(header) => header,
+            Err(error) => Self::second_header(path, &file, found).ok_or(error)?,
+        };
+        let shared = Shared::new(file, path, header);
+        if found != shared.layout.end {
+            return Err(BackedError::Length { path: path.to_owned(), found, expected: shared.layout.end });
+        }
+        Ok(shared)
+    }
+
+    fn second_header(path: &Path, file: &File, found: u64) -> Option<Header> {
+        let mut trailer = [0; TRAILER_BYTES];
+        os::read_at(file, found.checked_sub(TRAILER_BYTES as u64)?, &mut trailer).ok()?;
+        let place = u64::from_le_bytes(trailer[..8].try_into().expect("eight bytes"));
+        if trailer[8..] != MAGIC || place >= found {
+            return None;
+        }
+        let header = Self::header_at(path, file, (place, found)).ok()?;
+        (Layout::new(&header).header == place).then_some(header)
+    }
+
+    fn header_at(path: &Path, file: &File, (place, end): (u64, u64)) -> Result<Header, BackedError> {
+        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
+        let room = end - place;
         let mut fixed = [0; FIXED_BYTES];
         // A file shorter than a header is truncated or something else; the magic tells.
-        let have = (FIXED_BYTES as u64).min(found) as usize;
-        file.read_exact(&mut fixed[..have]).map_err(error)?;
-        let too_short = |expected| Err(BackedError::Length { path: path.to_owned(), found, expected });
+        let have = (FIXED_BYTES as u64).min(room) as usize;
+        os::read_at(file, place, &mut fixed[..have]).map_err(error)?;
+        let too_short = |expected| Err(BackedError::Length { path: path.to_owned(), found: end, expected });
         if have < FIXED_BYTES && fixed[..8] == MAGIC {
             return too_short(FIXED_BYTES as u64);
         }
         let length = Header::length(path, &fixed)?;
-        if found < length as u64 {
+        if room < length as u64 {
             return too_short(length as u64);
         }
         let mut bytes = vec![0; length];
-        os::read_at(&file, 0, &mut bytes).map_err(error)?;
-        let shared = Shared::new(file, path, Header::from_bytes(path, &bytes)?);
-        if found != shared.layout.end {
-            return too_short(shared.layout.end);
+        os::read_at(file, place, &mut bytes).map_err(error)?;
+        Header::from_bytes(path, &bytes)
+    }
+
+    /// Writes a header again that is not as the other one.
+    fn repair_headers(&mut self) -> Result<(), BackedError> {
+        let shared = Arc::clone(&self.shared);
+        let copies = [(0, shared.header.to_bytes()), (shared.layout.header, shared.header.at_end(&shared.layout))];
+        for ((place, bytes), which) in copies.into_iter().zip(["first", "second"]) {
+            let mut found = vec![0; bytes.len()];
+            shared.read_at(place, &mut found).map_err(|error| shared.error("read", error))?;
+            if found != bytes {
+                self.notices.push(format!("the {which} of two headers is damaged, and the other one counts"));
+                shared.write_at(place, &bytes).map_err(|error| shared.error("write", error))?;
+            }
         }
-        Ok(shared)
+        Ok(())
     }
 
     fn new(shared: Shared) -> Self {
@@ -159,6 +202,7 @@ impl Image {
             freed: Freed::new(geometry),
             survives_machine: false,
             notices: Vec::new(),
+            opened: (0, 0),
             shared: Arc::new(shared),
         }
     }
@@ -183,14 +227,16 @@ impl Image {
 
     /// Brings an erased `device` into the state in the records.
     fn restore(&mut self, device: &mut Counting) -> Result<(), BackedError> {
-        let geometry = *device.geometry();
         let shared = Arc::clone(&self.shared);
-        let read = |place, bytes: &mut [u8]| shared.read_at(place, bytes).map_err(|error| shared.error("read", error));
-        let mut records = vec![0; geometry.blocks() as usize * BLOCK_BYTES];
-        read(shared.layout.blocks, &mut records)?;
-        let mut slots = vec![0; geometry.pages_per_block() as usize * shared.layout.slot];
-        for (block, bytes) in (0..).map(BlockId).zip(records.chunks_exact(BLOCK_BYTES)) {
-            let record = match BlockRecord::from_bytes(bytes) {
+        self.restore_nvram()?;
+        let records = self.picked(block_records(&shared))?;
+        for &block in &records.spoilt {
+            self.notices.push(format!(
+                "block {block} is damaged: one of two copies of its record is, and the other one counts"
+            ));
+        }
+        for (block, bytes) in (0..).map(BlockId).zip(records.bytes.chunks_exact(BLOCK_BYTES)) {
+            let record = match BlockRecord::from_bytes(bytes, block) {
                 Ok(None) => continue,
                 Ok(Some(record)) => record,
                 Err(_) => {
@@ -207,8 +253,47 @@ impl Image {
                 device.states.retire(block);
                 continue;
             }
-            read(shared.layout.page(geometry.page(block, 0)), &mut slots)?;
-            self.take(device, block, &record, &slots);
+            let slots = self.picked(page_records(&shared, block))?;
+            if !slots.spoilt.is_empty() {
+                let (count, s) = (slots.spoilt.len(), if slots.spoilt.len() == 1 { "" } else { "s" });
+                self.notices.push(format!(
+                    "block {block} is damaged: one of two copies of the record{s} of {count} page{s} is, and the other one \
+                     counts"
+                ));
+            }
+            self.take(device, block, &record, &slots.bytes);
+        }
+        let settled = shared.read_settled(shared.work.get().programs).map_err(|error| shared.error("read", error))?;
+        self.opened = (settled, shared.programs());
+        Ok(())
+    }
+
+    /// Records from two copies, both as they should be from now on.
+    fn picked(&self, picked: io::Result<Picked>) -> Result<Picked, BackedError> {
+        let picked = picked.map_err(|error| self.shared.error("read", error))?;
+        picked.repair(&self.shared).map_err(|error| self.shared.error("write", error))?;
+        Ok(picked)
+    }
+
+    fn restore_nvram(&mut self) -> Result<(), BackedError> {
+        let shared = Arc::clone(&self.shared);
+        let length = (shared.header.nvram_bytes / 8) as usize * WORD_RECORD_BYTES;
+        if length == 0 {
+            return Ok(());
+        }
+        let kind = |word: usize, bytes: &[u8]| Stored::of_word(bytes, word as u64);
+        let words = self.picked(Picked::read(&shared, (shared.layout.nvram, length), WORD_RECORD_BYTES, kind))?;
+        match (words.spoilt.len(), words.lost.first()) {
+            (_, Some(word)) => {
+                let what = format!("word {word} of its NVRAM is lost in both copies");
+                return Err(super::layout::damaged(&shared.path, what));
+            }
+            (0, None) => {}
+            (count, None) => {
+                let s = if count == 1 { "" } else { "s" };
+                let what = "in one of two copies, and the other one counts";
+                self.notices.push(format!("{count} word{s} of the NVRAM are damaged {what}"));
+            }
         }
         Ok(())
     }
@@ -217,7 +302,8 @@ impl Image {
     fn take(&mut self, device: &mut Counting, block: BlockId, record: &BlockRecord, slots: &[u8]) {
         let geometry = *device.geometry();
         let order = device.rules().program_order;
-        let found = programmed(slots, self.shared.layout.slot, record.pe_cycles, geometry.page_bytes(), order);
+        let first = (geometry.page(block, 0), self.shared.layout.slot);
+        let found = programmed(slots, first, record.pe_cycles, geometry.page_bytes(), order);
         self.blocks[block.index()].held = found.len() as u32;
         self.shared.work.add(found.len() as u64, 0);
         let mut seq = Seq(0);
@@ -265,8 +351,11 @@ impl Image {
     fn read_page(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<bool, NandError> {
         let place = self.shared.layout.bytes(at);
         if !self.ahead.take(place, page) {
-            let read = self.read_new(at, page, wanted);
-            self.guard("read", read)?;
+            if self.read_new(at, page, wanted).is_err() {
+                // A write that failed ends the image; a read that failed costs its request.
+                self.check()?;
+                return Ok(false);
+            }
         }
         Ok(crc32fast::hash(page) == self.sums[at.index()])
     }
@@ -294,7 +383,7 @@ impl Image {
         is_sound
     }
 
-    fn record_of(&self, device: &Counting, at: Ppa) -> PageRecord {
+    fn record_of(&self, device: &Counting, at: Ppa, number: u32) -> PageRecord {
         let block = device.geometry().block_of(at);
         PageRecord {
             oob: device.spare.get(at, block).expect("the page was just programmed"),
@@ -302,6 +391,7 @@ impl Image {
             tail_bytes: self.tails[at.index()],
             programs: device.respared.get(at).copied().unwrap_or(1),
             sum: self.sums[at.index()],
+            number,
         }
     }
 
@@ -331,7 +421,7 @@ impl Image {
             left: std::array::from_fn(|origin| held[origin].saturating_sub(programmed[origin])),
             programs: of_block.earlier,
         };
-        self.guard("write", self.shared.write_at(self.shared.layout.block(block), &record.to_bytes()))
+        self.guard("write", self.shared.write_at(self.shared.layout.block(block), &record.to_bytes(block)))
     }
 
     /// The records around the one for page `at`, and its start in them.
@@ -360,6 +450,19 @@ impl PageStore for Image {
             return Ok(());
         }
         Err(NandError::Uncorrectable(at))
+    }
+
+    fn is_settled(&mut self, at: Ppa) -> bool {
+        if self.torn.contains(&at) {
+            return true;
+        }
+        let Ok(slot) = self.records_around(at) else { return false };
+        let record = PageRecord::from_slot(&self.window.1[slot..slot + self.shared.layout.slot], at);
+        let Ok(Some(PageRecord { number, .. })) = record else { return false };
+        let (settled, last) = self.opened;
+        // The record has the lowest bits of the number.
+        let age = (last as u32).wrapping_sub(number);
+        last.saturating_sub(age.into()) <= settled
     }
 
     fn load(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<(), NandError> {
@@ -453,7 +556,8 @@ impl PageStore for Image {
         let mut slot = [0; 512];
         let slot = &mut slot[..self.shared.layout.slot];
         let tail = self.scratch.len() - usize::from(self.tails[at.index()]);
-        self.record_of(device, at).put(slot, &self.scratch[tail..]);
+        let number = self.shared.next_program() as u32;
+        self.record_of(device, at, number).put(at, slot, &self.scratch[tail..]);
         let place = self.place_slot(at, slot);
         self.shared.gather_record(place, slot);
         self.blocks[block.index()].held += 1;
@@ -466,14 +570,15 @@ impl PageStore for Image {
         let slot = &mut slot[..self.shared.layout.slot];
         self.guard("write", self.shared.write_gathered())?;
         self.guard("read", self.shared.read_at(self.shared.layout.page(at), slot))?;
-        self.record_of(device, at).put_again(slot);
+        self.record_of(device, at, u32_at(slot, 28)).put_again(at, slot);
         let place = self.place_slot(at, slot);
         self.guard("write", self.shared.write_at(place, slot))
     }
 
     fn save_all(&mut self, device: &Counting) -> Result<(), NandError> {
         self.check()?;
-        self.guard("write", self.shared.write_gathered())?;
+        let programs = self.shared.programs();
+        self.guard("write", self.shared.write_gathered().and_then(|()| self.shared.settle(programs)))?;
         for block in (0..device.geometry().blocks()).map(BlockId) {
             if self.blocks[block.index()].is_old {
                 self.write_block(device, block)?;
