@@ -20,6 +20,7 @@ mod image;
 mod layout;
 mod nvram;
 mod os;
+mod overlay;
 mod pairs;
 mod recorded;
 mod records;
@@ -108,6 +109,16 @@ impl Backed<Image> {
     /// header says, or its header is damaged.
     pub fn open(path: &Path) -> Result<Self, BackedError> {
         let (store, counting) = Image::open(path)?;
+        Ok(Self { counting, store })
+    }
+
+    /// As [`Self::open`], and nothing reaches the file: it stays as it is, whatever is programmed or erased. A file that
+    /// was cut short can be opened; pages behind its end cannot be read.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_read_only(path: &Path) -> Result<Self, BackedError> {
+        let (store, counting) = Image::open_read_only(path)?;
         Ok(Self { counting, store })
     }
 

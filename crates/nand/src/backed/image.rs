@@ -17,6 +17,7 @@ use super::error::{BackedError, Failure};
 use super::freed::Freed;
 use super::layout::{u32_at, Header, Layout, BLOCK_BYTES, FIXED_BYTES, MAGIC, TRAILER_BYTES, WORD_RECORD_BYTES};
 use super::os;
+use super::overlay::Overlay;
 use super::pairs::Picked;
 use super::recorded::{block_records, page_records};
 use super::records::{inline, programmed, torn_oob, BlockRecord, Found, PageRecord, Stored};
@@ -109,7 +110,28 @@ impl Image {
     }
 
     pub(super) fn open(path: &Path) -> Result<(Self, Counting), BackedError> {
-        let mut image = Self::new(Self::open_file(path)?);
+        Self::with(Self::open_file(path)?)
+    }
+
+    /// As [`Self::open`], with all writes kept in memory.
+    pub(super) fn open_read_only(path: &Path) -> Result<(Self, Counting), BackedError> {
+        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
+        let file = OpenOptions::new().read(true).open(path).map_err(error)?;
+        if !os::lock_shared(&file).map_err(error)? {
+            return Err(BackedError::InUse(path.to_owned()));
+        }
+        let (mut shared, found) = Self::read_headers(path, file)?;
+        shared.overlay = Some(Overlay::default());
+        let mut image = Self::with(shared)?;
+        if found != image.0.shared.layout.end {
+            let error = BackedError::Length { path: path.to_owned(), found, expected: image.0.shared.layout.end };
+            image.0.notices.push(error.to_string());
+        }
+        Ok(image)
+    }
+
+    fn with(shared: Shared) -> Result<(Self, Counting), BackedError> {
+        let mut image = Self::new(shared);
         let header = &image.shared.header;
         let mut device = Counting::new(header.geometry, header.rules);
         device.has_no_tails = true;
@@ -127,19 +149,23 @@ impl Image {
         Self::read_header(path, file)
     }
 
-    /// Reads the first header, or else the one at the end of the file.
     fn read_header(path: &Path, file: File) -> Result<Shared, BackedError> {
+        let (shared, found) = Self::read_headers(path, file)?;
+        if found != shared.layout.end {
+            return Err(BackedError::Length { path: path.to_owned(), found, expected: shared.layout.end });
+        }
+        Ok(shared)
+    }
+
+    /// Reads the first header, or else the one at the end of the file; also returns the file's length.
+    fn read_headers(path: &Path, file: File) -> Result<(Shared, u64), BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
         let found = file.metadata().map_err(error)?.len();
         let header = match Self::header_at(path, &file, (0, found)) {
             Ok(header) => header,
             Err(error) => Self::second_header(path, &file, found).ok_or(error)?,
         };
-        let shared = Shared::new(file, path, header);
-        if found != shared.layout.end {
-            return Err(BackedError::Length { path: path.to_owned(), found, expected: shared.layout.end });
-        }
-        Ok(shared)
+        Ok((Shared::new(file, path, header), found))
     }
 
     fn second_header(path: &Path, file: &File, found: u64) -> Option<Header> {
@@ -179,7 +205,10 @@ impl Image {
         let copies = [(0, shared.header.to_bytes()), (shared.layout.header, shared.header.at_end(&shared.layout))];
         for ((place, bytes), which) in copies.into_iter().zip(["first", "second"]) {
             let mut found = vec![0; bytes.len()];
-            shared.read_at(place, &mut found).map_err(|error| shared.error("read", error))?;
+            let read = shared.read_at(place, &mut found);
+            if shared.overlay.is_none() {
+                read.map_err(|error| shared.error("read", error))?;
+            }
             if found != bytes {
                 self.notices.push(format!("the {which} of two headers is damaged, and the other one counts"));
                 shared.write_at(place, &bytes).map_err(|error| shared.error("write", error))?;
@@ -365,6 +394,7 @@ impl Image {
         let place = self.shared.layout.bytes(at);
         match self.ahead.together(place, page.len(), wanted.min(pages - at.0 % pages)) {
             0 | 1 => self.shared.read_page(place, page),
+            _ if self.shared.overlay.is_some() => self.shared.read_page(place, page),
             count => {
                 self.shared.write_gathered()?;
                 self.ahead.read(&self.shared.file, place, page, count)
@@ -539,7 +569,9 @@ impl PageStore for Image {
         of_block.earlier += u64::from(std::mem::take(&mut of_block.held));
         self.write_block(device, block)?;
         self.shared.work.add(0, 1);
-        self.freed.add(block, device.geometry(), (&self.shared.file, &self.shared.layout));
+        if self.shared.overlay.is_none() {
+            self.freed.add(block, device.geometry(), (&self.shared.file, &self.shared.layout));
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use super::error::{BackedError, Failure};
 use super::gathered::Gathered;
 use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, Tag, SETTLED_BYTES, STATE_BYTES};
 use super::os;
+use super::overlay::Overlay;
 use super::work::{Counter, Work};
 use crate::address::Geometry;
 use std::fs::File;
@@ -19,6 +20,8 @@ const STATE_HEAD: usize = 12;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub file: File,
+    /// Takes all writes of an image that is only read.
+    pub overlay: Option<Overlay>,
     pub path: PathBuf,
     pub layout: Layout,
     pub header: Header,
@@ -44,6 +47,7 @@ impl Shared {
     pub fn new(file: File, path: &Path, header: Header) -> Self {
         Self {
             file,
+            overlay: None,
             path: path.to_owned(),
             layout: Layout::new(&header),
             header,
@@ -65,7 +69,10 @@ impl Shared {
 
     /// Reads ungathered parts: anything but pages and their records.
     pub fn read_at(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
-        os::read_at(&self.file, place, bytes)
+        match &self.overlay {
+            Some(overlay) => overlay.read(&self.file, place, bytes),
+            None => os::read_at(&self.file, place, bytes),
+        }
     }
 
     /// Reads a page's bytes.
@@ -74,7 +81,7 @@ impl Shared {
             bytes.copy_from_slice(waiting);
             return Ok(());
         }
-        os::read_at(&self.file, place, bytes)
+        self.read_at(place, bytes)
     }
 
     /// Writes now, behind everything gathered.
@@ -87,7 +94,10 @@ impl Shared {
         #[cfg(test)]
         self.log.lock().unwrap_or_else(PoisonError::into_inner).push((place, bytes.to_vec()));
         self.unsynced.store(true, Ordering::Relaxed);
-        os::write_at(&self.file, place, bytes)?;
+        match &self.overlay {
+            Some(overlay) => overlay.write(&self.file, place, bytes),
+            None => os::write_at(&self.file, place, bytes)?,
+        }
         match self.layout.second(place) {
             Some(second) => self.write_through(second, bytes),
             None => Ok(()),
@@ -137,7 +147,7 @@ impl Shared {
     /// Waits until all earlier writes are on the operating system's disk.
     pub fn sync(&self) -> io::Result<()> {
         self.write_gathered()?;
-        if !self.unsynced.swap(false, Ordering::Relaxed) {
+        if !self.unsynced.swap(false, Ordering::Relaxed) || self.overlay.is_some() {
             return Ok(());
         }
         let synced = self.file.sync_data();
