@@ -192,6 +192,31 @@ def record(image: str, output: str) -> None:
     click.echo(f"{ended['requests']:,} requests are in {output}")
 
 
+@command.command("export")
+@click.argument("image", type=IMAGE)
+@click.argument("file", type=click.Path())
+@json_option
+def export(image: str, file: str, as_json: bool) -> None:
+    """Copy what the disk in IMAGE holds into the new FILE.
+
+    IMAGE stays as it is. Byte ranges that cannot be read are listed and left out; the exit status is then 1.
+    """
+    from nandlab import _native
+
+    disk = interruptible(lambda: _native.Disk(image, read_only=True))
+    notices = disk.notices()
+    for notice in notices:
+        say(f"warning: {notice}")
+    bad = interruptible(lambda: disk.export(file))
+    if as_json:
+        print_json({"notices": notices, "unreadable": [{"start": start, "end": end} for start, end in bad]})
+    else:
+        for start, end in bad:
+            click.echo(f"bytes {start} to {end - 1} cannot be read")
+    if bad:
+        raise SystemExit(1)
+
+
 @command.command("serve")
 @click.argument("image", type=IMAGE)
 @click.option("--nbd", metavar="SOCKET", help="Serve it by NBD on this unix socket.")
@@ -202,6 +227,9 @@ def record(image: str, output: str) -> None:
     "--durable",
     is_flag=True,
     help="What is flushed also survives an end of this machine: erases wait for its disk.",
+)
+@click.option(
+    "--read-only", is_flag=True, help="The image stays as it is, and writes are refused. For a damaged image."
 )
 @click.option(
     "--record", "trace", type=click.Path(), metavar="FILE.nltr", help="Record every request into a new file."
@@ -221,7 +249,9 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
 
     if options["nbd"] is None and options["fuse"] is None:
         raise click.UsageError("say how programs are to reach the disk: --nbd SOCKET, --fuse DIR, or both")
-    disk = interruptible(lambda: _native.Disk(image, options["pace"], options["durable"]))
+    disk = interruptible(
+        lambda: _native.Disk(image, options["pace"], options["durable"], options["read_only"])
+    )
     for notice in disk.notices():
         say(f"warning: {notice}")
     if options["regions"] is not None:

@@ -308,6 +308,15 @@ impl ImageFile {
         Some(text)
     }
 
+    /// Whether a state was saved and none is whole: two saves in turn cannot end so.
+    pub fn has_lost_state(&self) -> bool {
+        let is_written = |slot: u64| {
+            let mut head = [0; STATE_HEAD];
+            self.0.read_at(self.0.layout.states + slot * STATE_BYTES, &mut head).is_ok() && head != [0; STATE_HEAD]
+        };
+        (0..2).any(is_written) && (0..2).all(|slot| self.state_in(slot).is_none())
+    }
+
     fn state_in(&self, slot: u64) -> Option<(u64, String)> {
         let place = self.0.layout.states + slot * STATE_BYTES;
         let mut head = [0; STATE_HEAD];

@@ -4,8 +4,9 @@
 //! flushed sector reads as written or fails. `make test-damage` runs many more cases.
 
 use crate::support::{act, contents, create, ftls, open, Act, Acts, SECTOR};
+use nandlab_lab::served::Access;
 use nandlab_nand::random::Random;
-use nandlab_serve::{Disk, Export, Options};
+use nandlab_serve::{copy, Disk, Export, Options};
 use std::path::Path;
 
 /// Sectors read at a time, and looked at alone if that fails.
@@ -151,6 +152,50 @@ fn harmed(name: &str, (ftl, sets): (&str, &[&str]), cases: u64, seed: u64) -> (u
         failed += found.failed;
     }
     (refused, failed)
+}
+
+/// An image that is only read answers as the other way, takes no write, and stays as it is.
+#[test]
+fn an_image_opened_to_be_read_stays_as_it_is() {
+    for ftl in ["page", "fast", "sector_map"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, out) = (folder.path().join("my.img"), folder.path().join("out.raw"));
+        let Written { mut image, last } = written(&path, ftl, &[]);
+        let options = Options { access: Access::Read, ..Options::default() };
+        let disk = Disk::open(&path, options).unwrap();
+        assert!(look(&disk, &last).silent.is_empty() && disk.is_read_only());
+        for refused in
+            [disk.write(0, &[1; SECTOR], false), disk.trim(0, 4096, false), disk.write_zeroes(0, 4096, true, false)]
+        {
+            assert_eq!(refused.map(drop).unwrap_err().kind(), std::io::ErrorKind::ReadOnlyFilesystem);
+        }
+        assert_eq!(copy(&disk, &out).unwrap(), []);
+        assert_eq!(copy(&disk, &out).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
+        disk.close().unwrap();
+        drop(disk);
+        assert!(std::fs::read(&path).unwrap() == image, "{ftl}: it was not written");
+        let raw = std::fs::read(&out).unwrap();
+        let is_right = |(sector, &(number, is_trimmed)): (usize, &(u64, bool))| {
+            is_trimmed || raw[sector * SECTOR..][..SECTOR] == contents(sector as u64, number)
+        };
+        assert!(raw.len() == last.len() * SECTOR && last.iter().enumerate().all(is_right), "{ftl}");
+
+        // Half of the pages are gone, and a header.
+        image[20] ^= 1;
+        image.truncate(image.len() * 3 / 4);
+        std::fs::write(&path, &image).unwrap();
+        assert!(Disk::open(&path, options).is_err(), "{ftl}: the other header was at the end");
+        image[20] ^= 1;
+        std::fs::write(&path, &image).unwrap();
+        assert!(Disk::open(&path, Options::default()).is_err(), "{ftl}: it is too short");
+        let disk = Disk::open(&path, options).unwrap();
+        assert!(disk.notices().iter().any(|notice| notice.contains("bytes, the device in its header needs")));
+        let found = look(&disk, &last);
+        assert!(found.silent.is_empty() && found.failed > 0, "{ftl}: {found:?}");
+        std::fs::remove_file(&out).unwrap();
+        let bad: u64 = copy(&disk, &out).unwrap().iter().map(|range| range.end - range.start).sum();
+        assert_eq!(bad, found.failed * SECTOR as u64, "{ftl}");
+    }
 }
 
 /// Every stack with so many changes; NANDLAB_DAMAGE_SEED sets another seed.
