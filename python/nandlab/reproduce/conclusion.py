@@ -1,4 +1,4 @@
-"""Conclusions: what holds, what is a fit and what is wrong, in a line each, as the verdicts have it."""
+"""Conclusions, one line each and drawn from the verdicts: correct results, fits, and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Kind = Literal["holds", "fit", "wrong", "differs"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 MOST = 8
-"""Conclusions of a paper."""
+"""Most conclusions for a paper."""
 
 _HOLDS = ("reproduced", "loose", "direction")
 _VERDICTS: dict[Kind, tuple[str, ...]] = {
@@ -29,23 +29,23 @@ _VERDICTS: dict[Kind, tuple[str, ...]] = {
     "wrong": ("differs",),
     "differs": ("differs",),
 }
-"""Verdicts on the paper's claims with which a conclusion stands."""
+"""Verdicts on the paper's claims that let a conclusion stand."""
 
 OURS = "beyond."
-"""Claims of the file that are not the paper's: whatever a conclusion says, they must hold."""
+"""The file's claims beyond the paper: whatever a conclusion says, they must hold."""
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A line of a paper's file, and the claims that it rests on."""
+    """A line in a paper's file, and the claims it rests on."""
 
     kind: Kind
     claims: tuple[str, ...]
     says: Why
     otherwise: Why
-    """What is said where the verdicts do not agree with the kind; empty for nothing."""
+    """The text if the verdicts do not agree with the kind; empty for none."""
     table: Table = field(repr=False, compare=False)
-    """Where it is in the file."""
+    """Its place in the file."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -53,11 +53,11 @@ class Conclusion:
         return tuple(dict.fromkeys((*self.says.names, *self.otherwise.names)))
 
     def without(self, is_absent: Callable[[str], bool]) -> Conclusion:
-        """The conclusion over the runs that there are, where `min` and `max` of several leave some out."""
+        """The conclusion over existing runs, if `min` and `max` over several leave some out."""
         return replace(self, says=self.says.without(is_absent), otherwise=self.otherwise.without(is_absent))
 
     def agrees(self, claim: str, verdict: Word | None) -> bool:
-        """Whether it stands with this verdict on one of its claims."""
+        """Whether it stands with this verdict on a claim."""
         if claim.startswith(OURS):
             return verdict in (*_HOLDS, "fitted")
         return verdict in _VERDICTS[self.kind]
@@ -65,17 +65,17 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class Concluded:
-    """A conclusion with the figures of a measurement."""
+    """A conclusion with measured figures."""
 
     kind: Kind
     claims: tuple[str, ...]
     stands: bool | None
-    """Whether the verdicts agree with the kind; `None` where a claim has no verdict."""
+    """Whether the verdicts agree with the kind; `None` if a claim has no verdict."""
     text: str
 
     @property
     def label(self) -> str:
-        """Its kind in a word, or that it does not stand."""
+        """Its kind in a word, or a note if it does not stand."""
         return self.kind if self.stands else "no verdict" if self.stands is None else "changed"
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Concluded:
 
 
 def parse_conclusions(top: Table, paper: Paper) -> tuple[Conclusion, ...]:
-    """Reads `[[conclusions]]` over the claims and runs of `paper`.
+    """Reads `[[conclusions]]` over the paper's claims and runs.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.

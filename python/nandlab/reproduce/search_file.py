@@ -1,4 +1,4 @@
-"""What a search has measured: rows, and the file `papers/search/<paper>.csv` that keeps them."""
+"""A search's measurements: rows, and the file `papers/search/<paper>.csv` to keep them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nandlab.reproduce.paper import Paper
 
 DIGITS = 10
-"""Of a measured figure in the file."""
+"""Digits for a measured figure in the file."""
 _HEAD = re.compile(r"# search (\S+), fingerprint ([0-9a-f]{16}), points (\d+), seed (\d+), seeds (\d+)")
 
 
@@ -29,9 +29,9 @@ class Seen:
     """A claim at a point."""
 
     measured: float | None
-    """The mean of a number; of an order by how much its worst condition holds, a share of its larger side."""
+    """A number's mean; for an order the margin of its worst condition, a share of its larger side."""
     word: str
-    """A verdict, `not_runnable` where a run failed or was refused, `no_value` where a formula has none."""
+    """A verdict, `not_runnable` if a run failed or was refused, `no_value` if a formula has none."""
 
     @property
     def is_met(self) -> bool:
@@ -51,11 +51,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Found:
-    """A search: everything that is said of one is computed from this."""
+    """A search; all texts about one are computed from this."""
 
     fingerprint: str
     points: int
-    """Joint points that were asked for."""
+    """Joint points requested."""
     seed: int
     seeds: int
     rows: tuple[Row, ...]
@@ -69,7 +69,7 @@ class Found:
 
     @property
     def chosen(self) -> Row | None:
-        """The point of the file as it stands."""
+        """The point with the file's own values."""
         return next(iter(self.of_kind("chosen")), None)
 
 
@@ -84,10 +84,10 @@ def row_of(paper: Paper, point: Point, seen: Mapping[str, Seen]) -> Row:
 
 
 def point_of(paper: Paper, row: Row) -> Point:
-    """The point of a row, to be measured again.
+    """A row's point, to be measured again.
 
     Raises:
-        ValueError: It has a value that is none of the paper's.
+        ValueError: It has a value unknown to the paper.
 
     """
     return Point(row.kind, {each.name: each.read(row.values[each.name]) for each in paper.opens})
@@ -98,7 +98,7 @@ def _text(value: float) -> str:
 
 
 def csv_text(paper: Paper, found: Found) -> str:
-    """The file of a search."""
+    """A search's file."""
     text = io.StringIO()
     text.write(
         f"# search {paper.name}, fingerprint {found.fingerprint}, points {found.points}, seed {found.seed}, "
@@ -124,10 +124,10 @@ def csv_text(paper: Paper, found: Found) -> str:
 
 
 def parse_csv(text: str, file: str) -> Found:
-    """Reads the file of a search.
+    """Reads a search's file.
 
     Raises:
-        ConfigError: It is none, with file and line.
+        ConfigError: It is no such file; with file and line.
 
     """
     first, _, rest = text.partition("\n")
@@ -171,5 +171,5 @@ def _error(file: str, line: int, message: str) -> ConfigError:
 
 
 def beside(file: Path) -> Path:
-    """Where the search of a paper's file is kept."""
+    """The file for a paper's search."""
     return file.parent / "search" / f"{file.stem}.csv"

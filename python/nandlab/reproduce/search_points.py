@@ -1,4 +1,4 @@
-"""`[search]` in a paper's file, and the points of a search: values of everything that is open."""
+"""`[search]` in a paper's file, and a search's points: a value for every open thing."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
 
 PointKind = Literal["chosen", "alone", "tried", "joint"]
 JUDGED = ("value", "order", "sign")
-"""Kinds of claims that a point can meet."""
+"""Kinds of claims a point can meet."""
 POINTS = 100
 
 
 @dataclass(frozen=True)
 class Search:
-    """How the open values of a paper are searched."""
+    """How to search a paper's open values."""
 
     points: int = POINTS
     """Joint points: every open value drawn at random."""
     seed: int = 1
-    """Of the draws."""
+    """Seed for the draws."""
     seeds: int = 1
-    """Seeds of the runs of each point."""
+    """Seeds for each point's runs."""
     keeps_chosen: bool = False
-    """Whether joint points leave some values as they were chosen, another share of them at each point."""
+    """Whether joint points leave some values as chosen, a different share at each point."""
     claims: tuple[str, ...] = ()
-    """Claims that are judged; all that are measured where there is none."""
+    """Claims to judge; if empty, all measured ones."""
     parts: dict[str, Tree] = field(default_factory=dict)
-    """What is laid over parts, to shorten their runs."""
+    """Changes to parts, to shorten their runs."""
     tried: tuple[Mapping[str, Any], ...] = ()
-    """Points found by hand: values of some open things; the others stay as chosen."""
+    """Points found by hand: values for some open things; the others stay as chosen."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A value for everything that is open."""
+    """A value for everything open."""
 
     kind: PointKind
     values: Mapping[str, Any]
@@ -82,7 +82,7 @@ def parse_search(top: Table, parts: Iterable[str]) -> Search:
 
 
 def _parse_tried(table: Table) -> Mapping[str, Any]:
-    """An entry `[[search.tried]]`; its words are for readers of the file."""
+    """An entry `[[search.tried]]`; its words are for the file's readers."""
     table.text("what")
     values = table.plain("values")
     table.end()
@@ -106,7 +106,7 @@ def _check_tried(top: Table, paper: Paper) -> None:
 
 
 def check_search(top: Table, paper: Paper) -> None:
-    """Refuses points found by hand with values that are not open, and claims that no point judges.
+    """Refuses points found by hand with values that are not open, and claims no point judges.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
@@ -131,21 +131,21 @@ def check_search(top: Table, paper: Paper) -> None:
 
 
 def searched_claims(paper: Paper) -> tuple[Claim, ...]:
-    """The claims that are judged at each point, with nothing but what their verdict takes."""
+    """The claims judged at each point, reduced to their verdict's inputs."""
     wanted = paper.search.claims or tuple(claim.id for claim in paper.claims if claim.kind in JUDGED)
     bare = {"note": Why("", ()), "why": Why("", ()), "true_units": None, "true_holds": ()}
     return tuple(replace(claim, **bare) for claim in paper.claims if claim.id in wanted)  # type: ignore[arg-type]
 
 
 def names_of(claims: Iterable[Claim]) -> list[str]:
-    """Every figure that claims are read from, once."""
+    """Every figure the claims read, once."""
     return list(dict.fromkeys(name for claim in claims for name in claim.names))
 
 
 def paper_at(paper: Paper, values: Mapping[str, Any], kind: PointKind = "chosen") -> Paper:
-    """The paper with values for what is open.
+    """The paper with values for everything open.
 
-    Its runs are as short as its search says, but for points found by hand, which run as long as a usual run.
+    Its runs are as short as its search says; points found by hand run as long as usual.
     """
     shorter = {} if kind == "tried" else paper.search.parts
     measures = {key: formula.text for key, formula in paper.measures.items()}
@@ -164,13 +164,13 @@ def paper_at(paper: Paper, values: Mapping[str, Any], kind: PointKind = "chosen"
 
 
 def points_of(paper: Paper) -> list[Point]:
-    """The points of a search: the chosen values, each value alone, finds by hand, and all values at random.
+    """A search's points: the chosen values, each value alone, finds by hand, and all values at random.
 
-    The draws are those of Python's `random.Random(seed)`: one number from 0 to 1 for each open value of each
-    point, in the order of the file. With `keeps_chosen` a number before these says which part of the values
-    stays as it was chosen: so some points are near the file, and others far from it.
+    The draws come from Python's `random.Random(seed)`: one number from 0 to 1 for each open value in each
+    point, in the file's order. With `keeps_chosen` a number before these sets the share of values
+    that stay as chosen: so some points are near the file, and others far from it.
 
-    No joint point comes twice. Where there are no more combinations than points, each of them is a point.
+    No joint point comes twice. With no more combinations than points, each combination is a point.
     """
     chosen = {each.name: each.chosen for each in paper.opens}
     alone = [Point("alone", {**chosen, each.name: value}) for each in paper.opens for value in each.alone]
@@ -179,12 +179,12 @@ def points_of(paper: Paper) -> list[Point]:
 
 
 def combinations(paper: Paper) -> float:
-    """How many combinations of values there are; infinite with a range."""
+    """How many combinations of values exist; infinite with a range."""
     return math.prod(math.inf if each.range is not None else len(each.values) for each in paper.opens)
 
 
 def takes_all(paper: Paper) -> bool:
-    """Whether the joint points of a search are every combination there is."""
+    """Whether a search's joint points are all combinations."""
     return combinations(paper) <= paper.search.points
 
 
@@ -211,10 +211,10 @@ def _drawn(each: Open, share: float, kept: float) -> Any:  # noqa: ANN401 - a TO
 
 
 def fingerprint(paper: Paper) -> str:
-    """What tells whether a search belongs to a paper's file as it stands: its meaning, and none of its words.
+    """A digest of the file's meaning, without its words: a search belongs to the paper if it agrees.
 
-    It is the SHA-256, 16 digits of it, over the judged claims, the experiments and measures that they are
-    read from, what is open, and how it is searched.
+    It is the first 16 digits of a SHA-256 over the judged claims, their experiments and measures,
+    the open values, and the search's settings.
     """
     claims = searched_claims(paper)
     search = paper.search
