@@ -1,4 +1,4 @@
-"""Tables of a paper's file: a run for each row, a measure or a formula for each column."""
+"""Tables in a paper's file: a run for each row, a measure or a formula for each column."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from nandlab.reproduce.published import Cell, parse_cells
 
 @dataclass(frozen=True)
 class Grid(Headed):
-    """A table: a row for each run, a column for each end of a name, such as `4k.cost`.
+    """A table: a row for each run, a column for each name ending, such as `4k.cost`.
 
-    A column that holds `$` is a formula, in which `$` stands for the row.
+    A column with `$` is a formula; `$` stands for the row.
     """
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     one_seed: bool
-    """Whether its figures are of the first seed alone, and no means."""
+    """Whether it shows the first seed alone, and no means."""
     spread: bool = False
-    """Whether its cells tell the least and the most of the seeds, too."""
+    """Whether cells also show the seeds' least and most values."""
     bars: tuple[str, ...] = ()
-    """Columns that are drawn, too: a bar each, side by side for every row."""
+    """Columns to draw as well: a bar each, side by side for every row."""
     bars_title: str = ""
     bars_log: bool = False
     """Whether their axes are logarithmic."""
     published: tuple[Cell, ...] = ()
-    """Published values beside those of claims that are read from the formula of a cell."""
+    """Published values beside the ones from claims with a cell's formula."""
 
     def names(self) -> list[str]:
         """The figures in its cells."""
@@ -37,7 +37,7 @@ class Grid(Headed):
         return [name for cell in cells for name in cell.names]
 
     def cell(self, row: str, column: str) -> Formula:
-        """What stands in a row and a column.
+        """The text in a row and a column.
 
         Raises:
             FormulaError: The column is no formula.
@@ -47,7 +47,7 @@ class Grid(Headed):
 
 
 def parse_grid(table: Table) -> Grid:
-    """Reads an entry of `[[tables]]`.
+    """Reads an entry in `[[tables]]`.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
