@@ -17,7 +17,7 @@ from nandlab.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from nandlab.reproduce import Paper
-    from nandlab.reproduce.search_file import Found
+    from nandlab.reproduce.search_found import Found
     from nandlab.running.batch import State
 
 T = TypeVar("T")
@@ -159,7 +159,6 @@ def _others(each: Any) -> str:  # noqa: ANN401 - an Open
 
 
 def _print_claims(paper: Paper, found: Found) -> None:
-    from nandlab.reproduce.search_points import searched_claims
     from nandlab.reproduce.search_words import flips, met_by
     from nandlab.reproduce.verdict import short
 
@@ -167,7 +166,7 @@ def _print_claims(paper: Paper, found: Found) -> None:
     flipped = {flip.claim for flip in flips(paper, found)}
     joint = len(found.of_kind("joint"))
     lines = []
-    for claim in searched_claims(paper):
+    for claim in paper.searched_claims:
         one = found.chosen.seen[claim.id]
         is_number = claim.published is not None
         figures = [
@@ -232,12 +231,11 @@ def _print_best(paper: Paper, found: Found) -> None:
 
 
 def _print_exclusions(paper: Paper, found: Found) -> None:
-    from nandlab.reproduce.search_points import searched_claims
     from nandlab.reproduce.search_words import excluded_in_words, exclusions
 
     never = [
         claim.id
-        for claim in searched_claims(paper)
+        for claim in paper.searched_claims
         if not any(row.seen[claim.id].is_met for row in found.rows)
     ]
     click.echo(f"\nClaims that no point meets: {', '.join(never) or 'none'}")

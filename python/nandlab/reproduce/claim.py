@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
 from nandlab.reproduce.tolerance import Tolerance, parse_tolerance
 from nandlab.reproduce.verdict import Kind
 from nandlab.reproduce.words import Why, parse_why
-
-if TYPE_CHECKING:
-    from nandlab.reproduce.paper import Paper
 
 TRUE_UNITS = "true_units"
 """The reading that counts real flash operations."""
@@ -92,15 +89,15 @@ class Claim:
         )
 
 
-def parse_claim(table: Table, paper: Paper) -> Claim:
-    """Reads a claim over the runs and measures of `paper`.
+def parse_claim(table: Table, readings: Iterable[str]) -> Claim:
+    """Reads a claim in true units or one of the paper's own `readings`.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
 
     """
     kind: Any = table.chosen("kind", KINDS)
-    reading = table.chosen("reading", (TRUE_UNITS, *paper.readings), TRUE_UNITS)
+    reading = table.chosen("reading", (TRUE_UNITS, *readings), TRUE_UNITS)
     published = table.number("published") if kind in ("value", "model") else None
     tolerance, loose = table.text("tolerance", ""), table.text("loose", "")
     limits = None if published is None else table.read("tolerance", tolerance, _within(published))
@@ -134,7 +131,7 @@ def parse_claim(table: Table, paper: Paper) -> Claim:
         together=tuple(table.texts("together")),
     )
     table.end()
-    _check_claim(table, claim, paper)
+    _check_claim(table, claim)
     return claim
 
 
@@ -150,7 +147,7 @@ def _conditions(table: Table, key: str, texts: Iterable[str]) -> tuple[Condition
     return tuple(table.read(key, text, parse_condition) for text in texts)
 
 
-def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
+def _check_claim(table: Table, claim: Claim) -> None:
     """Refuses claims that cannot be measured as written."""
     kind = claim.kind
     if kind in ("value", "model", "not_printed") and claim.measured is None:
@@ -168,25 +165,6 @@ def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
         raise table.error("measured", f"a model claim is a formula, and {claim.names[0]} is a measurement")
     if kind == "value" and claim.measured is not None and not claim.measured.names:
         raise table.error("measured", "a formula without a measurement is a claim of kind model")
-    for key, names in (
-        ("measured", claim.measured.names if claim.measured is not None else ()),
-        ("why", claim.why.names),
-        ("holds", claim.names),
-    ):
-        for name in names:
-            table.read(key, name, paper.split)
-    _check_given(table, claim, paper)
-
-
-def _check_given(table: Table, claim: Claim, paper: Paper) -> None:
-    """Refuses a claim that rests on a trace few people have."""
-    for name in claim.without(paper.lacks).names:
-        if paper.lacks(name):
-            raise table.error(
-                "measured",
-                f"{name} plays a trace that few have: no claim can rest on it alone; min and max of several "
-                "runs leave it out",
-            )
 
 
 def _check_comparisons(table: Table, claim: Claim) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.document import Table
-
-if TYPE_CHECKING:
-    from nandlab.reproduce.claim import Claim
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Formula, parse_formula
 from nandlab.reproduce.heading import Headed, parse_heading
@@ -44,6 +46,29 @@ class Grid(Headed):
 
         """
         return parse_formula(column.replace("$", row) if "$" in column else f"{row}.{column}")
+
+    def printed(self, claims: Sequence[Claim]) -> dict[tuple[str, str], float]:
+        """The published numbers, by row and column.
+
+        Beside values named in the file, a claim with a cell's formula gives the cell its number.
+        """
+        read = {
+            _bare(claim.measured.text): claim.published
+            for claim in reversed(claims)
+            if claim.measured is not None and claim.published is not None
+        }
+        found = {}
+        for row in self.rows:
+            for column in self.columns:
+                number = read.get(_bare(self.cell(row, column).text))
+                if number is not None:
+                    found[row, column] = number
+        named = {(each.row, each.column): each.number(claims) for each in self.published if each.row}
+        return {**found, **named}
+
+
+def _bare(formula: str) -> str:
+    return "".join(formula.split())
 
 
 def parse_grid(table: Table) -> Grid:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nandlab._native import ConfigError
 from nandlab.experiment import Experiment
-from nandlab.reproduce.conclusion import Concluded, conclude
+from nandlab.reproduce.concluding import Concluded, conclude
 from nandlab.reproduce.judge import Judged, judge
 from nandlab.reproduce.op_figures import measured
 from nandlab.reproduce.paper import Paper

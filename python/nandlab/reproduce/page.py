@@ -187,7 +187,7 @@ def _bars(found: Reproduction, grid: Grid) -> str:
 
 def _how_published(found: Reproduction, grid: Grid) -> str:
     """How a table's bars show published values; empty without any."""
-    if not any(column in grid.bars for _, column in published.cells(grid, found.paper.claims)):
+    if not any(column in grid.bars for _, column in grid.printed(found.paper.claims)):
         return ""
     return "Pale bars: published." if grid.bars_title else "Black strokes: published."
 
@@ -207,7 +207,7 @@ def _draw_bars(found: Reproduction, grid: Grid) -> str:
         return ""
     rows, columns = [named[row] for row in grid.rows], [named[column] for column in grid.bars]
     claims = found.paper.claims
-    printed = published.cells(grid, claims)
+    printed = grid.printed(claims)
     if grid.bars_title:
         bars: list[dict[str, Any]] = []
         for row, column, value in values:

@@ -5,11 +5,10 @@ docs/reproduce.md describes the file.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nandlab._native import ConfigError, papers, searches
+from nandlab._native import ConfigError
 from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.claim import Claim, parse_claim
 from nandlab.reproduce.conclusion import Conclusion, parse_conclusions
@@ -21,8 +20,8 @@ from nandlab.reproduce.grid import Grid, parse_grid
 from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
 from nandlab.reproduce.open_values import Open, parse_opens
 from nandlab.reproduce.published import check_cells, check_marks
-from nandlab.reproduce.search_file import Found, beside, parse_csv
-from nandlab.reproduce.search_points import Search, check_search, fingerprint, parse_search
+from nandlab.reproduce.search_found import Found
+from nandlab.reproduce.search_settings import Search, check_search, parse_search
 from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.traces import Recorded, parse_traces
 from nandlab.reproduce.tree import Tree, merged
@@ -81,6 +80,11 @@ class Paper:
     """The file's parts in place of played traces: runs with a changed generator keep them."""
 
     conclusions: tuple[Conclusion, ...] = ()
+
+    @property
+    def searched_claims(self) -> tuple[Claim, ...]:
+        """The claims a search judges at each point."""
+        return self.search.judged(self.claims)
 
     @property
     def pictures(self) -> tuple[Timeline | BlockMap, ...]:
@@ -231,51 +235,6 @@ class Paper:
         return tree
 
 
-def bundled() -> list[str]:
-    """Names of the papers bundled with nandlab."""
-    return [name for name, _ in papers()]
-
-
-def load(paper: str) -> Paper:
-    """Reads a paper by a bundled name, or by a file's path.
-
-    Raises:
-        ConfigError: There is no such paper, or its file is wrong; with `file`, `line` and `key`.
-        OSError: The file cannot be read.
-
-    """
-    texts = dict(papers())
-    if paper in texts:
-        found = parse(texts[paper], paper, f"papers/{paper}.toml")
-        return _with_search(found, dict(searches()).get(paper), paper)
-    path = Path(paper)
-    if path.suffix != ".toml":
-        near = difflib.get_close_matches(paper, texts, 1)
-        hint = (
-            f"did you mean {near[0]}?"
-            if near
-            else f"there are {', '.join(texts)}, or the path of a .toml file"
-        )
-        raise ConfigError(f"there is no paper {paper!r}; {hint}")
-    try:
-        found = parse(path.read_text(encoding="utf-8"), path.stem, paper)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{paper}: byte {error.start} is not UTF-8 text") from None
-    except OSError as error:
-        error.filename = paper
-        raise
-    kept = beside(path)
-    return _with_search(found, kept.read_text(encoding="utf-8") if kept.is_file() else None, str(kept))
-
-
-def _with_search(paper: Paper, text: str | None, file: str) -> Paper:
-    """The paper with its search, if the search ran for the present file."""
-    if text is None or not paper.opens:
-        return paper
-    found = parse_csv(text, file)
-    return replace(paper, searched=found) if found.fingerprint == fingerprint(paper) else paper
-
-
 def parse(text: str, name: str, source: str) -> Paper:
     """Reads a paper's text; `source` names it in errors.
 
@@ -325,8 +284,9 @@ def parse(text: str, name: str, source: str) -> Paper:
         absent=alone,
     )
     tables = top.tables("claims")
-    claims = tuple(parse_claim(table, paper) for table in tables)
-    conclusions = parse_conclusions(top, replace(paper, claims=claims))
+    claims = tuple(_claim(table, paper) for table in tables)
+    conclusions = parse_conclusions(top, [claim.id for claim in claims])
+    _check_conclusions(conclusions, paper)
     top.tables("open")
     for table in (top, full):
         table.end()
@@ -335,8 +295,39 @@ def parse(text: str, name: str, source: str) -> Paper:
     texts = {key: formula.text for key, formula in paper.measures.items()}
     file = {"template": paper.template, "parts": paper.parts, "measures": texts}
     paper = replace(paper, claims=claims, conclusions=conclusions, opens=parse_opens(top, file))
-    check_search(top, paper)
+    check_search(top, paper.search, claims, paper.opens)
     return paper
+
+
+def _claim(table: Table, paper: Paper) -> Claim:
+    claim = parse_claim(table, paper.readings)
+    for key, names in (
+        ("measured", claim.measured.names if claim.measured is not None else ()),
+        ("why", claim.why.names),
+        ("holds", claim.names),
+    ):
+        for name in names:
+            table.read(key, name, paper.split)
+    _check_given(table, claim, paper)
+    return claim
+
+
+def _check_given(table: Table, claim: Claim, paper: Paper) -> None:
+    """Refuses a claim that rests on a trace few people have."""
+    for name in claim.without(paper.lacks).names:
+        if paper.lacks(name):
+            raise table.error(
+                "measured",
+                f"{name} plays a trace that few have: no claim can rest on it alone; min and max of several "
+                "runs leave it out",
+            )
+
+
+def _check_conclusions(conclusions: tuple[Conclusion, ...], paper: Paper) -> None:
+    for each in conclusions:
+        for key, words in (("says", each.says), ("otherwise", each.otherwise)):
+            for name in words.names:
+                each.table.read(key, name, paper.split)
 
 
 def _check_drawn(top: Table, paper: Paper, claims: tuple[Claim, ...]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.formula import Condition, FormulaError
 from nandlab.reproduce.records import Key, Missing, Records, key_of
-from nandlab.reproduce.search_file import Seen
+from nandlab.reproduce.search_found import Seen
 from nandlab.reproduce.verdict import (
     SEEDS_FOR_DIRECTION,
     Printed,

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Formula, FormulaError, parse_formula
-
-if TYPE_CHECKING:
-    from nandlab.reproduce.claim import Claim
-    from nandlab.reproduce.grid import Grid
 
 LABEL = "published"
 """A published value's name by default."""
@@ -141,27 +137,3 @@ def value(formula: Formula, claims: Iterable[Claim]) -> float:
         return found
 
     return formula.value(number)
-
-
-def cells(grid: Grid, claims: Sequence[Claim]) -> dict[tuple[str, str], float]:
-    """A table's published numbers, by row and column.
-
-    Beside values named in the file, a claim with a cell's formula gives the cell its number.
-    """
-    read = {
-        _bare(claim.measured.text): claim.published
-        for claim in reversed(claims)
-        if claim.measured is not None and claim.published is not None
-    }
-    found = {}
-    for row in grid.rows:
-        for column in grid.columns:
-            printed = read.get(_bare(grid.cell(row, column).text))
-            if printed is not None:
-                found[row, column] = printed
-    named = {(each.row, each.column): each.number(claims) for each in grid.published if each.row}
-    return {**found, **named}
-
-
-def _bare(formula: str) -> str:
-    return "".join(formula.split())

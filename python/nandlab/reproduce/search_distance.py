@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.tolerance import Tolerance
-
-if TYPE_CHECKING:
-    from nandlab.reproduce.claim import Claim
 
 
 def distance(claim: Claim, measured: float | None, is_met: bool) -> float:

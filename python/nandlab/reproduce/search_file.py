@@ -1,4 +1,4 @@
-"""A search's measurements: rows, and the file `papers/search/<paper>.csv` to keep them."""
+"""The file `papers/search/<paper>.csv` with a search's measurements."""
 
 from __future__ import annotations
 
@@ -6,71 +6,18 @@ import csv
 import io
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from nandlab._native import ConfigError
-from nandlab.reproduce.search_points import Point, PointKind, searched_claims
-
-if TYPE_CHECKING:
-    from nandlab.reproduce.paper import Paper
+from nandlab.reproduce.paper import Paper
+from nandlab.reproduce.search_found import Found, Row, Seen
+from nandlab.reproduce.search_points import Point
+from nandlab.reproduce.search_settings import PointKind
 
 DIGITS = 10
 """Digits for a measured figure in the file."""
 _HEAD = re.compile(r"# search (\S+), fingerprint ([0-9a-f]{16}), points (\d+), seed (\d+), seeds (\d+)")
-
-
-MET = ("reproduced", "loose", "direction")
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A claim at a point."""
-
-    measured: float | None
-    """A number's mean; for an order the margin of its worst condition, a share of its larger side."""
-    word: str
-    """A verdict, `not_runnable` if a run failed or was refused, `no_value` if a formula has none."""
-
-    @property
-    def is_met(self) -> bool:
-        """Whether the paper's claim comes out."""
-        return self.word in MET
-
-
-@dataclass(frozen=True)
-class Row:
-    """A point, and each claim there."""
-
-    kind: PointKind
-    values: Mapping[str, str]
-    """In one line each, as `Open.text` writes them."""
-    seen: Mapping[str, Seen]
-
-
-@dataclass(frozen=True)
-class Found:
-    """A search; all texts about one are computed from this."""
-
-    fingerprint: str
-    points: int
-    """Joint points requested."""
-    seed: int
-    seeds: int
-    rows: tuple[Row, ...]
-    failed: tuple[str, ...] = ()
-    """Why runs were refused or failed."""
-    stopped: bool = False
-
-    def of_kind(self, kind: PointKind) -> list[Row]:
-        """The chosen point, the values alone, the points found by hand, or the joint points."""
-        return [row for row in self.rows if row.kind == kind]
-
-    @property
-    def chosen(self) -> Row | None:
-        """The point with the file's own values."""
-        return next(iter(self.of_kind("chosen")), None)
 
 
 def row_of(paper: Paper, point: Point, seen: Mapping[str, Seen]) -> Row:
@@ -105,7 +52,7 @@ def csv_text(paper: Paper, found: Found) -> str:
         f"seeds {found.seeds}\n"
     )
     writer = csv.writer(text, lineterminator="\n")
-    ids = [claim.id for claim in searched_claims(paper)]
+    ids = [claim.id for claim in paper.searched_claims]
     opens = [each.name for each in paper.opens]
     writer.writerow(
         [

@@ -1,4 +1,4 @@
-"""`[search]` in a paper's file, and a search's points: a value for every open thing."""
+"""A search's points: a value for every open thing."""
 
 from __future__ import annotations
 
@@ -7,43 +7,15 @@ import json
 import math
 import random
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
-from nandlab.reproduce.document import Table
+from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.formula import parse_formula
+from nandlab.reproduce.open_values import Open
+from nandlab.reproduce.paper import Paper
+from nandlab.reproduce.search_settings import PointKind
 from nandlab.reproduce.tree import Tree, merged
-from nandlab.reproduce.words import Why
-
-if TYPE_CHECKING:
-    from nandlab.reproduce.claim import Claim
-    from nandlab.reproduce.open_values import Open
-    from nandlab.reproduce.paper import Paper
-
-PointKind = Literal["chosen", "alone", "tried", "joint"]
-JUDGED = ("value", "order", "sign")
-"""Kinds of claims a point can meet."""
-POINTS = 100
-
-
-@dataclass(frozen=True)
-class Search:
-    """How to search a paper's open values."""
-
-    points: int = POINTS
-    """Joint points: every open value drawn at random."""
-    seed: int = 1
-    """Seed for the draws."""
-    seeds: int = 1
-    """Seeds for each point's runs."""
-    keeps_chosen: bool = False
-    """Whether joint points leave some values as chosen, a different share at each point."""
-    claims: tuple[str, ...] = ()
-    """Claims to judge; if empty, all measured ones."""
-    parts: dict[str, Tree] = field(default_factory=dict)
-    """Changes to parts, to shorten their runs."""
-    tried: tuple[Mapping[str, Any], ...] = ()
-    """Points found by hand: values for some open things; the others stay as chosen."""
 
 
 @dataclass(frozen=True)
@@ -52,89 +24,6 @@ class Point:
 
     kind: PointKind
     values: Mapping[str, Any]
-
-
-def parse_search(top: Table, parts: Iterable[str]) -> Search:
-    """The table `[search]`.
-
-    Raises:
-        ConfigError: With `file`, `line` and `key`.
-
-    """
-    table = top.table("search")
-    if top.has("search") and not top.has("open"):
-        raise top.error("search", "there is no [[open]] value that could be searched")
-    over = table.table("parts")
-    for key in over.keys():  # noqa: SIM118 - a Table is no dictionary
-        if key not in parts:
-            raise over.error(key, f"there is no part {key!r} that a search could change")
-    found = Search(
-        points=table.whole("points", POINTS),
-        seed=table.whole("seed", 1),
-        seeds=table.whole("seeds", 1),
-        keeps_chosen=table.truth("keeps_chosen", False),
-        claims=tuple(table.texts("claims")),
-        parts={key: over.plain(key) for key in over.keys()},  # noqa: SIM118
-        tried=tuple(_parse_tried(each) for each in table.tables("tried")),
-    )
-    table.end()
-    return found
-
-
-def _parse_tried(table: Table) -> Mapping[str, Any]:
-    """An entry `[[search.tried]]`; its words are for the file's readers."""
-    table.text("what")
-    values = table.plain("values")
-    table.end()
-    if not values:
-        raise table.error("values", "expected values of what is open")
-    return values
-
-
-def _check_tried(top: Table, paper: Paper) -> None:
-    opens = {each.name: each for each in paper.opens}
-    for table, values in zip(top.table("search").tables("tried"), paper.search.tried, strict=True):
-        for name, value in values.items():
-            if name not in opens:
-                raise table.table("values").error(
-                    name, f"nothing of this name is open; there are {', '.join(opens)}"
-                )
-            if not opens[name].has(value):
-                raise table.table("values").error(
-                    name, f"{value!r} is no value that the entry [[open]] of {name} allows"
-                )
-
-
-def check_search(top: Table, paper: Paper) -> None:
-    """Refuses points found by hand with values that are not open, and claims no point judges.
-
-    Raises:
-        ConfigError: With `file`, `line` and `key`.
-
-    """
-    _check_tried(top, paper)
-    kinds = {claim.id: claim.kind for claim in paper.claims}
-    for name in paper.search.claims:
-        if name not in kinds:
-            raise top.table("search").error("claims", f"there is no claim {name!r}")
-        if kinds[name] not in JUDGED:
-            words = f"{name} is of kind {kinds[name]}: expected claims of kind {', '.join(JUDGED)}"
-            raise top.table("search").error("claims", words)
-    judged = {claim.id for claim in searched_claims(paper)}
-    for claim in paper.claims:
-        for name in claim.together:
-            if name not in kinds or name == claim.id:
-                raise claim.table.error("together", f"there is no other claim {name!r}")
-        for name in (claim.id, *claim.together) if claim.together else ():
-            if not paper.opens or name not in judged:
-                raise claim.table.error("together", f"no search judges {name}: see [search] and [[open]]")
-
-
-def searched_claims(paper: Paper) -> tuple[Claim, ...]:
-    """The claims judged at each point, reduced to their verdict's inputs."""
-    wanted = paper.search.claims or tuple(claim.id for claim in paper.claims if claim.kind in JUDGED)
-    bare = {"note": Why("", ()), "why": Why("", ()), "true_units": None, "true_holds": ()}
-    return tuple(replace(claim, **bare) for claim in paper.claims if claim.id in wanted)  # type: ignore[arg-type]
 
 
 def names_of(claims: Iterable[Claim]) -> list[str]:
@@ -216,7 +105,7 @@ def fingerprint(paper: Paper) -> str:
     It is the first 16 digits of a SHA-256 over the judged claims, their experiments and measures,
     the open values, and the search's settings.
     """
-    claims = searched_claims(paper)
+    claims = paper.searched_claims
     search = paper.search
     kinds: tuple[PointKind, ...] = ("chosen", "tried") if search.tried else ("chosen",)
     chosen, runs = {each.name: each.chosen for each in paper.opens}, dict[str, list[Any]]()

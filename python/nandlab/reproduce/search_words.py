@@ -6,16 +6,14 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nandlab.reproduce.claim import Claim
+from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.search_distance import distance
-from nandlab.reproduce.search_file import Found, Row
-from nandlab.reproduce.search_points import searched_claims, takes_all
+from nandlab.reproduce.search_found import Found, Row
+from nandlab.reproduce.search_points import takes_all
 from nandlab.reproduce.verdict import short
-
-if TYPE_CHECKING:
-    from nandlab.reproduce.claim import Claim
-    from nandlab.reproduce.paper import Paper
 
 MOST_TRIPLES = 40
 """Most claims for a look at sets of three."""
@@ -75,7 +73,7 @@ def unflipped(paper: Paper, found: Found) -> list[str]:
     flipped, chosen = {flip.claim for flip in flips(paper, found)}, found.chosen
     return [
         claim.id
-        for claim in searched_claims(paper)
+        for claim in paper.searched_claims
         if claim.fitted and claim.id not in flipped and chosen is not None and chosen.seen[claim.id].is_met
     ]
 
@@ -103,7 +101,7 @@ def exclusions(paper: Paper, found: Found) -> list[tuple[str, ...]]:
     """
     met = {
         claim.id: sum(1 << at for at, row in enumerate(found.rows) if row.seen[claim.id].is_met)
-        for claim in searched_claims(paper)
+        for claim in paper.searched_claims
     }
     names = [name for name, points in met.items() if points]
     pairs = [pair for pair in itertools.combinations(names, 2) if not met[pair[0]] & met[pair[1]]]
@@ -238,7 +236,7 @@ def search_document(paper: Paper, found: Found) -> dict[str, Any]:
                 ],
                 "met_by": met_by(found, claim.id),
             }
-            for claim in searched_claims(paper)
+            for claim in paper.searched_claims
         ],
         "unmarked": unmarked(paper, found),
         "unflipped": unflipped(paper, found),

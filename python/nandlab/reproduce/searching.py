@@ -14,8 +14,9 @@ from nandlab.reproduce.measure import checked, there
 from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.point import Figures, see
 from nandlab.reproduce.records import Key, number
-from nandlab.reproduce.search_file import Found, row_of
-from nandlab.reproduce.search_points import Point, fingerprint, names_of, paper_at, points_of, searched_claims
+from nandlab.reproduce.search_file import row_of
+from nandlab.reproduce.search_found import Found
+from nandlab.reproduce.search_points import Point, fingerprint, names_of, paper_at, points_of
 from nandlab.reproduce.tree import Tree
 from nandlab.running.batch import Outcome, State, run_all
 
@@ -50,7 +51,7 @@ def search(
         assert paper.top is not None
         raise paper.top.error("open", "there is no [[open]] value that could be searched")
     mark, paper = fingerprint(paper), there(paper)
-    claims = searched_claims(paper)
+    claims = paper.searched_claims
     names = names_of(claims)
     planned: dict[Key, Job] = {}
     at_points = []
