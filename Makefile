@@ -80,7 +80,7 @@ test-kill: prerequisites
 
 # Images of every FTL and of every buffer in NVRAM, changed at random places; a seed of one's own: NANDLAB_DAMAGE_SEED=7.
 test-damage: prerequisites
-	cargo test --package nandlab-serve --test all damage:: -- --include-ignored --nocapture
+	NANDLAB_LONG=1 cargo test --package nandlab-serve --test all damage:: -- --nocapture
 	NANDLAB_LONG=1 cargo test --package nandlab-proof --test all damage:: -- --nocapture
 
 test-long: build $(VENV)/.dev $(VENV)/.docs

@@ -19,6 +19,7 @@ mod gathered;
 mod image;
 mod layout;
 mod nvram;
+mod open;
 mod os;
 mod overlay;
 mod pairs;
