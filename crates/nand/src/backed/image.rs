@@ -160,12 +160,10 @@ impl Image {
     /// as programmed.
     fn read_page(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<bool, NandError> {
         let place = self.shared.layout.bytes(at);
-        if !self.ahead.take(place, page) {
-            if self.read_new(at, page, wanted).is_err() {
-                // A write that failed ends the image; a read that failed costs its request.
-                self.check()?;
-                return Ok(false);
-            }
+        if !self.ahead.take(place, page) && self.read_new(at, page, wanted).is_err() {
+            // A write that failed ends the image; a read that failed costs its request.
+            self.check()?;
+            return Ok(false);
         }
         Ok(crc32fast::hash(page) == self.sums[at.index()])
     }

@@ -477,7 +477,7 @@ fn an_image_is_valid_wherever_the_process_ends() {
         }
         let ends = [view(&copy, &before), view(&copy, &after)];
         let mut between = before.clone();
-        let [blocks, pages, settled] = [&parts.blocks, &parts.pages, &parts.settled].map(|part| part.clone());
+        let [blocks, pages, settled] = [&parts.blocks, &parts.pages, &parts.settled].map(Clone::clone);
         for written in std::iter::once(parts.data.clone()).chain([blocks, pages, settled].concat()) {
             between[written.clone()].copy_from_slice(&after[written]);
             assert!(ends.contains(&view(&copy, &between)), "{step:?}");
