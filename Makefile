@@ -18,12 +18,14 @@ TRACES := workloads/sqlite/rollback.csv.gz,workloads/sqlite/wal.csv.gz
 # Random power cuts of `make powercut`, and seconds for each target of `make fuzz`.
 CUTS ?= 200000
 FUZZ_SECONDS ?= 600
+# Kills of `make test-kill` for each stack.
+KILLS ?= 40
 FUZZ_VERSION := 0.13.2
 
 # A cold build is not incremental: what a next build would reuse costs time. Whoever has built with cargo goes on as it does.
 COLD := $(if $(wildcard target/debug/incremental/*),,CARGO_INCREMENTAL=0)
 
-.PHONY: demo test build bench lint docs validation powercut fuzz mutations test-long clean help prerequisites
+.PHONY: demo test build bench lint docs validation powercut fuzz mutations test-kill test-damage test-long clean help prerequisites
 
 demo: build
 	@mkdir -p reports
@@ -72,6 +74,15 @@ mutations:
 validation: build
 	$(BIN)/python docs/images/validation.py
 
+# kill -9 under writes to a disk of every FTL and every buffer: KILLS for each; a seed of one's own: NANDLAB_KILL_SEED=8.
+test-kill: prerequisites
+	NANDLAB_KILLS=$(KILLS) cargo test --release --package nandlab-serve --test kill -- --nocapture
+
+# Images of every FTL and of every buffer in NVRAM, changed at random places; a seed of one's own: NANDLAB_DAMAGE_SEED=7.
+test-damage: prerequisites
+	NANDLAB_LONG=1 cargo test --package nandlab-serve --test all damage:: -- --nocapture
+	NANDLAB_LONG=1 cargo test --package nandlab-proof --test all damage:: -- --nocapture
+
 test-long: build $(VENV)/.dev $(VENV)/.docs
 	NANDLAB_LONG=1 NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 cargo test --release --workspace --exclude nandlab-py
 	NANDLAB_LONG=1 $(BIN)/python -m pytest -rs
@@ -87,6 +98,8 @@ help:
 	@echo 'make lint       formatting and lints, Rust and Python'
 	@echo 'make docs       the documentation as a site, reports/site/index.html'
 	@echo 'make validation tables and pictures of docs/validation.md, closed forms beside what is measured'
+	@echo 'make test-kill   kill -9 under writes to a disk of every FTL and every buffer'
+	@echo 'make test-damage images and flash with damage in every place: nothing reads wrong in silence'
 	@echo 'make powercut   every FTL with all its options: cuts everywhere, twice, and CUTS=$(CUTS) random ones'
 	@echo 'make mutations  bugs made by hand, each of which its test must catch'
 	@echo 'make fuzz       every fuzz target, FUZZ_SECONDS=$(FUZZ_SECONDS) each'

@@ -1,7 +1,7 @@
-"""What mkdocs builds beside the pages of this folder: reference pages from the lists of the compiled module.
+"""Pages mkdocs builds beside this folder's own: reference pages from the compiled module's lists.
 
-The head comment of a file of an FTL becomes its page, the schema of its options the table in it. Pages of the
-project that stand above this folder get a page here, and links that lead out of it become names of files.
+An FTL file's head comment becomes its page, with a table from its options schema. Project pages
+above this folder get a page here, and links out of this folder become file names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nandlab.cli import COMMANDS, group
 ROOT = Path(__file__).parents[1]
 
 ABOVE = {"architecture.md": "ARCHITECTURE.md", "extend.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
-"""Pages that are files of the project."""
+"""Pages made from project files."""
 
 NOTEBOOK = "docs/notebooks/trace-to-decision.ipynb"
 
@@ -50,7 +50,7 @@ LISTS = {
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages that are made."""
+    """Adds the generated pages."""
     made = {f"reference/{kind}.md": _list_page(kind) for kind in LISTS}
     made |= {"reference/cli.md": _command_line(), "reference/experiment.md": _experiment()}
     made |= {page: (ROOT / source).read_text(encoding="utf-8") for page, source in ABOVE.items()}
@@ -61,7 +61,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turns links to files of the project that are no pages into their names."""
+    """Turns links to project files without a page into their names."""
     here = page.file.src_uri
     source = ABOVE.get(here, posixpath.join("docs", here))
 
@@ -82,7 +82,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def _notebook(path: Path) -> str:
-    """The cells of a notebook as a page; the tests run them."""
+    """A notebook's cells as a page; the tests run them."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     parts = []
     for cell in cells:
@@ -106,7 +106,7 @@ def _list_page(kind: str) -> str:
 
 
 def _description(entry: dict[str, Any]) -> str:
-    """The head comment, its headings below that of the entry, or what else is known of it."""
+    """The head comment, with its headings below the entry's own, or else the entry's other known facts."""
     doc = (entry.get("doc") or "").strip()
     if doc:
         # A name in angle brackets would be read as a tag.
@@ -122,10 +122,10 @@ def _description(entry: dict[str, Any]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text of a comment as Markdown: what stands in backticks stays, angle brackets elsewhere are no tags."""
+    """A comment's text as Markdown: text in backticks stays, angle brackets elsewhere are no tags."""
     parts = re.split(r"(```.*?```|`[^`]*`)", text, flags=re.DOTALL)
     plain = [part if at % 2 else part.replace("<", "&lt;") for at, part in enumerate(parts)]
-    # Links of Rust lead to items, which have no page.
+    # Rust links lead to items, and these have no page.
     return re.sub(r"\[(`[^`\]]+`)\](?!\()", r"\1", "".join(plain))
 
 
@@ -171,7 +171,7 @@ def _help(command: click.Command, name: str, above: click.Context) -> list[str]:
 
 
 def _experiment() -> str:
-    """The tables that choose nothing, and a whole experiment with every default."""
+    """The tables without a choice, and a whole experiment with every default."""
     parts = [
         "# An experiment\n",
         "An experiment is one TOML file, a JSON file with the same keys, or `nandlab.Experiment` in Python. "

@@ -68,7 +68,7 @@ pages_per_block = {pages}
 
 
 def timed(command: list[str]) -> tuple[float, str]:
-    """The user and system time of a command in seconds, and what it printed."""
+    """A command's user and system time in seconds, and its output."""
     before = os.times()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     after = os.times()
@@ -79,7 +79,7 @@ def timed(command: list[str]) -> tuple[float, str]:
 
 
 def ftlsim(folder: str, python: str, logical: int, writes: int) -> tuple[float, float]:
-    """Processor time and write amplification of ftlsim."""
+    """Processor time and write amplification for ftlsim."""
     sizes = [str(logical), str(SPARE), str(PAGES_PER_BLOCK), str(writes)]
     spent, printed = timed([python, "-c", FTLSIM, folder, *sizes])
     host, flash = printed.split()
@@ -87,7 +87,7 @@ def ftlsim(folder: str, python: str, logical: int, writes: int) -> tuple[float, 
 
 
 def nandlab(logical: int, writes: int) -> tuple[float, float]:
-    """Processor time and write amplification of nandlab."""
+    """Processor time and write amplification for nandlab."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "work.toml"
         text = NANDLAB.format(
@@ -106,7 +106,7 @@ def rate(run: Callable[[int], tuple[float, float]], writes: int) -> tuple[float,
 
 
 def main() -> None:
-    """Prints the rates of each round, and the ratios."""
+    """Prints each round's rates, and the ratios."""
     parser = argparse.ArgumentParser(description="Runs ftlsim and nandlab in turn on the same work.")
     parser.add_argument("--ftlsim", required=True, help="folder of ftlsim with its built modules")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Writes docs/policies.md: every policy with its file and its source, from the head comments of the code.
+"""Writes docs/policies.md: every policy with its file and its source, from the code's head comments.
 
 python docs/policies.py            writes the page
 python docs/policies.py --check    fails if the page differs from the code
@@ -24,16 +24,16 @@ names, and the site (`make docs`) has a reference page with every option.
 
 
 class Kind(NamedTuple):
-    """One table of the page."""
+    """One table on the page."""
 
     title: str
     """Heading."""
     table: str
     """How an experiment chooses one."""
     folder: str
-    """Where the files are."""
+    """The folder with the files."""
     names: str = ""
-    """The list of `nandlab list` that names the policies; empty: the files of the folder."""
+    """The list in `nandlab list` with the policies' names; empty: the folder's files."""
 
 
 KINDS = [
@@ -50,14 +50,14 @@ KINDS = [
 ]
 
 PARTS = {"tests", "score", "streams", "config", "header", "list", "page_mut", "policy", "shadow"}
-"""Files of those folders that are no policies."""
+"""Other files in these folders."""
 
 KEY_TRACE = "keys/trace.rs"
-"""The file of the workload `keys`, which replays a trace of keys."""
+"""The file for the workload `keys` with a trace."""
 
 
 def page() -> str:
-    """The text of the page."""
+    """The page's text."""
     return "\n".join([HEAD, *(_table(kind) for kind in KINDS)])
 
 
@@ -110,12 +110,12 @@ def _references(head: list[str]) -> str:
     if "## References" not in head:
         return ""
     after = head[head.index("## References") + 1 :]
-    # What follows an empty line are remarks.
+    # Lines after an empty one are remarks.
     return _cell(" ".join(after[: after.index("")] if "" in after else after))
 
 
 def _cell(text: str) -> str:
-    # Links of Rust lead to items, which have no page.
+    # Rust links lead to items, and these have no page.
     return re.sub(r"\[(`[^`\]]+`)\](?!\()", r"\1", text).replace("|", "\\|")
 
 

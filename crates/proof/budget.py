@@ -1,10 +1,10 @@
-"""Tells what an FTL adds to `make demo` and to `make test`, in seconds of CPU.
+"""Measures an FTL's cost in `make demo` and in `make test`, in CPU seconds.
 
     python crates/proof/budget.py NAME
 
-Builds and proves a copy of the tree as it stands, and the same without the line of the FTL in the list of
-`crates/ftl/src/lib.rs`; the difference is what the FTL costs. Only an FTL that nothing but its own files,
-the list and tests name can be left out, as every new one. Ends with status 1 above the budget. Needs
+Builds and proves a copy of the tree with and without the FTL's line in the list in
+`crates/ftl/src/lib.rs`; the difference is the FTL's cost. The FTL can only be left out if nothing but its own
+files, the list and tests name it, as with every new one. Ends with status 1 above the budget. Needs
 Python 3.11.
 """
 
@@ -22,17 +22,17 @@ from run import ROOT, copy_tree
 
 COPY = ROOT / "target" / "budget"
 LIST = COPY / "crates" / "ftl" / "src" / "lib.rs"
-# Seconds of CPU that a new FTL may add.
+# CPU seconds a new FTL may add.
 DEMO, TEST = 8.0, 12.0
 
-# What compiles FTLs; the extension links what they are optimised to.
+# Builds that compile FTLs; the extension links them optimised.
 BUILDS = {
     "extension": ["build", "--release", "--package", "nandlab-py"],
     "crates": ["build", "--package", "nandlab-drive"],
     "unit tests": ["test", "--package", "nandlab-ftl", "--lib", "--no-run"],
 }
 PROOFS = ["conformance::", "faults::", "power_cut::", "golden::", "differential::", "buffers::"]
-# An FTL that is proved both times, so that the rest of a run cancels.
+# An FTL in both proofs, so that the rest of a run cancels.
 OTHER = "block"
 
 
@@ -60,7 +60,7 @@ def main(name: str) -> int:
 
 
 def builds() -> dict[str, float]:
-    """Seconds of CPU of each build, after what it depends on was built."""
+    """CPU seconds for each build, after its dependencies were built."""
     seconds = {}
     for step, command in BUILDS.items():
         cpu(command)
@@ -71,14 +71,14 @@ def builds() -> dict[str, float]:
 
 
 def proof(names: str) -> float:
-    """Seconds of CPU that the proofs of these FTLs take, built before."""
+    """CPU seconds for the proofs over these FTLs, built before."""
     tests = ["test", "--package", "nandlab-proof", "--test", "all"]
     cpu([*tests, "--no-run"])
     return cpu([*tests, "--", *PROOFS], NANDLAB_FTL=names)
 
 
 def cpu(command: list[str], **variables: str) -> float:
-    """User CPU of a cargo command, s."""
+    """A cargo command's user CPU, s."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     ours = {"CARGO_TARGET_DIR": str(COPY / "target"), "CARGO_INCREMENTAL": "0"}
     whole = {**os.environ, **ours, **variables}

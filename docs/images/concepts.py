@@ -1,4 +1,4 @@
-"""Draws docs/images/concepts/*.svg, the figures of docs/concepts.md: `python docs/images/concepts.py`."""
+"""Draws docs/images/concepts/*.svg, the figures in docs/concepts.md: `python docs/images/concepts.py`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PROVISIONS = (0.07, 0.1, 0.15, 0.2, 0.28, 0.4, 0.5)
 
 
 def closed_form(device: Any) -> float:  # noqa: ANN401 - the facts of a device, a part of a result
-    """Greedy write amplification of uniform writes; docs/validation.md has the source.
+    """Greedy write amplification for uniform writes; docs/validation.md has the source.
 
-    The reserve of two blocks and the two frontiers hold nothing to reclaim.
+    The reserve's two blocks and the two frontiers hold nothing to reclaim.
     """
     b = device.pages_per_block
     rho = device.logical_bytes / device.page_bytes / ((device.blocks - 4) * b)
@@ -41,7 +41,7 @@ def closed_form(device: Any) -> float:  # noqa: ANN401 - the facts of a device, 
 
 
 def over_provisioning() -> Picture:
-    """Write amplification of a full device over its over-provisioning."""
+    """A full device's write amplification over its over-provisioning."""
     rows = []
     for share in PROVISIONS:
         result = nandlab.Experiment(
@@ -63,7 +63,7 @@ def over_provisioning() -> Picture:
 
 
 def sqlite(ftl: dict[str, dict[str, object]], over_provisioning: float) -> nandlab.Result:
-    """A trace of SQLite over an FTL."""
+    """A SQLite trace over an FTL."""
     return nandlab.Experiment(
         workload=nandlab.Trace(WAL),
         ftl=ftl,
@@ -81,7 +81,7 @@ def random_run() -> nandlab.Result:
 
 
 def hot_and_cold() -> nandlab.Result:
-    """A tenth of the pages takes nine tenths of the writes."""
+    """One page in ten takes nine writes in ten."""
     return nandlab.Experiment(
         workload=nandlab.workload.hot_cold(requests=200_000),
         ftl=nandlab.ftl.page(),

@@ -1,6 +1,6 @@
-"""Draws docs/images/migration-merge.png, -migration.png and -pattern.png, Fig. 1 to 3 of the report.
+"""Draws docs/images/migration-merge.png, -migration.png and -pattern.png, Fig. 1 to 3 in the report.
 
-`python docs/images/migration.py` runs the experiments of papers/migration.toml that they are drawn from.
+`python docs/images/migration.py` runs the experiments in papers/migration.toml behind them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Draws docs/images/sector-map-banks.png, -footprint.png, -maps.png and -fig4-depth.png.
 
-`python docs/images/sector_map.py` runs the experiments of papers/sector-map.toml that they are drawn from.
+`python docs/images/sector_map.py` runs the experiments in papers/sector-map.toml behind them.
 With names such as `fig4-depth` it draws only these figures.
 """
 
@@ -20,7 +20,7 @@ PICTURES = {"depth-banks": "banks", "footprint": "footprint", "maps": "maps", "f
 
 
 def main(names: list[str]) -> None:
-    """Draws the figures of these names, or all."""
+    """Draws the figures with these names, or all."""
     paper = load(str(HERE.parents[1] / "papers" / "sector-map.toml"))
     wanted = tuple(each for each in paper.figures if each.name in (names or PICTURES))
     bare = replace(paper, figures=wanted, grids=(), timelines=(), conclusions=())

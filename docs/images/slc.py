@@ -1,6 +1,6 @@
-"""Draws docs/images/slc.png and prints the table of docs/slc-cache.md: `python docs/images/slc.py`.
+"""Draws docs/images/slc.png and prints the table for docs/slc-cache.md: `python docs/images/slc.py`.
 
-The runs are those of experiments/slc-*.toml, and the same without a cache.
+The runs come from experiments/slc-*.toml, each also without a cache.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ CACHES = ("none", "fixed", "dynamic")
 
 @dataclass(frozen=True)
 class Course:
-    """A run: its result, and pairs of the GB written so far and the MB/s since the pair before."""
+    """A run: its result, and pairs: the GB written so far, and the MB/s since the pair before."""
 
     result: nandlab.Result
     paces: list[tuple[float, float]]
 
     def mean(self, start: float, end: float) -> str:
-        """MB/s between two shares of what was written to the end."""
+        """MB/s between two shares of the written bytes."""
         last = self.paces[-1][0]
         inside = [pace for written, pace in self.paces if start * last < written <= end * last]
         return f"{len(inside) / sum(1 / pace for pace in inside):.0f}"
 
 
 def course(device: str, cache: str) -> Course:
-    """Runs the experiment of a device with a cache."""
+    """Runs the experiment for a device with a cache."""
     file = EXPERIMENTS / f"slc-{device}-{'fixed' if cache == 'none' else cache}.toml"
     result = nandlab.Experiment.from_toml(file, sets=[f"ftl.page.slc_cache={cache}"]).run()
     paces, before = [], (0, 0.0)
@@ -47,7 +47,7 @@ def course(device: str, cache: str) -> Course:
 
 
 def row(device: str, cache: str, run: Course) -> str:
-    """A row of the table."""
+    """A table row."""
     slc = run.result.slc
     first = slc.written_pages * 16384 / 1e9 if slc else 0.0
     folded = slc.folded_pages * 16384 / 1e9 if slc else 0.0

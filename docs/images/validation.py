@@ -23,7 +23,7 @@ HERE = Path(__file__).parent / "validation"
 PAPER = Path(__file__).parents[2] / "papers" / "theory.toml"
 PAGES = 64
 BLOCKS = 4096 - 2 - 1
-"""Blocks whose pages data can lie in: not the reserve, and not the block that is being filled."""
+"""Blocks for data: all but the reserve and the block being filled."""
 
 LOGICAL = {7: 244_814, 12: 233_885, 20: 218_293, 50: 174_634}
 """Logical pages at an over-provisioning in per cent."""
@@ -31,13 +31,13 @@ LOGICAL = {7: 244_814, 12: 233_885, 20: 218_293, 50: 174_634}
 
 @dataclass(frozen=True)
 class Value:
-    """A claim: what its form gives, and what was measured."""
+    """A claim: its closed form's value, and the measured one."""
 
     form: float
     measured: float
 
     def cell(self, digits: int = 4) -> str:
-        """As a cell of a table: measured, and in parentheses the form."""
+        """A table cell: measured, and in parentheses the form."""
         return f"{self.measured:.{digits}g} ({self.form:.{digits}g})"
 
 
@@ -45,7 +45,7 @@ Values = Mapping[str, Value]
 
 
 def greedy(op: float, pages: int = PAGES) -> float:
-    """Greedy write amplification of uniform writes; docs/validation.md has the source."""
+    """Greedy write amplification for uniform writes; docs/validation.md has the source."""
     rho = 1 / (1 + op)
     harmonic = [0.0]
     for n in range(1, pages + 1):
@@ -59,7 +59,7 @@ def greedy(op: float, pages: int = PAGES) -> float:
 
 
 def d_choices(op: float, choices: int, pages: int = PAGES) -> float:
-    """The victim with the fewest valid pages of `choices` drawn (Van Houdt 2013); one choice is random."""
+    """The emptiest victim among `choices` drawn (Van Houdt 2013); one choice is random."""
     rho = 1 / (1 + op)
 
     def freed(h: float) -> float:
@@ -78,12 +78,12 @@ def d_choices(op: float, choices: int, pages: int = PAGES) -> float:
 
 
 def fifo(op: float) -> float:
-    """Fifo write amplification of uniform writes (Desnoyers 2014)."""
+    """Fifo write amplification for uniform writes (Desnoyers 2014)."""
     return root(1 + 1e-9, 1e3, lambda waf: waf - 1 / (1 - math.exp(-(1 + op) / waf)))
 
 
 def root(low: float, high: float, rises: Callable[[float], float]) -> float:
-    """Where a function changes from negative to positive."""
+    """A function's zero, from negative to positive."""
     for _ in range(100):
         middle = (low + high) / 2
         low, high = (middle, high) if rises(middle) < 0 else (low, middle)
@@ -91,7 +91,7 @@ def root(low: float, high: float, rises: Callable[[float], float]) -> float:
 
 
 def fifo_mixed(op: float, writes: float, pages: float) -> float:
-    """Fifo where a share of the writes goes to a share of the pages, all in one frontier (Desnoyers 2014)."""
+    """Fifo if a share of the writes goes to a share of the pages, all in one frontier (Desnoyers 2014)."""
 
     def part(r: float, f: float, waf: float) -> float:
         return r / (1 - math.exp(-(1 + op) * r / (waf * f)))
@@ -100,7 +100,7 @@ def fifo_mixed(op: float, writes: float, pages: float) -> float:
 
 
 def separated(op: int, hot: int, share: float) -> float:
-    """Greedy with a share of the spare space for the hot pool, which `hot` per cent of the writes go to."""
+    """Greedy with two pools: the hot one gets `share` of the spare space and `hot` per cent of the writes."""
     writes, pages, all_spare = hot / 100, 1 - hot / 100, BLOCKS * PAGES / LOGICAL[op] - 1
     cold = all_spare * (1 - share) / (1 - pages)
     return writes * greedy(all_spare * share / pages) + (1 - writes) * greedy(cold)
@@ -134,7 +134,7 @@ def frame(rows: list[tuple[str, float, float]]) -> pl.DataFrame:
 
 
 def pools(values: Values) -> Picture:
-    """Write amplification over the share of the spare space that the hot pool has."""
+    """Write amplification over the hot pool's share of the spare space."""
     cases = {"80 % on 20 %, OP 20 %": (80, 20), "90 % on 10 %, OP 7 %": (90, 7)}
     lines, points = [], []
     for name, (hot, op) in cases.items():
@@ -150,7 +150,7 @@ def pools(values: Values) -> Picture:
 
 
 def share_of(label: str, op: int, hot: int) -> float:
-    """The share of the spare space, in per cent, of a claim: in its name, or where the form is least."""
+    """A claim's share of the spare space, in per cent: from its name, or at the form's minimum."""
     if label.startswith("s"):
         return float(label[1:])
     return min((share / 10 for share in range(50, 951)), key=lambda at: separated(op, hot, at / 100))
@@ -160,7 +160,7 @@ Form = Callable[[float], float]
 
 
 def policies(values: Values, forms: Mapping[str, tuple[str, Form]], title: str) -> Picture:
-    """Write amplification of uniform writes over the over-provisioning; a claim and a form for each name."""
+    """Write amplification for uniform writes over the over-provisioning; a claim and a form for each name."""
     lines, points = [], []
     for name, (claim, form) in forms.items():
         lines += [(name, op, form(op / 100)) for op in (6, 6.5, *range(7, 16), *range(16, 61, 2))]
@@ -175,7 +175,7 @@ def policies(values: Values, forms: Mapping[str, tuple[str, Form]], title: str) 
 
 
 def by_pages(values: Values) -> Picture:
-    """Greedy by the pages of a block, and fifo, which greedy approaches with large blocks."""
+    """Greedy by pages per block, and fifo; greedy approaches it with large blocks."""
     forms: dict[str, tuple[str, Form]] = {
         f"greedy, {pages}": (f"greedy.{pages}", partial(greedy, pages=pages)) for pages in (32, 64, 128, 256)
     }
@@ -183,7 +183,7 @@ def by_pages(values: Values) -> Picture:
 
 
 def by_choices(values: Values) -> Picture:
-    """From random victims to greedy ones, by the blocks that are drawn."""
+    """From random victims to greedy ones, by blocks drawn."""
     forms: dict[str, tuple[str, Form]] = {"random": ("random", partial(d_choices, choices=1))}
     forms |= {f"{many} choices": (f"d{many}", partial(d_choices, choices=many)) for many in (2, 5, 10)}
     return policies(values, forms | {"greedy": ("greedy.64", greedy)}, "policy, 64 pages a block")
@@ -228,7 +228,7 @@ def depths(values: Values) -> Picture:
 
 
 def table(values: Values) -> None:
-    """Prints the optima of two pools, and the splits that are none."""
+    """Prints the optima for two pools, and the other splits."""
     for policy in ("fifo", "greedy"):
         for hot in (80, 90, 95):
             cells = [

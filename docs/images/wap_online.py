@@ -1,9 +1,9 @@
-"""Thresholds of WAP-LRU learnt while it runs, beside prior profiling and the best fixed ones of a search.
+"""WAP-LRU thresholds learnt at run time, beside prior profiling and the best fixed ones from a search.
 
 `.venv/bin/python docs/images/wap_online.py` prints the tables of docs/profile.md. Five workloads
 change in their middle or every few thousand requests, a sixth is SQLite with its log and then without: with
-seed 1 they are what the rule was tried on. Other seeds, and the workloads of `fresh`, are what it was
-measured on; that a trial ends early came after the rule before it had failed with them.
+seed 1 they served to develop the rule. Other seeds, and the workloads in `fresh`, served to
+measure it. Early ends for trials were added after the first rule had failed on these.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SIZES = (1.0, 3.0, 9.0, 1e9)
 
 
 class Zipf:
-    """Pages of a footprint by Zipf's law, neighbours about equally popular."""
+    """Pages in a footprint by Zipf's law, neighbours about equally popular."""
 
     def __init__(self, draw: random.Random, pages: int, theta: float = 1.0) -> None:
         self.draw = draw
@@ -43,7 +43,7 @@ class Zipf:
 def mixed(
     draw: random.Random, at: Zipf, reads: float, sizes: tuple[tuple[int, float], ...]
 ) -> Iterator[Request]:
-    """Requests that do not depend on one another, without end."""
+    """Independent requests, without end."""
     lengths, weights = zip(*sizes, strict=True)
     while True:
         op = "R" if draw.random() < reads else "W"
@@ -51,7 +51,7 @@ def mixed(
 
 
 def in_turns(draw: random.Random, at: Zipf, reads: int, writes: int) -> Iterator[Request]:
-    """Bursts of single-page writes in ascending order, then reads here and there, without end."""
+    """Bursts with single-page writes in ascending order, then reads here and there, without end."""
     while True:
         first = at.page()
         yield from (("W", first + n, 1) for n in range(draw.randint(1, 2 * writes)))
@@ -63,7 +63,7 @@ LONG = ((1, 0.7), (16, 0.2), (128, 0.1))
 
 
 def workloads(seed: int) -> dict[str, list[Request]]:
-    """The five, by what changes in them."""
+    """The five, by their changes."""
     draw = random.Random(seed)
     at, narrow = Zipf(draw, 100_000), Zipf(draw, 20_000, 0.8)
     half, turn = REQUESTS // 2, REQUESTS // 10
@@ -99,7 +99,7 @@ FOOTPRINT = 100_000
 
 
 def fresh(seed: int) -> dict[str, list[Request]]:
-    """Three of other kinds."""
+    """Three more kinds."""
     draw = random.Random(1000 + seed)
     at, narrow, hot = Zipf(draw, 60_000), Zipf(draw, 3000, 0.9), Zipf(draw, 1500, 0.5)
     small = mixed(draw, at, 0.5, ((1, 2), (2, 1)))
@@ -130,7 +130,7 @@ def sqlite() -> list[Request]:
 
 
 def experiment(path: Path, options: dict[str, object]) -> nandlab.Experiment:
-    """WAP-LRU over a block map, in a buffer of 8 MB."""
+    """WAP-LRU over a block map, in an 8 MB buffer."""
     buffer = {"dram": "1638 KiB", "nvram": "6553 KiB", "allocation": "page", **options}
     return nandlab.Experiment(
         workload={"trace": {"path": str(path), "addresses": "fold"}},
@@ -142,7 +142,7 @@ def experiment(path: Path, options: dict[str, object]) -> nandlab.Experiment:
 
 
 def measured(path: Path, searches: bool) -> dict[str, int]:
-    """Merges with each kind of thresholds; where it searches, the best of many fixed ones, too."""
+    """Merges with each kind of thresholds; with a search also the best among many fixed ones."""
     never = {"t_state": 1e9, "t_read": 1e9, "t_write": 1e9}
     fixed = [
         {"t_state": state, "t_read": read, "t_write": write}

@@ -1,4 +1,4 @@
-"""The tables of recorded traces in docs/papers/wap-lru.md, from a bundle of the paper about WAP-LRU.
+"""The tables for recorded traces in docs/papers/wap-lru.md, from a bundle for the WAP-LRU paper.
 
 `nandlab reproduce wap-lru --traces DIR --seeds 1 --bundle wap.zip`, then
 `python docs/images/wap_traces.py wap.zip`.
@@ -16,21 +16,21 @@ from nandlab.reproduce import parse
 
 MEASURES = ("gc", "programs", "energy", "write-us", "read-us", "hits")
 NEAR = 1.005
-"""What is within 0.5 % of the best one shares its place."""
+"""Figures within 0.5 % of the best one share its place."""
 HEAD = "fin_head"
 HYBRIDS = ("CLOCK-DNV", "hybrid LRU", "CBM", "WAP-LRU")
 SHOWN = {
     False: ("LRU", "CLOCK", "FAB", "BPLRU", "LB-CLOCK", "CLOCK-DNV", "CBM", "WAP-LRU"),
     True: ("LRU", "CLOCK", "FAB", "BPLRU", "LB-CLOCK", "CLOCK-DNV"),
 }
-"""Columns of the tables, with reads cached and with reads that go past; the best ones are of all buffers."""
+"""Table columns, with reads cached and with reads that go past; the best ones are among all buffers."""
 PAPERS_FOUR = ("LRU", "CLOCK", "CLOCK-DNV", "WAP-LRU")
 Rows = dict[str, dict[str, float]]
 """A figure for each trace and each buffer."""
 
 
 class Bundle:
-    """The tables of a bundle, with the names that their rows and columns have for people."""
+    """A bundle's tables, with readable names for rows and columns."""
 
     def __init__(self, path: str) -> None:
         self.archive = zipfile.ZipFile(path)
@@ -38,24 +38,24 @@ class Bundle:
         self.labels = {grid.name: grid.labels for grid in paper.grids}
 
     def table(self, measure: str, writes_alone: bool) -> Rows:
-        """One of them, without the traces that were not played."""
+        """One table, without the traces nobody played."""
         name = f"traces-{measure}" + ("-writes" if writes_alone else "")
         text = self.archive.read(f"wap-lru/tables/{name}.csv").decode()
         heads, *lines = csv.reader(io.StringIO(text))
         buffers = [self.labels[name][head] for head in heads[1:]]
-        # An empty cell is a run without requests of that kind.
+        # An empty cell is a run without such requests.
         return {
             row[0]: {buffer: float(cell) for buffer, cell in zip(buffers, row[1:], strict=True) if cell}
             for row in lines
         }
 
     def words(self, trace: str) -> str:
-        """What a trace is."""
+        """A trace's description."""
         return self.labels["traces-gc"][trace]
 
 
 def best(figures: dict[str, float], least: bool = True) -> str:
-    """Who is best; those who share the place, or how many of how many."""
+    """The best buffers; all that share the place, or a count."""
     if not figures:
         return "–"
     limit = min(figures.values()) * NEAR if least else max(figures.values()) / NEAR
@@ -77,7 +77,7 @@ def count(value: float) -> str:
 
 
 def one_trace(bundle: Bundle, trace: str) -> str:
-    """Every figure of a trace, with reads cached and with reads that go past."""
+    """Every figure for a trace, with reads cached and with reads that go past."""
     shown: tuple[Callable[[float], str], ...] = (
         count,
         count,
@@ -99,7 +99,7 @@ def one_trace(bundle: Bundle, trace: str) -> str:
 
 
 def winners(bundle: Bundle, alone: bool) -> str:
-    """For every trace in which something is collected the collections, and who is best."""
+    """Collections and the best buffers for every trace with any collection."""
     tables = {name: bundle.table(name, alone) for name in MEASURES}
     columns = SHOWN[alone]
     rows = []
@@ -112,7 +112,7 @@ def winners(bundle: Bundle, alone: bool) -> str:
 
 
 def sentences(bundle: Bundle) -> str:
-    """Who is best how often, who against whom, and where nothing is collected."""
+    """How often each buffer is best, who beats whom, and the traces without collection."""
     lines = []
     for alone in (False, True):
         gc = bundle.table("gc", alone)
@@ -140,7 +140,7 @@ def _named(bundle: Bundle, traces: set[str]) -> str:
 
 
 def _firsts(rows: list[dict[str, float]]) -> str:
-    """How often each is the best, or within 0.5 % of it."""
+    """How often each is the best, or within 0.5 %."""
     firsts = [name for row in rows for name in row if _is_first(row, name)]
     return ", ".join(
         f"{name} {firsts.count(name)}"
@@ -153,7 +153,7 @@ def _is_first(figures: dict[str, float], name: str) -> bool:
 
 
 def main() -> None:
-    """Prints the tables, and what the sentences below them count."""
+    """Prints the tables, and the counts for the sentences below them."""
     bundle = Bundle(sys.argv[1])
     print(f"{bundle.words(HEAD)}\n\n{one_trace(bundle, HEAD)}")
     for alone, words in ((False, "every buffer keeps what was read"), (True, "reads go past every buffer")):

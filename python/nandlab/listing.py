@@ -1,4 +1,4 @@
-"""What there is to choose from, and the functions that choose it.
+"""Everything a user can choose from, and the functions to choose it.
 
 The lists come from the compiled module, so a new FTL or workload has its function as soon as it is built.
 """
@@ -17,7 +17,7 @@ from typing import Any
 from nandlab import _native
 
 Choice = dict[str, dict[str, Any]]
-"""One table of an experiment: the name of what was chosen, and its options."""
+"""One table in an experiment: the chosen name, and its options."""
 
 _ABSENT = object()
 
@@ -37,7 +37,7 @@ def lists() -> dict[str, list[dict[str, Any]]]:
 
 
 def chooser(kind: str, name: str) -> Callable[..., Choice]:
-    """The function that makes the table of `name`, an entry of the list `kind`.
+    """The function that makes the table for `name`, an entry in the list `kind`.
 
     Raises:
         AttributeError: The list has no such entry.
@@ -50,7 +50,7 @@ def chooser(kind: str, name: str) -> Callable[..., Choice]:
 
 
 def attributes(kind: str) -> tuple[Callable[[str], Callable[..., Choice]], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a module that has a function for each entry of the list `kind`."""
+    """`__getattr__` and `__dir__` for a module with a function for each entry in the list `kind`."""
 
     @cache
     def get(name: str) -> Callable[..., Choice]:
@@ -100,7 +100,7 @@ def _function(name: str, entry: dict[str, Any]) -> Callable[..., Choice]:
 
 
 def option_table(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Name, type, default and description of each option in a JSON schema."""
+    """Name, type, default and description for each option in a JSON schema."""
     return _table(schema, schema)
 
 
@@ -114,7 +114,11 @@ def _table(part: dict[str, Any], schema: dict[str, Any]) -> dict[str, dict[str, 
     found = {}
     for name, spec in part.get("properties", {}).items():
         default = spec.get("default", _ABSENT)
-        if isinstance(default, dict) and len(default) == 1 and default.keys() <= _choices(spec, schema).keys():
+        if (
+            isinstance(default, dict)
+            and len(default) == 1
+            and default.keys() <= _choices(spec, schema).keys()
+        ):
             # A name alone stands for the choice with its own defaults.
             (default,) = default
         doc = " ".join(_description(spec, schema).split())
@@ -161,19 +165,19 @@ def _nested(place: str) -> str:
 
 
 def _said(doc: str, default: Any) -> re.Match[str] | None:  # noqa: ANN401 - JSON
-    """Where `doc` names the default itself, if it does."""
+    """The place in `doc` that names the default itself, if there is one."""
     value = default if isinstance(default, str) else json.dumps(default)
     return re.search(rf" ?\bDefault [`\"]?{re.escape(value)}[`\"]?(?=[.,;])", doc)
 
 
 def _without_default(doc: str, default: Any) -> str:  # noqa: ANN401 - JSON
-    """`doc` without a last sentence that says no more than the default."""
+    """`doc` without a last sentence that only repeats the default."""
     said = None if default is _ABSENT else _said(doc, default)
     return doc if said is None or doc[said.end() :] != "." else doc[: said.start()]
 
 
 def optional(annotation: str) -> str:
-    """The annotation of an option that may be left out, which None stands for."""
+    """The annotation for an optional option; None stands for its absence."""
     return annotation if annotation.endswith("None") or annotation == "Any" else f"{annotation} | None"
 
 
@@ -188,7 +192,7 @@ def _resolve(spec: Any, schema: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN4
 
 
 def python_type(spec: dict[str, Any], schema: dict[str, Any]) -> str:
-    """The Python annotation of a value that a JSON schema describes."""
+    """The Python annotation for a value described by a JSON schema."""
     spec = _resolve(spec, schema)
     if "const" in spec or "enum" in spec:
         return f"Literal[{', '.join(repr(value) for value in spec.get('enum', [spec.get('const')]))}]"
@@ -223,7 +227,7 @@ def _union(types: Any) -> str:  # noqa: ANN401 - any iterable of strings
 
 
 def document(entry: dict[str, Any], options: dict[str, dict[str, Any]]) -> str:
-    """The docstring of a choosing function: the summary, the paper and each option."""
+    """A choosing function's docstring: the summary, the paper and each option."""
     options = all_options(entry["options"]) if options else options
     lines = [entry.get("summary") or entry["name"]]
     if entry.get("paper"):

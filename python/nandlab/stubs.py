@@ -1,6 +1,6 @@
-"""Writes the type stubs of `nandlab.ftl` and its like from the lists of the compiled module.
+"""Writes the type stubs for `nandlab.ftl` and its like from the compiled module's lists.
 
-`python -m nandlab.stubs` is run by the build, so that an editor knows the options of a new FTL.
+The build runs `python -m nandlab.stubs`, so that an editor knows a new FTL's options.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from nandlab.listing import Choice
 
 
 def stub(entries: list[dict[str, Any]]) -> str:
-    """The text of a stub file with a function for each entry of a list."""
+    """A stub file's text with a function for each entry in a list."""
     return HEAD + "".join(f"\n{_function(entry)}" for entry in entries)
 
 
 def _function(entry: dict[str, Any]) -> str:
     options = option_table(entry["options"])
-    # Options that are needed come first: they have no default.
+    # Required options come first: they have no default.
     ordered = sorted(options.items(), key=lambda item: not item[1]["required"])
     arguments = [
         f"    {name}: {spec['type']},"

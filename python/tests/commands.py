@@ -1,7 +1,7 @@
-"""The command line as a user calls it, from a process that has loaded it before.
+"""The command line as a user calls it, from a process with it loaded already.
 
-A command is a process of its own, forked from one that has imported what every command imports: two thirds of
-the time of a short command is the start of the interpreter and the imports.
+A command is its own process, forked from one with every command's imports: two thirds of
+a short command's time is the interpreter's start and the imports.
 """
 
 import atexit
@@ -31,12 +31,12 @@ LOADED = (
         for name in ("compare", "disk", "explain", "list", "profile", "reproduce", "run", "sweep", "trace")
     ),
 )
-"""What commands are forked with: most of what the most frequent ones import. What holds threads, such as
-polars, is left to the commands: a fork would lose them."""
+"""Modules loaded before the fork: most imports of the most frequent commands. Packages with threads, such as
+polars, are left to the commands: a fork would lose the threads."""
 
 
 class Server:
-    """The process that commands are forked from."""
+    """The process from which commands are forked."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
@@ -73,9 +73,9 @@ class Server:
 
 
 def run_here(arguments: list[str], cwd: str | Path) -> tuple[int, str, str]:
-    """Runs a command in this process, as `main` of the command line does: status, what it prints, and errors.
+    """Runs a command in this process, as the command line's `main` does: status, output, and errors.
 
-    That `main` ends a process with this status is shown by every command that is a process.
+    Every forked command shows that `main` ends a process with this status.
     """
     import pytest
 
@@ -116,7 +116,7 @@ def serve(descriptor: int) -> None:
 
 
 def command(request: dict) -> None:
-    """Becomes the command, which ends the process."""
+    """Becomes the command; it ends the process."""
     for name, target in (("out", 1), ("err", 2)):
         os.dup2(os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), target)
     os.chdir(request["cwd"])
@@ -124,7 +124,7 @@ def command(request: dict) -> None:
     os.environ.update(request["env"])
     sys.argv = ["nandlab", *request["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # It answers Ctrl-C while it is loaded, as it does in a process of its own.
+    # It answers Ctrl-C while loading, as in its own process.
     from nandlab.__main__ import main
 
     main()

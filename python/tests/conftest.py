@@ -1,4 +1,4 @@
-"""What several tests need: the command line as a user calls it, and small experiments."""
+"""Shared by several tests: the command line as a user calls it, and small experiments."""
 
 import ctypes
 import functools
@@ -35,19 +35,19 @@ IS_LONG = bool(os.environ.get("NANDLAB_LONG"))
 
 
 TRACES = os.environ.get("NANDLAB_TRACES")
-"""The folder of published traces; they are not ours to distribute, so it is no part of the project."""
+"""The folder with published traces; we may not distribute them, so it is no part of the project."""
 
 MEASUREMENTS = os.environ.get("NANDLAB_MEASUREMENTS")
-"""The folder of measurements of real drives."""
+"""The folder with measurements on real drives."""
 
 
 def begins(item):
-    """What takes longest comes first, so that shared runs end together: files of papers, then large ones."""
+    """The slowest tests come first, so that shared runs end together: paper files, then large ones."""
     return not item.path.name.startswith("test_paper"), -item.path.stat().st_size, item.path
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what was not asked for: long tests, and those of published traces and measurements."""
+    """Leaves out tests nobody asked for: long ones, and tests on published traces and measurements."""
     asked = {"long": IS_LONG, "traces": TRACES is not None, "measurements": MEASUREMENTS is not None}
     missing = [marker for marker, is_asked in asked.items() if not is_asked]
     left_out = [item for item in items if any(map(item.get_closest_marker, missing))]
@@ -67,7 +67,7 @@ def pytest_addoption(parser):
 
 
 class Share:
-    """Leaves out the files of tests that a run beside this one took first."""
+    """Leaves out test files already taken by a parallel run."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -86,7 +86,7 @@ class Share:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
         if self.has(item):
-            # Fixtures end where the next test of this run does not need them.
+            # Fixtures end if the next test in this run does not need them.
             behind = item.session.items[item.session.items.index(item) + 1 :] if nextitem else []
             after = next((each for each in behind if self.has(each)), None)
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -101,7 +101,7 @@ def pytest_configure(config):
 
 
 def without_privilege():
-    """Makes what is called after a fork obey the rights of files: root ignores them by a capability."""
+    """Makes a forked child obey file rights: root has a capability to ignore them."""
     prctl_drop, override = 24, 1  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE of Linux
     if os.geteuid() == 0:
         dropped = ctypes.CDLL(None).prctl(prctl_drop, override, 0, 0, 0)
@@ -118,23 +118,23 @@ class Ended:
 
     @property
     def document(self):
-        """What it printed, which is one JSON document."""
+        """Its output, one JSON document."""
         assert self.out, self.err
         return json.loads(self.out)
 
 
 DRAW = {"--report", "--plots"}
-"""Options of commands that draw. They run in this process, which has loaded what draws: a process of its own
-takes three times as long to load that, and to start the engine of JavaScript in it, as to draw a report."""
+"""Options for commands that draw. They run here, with the drawing packages loaded: a separate process
+takes three times as long to load them and start the JavaScript engine as to draw a report."""
 
 SHARED = {"choose", "reproduce"}
-"""Commands of which several tests run the same experiments; here they are `shared_runs`."""
+"""Commands with the same experiments in several tests; here they are `shared_runs`."""
 
 
 def call(*arguments, cwd=None, env=None, first=None, alone=False):
     """Runs `nandlab` with these arguments, after `first()`; whatever happens, it prints no traceback.
 
-    Alone it is a process that has loaded nothing before, as a user's is. Each command that draws is so once.
+    `alone`: a fresh process with nothing loaded, as for a user. Each drawing command runs so once.
     """
     words = [str(each) for each in arguments]
     if alone or env is not None or first is not None:
@@ -164,9 +164,9 @@ def command_server():
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_runs():
-    """What measures a paper or chooses runs an experiment once, however many tests ask for it.
+    """Commands that measure a paper or choose run an experiment once, however many tests ask for it.
 
-    That a result depends on nothing but its experiment is what other tests are for.
+    Other tests check that a result depends on nothing but its experiment.
     """
     from nandlab import choosing
     from nandlab.reproduce import measure, searching
@@ -191,7 +191,7 @@ def shared_runs():
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_drawings():
-    """What has the same specification is drawn once, but by a test that asks for `drawn_anew`."""
+    """Equal specifications are drawn once, except by a test with `drawn_anew`."""
     import vl_convert
 
     known = {}
@@ -225,7 +225,7 @@ def nandlab_command():
 
 @pytest.fixture
 def small(tmp_path):
-    """The path of a small experiment."""
+    """A small experiment's path."""
     return write(tmp_path / "small.toml", SMALL)
 
 
@@ -240,7 +240,7 @@ def files_in(folder):
 
 @pytest.fixture(scope="session")
 def small_result(tmp_path_factory):
-    """The result of a small experiment."""
+    """A small experiment's result."""
     import nandlab
 
     path = write(tmp_path_factory.mktemp("session") / "small.toml", SMALL)

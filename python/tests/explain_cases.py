@@ -1,4 +1,4 @@
-"""An experiment for each rule of `nandlab explain`, in which the cause that it is against is known."""
+"""An experiment for each rule in `nandlab explain`, with a known cause for the rule to work against."""
 
 import nandlab
 
@@ -16,7 +16,7 @@ CASES = {
         run(workload.uniform(requests=20_000), capacity="32 MiB", op=0.1, precondition={"fill": "random"}),
         "time",
     ),
-    # A look-up of eight misses nothing.
+    # A look-up among eight misses nothing.
     "map_in_memory": (
         run(
             workload.uniform(requests=10_000),
@@ -36,7 +36,7 @@ CASES = {
         ),
         "time",
     ),
-    # Nine writes of ten go to a tenth of the pages, and survivors lie among them.
+    # Nine writes in ten go to one page in ten, and survivors lie among them.
     "separate_by_lifetime": (
         run(
             workload.hot_cold(requests=40_000, hot_accesses=0.9, hot_share=0.1),
@@ -47,7 +47,7 @@ CASES = {
         ),
         "time",
     ),
-    # Half of the device is never written, and its blocks are emptied over and over.
+    # Half the device is never written, and its blocks are emptied over and over.
     "no_static_levelling": (
         run(
             workload.uniform(requests=60_000, footprint=0.4),
@@ -57,7 +57,7 @@ CASES = {
         ),
         "time",
     ),
-    # A spare area is read in the time of a page, and no page of a victim is valid: nothing else is done.
+    # Reading a spare area takes as long as a page, and victims have no valid page: nothing else is done.
     "valid_bitmap": (
         run(
             workload.sequential(requests=20_000, footprint=0.5),
@@ -76,9 +76,9 @@ CASES = {
         ),
         "time",
     ),
-    # A block map merges for every page that is written again; nothing but another map keeps up.
+    # A block map merges for every page written again; only another map keeps up.
     "page_map": (run(workload.uniform(requests=2000), ftl.fmax()), "time"),
-    # Writes of a quarter of a page, on a device with so much room that hardly anything is collected.
+    # Quarter-page writes, on a device with so much room that hardly anything is collected.
     "smaller_pages": (
         run(
             workload.uniform(requests=3000, footprint=0.5),
@@ -88,7 +88,7 @@ CASES = {
         ),
         "time",
     ),
-    # Blocks of few pages are recycled often, each time a page of the map is programmed; nothing is copied.
+    # Blocks with few pages are recycled often, each time a map page is programmed; nothing is copied.
     "map_in_spare_areas": (
         run(
             workload.sequential(requests=8000),
@@ -97,13 +97,12 @@ CASES = {
         ),
         "time",
     ),
-    # Trims and flushes in turn: notes of trims.
+    # Trims and flushes in turn: trim notes.
     "trims_in_memory": (
         run(workload.uniform(requests=20_000, trim_share=0.3, flush_every=4), capacity="64 MiB", op=0.8),
         "time",
     ),
-    # A buffer of half of what is written again and again.
-    # The processor takes twice as long as the flash of all dies together.
+    # The processor takes twice as long as the flash on all dies together.
     "faster_path": (
         run(
             workload.uniform(requests=20_000, read_share=1.0),
@@ -116,7 +115,7 @@ CASES = {
         ),
         "time",
     ),
-    # Bursts of eight writes to two dies, and room for two of them.
+    # Bursts with eight writes to two dies, and room for two.
     "larger_write_buffer": (
         run(
             workload.uniform(requests=8000),
@@ -127,11 +126,12 @@ CASES = {
         ),
         "time",
     ),
+    # A buffer for half the data written again and again.
     "larger_buffer": (
         run(workload.uniform(requests=20_000, footprint="4 MiB"), buffer=nandlab.buffer.lru(size="2 MiB")),
         "time",
     ),
-    # A pool of far less than the tree has pages.
+    # A pool much smaller than the tree.
     "larger_pool": (
         run(
             workload.inserts(operations=20_000, order="random"),
@@ -140,7 +140,7 @@ CASES = {
         ),
         "time",
     ),
-    # An index page is a quarter of a flash page, the pool holds the whole tree: flushes write parts of pages.
+    # An index page is a quarter of a flash page, the pool holds the whole tree: flushes write partial pages.
     "index_pages": (
         run(
             workload.inserts(operations=4000, order="random"),
@@ -150,7 +150,7 @@ CASES = {
         ),
         "time",
     ),
-    # Requests of a page that begin at any sector.
+    # Page-sized requests that begin at any sector.
     "aligned_requests": (
         run(
             workload.uniform(requests=3000, size="4 KiB", alignment="512 B", footprint=0.5),
@@ -159,7 +159,7 @@ CASES = {
         ),
         "time",
     ),
-    # Clusters of a page on a volume whose first one does not begin with a page.
+    # Page-sized clusters on a volume whose first one does not begin at a page boundary.
     "aligned_clusters": (
         run(
             workload.large_files(transactions=20),
@@ -169,7 +169,7 @@ CASES = {
         ),
         "time",
     ),
-    # Files that come and go on a device that is told of nothing and soon full of what is gone.
+    # Files come and go; the device hears no trims and is soon full of deleted data.
     "trim_removed_files": (
         run(
             workload.large_files(transactions=60),
@@ -197,7 +197,7 @@ CASES = {
         ),
         "time",
     ),
-    # Files of a phone: an object header for every change of one.
+    # A phone's files: an object header for every change.
     "metadata_in_nvram": (
         nandlab.Experiment(
             workload=workload.phone(transactions=100),
@@ -206,7 +206,7 @@ CASES = {
         ),
         "time",
     ),
-    # The tables of a volume that fit no cache of two kilobytes.
+    # A volume's tables do not fit a cache of two kilobytes.
     "larger_sector_cache": (
         run(
             workload.postmark(transactions=200, subdirectories=10),
@@ -215,7 +215,7 @@ CASES = {
         ),
         "time",
     ),
-    # A long file written in parts of pages, with no cache for these.
+    # A long file written in partial pages, without a cache for them.
     "page_cache": (
         nandlab.Experiment(
             workload=workload.fax(transactions=20),
@@ -237,17 +237,17 @@ CASES = {
         ),
         "time",
     ),
-    # Sectors of few pages, written again and again.
+    # Sectors on few pages, written again and again.
     "lru_buffer": (
         run(workload.uniform(requests=8000, size="512 B", alignment="512 B", footprint="1 MiB"), op=1.0),
         "time",
     ),
-    # Pages of few blocks, written in any order: chains of blocks are folded.
+    # Pages in few blocks, written in any order: chains of blocks are folded.
     "lb_clock_buffer": (
         run(workload.uniform(requests=8000, footprint="1 MiB"), ftl.nftl(), capacity="32 MiB"),
         "time",
     ),
-    # The same on flash that is nearly full of files: collection.
+    # The same on flash nearly full with files: collection.
     "larger_flash": (
         nandlab.Experiment(
             workload=workload.phone(transactions=300),
@@ -256,7 +256,7 @@ CASES = {
         ),
         "erases",
     ),
-    # Reads of few blocks, which disturb them, on a device that was worn before.
+    # Reads on few blocks disturb them, on a device worn before.
     "refresh": (
         nandlab.Experiment(
             workload=workload.zipf(requests=100_000, read_share=1.0, theta=1.1, scatter=False),
@@ -276,7 +276,7 @@ CASES = {
         ),
         "time",
     ),
-    # Writes that come at random, at a third of what the device can do.
+    # Writes at random times, at a third of the device's speed.
     "collect_in_gaps": (
         run(
             workload.uniform(requests=10_000, requests_per_s=100),
@@ -287,7 +287,7 @@ CASES = {
         ),
         "time",
     ),
-    # Sixteen pages a request for one die of four planes, each of which could work for itself.
+    # Sixteen pages a request for one die with four planes; each plane could work alone.
     "stripe_over_planes": (
         nandlab.Experiment(
             workload=workload.sequential(requests=400, size="64 KiB", alignment="64 KiB"),
@@ -301,7 +301,7 @@ CASES = {
         ),
         "time",
     ),
-    # Less than a new device of three bits a cell has room for in blocks of one.
+    # Less than a new three-bit device can hold in one-bit blocks.
     "slc_cache": (
         nandlab.Experiment(
             workload=workload.sequential(requests=1000, size="256 KiB", alignment="256 KiB"),
@@ -310,7 +310,7 @@ CASES = {
         ),
         "time",
     ),
-    # Far more than a cache has room for, each page of which has to wait for some.
+    # Far more than a cache has room for, and each page in it waits for some.
     "no_slc_cache": (
         nandlab.Experiment(
             workload=workload.sequential(requests=4000, size="256 KiB", alignment="256 KiB"),

@@ -1,4 +1,4 @@
-"""Some claims of a paper by themselves, and whether they rest on what its file assumes."""
+"""Some paper claims by themselves, and whether they rest on its file's assumptions."""
 
 import dataclasses
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from nandlab.reproduce.words import Why
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper by the `text` of its file, and changes of the text that change verdicts.
+    """A paper by its file's `text`, and changes to the text that change verdicts.
 
-    A change is what stands there, what takes its place, and the verdicts of the claims that rest on it,
-    which hold before the change.
+    A change is the old text, the new text, and the claims' new verdicts;
+    before the change these claims hold.
     """
 
     name: str
@@ -21,7 +21,7 @@ class Paper:
 
     def reproduced(self, ids, text=None, seeds=1, **kept):
         """Claims `ids` alone, without figures and tables but those `kept`."""
-        # Reasons and notes take runs of their own.
+        # Reasons and notes need their own runs.
         paper = parse(text or self.text, self.name, f"{self.name}.toml")
         claims = tuple(claim for claim in paper.claims if claim.id in ids)
         assert len(claims) == len(ids)
@@ -30,19 +30,19 @@ class Paper:
         return reproduce(dataclasses.replace(paper, claims=bare, **{**none, **kept}), seeds)
 
     def claims(self, ids, text=None, seeds=1):
-        """Claims by their ids, with what was measured and the verdict."""
+        """Claims by their ids, with measured value and verdict."""
         return {each.claim.id: each for each in self.reproduced(ids, text, seeds).claims}
 
     def verdicts(self, ids, text=None, seeds=1):
-        """Verdicts by the ids of claims."""
+        """Verdicts by claim id."""
         return {name: each.verdict for name, each in self.claims(ids, text, seeds).items()}
 
     def unchanged(self, seeds=1):
-        """Verdicts of every claim that a mutation names, before it."""
+        """Verdicts on all claims named by mutations, before any mutation."""
         return self.verdicts({name for _, _, named in self.mutations.values() for name in named}, seeds=seeds)
 
     def assert_matters(self, mutation, unchanged, held=("reproduced",), seeds=1):
-        """This mutation changes the verdicts that it names, which are one of `held` before it."""
+        """This mutation changes the verdicts it names; before it, each is in `held`."""
         old, new, named = self.mutations[mutation]
         assert old in self.text
         assert {unchanged[name] for name in named} <= set(held)

@@ -13,7 +13,6 @@ from nandlab import ConfigError
 from nandlab.reproduce import folded, load, parse, reproduce, write_bundle, write_reproduction
 from nandlab.reproduce.page import figures
 from nandlab.reproduce.page_verdicts import SYMBOLS
-from nandlab.reproduce.published import cells
 from nandlab.reproduce.verdict import VERDICTS
 
 PAPER = """\
@@ -354,4 +353,4 @@ def test_each_paper_says_first_what_became_of_it(name):
     paper = load(str(Path(__file__).parents[2] / "papers" / f"{name}.toml"))
     assert any(each.names for each in paper.conclusions)
     drawn = [each for chart in (*paper.figures, *paper.timelines) for each in chart.published]
-    assert drawn or any(cells(grid, paper.claims) or grid.published for grid in paper.grids)
+    assert drawn or any(grid.printed(paper.claims) or grid.published for grid in paper.grids)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -162,8 +163,11 @@ def test_a_damaged_page_is_found(nandlab_command, image, tmp_path):
 
 def test_images_of_other_versions_and_other_files_are_refused(nandlab_command, image):
     whole = image.read_bytes()
+    older = bytearray(whole)
+    # The second header begins where the end of the file says.
+    older[8] = older[int.from_bytes(whole[-16:-8], "little") + 8] = 2
     for changed, says in [
-        (whole[:8] + b"\x02" + whole[9:], "format version 2, this program reads version 3"),
+        (bytes(older), "format version 2, this program reads version 4"),
         (whole[:-4096], "the device in its header needs"),
         (b"hello", "is not a nandlab image"),
     ]:
@@ -172,6 +176,35 @@ def test_images_of_other_versions_and_other_files_are_refused(nandlab_command, i
             ended = nandlab_command("disk", command, image)
             assert ended.status == 1
             assert says in ended.err
+
+
+def test_a_damaged_disk_is_told_and_copied_out(nandlab_command, image, tmp_path):
+    with served(image) as (process, uri):
+        program("qemu-io", "-f", "raw", "-c", "write -P 7 0 1M", uri)
+    whole = image.read_bytes()
+    page = whole.index(bytes([7]) * 4096)
+    image.write_bytes(whole[:page] + b"\0" + whole[page + 1 :])
+    before = image.read_bytes()
+    out = tmp_path / "out.raw"
+    copied = nandlab_command("disk", "export", image, out)
+    first, end = re.fullmatch(r"bytes (\d+) to (\d+) cannot be read\n", copied.out).groups()
+    assert copied.status == 1
+    assert int(end) + 1 - int(first) == 4096
+    raw = out.read_bytes()
+    there = bytearray(bytes([7]) * 2**20)
+    there[int(first) : int(end) + 1] = bytes(4096)
+    assert raw[: 2**20] == there
+    assert not any(raw[2**20 :])
+    again = nandlab_command("disk", "export", image, out)
+    assert again.status == 1
+    assert "exists" in again.err.lower()
+    with served(image, "--read-only") as (process, uri):
+        refused = program("qemu-io", "-f", "raw", "-r", "-c", f"read -P 7 {int(end) + 1} 4k", uri)
+        assert "failed" not in refused
+    assert image.read_bytes() == before
+    checked = nandlab_command("disk", "check", image, "--json")
+    assert checked.status == 1
+    assert len(checked.document["spoilt_pages"]) == 1
 
 
 def test_a_disk_without_a_way_to_it_is_refused(nandlab_command, image):

@@ -122,7 +122,7 @@ def test_the_readme_counts_what_list_lists(nandlab_command):
 
 
 def test_the_readme_counts_the_sources():
-    from nandlab.reproduce.paper import bundled, load
+    from nandlab.reproduce import bundled, load
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for name in bundled():

@@ -203,7 +203,9 @@ def test_recyclings_are_in_the_tables_of_a_run(nandlab_command, postmark, tmp_pa
     ended = nandlab_command(
         "run", postmark, *sets, "--set", "ftl.migration.kept_recyclings.latest.count=10000", "--report", page
     )
-    record = nandlab_command("run", postmark, *sets, "--set", "ftl.migration.kept_recyclings.latest.count=10000", "--json")
+    record = nandlab_command(
+        "run", postmark, *sets, "--set", "ftl.migration.kept_recyclings.latest.count=10000", "--json"
+    )
     record = record.document
     copies = sum(row["copies"] for row in record["matrix"] if row["cause"] == "migration")
     assert copies and record["recyclings"]["alpha"]

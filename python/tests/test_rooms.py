@@ -1,7 +1,10 @@
 """Who may see whom in the package: a room sees only those above it in the table, and there is no circle."""
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import nandlab
 
@@ -112,6 +115,24 @@ def test_no_modules_import_one_another_in_a_circle():
     arrows = {name: set(imports(text, known, types=False)) - {"", name} for name, text in texts.items()}
     arrows = {name: {to for to in seen if to in known} for name, seen in arrows.items()}
     assert [" -> ".join(way) for name in arrows if (way := circle(name, arrows))] == []
+
+
+def test_imports_in_reproduce_point_one_way():
+    """Imports for types alone count, too."""
+    known = {name: file for name, file in modules().items() if room(name) == "reproduce"}
+    TopologicalSorter(
+        {name: set(imports(file.read_text(encoding="utf-8"), known)) - {name} for name, file in known.items()}
+    ).prepare()
+
+
+def test_a_circle_for_types_is_refused():
+    known = {"reproduce.a", "reproduce.b"}
+    texts = {
+        "reproduce.a": "from nandlab.reproduce.b import B",
+        "reproduce.b": "if TYPE_CHECKING:\n    from nandlab.reproduce.a import A",
+    }
+    with pytest.raises(CycleError):
+        TopologicalSorter({name: set(imports(text, known)) for name, text in texts.items()}).prepare()
 
 
 def test_a_circle_is_found():

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from nandlab.reproduce import load, reproduce, search
-from nandlab.reproduce.search_file import MET, beside, parse_csv, point_of
-from nandlab.reproduce.search_points import fingerprint, names_of, points_of, searched_claims
+from nandlab.reproduce.search_file import beside, parse_csv, point_of
+from nandlab.reproduce.search_found import MET
+from nandlab.reproduce.search_points import fingerprint, names_of, points_of
 from nandlab.reproduce.search_words import flips, unmarked
 
 PAPERS = Path(__file__).parents[2] / "papers"
@@ -43,7 +44,7 @@ def again(paper, rows, claims, jobs=None):
 def cheapest(paper):
     """The claims with the fewest runs, until they have as many as a test may take."""
     found = []
-    for claim in sorted(searched_claims(paper), key=lambda claim: len(claim.names)):
+    for claim in sorted(paper.searched_claims, key=lambda claim: len(claim.names)):
         runs = {name.rpartition(".")[0] for name in names_of([*found, claim])}
         if not found or len(runs) <= RUNS:
             found.append(claim)
@@ -64,7 +65,7 @@ def test_a_search_is_that_of_its_paper(name):
     kinds = [(point.kind, {key: paper_value(paper, key, value) for key, value in point.values.items()})
              for point in points_of(paper)]  # fmt: skip
     assert [(row.kind, dict(row.values)) for row in found.rows] == kinds
-    assert all(set(row.seen) == {claim.id for claim in searched_claims(paper)} for row in found.rows)
+    assert all(set(row.seen) == {claim.id for claim in paper.searched_claims} for row in found.rows)
 
 
 def paper_value(paper, name, value):
@@ -96,7 +97,7 @@ def test_points_measured_again_are_the_same(name):
     paper, found = read(name)
     rows = [row for kind in ("chosen", "alone", "tried") for row in found.of_kind(kind)]
     rows += found.of_kind("joint")[::10]
-    for old, new in zip(rows, again(paper, rows, searched_claims(paper)), strict=True):
+    for old, new in zip(rows, again(paper, rows, paper.searched_claims), strict=True):
         assert dict(new.seen) == dict(old.seen)
 
 

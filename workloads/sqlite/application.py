@@ -28,9 +28,9 @@ ACTIONS_PER_DAY = 170
 DAY_S = 86_400
 HISTORY_S = 120 * DAY_S
 
-# What a build of SQLite may have changed is set, so that one recording equals the
+# All settings a build may have changed are set here, so that one recording equals the
 # next. Without memory mapping each access is a system call, and with temporary
-# tables in memory the three files of the database are all there is.
+# tables in memory the database has only its three files.
 PRAGMAS = f"""
     PRAGMA page_size = {PAGE_BYTES};
     PRAGMA auto_vacuum = NONE;
@@ -85,7 +85,7 @@ class Messenger:
         self.connect()
 
     def connect(self) -> None:
-        """Opens the database, as at the start of the program."""
+        """Opens the database, as at program start."""
         self.db = sqlite3.connect(self.path, isolation_level=None)
         self.db.executescript(PRAGMAS)
         (mode,) = self.db.execute(f"PRAGMA journal_mode = {self.journal_mode}").fetchone()
@@ -106,54 +106,54 @@ class Messenger:
     # Values
 
     def words(self, count: int) -> str:
-        """`count` words of one to three syllables."""
+        """`count` words with one to three syllables."""
         return " ".join(
             "".join(self.random.choices(SYLLABLES, k=self.random.randint(1, 3))) for _ in range(count)
         )
 
     def body(self) -> str:
-        """A message: log-normal, half of them up to about 13 words."""
+        """A message: log-normal, half up to about 13 words."""
         return self.words(min(400, 1 + int(self.random.lognormvariate(2.5, 0.8))))
 
     def thumbnail(self) -> bytes:
-        """An incompressible blob: log-normal, half of them below about 6 KiB, at most 48 KiB."""
+        """An incompressible blob: log-normal, half below about 6 KiB, at most 48 KiB."""
         return self.random.randbytes(min(49_152, 400 + int(self.random.lognormvariate(8.7, 0.6))))
 
     def phone(self, contact: int) -> str:
-        """A telephone number that no other contact has."""
+        """A telephone number no other contact has."""
         return f"+{self.random.randrange(10**6):06d}{contact:05d}"
 
     def place(self) -> str:
-        """One of `CITIES` names, the first of them more often."""
+        """A name among `CITIES`, the first ones more often."""
         return f"city-{int(CITIES * self.random.random() ** 2):03d}"
 
     def busy_contact(self) -> int:
-        """A contact, skewed: the busiest tenth is chosen for 32 % of the actions."""
+        """A contact, skewed: the busiest tenth gets 32 % of the actions."""
         rank = int(CONTACTS * self.random.random() ** 2)
         return 1 + rank * 1_291 % CONTACTS
 
     def recent_message(self) -> int:
-        """The id of a message, mostly one of the newest; it may be deleted already."""
+        """A message id, mostly one of the newest; the message may be deleted already."""
         (newest,) = self.db.execute("SELECT max(id) FROM messages").fetchone()
         return newest - int(newest * self.random.random() ** 2)
 
     def any_photo(self) -> int:
-        """The id of a photo, uniformly; it may be deleted already."""
+        """A photo id, uniformly; the photo may be deleted already."""
         first, last = self.db.execute("SELECT min(id), max(id) FROM photos").fetchone()
         return self.random.randint(first, last)
 
     def new_message(self, sent_at_s: int, seen: int) -> tuple:
-        """The values of `INSERT_MESSAGE`."""
+        """The values for `INSERT_MESSAGE`."""
         return self.busy_contact(), sent_at_s, self.random.randrange(2), seen, self.body()
 
     def new_photo(self, taken_at_s: int) -> tuple:
-        """The values of `INSERT_PHOTO`."""
+        """The values for `INSERT_PHOTO`."""
         return self.busy_contact(), taken_at_s, self.place(), self.words(4), self.thumbnail()
 
     # First start: a backup is restored in batches, the indexes follow
 
     def restore_backup(self) -> None:
-        """Fills the tables with `HISTORY_S` seconds of history."""
+        """Fills the tables with a history of `HISTORY_S` seconds."""
         self.transaction(self.execute_all, TABLES)
         self.insert_rows(
             "INSERT INTO contacts (id, name, phone, city) VALUES (?, ?, ?, ?)",
@@ -168,19 +168,19 @@ class Messenger:
         self.transaction(self.execute_all, INDEXES)
 
     def execute_all(self, statements: str) -> None:
-        """Executes statements that are separated by semicolons."""
+        """Executes statements separated by semicolons."""
         for statement in statements.split(";"):
             self.db.execute(statement)
 
     def insert_rows(self, statement: str, rows: list[tuple]) -> None:
-        """Inserts `rows` in transactions of `ROWS_PER_BATCH`."""
+        """Inserts `rows` in transactions with `ROWS_PER_BATCH` each."""
         for first in range(0, len(rows), ROWS_PER_BATCH):
             self.transaction(self.db.executemany, statement, rows[first : first + ROWS_PER_BATCH])
 
-    # Daily use: what a person and the network cause
+    # Daily use: actions by a person and the network
 
     def receive_messages(self) -> None:
-        """One to three messages of one contact, its counter and its place in the inbox."""
+        """One to three messages from one contact, its counter and its place in the inbox."""
         contact, count = self.busy_contact(), self.random.randint(1, 3)
         for _ in range(count):
             self.db.execute(INSERT_MESSAGE, (contact, self.now_s, 0, 0, self.body()))
@@ -190,7 +190,7 @@ class Messenger:
         )
 
     def open_conversation(self) -> None:
-        """Reads the newest messages of a contact and marks them as seen."""
+        """Reads a contact's newest messages and marks them as seen."""
         contact = self.busy_contact()
         self.db.execute(
             "SELECT * FROM messages WHERE contact = ? ORDER BY sent_at DESC LIMIT 12", (contact,)
@@ -203,11 +203,11 @@ class Messenger:
         self.db.execute("UPDATE contacts SET unread = 0 WHERE id = ?", (contact,))
 
     def edit_message(self) -> None:
-        """Replaces the text of a message: longer or shorter, in place or on another page."""
+        """Replaces a message's text: longer or shorter, in place or on another page."""
         self.db.execute("UPDATE messages SET body = ? WHERE id = ?", (self.body(), self.recent_message()))
 
     def edit_contact(self) -> None:
-        """Moves a contact to another city and number: two of its indexes change."""
+        """Moves a contact to another city and number: two indexes change."""
         contact = self.busy_contact()
         self.db.execute(
             "UPDATE contacts SET phone = ?, city = ? WHERE id = ?",
@@ -215,7 +215,7 @@ class Messenger:
         )
 
     def rename_contact(self) -> None:
-        """Changes a name and its place in the index of names."""
+        """Changes a name and its place in the name index."""
         self.db.execute("UPDATE contacts SET name = ? WHERE id = ?", (self.words(2), self.busy_contact()))
 
     def take_photo(self) -> None:
@@ -223,11 +223,11 @@ class Messenger:
         self.db.execute(INSERT_PHOTO, self.new_photo(self.now_s))
 
     def move_photo(self) -> None:
-        """Corrects where a photo was taken: a row and an index entry."""
+        """Corrects a photo's place: a row and an index entry."""
         self.db.execute("UPDATE photos SET place = ? WHERE id = ?", (self.place(), self.any_photo()))
 
     def replace_thumbnail(self) -> None:
-        """Another size of blob: its overflow pages are freed and taken anew."""
+        """Another blob size: its overflow pages are freed and taken anew."""
         self.db.execute("UPDATE photos SET thumbnail = ? WHERE id = ?", (self.thumbnail(), self.any_photo()))
 
     def delete_message(self) -> None:
@@ -239,7 +239,7 @@ class Messenger:
         self.db.execute("DELETE FROM photos WHERE id = ?", (self.any_photo(),))
 
     def find_contact(self) -> None:
-        """A point read by telephone number and a range read by the first letters of a name."""
+        """A point read by telephone number and a range read by a name's first letters."""
         self.db.execute(
             "SELECT * FROM contacts WHERE phone = (SELECT phone FROM contacts WHERE id = ?)",
             (self.busy_contact(),),
@@ -248,11 +248,11 @@ class Messenger:
         self.db.execute("SELECT * FROM contacts WHERE name >= ? ORDER BY name LIMIT 20", (start,)).fetchall()
 
     def show_inbox(self) -> None:
-        """Reads the contacts of the newest messages."""
+        """Reads the newest messages' contacts."""
         self.db.execute("SELECT * FROM contacts ORDER BY last_message DESC LIMIT 30").fetchall()
 
     def browse_photos(self) -> None:
-        """A screen of thumbnails somewhere in the history."""
+        """A screen with thumbnails somewhere in the history."""
         start_s = int(self.now_s - HISTORY_S * self.random.random() ** 2)
         self.db.execute(
             "SELECT * FROM photos WHERE taken_at <= ? ORDER BY taken_at DESC LIMIT 4", (start_s,)
@@ -263,13 +263,13 @@ class Messenger:
         self.db.execute("SELECT * FROM photos WHERE id = ?", (self.any_photo(),)).fetchall()
 
     def search_conversation(self) -> None:
-        """A search for a word in all messages of one contact."""
+        """A search for a word in all messages from one contact."""
         self.db.execute(
             "SELECT id FROM messages WHERE contact = ? AND body LIKE '%gorpa%'", (self.busy_contact(),)
         ).fetchall()
 
     def abandon_edit(self) -> None:
-        """A change that the person takes back: the transaction is rolled back."""
+        """A change the person takes back: the transaction is rolled back."""
         self.db.execute("BEGIN IMMEDIATE")
         self.edit_contact()
         self.edit_message()
@@ -309,13 +309,13 @@ class Messenger:
         self.delete_old("photos", "taken_at", 6)
 
     def delete_old(self, table: str, column: str, rows: int) -> None:
-        """Deletes up to `rows` rows that are older than the history that is kept."""
+        """Deletes up to `rows` rows older than the history."""
         oldest = f"SELECT id FROM {table} WHERE {column} < ? ORDER BY {column} LIMIT {rows}"
         delete = f"DELETE FROM {table} WHERE id IN ({oldest})"
         self.transaction(self.db.execute, delete, (self.now_s - HISTORY_S,))
 
     def tidy_up(self) -> None:
-        """End of a month: deletes the rest of the old rows, then rebuilds the database."""
+        """Month end: deletes the remaining old rows, then rebuilds the database."""
         self.delete_old("messages", "sent_at", 2_000)
         self.delete_old("photos", "taken_at", 100)
         self.db.execute("VACUUM")

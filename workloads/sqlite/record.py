@@ -1,4 +1,4 @@
-"""Records the block traces of this folder from a real SQLite, and checks them.
+"""Records this folder's block traces from a real SQLite, and checks them.
 
 Usage: python3 record.py [--output FOLDER]   record both traces (Linux, needs strace)
        python3 record.py --check             validate the traces and print their counts
@@ -51,7 +51,7 @@ class RecordError(Exception):
 
 
 class Layout:
-    """Where files lie on the device: extents of 64 KiB, the lowest free one first.
+    """A map from files to the device: extents of 64 KiB, the lowest free one first.
 
     Extent 0 belongs to the file system's superblock and is never given away.
     """
@@ -72,7 +72,7 @@ class Layout:
             extents.append(free)
 
     def shrink(self, name: str, sectors: int) -> Iterator[tuple[int, int]]:
-        """Frees the extents that lie wholly beyond `sectors`; yields the freed runs (sector, sectors)."""
+        """Frees extents wholly beyond `sectors`; yields the freed runs (sector, sectors)."""
         extents = self.files.get(name, [])
         keep = -(-sectors // EXTENT_SECTORS)
         freed = sorted(extents[keep:])
@@ -82,7 +82,7 @@ class Layout:
         return runs((extent * EXTENT_SECTORS, EXTENT_SECTORS) for extent in freed)
 
     def locate(self, name: str, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """The device runs (sector, sectors) that hold the sectors `first` to `end` (excluded) of a file."""
+        """The device runs (sector, sectors) behind a file's sectors `first` to `end` (excluded)."""
         extents = self.files[name]
         pieces = []
         while first < end:
@@ -94,7 +94,7 @@ class Layout:
 
 
 def runs(pieces: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Joins pieces (sector, sectors) of which one starts where the one before ends."""
+    """Joins adjacent pieces (sector, sectors)."""
     start, length = 0, 0
     for sector, sectors in pieces:
         if length and sector == start + length:
@@ -108,11 +108,11 @@ def runs(pieces: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 class Trace:
-    """The requests so far, and which of them a further call may still extend.
+    """The requests so far, and the ones a further call may still extend.
 
-    One request per file and direction is open. It is closed by a flush or trim of
-    anything and by a request of the other direction on its file, so that a merge
-    never moves an access past one that it must stay behind.
+    One request per file and direction is open. Any flush or trim closes it, and so
+    does a request in the other direction on its file: a merge never moves an access
+    past one it must stay behind.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class Trace:
         self.open: dict[tuple[str, str], list] = {}
 
     def transfer(self, time_us: int, op: str, sector: int, sectors: int, origin: str) -> None:
-        """Adds a read or write, or extends the open request that it continues."""
+        """Adds a read or write, or extends an open request it continues."""
         self.open.pop(("R" if op == "W" else "W", origin), None)
         request = self.open.get((op, origin))
         if request is not None and self.extend(request, sector + sectors, sector):
@@ -150,10 +150,10 @@ class Trace:
 
 
 class Converter:
-    """Turns the system calls of one process into requests.
+    """Turns one process's system calls into requests.
 
-    `position` keeps the file offset behind each descriptor, as a list of one
-    number that duplicated descriptors share.
+    `position` keeps the file offset behind each descriptor, as a list with one
+    number; duplicated descriptors share it.
     """
 
     def __init__(self, folder: str) -> None:
@@ -167,7 +167,7 @@ class Converter:
         self.now_us = 0
 
     def line(self, text: str) -> None:
-        """Takes one line of strace; calls that failed or concern other files are passed over."""
+        """Takes one line from strace; failed calls and calls on other files are passed over."""
         if self.folder not in text:
             return  # most lines: the start of the interpreter
         match = LINE.fullmatch(text)
@@ -190,7 +190,7 @@ class Converter:
             raise RecordError(f"SQLite used an unexpected file: {pathlib.PurePath(path).name}.")
 
     def convert(self, call: str, name: str, arguments: str, result: int) -> None:
-        """Takes a successful call on the file `name` that returned `result`."""
+        """Takes a successful call on the file `name` with its `result`."""
         last_argument = arguments.rpartition(", ")[2]
         if call in ("pread64", "pwrite64"):
             self.transfer(call[1].upper(), name, int(last_argument), result)
@@ -224,7 +224,7 @@ class Converter:
             raise RecordError(f"The recorder cannot follow {call} on SQLite's {name} file.")
 
     def transfer(self, op: str, name: str, offset: int, length: int) -> None:
-        """Reads or writes `length` bytes at `offset` of a file, rounded out to sectors."""
+        """Reads or writes `length` bytes at `offset` in a file, rounded out to sectors."""
         if length == 0:
             return  # a read at the end of the file
         first, end = offset // SECTOR_BYTES, -(-(offset + length) // SECTOR_BYTES)
@@ -233,7 +233,7 @@ class Converter:
             self.trace.transfer(self.now_us, op, sector, sectors, name)
 
     def truncate(self, name: str, size: int) -> None:
-        """Sets the size of a file in bytes; 0 also stands for its removal."""
+        """Sets a file's size in bytes; 0 also stands for its removal."""
         sectors = -(-size // SECTOR_BYTES)
         self.layout.grow(name, sectors)
         for sector, count in self.layout.shrink(name, sectors):
@@ -241,10 +241,10 @@ class Converter:
 
 
 def path_of(call: str, arguments: str, result_path: str) -> str:
-    """The path of the file that a call is about; empty when it is about none.
+    """The path of the file behind a call; empty without a file.
 
-    strace prints the path of each descriptor in angle brackets, and relative names
-    behind the descriptor of their folder.
+    strace prints each descriptor's path in angle brackets, and relative names
+    behind their folder's descriptor.
     """
     if call in ("open", "openat", "creat"):
         annotated = PATH.search(result_path)
@@ -257,12 +257,12 @@ def path_of(call: str, arguments: str, result_path: str) -> str:
 
 @dataclasses.dataclass
 class Counts:
-    """What a trace holds; `--check` prints the fields in this order.
+    """A trace's figures; `--check` prints the fields in this order.
 
-    Shares of origins are of the requests. The footprint is the number of 4 KiB pages
-    that were ever written, the mapped share that of the device's sectors that hold
-    data (written, not trimmed), its mean taken over the written sectors. Unwritten
-    reads touch a sector that holds none. The digest covers all columns but the time.
+    Origins have their shares among requests. The footprint is the number of 4 KiB pages
+    ever written. The mapped share is the part of the device's sectors with data
+    (written, not trimmed), its mean taken over the written sectors. Unwritten
+    reads touch a sector without data. The digest covers all columns but the time.
     """
 
     requests: int = 0
@@ -289,7 +289,7 @@ class Counts:
 
 
 class Checker:
-    """Validates a trace line by line and replays it on a map of the written sectors."""
+    """Validates a trace line by line and replays it on a map with the written sectors."""
 
     def __init__(self) -> None:
         self.counts = Counts()
@@ -302,7 +302,7 @@ class Checker:
         self.digest = hashlib.sha256()
 
     def line(self, text: str) -> None:
-        """Takes one line; a `RecordError` names what is wrong with it."""
+        """Takes one line; a `RecordError` names the fault in it."""
         time_text, _, rest = text.partition(",")
         match = REQUEST.fullmatch(rest)
         if match is None or not time_text.isdecimal():
@@ -328,7 +328,7 @@ class Checker:
         {"R": self.read, "W": self.write, "T": self.trim}[op](sector, sectors)
 
     def read(self, sector: int, sectors: int) -> None:
-        """Counts a read, and whether it touches a sector that holds nothing."""
+        """Counts a read, and whether it touches a sector without data."""
         self.counts.reads += 1
         self.counts.read_bytes += sectors * SECTOR_BYTES
         if 0 in self.written[sector : sector + sectors]:
@@ -357,7 +357,7 @@ class Checker:
         self.written[sector : sector + sectors] = bytes(sectors)
 
     def finish(self) -> Counts:
-        """The counts of all lines taken."""
+        """The counts over all lines taken."""
         counts = self.counts
         if counts.writes == 0:
             raise RecordError("it holds no write")
@@ -405,7 +405,7 @@ def print_table(columns: dict[str, Counts]) -> None:
 
 
 def versions() -> str:
-    """What the README says that the traces were recorded with."""
+    """The recording's versions, as the README states them."""
     strace = subprocess.run(["strace", "-V"], capture_output=True, text=True, check=True)
     return (
         f"SQLite {sqlite3.sqlite_version}, Python {platform.python_version()}, "

@@ -1,6 +1,6 @@
-"""Tests of the recorder: from lines of strace to requests, and the checker's refusals."""
+"""Tests for the recorder: from strace lines to requests, and the checker's refusals."""
 
-# ruff: noqa: D102, E402 - a test's name says what it shows, and the recorder is no installed module
+# ruff: noqa: D102, E402 - a test's name says enough, and the recorder is no installed module
 
 import gzip
 import pathlib
@@ -17,7 +17,7 @@ FIRST = record.EXTENT_SECTORS  # the first sector behind the superblock's extent
 
 
 def requests_of(*calls: str) -> list[tuple]:
-    """The requests of calls such as `pwrite64(3<DB>, ""..., 4096, 0) = 4096`, without their times."""
+    """The requests from calls such as `pwrite64(3<DB>, ""..., 4096, 0) = 4096`, without their times."""
     converter = record.Converter(FOLDER)
     for number, call in enumerate(calls):
         call = call.replace("<DB>", f"<{FOLDER}/app.db>").replace("<J>", f"<{FOLDER}/app.db-journal>")

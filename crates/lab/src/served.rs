@@ -47,6 +47,18 @@ pub struct Served {
     notices: Vec<String>,
 }
 
+/// How an image is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Access {
+    /// The file stays as it is, whatever is done to the device.
+    Read,
+    /// What is flushed survives an end of the process.
+    #[default]
+    Write,
+    /// It survives an end of this machine, too, for which erases wait for its disk.
+    WriteDurably,
+}
+
 /// What a check of an image found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Checked {
@@ -137,17 +149,22 @@ impl Served {
 
     /// Opens the image `path` and mounts what is in it.
     ///
-    /// `survives_machine`: what is flushed survives an end of this machine, too, for which erases wait for its disk.
-    ///
     /// # Errors
     /// [`LabError::Io`] where the file is no image, is in use or damaged; [`LabError::DeviceFull`] where the device is worn
     /// out.
-    pub fn open(path: &Path, survives_machine: bool) -> Result<Self, LabError> {
-        let mut device = Backed::open(path).map_err(|error| of_image(&error))?;
-        if survives_machine {
+    pub fn open(path: &Path, access: Access) -> Result<Self, LabError> {
+        let opened = match access {
+            Access::Read => Backed::open_read_only(path),
+            Access::Write | Access::WriteDurably => Backed::open(path),
+        };
+        let mut device = opened.map_err(|error| of_image(&error))?;
+        if access == Access::WriteDurably {
             device.survive_machine();
         }
-        let (image, notices) = (device.file(), device.notices().to_vec());
+        let (image, mut notices) = (device.file(), device.notices().to_vec());
+        if image.has_lost_state() {
+            notices.push("the saved counts are damaged in both copies: those of the host begin again".to_owned());
+        }
         let experiment = described(&image)?;
         let sizing = experiment.sizing()?;
         if sizing.geometry != *nandlab_nand::Nand::geometry(&device) {

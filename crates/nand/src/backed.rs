@@ -19,7 +19,10 @@ mod gathered;
 mod image;
 mod layout;
 mod nvram;
+mod open;
 mod os;
+mod overlay;
+mod pairs;
 mod recorded;
 mod records;
 mod shared;
@@ -107,6 +110,16 @@ impl Backed<Image> {
     /// header says, or its header is damaged.
     pub fn open(path: &Path) -> Result<Self, BackedError> {
         let (store, counting) = Image::open(path)?;
+        Ok(Self { counting, store })
+    }
+
+    /// As [`Self::open`], and nothing reaches the file: it stays as it is, whatever is programmed or erased. A file that
+    /// was cut short can be opened; pages behind its end cannot be read.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_read_only(path: &Path) -> Result<Self, BackedError> {
+        let (store, counting) = Image::open_read_only(path)?;
         Ok(Self { counting, store })
     }
 
@@ -299,6 +312,10 @@ impl<S: PageStore> Nand for Backed<S> {
         let done = self.counting.retire(block)?;
         self.store.save_block(&self.counting, block)?;
         Ok(done)
+    }
+
+    fn is_settled(&mut self, at: Ppa) -> bool {
+        self.store.is_settled(at)
     }
 
     fn set_slc(&mut self, block: BlockId, slc: bool) {

@@ -145,6 +145,12 @@ pub trait Nand {
     /// [`NandError::PowerLost`].
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError>;
 
+    /// Whether the programmed page `at` was flushed for certain. If it cannot be read, it is damaged, and no power cut tore
+    /// it. A chip cannot tell, so the default is no; an image file can.
+    fn is_settled(&mut self, _at: Ppa) -> bool {
+        false
+    }
+
     /// Sets the bits per cell of `block`: one, or the chip's maximum. This is a command to the chip, at no
     /// cost; an erase resets it.
     ///

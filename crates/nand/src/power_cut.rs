@@ -391,6 +391,10 @@ impl<N: Nand> Nand for PowerCut<N> {
         form.map_or(Ok(retired), |_| Err(NandError::PowerLost))
     }
 
+    fn is_settled(&mut self, at: Ppa) -> bool {
+        self.torn.get(at).is_none() && self.weak.is_empty() && self.inner.is_settled(at)
+    }
+
     fn set_slc(&mut self, block: BlockId, slc: bool) {
         // A chip without power accepts no commands.
         if self.cut.is_none() {

@@ -27,6 +27,7 @@ mod suspending;
 mod together;
 
 use crate::address::{BlockId, Geometry, Lpn, Ppa};
+use crate::as_inside;
 use crate::context::{Ctx, Held, Time, Waits};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::{Kind, Oob};
@@ -362,6 +363,8 @@ ways_inside!([N: Nand, const EXTRAS: bool] Timed<N, EXTRAS>, inner);
 impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     type Buf = N::Buf;
 
+    as_inside!(inner: is_settled, set_slc, is_slc);
+
     #[inline]
     fn geometry(&self) -> &Geometry {
         &self.geometry
@@ -482,14 +485,6 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
         }
         let done = self.time_write(block, self.times_in(block).spare_program, self.times.spare_transfer);
         result.map(|_| done)
-    }
-
-    fn set_slc(&mut self, block: BlockId, slc: bool) {
-        self.inner.set_slc(block, slc);
-    }
-
-    fn is_slc(&self, block: BlockId) -> bool {
-        self.inner.is_slc(block)
     }
 
     #[inline]

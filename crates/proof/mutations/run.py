@@ -1,8 +1,8 @@
-"""Applies each bug of mutations.toml to a copy of the tree and expects its test to fail.
+"""Applies each bug in mutations.toml to a copy of the tree and expects its test to fail.
 
     python crates/proof/mutations/run.py [NAME ...]
 
-A bug that its test does not catch is a survivor: the run names it and ends with status 1. A bug that does not
+A survivor is a bug its test does not catch: the run names it and ends with status 1. A bug that does not
 apply or does not compile is an error: the list is out of date. Needs Python 3.11.
 """
 
@@ -37,7 +37,7 @@ def main(names: list[str]) -> int:
 
 
 def copy_tree(to: Path = COPY) -> None:
-    """Copies the files that git does not ignore as they stand; builds of the copy stay from run to run."""
+    """Copies the files as they stand, without files git ignores; the copy's builds stay from run to run."""
     files = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -66,7 +66,7 @@ def attempt(mutation: dict) -> str:
 
 
 def tried(mutation: dict) -> str:
-    """What became of a bug that is in the copy."""
+    """The outcome for a bug now in the copy."""
     command = ["cargo", "test", "--quiet", "--package", mutation["package"]]
     command += ["--test", "all"] if "test" in mutation else ["--lib"]
     module = f"{mutation['test']}::" if "test" in mutation else ""
@@ -77,7 +77,7 @@ def tried(mutation: dict) -> str:
 
 
 def cargo(command: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
-    """Runs cargo in the copy, with builds of its own."""
+    """Runs cargo in the copy, with its own builds."""
     whole = {**os.environ, **env, "CARGO_TARGET_DIR": str(COPY / "target")}
     return subprocess.run(command, cwd=COPY, env=whole, capture_output=True, check=False)
 

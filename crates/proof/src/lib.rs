@@ -6,6 +6,7 @@
 pub mod buffers;
 pub mod conformance;
 pub mod cuts;
+pub mod damage;
 pub mod device;
 pub mod disk;
 pub mod early;

@@ -185,6 +185,15 @@ impl Model {
         }
     }
 
+    /// The version in the bytes of `sector`, and whether a read may return it.
+    ///
+    /// # Panics
+    /// If the sector is torn.
+    pub fn allows(&self, sector: u64, bytes: &[u8]) -> (Version, bool) {
+        let version = version_of(bytes, sector);
+        (version, self.sectors[sector as usize].now.contains(version))
+    }
+
     /// Power went: every sector may now be any version since the last flush, and a trim may be undone.
     pub fn power_cut(&mut self) {
         for sector in &mut self.sectors {

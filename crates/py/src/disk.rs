@@ -4,10 +4,10 @@
 
 use crate::errors::{caught, raised, NandlabError};
 use crate::Text;
-use nandlab_lab::served::Served;
+use nandlab_lab::served::{Access, Served};
 use nandlab_serve::control::{self, Control};
 use nandlab_serve::regions::Regions;
-use nandlab_serve::{directory, fuse, http, nbd, Export, Options};
+use nandlab_serve::{copy, directory, fuse, http, nbd, Export, Options};
 use pyo3::prelude::*;
 use std::io;
 use std::path::PathBuf;
@@ -77,11 +77,16 @@ impl Disk {
 #[pymethods]
 impl Disk {
     /// Opens the image `path`; `pace`: answers wait for simulated time; `durable`: flushed data also survives this
-    /// machine's end.
+    /// machine's end; `read_only`: the file stays as it is.
     #[new]
-    #[pyo3(signature = (path, pace=false, durable=false))]
-    fn new(py: Python<'_>, path: PathBuf, pace: bool, durable: bool) -> PyResult<Self> {
-        let options = Options { pace, survives_machine: durable };
+    #[pyo3(signature = (path, pace=false, durable=false, read_only=false))]
+    fn new(py: Python<'_>, path: PathBuf, pace: bool, durable: bool, read_only: bool) -> PyResult<Self> {
+        let access = match (read_only, durable) {
+            (true, _) => Access::Read,
+            (false, true) => Access::WriteDurably,
+            (false, false) => Access::Write,
+        };
+        let options = Options { pace, access };
         let opened = py.detach(|| caught(|| nandlab_serve::Disk::open(&path, options)))?;
         let disk = opened.map_err(|error| raised(py, &error))?;
         Ok(Self { disk: Arc::new(disk), path, servers: Mutex::default() })
@@ -95,6 +100,14 @@ impl Disk {
     /// What happened to the image's file since the opening, in sentences.
     fn faults(&self, py: Python<'_>) -> Vec<String> {
         py.detach(|| self.disk.faults())
+    }
+
+    /// Copies the contents into a new file; returns the byte ranges that cannot be read.
+    fn export(&self, py: Python<'_>, path: PathBuf) -> PyResult<Vec<(u64, u64)>> {
+        self.with_sectors()?;
+        let copied = py.detach(|| caught(|| copy(&*self.disk, &path)))?;
+        let bad = copied.map_err(|error| NandlabError::new_err(format!("cannot write {}: {error}", path.display())))?;
+        Ok(bad.into_iter().map(|range| (range.start, range.end)).collect())
     }
 
     /// The mount's simulated time, us.

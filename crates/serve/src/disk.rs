@@ -11,7 +11,7 @@ use crate::{check_range, Due, Export};
 use followed::Followed;
 use nandlab_block::{Completion, Error, Op, Payload, Request};
 use nandlab_fs::{FileSystem, FsConfig};
-use nandlab_lab::served::{Asked, Checked, Lifetime, Live, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
+use nandlab_lab::served::{Access, Asked, Checked, Lifetime, Live, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
 use nandlab_lab::LabError;
 use nandlab_nand::backed::{BackedError, ImageFile};
 use nandlab_nand::{Time, SECTOR_BYTES};
@@ -37,8 +37,8 @@ const SAVE_EVERY: Duration = Duration::from_secs(SAVE_EVERY_S);
 pub struct Options {
     /// Answers go out when their simulated time is over.
     pub pace: bool,
-    /// Flushed data also survives this machine's end: erases wait for its disk.
-    pub survives_machine: bool,
+    /// Whether the image is written, and what its data survives. One that is only read refuses writes.
+    pub access: Access,
 }
 
 /// A device in an image as a disk.
@@ -53,6 +53,7 @@ pub struct Disk {
     page_bytes: u32,
     started: Instant,
     pace: bool,
+    is_read_only: bool,
 }
 
 struct Inner {
@@ -80,7 +81,7 @@ impl Disk {
     /// # Errors
     /// As [`Served::open`].
     pub fn open(path: &Path, options: Options) -> Result<Self, LabError> {
-        let served = Served::open(path, options.survives_machine)?;
+        let served = Served::open(path, options.access)?;
         let geometry = served.sizing().geometry;
         let page_bytes = u64::from(geometry.pages()) * u64::from(geometry.page_bytes());
         let whole =
@@ -93,6 +94,7 @@ impl Disk {
             page_bytes: served.sizing().geometry.page_bytes(),
             started,
             pace: options.pace,
+            is_read_only: options.access == Access::Read,
             inner: Mutex::new(Inner {
                 trims_last: served.trims_last(),
                 served,
@@ -415,6 +417,15 @@ impl Inner {
     }
 }
 
+impl Disk {
+    fn refuse_writes(&self) -> io::Result<()> {
+        match self.is_read_only {
+            true => Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the image was opened to be read only")),
+            false => Ok(()),
+        }
+    }
+}
+
 impl Export for Disk {
     fn size(&self) -> u64 {
         self.size
@@ -424,6 +435,10 @@ impl Export for Disk {
         self.page_bytes
     }
 
+    fn is_read_only(&self) -> bool {
+        self.is_read_only
+    }
+
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<Due> {
         check_range(self.size, offset, out.len() as u64)?;
         self.request(|inner| inner.read_bytes(offset, out))
@@ -431,11 +446,13 @@ impl Export for Disk {
 
     fn write(&self, offset: u64, data: &[u8], fua: bool) -> io::Result<Due> {
         check_range(self.size, offset, data.len() as u64)?;
+        self.refuse_writes()?;
         self.change(fua, |inner| inner.write_bytes(offset, data))
     }
 
     fn write_zeroes(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> io::Result<Due> {
         check_range(self.size, offset, length)?;
+        self.refuse_writes()?;
         let page = u64::from(self.page_bytes);
         self.change(fua, |inner| match may_trim {
             true => inner.zero_or_trim(offset, length, page),
@@ -445,6 +462,7 @@ impl Export for Disk {
 
     fn trim(&self, offset: u64, length: u64, fua: bool) -> io::Result<Due> {
         check_range(self.size, offset, length)?;
+        self.refuse_writes()?;
         let (first, end) = (offset.div_ceil(SECTOR), (offset + length) / SECTOR);
         self.change(fua, |inner| inner.trim(first, end.saturating_sub(first)))
     }

@@ -19,6 +19,11 @@ pub trait Export: Send + Sync {
     /// The block size in bytes that costs least: the flash page.
     fn preferred_block(&self) -> u32;
 
+    /// Whether every change is refused.
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
     /// Fills `out` from `offset` on.
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<Due>;
 

@@ -126,9 +126,11 @@ fn is_mount_of_ours(mounts: &str, path: &Path) -> bool {
 /// As the operating system: no such directory, no FUSE, no permission.
 pub fn mount(at: &Path, export: Arc<dyn Export>) -> io::Result<Mounted> {
     let folder = mount_point(at)?;
+    let is_read_only = export.is_read_only();
     let served = Served { export, owner: (folder.uid(), folder.gid()), since: SystemTime::now() };
     let mut config = fuser::Config::default();
     config.mount_options = vec![MountOption::FSName(SOURCE.into()), MountOption::NoAtime, MountOption::NoSuid];
+    config.mount_options.extend(is_read_only.then_some(MountOption::RO));
     config.n_threads = Some(THREADS);
     Ok(Mounted { session: Some(fuser::spawn_mount(served, at, &config)?) })
 }

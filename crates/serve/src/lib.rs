@@ -8,6 +8,7 @@
 mod clients;
 mod clock;
 pub mod control;
+mod copy;
 pub mod directory;
 mod disk;
 mod due;
@@ -23,6 +24,7 @@ mod sockets;
 pub mod volume;
 mod watched;
 
+pub use copy::copy;
 pub use disk::{Disk, Options};
 pub use due::Due;
 pub use export::{check_range, Export};

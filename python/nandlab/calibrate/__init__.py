@@ -1,4 +1,4 @@
-"""Calibration: free numbers of a device are fitted to measured rows of a drive, and others are predicted."""
+"""Calibration: fits a device's free numbers to rows measured on a drive, and predicts other rows."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from nandlab.running.batch import run_all
 __all__ = ["Calibration", "Line", "Plan", "calibrate", "plan"]
 
 REQUESTS = 20_000
-"""Requests of a row unless told otherwise."""
+"""Requests in a row by default."""
 BUDGET = 300
-"""Parameter sets unless told otherwise."""
+"""Parameter sets by default."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A figure of a row: what was measured, and what the fit gives."""
+    """A row's figure: the measured value, and the fit's."""
 
     row: Row
     figure: str
     measured: float
     simulated: float | None
-    """None where the row could not run, or was not reached."""
+    """None if the row could not run, or was not reached."""
 
     @property
     def error(self) -> float | None:
@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be fitted; all of it can run."""
+    """A checked plan for a fit; all cases can run."""
 
     bench: Bench
     free: tuple[Free, ...]
@@ -54,11 +54,11 @@ class Plan:
     jobs: int | None
     budget: int
     notes: tuple[str, ...] = ()
-    """What a user has to know of the rows."""
+    """Notes about the rows for the user."""
 
     @property
     def fitted(self) -> list[Case]:
-        """Cases with a row that is fitted."""
+        """Cases with a row to fit."""
         return [case for case in self.rows.cases if any(_counts(row) for row in case.rows)]
 
     @property
@@ -77,27 +77,27 @@ def _counts(row: Row) -> bool:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a calibration came to."""
+    """A calibration's outcome."""
 
     plan: Plan
     best: Measured
     values: tuple[float, ...]
-    """For each free number its value."""
+    """A value for each free number."""
     sets: tuple[str, ...]
-    """What sets them in an experiment."""
+    """Overrides for an experiment."""
     lines: tuple[Line, ...]
-    """The figures of rows that were fitted."""
+    """Figures for the fitted rows."""
     predicted: tuple[Line, ...]
-    """Those of rows that were held out."""
+    """Figures for the held-out rows."""
     known: Known | None
-    """None where it was stopped before."""
+    """None if the calibration stopped earlier."""
     spent: int
-    """Parameter sets that the search measured."""
+    """Parameter sets the search measured."""
     stopped: bool
 
     @property
     def sentences(self) -> list[str]:
-        """What a user has to know of the numbers: those at an end of their range, and what no row tells."""
+        """Notes about the numbers: some at an end of their range, some no row determines."""
         found = [
             f"{free.key} ended at {value:g}, an end of its range: a wider range may fit better."
             for free, value in zip(self.plan.free, self.values, strict=True)
@@ -123,18 +123,18 @@ def plan(  # noqa: PLR0913 - one for each option
     """Reads everything and checks it, before anything runs.
 
     Args:
-        experiment: The device, the FTL and the preconditioning; its workload is replaced by the rows.
-        free: By key of the device, a range such as "40..80".
-        measured: Tables of rows (docs/calibrate.md has the columns).
-        fio: Files that fio wrote with `--output-format=json`.
-        hold_out: Rows that are predicted and not fitted: patterns of names, or a share such as "25%".
-        seed: Of the search, and of the share of rows that is held out.
+        experiment: The device, the FTL and the preconditioning; the rows replace its workload.
+        free: A range such as "40..80", by device key.
+        measured: Tables with rows (docs/calibrate.md has the columns).
+        fio: Output files by fio with `--output-format=json`.
+        hold_out: Rows to predict and not fit: name patterns, or a share such as "25%".
+        seed: Seed for the search, and for the share held out.
         jobs: Runs at once; one for each processor by default. It changes no result.
-        budget: The most parameter sets that the search measures.
-        requests: Requests of a row.
+        budget: Most parameter sets to measure.
+        requests: Requests in a row.
 
     Raises:
-        ConfigError: With the file or the key, and what is allowed.
+        ConfigError: With the file or the key, and the allowed values.
         NandlabError: scipy is not installed.
         OSError: A file cannot be read.
 
@@ -164,7 +164,7 @@ def plan(  # noqa: PLR0913 - one for each option
 
 
 def _held(rows: Rows, hold_out: Sequence[str], seed: int) -> Rows:
-    """The rows with those marked that are held out."""
+    """All rows, with the held-out ones marked."""
     names = [row.name for row in rows.rows]
     held = {row.name for row in rows.rows if row.hold_out}
     for pattern in hold_out:
@@ -182,10 +182,10 @@ def _held(rows: Rows, hold_out: Sequence[str], seed: int) -> Rows:
 
 
 def calibrate(plan: Plan, progress: Progress | None = None) -> Calibration | None:
-    """Fits the free numbers, predicts the rows that were held out, and finds what the rows do not tell.
+    """Fits the free numbers, predicts the held-out rows, and finds numbers the rows do not determine.
 
     Returns:
-        What was found; after Ctrl-C the best set until then, and None where no set was measured.
+        The calibration; after Ctrl-C with the best set until then, and None if no set was measured.
 
     Raises:
         ConfigError: A row cannot run.
@@ -222,7 +222,7 @@ def calibrate(plan: Plan, progress: Progress | None = None) -> Calibration | Non
 
 
 def _predict(plan: Plan, sets: Sequence[str]) -> tuple[list[tuple[Figures, ...] | None], bool]:
-    """The figures of the rows that were held out, and whether Ctrl-C came."""
+    """Figures for the held-out rows, and whether Ctrl-C came."""
     outcomes, stopped = run_all([plan.bench.of(case, sets) for case in plan.others], plan.jobs)
     found: list[tuple[Figures, ...] | None] = []
     for case, outcome in zip(plan.others, outcomes, strict=True):
@@ -234,7 +234,7 @@ def _predict(plan: Plan, sets: Sequence[str]) -> tuple[list[tuple[Figures, ...] 
 
 
 def _figures(cases: Sequence[Case], figures: Sequence[Sequence[Figures] | None]) -> dict[str, Figures]:
-    """By row what a run gave."""
+    """A run's figures by row."""
     return {
         row.name: each
         for case, given in zip(cases, figures, strict=True)

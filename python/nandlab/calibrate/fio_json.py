@@ -1,4 +1,4 @@
-"""Rows from what fio writes with `--output-format=json`."""
+"""Rows from fio's output with `--output-format=json`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ PERCENTILES = {
     "99.000000": "p99_us",
     "99.900000": "p999_us",
 }
-"""Percentiles of fio that a row takes."""
+"""fio percentiles used in a row."""
 
 WAITING = ("psync", "sync", "pvsync", "pvsync2", "vsync", "mmap")
-"""Engines that have one request outstanding whatever `iodepth` says."""
+"""Engines with one request outstanding whatever `iodepth` says."""
 
 REFUSED = (
     "bsrange",
@@ -34,15 +34,15 @@ REFUSED = (
     "thinktime",
     "zonemode",
 )
-"""Options that change the requests and that a row cannot say."""
+"""Options that change the requests and do not fit in a row."""
 
 
 def read_fio(path: str | os.PathLike[str], say: Callable[[str], object] = lambda _: None) -> list[Case]:
-    """The rows of a file of fio; jobs without `stonewall` between them ran at the same time.
+    """A fio file's rows; jobs without `stonewall` between them ran at the same time.
 
     Args:
         path: The file.
-        say: Takes a sentence on latencies that are not quite what a row means.
+        say: Called with a sentence about latencies that differ slightly from a row's meaning.
 
     Raises:
         ConfigError: With the file, the job and the option.
@@ -69,7 +69,7 @@ def _document(path: Path, name: str) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{name}: byte {error.start} is not UTF-8 text") from None
-    # Warnings of fio stand before the document.
+    # fio's warnings stand before the document.
     start = re.search(r"^\{", text, re.MULTILINE)
     if start is None:
         raise ConfigError(f"{name}: there is no JSON document: write it with fio --output-format=json")
@@ -91,12 +91,12 @@ def _rows(
     is_clone: bool,
     say: Callable[[str], object],
 ) -> Iterator[Row]:
-    """A row for each direction of a job."""
+    """A row for each direction in a job."""
     label = str(job.get("jobname", "?"))
     where = f"{name}, job {label}"
     if job.get("error"):
         raise ConfigError(f"{where}: it ended with error {job['error']}; leave it out")
-    # A job has its own option in place of the shared one.
+    # A job's own option replaces the shared one.
     options = {
         _long(key): text for table in (shared, job.get("job options", {})) for key, text in table.items()
     }
@@ -147,12 +147,12 @@ def _job(options: Mapping[str, str], where: str) -> Job:
 
 
 def _latencies(side: Mapping[str, Any]) -> str | None:
-    """The key of the latencies that have percentiles: of completion, else in all."""
+    """The key for the latencies with percentiles: completion latency, else total latency."""
     return next((key for key in ("clat_ns", "lat_ns") if side.get(key, {}).get("percentile")), None)
 
 
 def _figures(side: Mapping[str, Any]) -> dict[str, float]:
-    """What fio measured of a direction. Latency is that of completion, else the total."""
+    """Measurements by fio for a direction. Latency is until completion, else the total."""
     if not side.get("total_ios"):
         return {}
     found = {"iops": float(side["iops"])}

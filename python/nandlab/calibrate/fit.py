@@ -1,10 +1,10 @@
-"""The fit: parameter sets are measured in batches, and a search finds the set whose rows miss least.
+"""The fit: it measures parameter sets in batches, and searches for the set with the smallest misses.
 
-A miss is the logarithm of simulated over measured, divided by `ACCURACY` of the figure. The search makes the
-sum of their squares small. It begins with sets spread over the ranges (Sobol's sequence, from the seed). From
-the best of them it goes downhill by the method of least squares of scipy (trust region, within the ranges),
-with differences over 2 % of a range as derivatives. The runs of a batch use all processors. The outcome
-depends on the seed alone, because each run gives the same figures wherever it runs.
+A miss is the logarithm of simulated over measured, divided by the figure's `ACCURACY`. The search makes the
+sum of squares small. It begins with sets spread over the ranges (Sobol's sequence, from the seed). From
+the best one it goes downhill by scipy's least squares (trust region, within the ranges),
+with differences over 2 % of a range as derivatives. A batch runs on all processors. The outcome
+depends on the seed alone, because each run gives the same figures on every processor.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     import numpy
 
 Places = tuple[float, ...]
-"""Where each free number stands in its range, 0 to 1."""
+"""Each free number's place in its range, 0 to 1."""
 Figures = dict[str, float]
 Progress = Callable[[int, int, float, float | None], object]
-"""Called some times a second: sets that are measured, the most there can be, the part that is done, and the
-largest relative error of the best set so far."""
+"""Called a few times a second: sets measured, most sets, the share done, and the
+best set's largest relative error so far."""
 
 STEP = 0.02
-"""Part of a range over which a derivative is taken."""
+"""Step for a derivative, as a share of the range."""
 SPREAD = 8
 """Sets spread over the ranges, for each free number."""
 FAILED = 25.0
-"""The miss of a figure where a set cannot run: as if it were off by a quarter of its size at 1 %."""
+"""The miss if a set cannot run: as if it were off by a quarter of its size at 1 %."""
 LEAST_GAIN = 1e-3
-"""A way downhill ends where a step gains less than this part of the sum."""
+"""A way downhill ends when a step saves less than this share of the sum."""
 GOOD = 0.2
-"""The search ends where no miss is larger; else it goes downhill from one start after another."""
+"""The search ends when no miss is larger; else it goes downhill from one start after another."""
 
 
 def require_scipy() -> None:
-    """Says how to get what fits, before anything runs."""
+    """Says how to install scipy, before anything runs."""
     if importlib.util.find_spec("scipy") is None:
         raise NandlabError("calibrate needs scipy: pip install 'nandlab[calibrate]'")
 
@@ -59,7 +59,7 @@ class Spent(Exception):
 
 @dataclass(frozen=True)
 class Measured:
-    """A set of values, and for each row of each case the figures that it gives; None where it cannot run."""
+    """A set of values, and the figures for each row in each case; None if it cannot run."""
 
     places: Places
     figures: tuple[tuple[Figures, ...] | None, ...]
@@ -69,7 +69,7 @@ class Measured:
 
 @dataclass
 class Search:
-    """What is fitted, and what is known so far."""
+    """The fit's inputs, and its results so far."""
 
     bench: Bench
     free: Sequence[Free]
@@ -88,19 +88,19 @@ class Search:
             self.device = self.bench.resolved_device()
 
     def values(self, places: Places) -> list[float]:
-        """The numbers of a set."""
+        """A set's numbers."""
         return [free.value(place) for free, place in zip(self.free, places, strict=True)]
 
     def sets(self, places: Places) -> list[str]:
-        """What sets them."""
+        """Overrides for a set."""
         return overrides(self.free, self.values(places), self.device)
 
     def measure(self, wanted: Sequence[Places]) -> list[Measured]:
-        """Measures sets, those that are known no second time.
+        """Measures sets; known ones are not measured again.
 
         Raises:
             Stopped: Ctrl-C.
-            Spent: The budget does not reach for all of them; none is measured then.
+            Spent: The budget is too small for all; none is measured then.
 
         """
         keys = [self._key(places) for places in wanted]
@@ -114,7 +114,7 @@ class Search:
         return [self.known[key] for key in keys]
 
     def _key(self, places: Places) -> Places:
-        """The places of the numbers that a set comes to, so that sets with equal numbers are one."""
+        """The places after rounding, so that sets with equal numbers are one."""
         values = self.values(places)
         return tuple(free.place(value) for free, value in zip(self.free, values, strict=True))
 
@@ -156,17 +156,17 @@ class Search:
         ]
 
     def worst(self, found: Measured) -> float:
-        """The largest relative error of the first figure of a row."""
+        """The largest relative error in a row's first figure."""
         firsts: dict[str, float] = {}
         for row, figure, miss in self._misses(found.figures):
             firsts.setdefault(row.name, abs(miss) * ACCURACY[figure])
         return max(firsts.values())
 
     def measure_start(self) -> Measured:
-        """Measures the numbers that the experiment has, which shows whether every case can run.
+        """Measures the experiment's own numbers, to see whether every case can run.
 
         Raises:
-            ConfigError: A row cannot run; with where it stands.
+            ConfigError: A row cannot run; with its place in the file.
             Stopped: Ctrl-C.
 
         """
@@ -185,7 +185,7 @@ class Search:
         return self.known[key]
 
     def start(self) -> Places:
-        """The numbers of the experiment; in the middle of its range one that the experiment has not in it."""
+        """The experiment's numbers; a number outside its range starts in the middle."""
         return tuple(
             free.place(free.now) if free.now is not None and free.low <= free.now <= free.high else 0.5
             for free in self.free
@@ -193,7 +193,7 @@ class Search:
 
 
 def search(wanted: Search) -> Measured:
-    """The best set that the budget reaches.
+    """The best set within the budget.
 
     Raises:
         ConfigError: A row cannot run.
@@ -216,7 +216,7 @@ def search(wanted: Search) -> Measured:
 
 
 def _spread(wanted: Search) -> list[Places]:
-    """Sets spread over the ranges; no more than half of the budget."""
+    """Sets spread over the ranges; at most half the budget."""
     from scipy.stats import qmc
 
     most = min(wanted.budget // 2, SPREAD * len(wanted.free))
@@ -243,12 +243,12 @@ def _downhill(wanted: Search, start: Measured) -> None:
 
 
 def jacobian(wanted: Search, at: Places, step: float, both: bool) -> numpy.ndarray[Any, Any]:
-    """What each miss changes over the whole of a range, by differences; a row for each miss.
+    """Each miss's change over a whole range, by differences; a row for each miss.
 
     Args:
-        wanted: What is measured.
-        at: Where.
-        step: Part of the range.
+        wanted: The search.
+        at: The places.
+        step: Share of the range.
         both: To both sides, as far as the range goes.
 
     """

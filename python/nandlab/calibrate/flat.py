@@ -1,6 +1,6 @@
-"""What the rows do not tell: directions in which free numbers can move together and no figure follows.
+"""Numbers the rows do not determine: directions in which free numbers move together and no figure follows.
 
-If the numbers move by v, as parts of their ranges, the misses of the fit change by J v. Singular vectors of J
+If the numbers move by v, as shares of their ranges, the fit's misses change by J v. J's singular vectors
 with small singular values are candidates. Each one is tried: the numbers move both ways along it, and the
 runs show how much the figures change.
 """
@@ -15,25 +15,25 @@ from nandlab.calibrate.free import Free
 from nandlab.calibrate.rows import ACCURACY
 
 STEP = 0.05
-"""Part of a range over which a derivative is taken, to both sides."""
+"""Step for a derivative to both sides, as a share of the range."""
 MOVE = 0.1
-"""Part of its range that the most moved number of a direction moves."""
+"""The most moved number in a direction moves by this share of its range."""
 PART = 0.3
-"""Numbers that move less than this, measured by the most moved one, are not named."""
+"""Numbers that move less than this, relative to the most moved one, are not named."""
 
 
 @dataclass(frozen=True)
 class Flat:
-    """A direction along which the figures stay within what they are good for."""
+    """A direction along which the figures stay within their accuracy."""
 
     moves: tuple[tuple[str, float, float], ...]
     """For each number that moves: its key, and the values at both ends."""
     change: float
-    """The largest relative change of a figure on the way from the fit to either end."""
+    """A figure's largest relative change on the way from the fit to either end."""
 
     @property
     def sentence(self) -> str:
-        """What a user is told."""
+        """The sentence for the user."""
         most = f" by more than {100 * self.change:.2g} %" if self.change else ""
         tell = f"no figure changes{most}"
         ends = [f"{key} from {low:.4g} to {high:.4g}" for key, low, high in self.moves]
@@ -49,15 +49,15 @@ class Known:
     """How well the rows fix the numbers."""
 
     alone: tuple[float | None, ...]
-    """For each number how far it alone can move before a figure changes by what it is good for; None where it
-    is further than the range."""
+    """For each number how far it alone can move before a figure changes by its accuracy; None if
+    further than the range."""
     flat: tuple[Flat, ...]
 
 
 def known_of(wanted: Search, best: Measured) -> Known | None:
-    """How well the rows fix the numbers of a fit; None where Ctrl-C ended it.
+    """How well the rows fix a fit's numbers; None if Ctrl-C ended it.
 
-    The runs that it takes come on top of the budget of the search.
+    Its runs come on top of the search budget.
     """
     import numpy as np
 
@@ -95,7 +95,7 @@ def _alone(free: Free, place: float, column: Sequence[float]) -> float | None:
 
 
 def _tried(wanted: Search, best: Measured, vector: Sequence[float]) -> Flat | None:
-    """The direction, if the figures stay within what they are good for at both ends."""
+    """The direction, if the figures stay within their accuracy at both ends."""
     ends = [_end(best.places, vector, way) for way in (-MOVE, MOVE)]
     found = wanted.measure(ends)
     moved = max(abs(new - old) for each in found for new, old in zip(each.misses, best.misses, strict=True))
@@ -119,7 +119,7 @@ def _tried(wanted: Search, best: Measured, vector: Sequence[float]) -> Flat | No
 
 
 def _end(places: Places, vector: Sequence[float], way: float) -> Places:
-    """The end of a way along a direction, which stops where a range ends."""
+    """The end of a way along a direction; it stops at a range's end."""
     room = [way * part for part in vector]
     shares = [
         (1 - place if move > 0 else place) / abs(move)

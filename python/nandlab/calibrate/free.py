@@ -1,4 +1,4 @@
-"""Free numbers of a device profile: keys with a range, and where a number stands in it."""
+"""A device profile's free numbers: keys with a range, and a number's place in it."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from nandlab.writing.plain import refused
 from nandlab.writing.toml_text import toml_value
 
 TABLES = ("shape", "rules", "timing", "energy", "controller", "link")
-"""Tables of a profile."""
+"""Tables in a profile."""
 
 
 @dataclass(frozen=True)
 class Free:
-    """A number that is fitted."""
+    """A number to fit."""
 
     key: str
-    """As it was given, such as `device.timing.page_types.read_us[0,1]`."""
+    """As the user gave it, such as `device.timing.page_types.read_us[0,1]`."""
     low: float
     high: float
     log: bool
     whole: bool
     """Whether it takes whole numbers only."""
     now: float | None
-    """What the experiment has; None where it has nothing."""
+    """The experiment's value; None without one."""
 
     @property
     def path(self) -> str:
@@ -41,11 +41,11 @@ class Free:
 
     @property
     def items(self) -> tuple[int, ...]:
-        """The items of a list that the number fills; empty where the key is a number."""
+        """The list items the number fills; empty if the key is a number."""
         return _items(self.key)
 
     def value(self, place: float) -> float:
-        """The number at a place from 0 to 1 of the range, in as many digits as a fit is worth."""
+        """The number at a place in the range, 0 to 1, with as many digits as a fit is worth."""
         place = min(1.0, max(0.0, place))
         if self.log:
             number = math.exp(math.log(self.low) + place * (math.log(self.high) - math.log(self.low)))
@@ -56,14 +56,14 @@ class Free:
         return float(f"{min(self.high, max(self.low, number)):.6g}")
 
     def place(self, value: float) -> float:
-        """Where a number stands in the range, 0 to 1."""
+        """A number's place in the range, 0 to 1."""
         if self.log:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
     @property
     def step(self) -> float:
-        """The least part of the range that makes a difference."""
+        """The smallest step in the range that makes a difference."""
         return 1 / (self.high - self.low) if self.whole and not self.log else 0.0
 
 
@@ -73,11 +73,11 @@ def _items(key: str) -> tuple[int, ...]:
 
 
 def free_of(bench: Bench, given: Mapping[str, str]) -> list[Free]:
-    """The free numbers of an experiment, by key and range.
+    """An experiment's free numbers, by key and range.
 
     Raises:
-        ConfigError: With the key: it is misspelt or no number of a profile, or the range is none or leads out
-            of what the key allows.
+        ConfigError: With the key: it is misspelt or no number in a profile, or the range is malformed or
+            exceeds the key's allowed values.
 
     """
     device = bench.resolved_device()
@@ -100,7 +100,7 @@ def free_of(bench: Bench, given: Mapping[str, str]) -> list[Free]:
 
 
 def _without_set(said: str, path: str) -> str:
-    """A message of the engine without the override that it names."""
+    """An engine message without the override it names."""
     return said.partition(f"--set {path}=")[2].partition(": ")[2] or said
 
 
@@ -142,7 +142,7 @@ def _range(key: str, text: str) -> tuple[float, float, bool]:
 
 
 def _now(key: str, device: Mapping[str, Any]) -> int | float | None:
-    """What the device has at a key; None where it has nothing.
+    """The device's value at a key; None without one.
 
     Raises:
         ConfigError: It is no number, or there are no such items.
@@ -168,7 +168,7 @@ def _now(key: str, device: Mapping[str, Any]) -> int | float | None:
 
 
 def overrides(free: Iterable[Free], values: Iterable[float], device: Mapping[str, Any]) -> list[str]:
-    """What sets free numbers to values, as `Experiment.override` takes it; `device` is the resolved table."""
+    """Overrides for free numbers, as `Experiment.override` takes them; `device` is the resolved table."""
     single: list[Pair] = []
     lists: dict[str, list[Any]] = {}
     for each, value in zip(free, values, strict=True):

@@ -1,4 +1,4 @@
-"""The profile that a calibration writes: every number says where it comes from."""
+"""The profile from a calibration: every number names its source."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def write_profile(found: Calibration, path: str | os.PathLike[str]) -> None:
 
 
 def profile_text(found: Calibration, name: str) -> str:
-    """The text of a profile that `device.profile` takes as the path of a file."""
+    """A profile's text; `device.profile` takes its file's path."""
     device = found.plan.bench.resolved_device(found.sets)
     base_name, base = device["profile"], _base(found, device["profile"])
-    # The size of the device follows from the capacity, which is no part of a profile.
+    # The device size follows from the capacity, and the capacity is no part of a profile.
     shape = {"blocks_per_plane": base.get("shape", {}).get("blocks_per_plane"), **device["shape"]}
     tables = {**device, "shape": {key: value for key, value in shape.items() if value is not None}}
     lines = [*_head(found, name, base_name), ""]
@@ -47,7 +47,7 @@ def profile_text(found: Calibration, name: str) -> str:
 
 
 def _base(found: Calibration, name: str) -> Mapping[str, Any]:
-    """The profile that the experiment names, as it is written."""
+    """The experiment's profile, as written."""
     text = next((each["doc"] for each in lists()["devices"] if each["name"] == name), None)
     if text is None:
         text = (Path(found.plan.bench.experiment.folder) / name).read_text(encoding="utf-8")
@@ -100,7 +100,7 @@ def _rows(title: str, lines: Sequence[Line]) -> Iterator[str]:
 def _table(
     found: Calibration, table: str, values: Mapping[str, Any], base: Mapping[str, Any], base_name: str
 ) -> Iterator[str]:
-    """The lines of a table; what lies deeper stands on one line."""
+    """A table's lines; deeper tables stand on one line each."""
     texts = {key: f"{key} = {toml_value(value)}" for key, value in values.items() if value is not None}
     wide = min(48, max((len(text) for text in texts.values()), default=0))
     for key, text in texts.items():
@@ -109,7 +109,7 @@ def _table(
 
 
 def _origin(found: Calibration, key: str, value: Any, base: Any, base_name: str) -> str:  # noqa: ANN401 - TOML
-    """Where a number comes from."""
+    """A number's source."""
     fitted = [free for free in found.plan.free if free.path == key or free.path.startswith(f"{key}.")]
     if fitted:
         return "fitted" + (

@@ -1,7 +1,7 @@
-"""Measured rows of a drive: what jobs ran, and what they came to.
+"""Rows measured on a drive: jobs, and their figures.
 
-A row is one direction of one job. Jobs that ran at the same time make up a `Case`, which one run measures
-again. Options of jobs have the names and the form of fio: `bs=4k`, `iodepth=32`, `rate=10m`.
+A row is one direction in one job. Jobs at the same time make up a `Case`; one run measures it
+again. Job options have fio's names and form: `bs=4k`, `iodepth=32`, `rate=10m`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ACCURACY = {
     "p99_us": 0.05,
     "p999_us": 0.2,
 }
-"""Figures that a row may have, and the relative error of each that counts as one unit of the fit."""
+"""Possible figures in a row, and each one's relative error that counts as one unit in the fit."""
 
 KINDS: Mapping[str, tuple[Direction, ...]] = {
     "read": ("read",),
@@ -40,7 +40,7 @@ KINDS: Mapping[str, tuple[Direction, ...]] = {
     "rw": ("read", "write"),
     "randrw": ("read", "write"),
 }
-"""Values of `rw`, and the directions that such a job has."""
+"""Values for `rw`, and such a job's directions."""
 
 OPTIONS = ("name", "group", "rw", "bs", "iodepth", "numjobs", "rwmixread", "rate", "direction", "hold_out")
 COLUMNS = (*OPTIONS, *ACCURACY)
@@ -57,7 +57,7 @@ ALSO = {
     "lat_p99_us": "p99_us",
     "lat_p99.9_us": "p999_us",
 }
-"""Other names of columns."""
+"""Other names for columns."""
 UNUSED = ("bandwidth_bytes_s", "condition", "engine", "lat_max_us", "note", "runtime_s", "source_path")
 """Columns that may be there and change nothing."""
 NEEDED = ("rw", "bs", "iodepth")
@@ -66,17 +66,17 @@ SECTOR = 512
 
 @dataclass(frozen=True)
 class Job:
-    """What a job did."""
+    """A job's work."""
 
     rw: str
     bs: int
-    """Bytes of a request."""
+    """Bytes in a request."""
     iodepth: int
     numjobs: int = 1
     rwmixread: int = 50
-    """Reads of a mix, in per cent."""
+    """Share of reads in a mix, in per cent."""
     rate: int = 0
-    """Bytes a second that each clone may take in each direction; 0 for no limit."""
+    """Most bytes a second for each clone in each direction; 0 for no limit."""
 
     @property
     def label(self) -> str:
@@ -91,13 +91,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Row:
-    """A direction of a job, with what was measured of it."""
+    """A job's direction, with its measured figures."""
 
     name: str
     job: Job
     direction: Direction
     measured: Mapping[str, float]
-    """By the names of `ACCURACY`; empty for a job that only ran beside others."""
+    """Figures by their names in `ACCURACY`; empty for a job that only ran beside others."""
     where: str
     """The file and the place in it."""
     hold_out: bool = False
@@ -105,17 +105,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Case:
-    """Rows whose jobs ran at the same time; rows of the same job stand one behind the other."""
+    """Rows whose jobs ran at the same time; rows from one job stand together."""
 
     rows: tuple[Row, ...]
 
     @property
     def jobs(self) -> list[tuple[str, Job]]:
-        """The jobs by the names of their rows, without directions."""
+        """The jobs by their rows' names, without directions."""
         return list(dict.fromkeys((_without_direction(row), row.job) for row in self.rows))
 
     def job_of(self, row: Row) -> int:
-        """Where the job of a row stands in `jobs`."""
+        """The index in `jobs` for a row's job."""
         return self.jobs.index((_without_direction(row), row.job))
 
 
@@ -125,7 +125,7 @@ def _without_direction(row: Row) -> str:
 
 @dataclass
 class _Line:
-    """A line of a table, whose cells are taken one by one."""
+    """A line in a table; its cells are taken one by one."""
 
     cells: Mapping[str, str]
     where: str
@@ -155,7 +155,7 @@ class _Line:
 
 
 def bytes_of(text: str) -> int:
-    """Bytes as fio writes them: k, m and g are multiples of 1,024.
+    """Bytes as fio writes them: k, m and g are powers of 1,024.
 
     Raises:
         ValueError: It is no such size.
@@ -171,10 +171,10 @@ def bytes_of(text: str) -> int:
 
 
 def read_csv(path: str | os.PathLike[str], note: Callable[[str], object] = lambda _: None) -> list[Case]:
-    """The rows of a table; `note` is told which columns are not used.
+    """A table's rows; `note` hears about unused columns.
 
     Raises:
-        ConfigError: With the file, the line, the column, and what is allowed.
+        ConfigError: With the file, the line, the column, and the allowed values.
         OSError: The file cannot be read.
 
     """
@@ -245,7 +245,7 @@ def _row(line: _Line) -> Row:
 def named_row(  # noqa: PLR0913 - the fields of a row
     name: str, job: Job, direction: str, measured: Mapping[str, float], where: str, hold_out: bool
 ) -> Row:
-    """A row; those of a mix have their direction at the end of their names."""
+    """A row; in a mix its name ends with the direction."""
     toward: Direction = "write" if direction == "write" else "read"
     full = f"{name}.{toward}" if len(KINDS[job.rw]) > 1 else name
     return Row(full, job, toward, measured, where, hold_out)
@@ -265,7 +265,7 @@ def checked(job: Job, where: str) -> Job:
     """The job, if it can run.
 
     Raises:
-        ConfigError: With the place, the option and what is allowed.
+        ConfigError: With the place, the option and the allowed values.
 
     """
     known_or_near(f"{where}: rw: there is no kind of job", job.rw, tuple(KINDS))
@@ -275,26 +275,26 @@ def checked(job: Job, where: str) -> Job:
 
 
 def _adjacent(rows: Sequence[Row]) -> Iterable[Row]:
-    """The rows with those of one job one behind the other."""
+    """The rows, with each job's rows together."""
     keys = list(dict.fromkeys(_without_direction(row) for row in rows))
     return sorted(rows, key=lambda row: keys.index(_without_direction(row)))
 
 
 @dataclass(frozen=True)
 class Rows:
-    """All cases of a calibration, with names that differ."""
+    """All cases in a calibration, with different names."""
 
     cases: tuple[Case, ...]
     files: tuple[str, ...] = field(default=())
 
     @property
     def rows(self) -> list[Row]:
-        """The rows with a measured figure."""
+        """Rows with a measured figure."""
         return [row for case in self.cases for row in case.rows if row.measured]
 
 
 def together(cases: Iterable[Case], files: Sequence[str]) -> Rows:
-    """The cases of all files; a name that is there twice gets a number.
+    """The cases from all files; a repeated name gets a number.
 
     Raises:
         ConfigError: No row has a measured figure.

@@ -1,4 +1,4 @@
-"""Cases as experiments: the jobs of a case run on the device of an experiment, and what they come to."""
+"""Cases as experiments: a case's jobs run on an experiment's device, and give figures."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from nandlab.experiment.result import Result
 from nandlab.writing.toml_text import toml_value
 
 MOST_JOBS = 13
-"""Jobs of a case."""
+"""Most jobs in a case."""
 LIMITED = 200
-"""Requests that a job with a rate makes at least."""
+"""Fewest requests for a job with a rate."""
 PROBE = "[global]\nfilename=/dev/drive\n[probe]\nrw=read\nbs=4k\nnumber_ios=1\n"
-"""A job that any device can run."""
+"""A job for any device."""
 PACING = ("arrival", "queue_depth", "think_time_us")
-"""Keys of `[host]` in whose place the jobs stand."""
+"""Keys in `[host]` replaced by the jobs."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """An experiment whose workload is replaced by measured jobs."""
+    """An experiment with measured jobs in place of its workload."""
 
     experiment: Experiment
     requests: int
-    """Requests of a row."""
+    """Requests in a row."""
     logical_bytes: int
-    """Bytes that the host sees."""
+    """The host's capacity in bytes."""
 
     def resolved_device(self, sets: Sequence[str] = ()) -> dict[str, Any]:
-        """The table of the device with every default written out, with keys that are set."""
+        """The device table with every default and these keys."""
         return dict(self.experiment.override(*sets, _workload(PROBE)).resolve()["device"])
 
     def of(self, case: Case, sets: Sequence[str] = ()) -> Experiment:
-        """The experiment that measures a case, with keys that are set."""
+        """The experiment for a case, with these keys."""
         jobs = job_file(case, self.logical_bytes, self.requests)
         return self.experiment.override(*sets, _workload(jobs))
 
 
 def bench_of(experiment: Experiment, requests: int) -> Bench:
-    """The bench of an experiment; the workload and the queue depth that it has are left aside.
+    """An experiment's bench; its own workload and queue depth are left aside.
 
     Raises:
-        ConfigError: The experiment cannot be run as it is written.
+        ConfigError: The experiment cannot run as written.
 
     """
     try:
@@ -63,10 +63,10 @@ def _workload(jobs: str) -> str:
 
 
 def job_file(case: Case, logical_bytes: int, requests: int) -> str:
-    """The jobs of a case as a job file of fio; each has a part of the device of its own.
+    """A case's jobs as a fio job file; each has its own part of the device.
 
-    A job alone makes `requests` requests, and writes no more than the device holds. Jobs beside one another
-    run for a time in which the first measured one makes as many.
+    A job alone makes `requests` requests, and writes at most the device's size. Jobs beside one another
+    run as long as the first measured one needs for as many.
 
     Raises:
         ConfigError: A job does not fit its part of the device, or there are too many.
@@ -101,20 +101,20 @@ def job_file(case: Case, logical_bytes: int, requests: int) -> str:
         if alone:
             lines.append(f"io_size={_io_bytes(job, room, requests)}")
         if job.rw == "randread":
-            # The map of places would only take time.
+            # The map of visited places would only take time.
             lines.append("norandommap=1")
     return "\n".join(lines) + "\n"
 
 
 def _io_bytes(job: Job, room: int, requests: int) -> int:
-    """Bytes of each clone."""
+    """Bytes for each clone."""
     wanted = max(1, requests // job.numjobs) * job.bs
     # A second pass would measure collection.
     return wanted if job.rw in ("read", "randread") else min(wanted, room)
 
 
 def _runtime_ms(case: Case, requests: int) -> int:
-    """Simulated milliseconds in which the first measured row makes its requests, and a limited one enough."""
+    """Simulated milliseconds for the first measured row's requests, and enough for a limited row."""
     seconds = [LIMITED * job.bs / (job.rate * job.numjobs) for _, job in case.jobs if job.rate]
     for row in case.rows:
         rate = expected_rate(row)
@@ -125,7 +125,7 @@ def _runtime_ms(case: Case, requests: int) -> int:
 
 
 def expected_rate(row: Row) -> float | None:
-    """Requests a second of a row by its own figures; None where nothing was measured."""
+    """A row's requests per second by its own figures; None if nothing was measured."""
     if "iops" in row.measured:
         return row.measured["iops"]
     latency = row.measured.get("mean_us", row.measured.get("p50_us"))
@@ -137,17 +137,17 @@ class Unusable(Exception):
 
 
 def figures_of(case: Case, result: Result) -> list[dict[str, float]]:
-    """For each row of a case the figures of `ACCURACY` that the run gives.
+    """The run's figures for each row in a case, by their names in `ACCURACY`.
 
     Raises:
-        Unusable: The run ended before its jobs did, or made no request of a row.
+        Unusable: The run ended before its jobs did, or made no request for a row.
 
     """
     if result.stopped is not None:
         raise Unusable(result.stopped.message)
     origins = {each.origin: each.latency_us for each in result.latency_by_origin or ()}
     if not origins and result.latency_us is not None:
-        # One job is no origin beside others.
+        # A single job has no origin beside others.
         origins = {"job0": result.latency_us}
     found = []
     for row in case.rows:
@@ -163,5 +163,5 @@ def figures_of(case: Case, result: Result) -> list[dict[str, float]]:
 
 
 def said(case: Case, error: NandlabError | Unusable) -> str:
-    """Why a case cannot run, with where it stands."""
+    """Why a case cannot run, with its place in the file."""
     return f"{case.rows[0].where}: {error}"

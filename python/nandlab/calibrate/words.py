@@ -1,4 +1,4 @@
-"""Names that are compared with those that are known."""
+"""Names compared with known ones."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from nandlab._native import ConfigError
 
 
 def known_or_near(said: str, name: str, known: Sequence[str]) -> None:
-    """Refuses a name that is not among `known`, with the nearest one.
+    """Refuses a name outside `known`, with the nearest known name.
 
     Raises:
-        ConfigError: With `said`, the name and what is allowed.
+        ConfigError: With `said`, the name and the allowed ones.
 
     """
     if name in known:
@@ -32,7 +32,7 @@ def value_text(figure: str, value: float) -> str:
 
 
 def title(figure: str) -> str:
-    """The name of a figure on an axis, with its unit.
+    """A figure's name on an axis, with its unit.
 
     >>> title("iops"), title("p99_us"), title("p999_us")
     ('requests a second', '99th percentile (us)', '99.9th percentile (us)')

@@ -1,4 +1,4 @@
-"""Which file system to take for a flash: every candidate runs the workload on it, and the figures decide."""
+"""The best file system for a flash: every candidate runs the workload on it, and the figures decide."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 INFINITE = float("inf")
 
 DAYS = 365.25
-"""Days of a year."""
+"""Days in a year."""
 
 SECTORS = "fat_sectors"
 """The sector cache, a part in RAM with room to shrink."""
@@ -120,8 +120,8 @@ class Measured:
     def _life_bytes(self) -> tuple[float | None, float | None]:
         """File data until the most worn, and the mean block, has its cycles; None without an erase.
 
-        A block that is not erased yet counts by its programmed pages in the mean, and the most worn block has
-        no fewer than the mean.
+        A block not yet erased counts by its programmed pages in the mean, and the most worn block has
+        at least the mean.
         """
         aged = self._aged
         if aged is None or aged.fs is None or aged.lifetime is None:
@@ -166,7 +166,7 @@ class Advice:
         }
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each candidate, as a frame of pandas; figures are None or NaN if it did not run.
+        """A row for each candidate, as a pandas frame; figures are None or NaN if it did not run.
 
         | column | unit |
         |---|---|
@@ -174,7 +174,7 @@ class Advice:
         | `transactions`, `life_transactions` | transactions of the run, and of the run behind the life |
         | `transaction_us`, `mount_us` | microseconds |
         | `programs`, `erases` | pages, blocks |
-        | `most_pe_cycles`, `life_pe_cycles` | P/E cycles of the most worn block, in either run |
+        | `most_pe_cycles`, `life_pe_cycles` | P/E cycles on the most worn block, in either run |
         | `life_bytes`, `volume_bytes`, `ram_bytes`, `nvram_bytes` | bytes |
         | `life_years`, `even_life_years` | years; the second one if wear were even |
         | `energy_j` | joules |
@@ -199,7 +199,7 @@ def choose(
     """Runs every candidate and recommends one; None if Ctrl-C stopped it.
 
     Raises:
-        ConfigError: The flash, the device or the workload is none that any candidate could have.
+        ConfigError: No candidate could have this flash, device or workload.
 
     """
     found = candidates(wish)
@@ -225,9 +225,9 @@ def choose(
 def _used(
     wish: Wish, measured: list[Measured], jobs: int | None, progress: Callable[[State], object] | None
 ) -> tuple[list[Measured], int] | None:
-    """All candidates with runs so many times as long, where one that fits was on a flash half blank.
+    """All candidates, and how many times longer they ran: longer if a fitting one left half the flash blank.
 
-    The length at which one that fits outgrows the volume is none to compare at: the one before it stands.
+    If a fitting one outgrows the volume, this length allows no comparison: the one before it stands.
     """
     before, compared = measured, 1
     for times in LONGER:
@@ -254,9 +254,9 @@ def _aged(
     jobs: int | None,
     progress: Callable[[State], object] | None,
 ) -> list[Measured] | None:
-    """Candidates with a longer run where a life would be told from few erases.
+    """Candidates with a longer run if their life would rest on few erases.
 
-    One that outgrows the volume, or erases no more in the longest run either, keeps the life that it has.
+    A candidate that outgrows the volume, or erases no more in the longest run either, keeps its life.
     """
     ended: set[str] = set()
     for times in (times // compared for times in LONGER if times > compared):
@@ -267,7 +267,7 @@ def _aged(
         if again is None:
             return None
         runs = {each.name: each.result for each in again if each.result is not None}
-        # What a run has no room for, a longer one has not either.
+        # A longer run has no room either.
         ended |= {each.name for each in found} - runs.keys()
         measured = [replace(each, longer=runs.get(each.name, each.longer)) for each in measured]
     return measured

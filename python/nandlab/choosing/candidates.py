@@ -1,4 +1,4 @@
-"""The file systems that a flash could have, each as an experiment.
+"""The possible file systems for a flash, each as an experiment.
 
 >>> from nandlab.choosing.candidates import candidates
 >>> from nandlab.choosing import Wish
@@ -25,11 +25,11 @@ from nandlab.writing import units
 Tree = dict[str, Any]
 
 OVER_PROVISIONING = (0.07, 0.14, 0.28, 0.5, 1.1, 1.3)
-"""Shares of spare blocks that an FTL is tried with: it gets the first that it can work with."""
+"""Shares of spare blocks to try with an FTL: it gets the first one it can work with."""
 
 FRAM = {"unit_bytes": 2, "read_ns": 110.0, "write_ns": 110.0, "read_nj": 6.5, "write_nj": 6.5}
-"""What an access to NVRAM costs unless `sets` say so: a Ramtron FM22L16 of 2007, 16 bits in a cycle of 110 ns
-and 18 mA at 3.3 V."""
+"""Cost per NVRAM access unless `sets` say so: a Ramtron FM22L16 of 2007, 16 bits in a 110 ns cycle
+at 18 mA and 3.3 V."""
 
 CACHES: Mapping[str, Mapping[str, Any]] = {
     "dftl": {"cmt_entries": 1024},
@@ -37,29 +37,29 @@ CACHES: Mapping[str, Mapping[str, Any]] = {
     "hybrid_map": {"cmt_units": 16, "cmt_unit_bytes": 512, "merge_buffers": 1},
     "sector_log": {"merge_buffers": 1},
 }
-"""What FTLs with their map on flash keep of it in memory, 8 KiB, and in how many buffers small writes are
-gathered, unless `sets` say so: as they come they are made for controllers with megabytes."""
+"""Memory for FTLs with their map on flash, 8 KiB for map entries, and their buffer count for small writes,
+unless `sets` say so: the FTLs' defaults are for controllers with megabytes."""
 
 USUAL: Mapping[str, Mapping[str, Any]] = {"postmark": {"subdirectories": 10}}
-"""What a workload has unless its table says otherwise: without subdirectories its files do not fit the root
-directory of FAT12 and FAT16, which has 512 entries."""
+"""Workload keys unless its table says otherwise: without subdirectories its files do not fit the root
+directory in FAT12 and FAT16, limited to 512 entries."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file system with what is below it."""
+    """A file system with the layers below it."""
 
     name: str
     experiment: Experiment | None
-    """None where it cannot work on this flash."""
+    """None if it cannot work on this flash."""
     why_not: str = ""
 
 
 def candidates(wish: Wish) -> list[Candidate]:
-    """Every file system on the list but a real directory, those for a device over every FTL.
+    """Every listed file system except a real directory; block-device file systems over every FTL.
 
     Raises:
-        ConfigError: The flash, the device or the workload is none that any candidate could have.
+        ConfigError: No candidate could have this flash, device or workload.
 
     """
     base = _base(wish)
@@ -99,7 +99,7 @@ def _no_table(wish: Wish, key: str) -> str:
 
 
 def _refuse_misspelt(error: ConfigError, applied: Sequence[str]) -> None:
-    """Ends it where a key or the kind of a value is wrong, which no other flash would mend."""
+    """Stops if a key or a value's type is wrong: no other flash would mend it."""
     text = str(error)
     for key in applied:
         table, _, name = key.rpartition(".")
@@ -141,14 +141,14 @@ def _base(wish: Wish) -> Tree:
 
 
 def _block(profile: Mapping[str, Any]) -> tuple[int, int]:
-    """Bytes of a block, and how many planes there are."""
+    """A block's bytes, and the plane count."""
     shape = json.loads(toml_to_json(profile["doc"], profile["name"]))["tree"]["shape"]
     planes = profile["blocks"] // int(shape["blocks_per_plane"])
     return profile["pages_per_block"] * profile["page_bytes"], planes
 
 
 def _in_bytes(error: str, wish: Wish) -> str:
-    """A sentence with the size of the flash in place of a number of blocks, which follows from it."""
+    """A sentence with the flash size in place of a block count."""
     block, planes = _block(next(each for each in lists()["devices"] if each["name"] == wish.device))
 
     def flash(found: re.Match[str]) -> str:
@@ -158,7 +158,7 @@ def _in_bytes(error: str, wish: Wish) -> str:
 
 
 def _with(tree: Tree, sets: Sequence[tuple[str, str]]) -> tuple[Tree, set[str]]:
-    """A tree under those keys whose table it has, and these keys.
+    """A tree with the keys whose table it has, and these keys.
 
     >>> _with({"fs": {"yaffs": {}}}, [("fs.yaffs.short_op_cache", "10"), ("fs.minv.objects", "9")])
     ({'fs': {'yaffs': {'short_op_cache': 10}}}, {'fs.yaffs.short_op_cache'})

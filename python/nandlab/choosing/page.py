@@ -1,4 +1,4 @@
-"""The report of `nandlab choose`, and its lines for the terminal."""
+"""The report from `nandlab choose`, and its lines for the terminal."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ MEANS = (
     "YAFFS and MiNV here remember of each page, which they could read from its tags instead.",
     "Mount: power on after the run, with the FTL.",
 )
-"""What the columns mean that do not say so, in sentences."""
+"""The meaning of columns without a plain name, in sentences."""
 
 TITLES = ("file system", "fits", *(title for _, title, _ in COLUMNS))
 
 TOLD = ("transaction_us", "life_years", "ram_bytes", "nvram_bytes", "mount_us")
-"""What a terminal of 80 columns has room for."""
+"""Room on an 80-column terminal."""
 
 SHORT = ("file system", "fits", *(title for key, title, _ in COLUMNS if key in TOLD))
 
@@ -54,12 +54,12 @@ DRAWN = ("transaction_us", "life_years", "ram_bytes", "mount_us", "energy_j", "e
 
 
 def lines(advice: Advice) -> list[list[str]]:
-    """A line of `SHORT` for each candidate: those that fit by time, then the others."""
+    """A line with the columns in `SHORT` for each candidate: fitting ones by time, then the others."""
     return [[each.name, _state(advice, each), *_cells(advice, each, TOLD)] for each in _ordered(advice)]
 
 
 def refused(advice: Advice) -> list[str]:
-    """Why each candidate that does not fit does not, in a sentence."""
+    """Why each rejected candidate does not fit, in a sentence."""
     return [f"{each.name}: {each.why_not}." for each in _ordered(advice) if each.why_not]
 
 

@@ -1,4 +1,4 @@
-"""What a file system is chosen for: the flash, the memory, the workload, and how long it is to last."""
+"""The requirements for a file system: the flash, the memory, the workload, and the lifetime."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any
 from nandlab._native import ConfigError
 
 SIZES = ("device.shape", "device.capacity", "device.profile", "device.blocks_per_plane")
-"""Keys that `flash_bytes` and `device` decide."""
+"""Keys set by `flash_bytes` and `device`."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What there is, and what is to be done with it.
+    """The hardware at hand, and its job.
 
     Args:
-        workload: The table of a workload of files, such as {"phone": {}}.
-        flash_bytes: Size of the flash.
-        device: Name of a device profile; its blocks are as many as the flash has.
-        ram_bytes: Memory that there is for tables; None: as much as it takes.
+        workload: A file workload's table, such as {"phone": {}}.
+        flash_bytes: Flash size.
+        device: A device profile's name; the flash size sets its block count.
+        ram_bytes: Memory for tables; None: as much as needed.
         nvram_bytes: Byte-addressable memory that survives.
-        daily_bytes: Bytes of file data that are written in a day.
-        years: How long the flash is to last.
-        sets: Keys and values, as in ("ftl.bast.log_blocks", "16"); each applies to the candidates that have
+        daily_bytes: File data written in a day, in bytes.
+        years: How long the flash must last.
+        sets: Keys and values, as in ("ftl.bast.log_blocks", "16"); each applies to the candidates with
             its table.
 
     Raises:
-        ConfigError: With a sentence; a value is none that a flash could have, or two contradict one another.
+        ConfigError: With a sentence; a value is impossible for a flash, or two contradict one another.
 
     """
 
@@ -43,7 +43,7 @@ class Wish:
     sets: Sequence[tuple[str, str]] = ()
 
     def __post_init__(self) -> None:
-        """Refuses what makes no sense."""
+        """Refuses impossible and contradictory requirements."""
         if len(self.workload) != 1:
             raise ConfigError(f"one workload, such as {{'phone': {{}}}}, and not {len(self.workload)}")
         for name, given in (

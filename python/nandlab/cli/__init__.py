@@ -39,18 +39,18 @@ COMMANDS = (
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
 INTERRUPTED = 130
-"""Ctrl-C ended the command of `disk try`: the status that a shell gives."""
+"""Ctrl-C ended the command under `disk try`: a shell gives the same status."""
 
 
 class Commands(click.Group):
     """The commands, each imported when it is used: start-up stays short."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of the help text."""
+        """The names, in help text order."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
+        """The command by its name."""
         if cmd_name not in COMMANDS:
             return None
         return importlib.import_module(f"nandlab.cli.{cmd_name}").command
@@ -58,7 +58,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with the nearest name where there is no such command."""
+        """As click does, with the nearest name if there is no such command."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             import difflib
 
@@ -83,21 +83,21 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
 )
 def group() -> None:
-    """Run workloads on flash designs, and see what they cost."""
+    """Run workloads on flash designs, and measure their cost."""
 
 
 def main(stop: Callable[[int, FrameType | None], NoReturn] | None = None) -> NoReturn:
     """Runs the command line and ends the process.
 
     Args:
-        stop: The handler of Ctrl-C before and after a command, if it has one.
+        stop: The handler for Ctrl-C before and after a command, if it has one.
 
     """
     # A shell may have closed them (`>&-`); they stay open as long as the process.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        # Names of files may be no UTF-8, and an output may take less than that.
+        # File names may be no UTF-8, and an output may take less than UTF-8.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -108,13 +108,13 @@ def main(stop: Callable[[int, FrameType | None], NoReturn] | None = None) -> NoR
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     background.remove_unfinished()
-    # Threads of the compiled module that are still stopping must not hold up the end.
+    # Stopping threads in the compiled module must not hold up the end.
     _flush_quietly()
     os._exit(status)
 
 
 def _guarded(arguments: list[str], stop: Callable[[int, FrameType | None], NoReturn] | None) -> int:
-    """The exit status of a command; whatever happens, its error is a sentence."""
+    """A command's exit status; whatever happens, its error is a sentence."""
     try:
         # Batch systems send SIGTERM: it ends a run as Ctrl-C does, with a partial result.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -171,7 +171,7 @@ def _failed(error: BaseException) -> int:
         click.echo(f"error: {as_typed(str(error))}", err=True)
         return status_of(error)
     if isinstance(error, OSError):
-        # Sentences of our own have no errno, and what else has no name is the output.
+        # nandlab's own sentences have no errno, and a nameless system error is about the output.
         where = f"{error.filename}: " if error.filename else "stdout: " if error.errno else ""
         click.echo(f"error: {where}{(error.strerror or str(error))}", err=True)
         return FAILED
@@ -188,7 +188,7 @@ def _failed(error: BaseException) -> int:
 
 
 def status_of(error: BaseException) -> int:
-    """The exit status that an error of a run or of its input means."""
+    """The exit status for an error in a run or its input."""
     from nandlab._native import ConfigError, TraceError
 
     return WRONG_INPUT if isinstance(error, ConfigError | TraceError) else FAILED
@@ -199,5 +199,5 @@ def _flush_quietly() -> None:
         try:
             stream.flush()
         except (OSError, ValueError):
-            # The reader is gone, or the disk is full and that has been said.
+            # The reader is gone, or the disk is full and an error has said so.
             continue

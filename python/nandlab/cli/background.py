@@ -1,4 +1,4 @@
-"""Work of the compiled module that Ctrl-C must not wait for."""
+"""Work in the compiled module; Ctrl-C must not wait for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class _Worker(threading.Thread, Generic[T]):
-    """A thread that keeps what its work came to; the process ends without it."""
+    """A thread that keeps its work's outcome; the process ends without it."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         super().__init__(daemon=True)
@@ -30,7 +30,7 @@ class _Worker(threading.Thread, Generic[T]):
 
 
 def interruptible(work: Callable[[], T]) -> T:
-    """What `work` comes to, done in a thread of its own, so that Ctrl-C ends the command at once."""
+    """The result of `work`, done in its own thread, so that Ctrl-C ends the command at once."""
     worker = _Worker(work)
     worker.start()
     while worker.is_alive():
@@ -41,7 +41,7 @@ def interruptible(work: Callable[[], T]) -> T:
 
 
 def load_what_draws(*pictures: object) -> None:
-    """Loads what draws beside a run, where any pictures are asked for: that takes longer than the drawing.
+    """Loads the drawing packages beside a run, if any pictures are wanted: loading takes longer than drawing.
 
     An error comes again when they are drawn.
     """
@@ -58,17 +58,17 @@ def load_what_draws(*pictures: object) -> None:
 
             svg({"mark": "point", "data": {"values": [{"x": 1}]}, "encoding": {"x": {"field": "x"}}})
 
-    # The engine of JavaScript starts outside of Python's lock, so both take one processor each.
+    # The JavaScript engine starts outside Python's lock, so both take one processor each.
     _Worker(start_engine).start()
     _Worker(load).start()
 
 
 unfinished: set[Path] = set()
-"""Files that a command may leave half-written where somebody presses Ctrl-C again while it stops."""
+"""Files a command may leave half-written if somebody presses Ctrl-C again while it stops."""
 
 
 def remove_unfinished() -> None:
-    """Removes them, and folders with all that is in them: for the end of the process."""
+    """Removes them, and folders with all their files: for the process's end."""
     for path in unfinished:
         with contextlib.suppress(OSError):
             if path.is_dir():

@@ -1,4 +1,4 @@
-"""`nandlab calibrate FILE`: fits free numbers of a device to measured rows of a drive."""
+"""`nandlab calibrate FILE`: fits a device's free numbers to measured rows."""
 
 from __future__ import annotations
 
@@ -129,11 +129,11 @@ def command(  # noqa: PLR0913 - one for each option
     plots: str | None,
     as_json: bool,
 ) -> int:
-    """Fit free numbers of the device of FILE to measured rows of a drive, and write a profile.
+    """Fit free numbers for the device in FILE to rows measured on a drive, and write a profile.
 
-    The rows take the place of the workload of FILE. Its device, FTL and preconditioning stay. The command
-    prints measured beside fitted figures, then the predictions for rows that were held out. Then it says
-    which numbers the rows cannot tell apart.
+    The rows replace the workload in FILE. Its device, FTL and preconditioning stay. The command
+    prints measured beside fitted figures, then the predictions for held-out rows. Then it names
+    numbers the rows cannot tell apart.
 
     Ctrl-C stops the search and writes the best numbers until then, with exit status 1.
     """
@@ -155,7 +155,7 @@ def command(  # noqa: PLR0913 - one for each option
 
 
 def _refuse_profile(planned: Plan, output: str) -> None:
-    """Refuses to write over the profile that the experiment has."""
+    """Refuses to write over the experiment's own profile."""
     experiment = planned.bench.experiment
     profile = planned.bench.resolved_device()["profile"]
     refuse_overwriting({"--output": output}, [Path(experiment.folder) / profile])

@@ -1,4 +1,4 @@
-"""`nandlab choose`: which file system to take for a flash."""
+"""`nandlab choose`: the best file system for a flash."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ def command(  # noqa: PLR0913 - one for each option
     jobs: int | None,
     as_json: bool,
 ) -> int:
-    """Run a workload on every file system that a flash could have, and say which to take.
+    """Run a workload on every possible file system for a flash, and recommend one.
 
-    Each file system on bare flash is a candidate, and FAT over each FTL, with the least over-provisioning of
-    a few that the FTL can work with, and a cache of sectors in the RAM that is left. Measured are time,
-    wear, RAM, NVRAM, energy, and a mount after the run; life follows from the most worn block. Where a run
-    erases no block, a longer one tells the life, or it is not known. The one to take is the fastest of those
-    that fit and are known to last long enough.
+    Each file system on bare flash is a candidate, and FAT over each FTL, with the least over-provisioning
+    from a few the FTL can work with, and a sector cache in the RAM left. Measured are time,
+    wear, RAM, NVRAM, energy, and a mount after the run; life follows from the most worn block. If a run
+    erases no block, a longer one tells the life, or it is not known. The recommended one is the fastest
+    among candidates that fit and are known to last long enough.
 
-    --set applies to the candidates that have the table, as in --set ftl.bast.log_blocks=16.
+    --set applies to candidates with the table, as in --set ftl.bast.log_blocks=16.
     """
     from nandlab.choosing import Wish, choose
     from nandlab.cli.progress import Waiting
@@ -106,7 +106,7 @@ def command(  # noqa: PLR0913 - one for each option
 
 
 class _Rounds:
-    """Shows the runs of candidates; those that need a longer run begin again, in a round of its own."""
+    """Shows the candidates' runs; candidates that need a longer run begin again, in their own round."""
 
     def __init__(self, waiting: Waiting) -> None:
         self._waiting = waiting
@@ -120,7 +120,7 @@ class _Rounds:
 
 
 def _known(workload: str) -> str:
-    """The name of a workload of files."""
+    """A file workload's name."""
     import difflib
 
     from nandlab.listing import lists

@@ -66,7 +66,7 @@ def command(  # noqa: PLR0913 - one for each option
 ) -> int:
     """Run every FILE, with every combination of the --vary values, and compare.
 
-    Ctrl-C stops and prints what there is, marked partial, with exit status 1.
+    Ctrl-C stops and prints the finished part, marked partial, with exit status 1.
     """
     from nandlab.cli.progress import Waiting
     from nandlab.running.batch import run_all
@@ -98,7 +98,7 @@ def command(  # noqa: PLR0913 - one for each option
 
 
 def _with_seeds(experiments: Sequence[Experiment], seeds: int) -> list[Experiment]:
-    """Each experiment with its own seed and those that follow it."""
+    """Each experiment with its own seed and the following ones."""
     if seeds == 1:
         return list(experiments)
     first = [each.resolve()["seed"] for each in experiments]
@@ -110,7 +110,7 @@ def _with_seeds(experiments: Sequence[Experiment], seeds: int) -> list[Experimen
 
 
 def _of_all_seeds(outcomes: Sequence[Outcome]) -> Outcome:
-    """What became of a design: the result of its first seed, with the first error of any."""
+    """A design's outcome: its first seed's result, with the first error from any seed."""
     from nandlab.running.batch import Outcome
 
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
@@ -147,7 +147,7 @@ def _draw(  # noqa: PLR0913 - what is drawn, and where it goes
 
 
 def _resolved(chosen: Sequence[Design], varied: Sequence[str]) -> list[Experiment]:
-    """The experiments, each checked before the first of them runs; keys that were varied are told as such."""
+    """The experiments, each checked before the first one runs; errors name varied keys as such."""
     from nandlab._native import ConfigError
     from nandlab.experiment import Experiment
 
@@ -162,7 +162,7 @@ def _resolved(chosen: Sequence[Design], varied: Sequence[str]) -> list[Experimen
 
 
 def _say_twins(chosen: Sequence[Design], experiments: Sequence[Experiment]) -> None:
-    """Tells of experiments that are the same: their rows differ in nothing."""
+    """Reports equal experiments: their rows do not differ."""
     first: dict[Experiment, Design] = {}
     for design, experiment in zip(chosen, experiments, strict=True):
         twin = first.setdefault(experiment, design)
@@ -203,7 +203,7 @@ def _print(
             row += [Figure.of(column, [outcome.result, *again]).text for column in columns]
         row += [""] * (len(labels) + len(columns) - len(row))
         rows.append(row + [state] * any(states))
-    # Short lines, so that the table fits a terminal of 80 columns.
+    # Short lines, so that the table fits an 80-column terminal.
     heads = [column.title.replace(" ", "\n") for column in columns]
     titles = [*(summary.plain(title) for title in labels), *heads, *[""] * any(states)]
     print_table(rows, titles, right=range(len(labels), len(labels) + len(columns)))

@@ -1,4 +1,4 @@
-"""`nandlab disk`: a simulated device in an image that real programs use."""
+"""`nandlab disk`: a simulated device in an image, for real programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def command() -> None:
     """Keep a device in an image, and let real programs use it.
 
-    `create` makes the image, `serve` makes a disk of it, and the others look at it.
+    `create` makes the image, `serve` turns it into a disk, and the others look at it.
     """
 
 
@@ -36,9 +36,9 @@ command.add_command(trying.command)
 @sets_option
 @json_option
 def create(image: str, file: str | None, sets: list[Pair], as_json: bool) -> None:
-    """Make IMAGE with the device of the experiment FILE, or of `--set` alone.
+    """Make IMAGE with the device in the experiment FILE, or from `--set` alone.
 
-    A workload in FILE has no effect: programs say what is asked.
+    A workload in FILE has no effect: programs make the requests.
     """
     from nandlab import _native
 
@@ -63,7 +63,7 @@ def _info(image: str) -> dict[str, Any]:
 @click.argument("image", type=IMAGE)
 @json_option
 def info(image: str, as_json: bool) -> None:
-    """Say what IMAGE is, and what was done to it since it was made."""
+    """Describe IMAGE, and all work on it since it was made."""
     found = _info(image)
     if as_json:
         print_json(found)
@@ -97,7 +97,7 @@ def _print_info(image: str, found: dict[str, Any]) -> None:
 
 
 def _unsaved(unsaved: dict[str, Any]) -> str:
-    """What is not known of an image because the process that served it was killed."""
+    """The image's unknowns after its serving process was killed."""
     from nandlab.writing import units
 
     flash = unsaved["flash"]
@@ -114,9 +114,9 @@ def _unsaved(unsaved: dict[str, Any]) -> str:
 @click.argument("image", type=IMAGE)
 @json_option
 def check(image: str, as_json: bool) -> None:
-    """Check every invariant of the FTL and the checksum of every page of IMAGE.
+    """Check every FTL invariant and every page checksum in IMAGE.
 
-    Exit status 1 where something is broken.
+    Exit status 1 if something is broken.
     """
     from nandlab import _native
 
@@ -154,9 +154,9 @@ def _ask(image: str, question: str) -> dict[str, Any] | None:
 @click.argument("image", type=IMAGE)
 @json_option
 def stats(image: str, as_json: bool) -> None:
-    """Say what the process that serves IMAGE has measured, with the names of the record of a run.
+    """Print the measurements from the process that serves IMAGE, with a run record's names.
 
-    Where none serves it, the counts are those since IMAGE was made.
+    If no process serves it, the counts are those since IMAGE was made.
     """
     found = _ask(image, "stats")
     if as_json:
@@ -175,9 +175,9 @@ def stats(image: str, as_json: bool) -> None:
     "--output", required=True, type=click.Path(), metavar="FILE.nltr", help="The trace, a new file."
 )
 def record(image: str, output: str) -> None:
-    """Record every request to IMAGE, which another process serves, until Ctrl-C.
+    """Record every request to IMAGE, served by another process, until Ctrl-C.
 
-    The trace has the time and the origin of each request; `nandlab run` and `nandlab compare` replay it.
+    The trace has each request's time and origin; `nandlab run` and `nandlab compare` replay it.
     """
     from nandlab import _native
 
@@ -192,6 +192,31 @@ def record(image: str, output: str) -> None:
     click.echo(f"{ended['requests']:,} requests are in {output}")
 
 
+@command.command("export")
+@click.argument("image", type=IMAGE)
+@click.argument("file", type=click.Path())
+@json_option
+def export(image: str, file: str, as_json: bool) -> None:
+    """Copy what the disk in IMAGE holds into the new FILE.
+
+    IMAGE stays as it is. Byte ranges that cannot be read are listed and left out; the exit status is then 1.
+    """
+    from nandlab import _native
+
+    disk = interruptible(lambda: _native.Disk(image, read_only=True))
+    notices = disk.notices()
+    for notice in notices:
+        say(f"warning: {notice}")
+    bad = interruptible(lambda: disk.export(file))
+    if as_json:
+        print_json({"notices": notices, "unreadable": [{"start": start, "end": end} for start, end in bad]})
+    else:
+        for start, end in bad:
+            click.echo(f"bytes {start} to {end - 1} cannot be read")
+    if bad:
+        raise SystemExit(1)
+
+
 @command.command("serve")
 @click.argument("image", type=IMAGE)
 @click.option("--nbd", metavar="SOCKET", help="Serve it by NBD on this unix socket.")
@@ -202,6 +227,9 @@ def record(image: str, output: str) -> None:
     "--durable",
     is_flag=True,
     help="What is flushed also survives an end of this machine: erases wait for its disk.",
+)
+@click.option(
+    "--read-only", is_flag=True, help="The image stays as it is, and writes are refused. For a damaged image."
 )
 @click.option(
     "--record", "trace", type=click.Path(), metavar="FILE.nltr", help="Record every request into a new file."
@@ -216,12 +244,14 @@ def record(image: str, output: str) -> None:
 )
 @json_option
 def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
-    """Serve IMAGE until Ctrl-C or SIGTERM; print what it cost at the end."""
+    """Serve IMAGE until Ctrl-C or SIGTERM; print the cost at the end."""
     from nandlab import _native
 
     if options["nbd"] is None and options["fuse"] is None:
         raise click.UsageError("say how programs are to reach the disk: --nbd SOCKET, --fuse DIR, or both")
-    disk = interruptible(lambda: _native.Disk(image, options["pace"], options["durable"]))
+    disk = interruptible(
+        lambda: _native.Disk(image, options["pace"], options["durable"], options["read_only"])
+    )
     for notice in disk.notices():
         say(f"warning: {notice}")
     if options["regions"] is not None:

@@ -1,4 +1,4 @@
-"""What the commands of `nandlab disk` share: the description of a device, and the table of what it cost."""
+"""Shared by the commands in `nandlab disk`: a device's description, and its cost table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POLL_S = 0.2
 
 
 def wait(each: Callable[[], object] = lambda: None) -> None:
-    """Sleeps until Ctrl-C or SIGTERM, which raise KeyboardInterrupt; calls `each` between two looks."""
+    """Sleeps until Ctrl-C or SIGTERM; both raise KeyboardInterrupt. Calls `each` between two looks."""
     while True:
         each()
         time.sleep(POLL_S)
@@ -63,7 +63,7 @@ class Watch:
 
 
 def text_of(file: str | None, pairs: list[Pair]) -> Any:  # noqa: ANN401 - a class of the compiled module
-    """The description of a device: the experiment `file`, or nothing, with the keys in `pairs` changed."""
+    """A device's description: the experiment `file`, or nothing, with the keys in `pairs` changed."""
     from nandlab import _native
     from nandlab.writing.new_file import readable
 
@@ -80,7 +80,7 @@ def text_of(file: str | None, pairs: list[Pair]) -> Any:  # noqa: ANN401 - a cla
 
 
 def print_stats(found: dict[str, Any]) -> None:
-    """Counts, times, and the ten cells of origin and cause that kept the device busy longest."""
+    """Counts, times, and the ten pairs of origin and cause with the longest busy time."""
     from nandlab.writing import units
 
     host, flash = found["host"], found["flash"]

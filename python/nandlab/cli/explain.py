@@ -1,4 +1,4 @@
-"""`nandlab explain RESULT`: why a run cost what it did, and which change helps."""
+"""`nandlab explain RESULT`: why a run cost so much, and the change to help."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 )
 @json_option
 def command(file: str, less: Any, tries: int, base: str | None, as_json: bool) -> int:  # noqa: ANN401 - a Measure
-    """Say where time and erases of RESULT went, and run the change that helps most.
+    """Explain the time and erases in RESULT, and run the change that helps most.
 
-    RESULT is what `nandlab run --json` printed. Changes follow from what each cause took, and are run one
+    RESULT is the output of `nandlab run --json`. Changes follow from the cost of each cause, and run one
     after the other until none of the others could save more; every gain is measured, and every loss.
 
-    Ctrl-C stops and prints what there is, with exit status 1.
+    Ctrl-C stops and prints the finished part, with exit status 1.
     """
     from nandlab.cli.progress import Waiting
     from nandlab.explaining import explain, folder_of

@@ -1,4 +1,4 @@
-"""`nandlab list KIND`: what there is to choose from."""
+"""`nandlab list KIND`: everything to choose from."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ KINDS = (
 @click.argument("name", metavar="[NAME]", required=False)
 @json_option
 def command(kind: str | None, name: str | None, as_json: bool) -> None:
-    """List what there is of a KIND, or of all; with NAME, all there is to say about one of them.
+    """List everything in a KIND, or in all; with NAME, describe one entry in full.
 
     KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories or victims. A NAME
-    tells by itself what it is, as in `nandlab list page`; where several kinds have it, all are shown.
+    alone is enough, as in `nandlab list page`; if several kinds have it, all are shown.
     """
     from nandlab.listing import lists
 
@@ -58,7 +58,7 @@ def command(kind: str | None, name: str | None, as_json: bool) -> None:
 
 
 def _print_named(found: dict[str, list[dict[str, Any]]], name: str, more: str | None, as_json: bool) -> None:
-    """All that have this name, whatever their kind."""
+    """All entries with this name, in any kind."""
     by_kind = {kind: found[kind.replace("-", "_")] for kind in KINDS}
     own = {kind: [entry for entry in each if entry["name"] == name] for kind, each in by_kind.items()}
     own = {kind: entries for kind, entries in own.items() if entries}
@@ -89,7 +89,7 @@ OF_LOGS = "Of log blocks: "
 
 
 def _print_victims(entries: list[dict[str, Any]]) -> None:
-    """Those that take any block, then those that take log blocks: some have the same name."""
+    """Policies for any block, then policies for log blocks: some have the same name."""
     logs = [entry for entry in entries if entry["summary"].startswith(OF_LOGS)]
     click.echo("among all blocks that are full, of FTLs that map pages or sectors\n")
     _print_all([entry for entry in entries if entry not in logs])
@@ -175,7 +175,7 @@ def _print_one(entry: dict[str, Any]) -> None:
 
 
 def _plain_type(annotation: str) -> str:
-    """A Python annotation as words: the values of a choice stand for themselves."""
+    """A Python annotation as words: a choice's values stand for themselves."""
     words = re.sub(
         r"Literal\[([^]]*)\]", lambda found: found[1].replace("'", "").replace(", ", " | "), annotation
     )

@@ -1,4 +1,4 @@
-"""`nandlab mount`: the files of a simulated device, in a directory of this machine."""
+"""`nandlab mount`: a simulated device's files, in a directory on this machine."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from nandlab.cli.output import print_json, say
 
 
 class MountPoint(click.Path):
-    """A directory; what a killed process left mounted there counts as one."""
+    """A directory; a dead mount by a killed process counts as one."""
 
     def __init__(self) -> None:
-        """For a directory that exists."""
+        """For an existing directory."""
         super().__init__(exists=True, file_okay=False)
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        """Lets a dead mount through, which `stat` cannot see into."""
+        """Lets a dead mount through; `stat` cannot see into it."""
         try:
             Path(value).stat()
         except OSError as error:
@@ -61,10 +61,10 @@ class MountPoint(click.Path):
 )
 @json_option
 def command(image: str, directory: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
-    """Show the files of IMAGE in DIRECTORY until Ctrl-C or SIGTERM; print what they cost at the end.
+    """Show the files in IMAGE in DIRECTORY until Ctrl-C or SIGTERM; print their cost at the end.
 
-    IMAGE is made by `nandlab disk create` with a table [fs.yaffs], [fs.minv] or [fs.fat]. A FAT volume that
-    another program made on a disk is mounted, too. No root is needed.
+    `nandlab disk create` makes IMAGE with a table [fs.yaffs], [fs.minv] or [fs.fat]. A FAT volume made by
+    another program on a disk is mounted, too. No root is needed.
     """
     from nandlab import _native
 

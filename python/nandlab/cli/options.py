@@ -1,4 +1,4 @@
-"""Options and arguments that commands share."""
+"""Options and arguments shared by commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class ExperimentFile(click.Path):
-    """The file of an experiment; a trace in its place is answered with an experiment that replays it."""
+    """An experiment's file; given a trace, the error shows an experiment to replay it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click's
         """The path."""
@@ -60,7 +60,7 @@ def _report(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
 
 
 def writable(path: str) -> None:
-    """Refuses a path that cannot be written, before any work is done."""
+    """Refuses an unwritable path, before any work is done."""
     try:
         check_writable(path)
     except OSError as error:
@@ -68,7 +68,7 @@ def writable(path: str) -> None:
 
 
 def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[Path]) -> None:
-    """Refuses an output that is an input or another output, whatever its name, and a report of no page."""
+    """Refuses an output that is also an input or another output, and a report that is no page."""
     taken = {Path(path).resolve(): "what this run reads" for path in inputs}
     for option, path in outputs.items():
         if path is None:
@@ -94,7 +94,7 @@ sets_option = click.option(
 
 
 def state_option(command: Callable[..., T]) -> Callable[..., T]:
-    """Adds `--from-state`, another name of an override, to a command with `sets_option`."""
+    """Adds `--from-state`, another name for an override, to a command with `sets_option`."""
 
     @functools.wraps(command)
     def with_state(*given: Any, sets: list[Pair], from_state: str | None, **options: Any) -> T:  # noqa: ANN401
@@ -105,7 +105,8 @@ def state_option(command: Callable[..., T]) -> Callable[..., T]:
         try:
             return command(*given, sets=[*sets, ("precondition.from_state", from_state)], **options)
         except ConfigError as error:
-            # What was given is named as it was given; the override starts from the experiment's folder.
+            # The message names the state as the user gave it; the override starts from the experiment's
+            # folder.
             override = rf"--set precondition\.from_state=.*?{re.escape(Path(from_state).name)}: "
             words = re.sub(override, lambda _: f"--from-state {from_state}: ", str(error), count=1)
             renamed = ConfigError(words)
@@ -127,7 +128,7 @@ report_option = click.option(
 
 @dataclass(frozen=True)
 class Axis:
-    """A key and the values that it takes in turn."""
+    """A key and the values it takes in turn."""
 
     key: str
     values: tuple[str, ...]
@@ -164,11 +165,11 @@ vary_option = click.option(
 
 @dataclass(frozen=True)
 class Design:
-    """One experiment of a comparison."""
+    """One experiment in a comparison."""
 
     file: str
     labels: dict[str, str]
-    """What sets it apart: the title of a column, and the value in it."""
+    """Labels that set it apart: column title and value."""
     sets: list[str]
 
     @property
@@ -180,7 +181,7 @@ class Design:
 
 
 def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) -> list[Design]:
-    """Every file with every combination of the axes; designs for the same workload stand together."""
+    """Every file with every combination from the axes; designs for the same workload stand together."""
     keys = [*(key for key, _ in sets), *(axis.key for axis in axes)]
     twice = [key for key in keys if keys.count(key) > 1]
     if twice:
@@ -201,7 +202,7 @@ def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) ->
 
 
 def _unlike(found: Sequence[Design], labels: dict[str, str]) -> dict[str, str]:
-    """The labels, with a number where an earlier design has the same: a value may be given twice."""
+    """The labels, with a number if an earlier design has the same: a value may be given twice."""
     taken = [design.labels for design in found]
     *_, last = labels
     number, unlike = 1, labels
@@ -212,7 +213,7 @@ def _unlike(found: Sequence[Design], labels: dict[str, str]) -> dict[str, str]:
 
 
 def _pairs(axes: Sequence[Axis]) -> list[list[Pair]]:
-    """Every combination of values, each with its key."""
+    """Every combination, each value with its key."""
     combinations = itertools.product(*(axis.values for axis in axes))
     return [[(axis.key, value) for axis, value in zip(axes, values, strict=True)] for values in combinations]
 
@@ -223,5 +224,5 @@ def _distinct_stems(files: Sequence[str]) -> list[str]:
 
 
 def experiment_argument(**settings: Any) -> Callable[..., Any]:  # noqa: ANN401 - as click's
-    """The argument FILE of a command."""
+    """A command's argument FILE."""
     return click.argument("file", metavar="FILE", type=EXPERIMENT, **settings)

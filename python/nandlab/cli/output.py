@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 UNLIMITED = 10_000
 COMFORTABLE = 110
-"""Columns of a terminal from which on tables are set with wide gaps."""
+"""Fewest terminal columns for tables with wide gaps."""
 
 
 def print_json(document: Any) -> None:  # noqa: ANN401 - JSON
@@ -27,9 +27,9 @@ def print_json(document: Any) -> None:  # noqa: ANN401 - JSON
 
 
 def print_table(rows: Sequence[Sequence[str]], titles: Sequence[str] = (), right: Sequence[int] = ()) -> None:
-    """A table; the columns whose numbers are in `right` are aligned to the right and never broken.
+    """A table; the columns in `right` hold numbers: they are aligned to the right and never broken.
 
-    On a terminal that is too narrow for them it is turned: a line for each of these columns.
+    On a terminal too narrow for them the table is turned: a line for each such column.
     """
     from rich.console import Console
 
@@ -76,7 +76,7 @@ def _table(
 APART = 2
 """Spaces between two columns, at least."""
 READABLE = 10
-"""Letters to which a column of words may shrink."""
+"""Fewest letters in a shrunken text column."""
 
 
 def _width(cells: Iterable[str]) -> int:
@@ -93,11 +93,11 @@ def _narrowest(rows: Sequence[Sequence[str]], titles: Sequence[str], right: Sequ
 def _turned(
     width: int, rows: Sequence[Sequence[str]], titles: Sequence[str], right: Sequence[int]
 ) -> Iterator[tuple[list[list[str]], list[str]]]:
-    """Tables with a line for each column of numbers, and as many of the rows as columns as fit."""
+    """Tables with a line for each number column, and as many row columns as fit."""
     words = [at for at in range(len(titles)) if at not in right]
     named = [", ".join(row[at] for at in words if row[at]) for row in rows]
     wide = [_width([name, *(row[at] for at in right)]) + APART for name, row in zip(named, rows, strict=True)]
-    # Titles of columns may have two lines.
+    # Column titles may have two lines.
     lines = {at: titles[at].replace("\n", " ") for at in right}
     left = _width(lines.values()) + APART
     start = 0
@@ -112,13 +112,13 @@ def _turned(
 
 
 BEGINS = re.compile(r"\s*(?:[*-] |\d+\. |#)")
-"""A line that begins something: an item of a list, a heading."""
+"""A line that begins something: a list item, a heading."""
 AS_IT_IS = re.compile(r"\s*\||.*\S {2,}\S| {4}|#")
-"""A row of a table, something set in columns, code, a heading: in pieces it would be unreadable."""
+"""A table row, text set in columns, code, a heading: in pieces it would be unreadable."""
 
 
 def wrapped(text: str, width: int) -> str:
-    r"""Text whose paragraphs are set anew where one of their lines is longer than `width`.
+    r"""Text with its paragraphs set anew if one line is longer than `width`.
 
     >>> print(wrapped("* one two\nthree\n\nfour", 8))
     * one
@@ -150,14 +150,14 @@ def _set_anew(lines: list[str], width: int) -> str:
 
 
 def echo_wrapped(text: str) -> None:
-    """Text on stdout, no wider than the terminal; as it is where it goes into a file or to a program."""
+    """Text on stdout, no wider than the terminal; unchanged into a file or to a program."""
     import shutil
 
     click.echo(wrapped(text, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text)
 
 
 def say_path(path: str, as_json: bool) -> None:
-    """Where the report is: part of the result, but not of a JSON document."""
+    """The report's path: part of the result, but not part of a JSON document."""
     click.echo(f"\nreport: {path}", err=as_json)
 
 

@@ -1,17 +1,17 @@
-"""What a part of a session on a disk cost: differences of what `Disk.stats` says at two moments."""
+"""The cost of part of a disk session: differences between two moments in `Disk.stats`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 AGAIN = "reerase"
-"""The cause of erases that a mount of the device leaves for later: they are none of the command."""
+"""The cause for erases a mount leaves for later: they do not count for the command."""
 
 
 def between(before: dict[str, Any], after: dict[str, Any], page_bytes: int) -> dict[str, Any]:
-    """What was done between two moments: `host`, `flash`, `waf`, `time_us`, `wall_s`, `matrix`.
+    """The work between two moments: `host`, `flash`, `waf`, `time_us`, `wall_s`, `matrix`.
 
-    Erases of blocks that only looked erased are left out, and told as `erased_again`.
+    Erases of blocks that only looked erased are left out, and given as `erased_again`.
 
     >>> def counts(sectors, programs, erases):
     ...     flash = {"programs": programs, "erases": erases}
@@ -42,7 +42,7 @@ def between(before: dict[str, Any], after: dict[str, Any], page_bytes: int) -> d
 
 
 def _less(after: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Numbers less those before; the rest as it is."""
+    """Numbers less the earlier ones; the rest unchanged."""
     return {
         key: value - (before.get(key) or 0) if isinstance(value, (int, float)) else value
         for key, value in after.items()

@@ -1,4 +1,4 @@
-"""Options of the commands that draw pictures into a folder."""
+"""Options for commands that draw pictures into a folder."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plots:
-    """Where pictures go, and how they look."""
+    """The folder for pictures, and their look."""
 
     folder: str
     form: Literal["svg", "png"]
     colours: Literal["light", "dark"]
 
     def write(self, pictures: Mapping[str, Any], inputs: list[Path]) -> None:
-        """Draws them, and says where they are."""
+        """Draws them, and prints their paths."""
         from nandlab.report.plots import write_pictures
 
         taken = {path.resolve() for path in inputs}
@@ -52,7 +52,7 @@ def _folder(_ctx: click.Context, _parameter: click.Parameter, folder: str | None
 
 
 def plots_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options `--plots`, `--plot-format` and `--plot-theme`; `plots_of` makes one value of them."""
+    """The options `--plots`, `--plot-format` and `--plot-theme`; `plots_of` turns them into one value."""
     for option in (
         click.option("--plot-theme", type=click.Choice(["light", "dark"]), help="Colours of --plots."),
         click.option(
@@ -67,7 +67,7 @@ def plots_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def plots_of(given: dict[str, Any]) -> Plots | None:
-    """What the options of `plots_options` say; None without `--plots`."""
+    """The values from `plots_options`; None without `--plots`."""
     folder, form, colours = (given[name] for name in ("plots", "plot_format", "plot_theme"))
     if folder is None:
         for name, value in (("--plot-format", form), ("--plot-theme", colours)):

@@ -1,4 +1,4 @@
-"""`nandlab profile TRACE`: what a hybrid buffer learns from a trace before it runs."""
+"""`nandlab profile TRACE`: values a hybrid buffer learns from a trace before it runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nandlab.cli.trace import options_of, page_bytes_of, reads_a_trace
 
 INTERVALS = "10,30,100,300,1000,3000,10000"
 MOST = 2**32 - 1
-"""Requests of an interval at most."""
+"""Most requests in an interval."""
 
 
 def _numbers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> list[int]:
@@ -71,11 +71,11 @@ def command(  # noqa: PLR0913 - one for each option
     file: str,
     **given: Any,  # noqa: ANN401 - options
 ) -> None:
-    """Say what the buffer wap_lru learns from FILE: runs of writes, sizes, and thresholds for an interval.
+    """Derive values for the buffer wap_lru from FILE: write runs, sizes, and thresholds for an interval.
 
-    The thresholds are those of the paper: the 75th percentile of the pages written in a row in an interval,
-    and the mean of median and 75th percentile of the longest read and the longest write of each interval.
-    Ends with a table [buffer.wap_lru] to paste into an experiment.
+    The thresholds are the paper's: the 75th percentile over the pages written in a row in an interval,
+    and the mean of median and 75th percentile over the longest read and the longest write in each interval.
+    The output ends with a table [buffer.wap_lru] to paste into an experiment.
     """
     from nandlab.traces import profiling
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 FIRST_S = 0.4
-"""What ends sooner shows nothing."""
+"""Work that ends sooner shows nothing."""
 LINE_EVERY_S = 10.0
 """Without a terminal; the second line comes as soon as the time left is known ..."""
 SECOND_S = 1.5
@@ -28,7 +28,7 @@ LONG_S, LITTLE = 10.0, 0.002
 
 
 class Known:
-    """How far something was at which moment, and what follows for its end.
+    """Progress over time, and the time left.
 
     >>> known = Known()
     >>> known.add(100.0, 0.0), known.add(104.0, 0.5), known.add(105.0, 0.4), known.left_s()
@@ -41,7 +41,7 @@ class Known:
         self._now, self._share = 0.0, 0.0
 
     def add(self, now: float, share: float) -> float:
-        """Takes the share at a moment; the share that is shown, which never goes back."""
+        """Takes the share at a moment; returns the share to show, which never goes back."""
         self._now, self._share = now, max(share, self._share)
         if not self._shares or self._share >= self._shares[-1] + 0.001:
             self._times.append(now)
@@ -49,7 +49,7 @@ class Known:
         return self._share
 
     def left_s(self) -> float | None:
-        """Seconds to the end at the pace of the second half of the time so far; None while not known."""
+        """Seconds to the end at the pace in the second half of the time so far; None while not known."""
         if not self._times:
             return None
         start, first = self._times[0], self._shares[0]
@@ -69,7 +69,7 @@ class Waiting:
         self._start = time.monotonic()
         self._bar: Progress | None = None
         self._next_line = self._start + FIRST_S
-        # When a line may come that tells the time left for the first time.
+        # When the first line with the time left may come.
         self._next_known: float | None = None
         self._terminal = sys.stderr.isatty()
         self._phase, self._known = "", Known()
@@ -84,11 +84,11 @@ class Waiting:
             self._bar.stop()
 
     def update(self, phase: str, share: float | None, detail: str) -> None:
-        """Takes what is being done, the part of it that is done (0 to 1, None where unknown), and figures."""
+        """Takes the work's name, the share done (0 to 1, None if unknown), and figures."""
         now = time.monotonic()
         if phase != self._phase:
             if self._phase:
-                # What begins now is told soon, too.
+                # The next phase is shown soon, too.
                 self._next_line = min(self._next_line, now + SECOND_S)
             self._phase, self._known = phase, Known()
         if share is not None:

@@ -1,4 +1,4 @@
-"""`nandlab reproduce [PAPER]`: measures what a paper claims."""
+"""`nandlab reproduce [PAPER]`: measures a paper's claims."""
 
 from __future__ import annotations
 
@@ -71,18 +71,18 @@ def command(  # noqa: C901, PLR0913 - one for each option
     searches: Searches | None,
     as_json: bool,
 ) -> int:
-    """Measure every claim of PAPER, or of all papers, and set it beside what was published.
+    """Measure every claim in PAPER, or in all papers, beside the published value.
 
-    PAPER is the name of one that comes with nandlab, or the path of such a file. A claim that differs from
+    PAPER is a bundled paper's name, or the path of such a file. A claim that differs from
     its paper is a result, and no failure.
 
-    Where the file names a number that no record has, or a formula has no value, the other claims are
+    If the file names a number missing in the records, or a formula has no value, the other claims are
     printed, and the exit status is 2.
 
-    With --search, what the paper leaves open is searched instead: which other value flips which claim, and
+    With --search, the paper's open values are searched instead: which other value flips which claim, and
     which claims come out together.
 
-    Ctrl-C stops and prints the claims that were measured by then, with exit status 1.
+    Ctrl-C stops and prints the claims measured by then, with exit status 1.
     """
     if take_all and paper is not None:
         raise click.UsageError(
@@ -118,13 +118,13 @@ def command(  # noqa: C901, PLR0913 - one for each option
 
 
 def _asked(traces: str | None) -> str | None:
-    """The folder of `--traces`, unless it is the environment that names one."""
+    """The folder in `--traces`, unless the environment names it."""
     named = click.get_current_context().get_parameter_source("traces")
     return traces if named is ParameterSource.COMMANDLINE else None
 
 
 def _ended(found: list[Reproduction]) -> int:
-    """Says what is wrong with a file, and which runs failed; the exit status."""
+    """Reports a file's errors, and the failed runs; the exit status."""
     mistakes = [claim.mistake for one in found for claim in one.claims if claim.mistake is not None]
     for mistake in mistakes:
         say(str(mistake))
@@ -139,10 +139,10 @@ def _ended(found: list[Reproduction]) -> int:
 
 
 def _with_traces(paper: Paper, folder: Path) -> Paper:
-    """The paper with the traces of a folder.
+    """The paper with the traces in a folder.
 
-    One that plays none stays as it is, and so does each where it is the environment that names the folder,
-    and that has none of them.
+    A paper without traces stays as it is; so does every paper if the folder has none of its traces
+    and the environment names it.
     """
     if not paper.traces:
         return paper
@@ -184,7 +184,7 @@ def _print(found: Reproduction) -> None:
     paper = found.paper
     click.echo(f"{paper.title}\n{paper.source}\n")
     click.echo(f"{counted(found.claims)}.")
-    # What was stopped concludes from what it has measured alone.
+    # A stopped reproduction concludes from its measurements alone.
     drawn = [each for each in found.conclusions if each.stands is not None or not found.records.stopped]
     for each in drawn:
         click.echo(f"  {each.label + ':':<12}{each.text}")
@@ -196,7 +196,7 @@ def _print(found: Reproduction) -> None:
     if paper.traces:
         click.echo()
     rows = [_row(claim) for claim in found.claims]
-    # Where every claim is in true units, there is nothing beside them.
+    # If every claim is in true units, there is nothing beside them.
     width = len(TITLES) if paper.readings else len(TITLES) - 2
     print_table([row[:width] for row in rows], TITLES[:width], right=(1, 2, 3, 6))
     for grid in paper.grids:
@@ -209,7 +209,7 @@ def _print(found: Reproduction) -> None:
 
 
 def _print_reason(group: list[Judged]) -> None:
-    """What the verdict of some claims rests on, which have the same reason."""
+    """The reasons behind the verdict on some claims, shared by all."""
     names = ", ".join(each.claim.id for each in group)
     click.echo(f"\n{names}: {(group[0].verdict or 'no verdict').replace('_', ' ')}")
     if len(group) == 1:

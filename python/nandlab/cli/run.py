@@ -76,10 +76,10 @@ def command(  # noqa: PLR0913 - one for each option
     as_json: bool,
     **drawn: Any,  # noqa: ANN401 - options
 ) -> int:
-    """Run the experiment in FILE and print what it cost.
+    """Run the experiment in FILE and print its cost.
 
-    Ctrl-C stops it and prints what it has come to, marked partial, with exit status 1; so does a device that
-    wears out.
+    Ctrl-C stops it and prints the figures so far, marked partial, with exit status 1; so does a worn-out
+    device.
     """
     from nandlab.cli.progress import Waiting
     from nandlab.experiment import Experiment
@@ -95,8 +95,8 @@ def command(  # noqa: PLR0913 - one for each option
     load_what_draws(report, plots)
     with Waiting() as waiting, csv_beside(op_log) as log:
         if log is not None and op_log is not None:
-            # Where the run does not answer in time, the process ends without it. A CSV on the way to Parquet
-            # has a folder of its own.
+            # If the run does not answer in time, the process ends without it. A CSV on the way to Parquet
+            # has its own folder.
             is_csv = not op_log.endswith(".parquet")
             unfinished.add(Path(f"{log}.{os.getpid()}.part") if is_csv else Path(log).parent)
         (outcome,), stopped = run_all(
@@ -131,7 +131,7 @@ def command(  # noqa: PLR0913 - one for each option
 
 
 def _to_parquet(log: str, target: str, waiting, stopped: bool) -> bool:  # noqa: ANN001 - see Waiting
-    """Writes the log as Parquet; whether somebody stopped that, or the run before it."""
+    """Writes the log as Parquet; whether somebody stopped it, or the run before it."""
     from nandlab.writing.parquet import to_parquet
     from nandlab.writing.units import size
 
@@ -150,7 +150,7 @@ def _to_parquet(log: str, target: str, waiting, stopped: bool) -> bool:  # noqa:
 
 
 def _unit(experiment: Experiment) -> str:
-    """What progress counts in the workload; a mistake in the experiment is told by its run."""
+    """The unit for progress in the workload; the run reports a mistake in the experiment."""
     from nandlab import NandlabError
 
     try:

@@ -1,4 +1,4 @@
-"""`nandlab reproduce PAPER --search`: what the paper leaves open, searched."""
+"""`nandlab reproduce PAPER --search`: a search over the paper's open values."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from nandlab.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from nandlab.reproduce import Paper
-    from nandlab.reproduce.search_file import Found
+    from nandlab.reproduce.search_found import Found
     from nandlab.running.batch import State
 
 T = TypeVar("T")
 BEST = 5
-"""Joint points that are shown."""
+"""Most joint points to show."""
 MOST = 20
-"""Sets of claims that exclude each other that are shown; JSON has all."""
+"""Most mutually exclusive claim sets to show; JSON has all."""
 
 
 @dataclass(frozen=True)
 class Searches:
-    """What the options of a search say."""
+    """The values for a search's options."""
 
     points: int | None
     seed: int | None
     write: str | None
 
     def run(self, name: str | None, seeds: int | None, jobs: int | None, as_json: bool) -> int:
-        """Runs the search, and prints what it found."""
+        """Runs the search, and prints its findings."""
         from nandlab.cli.progress import Waiting
         from nandlab.reproduce import load, search
         from nandlab.reproduce.search_file import csv_text
@@ -85,14 +85,14 @@ def _written(_ctx: click.Context, _parameter: click.Parameter, path: str | None)
 
 
 def refuse_with_search(options: Mapping[str, object]) -> None:
-    """Refuses options that are given and say nothing of a search."""
+    """Refuses given options with no meaning for a search."""
     for option, value in options.items():
         if value:
             raise click.UsageError(f"{option} does not go with --search")
 
 
 def search_options(command: Callable[..., T]) -> Callable[..., T]:
-    """Adds `--search` and its options to a command, which gets `searches`."""
+    """Adds `--search` and its options to a command; it receives `searches`."""
 
     @functools.wraps(command)
     def with_search(  # noqa: PLR0913 - one for each option
@@ -159,7 +159,6 @@ def _others(each: Any) -> str:  # noqa: ANN401 - an Open
 
 
 def _print_claims(paper: Paper, found: Found) -> None:
-    from nandlab.reproduce.search_points import searched_claims
     from nandlab.reproduce.search_words import flips, met_by
     from nandlab.reproduce.verdict import short
 
@@ -167,7 +166,7 @@ def _print_claims(paper: Paper, found: Found) -> None:
     flipped = {flip.claim for flip in flips(paper, found)}
     joint = len(found.of_kind("joint"))
     lines = []
-    for claim in searched_claims(paper):
+    for claim in paper.searched_claims:
         one = found.chosen.seen[claim.id]
         is_number = claim.published is not None
         figures = [
@@ -232,12 +231,11 @@ def _print_best(paper: Paper, found: Found) -> None:
 
 
 def _print_exclusions(paper: Paper, found: Found) -> None:
-    from nandlab.reproduce.search_points import searched_claims
     from nandlab.reproduce.search_words import excluded_in_words, exclusions
 
     never = [
         claim.id
-        for claim in searched_claims(paper)
+        for claim in paper.searched_claims
         if not any(row.seen[claim.id].is_met for row in found.rows)
     ]
     click.echo(f"\nClaims that no point meets: {', '.join(never) or 'none'}")

@@ -131,9 +131,9 @@ def command(  # noqa: PLR0913 - one for each option
     plots: str | None,
     as_json: bool,
 ) -> int:
-    """Run FILE with every combination of the --vary values, and draw what follows.
+    """Run FILE with every combination of the --vary values, and draw the results.
 
-    Ctrl-C stops and prints the points that are done, with exit status 1; with --output they are kept.
+    Ctrl-C stops and prints the finished points, with exit status 1; with --output they are kept.
     """
     if report is not None:
         from nandlab.sweeping.charts import require_altair
@@ -229,7 +229,7 @@ def _print(found: Sweep) -> None:
         row = cells if point.result is not None else cells[:keys] + [""] * (len(cells) - keys)
         rows.append(row + [state] * any(states))
     goals, with_front = len(found.goals), len(found.goals) > 1
-    # Short lines, so that the table fits a terminal of 80 columns.
+    # Short lines, so that the table fits an 80-column terminal.
     titles = [
         column.title if at < keys + goals + with_front else column.title.replace(" ", "\n")
         for at, column in enumerate(described)

@@ -1,4 +1,4 @@
-"""`nandlab trace info|head|slice|convert`: what a trace holds, and other files of it."""
+"""`nandlab trace info|head|slice|convert`: a trace's contents, and other files from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nandlab.cli.output import print_json, print_table, say
 
 
 class TraceFile(click.Path):
-    """A file that is there, and can be read more than once."""
+    """An existing file that can be read more than once."""
 
     def __init__(self) -> None:
         super().__init__(exists=True, dir_okay=False, readable=True)
@@ -23,7 +23,7 @@ class TraceFile(click.Path):
         """The path.
 
         Raises:
-            click.BadParameter: There is no such file, or it is what comes through a pipe.
+            click.BadParameter: There is no such file, or it comes through a pipe.
 
         """
         if value == "-":
@@ -46,7 +46,7 @@ def command() -> None:
 
 
 def options_of(given: dict[str, Any]) -> list[str]:
-    """The options of a trace among those of a command, as overrides."""
+    """A command's trace options, as overrides."""
     options = [
         f"{name}={given[name]}" for name in ("format", "action", "on_error") if given[name] is not None
     ]
@@ -58,7 +58,7 @@ def options_of(given: dict[str, Any]) -> list[str]:
 
 
 def reads_a_trace(function: Callable[..., None]) -> Callable[..., None]:
-    """The argument and the options of every command that reads a trace."""
+    """The argument and the options for every command that reads a trace."""
     for option in (
         json_option,
         click.option(
@@ -93,7 +93,7 @@ def page_bytes_of(_ctx: click.Context, _parameter: click.Parameter, text: str) -
     "--plots", metavar="DIR", type=click.Path(file_okay=False), help="Draw pictures (SVG) into DIR."
 )
 def info(as_json: bool, page_bytes: int, plots: str | None, file: str, **given: Any) -> None:  # noqa: ANN401 - options
-    """Say what FILE holds: requests, addresses, sizes, times, overwrites, skew."""
+    """Describe FILE: requests, addresses, sizes, times, overwrites, skew."""
     from nandlab.traces import trace_file
 
     if plots is not None:
@@ -196,7 +196,7 @@ def _print_sizes(found: dict[str, Any]) -> None:
 
 
 def _print_recorded(found: dict[str, Any]) -> None:
-    """How long the requests took when they were recorded, where the trace has that."""
+    """How long the requests took when they were recorded, if the trace tells."""
     from nandlab.writing import units
 
     rows = [
@@ -219,7 +219,7 @@ QUANTILES = ("mean", "min", "p10", "p50", "p90", "p99", "max")
 @reads_a_trace
 @click.option("-n", "--count", type=click.IntRange(1, 100_000), default=10, show_default=True)
 def head(as_json: bool, count: int, file: str, **given: Any) -> None:  # noqa: ANN401 - options
-    """Print the first requests of FILE as they were read."""
+    """Print the first requests in FILE as they were read."""
     from nandlab.traces import trace_file
 
     found = trace_file.head(file, options_of(given), {"count": count})
@@ -299,7 +299,7 @@ def _written(convert: Callable[..., dict[str, Any]], arguments: tuple[Any, ...])
 def convert(as_json: bool, output: str, to: str | None, file: str, **given: Any) -> None:  # noqa: ANN401 - options
     """Write FILE as OUTPUT: .nltr (native), .csv or .iolog (fio version 3), packed with .gz after it.
 
-    OUTPUT may be -, which is stdout, with --to.
+    OUTPUT may be - for stdout, with --to.
     """
     _write(file, output, to, as_json, {}, given)
 

@@ -48,10 +48,10 @@ def command(
     """Run COMMAND in an ext4 file system on a simulated device, and print what it cost.
 
     No root is needed. The device has a page map and 256 MiB unless `--set` or a file says otherwise. The
-    command starts in the root of the new file system; what it writes elsewhere is not counted. mke2fs, e2fsck
+    command starts in the new file system's root; its writes elsewhere are not counted. mke2fs, e2fsck
     and fuse2fs must be installed.
 
-    Ctrl-C ends the command, prints what it has cost until then, and ends with status 130.
+    Ctrl-C ends the command, prints its cost so far, and ends with status 130.
     """
     programs = _programs()
     with tempfile.TemporaryDirectory(prefix="nandlab-try-") as folder:
@@ -75,7 +75,7 @@ def command(
 
 @contextlib.contextmanager
 def _replaced(trace: str | None) -> Iterator[str | None]:
-    """A name beside `trace` for a file that takes its place once it is whole."""
+    """A temporary name beside `trace`; the finished file takes the name `trace`."""
     if trace is None:
         yield None
         return
@@ -90,7 +90,7 @@ def _replaced(trace: str | None) -> Iterator[str | None]:
 
 
 def _programs() -> dict[str, str]:
-    """Where the programs are; the folders of root's programs are searched, too."""
+    """The programs' paths; the folders for root's programs are searched, too."""
     from nandlab._native import NandlabError
 
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
@@ -107,7 +107,7 @@ def _programs() -> dict[str, str]:
 
 @dataclasses.dataclass(frozen=True)
 class _Place:
-    """The programs, and where they work. An image is locked while a `Disk` of it exists."""
+    """The programs, and the folder they work in. An image is locked while a `Disk` for it exists."""
 
     programs: dict[str, str]
     image: Path
@@ -137,11 +137,11 @@ def _try(
 
 
 def _make_file_system(place: _Place) -> tuple[str, str]:
-    """Makes an ext4; returns its kind and the lines of its regions."""
+    """Makes an ext4; returns its kind and its region lines."""
     from nandlab import _native
 
     page_bytes = json.loads(_native.disk_info(str(place.image)))["page_bytes"]
-    # Blocks as large as a flash page: writes of smaller ones would have to read the rest of the page.
+    # Blocks as large as a flash page: writing smaller ones would mean reading the rest of the page.
     block_bytes = str(min(max(page_bytes, 1024), 65536))
     disk = _native.Disk(str(place.image))
     with _opened(disk, place.device):
@@ -155,7 +155,7 @@ def _make_file_system(place: _Place) -> tuple[str, str]:
 def _measure(
     place: _Place, words: Sequence[str], pace: bool, trace: str | None, regions: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The record of the disk from before the mount to after it, how the command ended, what it cost."""
+    """The disk's record from before the mount to after it, the command's end, and its cost."""
     from nandlab import _native
 
     page_bytes = json.loads(_native.disk_info(str(place.image)))["page_bytes"]

@@ -1,4 +1,4 @@
-"""What is said where a trace stands in the place of an experiment."""
+"""The message for a trace in place of an experiment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 
 def refuse_trace(path: str) -> None:
-    """Refuses a file that is no TOML, with an experiment for it where it is a trace.
+    """Refuses a file that is no TOML; for a trace it shows an experiment.
 
     Raises:
         click.UsageError: It is no experiment.
@@ -48,7 +48,7 @@ def _neither(path: str, error: Exception) -> str:
 
 
 def _experiment(path: str) -> str:
-    """An experiment that replays the trace; its last table is that of the trace."""
+    """An experiment to replay the trace; its last table is the trace's."""
     lines = [
         "[ftl.page]",
         "",

@@ -1,4 +1,4 @@
-"""An experiment: what to run, on what, with which seed."""
+"""An experiment: workload, FTL, device and seed."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from nandlab.traces.trace import Trace
 
 Progress = Callable[[str, int, int], object]
-"""Called with the phase, the requests done in it and the requests in all, some times a second.
+"""Called a few times a second with the phase, the requests done, and all requests.
 
-In the phase "opening" the requests are records of a trace that is looked through; in "saving state" they are
-bytes on their way to the file."""
+In the phase "opening" the requests are trace records read so far; in "saving state" they are bytes
+on their way to the file."""
 
 BUNDLED = "bundled:"
-"""How the name of a trace begins that is a part of nandlab, and no file."""
+"""Prefix for traces bundled with nandlab, in place of a file."""
 
 _EXAMPLES = {
     "workload": "nandlab.workload.uniform()",
@@ -42,35 +42,35 @@ _EXAMPLES = {
     "host": "nandlab.Host()",
     "precondition": "nandlab.Precondition()",
 }
-"""What stands for each table."""
+"""An example for each table."""
 
 
 class Experiment:
-    """A workload, an FTL and a device; `run()` says what it costs.
+    """A workload, an FTL and a device; `run()` measures the cost.
 
-    Every table can be given as one of the typed forms (`nandlab.ftl.page(...)`,
-    `nandlab.workload.uniform(...)`, `nandlab.Device(...)`), or as a plain dictionary with the keys of
-    the TOML file. `tables` takes what has no keyword of its own here. Numbers of numpy and paths are taken
-    like those of Python.
+    Each table is a typed form (`nandlab.ftl.page(...)`,
+    `nandlab.workload.uniform(...)`, `nandlab.Device(...)`), or a plain dictionary with the
+    TOML file's keys. `tables` takes every table without a keyword here. numpy numbers and paths
+    work like Python's own.
 
     Args:
-        workload: Exactly one workload; a `Trace` is one, and so is the path of a trace.
+        workload: Exactly one workload; a `Trace` or a trace's path will do.
         ftl: Exactly one FTL; none below a file system on bare flash, or a real directory.
-        index: The index that a workload of keys asks.
-        fs: The file system that a workload of files uses.
+        index: The index for a workload with keys.
+        fs: The file system for a workload with files.
         buffer: At most one write buffer over the FTL.
-        memory: What the memories of that buffer cost; without it they have no energy.
+        memory: Costs for the buffer's memories; without it they have no energy.
         device: The NAND device; none below a real directory.
         host: How requests arrive.
-        precondition: What is written before the workload.
-        seed: Start of the random numbers. Same seed, same result, on every machine.
-        base: The folder that relative paths start from; the current one by default.
-        tables: Other top-level keys of the TOML file.
+        precondition: Writes before the workload.
+        seed: Seed for random numbers. Same seed, same result, on every machine.
+        base: Folder for relative paths; the current one by default.
+        tables: Other top-level keys in the TOML file.
 
-    An experiment cannot be changed; `replace()` makes another one. Two are equal that resolve to the same.
+    An experiment cannot be changed; `replace()` makes another one. Two are equal if they resolve to the same.
 
     Raises:
-        ConfigError: A value that no file could hold, such as NaN, or a table that is none; with its `key`.
+        ConfigError: A value no file could hold, such as NaN, or something other than a table; with its `key`.
 
     >>> import nandlab
     >>> experiment = nandlab.Experiment(
@@ -140,7 +140,7 @@ class Experiment:
 
         Raises:
             OSError: The file cannot be read.
-            ConfigError: It is not UTF-8 text. What is wrong inside it is said by `resolve()` and `run()`.
+            ConfigError: It is not UTF-8 text. Errors inside it come from `resolve()` and `run()`.
 
         """
         given, path = os.fspath(path), Path(path)
@@ -164,7 +164,7 @@ class Experiment:
         """The whole experiment with every default written out.
 
         Raises:
-            ConfigError: With `file`, `line`, `column` and `key` where they are known.
+            ConfigError: With `file`, `line`, `column` and `key` if known.
 
         """
         return json.loads(self._native_text().resolve())
@@ -174,12 +174,13 @@ class Experiment:
         return _native.Text(self._text, self._format, source, self._base, list(self._sets))
 
     def inspect(self) -> dict[str, Any]:
-        """What it comes down to before it runs.
+        """The experiment's sizes, before it runs.
 
-        `device` has sizes, `trace` what one holds, `operations` how many on keys; and there are `notices`.
+        `device` has sizes, `trace` a trace's contents, `operations` the count on keys; and there are
+        `notices`.
 
         Raises:
-            ConfigError: The experiment cannot be run as it is written.
+            ConfigError: The experiment cannot run as written.
             TraceError: The trace is malformed or does not fit the device.
 
         >>> import nandlab
@@ -197,14 +198,14 @@ class Experiment:
     def start(
         self, op_log: str | os.PathLike[str] | None = None, save_state: str | os.PathLike[str] | None = None
     ) -> Run:
-        """Starts it in a thread of its own and returns at once.
+        """Starts it in its own thread and returns at once.
 
         Args:
-            op_log: A .csv or .csv.gz file that gets a line for every flash operation.
-            save_state: A file that gets the device as it is after its preconditioning.
+            op_log: A .csv or .csv.gz file; it gets a line for every flash operation.
+            save_state: A file for the device's state after preconditioning.
 
         """
-        # The current folder may be another one when somebody asks.
+        # The current folder may have changed when somebody asks.
         folder = os.path.abspath(self._base)  # noqa: PTH100 - `..` stays what it is
         log, state = (None if path is None else os.fspath(path) for path in (op_log, save_state))
         return Run(self._native_text(), log, folder, state)
@@ -218,17 +219,17 @@ class Experiment:
         """Runs it to the end.
 
         Args:
-            progress: Called some times a second with the phase, the requests done and the requests in all.
-            op_log: A .csv, .csv.gz or .parquet file that gets a line for every flash operation.
-            save_state: A file that gets the device as it is after its preconditioning, for
-                `Precondition(from_state=...)` of other runs.
+            progress: Called a few times a second with the phase, the requests done, and all requests.
+            op_log: A .csv, .csv.gz or .parquet file; it gets a line for every flash operation.
+            save_state: A file for the device's state after preconditioning; other runs take it as
+                `Precondition(from_state=...)`.
 
         Raises:
-            ConfigError: The experiment cannot be run as it is written.
+            ConfigError: The experiment cannot run as written.
             TraceError: The trace is malformed or does not fit the device.
-            DeviceFull: Too few good blocks are left, or the index or the file system is full. Its `result` is
-                what was measured until then, marked partial; None where the device could not even be opened.
-            NandlabError: A page of the index or file system was lost to bit errors, or this machine refused
+            DeviceFull: Too few good blocks are left, or the index or the file system is full. Its `result`
+                has the figures until then, marked partial; None if the device could not even be opened.
+            NandlabError: The index or file system lost a page to bit errors, or this machine refused
                 an operation in a real directory; with a `result` too.
 
         """
@@ -250,12 +251,12 @@ class Experiment:
         return unless_it_failed(result)
 
     def inputs(self) -> list[Path]:
-        """The files that it reads: itself, a trace, a profile, a state."""
+        """All files it reads: itself, a trace, a profile, a state."""
         own = [Path(self._file)] if self._file else []
         return [*own, *self._read(self.resolve())]
 
     def _read(self, resolved: Mapping[str, Any]) -> list[Path]:
-        """The trace, the profile and the state; those that are bundled have names and no paths."""
+        """The trace, the profile and the state; bundled ones have names and no paths."""
         # Below a real directory there is no device.
         profile = resolved.get("device", {}).get("profile", "")
         is_path = "/" in profile or "\\" in profile or profile.endswith(".toml")
@@ -269,7 +270,7 @@ class Experiment:
         return [Path(self._base) / path for path in paths]
 
     def replace(self, **tables: Any) -> Experiment:  # noqa: ANN401 - the values of a TOML table
-        """Another experiment, with these tables as a whole in place of its own.
+        """Another experiment; the given tables replace its own as a whole.
 
         Relative paths start where they did.
 
@@ -298,9 +299,9 @@ class Experiment:
         return other
 
     def override(self, *sets: str) -> Experiment:
-        """Another experiment with single keys changed, each as `nandlab run --set` takes it.
+        """Another experiment with single keys changed, each as in `nandlab run --set`.
 
-        What is wrong with one is said by `resolve()` and `run()`.
+        Errors in a key come from `resolve()` and `run()`.
 
         >>> import nandlab
         >>> experiment = nandlab.Experiment(workload=nandlab.workload.uniform(), ftl=nandlab.ftl.page())
@@ -314,11 +315,11 @@ class Experiment:
 
     @property
     def folder(self) -> str:
-        """Where its relative paths start."""
+        """The folder its relative paths start from."""
         return self._base
 
     def directory(self) -> str | None:
-        """The real directory that it runs in, where it does; two runs in one would disturb each other.
+        """The real directory it runs in, if any; two runs in one would disturb each other.
 
         Raises:
             ConfigError: As `resolve()`.
@@ -328,13 +329,13 @@ class Experiment:
         return None if posix is None else os.path.realpath(Path(self._base) / posix["directory"])
 
     def absolute(self) -> Experiment:
-        """The same experiment for a process whose current folder is another one."""
+        """The same experiment for a process with another current folder."""
         other = Experiment.__new__(Experiment)
         other._setup(self._text, self._format, self._file, os.path.abspath(self._base), self._sets)  # noqa: PTH100
         return other
 
     def fingerprint(self) -> str:
-        """A text that is equal where results are: of all that it resolves to, its files, and this version.
+        """A text, equal for equal results: the resolved experiment, its files, and this version.
 
         Raises:
             ConfigError: As `resolve()`.
@@ -349,7 +350,7 @@ class Experiment:
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
     def to_toml(self) -> str:
-        """The text of a TOML file with every default written out; a relative path stays one.
+        """A TOML file's text with every default written out; relative paths stay relative.
 
         Raises:
             ConfigError: As `resolve()`.
@@ -366,7 +367,7 @@ class Experiment:
         raise AttributeError(f"{name}: an experiment cannot be changed; replace() makes another one")
 
     def _identity(self) -> tuple[object, ...]:
-        """What makes two experiments equal: all that they resolve to, and the files that they read."""
+        """All that makes two experiments equal: the resolved tables and the files read."""
         try:
             resolved = self.resolve()
         except _native.ConfigError:
@@ -396,7 +397,7 @@ class Experiment:
 
 
 def _digest(path: Path) -> str:
-    """What a file holds; nothing of one that cannot be read, which the run says."""
+    """A file's digest; empty if unreadable: the run reports it."""
     try:
         status = path.stat()
         return _digest_of(os.path.realpath(path), status.st_size, status.st_mtime_ns)
@@ -414,7 +415,7 @@ def _digest_of(path: str, _size: int, _changed_ns: int) -> str:
 
 
 def _refuse_other_than_tables(tree: Mapping[str, Any]) -> None:
-    """Refuses what can be no table of an experiment: the rest is said by `resolve()`."""
+    """Refuses anything but tables; `resolve()` checks the rest."""
     for name, table in tree.items():
         # `ftl="page"` is a table, too.
         named = name in ("workload", "ftl", "buffer") and isinstance(table, str)

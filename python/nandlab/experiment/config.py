@@ -1,6 +1,6 @@
-"""Typed tables of an experiment; each says in Python what the TOML table of its name says.
+"""An experiment's typed tables; each mirrors the TOML table with its name.
 
-What is left out keeps its default, which `nandlab check FILE` and `Experiment.resolve()` show.
+Keys left out keep their defaults; `nandlab check FILE` and `Experiment.resolve()` show them.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from typing import Any, Literal
 
 Table = Mapping[str, Any]
 Bytes = int | str
-"""A number of bytes, or a string with a unit: B, KB, KiB, MB, MiB, GB, GiB, TiB."""
+"""A byte count, or a string with a unit: B, KB, KiB, MB, MiB, GB, GiB, TiB."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """The NAND device: a profile, how much of it the host sees, and what differs from the profile.
+    """The NAND device: a profile, the size for the host, and changes to the profile.
 
     Args:
-        profile: Name of a bundled profile (`nandlab list devices`), or a path to a TOML file.
-        capacity: Bytes that the host sees; all of the flash, below a file system on bare flash.
+        profile: A bundled profile's name (`nandlab list devices`), or a path to a TOML file.
+        capacity: Bytes for the host; the whole flash, below a file system on bare flash.
         over_provisioning: Physical size over the host's size, less 1: 0.07 is 7 %, and so is "7 %". A ratio
             above 3 is given as a percentage.
         blocks_per_plane: Fixes the physical size, in place of `over_provisioning`.
         model: "timed" counts and keeps time; "counting" only counts, and is the fastest; "bytes" also stores
-            what is written, and compares it when it is read.
-        shape: Overrides of the profile's geometry, such as `page_bytes`.
-        rules: Overrides of what the chip allows.
-        timing: Overrides of times, in microseconds.
-        energy: Overrides of energies.
-        controller: Overrides of the controller: its memories, the times of its processor, its write buffer.
-        link: Overrides of the rates and times of the link to the host.
+            written data, and compares it on reads.
+        shape: Overrides for the profile's geometry, such as `page_bytes`.
+        rules: Overrides for the chip's rules.
+        timing: Overrides for times, in microseconds.
+        energy: Overrides for energies.
+        controller: Overrides for the controller: memories, processor times, write buffer.
+        link: Overrides for the host link's rates and times.
         faults: Bad blocks, failures and bit errors.
-        reliability: Bit errors of cells that age, and the ECC that corrects them.
+        reliability: Bit errors in aging cells, and the ECC to correct them.
 
     >>> Device(capacity="128 MiB", over_provisioning=0.07).to_dict()
     {'capacity': '128 MiB', 'over_provisioning': 0.07}
@@ -55,7 +55,7 @@ class Device:
     reliability: Table | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The TOML table as a dictionary, without what was left out."""
+        """The TOML table as a dictionary, without keys left out."""
         return _given(self)
 
 
@@ -65,18 +65,18 @@ class Host:
 
     Args:
         arrival: "closed": the next request comes when an outstanding one is done;
-            "recorded": at the time that the trace says.
+            "recorded": at the time in the trace.
         queue_depth: Requests outstanding at once in a closed loop.
-        firmware_us: Microseconds that firmware on one processor takes for each request before the flash
+        firmware_us: Microseconds on one firmware processor for each request, before the flash
             begins with it.
-        lookup_us: Microseconds that it takes besides for each map entry that the request needs.
-        think_time_us: Time from the end of a request to the next one of its slot in a closed loop.
-        explain_longest: Whether to find out what the longest request waited for; it slows a run by some
+        lookup_us: Additional microseconds for each map entry the request needs.
+        think_time_us: Time from a request's end to the next one in its slot in a closed loop.
+        explain_longest: Whether to find out why the longest request waited; it slows a run by a few
             per cent.
-        daily: Bytes that the host writes a day, for the years of `lifetime`; it changes no request.
-        sample_transactions: Transactions of a workload of files from one sample to the next; as many as make
-            at most 100 unless given.
-        sample_blocks: Whether the samples of a file system on bare flash hold the live pages of each block.
+        daily: Bytes the host writes a day, for the years in `lifetime`; it changes no request.
+        sample_transactions: Transactions between samples in a workload with files; by default enough for
+            at most 100 samples.
+        sample_blocks: Whether a file system's samples on bare flash hold each block's live pages.
 
     >>> Host(queue_depth=32).to_dict()
     {'queue_depth': 32}
@@ -94,27 +94,27 @@ class Host:
     sample_blocks: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The TOML table as a dictionary, without what was left out."""
+        """The TOML table as a dictionary, without keys left out."""
         return _given(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Precondition:
-    """What is written before the workload starts; its counters are kept apart.
+    """Writes before the workload starts; their counters are kept apart.
 
     Args:
-        fill: "none", "sequential" or "random": writes every page of the device once. A share, 0.75 or "75 %",
+        fill: "none", "sequential" or "random": writes every page on the device once. A share, 0.75 or "75 %",
             writes the first pages, and overwrites go to them alone.
         overwrites: Uniform random page writes after it, as a multiple of the capacity.
         steady: More writes, a capacity at a time, until such windows agree to within this share: the last two
-            in write amplification, the last third of them and the third before also in where stale pages lie.
-            Besides, no more than that share of the blocks may be on their way to their first collection.
-        steady_writes: What these writes are: "uniform" pages (the default), or those of the "workload", again
-            and again, with a window of a trace as long as the trace.
-        steady_windows: Most windows that it may take, from 4.
-        warm_up: Requests of the workload, the first ones, that are carried out after that and not measured.
-        shelf_days: Days that the device lies before the workload; the pages of `Device.reliability` age.
-        from_state: A file with a device that was written like this before (`save_state` of a run), in place
+            in write amplification, the last third and the third before it also in the stale pages' places.
+            Besides, at most this share of the blocks may be on their way to their first collection.
+        steady_writes: The kind of these writes: "uniform" pages (the default), or the "workload", again
+            and again; a trace's window is then as long as the trace.
+        steady_windows: Most windows it may take, from 4.
+        warm_up: First requests in the workload, carried out after the writes and not measured.
+        shelf_days: Days on the shelf before the workload; the pages of `Device.reliability` age.
+        from_state: A file with a device prepared like this before (a run's `save_state`), in place
             of the writes.
 
     >>> Precondition(fill="sequential", overwrites=1.0).to_dict()
@@ -132,19 +132,19 @@ class Precondition:
     from_state: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The TOML table as a dictionary, without what was left out."""
+        """The TOML table as a dictionary, without keys left out."""
         return _given(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """What the memories of a write buffer cost: times, energies and static power.
+    """Costs for a write buffer's memories: times, energies and static power.
 
     Args:
-        dram: The DRAM: `profile`, the name of a bundled memory (`nandlab list memories`) or a path to a TOML
-            file, and what differs from it; "wap-dram" where no profile is named.
-        nvram: The NVRAM likewise; "wap-stt-mram" where no profile is named.
-        powered: The time for which static power is taken: "trace" from the first recorded request to the
+        dram: The DRAM: `profile`, a bundled memory's name (`nandlab list memories`) or a path to a TOML
+            file, and changes to it; "wap-dram" without a profile.
+        nvram: The NVRAM likewise; "wap-stt-mram" without a profile.
+        powered: Time with static power: "trace" from the first recorded request to the
             last, "run" the simulated time. The former is the default with `host.arrival = "recorded"`.
 
     >>> Memory(nvram={"profile": "wap-cell-pcm"}).to_dict()
@@ -157,7 +157,7 @@ class Memory:
     powered: Literal["trace", "run"] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The TOML table as a dictionary, without what was left out."""
+        """The TOML table as a dictionary, without keys left out."""
         return _given(self)
 
 

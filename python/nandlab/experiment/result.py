@@ -1,4 +1,4 @@
-"""The result of a run: its record, with reports, pictures and frames of it."""
+"""A run's result: its record, with reports, pictures and frames."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Result(Record):
-    """What a run came to: every figure of the record, and ways to show it.
+    """A run's result: every figure in the record, and ways to show it.
 
-    `nandlab.record.record.Record` says what the figures are. Results are equal where all but `speed` is.
+    `nandlab.record.record.Record` explains the figures. Results are equal if all but `speed` is.
     """
 
     def __init__(self, data: dict[str, Any], folder: str | None = None) -> None:
@@ -28,7 +28,7 @@ class Result(Record):
 
     @property
     def folder(self) -> str | None:
-        """Where relative paths in its experiment start, as this process knows it; a record does not say."""
+        """The folder for its experiment's relative paths, if this process knows it; a record does not say."""
         return vars(self)["_folder"]
 
     def report(self, path: str, command: str | None = None) -> None:
@@ -39,7 +39,7 @@ class Result(Record):
             command: The command line that remakes the report, printed in it.
 
         Raises:
-            NandlabError: The package that draws, vl-convert, is not installed.
+            NandlabError: The drawing package, vl-convert, is not installed.
             OSError: With a sentence; an older file at `path` is then as it was.
 
         """
@@ -48,7 +48,7 @@ class Result(Record):
         write_run(self, path, command)
 
     def frames(self) -> dict[str, polars.DataFrame]:
-        """The data behind every picture and table of the report, as frames of polars.
+        """The data behind every picture and table in the report, as polars frames.
 
         `nandlab.figures.frames` describes them.
 
@@ -70,13 +70,13 @@ class Result(Record):
         return {name: frames.frame(self, name) for name in frames.FRAMES}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row with every number of the record, as a frame of pandas; `frames()` has tables in polars.
+        """One row with every number in the record, as a pandas frame; `frames()` has tables in polars.
 
-        Columns are paths of the record, such as `waf` (flash programs / host writes), `flash.erases`
+        Columns are record paths, such as `waf` (flash programs / host writes), `flash.erases`
         (blocks), `flash.programs` (pages), `time_us`, `latency_us.write.p99` and `ram.total_bytes`. A unit
-        is the end of a name: `_us` microseconds, `_j` joules, `_bytes` bytes, `_per_s` for each second.
-        Names without one count pages, blocks, requests or sectors of 512 bytes; docs/record.md lists all of
-        them. Lists are left out.
+        ends the name: `_us` microseconds, `_j` joules, `_bytes` bytes, `_per_s` for each second.
+        Names without one count pages, blocks, requests or sectors of 512 bytes; docs/record.md lists
+        all. Lists are left out.
 
         Raises:
             ImportError: pandas is not installed: `pip install 'nandlab[pandas]'`.
@@ -88,9 +88,9 @@ class Result(Record):
         return pandas_frame({path: [value] for path, value in numbers(self.to_dict(), "")})
 
     def pictures(self) -> dict[str, Picture]:
-        """The pictures of the report by name; `.themed()` of one is a chart of Vega-Altair for a notebook.
+        """The report's pictures by name; `.themed()` turns one into a Vega-Altair chart for a notebook.
 
-        What the run has nothing to show in is left out, such as latencies without time.
+        Pictures with nothing to show are left out, such as latencies without time.
         """
         from nandlab.report.theme import require_vl_convert
 
@@ -105,7 +105,7 @@ class Result(Record):
         form: Literal["svg", "png"] = "svg",
         colours: Literal["light", "dark"] = "light",
     ) -> list[Path]:
-        """Draws the pictures of the report into files of `folder`, which is made where it is missing.
+        """Draws the report's pictures into files in `folder`, made if missing.
 
         Returns:
             The files.

@@ -1,4 +1,4 @@
-"""An experiment that runs."""
+"""A running experiment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nandlab.experiment.result import Result
 
 POLL_S = 0.05
 STOP_S = 0.8
-"""How long a stop may take before what has not answered is given up."""
+"""How long a stop may take before an unresponsive run is given up."""
 
 
 class Run:
@@ -28,13 +28,13 @@ class Run:
         self._job.start()
 
     def progress(self) -> tuple[str, int, int]:
-        """The phase, the requests done in it, and the requests in all, 0 where that is unknown."""
+        """The phase, the requests done in it, and the requests in all, 0 if unknown."""
         return self._job.progress()
 
     def share(self) -> float | None:
-        """The part of all its phases that is done, 0 to 1; None while that is not known.
+        """The share done over all its phases, 0 to 1; None while not known.
 
-        It stands still in the phase "saving state", whose own part `progress()` tells.
+        It stands still in the phase "saving state"; `progress()` tells this phase's own share.
         """
         return self._job.share()
 
@@ -43,39 +43,39 @@ class Run:
         return self._job.wait(seconds)
 
     def cancel(self) -> None:
-        """Asks it to stop; `result()` is then what it has come to, marked partial."""
+        """Asks it to stop; `result()` then has the figures so far, marked partial."""
         self._job.cancel()
 
     def stop(self) -> None:
-        """Cancels it, and waits until it has removed what it made in a real directory, if it did."""
+        """Cancels it, and waits until it has removed its files in a real directory, if it made any."""
         self._job.cancel()
         end = time.monotonic() + STOP_S
         while not self._job.wait(POLL_S) and (time.monotonic() < end or self.cleans_up()):
             pass
 
     def cleans_up(self) -> bool:
-        """Whether it removes what it made in a real directory, which is worth waiting for."""
+        """Whether it is removing its files in a real directory; this is worth waiting for."""
         return self.progress()[0] == "cleaning up"
 
     def result(self) -> Result:
-        """The result, once `wait()` has said that the end has come.
+        """The result, once `wait()` has reported the end.
 
         Raises:
-            DeviceFull: Too few good blocks are left, or the index or the file system is full; its `result` is
-                what was measured until then.
-            NandlabError: A page of the index or file system was lost to bit errors, or this machine refused
+            DeviceFull: Too few good blocks are left, or the index or the file system is full; its `result`
+                has the figures until then.
+            NandlabError: The index or file system lost a page to bit errors, or this machine refused
                 an operation in a real directory; with a `result` too.
 
         """
         return unless_it_failed(self.partial_result())
 
     def partial_result(self) -> Result:
-        """As `result()`, but what cannot go on, or has no room left, is no error: `stopped` says so."""
+        """As `result()`, but a run that cannot go on, or has no room left, is no error: `stopped` says so."""
         return Result(json.loads(self._job.result()), self._folder)
 
 
 def unless_it_failed(result: Result) -> Result:
-    """The result; raises as `Run.result` where what was run cannot go on."""
+    """The result; raises as `Run.result` if the run cannot go on."""
     stopped = result.stopped
     if stopped is not None and stopped.why != "cancelled":
         failed = stopped.why in ("unreadable", "fs_failed")

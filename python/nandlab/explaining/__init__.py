@@ -1,4 +1,4 @@
-"""Why a run cost what it did, and which one change would help most: measured, not guessed."""
+"""Why a run cost so much, and the one change to help most: measured, not guessed."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from nandlab.explaining.changes import Change, changes
 from nandlab.running.batch import Outcome, Stage, run_all
 
 TRIES = 4
-"""Changes that are run at most, unless told."""
+"""Most changes to run by default."""
 Progress = Callable[[str, Stage | None], object]
-"""Called some times a second with what is run, and where that run is."""
+"""Called a few times a second with the change under test, and the run's stage."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A change that was run, or could not be."""
+    """A change that ran, or could not."""
 
     change: Change
     result: Result | None
     error: str | None
     """Why there is no result."""
     gain: float | None
-    """The part of what is measured that it saved; negative where it cost more."""
+    """The share it saved; negative if it cost more."""
 
     def __repr__(self) -> str:
         came_to = self.error if self.gain is None else f"gain {self.gain:.1%}"
@@ -41,21 +41,21 @@ class Trial:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Where time and erases of a run went, and what a change does about it."""
+    """A run's time and erases by cause, and the effect of changes."""
 
     case: Case
     changes: list[Change]
-    """What could help, what promises most first."""
+    """Changes that could help, the most promising first."""
     trials: list[Trial]
-    """Those of them that were run, in this order."""
+    """Changes that ran, in this order."""
     notes: list[str]
-    """What there is to know about it, in sentences."""
+    """Notes about it, in sentences."""
     stopped: bool = False
     """Whether somebody stopped a run."""
 
     @property
     def best(self) -> Trial | None:
-        """The change that saved most; None where none saved enough to make a difference."""
+        """The change that saved most; None if none saved enough to matter."""
         gains = [each for each in self.trials if each.gain is not None and each.gain >= LEAST_GAIN]
         return max(gains, key=lambda each: each.gain or 0.0, default=None)
 
@@ -65,13 +65,13 @@ class Explanation:
         return f"<Explanation of {self.case.result!r}, less {self.case.measure}: {told}>"
 
     def text(self) -> str:
-        """All of it in words."""
+        """The explanation in words."""
         from nandlab.explaining.words import text
 
         return text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON has it."""
+        """The explanation as JSON data."""
         from nandlab.explaining.words import document
 
         return document(self)
@@ -86,23 +86,23 @@ def explain(  # noqa: PLR0913 - one for each option of the command
     name: str = "the record",
     progress: Progress | None = None,
 ) -> Explanation:
-    """Says where time and erases of a run went, and runs the changes that promise most.
+    """Says why a run took its time and erases, and runs the most promising changes.
 
-    Candidates follow from the shares of the record: what the cause of a change took, of the time of all dies
-    or of the erases. They are run one after the other, the largest share first, until what was saved is at
-    least what the next could save, or `tries` were run. The best of them is the one that saved most.
+    Candidates follow from the shares in the record: the time on all dies, or the erases, spent
+    on a change's cause. They run one after the other, the largest share first, until the
+    saving is at least what the next could save, or `tries` have run. The best one saved most.
 
     Args:
-        result: A result, or the record that `nandlab run --json` printed.
-        base: The folder that relative paths in its experiment start from; that of the experiment where this
-            process ran it, or else the current one.
-        less: What is to be less: "time" or "erases"; the time unless given, or erases where none was kept.
-        tries: Changes that are run at most; 0: none.
-        name: What errors call the record.
-        progress: Called some times a second.
+        result: A result, or the record printed by `nandlab run --json`.
+        base: Start for relative paths in its experiment; by default the experiment's own folder if this
+            process ran it, else the current one.
+        less: The cost to reduce: "time" or "erases"; by default time, or erases if no time was kept.
+        tries: Most changes to run; 0: none.
+        name: The record's name in errors.
+        progress: Called a few times a second.
 
     Raises:
-        ConfigError: It is no record of a run, or its trace is not where `base` says.
+        ConfigError: It is no record of a run, or its trace is not below `base`.
 
     >>> import nandlab
     >>> experiment = nandlab.Experiment(
@@ -139,7 +139,7 @@ def _refuse_without_flash(record: Mapping[str, Any], name: str) -> None:
 
 
 def _changes(case: Case, name: str) -> list[Change]:
-    """What could help; whatever a record lacks shows here."""
+    """Changes that could help; anything missing in a record shows here."""
     from nandlab.explaining.words import where
 
     try:
@@ -168,7 +168,7 @@ def _notes(case: Case) -> list[str]:
 
 
 def _experiment(case: Case, base: str | os.PathLike[str], name: str) -> Experiment:
-    """The experiment of a record, whose files must be there."""
+    """A record's experiment, whose files must be there."""
     experiment = Experiment(base=base, **case.experiment)
     missing = [path for path in experiment.inputs() if not path.is_file()]
     if missing:
@@ -187,7 +187,7 @@ def _tried(  # noqa: PLR0913 - what a trial needs
     progress: Progress | None,
     notes: list[str],
 ) -> tuple[list[Trial], bool]:
-    """The changes that were run, and whether somebody stopped that."""
+    """The changes that ran, and whether somebody stopped them."""
     before = case.cost
     if case.result.version != version():
         outcome, stopped = _run(experiment, "the run itself", progress)
@@ -237,15 +237,15 @@ def _trial(case: Case, change: Change, outcome: Outcome, before: float) -> Trial
 
 
 def folder_of(record: Mapping[str, Any], path: str) -> str:
-    """The folder from which the paths of a record's experiment start, as far as can be told.
+    """The folder for a record's relative paths, as far as can be told.
 
-    The record does not say; its own folder is tried, the current one, and `experiments` in them.
+    The record does not say; candidates are its own folder, the current one, and `experiments` in each.
     """
     given = Path(path).parent
     try:
         names = [table.get("path") for table in record["experiment"]["workload"].values()]
     except (KeyError, AttributeError, TypeError):
-        # No record, which is said elsewhere.
+        # It is no record; another check says so.
         return str(given)
     for place in (given, Path(), given / "experiments", Path("experiments")):
         paths = [name for name in names if isinstance(name, str) and not name.startswith(BUNDLED)]

@@ -1,4 +1,4 @@
-"""A result record, and where its time and its erases went."""
+"""A result record, and its time and erases by cause."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nandlab.experiment.result import Result
 Measure = Literal["time", "erases"]
 
 MERGES = ("switch_merge", "partial_merge", "full_merge", "migration")
-"""The causes that turn log blocks into data blocks."""
+"""Causes that turn log blocks into data blocks."""
 
 _NEEDED = ("version", "experiment", "host", "flash", "matrix", "busy_us", "device", "wear", "ram")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A run, and what of it is to be less: its time, or its erases."""
+    """A run, and the cost to reduce: its time, or its erases."""
 
     result: Result
     measure: Measure
@@ -32,37 +32,37 @@ class Case:
 
     @cached_property
     def ftl(self) -> tuple[str, dict[str, Any]]:
-        """The name of the FTL and its options; empty on bare flash."""
+        """The FTL's name and options; empty on bare flash."""
         return next(iter(self.experiment.get("ftl", {}).items()), ("", {}))
 
     def choice(self, option: str) -> tuple[str, dict[str, Any]]:
-        """The name chosen for an option of the FTL, and its own options; empty if the FTL has no such option."""
+        """The name chosen for an option of the FTL, and its own options; empty without such an option."""
         chosen = self.ftl[1].get(option, "")
         return next(iter(chosen.items())) if isinstance(chosen, dict) else (chosen, {})
 
     @cached_property
     def fs(self) -> tuple[str, dict[str, Any]]:
-        """The name of the file system and its options; empty without one."""
+        """The file system's name and options; empty without one."""
         return next(iter(self.experiment.get("fs", {}).items()), ("", {}))
 
     @cached_property
     def index(self) -> dict[str, Any]:
-        """The options of the index; empty without one."""
+        """The index's options; empty without one."""
         return next(iter(self.experiment.get("index", {}).values()), {})
 
     @cached_property
     def is_closed(self) -> bool:
-        """Whether a request comes as soon as one is done; else the host has a pace of its own."""
+        """Whether a request comes as soon as one is done; else the host has its own pace."""
         return _is_closed(self.experiment)
 
     @cached_property
     def idle(self) -> float:
-        """The part of the time that dies had nothing to do; 0 where the host has a pace of its own."""
+        """The dies' idle share of the time; 0 if the host has its own pace."""
         return self.rest if self.is_closed else 0.0
 
     @cached_property
     def rest(self) -> float:
-        """The part of the time that dies had nothing to do, whoever is to blame."""
+        """The dies' idle share of the time, whoever is to blame."""
         time_us = self.result.flash_time_us()
         if not time_us:
             return 0.0
@@ -73,20 +73,20 @@ class Case:
 
     @cached_property
     def units(self) -> int:
-        """What works by itself: dies, or planes where each does."""
+        """Independent units: dies, or planes if each works alone."""
         device = self.experiment["device"]
         planes = device["shape"].get("planes_per_die", 1) if self.unit == "plane" else 1
         return self.result.device.dies * planes
 
     @cached_property
     def unit(self) -> Literal["die", "plane"]:
-        """What these are called."""
+        """The units' name."""
         device = self.experiment["device"]
         independent = device["timing"].get("plane_overlap") == "independent"
         return "plane" if independent and device["shape"].get("planes_per_die", 1) > 1 else "die"
 
     def share(self, causes: Collection[str] = (), origins: Collection[str] = ()) -> float:
-        """The part of what is measured that these causes, or these origins, took."""
+        """The share of the measured cost spent on these causes, or for these origins."""
         cells = [
             cell
             for cell in self.result.matrix
@@ -102,7 +102,7 @@ class Case:
         return some / whole if whole else 0.0
 
     def by(self, kind: Literal["origin", "cause"]) -> dict[str, tuple[float, float]]:
-        """For each origin or cause its part of the time of the dies and of the erases, the largest first."""
+        """Each origin's or cause's share of the dies' time and of the erases, the largest first."""
         found: dict[str, list[float]] = {}
         for cell in self.result.matrix:
             parts = found.setdefault(getattr(cell, kind), [0.0, 0.0])
@@ -114,16 +114,16 @@ class Case:
 
     @cached_property
     def cost(self) -> float:
-        """What is to be less: erases, or simulated time, or the time that a request took."""
+        """The cost to reduce: erases, or simulated time, or a request's time."""
         return cost_of(self.result, self.measure)
 
 
 def cost_of(result: Result, measure: Measure) -> float:
-    """What a run cost: erases, or us of simulated time.
+    """A run's cost: erases, or us of simulated time.
 
-    Where the host has a pace of its own, the time from the first request to the last is mostly the host's;
-    there it is the time that a request took in the mean, since jobs with a runtime make as many as they can.
-    What a write buffer still holds at the end is counted as programmed, since it only comes later.
+    If the host has its own pace, the time from the first request to the last is mostly the host's;
+    the cost is then a request's mean time, since jobs with a runtime make as many requests as they can.
+    Data still in a write buffer at the end counts as programmed: its programs only come later.
     """
     left = None if result.buffer is None else result.buffer.saving_at_end
     if measure == "erases":
@@ -140,15 +140,15 @@ def cost_of(result: Result, measure: Measure) -> float:
 
 
 def case_of(record: Mapping[str, Any], measure: Measure | None, name: str = "the record") -> Case:
-    """The case of a record.
+    """A record's case.
 
     Args:
-        record: What `nandlab run --json` printed.
-        measure: What is to be less; the time unless given, or erases where no time was kept.
-        name: What errors call the record.
+        record: The output of `nandlab run --json`.
+        measure: The cost to reduce; by default the time, or erases if no time was kept.
+        name: The record's name in errors.
 
     Raises:
-        ConfigError: It is no record of a run, or has no such measure.
+        ConfigError: It is no record of a run, or lacks this measure.
 
     """
     if "runs" in record or "points" in record:
@@ -176,7 +176,7 @@ def case_of(record: Mapping[str, Any], measure: Measure | None, name: str = "the
 def _is_closed(experiment: Mapping[str, Any]) -> bool:
     """Whether a request comes as soon as one is done.
 
-    Recorded requests come when their trace says, slots of a closed loop may think first, and jobs of fio may
+    Recorded requests come at their trace's times, slots in a closed loop may think first, and fio jobs may
     do either.
     """
     host = experiment["host"]

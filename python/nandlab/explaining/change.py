@@ -1,4 +1,4 @@
-"""A change of an experiment that could help, and what it takes to speak of one."""
+"""A change to an experiment that could help, and shared arithmetic for rules."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from nandlab.explaining.case import Case
 from nandlab.writing import units
 
 LEAST_SHARE = 0.01
-"""What costs less is not worth a change."""
+"""A smaller cost is not worth a change."""
 LEAST_GAIN = 0.01
-"""What saves less, of what is measured, makes no difference: another seed often makes as much."""
+"""A smaller saving, as a share of the cost, makes no difference: another seed often makes as much."""
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,18 @@ class Change:
     price: str
     share: float
     sets: tuple[str, ...]
-    """The overrides that make it."""
+    """The overrides for it."""
 
 
 def part(case: Case, share: float) -> str:
-    """A share of what is measured, in words."""
+    """A share of the cost, in words."""
     plural = "" if case.units == 1 else "s"
     of = f"time of the {case.unit}{plural}" if case.measure == "time" else "erases"
     return f"{units.percent(share)} of the {of}"
 
 
 def partial_pages(case: Case) -> float:
-    """What writing parts of pages costs: reading the rest, and programming and collecting it again."""
+    """Cost of partial page writes: reading the rest, and programming and collecting it again."""
     result = case.result
     if not any(cell.cause == "read_modify_write" and cell.reads for cell in result.matrix):
         return 0.0
@@ -43,7 +43,7 @@ def partial_pages(case: Case) -> float:
     beside = 1 - asked / host if host > asked else 0.0
     if case.measure == "erases":
         return beside * case.share(causes=("gc",))
-    # Programs alone: what the host reads is no larger for it.
+    # Programs alone: host reads are no larger for it.
     programmed = sum(cell.programs for cell in result.matrix if cell.cause in ("host", "gc"))
     took = programmed * case.experiment["device"]["timing"]["program_us"] / result.busy_us
     return min(1.0, case.share(causes=("read_modify_write",)) + beside * took * (1 - case.idle))

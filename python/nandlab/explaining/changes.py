@@ -1,9 +1,9 @@
-"""What could be changed about a run: a rule for each cause, which says what the cause costs.
+"""Possible changes to a run: a rule for each cause, with the cause's cost.
 
-A rule looks at the record alone. Its share is the part of the time of all dies, or of the erases, that went
-to what the change is against; rules are tried by their shares, the largest first, and those of one share in
-the order of `RULES`. With one die and one request at a time a change saves at most its share, but for what
-follows from it.
+A rule looks at the record alone. Its share is the part of all dies' time, or of the erases, spent on
+the cause it works against; rules are tried by their shares, the largest first, and rules with equal shares in
+the order of `RULES`. With one die and one request at a time a change saves at most its share, plus its side
+effects.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ RULES: tuple[Callable[[Case], Change | None], ...] = (
     host_rules.no_checkpoint,
     ftl_rules.trims_in_memory,
 )
-"""By what they ask for: first what is set in software, then more memory, more flash, and other designs."""
+"""Ordered by price: first software settings, then more memory, more flash, and other designs."""
 
 
 def changes(case: Case) -> list[Change]:
-    """What could help, what promises most first."""
+    """Changes that could help, the most promising first."""
     found = [change for rule in RULES for change in [rule(case)] if change is not None]
     worthy = (each for each in found if each.share >= LEAST_SHARE)
-    # Shares of one percentage are the same to anybody, and then the order of the rules counts.
+    # Shares with equal percentages look alike to anybody, and then the rules' order counts.
     return sorted(worthy, key=lambda each: -round(each.share, 2))

@@ -9,11 +9,11 @@ from nandlab.explaining.change import Change, part, partial_pages, why_partial
 from nandlab.writing import units
 
 LOG_BLOCKS = ("log_blocks", "replacement_blocks")
-"""What the option is called that is a number of log blocks."""
+"""Option names for a number of log blocks."""
 
 
 def more_over_provisioning(case: Case) -> Change | None:
-    """Victims hold fewer valid pages the more blocks there are: twice as many spare ones."""
+    """With more blocks, victims hold fewer valid pages: twice the spare blocks."""
     share = collection(case)
     if not case.ftl[0] or not share:
         return None
@@ -22,7 +22,7 @@ def more_over_provisioning(case: Case) -> Change | None:
     sets = [override]
     placement, pools = case.choice("placement")
     if placement == "pools":
-        # Either pool gets its part of what is more; of its blocks one is being filled.
+        # Each pool gets its share; one block in it is being filled.
         more = (1 + 2 * before) / (1 + before)
         sets.append(f"ftl.page.placement.pools.blocks={1 + round((pools['blocks'] - 1) * more)}")
     return Change(
@@ -58,7 +58,7 @@ def larger_file_system(case: Case) -> Change | None:
 
 
 def collection(case: Case) -> float:
-    """What garbage collection took, but for the erases that the pages written need in any design."""
+    """Garbage collection's share, without the erases every design needs for the written pages."""
     share = case.share(causes=("gc",))
     written = sum(cell.programs for cell in case.result.matrix if cell.cause != "gc")
     needed = min(case.result.flash.erases, written / case.result.device.pages_per_block)
@@ -71,7 +71,7 @@ def collection(case: Case) -> float:
 
 
 def _over_provisioning(case: Case, factor: float) -> tuple[str, str]:
-    """More blocks for the FTL: the override, and how much flash that is."""
+    """More blocks for the FTL: the override, and the added flash size."""
     device = case.result.device
     more = device.over_provisioning * factor
     size = units.size((more - device.over_provisioning) * device.logical_bytes)
@@ -85,7 +85,7 @@ def _over_provisioning(case: Case, factor: float) -> tuple[str, str]:
 
 
 def valid_pages_in_memory(case: Case) -> Change | None:
-    """A bitmap tells the valid pages of a victim, in place of its spare areas."""
+    """A bitmap tells a victim's valid pages, in place of its spare areas."""
     if case.ftl[1].get("valid_pages") != "spare" or case.measure == "erases":
         return None
     reads = sum(cell.spare_reads for cell in case.result.matrix if cell.cause == "gc")
@@ -103,7 +103,7 @@ def valid_pages_in_memory(case: Case) -> Change | None:
 
 
 def more_log_blocks(case: Case) -> Change | None:
-    """A log block that stays longer takes more writes before it is merged: twice as many of them."""
+    """With twice the log blocks, each takes more writes before its merge."""
     name, options = case.ftl
     share = case.share(causes=MERGES)
     key = next((key for key in LOG_BLOCKS if key in options), None)
@@ -116,7 +116,7 @@ def more_log_blocks(case: Case) -> Change | None:
     device = case.result.device
     block_bytes = device.pages_per_block * device.page_bytes
     logical = math.ceil(device.logical_bytes / block_bytes)
-    # What else such FTLs keep free: their reserve, a block in work, blocks of notes and of the map.
+    # Other blocks such FTLs keep free: their reserve, a block in work, blocks for notes and the map.
     needed = 2 * now + options.get("reserve_blocks", 2) + 5
     price = "a little RAM"
     if device.blocks - logical < needed:
@@ -148,7 +148,7 @@ def page_map(case: Case) -> Change | None:
 
 
 def merges_of(case: Case) -> str:
-    """The merges that there were, in words."""
+    """The run's merges, in words."""
     merges = case.result.merges
     counts = {"full": merges.full, "partial": merges.partial, "switch": merges.switch}
     said = ", ".join(f"{units.count(number)} {name}" for name, number in counts.items() if number)
@@ -158,7 +158,7 @@ def merges_of(case: Case) -> str:
 
 
 def smaller_pages(case: Case) -> Change | None:
-    """Pages of the size that is written need nothing read first: the same blocks in more pages."""
+    """Pages as small as the writes need no read first: the same blocks in more pages."""
     share = partial_pages(case)
     device, shape = case.result.device, case.experiment["device"]["shape"]
     if not share or device.page_bytes <= 512:
@@ -188,7 +188,7 @@ def smaller_pages(case: Case) -> Change | None:
 
 
 def map_in_memory(case: Case) -> Change | None:
-    """The whole map is in memory, and nothing of it is read for a request or leaves memory."""
+    """With the whole map in memory, no request reads map pages and none is written back."""
     name, options = case.ftl
     share = case.share(causes=("map",))
     device, found = case.result.device, case.result.map
@@ -243,17 +243,17 @@ def trims_in_memory(case: Case) -> Change | None:
 
 
 LEAST_REST = 0.05
-"""A device that rests less than this part of the time has no gaps to speak of."""
+"""A device that rests for a smaller share of the time has no useful gaps."""
 
 USUAL_WAIT_US = 1000
 """How long a device rests by default before it takes that for a gap."""
 
 LEAST_WAIT = 0.05
-"""A write that waits for less than this part of its time has nothing to wait for."""
+"""A write that waits for a smaller share of its time has nothing to wait for."""
 
 
 def refresh(case: Case) -> Change | None:
-    """Blocks are rewritten before the ECC cannot correct them."""
+    """The FTL rewrites blocks before the ECC fails."""
     name, options = case.ftl
     share = case.share(causes=("read_retry",))
     if name != "page" or options.get("refresh_percent") != 0 or not share:
@@ -269,13 +269,13 @@ def refresh(case: Case) -> Change | None:
 
 
 def collect_in_gaps(case: Case) -> Change | None:
-    """The host does not wait for what is collected while it asks nothing."""
+    """Garbage collection runs while the host asks nothing, so no request waits for it."""
     idle, _ = case.choice("idle")
-    # A host that asks as soon as it has its answer leaves no gaps.
+    # A host that asks right after each answer leaves no gaps.
     paced = not case.is_closed and case.rest >= LEAST_REST
     if idle != "none" or case.measure == "erases" or not paced:
         return None
-    # What a write pays for is done after it: a gap that is long enough for that leaves nothing to gain.
+    # A write's own collection runs after it: in a long enough gap there is nothing to gain.
     latencies = case.result.latency_us
     writes = None if latencies is None else latencies.write
     timing = case.experiment["device"]["timing"]
@@ -285,12 +285,12 @@ def collect_in_gaps(case: Case) -> Change | None:
     share = case.share(causes=("gc",))
     device = case.result.device
     spare = device.blocks * (1 - 1 / (1 + device.over_provisioning)) / device.dies
-    # Few of those that keep victims emptier.
+    # Few blocks, because spare blocks keep victims emptier.
     blocks = min(4, max(2, int(spare / 16)))
     sets = [f"ftl.page.idle.collect.blocks={blocks}"]
     gap_us = case.rest * (case.result.time_us or 0.0) / max(1, case.result.host.requests)
     if gap_us < 10 * USUAL_WAIT_US:
-        # Much of a gap would be over before it counts as one.
+        # Else much time would pass before a gap counts as one.
         sets.append("ftl.page.idle.collect.after_us=0")
     return Change(
         "collect_in_gaps",
@@ -304,7 +304,7 @@ def collect_in_gaps(case: Case) -> Change | None:
 
 
 def stripe_over_planes(case: Case) -> Change | None:
-    """Pages of a long write are programmed on the planes of a die at once."""
+    """A long write's pages are programmed on a die's planes at once."""
     device = case.experiment["device"]
     planes = device["shape"].get("planes_per_die", 1)
     written = case.result.host.written_sectors * 512 / max(1, case.result.host.writes)
@@ -331,7 +331,7 @@ def stripe_over_planes(case: Case) -> Change | None:
 
 
 def _of_dies(case: Case, took_us: float) -> float:
-    """The part of the time of whole dies, even where each of their planes works for itself."""
+    """The share of whole dies' time, even if each plane works alone."""
     whole_us = case.result.busy_us
     if case.is_closed:
         whole_us = max(whole_us, case.result.device.dies * (case.result.flash_time_us() or 0.0))
@@ -343,7 +343,7 @@ def _host_programs(case: Case) -> int:
 
 
 def slc_cache(case: Case) -> Change | None:
-    """What the host writes goes to blocks of one bit a cell first, which are programmed faster."""
+    """Host writes go to one-bit-a-cell blocks first; these are programmed faster."""
     device = case.experiment["device"]
     slc = device["timing"].get("slc")
     if case.choice("slc_cache")[0] != "none" or slc is None or case.measure == "erases":
@@ -363,7 +363,7 @@ def slc_cache(case: Case) -> Change | None:
 
 
 def no_slc_cache(case: Case) -> Change | None:
-    """Nothing is written twice that goes to blocks with all their bits at once."""
+    """Host writes go to blocks with all their bits at once; nothing is written twice."""
     share = case.share(causes=("fold",))
     if case.choice("slc_cache")[0] in ("", "none") or not share:
         return None

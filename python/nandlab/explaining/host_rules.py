@@ -1,4 +1,4 @@
-"""Rules for what is above the FTL: queue, buffers, index and file system."""
+"""Rules above the FTL: queue, buffers, index and file system."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from nandlab.sweeping.axes import bytes_of
 from nandlab.writing import units
 
 TABLES = ("boot", "fat", "root_directory", "directory")
-"""Origins of what a FAT volume has beside the contents of files."""
+"""Origins in a FAT volume beside file contents."""
 
 
 def deeper_queue(case: Case) -> Change | None:
-    """Dies without work get some where more requests are outstanding."""
+    """With more requests outstanding, idle dies get work."""
     if case.measure != "time" or "index" in case.experiment or "fs" in case.experiment:
-        # Those wait for each request.
+        # An index and a file system wait for each request.
         return None
     if path.bottleneck(case.result):
         # More requests would only queue in front of it.
@@ -36,7 +36,7 @@ def deeper_queue(case: Case) -> Change | None:
 
 
 def block_buffer(case: Case) -> Change | None:
-    """A buffer that writes back blocks makes whole ones of scattered pages."""
+    """A buffer with whole-block write-back makes whole blocks from scattered pages."""
     share = case.share(causes=MERGES)
     if case.ftl[0] in ("", "page") or not share or "buffer" in case.experiment:
         return None
@@ -53,7 +53,7 @@ def page_buffer(case: Case) -> Change | None:
 
 def _buffer(case: Case, name: str, why: str, share: float) -> Change:
     device = case.result.device
-    # Small beside the device: one that holds the whole workload says nothing.
+    # Small beside the device: a buffer for the whole workload says nothing.
     pages = max(64, device.logical_bytes // device.page_bytes // 64)
     size = pages * device.page_bytes
     return Change(
@@ -67,7 +67,7 @@ def _buffer(case: Case, name: str, why: str, share: float) -> Change:
 
 
 def larger_buffer(case: Case) -> Change | None:
-    """What is in the buffer costs the flash nothing: twice the buffer."""
+    """Buffered requests cost the flash nothing: twice the buffer."""
     counts = case.result.buffer
     if counts is None or not counts.misses:
         return None
@@ -76,7 +76,7 @@ def larger_buffer(case: Case) -> Change | None:
     if not sizes:
         return None
     missed = counts.misses / (counts.hits + counts.misses)
-    # All that reached the flash is what the buffer did not hold, or had no room for any more.
+    # Every request to the flash missed the buffer, or left it for lack of room.
     share = 1.0 - case.idle if case.measure == "time" else 1.0
     larger = {key: doubled(options[key]) for key in sizes}
     words = ", ".join(f"{key} {units.size(size)}" for key, size in larger.items())
@@ -92,7 +92,7 @@ def larger_buffer(case: Case) -> Change | None:
 
 
 def larger_pool(case: Case) -> Change | None:
-    """What is in the pool of the index is neither read nor, soon, written: twice the pool."""
+    """Pages in the index's pool are neither read nor, soon, written: twice the pool."""
     figures = case.result.index
     if figures is None or not figures.pool.misses:
         return None
@@ -120,7 +120,7 @@ def larger_pool(case: Case) -> Change | None:
 
 
 def index_pages(case: Case) -> Change | None:
-    """An index whose pages are those of the flash writes whole ones."""
+    """An index with pages as large as the flash's writes whole ones."""
     share = partial_pages(case)
     if not share or not case.index or case.index["page_bytes"] >= case.result.device.page_bytes:
         return None
@@ -137,7 +137,7 @@ def index_pages(case: Case) -> Change | None:
 
 
 def aligned_requests(case: Case) -> Change | None:
-    """Requests that begin where pages do change whole ones."""
+    """Requests that begin at page boundaries change whole pages."""
     share = partial_pages(case)
     ((name, options),) = case.experiment["workload"].items()
     alignment = bytes_of(str(options.get("alignment", "")))
@@ -157,7 +157,7 @@ def aligned_requests(case: Case) -> Change | None:
 
 
 def aligned_clusters(case: Case) -> Change | None:
-    """Clusters that begin where pages do: else n pages of file data are written as n + 1."""
+    """Clusters that begin at page boundaries: else n pages of file data are written as n + 1."""
     name, options = case.fs
     page = case.result.device.page_bytes
     read = case.share(causes=("read_modify_write",), origins=("file_data",))
@@ -176,7 +176,7 @@ def aligned_clusters(case: Case) -> Change | None:
 
 
 def trim_removed_files(case: Case) -> Change | None:
-    """What was removed need not be moved by garbage collection once the FTL knows."""
+    """Once the FTL knows removed data, garbage collection need not move it."""
     name, options = case.fs
     share = collection(case)
     if name != "fat" or options["trim"] or not share:
@@ -225,7 +225,7 @@ def larger_sector_cache(case: Case) -> Change | None:
 
 
 def metadata_in_nvram(case: Case) -> Change | None:
-    """With object headers in NVRAM only the contents of files are in the flash."""
+    """With object headers in NVRAM only file contents are in the flash."""
     share = case.share(origins=("object_header",))
     name, options = case.fs
     if name != "yaffs" or not share:
@@ -243,7 +243,7 @@ def metadata_in_nvram(case: Case) -> Change | None:
 
 
 def page_cache(case: Case) -> Change | None:
-    """A cache of the file system gathers the parts of a page."""
+    """A file system cache gathers a page's parts."""
     share = case.share(causes=("read_modify_write",))
     name, options = case.fs
     if name != "yaffs" or not share:

@@ -1,4 +1,4 @@
-"""Rules for the policies of the page map: which victim, where a page goes, and wear levelling."""
+"""Rules for the page map's policies: victims, page placement, and wear levelling."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from nandlab.explaining.ftl_rules import collection
 from nandlab.writing import units
 
 MIXING = ("one", "two", "origin")
-"""Placements that do not ask how long pages live."""
+"""Placements without regard for page lifetime."""
 
 
 def greedy_victims(case: Case) -> Change | None:
-    """The victim with the fewest valid pages, where another policy takes what it finds."""
+    """The victim with the fewest valid pages, in place of the present choice."""
     name, _ = case.ftl
     share = collection(case)
     if name != "page" or case.choice("victim")[0] == "greedy" or not share:
@@ -28,7 +28,7 @@ def greedy_victims(case: Case) -> Change | None:
 
 
 def separate_by_lifetime(case: Case) -> Change | None:
-    """Pages that live as long go to the same blocks, so that whole blocks become stale."""
+    """Pages with equal lifetimes go to the same blocks, so that whole blocks become stale."""
     name, _ = case.ftl
     share = collection(case)
     if name != "page" or case.choice("placement")[0] not in MIXING or not share:
@@ -37,7 +37,7 @@ def separate_by_lifetime(case: Case) -> Change | None:
     if "uniform" in case.experiment["workload"]:
         return None
     device = case.result.device
-    # Two times of each logical page, and the owner of each page of flash.
+    # Two times for each logical page, and the owner for each flash page.
     memory = (8 * device.logical_bytes + 4 * device.physical_bytes) // device.page_bytes
     return Change(
         "separate_by_lifetime",
@@ -50,7 +50,7 @@ def separate_by_lifetime(case: Case) -> Change | None:
 
 
 def no_static_levelling(case: Case) -> Change | None:
-    """Nothing is moved for the sake of wear; the least worn free block is filled next."""
+    """Nothing is moved for wear; the least worn free block is filled next."""
     share = case.share(causes=("wear_leveling",))
     if case.ftl[0] != "page" or case.choice("wear")[0] in ("none", "dynamic") or not share:
         return None

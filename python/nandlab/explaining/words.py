@@ -35,16 +35,16 @@ CAUSES = {
     "fold": "emptying blocks of one bit a cell",
     "reerase": "erasing blocks again that a mount found erased",
 }
-"""What each cause is, for people."""
+"""Each cause in plain words."""
 
 
 def text(found: Explanation) -> str:
-    """All of it in words."""
+    """The explanation in words."""
     return "\n\n".join([*where(found.case), *_help(found)])
 
 
 def where(case: Case) -> list[str]:
-    """Where time and erases went, and which origin caused it."""
+    """Time and erases by cause, and by origin."""
     result = case.result
     cost = f"{units.counted(result.flash.erases, 'erase')}, write amplification {units.ratio(result.waf)}"
     if result.time_us is not None:
@@ -70,7 +70,7 @@ def where(case: Case) -> list[str]:
 
 
 def _parts(case: Case, kind: Literal["cause", "origin"]) -> str:
-    """The parts of the time and of the erases in two sentences."""
+    """The shares of the time and of the erases in two sentences."""
     parts = case.by(kind)
     times = {name: time for name, (time, _) in parts.items()}
     erases = {name: part for name, (_, part) in parts.items()}
@@ -93,7 +93,7 @@ def _parts(case: Case, kind: Literal["cause", "origin"]) -> str:
 
 
 def _listed(parts: dict[str, float], kind: str, were: str) -> str:
-    """The parts in the order of their size, those of under half a percent left out."""
+    """The shares by size, without those under half a percent."""
     order = sorted(parts, key=lambda name: -parts[name])
     shown = [name for name in order if parts[name] >= 0.005] or order[:1]
     if kind == "origin" and len(parts) == 1:
@@ -141,9 +141,9 @@ def _help(found: Explanation) -> list[str]:
 
 
 def _nothing_proposed(case: Case) -> str:
-    """Why there is no change: hardly anything was lost, or no rule is against what took it."""
+    """Why there is no change: hardly anything was lost, or no rule is against its cause."""
     what = "time" if case.measure == "time" else "erases"
-    # Any design erases for what the host writes.
+    # Any design erases for the host's writes.
     lost = {"gc": collection(case)}
     if case.measure == "time":
         lost |= {name: time for name, (time, _) in case.by("cause").items() if name not in ("host", "gc")}
@@ -160,14 +160,14 @@ def _nothing_proposed(case: Case) -> str:
 
 
 def _or_faster(case: Case) -> str:
-    """What would be faster with the same requests; nothing where flash does not hold up the host."""
+    """Faster hardware for the same requests; empty if flash does not hold up the host."""
     if case.measure == "time" and path.limit(case.result) is None and path.parts_of(case.result) is not None:
         return ""
     return ", or faster channels" if path.bottleneck(case.result) == "channels" else ", or a faster chip"
 
 
 def tried(case: Case, trial: Trial) -> str:
-    """A change, why it was tried, and what came of it."""
+    """A change, why it was tried, and its outcome."""
     head = f"{trial.change.what[:1].upper()}{trial.change.what[1:]}, since {trial.change.why}:"
     if trial.result is None:
         return f"{head} cannot be run: {trial.error}"
@@ -226,7 +226,7 @@ def _wrapped(words: str, head: str = "  ") -> str:
 
 
 def document(found: Explanation) -> dict[str, Any]:
-    """All of it as JSON has it."""
+    """The explanation as JSON data."""
     case = found.case
     best = found.best
     trials = {id(each.change): each for each in found.trials}

@@ -1,4 +1,4 @@
-"""Which of several designs is best, and whether that is more than chance."""
+"""The best design among several, and whether the lead is more than chance."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from nandlab.record.record import Record
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a design over its seeds: the mean, half of its 95 % interval, and both as text.
+    """A design's figure over its seeds: the mean, half its 95 % interval, and both as text.
 
-    With one seed `half` is 0: nothing is known of the noise.
+    With one seed `half` is 0: nothing is known about the noise.
     """
 
     mean: float | None
@@ -24,7 +24,7 @@ class Figure:
 
     @classmethod
     def of(cls, column: Column[Record], results: Sequence[Record]) -> Figure:
-        """The figure of `column` over results that differ in their seed; None where one has none of it."""
+        """The figure for `column` over results that differ in their seed; None if one lacks it."""
         values = [number for result in results if (number := column.value(result)) is not None]
         if not values or len(values) < len(results):
             return cls(None, 0.0, column.text(None))
@@ -36,9 +36,9 @@ class Figure:
 
 
 def best(figures: Sequence[Figure | None], high: bool) -> list[bool]:
-    """Which of the figures are the best: none where all are equal, or where another one's interval meets it.
+    """Whether each figure is the best: none if all are equal, or if another one's interval meets it.
 
-    Figures that look the same as text are not told apart either.
+    Figures with equal text are not told apart either.
 
     >>> one = [Figure(value, 0.1, str(value)) for value in (3.0, 1.0, 2.0)]
     >>> best(one, high=False)
@@ -62,7 +62,7 @@ def best(figures: Sequence[Figure | None], high: bool) -> list[bool]:
 def best_of_groups(
     columns: Sequence[Column[Record]], cells: Sequence[Sequence[Figure | None]], groups: Sequence[str]
 ) -> list[list[bool]]:
-    """For each row and column whether it holds the best figure among the rows of its group."""
+    """For each row and column whether it holds the best figure among its group's rows."""
     found = [[False] * len(columns) for _ in cells]
     for group in dict.fromkeys(groups):
         rows = [at for at, name in enumerate(groups) if name == group]

@@ -1,4 +1,4 @@
-"""What a file system did, in rows of figures for the terminal and for reports."""
+"""A file system's work, in figure rows for the terminal and for reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row = tuple[str, str, str]
 
 
 def rows(fs: FsFigures) -> list[Row]:
-    """Name, value and explanation of the figures of a file system."""
+    """Name, value and explanation for a file system's figures."""
     phases = fs.phases
     size = fs.volume.units * fs.volume.unit_bytes
     return [
@@ -28,7 +28,7 @@ def rows(fs: FsFigures) -> list[Row]:
 
 
 def directory_rows(fs: FsFigures, speed: Speed) -> list[Row]:
-    """The rows of a real directory: what was done, and how long it took on this machine."""
+    """A real directory's rows: the work, and its time on this machine."""
     took = speed.phases
     wall = "by the clock on the wall: not the same twice"
     rate = f"; {units.count(fs.transactions / took.transactions_s)}/s" if took and took.transactions_s else ""
@@ -49,7 +49,7 @@ def _seconds(seconds: float) -> str:
 
 
 def device_rows(result: Record) -> list[Row]:
-    """The rows of what a file system costs beside its operations: its NVRAM, and a mount after the run."""
+    """Rows for a file system's other costs: its NVRAM, and a mount after the run."""
     found = []
     nvram, mount = result.nvram, result.remount
     if nvram is not None:

@@ -1,6 +1,6 @@
-"""A result as frames of polars: the data behind every picture and table of a report.
+"""A result as polars frames: the data behind every picture and table in a report.
 
-Units stand last in the names of columns, as in the record.
+Units stand last in column names, as in the record.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars
 
 FIRST_BUCKET = 2**-0.25
-"""A bucket of a latency histogram begins at this multiple of its end."""
+"""A latency bucket begins at this multiple of its end."""
 
 Rows = list[tuple[Any, ...]]
 
@@ -26,12 +26,12 @@ def _frame(rows: Rows, **columns: type) -> polars.DataFrame:
 
 
 def waf(result: Record) -> polars.DataFrame:
-    """Write amplification by `cause`: `waf` (flash programs / host writes), which sums to the result's."""
+    """Write amplification by `cause`: `waf` (flash programs / host writes); it sums to the result's."""
     return _frame(list(result.waf_by_cause().items()), cause=str, waf=float)
 
 
 def matrix(result: Record) -> polars.DataFrame:
-    """Operations by `origin` and `cause`: a row for each cell that is not empty, columns as in the record."""
+    """Operations by `origin` and `cause`: a row for each non-empty cell, columns as in the record."""
     operations = ("reads", "programs", "copies", "erases", "spare_reads", "spare_programs")
     metadata = ("meta_reads", "meta_programs", "busy_us")
     names = (*operations, *metadata)
@@ -48,7 +48,7 @@ PERCENTILES = ("mean_us", "p50_us", "p90_us", "p99_us", "p999_us", "max_us")
 
 
 def latency(result: Record) -> polars.DataFrame:
-    """Latency by kind of `request`: how many (`count`), mean and percentiles in microseconds."""
+    """Latency by `request` kind: `count`, mean and percentiles in microseconds."""
     found = result.latency_us
     each = [(kind, None if found is None else getattr(found, kind)) for kind in LATENCY_KINDS]
     rows = [
@@ -60,7 +60,7 @@ def latency(result: Record) -> polars.DataFrame:
 
 
 def latency_histogram(result: Record) -> polars.DataFrame:
-    """How many `requests` took from `from_us` to `to_us`, and their `share`, by kind of `request`."""
+    """How many `requests` took from `from_us` to `to_us`, and their `share`, by `request` kind."""
     rows: Rows = []
     for kind, buckets in (result.latency_histogram or {}).items():
         total = sum(count for _, count in buckets)
@@ -73,7 +73,7 @@ def latency_histogram(result: Record) -> polars.DataFrame:
 
 
 def series(result: Record) -> polars.DataFrame:
-    """The course of the run: counts since its start at each sample, and rates since the sample before.
+    """The run's course: counts since its start at each sample, and rates since the sample before.
 
     `requests`, `time_us`, `read_sectors`, `written_sectors`, `programs`, `erases`, `free_blocks` and `waf` as
     in the record; `requests_per_s`, `read_mb_per_s`, `written_mb_per_s` in simulated time, None without time.
@@ -98,14 +98,14 @@ def wear(result: Record) -> polars.DataFrame:
 
 
 def valid_pages(result: Record) -> polars.DataFrame:
-    """How many `blocks` that are not free hold so many `valid_pages` at the end."""
+    """How many `blocks`, free ones left out, hold so many `valid_pages` at the end."""
     return _frame([tuple(pair) for pair in result.blocks.histogram], valid_pages=int, blocks=int)
 
 
 def blocks(result: Record) -> polars.DataFrame:
-    """The blocks in the order of addresses, in at most 256 groups.
+    """The blocks in address order, in at most 256 groups.
 
-    The `first` of a group, how many `blocks`, how many of them `free`, mean `valid_pages`, and fewest, mean
+    A group's `first` block, its count (`blocks`) and its `free` ones, mean `valid_pages`, and fewest, mean
     and most P/E cycles.
     """
     names = ("first", "blocks", "free", "valid_pages", "pe_cycles_min", "pe_cycles_mean", "pe_cycles_max")
@@ -115,7 +115,7 @@ def blocks(result: Record) -> polars.DataFrame:
 
 
 def energy(result: Record) -> polars.DataFrame:
-    """Energy by `memory` and `kind` of operation, `energy_j`; without those that the profile leaves out."""
+    """Energy by `memory` and operation `kind`, `energy_j`; energies missing in the profile are left out."""
     rows: Rows = []
     if result.energy_j is not None:
         rows += [("flash", kind, getattr(result.energy_j, kind)) for kind in ("read", "program", "erase")]
@@ -134,16 +134,16 @@ def energy(result: Record) -> polars.DataFrame:
 
 
 def ram(result: Record) -> polars.DataFrame:
-    """Memory that firmware would need: `memory` (SRAM or DRAM), `structure`, `bytes`."""
+    """Memory the firmware would need: `memory` (SRAM or DRAM), `structure`, `bytes`."""
     parts = (("SRAM", result.ram.sram), ("DRAM", result.ram.dram))
     rows = [(memory, name, number) for memory, structures in parts for name, number in structures.items()]
     return _frame(rows, memory=str, structure=str, bytes=int)
 
 
 def lifetime(result: Record) -> polars.DataFrame:
-    """What a new device takes until blocks are worn out, at least and at most.
+    """Writes and time until a new device's blocks are worn out, least and most.
 
-    `until`, and `host_bytes`, `time_s`, `years` with `_low` and `_high`, which are alike for the mean.
+    `until`, and `host_bytes`, `time_s`, `years` with `_low` and `_high`, equal for the mean.
     """
     names = ("host_bytes", "time_s", "years")
     life = result.lifetime
@@ -156,7 +156,7 @@ def lifetime(result: Record) -> polars.DataFrame:
 
 
 def latency_by_origin(result: Record) -> polars.DataFrame:
-    """Latency by `origin` and kind of `request`, as in `latency`; empty where one part of the host asked."""
+    """Latency by `origin` and `request` kind, as in `latency`; empty if one part in the host asked."""
     rows = [
         (row.origin, kind, one.count, *(getattr(one, name.removesuffix("_us")) for name in PERCENTILES))
         for row in result.latency_by_origin or []
@@ -167,7 +167,7 @@ def latency_by_origin(result: Record) -> polars.DataFrame:
 
 
 def longest_request(result: Record) -> polars.DataFrame:
-    """What the longest request spent its time on, if that was asked for: `cause`, `own_us`, `waited_us`."""
+    """The longest request's time, if the experiment asked for it: `cause`, `own_us`, `waited_us`."""
     longest = result.longest_request
     rows = (
         [] if longest is None else [(part.cause, part.own_us, part.waited_us) for part in longest.parts or []]
@@ -197,14 +197,14 @@ FRAMES: dict[str, Callable[[Record], Any]] = {
 
 
 def frame(result: Record, name: str) -> Any:  # noqa: ANN401 - a polars.DataFrame, imported late
-    """The frame of that name; KeyError names those that there are."""
+    """The frame by its name; KeyError names all frames."""
     if name not in FRAMES:
         raise KeyError(f"there is no frame {name!r}; there are: {', '.join(FRAMES)}")
     return FRAMES[name](result)
 
 
 def side_by_side(labels: Sequence[dict[str, str]], frames: Sequence[Any]) -> Any:  # noqa: ANN401 - as above
-    """Frames of several runs as one, with the labels of each run in front."""
+    """Frames from several runs as one, with each run's labels in front."""
     import polars
 
     parts = [

@@ -1,4 +1,4 @@
-"""What an index did, in rows of figures for the terminal and for reports."""
+"""An index's work, in figure rows for the terminal and for reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Row = tuple[str, str, str]
 
 
 def rows(index: IndexFigures) -> list[Row]:
-    """Name, value and explanation of the figures of an index."""
+    """Name, value and explanation for an index's figures."""
     levels = "1 level" if index.height == 1 else f"{index.height} levels"
     pool = index.pool
     return [
@@ -23,7 +23,7 @@ def rows(index: IndexFigures) -> list[Row]:
 
 
 def hit_share(index: IndexFigures | None) -> float | None:
-    """The part of the pages asked for that the pool had."""
+    """The pool's hit ratio in pages."""
     asked = 0 if index is None else index.pool.hits + index.pool.misses
     return index.pool.hits / asked if index is not None and asked else None
 

@@ -1,4 +1,4 @@
-"""The 95 % interval of a mean."""
+"""The 95 % interval for a mean."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _T95 = (
 
 
 def half_width(values: Sequence[float]) -> float:
-    """Half the 95 % interval of the mean of `values`, Student's t; infinite for one value.
+    """Half the 95 % interval for the mean of `values`, Student's t; infinite for one value.
 
     >>> half_width([5.0, 5.0, 5.0]), round(half_width([1.0, 2.0, 3.0, 4.0, 5.0]), 3)
     (0.0, 1.963)
@@ -39,9 +39,9 @@ def half_width(values: Sequence[float]) -> float:
 
 
 def quantile(degrees: int) -> float:
-    """Student's t for so many degrees of freedom: 97.5 % of the distribution lie below; to three digits."""
+    """Student's t for so many degrees of freedom: 97.5 % lie below; to three digits."""
     if degrees <= len(_T95):
         return _T95[degrees - 1]
-    # Two terms of the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5).
+    # Two terms in the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5).
     z = 1.959964
     return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)

@@ -1,4 +1,4 @@
-"""The parts of a device and of the way to it: how busy each was, and which of them limits a run."""
+"""A device's parts and the way to it: how busy each was, and the part that limits a run."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ PARTS = {
     "link_read_us": "the link to the host",
     "link_write_us": "the link from the host",
 }
-"""Each part between host and FTL that serves one request at a time."""
+"""Each part between host and FTL; it serves one request at a time."""
 FLASH = ("dies", "channels")
-"""The parts of flash."""
+"""Flash parts."""
 BUFFER = "write_buffer"
-"""The part that requests wait for until it has space."""
+"""The part requests wait for until it has space."""
 BUSY = 0.9
-"""A part that works longer than this share of the time limits a run: requests queue in front of it."""
+"""A part busy for a larger share of the time limits a run: requests queue in front of it."""
 LONG_DRAIN = 0.01
-"""The least share of a run's time for which flash works on after it that a summary tells."""
+"""A summary tells how long flash works on after the run, if longer than this share of its time."""
 
 
 def parts_of(result: Record) -> Parts | None:
-    """What the record has of dies, channels and waits; None in records of older versions."""
+    """The record's dies, channels and waits; None in older records."""
     return getattr(result, "parts", None)
 
 
 def name_of(result: Record, part: str) -> str:
-    """A part in words: of dies and channels, the busiest one."""
+    """A part in words: for dies and channels, the busiest one."""
     if part in PARTS:
         return PARTS[part]
     if part == BUFFER:
@@ -41,9 +41,9 @@ def name_of(result: Record, part: str) -> str:
 
 
 def shares(result: Record) -> dict[str, float]:
-    """The share of the time that each part worked, the busiest first; those without work are left out.
+    """Each part's busy share of the time, the busiest first; idle parts are left out.
 
-    Of dies and of channels it is the share of the busiest one.
+    For dies and channels, the busiest one's share.
     """
     worked: dict[str, float] = {}
     if result.path is not None and result.time_us:
@@ -54,7 +54,7 @@ def shares(result: Record) -> dict[str, float]:
 
 
 def limit(result: Record) -> str | None:
-    """The part that requests waited for longest, else the busiest. None where nothing was done."""
+    """The part with the longest waits, else the busiest. None if nothing was done."""
     parts = parts_of(result)
     if parts is None:
         return next(iter(shares(result)), None)
@@ -73,7 +73,7 @@ def bottleneck(result: Record) -> str | None:
 
 
 def rows(result: Record) -> list[tuple[str, str, str]]:
-    """The lines of a summary: flash after the end, the part that limits, waits for buffer space."""
+    """A summary's lines: flash after the end, the limiting part, waits for buffer space."""
     found = []
     drain_us = result.drain_us if result.ends_with == "answer" else None
     if drain_us and drain_us > LONG_DRAIN * (result.time_us or 0.0):
@@ -89,10 +89,10 @@ def rows(result: Record) -> list[tuple[str, str, str]]:
 
 def _busiest(result: Record) -> list[tuple[str, str, str]]:
     busy = shares(result)
-    # Dies may wait for what is behind them.
+    # Dies may wait for the parts behind them.
     first = bottleneck(result) or limit(result)
     if first not in busy:
-        # Requests wait for space in the buffer as long as what is below it is too slow.
+        # Requests wait for buffer space as long as the parts below are too slow.
         first = next(iter(busy), None)
     if first is None:
         return []
@@ -105,7 +105,7 @@ def _busiest(result: Record) -> list[tuple[str, str, str]]:
 
 
 def _waits(result: Record, part: str) -> str:
-    """How long a request waited for a part, or for what stands in front of it; nothing in older records."""
+    """How long a request waited for a part, or for the part in front; empty in older records."""
     parts, waited = parts_of(result), limit(result)
     if parts is None:
         return ""

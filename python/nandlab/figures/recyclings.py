@@ -1,4 +1,4 @@
-"""What became of single log blocks, for people."""
+"""The fates of single log blocks, for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nandlab.writing import units
 
 
 def rows(result: Record) -> list[tuple[str, str, str]]:
-    """Name, value and explanation of what became of log blocks, where an FTL may move them."""
+    """Name, value and explanation for log blocks' fates, if an FTL may move them."""
     merges, kept = result.merges, result.recyclings
     if not result.migrations and kept is None and "migration" not in result.experiment.get("ftl", {}):
         return []
@@ -39,7 +39,7 @@ def rows(result: Record) -> list[tuple[str, str, str]]:
 
 
 def _line(kept: Recyclings) -> str:
-    """The line through the pages that the migrations of a row copied."""
+    """The line through the pages copied by a row's migrations."""
     if kept.slope is None or kept.intercept is None:
         return ""
     fit = "" if kept.r2 is None else f", R2 {kept.r2:.2f}"

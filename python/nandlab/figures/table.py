@@ -1,4 +1,4 @@
-"""Columns of tables, described once for the terminal, for pages and for JSON."""
+"""Table columns, described once for the terminal, for pages and for JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Column(Generic[Item]):
-    """A column: its title, what it says of an item, how that is written, and whether high is good."""
+    """A column: its title, its value for an item, the value's text, and whether high is good."""
 
     title: str
     value: Callable[[Item], Any]
@@ -20,5 +20,5 @@ class Column(Generic[Item]):
     is_number: bool = True
 
     def cell(self, item: Item) -> str:
-        """What the column says of an item, as text."""
+        """The column's value for an item, as text."""
         return self.text(self.value(item))

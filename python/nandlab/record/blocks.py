@@ -1,4 +1,4 @@
-"""What a run did to the blocks, a part of the result record: wear, contents, lifetime, its course."""
+"""The blocks in a result record: wear, contents, lifetime, the run's course."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nandlab.record.view import View
 
 
 class Wear(View):
-    """P/E cycles of the blocks; `histogram` has pairs of cycles and blocks."""
+    """The blocks' P/E cycles; `histogram` pairs cycles with a block count."""
 
     min: int
     mean: float
@@ -18,9 +18,9 @@ class Wear(View):
 
 
 class Sample(View):
-    """Where the run stood after so many requests: counts since its start, `waf` since the sample before.
+    """The run's state after so many requests: counts since its start, `waf` since the sample before.
 
-    `free_blocks` hold nothing at that moment.
+    `free_blocks` are empty at this moment.
     """
 
     requests: int
@@ -34,7 +34,7 @@ class Sample(View):
 
 
 class BlockGroup(View):
-    """Blocks beside each other: the `first`, how many, how many of them are `free`; means are over all."""
+    """Neighbouring blocks: the `first`, the count, and the `free` ones; means are over all."""
 
     first: int
     blocks: int
@@ -46,10 +46,10 @@ class BlockGroup(View):
 
 
 class Blocks(View):
-    """What the blocks hold at the end.
+    """The blocks' contents at the end.
 
-    `free` blocks hold nothing and can be filled. Valid pages hold the newest copy of something; `histogram`
-    has pairs of valid pages and blocks with so many that are not free, `groups` the blocks by address.
+    `free` blocks are empty and can be filled. Valid pages hold the newest copy of something; `histogram`
+    pairs a valid page count with a block count, free blocks left out; `groups` has the blocks by address.
     """
 
     free: int
@@ -59,9 +59,9 @@ class Blocks(View):
 
 
 class Life(View):
-    """What a new device takes: bytes that the host writes, and simulated seconds at the pace of the run.
+    """A new device's life: bytes written by the host, and simulated seconds at the run's pace.
 
-    `years` is at what the host writes a day (`host.daily`), None where that is not given.
+    `years` follow from the host's daily writes (`host.daily`), None without them.
     """
 
     host_bytes: float
@@ -78,11 +78,11 @@ class LifeRange(View):
 
 
 class Lifetime(View):
-    """How long a new device lasts if the workload goes on as at the end of this run.
+    """A new device's lifetime if the workload goes on as at this run's end.
 
-    Until the mean of the P/E cycles is at the `endurance` of the profile (`even`), until the first block is
-    there (`first_block`), and until 1 % of the blocks are there (`one_percent`); None where the run is too
-    short to say, and `too_short` then says why. `cycles` is the mean of the blocks in this run.
+    It ends when the mean P/E cycles reach the profile's `endurance` (`even`), when the first block
+    does (`first_block`), and when 1 % of the blocks do (`one_percent`); None if the run is too
+    short to say; `too_short` then says why. `cycles` is the blocks' mean in this run.
     """
 
     endurance: int
@@ -93,9 +93,9 @@ class Lifetime(View):
     too_short: str | None
 
     def named(self) -> list[tuple[str, LifeRange]]:
-        """Each life that is told with what ends it, the shortest first.
+        """Each known life with its end, the shortest first.
 
-        Where there is one figure, of the mean and in records of older versions, it is both bounds.
+        A single figure, for the mean and in older records, is both bounds.
         """
         ends = {
             "first_block": "first block",

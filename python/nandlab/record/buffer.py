@@ -1,4 +1,4 @@
-"""What a write buffer did, a part of the result record."""
+"""A write buffer's work in the result record."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from nandlab.record.view import View
 
 
 class Accesses(View):
-    """Accesses to a memory, a page or a part of one at a time."""
+    """Accesses to a memory, each to a page or a part."""
 
     reads: int
     writes: int
 
 
 class NvramAccesses(View):
-    """Accesses to the NVRAM of a buffer, and the words of 8 bytes stored, headers included."""
+    """Accesses to a buffer's NVRAM, and the 8-byte words stored, headers included."""
 
     reads: int
     writes: int
@@ -23,9 +23,9 @@ class NvramAccesses(View):
 
 
 class MemoryEnergy(View):
-    """Energy of a memory of a buffer in joules: of reads, writes, headers, and of the time it is powered.
+    """Energy for a buffer's memory in joules: for reads, writes, headers, and powered time.
 
-    `static` and `total` are None where no time is kept.
+    `static` and `total` are None if no time is kept.
     """
 
     bytes: int
@@ -37,7 +37,7 @@ class MemoryEnergy(View):
 
 
 class BufferEnergy(View):
-    """Energy of the memories of a buffer in joules, and how long they are powered."""
+    """Energy for a buffer's memories in joules, and their powered time."""
 
     dram: MemoryEnergy
     nvram: MemoryEnergy | None
@@ -48,14 +48,14 @@ class BufferEnergy(View):
 
 
 class Saving(View):
-    """What a capacitor must cover to save the DRAM: dirty bytes, and the time to program them."""
+    """A capacitor's load to save the DRAM: dirty bytes, and the time to program them."""
 
     bytes: int
     ms: float
 
 
 class Placement(View):
-    """What `wap_lru` decided by patterns; degenerate where one state or place has less than 1 %."""
+    """Decisions by `wap_lru` from patterns; degenerate if one state or place has less than 1 %."""
 
     balanced_intervals: int
     write_intensive_intervals: int
@@ -70,10 +70,10 @@ class Placement(View):
 
 
 class BufferCounts(View):
-    """What the write buffer did; a request that touches three pages is three accesses.
+    """The write buffer's work; a request that touches three pages is three accesses.
 
-    Hits are pages read without the FTL, or written while something of them was here. Demotions are
-    pages moved from one memory of the buffer to another, flushes batches of dirty pages written
+    Hits are pages read without the FTL, or written while a part was in the buffer. Demotions are
+    pages moved from one memory to another in the buffer, flushes batches of dirty pages written
     back, fill_reads pages read to complete them.
     """
 

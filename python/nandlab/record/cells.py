@@ -1,4 +1,4 @@
-"""What cells of several bits, and cells that age, came to, as the result record has it."""
+"""Multi-bit cells and aging cells in the result record."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from nandlab.record.view import View
 
 
 class SlcCounts(View):
-    """Blocks of one bit a cell: pages that the host wrote to them, and past them since they had no room.
+    """One-bit-a-cell blocks: pages the host wrote to them, and past them for lack of room.
 
-    `folded_pages` were moved out of them, and `folds` blocks emptied, to have room again; `reads`,
-    `programs` and `erases` are what was done in such blocks, the halves of copies among them.
+    To have room again, `folded_pages` were moved out and `folds` blocks emptied; `reads`,
+    `programs` and `erases` happened in such blocks, copy halves included.
     """
 
     written_pages: int
@@ -22,10 +22,10 @@ class SlcCounts(View):
 
 
 class Reliability(View):
-    """Bit errors of cells that age: reads that were repeated, and what came of it.
+    """Bit errors in aging cells: repeated reads, and their outcome.
 
-    `most_errors` is the most wrong bits that were expected in a codeword that was read; it and `most_retries`
-    include the preconditioning. `refreshes` are blocks that were rewritten for their bit errors.
+    `most_errors` is the largest expected number of wrong bits in a codeword read; it and `most_retries`
+    include the preconditioning. `refreshes` are blocks rewritten for their bit errors.
     """
 
     retried_reads: int

@@ -1,4 +1,4 @@
-"""What a file system did, a part of the result record."""
+"""A file system's work in the result record."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from nandlab.record.view import View
 
 
 class FileCounts(View):
-    """Operations of a workload of files, by kind."""
+    """Operations in a file workload, by kind."""
 
     total: int
     mkdir: int
@@ -23,7 +23,7 @@ class FileCounts(View):
 
 
 class Volume(View):
-    """A volume in units in which files take space, and what is free on it at the end."""
+    """A volume in its allocation units, and the free ones at the end."""
 
     unit_bytes: int
     units: int
@@ -31,7 +31,7 @@ class Volume(View):
 
 
 class FsCollections(View):
-    """Collections of a file system on bare flash, as in `Gc`, since the first transaction began."""
+    """Collections by a file system on bare flash, as in `Gc`, since the first transaction began."""
 
     passive: int
     aggressive: int
@@ -41,8 +41,8 @@ class FsCollections(View):
 class FsFirst(View):
     """The transactions, from 1, in which a file system on bare flash did something first.
 
-    `passive` and `aggressive`: a collection with enough erased blocks, with few; `all_used`: no block was
-    left that was never written; None where it never was so.
+    `passive` and `aggressive`: a collection with enough erased blocks, with few; `all_used`: every block
+    had been written once; None if it never happened.
     """
 
     passive: int | None
@@ -51,10 +51,10 @@ class FsFirst(View):
 
 
 class FsBlocks(View):
-    """Blocks of a file system on bare flash: never written, with nothing in them, and by live pages.
+    """A bare-flash file system's blocks: never written, with nothing in them, and by live pages.
 
-    `live` has pairs of live pages and the blocks that hold so many; `live_pages`, with `host.sample_blocks`,
-    those of each block.
+    `live` pairs a live page count with its block count; `live_pages`, with `host.sample_blocks`,
+    has each block's live pages.
     """
 
     unused: int
@@ -64,7 +64,7 @@ class FsBlocks(View):
 
 
 class Nvram(View):
-    """NVRAM of a file system: bytes that its metadata takes, accesses, and the words of 8 bytes stored."""
+    """A file system's NVRAM: metadata size in bytes, accesses, and the 8-byte words stored."""
 
     bytes: int
     reads: int

@@ -1,4 +1,4 @@
-"""What an index did, as the result record has it."""
+"""An index's work in the result record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from nandlab.record.view import View
 
 
 class Operations(View):
-    """Operations of a key workload, by kind."""
+    """Operations in a key workload, by kind."""
 
     total: int
     load: int
@@ -21,7 +21,7 @@ class Operations(View):
 
 
 class Pool(View):
-    """The buffer pool of an index: its size, and what it did; `evictions` with and without `write_backs`."""
+    """An index's buffer pool: its size, and its work; `evictions` with and without `write_backs`."""
 
     frames: int
     bytes: int
@@ -33,7 +33,7 @@ class Pool(View):
 
 
 class PageKinds(View):
-    """Pages of an index by what they are."""
+    """An index's pages by kind."""
 
     leaf: int
     inner: int
@@ -43,10 +43,10 @@ class PageKinds(View):
 
 
 class IndexFigures(View):
-    """What an index did; its requests to the device are those of `host`.
+    """An index's work; `host` has its requests to the device.
 
-    `absent` reads, updates and deletes were of keys that were not there, `present` inserts of keys that were.
-    Pages and fill are those at the end; None where an operation ended on the way.
+    `absent` reads, updates and deletes named missing keys, `present` inserts named existing keys.
+    Pages and fill are for the end; None if an operation ended on the way.
     """
 
     operations: Operations

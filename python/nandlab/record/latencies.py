@@ -6,7 +6,7 @@ from nandlab.record.view import View
 
 
 class Latency(View):
-    """Time from arrival to completion, in microseconds of simulated time; 90 % took no longer than `p90`."""
+    """Time from arrival to completion, us of simulated time; 90 % took at most `p90`."""
 
     mean: float
     p50: float
@@ -18,7 +18,7 @@ class Latency(View):
 
 
 class Latencies(View):
-    """Latency by kind of request."""
+    """Latency by request kind."""
 
     read: Latency | None
     write: Latency | None
@@ -27,7 +27,7 @@ class Latencies(View):
 
 
 class OriginLatency(View):
-    """Latencies of the requests of one part of the host; histograms as `latency_histogram` of a result."""
+    """Latencies for one part of the host; histograms as a result's `latency_histogram`."""
 
     origin: str
     latency_us: Latencies
@@ -35,9 +35,9 @@ class OriginLatency(View):
 
 
 class LatencyPart(View):
-    """Time of the longest request, in microseconds, that went to operations of one `cause`.
+    """The longest request's time for operations with one `cause`, in microseconds.
 
-    `own_us` is that of operations that the request itself led to, `waited_us` that of earlier ones.
+    `own_us` is for operations the request itself led to, `waited_us` for earlier ones.
     """
 
     cause: str
@@ -46,11 +46,11 @@ class LatencyPart(View):
 
 
 class LongestRequest(View):
-    """The request that took longest, its `number` from 1, and what its time went to, the most first.
+    """The slowest request, its `number` from 1, and its time by cause, the longest first.
 
-    `parts` and what follows are None unless `host.explain_longest` asked for them. `space_us` is the wait
-    for space in the controller's write buffer, `elsewhere_us` other time in which it waited for no operation
-    of the flash, `unknown_us` that of operations which the simulator no longer remembered.
+    `parts` and the following are None unless `host.explain_longest` asked for them. `space_us` is the wait
+    for space in the controller's write buffer, `elsewhere_us` other time in which it waited for no flash
+    operation, `unknown_us` time for operations the simulator no longer remembered.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""Numbers of a record, found by their paths."""
+"""A record's numbers, found by their paths."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 LEFT_OUT = ("experiment", "latency_histogram", "recorded_latency_histogram", "seed", "version")
-"""Tables of the record without figures, and facts that all points of a sweep share."""
+"""Record tables without figures, and facts shared by all points in a sweep."""
 
 
 class NoNumber(ValueError):
@@ -14,7 +14,7 @@ class NoNumber(ValueError):
 
 
 def number(record: Mapping[str, Any], path: str) -> float:
-    """The number of a record at a path; `matrix.<origin>.<cause>.<count>` sums rows of the matrix.
+    """The number at a path in a record; `matrix.<origin>.<cause>.<count>` sums matrix rows.
 
     Raises:
         NoNumber: There is none.
@@ -31,7 +31,7 @@ def number(record: Mapping[str, Any], path: str) -> float:
 
 
 def _get(value: object, key: str) -> object:
-    """What a table has under a key; with `any` the sum of its numbers, such as `ram.sram.any`.
+    """A table's value under a key; with `any` the sum over its numbers, such as `ram.sram.any`.
 
     >>> _get({"map": 3, "lists": 4}, "any"), _get({"map": 3}, "map"), _get({"map": "no"}, "any")
     (7, 3, None)
@@ -44,7 +44,7 @@ def _get(value: object, key: str) -> object:
 
 
 def _entry(entries: list[Any], number: str) -> object:
-    """The entry of a list whose first figure is that number, such as the sample after so many transactions.
+    """The list entry whose first figure is this number, such as the sample after so many transactions.
 
     >>> _entry([{"transactions": 500, "erases": 3}, {"transactions": 1000, "erases": 7}], "1000")
     {'transactions': 1000, 'erases': 7}
@@ -76,7 +76,7 @@ def _cells_of_matrix(record: Mapping[str, Any], path: str) -> float:
 
 
 def numbers(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Every number, truth and text of a record by its path, after `prefix`; lists are left out."""
+    """Every number, truth value and text in a record by its path, after `prefix`; lists are left out."""
     for name, inner in value.items():
         if not prefix and name in LEFT_OUT:
             continue

@@ -1,4 +1,4 @@
-"""What became of single log blocks, a part of the result record."""
+"""The fates of single log blocks in the result record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nandlab.record.view import View
 
 
 class Recycled(View):
-    """What became of a log block: its valid pages, migrations before in its logical block, pages copied."""
+    """A log block's fate: its valid pages, migrations before in its logical block, pages copied."""
 
     number: int
     written_pages: int
@@ -22,7 +22,7 @@ class Recycled(View):
 
 
 class Recyclings(View):
-    """What became of the last log blocks of `[ftl.migration]`, and how migrations grow in a row."""
+    """The fates of the last log blocks in `[ftl.migration]`, and the growth of migrations in a row."""
 
     list: list[Recycled]
     migration_valid: float | None

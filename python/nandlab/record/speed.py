@@ -6,7 +6,7 @@ from nandlab.record.view import View
 
 
 class SpeedPhases(View):
-    """Seconds that the parts of a workload of files took, by the clock on the wall."""
+    """Wall-clock seconds for the parts of a file workload."""
 
     set_up_s: float
     transactions_s: float
@@ -14,9 +14,9 @@ class SpeedPhases(View):
 
 
 class Speed(View):
-    """How fast this machine simulated; the one part of a record that differs from run to run.
+    """How fast this machine simulated; the only part of a record that differs from run to run.
 
-    `wall_s` is in seconds of the clock on the wall; so are `phases`, the parts of a workload of files.
+    `wall_s` is in wall-clock seconds; so are `phases`, the parts of a file workload.
     """
 
     wall_s: float

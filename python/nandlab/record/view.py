@@ -48,7 +48,7 @@ class View:
 
 
 def _hint(name: str, data: dict[str, Any]) -> str:
-    """What may have been meant: what is called so somewhere below, or nearly so here or below.
+    """Names the caller may have meant: the same name somewhere below, or a similar one here or below.
 
     >>> _hint("erases", {"flash": {"erases": 3}, "waf": 1.0}), _hint("wf", {"waf": 1.0})
     ('; did you mean `flash.erases`?', '; did you mean `waf`?')
@@ -63,7 +63,7 @@ def _hint(name: str, data: dict[str, Any]) -> str:
 
 
 def _paths(data: dict[str, Any], prefix: str) -> Iterator[str]:
-    """Every path below, but those of the experiment, which repeats what was asked."""
+    """Every path below, except the experiment's: they repeat the input."""
     for name, value in data.items():
         yield prefix + name
         if isinstance(value, dict) and prefix + name != "experiment":
@@ -74,7 +74,7 @@ _KNOWN: dict[type, dict[str, Any]] = {}
 
 
 def hints(view: type[View]) -> dict[str, Any]:
-    """The types of the attributes of a view."""
+    """A view's attribute types."""
     if view not in _KNOWN:
         _KNOWN[view] = typing.get_type_hints(view)
     return _KNOWN[view]
@@ -88,5 +88,5 @@ def _view(value: Any, hint: Any) -> Any:  # noqa: ANN401 - JSON
         return [_view(item, parts[0]) for item in value] if parts else copy.deepcopy(value)
     kind = parts[0] if parts and not isinstance(hint, type) else hint
     is_view = isinstance(kind, type) and issubclass(kind, View)
-    # Changing what a result hands out must not change the result.
+    # Changing a returned object must not change the result.
     return kind(value) if is_view else copy.deepcopy(value)

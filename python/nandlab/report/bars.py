@@ -11,7 +11,7 @@ WIDTH = 560
 
 
 PALE = 0.22
-"""Fill of a published bar, whose outline has the colour of the measured one."""
+"""Fill for a published bar; its outline has the measured one's colour."""
 
 
 def grouped_bars(
@@ -24,11 +24,11 @@ def grouped_bars(
     """Bars in groups, as SVG.
 
     Args:
-        rows: `group`, `colour`, `value`, and `is_published` for a bar that is pale.
+        rows: `group`, `colour`, `value`, and `is_published` for a pale bar.
         groups: From left to right.
-        colours: Those of a group, from left to right; a published bar comes after the measured one.
-        title: What a bar measures.
-        marks: Names and values of dashed lines over all groups.
+        colours: A group's colours, from left to right; a published bar comes after the measured one.
+        title: The measured quantity.
+        marks: Names and values for dashed lines over all groups.
 
     """
     slots = [f"{colour}{end}" for colour in colours for end in ("", PUBLISHED)]

@@ -1,4 +1,4 @@
-"""Charts of claims as SVG text: specifications of Vega-Lite. Every axis with a quantity names its unit."""
+"""Charts of claims as SVG text, drawn by Vega-Lite. Every axis with a quantity names its unit."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ __all__ = [
 Rows = Sequence[dict[str, Any]]
 
 SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-down", "triangle-right")
-"""Points of lines that lie on one another; no divisor in common with the dashes."""
+"""Point shapes for overlapping lines; their count has no divisor in common with the dashes'."""
 
 WIDTHS = {1: 540, 2: 390}
-"""Pixels of a panel, where there are so few of them; three or more are in rows of three."""
+"""Panel widths in pixels, by panel count; three or more stand in rows of three."""
 
 LANE = 13
-"""Pixels between names of lines from top to bottom."""
+"""Pixels between the names of vertical lines."""
 
 MOST_SHAPES = 24
-"""Points of a line that can be told apart by their shapes."""
+"""Most points in a line whose shapes can be told apart."""
 
 
 def _data(rows: Rows) -> Spec:
@@ -54,20 +54,20 @@ def _colour(field: str, title: str | None, order: Sequence[str]) -> Spec:
 
 @dataclass(frozen=True)
 class Mark:
-    """A value beside what was measured: a dashed line at y or at x, with both a point."""
+    """A value beside measured ones: a dashed line at y or at x, with both a point."""
 
     name: str
     x: float | None = None
     y: float | None = None
     panels: Sequence[str] = ()
-    """Titles of the panels that have it; empty for all."""
+    """Titles of panels with the mark; empty for all."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Titles of two axes with units, whether they are logarithmic, and whether x is bytes, shown as KiB.
+    """Titles for two axes with units, whether they are logarithmic, and whether x is bytes, shown as KiB.
 
-    `own`: each panel has a vertical axis of its own.
+    `own`: each panel has its own vertical axis.
     """
 
     x: str
@@ -85,16 +85,16 @@ def curves(
     axes: Axes,
     marks: Sequence[Mark] = (),
 ) -> str:
-    """Lines with points, in panels side by side that share the vertical axis.
+    """Lines with points, in panels side by side with one vertical axis.
 
-    Where lines lie on one another, each has a pattern and points of its own, so that both are seen.
+    Overlapping lines each have their own pattern and points, so that both are seen.
 
     Args:
-        rows: `panel`, `colour`, `x` and `y`; where x is no key, `order`, in which a line joins its points.
-        colours: The lines of a panel.
+        rows: `panel`, `colour`, `x` and `y`; if x is no key, also `order`, the sequence of a line's points.
+        colours: Lines in a panel.
         panels: In order.
-        axes: What is drawn over what.
-        marks: Values beside those that were measured, such as published ones.
+        axes: The quantities to draw.
+        marks: Values beside measured ones, such as published ones.
 
     """
     is_measured = any("order" in row for row in rows)
@@ -120,7 +120,7 @@ def curves(
     if any(row.get("front") for row in rows):
         layers.append(_front(encoding))
     if marks:
-        # Of the rows that a panel has, some are points of lines and some are marks.
+        # A panel's rows are line points and marks.
         for layer in layers:
             layer["transform"] = [*layer.get("transform", []), {"filter": "!isValid(datum.mark)"}]
         layers += _marks(encoding, sum(mark.y is None for mark in marks))
@@ -133,9 +133,9 @@ def curves(
 
 
 def coincide(rows: Rows, axes: Axes) -> bool:
-    """Whether two lines of a panel lie on one another.
+    """Whether two lines in a panel lie on one another.
 
-    That is where two points of one, or its only one, lie on points of the other; lines of very many points
+    Two points on one line, or its only point, must lie on points in the other; lines with very many points
     have no room for shapes.
     """
     places = [_places([row[key] for row in rows], log) for key, log in (("x", axes.x_log), ("y", axes.y_log))]
@@ -152,7 +152,7 @@ def coincide(rows: Rows, axes: Axes) -> bool:
 
 
 def _places(values: Sequence[float], log: bool) -> list[int]:
-    """Where values lie on an axis, in hundredths of it."""
+    """Places on an axis, in hundredths."""
     if log and min(values, default=1) <= 0:
         return list(range(len(values)))
     found = [math.log(value) if log else value for value in values]
@@ -175,7 +175,7 @@ def _patterns(encoding: Spec, colours: Sequence[str]) -> list[Spec]:
 
 
 def _ticks(rows: Rows, is_measured: bool, is_log: bool) -> Spec:
-    """Ticks at some of the points; where these are wherever they were measured, at round numbers."""
+    """Ticks at some points; for measured x values, at round numbers."""
     ticks = sorted({row["x"] for row in rows})
     if not is_measured:
         return {"values": ticks[:: max(1, len(ticks) // 4)]}
@@ -188,7 +188,7 @@ def _ticks(rows: Rows, is_measured: bool, is_log: bool) -> Spec:
 
 
 def _front(encoding: Spec) -> Spec:
-    """A dashed line through the points that are marked as `front`."""
+    """A dashed line through the points marked `front`."""
     line = {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1, "color": "var(--ink)"}
     along = {axis: encoding[axis] for axis in ("x", "y")}
     order = {"field": "x", "type": "quantitative"}
@@ -196,9 +196,9 @@ def _front(encoding: Spec) -> Spec:
 
 
 def _drawn(marks: Sequence[Mark], panels: Sequence[str], middle: float) -> Rows:
-    """Each mark in each of its panels.
+    """Each mark in each panel.
 
-    Names of lines from top to bottom are in lanes below one another, each on the side of the `middle` of x.
+    Names at vertical lines stand in lanes below one another, on their side of x's `middle`.
     """
     rows: list[dict[str, Any]] = []
     for mark in marks:

@@ -1,4 +1,4 @@
-"""Pictures of several runs, as charts of Vega-Altair. Every axis with a quantity names its unit."""
+"""Pictures of several runs, as Vega-Altair charts. Every axis with a quantity names its unit."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Rows = Sequence[dict[str, Any]]
 
 
 def _panels(chart: Chart, frame: pl.DataFrame, panels: Sequence[str]) -> Chart:
-    """One chart for each value of `panel`, one below the other; the chart alone where there is one panel."""
+    """One chart for each value in `panel`, one below the other; the chart alone for one panel."""
     if len(panels) <= 1:
         return chart.properties(data=frame)
     row = alt.Row("panel:N", sort=list(panels), title=None, header=alt.Header(labelOrient="top"))
-    # A design that is missing from a panel leaves no gap there.
+    # A design missing in a panel leaves no gap there.
     return chart.properties(data=frame).facet(row=row, spacing=12).resolve_scale(y="independent")
 
 
@@ -31,15 +31,15 @@ def _rows_chart() -> Chart:
 def stacked(  # noqa: PLR0913 - what is stacked, and how it is read
     rows: Rows, part: str, parts: Sequence[str], designs: Sequence[str], panels: Sequence[str], title: str
 ) -> Picture:
-    """A bar for each design, made of parts, with their sum.
+    """A bar for each design, made from parts, with their sum.
 
     Args:
         rows: `design`, the column `part`, `value`, `panel`.
-        part: The column that says which part of a bar it is.
+        part: The column with the bar part's name.
         parts: From left to right.
         designs: From top to bottom.
         panels: The charts, one below the other.
-        title: Of the quantity, with its unit.
+        title: The quantity's title, with its unit.
 
     """
     rank = {name: at for at, name in enumerate(parts)}
@@ -61,7 +61,7 @@ def stacked(  # noqa: PLR0913 - what is stacked, and how it is read
 
 
 def latency(rows: Rows, designs: Sequence[str], percentiles: Sequence[str], panels: Sequence[str]) -> Picture:
-    """Percentiles of the write latency of each design, on a logarithmic axis.
+    """Percentiles of each design's write latency, on a logarithmic axis.
 
     Args:
         rows: `design`, `percentile`, `latency_us` (over 0), `panel`.
@@ -83,7 +83,7 @@ def latency(rows: Rows, designs: Sequence[str], percentiles: Sequence[str], pane
 
 
 def wear(rows: Rows, designs: Sequence[str], panels: Sequence[str]) -> Picture:
-    """Least, mean and most P/E cycles of a block, for each design.
+    """A block's least, mean and most P/E cycles, for each design.
 
     Args:
         rows: `design`, `min`, `mean`, `max`, `panel`.

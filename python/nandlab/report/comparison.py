@@ -1,4 +1,4 @@
-"""The report of several runs."""
+"""The report on several runs."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Labels = dict[str, str]
 
 @dataclass(frozen=True)
 class Shown:
-    """A run that has a result, and where it stands in a chart."""
+    """A run with a result, and its place in a chart."""
 
     labels: Labels
     result: Record
     panel: str
-    """The workload, where several are compared."""
+    """The workload, if several are compared."""
     design: str
-    """What sets it apart within its panel."""
+    """Labels that set it apart within its panel."""
     repeats: Sequence[Record] = ()
-    """The same with other seeds."""
+    """The same run with other seeds."""
 
     @property
     def name(self) -> str:
@@ -42,20 +42,20 @@ class Shown:
 
 @dataclass(frozen=True)
 class Runs:
-    """What is compared, in order: labels, and a result or the sentence that says why there is none."""
+    """The runs to compare, in order: labels, and a result or a sentence about the failure."""
 
     pairs: Sequence[tuple[Labels, Record | str]]
     repeats: Sequence[Sequence[Record]] = ()
-    """For each of them, the results with other seeds."""
+    """For each run, the results with other seeds."""
 
     @cached_property
     def titles(self) -> list[str]:
-        """What the runs differ in."""
+        """Titles of the labels."""
         return list(self.pairs[0][0])
 
     @cached_property
     def panel_titles(self) -> list[str]:
-        """The first titles as far as they say which workload ran; none where every run has one of its own."""
+        """The first titles that tell the workloads apart; none if every run has its own workload."""
         for length in range(len(self.titles)):
             workloads: dict[str, list[Any]] = {}
             for labels, result in self.pairs:
@@ -69,7 +69,7 @@ class Runs:
 
     @cached_property
     def shown(self) -> list[Shown]:
-        """Those with a result."""
+        """The runs with a result."""
         rest = [title for title in self.titles if title not in self.panel_titles]
         repeats = self.repeats or [()] * len(self.pairs)
         return [
@@ -86,12 +86,12 @@ class Runs:
 
     @cached_property
     def results(self) -> list[Record]:
-        """The results that there are."""
+        """The results."""
         return [run.result for run in self.shown]
 
     @cached_property
     def panels(self) -> list[str]:
-        """The workloads, where several are compared."""
+        """The workloads, if several are compared."""
         return list(dict.fromkeys(run.panel for run in self.shown))
 
     @cached_property
@@ -161,7 +161,7 @@ def _figure(drawn: dict[str, Picture], name: str) -> str:
 
 
 def pictures(runs: Runs) -> dict[str, Picture]:
-    """The pictures of a comparison by name; those that have nothing to show are left out."""
+    """A comparison's pictures by name; pictures with nothing to show are left out."""
     drawn: dict[str, Picture | None] = {
         "waf": _waf(runs),
         "latency": _latency(runs),
@@ -222,7 +222,7 @@ def _headline(runs: Runs) -> str:
         [Figure.of(column, [run.result, *run.repeats]) if run else None for column in columns] for run in each
     ]
     groups = [_name(labels, runs.panel_titles) if len(runs.panels) > 1 else "" for labels, _ in runs.pairs]
-    # What was stopped may have the least of everything.
+    # A stopped run may have the least figures in everything.
     whole = [
         line if run and not run.result.partial else [None] * len(columns)
         for run, line in zip(each, cells, strict=True)
@@ -242,7 +242,7 @@ def _headline(runs: Runs) -> str:
 
 
 def _peak(numbers: Sequence[float]) -> float:
-    """The largest; where all are equal, so much that none of them stands out."""
+    """The largest; if all are equal, infinity, so that none stands out."""
     return max(numbers) if numbers and min(numbers) < max(numbers) else float("inf")
 
 
@@ -261,7 +261,7 @@ def _waf(runs: Runs) -> Picture | None:
 
 
 def _origins(runs: Runs) -> str:
-    """A table of designs and origins; nothing where all erases have one origin, which then says little."""
+    """A table with designs and origins; empty if all erases have one origin: it would say little."""
     shares = [summary.erases_by_origin(result) for result in runs.results]
     totals: dict[str, float] = {}
     for each in shares:
@@ -302,10 +302,10 @@ def _over_time(runs: Runs, figure: str, title: str) -> Picture | None:
 
 
 def _colours_and_panels(runs: Runs) -> tuple[list[str], list[str]]:
-    """The labels that set the colour of a line, and those that set its panel.
+    """The labels for a line's colour, and the labels for its panel.
 
-    All designs under a workload share a panel while there are colours for them; else the colour is that of
-    the label with most values among those that there are colours for.
+    All designs under a workload share a panel while colours suffice; else the colour follows
+    the label with most values, among labels for which colours suffice.
     """
     rest = [title for title in runs.titles if title not in runs.panel_titles]
     if len(runs.designs) <= MOST_COLOURS:

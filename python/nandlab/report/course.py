@@ -1,4 +1,4 @@
-"""The course of a run, gathered into windows."""
+"""A run's course, gathered into windows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MOST_WINDOWS = 80
 def windows(
     series: Iterable[tuple[int, int, float | None]], most: int = MOST_WINDOWS
 ) -> list[tuple[int, float]]:
-    """Samples gathered into windows of about equal host writes: requests at the end of each, and its WAF.
+    """Samples gathered into windows with about equal host writes: requests at each window's end, and its WAF.
 
-    A ratio over a moment with hardly a host write says little, so a window is as long as it takes to hold its
-    part of all writes; a last one under half of the usual is a part of the one before.
+    A ratio over a moment with hardly a host write says little, so a window lasts until it holds its
+    share of all writes; a last window under half the usual size joins the one before.
 
     Args:
         series: Requests and sectors written so far, and the WAF since the sample before.
-        most: Windows at most.
+        most: Most windows.
 
     >>> windows([(10, 80, 1.0), (20, 160, 3.0), (21, 168, 30.0)])
     [(10, 1.0), (21, 5.454545454545454)]
@@ -46,7 +46,7 @@ def windows(
 
 
 def _ends(moved: list[int], most: int) -> list[int]:
-    """Places of the samples that end a window, given what was moved up to each; none where nothing was."""
+    """Samples that end a window, given the amount moved up to each; none if nothing was moved."""
     total = moved[-1] if moved else 0
     ends: list[int] = []
     before = 0
@@ -57,16 +57,16 @@ def _ends(moved: list[int], most: int) -> list[int]:
     if total > before:
         ends.append(len(moved) - 1)
     if len(ends) > 1 and 2 * (total - moved[ends[-2]]) < moved[ends[-2]] / (len(ends) - 1):
-        # The last one is a part of the one before.
+        # The last one joins the one before.
         del ends[-2]
     return ends
 
 
 def gathered(result: Record, by_writes: bool = False) -> pl.DataFrame:
-    """Throughput, write amplification and free blocks by windows of equal host traffic, or host writes.
+    """Throughput, write amplification and free blocks by windows with equal host traffic, or host writes.
 
     Columns: `requests`, `time_s` (None without time), `requests_per_s`, `read_mb_per_s`, `written_mb_per_s`
-    (of simulated time, 10^6 B), `waf` (None where nothing was written) and `free_blocks`.
+    (simulated time, 10^6 B), `waf` (None if nothing was written) and `free_blocks`.
     """
     series = result.series
     rows = []

@@ -1,4 +1,4 @@
-"""Charts of what file systems do to a flash: its blocks one by one, and designs side by side."""
+"""Charts of a file system's work on flash: block by block, and designs side by side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nandlab.report.charts import COLOURS, Rows, Spec, svg
 
 GREY = "#8a9099"
 FREE, INVALID = "free", "invalid"
-"""States of a page that are no part of the host."""
+"""Page states outside the host."""
 LOG_AXIS = {
     "format": ",~s",
     "grid": False,
@@ -19,19 +19,19 @@ LOG_AXIS = {
     "labelOverlap": "greedy",
     "labelSeparation": 8,
 }
-"""A logarithmic axis that is as short as a panel is wide."""
+"""A logarithmic axis short enough for a panel."""
 STEP = 22
-"""Height of a bar with its gap."""
+"""A bar's height with its gap."""
 
 
 def block_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], y_title: str) -> str:
-    """A number of each block over its address, in panels beside and below one another.
+    """A number for each block over its address, in panels beside and below one another.
 
     Args:
         rows: `column`, `row`, `x` and `y`.
         columns: From left to right.
         lines: From top to bottom.
-        y_title: What the number is.
+        y_title: The number's title.
 
     """
     named = [{"panel": f"{row['column']}, {row['row']}", "x": row["x"], "y": row["y"]} for row in rows]
@@ -64,15 +64,15 @@ def block_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], y_title:
         "spacing": {"row": 4, "column": 30},
     }
     drawn = svg({"data": {"values": named}, **chart})
-    # Thousands of blocks: a tenth of a pixel is enough.
+    # With thousands of blocks, a tenth of a pixel is enough.
     return re.sub(r"(\d\.\d)\d+", r"\1", drawn)
 
 
 def pages(cells: Rows) -> str:
-    """Every page of some blocks, before and after something.
+    """Every page in some blocks, before and after something.
 
     Args:
-        cells: `block`, `when`, `column`, `row` and `state`, in the order in which they are shown.
+        cells: `block`, `when`, `column`, `row` and `state`, in display order.
 
     """
     states = colours_of(list(cells), "state")
@@ -105,12 +105,12 @@ def pages(cells: Rows) -> str:
 
 
 def writes(points: Rows) -> str:
-    """The address of each page that was written, one after the other: `x`, `y` and `colour`."""
+    """The address of each written page, one after the other: `x`, `y` and `colour`."""
     chart: Spec = {
         "data": {"values": list(points)},
         "width": 640,
         "height": 260,
-        # Thousands of them: a reader of the screen gets the caption.
+        # With thousands of points, a screen reader gets the caption.
         "mark": {"type": "point", "shape": "square", "filled": True, "size": 6, "aria": False},
         "encoding": {
             "x": {"field": "x", "type": "quantitative", "title": "page write"},
@@ -130,12 +130,12 @@ def writes(points: Rows) -> str:
 def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = False) -> str:
     """Bars with their figures, a panel for each quantity.
 
-    On logarithmic axes a length says nothing: a line leads to a point there, from a power of ten below all of
-    the panel.
+    On logarithmic axes a length says nothing: there a line leads to a point, from a power of ten below the
+    whole panel.
 
     Args:
-        rows: `design`, `panel`, `value`, `text`, how the value is shown, and `shade`, under 1 for a bar that
-            stands back; `published` where a stroke marks that value.
+        rows: `design`, `panel`, `value`, `text` (the value as shown), and `shade`, under 1 for a bar that
+            stands back; `published` for a stroke at this value.
         designs: From top to bottom.
         panels: The quantities with their units, from left to right.
         log: Whether axes are logarithmic; values of 0 are not drawn then.
@@ -178,7 +178,7 @@ def _bar(x: Spec, y: Spec) -> Spec:
 
 
 def _strokes(x: Spec, y: Spec) -> list[Spec]:
-    """A stroke across the bar where the published value is."""
+    """A stroke across the bar at the published value."""
     mark = {"type": "tick", "color": "var(--ink)", "thickness": 3, "size": STEP - 4}
     there = [{"filter": "isValid(datum.published)"}]
     return [{"transform": there, "mark": mark, "encoding": {"y": y, "x": {**x, "field": "published"}}}]
@@ -194,7 +194,7 @@ def _lines_to_points(x: Spec, y: Spec) -> list[Spec]:
 
 
 def _from_a_power(rows: Rows, panels: Sequence[str]) -> list[Spec]:
-    """Rows above 0 with `from`: the power of ten at or below the least of their panel."""
+    """Rows above 0 with `from`: the power of ten at or below the panel's least value."""
     found: list[Spec] = []
     for panel in panels:
         here = [row for row in rows if row["panel"] == panel and row["value"] > 0]
@@ -204,7 +204,7 @@ def _from_a_power(rows: Rows, panels: Sequence[str]) -> list[Spec]:
 
 
 def colours_of(cells: Rows, field: str) -> list[str]:
-    """The values of a field in the order in which they come, `free` and `invalid` before all others."""
+    """A field's values in their order, `free` and `invalid` before all others."""
     found = dict.fromkeys(str(cell[field]) for cell in cells)
     return [
         *(name for name in (FREE, INVALID) if name in found),

@@ -1,4 +1,4 @@
-"""Pieces of an HTML page."""
+"""HTML building blocks for a page."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from importlib import resources
 MARK = "h"
 
 LANDSCAPE = 150
-"""Letters in a line of a table from which on it is printed across the page."""
+"""A table with this many letters in a line is printed across the page."""
 WRAPPED = 24
-"""Letters at which the words of a cell that may wrap do."""
+"""Letters before a wrapping cell's words wrap."""
 
 _GROUP = ' class="group"'
 
 
 @dataclass(frozen=True)
 class Wide:
-    """The text of a cell that takes the place of several."""
+    """The text in a cell that spans several."""
 
     text: str
     columns: int
@@ -28,7 +28,7 @@ class Wide:
 
 @dataclass(frozen=True)
 class Mark:
-    """A word on a background that tells its kind."""
+    """A word on a background for its kind."""
 
     text: str
     kind: str
@@ -40,14 +40,14 @@ class Mark:
 
 @dataclass(frozen=True)
 class Named:
-    """A name, and words of any length below it."""
+    """A name, and words in any length below it."""
 
     text: str
     words: str
 
 
 Cell = str | Wide | Mark | Named
-"""What a cell of a table holds."""
+"""A table cell's content."""
 
 
 def page(title: str, subtitle: str, body: Iterable[str]) -> str:
@@ -64,7 +64,7 @@ def page(title: str, subtitle: str, body: Iterable[str]) -> str:
 
 
 def section(title: str, *parts: str, note: str = "") -> str:
-    """A heading with what stands under it; nothing where nothing does."""
+    """A heading with its content; empty without content."""
     inner = "\n".join(part for part in parts if part)
     if not inner:
         return ""
@@ -73,22 +73,22 @@ def section(title: str, *parts: str, note: str = "") -> str:
 
 
 def titled(title: str, inner: str) -> str:
-    """A smaller heading with what stands under it; nothing where nothing does."""
+    """A smaller heading with its content; empty without content."""
     return f"<h3>{escape(title)}</h3>\n{inner}" if inner else ""
 
 
 def folded(title: str, inner: str) -> str:
-    """What opens on a click, and on paper always."""
+    """Content that opens on a click, and on paper always."""
     return f"<details>\n<summary>{escape(title)}</summary>\n{inner}\n</details>"
 
 
 def prose(text: str) -> str:
-    """Plain text for a page; what stands in backticks is code."""
+    """Plain text for a page; text in backticks is code."""
     return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text))
 
 
 def paragraph(text: str, kind: str = "") -> str:
-    """A paragraph of plain text."""
+    """A plain-text paragraph."""
     return f'<p class="{kind}">{prose(text)}</p>' if kind else f"<p>{prose(text)}</p>"
 
 
@@ -121,12 +121,12 @@ def table(
     """A table.
 
     Args:
-        titles: Heads of the columns; none for a table without.
-        rows: Texts of the cells.
-        right: Columns of numbers.
+        titles: Column heads; none for a table without.
+        rows: Cell texts.
+        right: Number columns.
         heat: A share from 0 to 1 for each cell, shown as its background.
         groups: Rows with a line above them.
-        kind: The class of the table, for the style.
+        kind: The table's class, for the style.
 
     """
     numbers, starts = set(right), set(groups)
@@ -152,8 +152,8 @@ def scrolled(
 
     Args:
         table: The element.
-        titles: Heads of the columns, whose words wrap on paper.
-        rows: Texts of the cells.
+        titles: Column heads; their words wrap on paper.
+        rows: Cell texts.
         wraps: Columns whose words wrap.
 
     """
@@ -163,7 +163,7 @@ def scrolled(
 
 
 def letters(titles: Sequence[str], rows: Sequence[Sequence[Cell]], wraps: Iterable[int] = ()) -> int:
-    """How many letters the columns of a table take side by side, with the room between them.
+    """A table's width in letters: columns side by side, with the room between them.
 
     >>> letters(["write latency", "n"], [["12", "7"], ["page", "128"]])
     14

@@ -1,4 +1,4 @@
-"""Sections that reports of one run and of several share."""
+"""Sections shared by reports on one run and on several."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def _matrix_of(result: Record, operation: str) -> str:
 
 
 def number(value: float) -> str:
-    """A count, with a digit after the point where it has parts."""
+    """A count, with a digit after the point if it has parts."""
     # An erase is shared by the origins whose pages it cleared, so it may come in parts.
     return units.count(value) if float(value).is_integer() else f"{value:,.1f}"
 
 
 def latencies(result: Record) -> str:
-    """Percentiles by kind of request."""
+    """Percentiles by request kind."""
     rows = latency_table(result)
     titles = ["request", *LATENCY_TITLES[1:]]
     return html.table(titles, rows, right=range(1, len(titles))) if rows else ""
@@ -92,5 +92,5 @@ def experiment(result: Record) -> str:
 
 
 def stopped(result: Record) -> str:
-    """How far a run came that was stopped, and why it was; nothing of one that came to its end."""
+    """How far a stopped run came, and why it stopped; empty for a complete run."""
     return "" if result.stopped is None else f"partial: stopped {result.stopped.message}"

@@ -18,10 +18,10 @@ FORMATS: tuple[Format, ...] = ("svg", "png")
 
 
 class Drawn(Protocol):
-    """What can be drawn into a file."""
+    """A drawing for a file."""
 
     def file(self, form: str, colours: Theme) -> bytes:
-        """The bytes of the file."""
+        """The file's bytes."""
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:
@@ -48,7 +48,7 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def write_texts(drawings: Mapping[str, str], folder: str | os.PathLike[str], form: str = "svg") -> list[Path]:
-    """Writes drawings into files of their names in `folder`, as `write_pictures` does.
+    """Writes drawings into files with their names in `folder`, as `write_pictures` does.
 
     Raises:
         OSError: With a sentence; the folder is then as it was.
@@ -64,12 +64,12 @@ def write_pictures(
     form: Format = "svg",
     colours: Theme = "light",
 ) -> list[Path]:
-    """Draws each picture into a file of its name in `folder`; all of them, or where that fails none.
+    """Draws each picture into a file with its name in `folder`; all, or after a failure none.
 
     Args:
         pictures: By name.
-        folder: Made where it is missing; other files in it stay.
-        form: `svg`, or `png` with two pixels for each of the drawing.
+        folder: Made if missing; other files in it stay.
+        form: `svg`, or `png` with two pixels per drawing pixel.
         colours: `light` or `dark`.
 
     Returns:

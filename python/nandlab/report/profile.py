@@ -1,4 +1,4 @@
-"""The picture of a profile: what the intervals of a trace are, and where the thresholds lie."""
+"""A profile's picture: a trace's intervals, and the thresholds among them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PANELS = (
 
 
 def pictures(found: dict[str, Any]) -> dict[str, str]:
-    """What `nandlab.traces.profiling.profile` found for the interval `chosen`, as SVG by name."""
+    """The picture for the interval `chosen` in a result of `traces.profiling.profile`, as SVG by name."""
     one = next(one for one in found["intervals"] if one["interval"] == found["chosen"])
     unit = {"page": "pages", "sector": "sectors", "run": "pages of a run"}[found["size_unit"]]
     whole = "sectors" if found["size_unit"] == "sector" else "pages"
@@ -29,11 +29,11 @@ def pictures(found: dict[str, Any]) -> dict[str, str]:
 
 
 def _panel(values: list[float], threshold: float, name: str, title: str) -> Spec:
-    # One interval is a level line, and no point that nobody sees.
+    # One interval is a level line, since nobody would see a single point.
     values = values * 2 if len(values) == 1 else values
     last = len(values) - 1
     rows = [{"share": 100 * at / last, "value": value} for at, value in enumerate(values)]
-    # Where all values lie near one another the axis does not begin at 0.
+    # If all values are close together, the axis does not begin at 0.
     scale = {"zero": values[0] < values[-1] / 3, "nice": True}
     x = {"field": "share", "type": "quantitative", "title": "intervals up to it (%)"}
     y = {"field": "value", "type": "quantitative", "title": title, "scale": scale}

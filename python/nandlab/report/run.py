@@ -1,4 +1,4 @@
-"""The report of one run."""
+"""The report on one run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from nandlab.report import html, parts, pictures
 from nandlab.writing import units
 
 Drawn = dict[str, tuple[str, str]]
-"""SVG and caption of each picture by its name."""
+"""Each picture's SVG and caption by its name."""
 
 SHOWN = tuple(name for name in pictures.PICTURES if name != "matrix")
-"""Pictures of the page, which has the matrix as a table."""
+"""Pictures for the page; it has the matrix as a table."""
 
 
 def run_page(result: Record, command: str | None) -> str:
@@ -63,7 +63,7 @@ def _partial(result: Record) -> str:
 
 
 def _first(result: Record) -> list[tuple[str, str, str]]:
-    """The figures that a reader looks for first."""
+    """The figures a reader looks for first."""
     told = {name: (value, words) for name, value, words in summary.headline(result)}
     if not summary.has_device(result):
         return [(name, *told[name]) for name in ("transactions", "time of transactions")]
@@ -102,7 +102,7 @@ def _waf(result: Record, drawn: Drawn) -> str:
 
 
 def _figure(drawn: Drawn, name: str) -> str:
-    """A picture, where the run has something to show in it."""
+    """A picture, if the run has something to show in it."""
     return html.figure(*drawn[name]) if name in drawn else ""
 
 
@@ -117,7 +117,7 @@ def _headline(result: Record) -> str:
 
 
 def _lifetime(result: Record) -> str:
-    """The life of a new device under the workload of the run; nothing where the run does not tell it."""
+    """A new device's life under the run's workload; empty if the run does not tell it."""
     life = result.lifetime
     if life is None or not life.named():
         return ""

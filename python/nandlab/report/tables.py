@@ -1,4 +1,4 @@
-"""The table of a comparison, made with Great Tables; a page has it without their style."""
+"""A comparison's table, made with Great Tables; a page has it without their style."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def comparison(  # noqa: PLR0913 - the parts of a table
     """Runs beside each other.
 
     Args:
-        titles: Heads of the columns.
-        rows: Texts of the cells.
-        numbers: Columns of figures.
+        titles: Column heads.
+        rows: Cell texts.
+        numbers: Number columns.
         heat: A share from 0 to 1 for each cell, shown as its background.
-        best: Whether a cell holds the best figure of its group.
-        groups: The group of each row; empty where there is one.
+        best: Whether a cell holds its group's best figure.
+        groups: Each row's group; empty for a single group.
 
     """
     keys = [f"c{at}" for at in range(len(titles))]
@@ -59,7 +59,7 @@ def comparison(  # noqa: PLR0913 - the parts of a table
 
 
 def in_page(table: Table) -> str:
-    """A table for a page, which has the style of all its tables."""
+    """A table for a page, in the page's own table style."""
     text = re.sub(r"<style>.*?</style>", "", table.as_raw_html(), flags=re.DOTALL)
     found = re.search(r"<table.*</table>", text, re.DOTALL)
     inner = found[0] if found else ""
@@ -70,7 +70,7 @@ def in_page(table: Table) -> str:
         ]
         for line in re.findall(r"<tr\b.*?</tr>", inner, re.DOTALL)
     ]
-    # A line of one cell heads a group or is a note: its words wrap.
+    # A one-cell line heads a group or is a note: its words wrap.
     rows = [line for line in lines if len(line) > 1]
     titles = rows[:1] if "<thead" in inner else []
     wraps = [len(rows[0]) - 1] if rows else []

@@ -1,7 +1,7 @@
-"""How charts look: colours, sizes, and what makes SVG and PNG of them.
+"""How charts look: colours, sizes, and the way to SVG and PNG.
 
-Charts name colours as CSS variables of the page (`style.css`), so that one drawing serves light, dark and
-paper. A picture that leaves the page has the plain colours of one of these themes.
+Charts name colours as the page's CSS variables (`style.css`), so that one drawing serves light, dark and
+paper. A picture outside the page has a theme's plain colours.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Literal
 from nandlab._native import NandlabError
 
 Spec = dict[str, Any]
-"""A specification of Vega-Lite."""
+"""A Vega-Lite specification."""
 
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
@@ -26,7 +26,7 @@ THEMES: tuple[Theme, ...] = ("light", "dark")
 COLOURS = tuple(f"var(--c{at})" for at in range(8))
 
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [14, 3])
-"""Patterns of lines; as many as have no divisor in common with the colours, so that 40 lines all differ."""
+"""Line patterns; their count has no divisor in common with the colours', so that 40 lines all differ."""
 
 TIME_LABELS = (
     "indexof([1, 2, 5], round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) < 0"
@@ -34,13 +34,13 @@ TIME_LABELS = (
     ": datum.value >= 1e6 ? datum.value / 1e6 + ' s' "
     ": datum.value >= 1e3 ? datum.value / 1e3 + ' ms' : datum.value + ' µs'"
 )
-"""Labels of a logarithmic axis in microseconds, with their unit."""
+"""Labels for a logarithmic axis in microseconds, with their unit."""
 
 SCALE = 2
-"""Pixels of a PNG for one of a chart."""
+"""PNG pixels per chart pixel."""
 
 HALO = "var(--paper)"
-"""Colour of the stroke around words that stand over lines; it is drawn below the letters."""
+"""Stroke colour around words over lines; it is drawn below the letters."""
 
 _TEXT = {"labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "titleFontSize": 12}
 _CONFIG = {
@@ -59,7 +59,7 @@ _CONFIG = {
         # The title stands beyond the longest label.
         "maxExtent": 340,
     },
-    # Beside the chart a legend would take the width of a narrow page.
+    # A legend beside the chart would take a narrow page's width.
     "legend": {
         **_TEXT,
         "titleFontWeight": "bold",
@@ -75,7 +75,7 @@ _CONFIG = {
 
 
 def require_vl_convert() -> None:
-    """Says how to get what draws, before a run whose report would end without it."""
+    """Says how to install the drawing packages, before a run whose report would fail without them."""
     for module, what in (
         ("vl_convert", "vl-convert: pip install vl-convert-python"),
         ("altair", "altair: pip install altair"),
@@ -88,7 +88,7 @@ def require_vl_convert() -> None:
 
 @contextlib.contextmanager
 def unchecked() -> Iterator[None]:
-    """Builds charts of altair without its schema, which takes as long as the drawing; tests check it."""
+    """Builds altair charts without its schema check, as slow as the drawing; tests check the schema."""
     from altair.utils.schemapi import debug_mode
 
     with debug_mode(False):
@@ -96,22 +96,22 @@ def unchecked() -> Iterator[None]:
 
 
 def svg(spec: Spec, names: Iterable[str] = ()) -> str:
-    """Draws a specification; `names` stand on the left and on the right of it."""
+    """Draws a specification; `names` stand on its left and on its right."""
     require_vl_convert()
     import vl_convert
 
-    # The fonts of the reader may be wider than those that the text was measured with.
+    # The reader's fonts may be wider than the measured ones.
     room = 10 + max((len(name) for name in names), default=0)
     padding = {"left": room, "right": room + 20, "top": 5, "bottom": 5}
     text = vl_convert.vegalite_to_svg({**spec, "padding": padding, "config": _CONFIG})
     text = text.replace(f'stroke="{HALO}"', f'stroke="{HALO}" paint-order="stroke"')
-    # The chart takes the width of the page where that is smaller; its own size is in the view box.
+    # On a narrower page the chart takes the page's width; its own size is in the view box.
     return re.sub(r"(<svg [^>]*?)\s*xmlns:xlink=\"[^\"]*\"", r"\1", text, count=1)
 
 
 @cache
 def colours(theme: Theme) -> dict[str, str]:
-    """The colours of a theme by the names of their variables."""
+    """A theme's colours by their variables' names."""
     style = resources.files("nandlab.report").joinpath("style.css").read_text(encoding="utf-8")
     light, dark = style.split("@media", 2)[:2]
     return dict(re.findall(r"(--\w+): (#[0-9a-f]{6});", light if theme == "light" else dark))
@@ -122,13 +122,13 @@ def _plain(text: str, theme: Theme) -> str:
 
 
 def themed(spec: Spec, theme: Theme = "light") -> Spec:
-    """A specification with the plain colours of a theme, for a file of its own or for a notebook."""
+    """A specification with a theme's plain colours, for its own file or for a notebook."""
     config = {**_CONFIG, "background": "var(--paper)", "padding": 12}
     return json.loads(_plain(json.dumps({**spec, "config": config}), theme))
 
 
 def png(spec: Spec, theme: Theme = "light") -> bytes:
-    """A specification as PNG, `SCALE` pixels for each of its own."""
+    """A specification as PNG, `SCALE` pixels for each chart pixel."""
     require_vl_convert()
     import vl_convert
 
@@ -136,6 +136,6 @@ def png(spec: Spec, theme: Theme = "light") -> bytes:
 
 
 def standalone(text: str, theme: Theme = "light") -> str:
-    """A drawing for a file of its own: the plain colours of a theme, for every program."""
+    """A drawing for its own file: a theme's plain colours, for every program."""
     paper = f'<rect width="100%" height="100%" fill="{colours(theme)["--paper"]}"/>'
     return re.sub(r"(<svg [^>]*>)", lambda found: found[1] + paper, _plain(text, theme), count=1)

@@ -1,4 +1,4 @@
-"""Pictures of a trace: addresses over time, sizes, gaps, and how often pages are written."""
+"""Pictures of a trace: addresses over time, sizes, gaps, and the most written pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = ("read", "write")
 
 
 def pictures(found: dict[str, Any]) -> dict[str, str]:
-    """The pictures of what `nandlab.traces.trace_file.info` found with `pictures=True`, as SVG by name."""
+    """The pictures for `nandlab.traces.trace_file.info` with `pictures=True`, as SVG by name."""
     drawn = {"sizes": _sizes(found), "heat": _heat(found), "skew": _skew(found)}
     gaps = found["inter_arrival_us"]
     if gaps is not None:
@@ -33,7 +33,7 @@ def _chart(rows: Rows, mark: Spec, encoding: Spec, height: int = HEIGHT) -> str:
 
 
 def _unit(most: float) -> tuple[str, int]:
-    """The binary unit in which an address of so many bytes is a number over 1, and its bytes.
+    """The binary unit that makes such an address a number over 1, and its bytes.
 
     >>> _unit(16 * 2**20), _unit(2**40)
     (('MiB', 1048576), ('GiB', 1073741824))
@@ -46,7 +46,7 @@ UNITS = (("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30))
 
 
 def _end(found: dict[str, Any]) -> int:
-    """The end of the highest address in bytes."""
+    """The highest address's end in bytes."""
     return max(found["end_sector"] * 512, 1)
 
 
@@ -121,7 +121,7 @@ def _heat(found: dict[str, Any]) -> str:
     unit, unit_bytes = _unit(_end(found))
     rows = [{"address": at / unit_bytes, "writes": writes} for at, writes in found["pictures"]["heat"]]
     page = units.size(found["page_bytes"])
-    # By itself the axis would begin below 0, where there is no address.
+    # By default the axis would begin below 0, without any address there.
     scale = {"domain": [0, _end(found) / unit_bytes], "nice": False, "padding": 0}
     encoding: Spec = {
         "x": _quantity("address", f"address ({unit})", scale=scale),

@@ -12,8 +12,9 @@ from __future__ import annotations
 from nandlab.reproduce.bundle import write_bundle, write_reproduction
 from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.judge import Judged, counted, folded
+from nandlab.reproduce.loading import bundled, load
 from nandlab.reproduce.measure import Reproduction, reproduce
-from nandlab.reproduce.paper import Paper, bundled, load, parse
+from nandlab.reproduce.paper import Paper, parse
 from nandlab.reproduce.searching import search
 
 __all__ = [

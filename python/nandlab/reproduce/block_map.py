@@ -1,4 +1,4 @@
-"""Pictures of what each block of the flash holds, at some moments of a run."""
+"""Pictures of each block's contents on the flash, at some moments in a run."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from nandlab.reproduce.timeline import at_path
 
 @dataclass(frozen=True)
 class BlockMap(Headed):
-    """Numbers of each block by address: a column for each run, a row for each moment; of the first seed."""
+    """A number for each block, by address, with the first seed: columns are runs, rows are moments."""
 
     runs: tuple[str, ...]
     path: str
-    """The list of moments: a key of the record, names joined by full stops."""
+    """The list of moments: a key in the record, names joined by full stops."""
     moments: tuple[Any, ...]
-    """Which of them are drawn, by their first figure."""
+    """The moments to draw, by their first figure."""
     values: str
-    """The list with a number for each block, a key of a moment."""
+    """The list with a number for each block, a moment's key."""
     moment_title: str
-    """What is counted by the first figure, such as `transactions`."""
+    """The first figure's title, such as `transactions`."""
     y_title: str
 
     @property
     def columns(self) -> list[str]:
-        """The names of the runs."""
+        """The runs' names."""
         return [self.labels.get(run, run) for run in self.runs]
 
     @property
     def rows(self) -> list[str]:
-        """The names of the moments."""
+        """The moments' names."""
         return [self._row(moment) for moment in self.moments]
 
     def _row(self, moment: int) -> str:
         return f"{moment:,} {self.moment_title}"
 
     def points(self, run: str, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The blocks of a run: `column`, `row`, `x` (the address), `y`; none of a moment without a list."""
+        """A run's blocks: `column`, `row`, `x` (the address), `y`; none for a moment without a list."""
         column = self.labels.get(run, run)
         found = {next(iter(entry.values())): entry for entry in at_path(record, self.path) or ()}
         return [
@@ -51,7 +51,7 @@ class BlockMap(Headed):
 
 
 def parse_block_map(table: Table) -> BlockMap:
-    """Reads an entry of `[[block_maps]]`.
+    """Reads an entry in `[[block_maps]]`.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.

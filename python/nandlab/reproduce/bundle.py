@@ -10,8 +10,8 @@ import zipfile
 from collections.abc import Iterable, Sequence
 
 from nandlab.experiment.result import Result
-from nandlab.reproduce import published
 from nandlab.reproduce.measure import Reproduction
+from nandlab.reproduce.page import figures, reproduction_page
 from nandlab.reproduce.records import cells, drawn_rows, rows
 from nandlab.writing.new_file import write_whole
 from nandlab.writing.toml_text import toml_text
@@ -32,8 +32,6 @@ def write_bundle(
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
-    from nandlab.reproduce.page import reproduction_page
-
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         for each in found:
@@ -52,8 +50,6 @@ def write_reproduction(
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
-    from nandlab.reproduce.page import reproduction_page
-
     write_whole(path, reproduction_page(found, command).encode(errors="backslashreplace"))
 
 
@@ -64,8 +60,6 @@ def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
 
 
 def _files(found: Reproduction) -> Iterable[tuple[str, str]]:
-    from nandlab.reproduce.page import figures
-
     yield "paper.toml", found.paper.text
     yield "claims.json", _json(found.to_dict())
     for name, record in found.records.by_name().items():
@@ -91,7 +85,7 @@ def _files(found: Reproduction) -> Iterable[tuple[str, str]]:
     for grid in found.paper.grids:
         values = cells(found.records, grid)
         lines = [[name, *line] for name, line in zip(grid.rows, values, strict=True)]
-        printed = published.cells(grid, found.paper.claims)
+        printed = grid.printed(found.paper.claims)
         lines += [
             [f"{row}, published", *(printed.get((row, column)) for column in grid.columns)]
             for row in dict.fromkeys(row for row, _ in printed)

@@ -1,10 +1,10 @@
-"""A claim of a paper: what it says, and how that is measured."""
+"""A claim in a paper: its statement, and its measurement."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
@@ -12,18 +12,15 @@ from nandlab.reproduce.tolerance import Tolerance, parse_tolerance
 from nandlab.reproduce.verdict import Kind
 from nandlab.reproduce.words import Why, parse_why
 
-if TYPE_CHECKING:
-    from nandlab.reproduce.paper import Paper
-
 TRUE_UNITS = "true_units"
-"""The reading in which a figure is what the flash did."""
+"""The reading that counts real flash operations."""
 
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says."""
+    """A statement in the paper."""
 
     id: str
     where: str
@@ -33,30 +30,30 @@ class Claim:
     unit: str
     tolerance: str
     limits: Tolerance | None
-    """The interval of `tolerance`."""
+    """The interval for `tolerance`."""
     loose: Tolerance | None
     fitted: bool
-    """Whether it comes out with what the file chose, and not with all that the paper leaves open."""
+    """Whether it comes out with the file's choice, but not with every open value."""
     reading: str
     measured: Formula | None
     holds: tuple[Condition, ...]
     also: tuple[Condition, ...]
-    """What the statement says beside the number, for every seed."""
+    """Conditions beside the number, for every seed."""
     true_units: Formula | None
-    """The same figure in true units, where `reading` is another one."""
+    """The same figure in true units, if `reading` is another one."""
     true_holds: tuple[Condition, ...]
     exercised: tuple[Condition, ...]
-    """What shows that the mechanism ran that the claim is about."""
+    """Conditions that show the claim's mechanism ran."""
     to_exercise: str
-    """What would make it run."""
+    """How to make it run."""
     note: Why
-    """What is worth knowing whatever the verdict is."""
+    """A remark for every verdict."""
     why: Why
     """Why it differs, if it does."""
     table: Table = field(repr=False, compare=False)
-    """Where it stands in the file."""
+    """Its place in the file."""
     together: tuple[str, ...] = ()
-    """Claims of which the search of the file tells whether they come out together with this one."""
+    """Claims the search tests for coming out together with this one."""
 
     @property
     def read_from(self) -> str:
@@ -70,7 +67,7 @@ class Claim:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The figures that it is read from: each a run and a measure."""
+        """The figures it reads: each a run and a measure."""
         read = [each for each in (self.measured, self.true_units) if each is not None]
         sources: list[Formula | Condition] = [
             *read,
@@ -83,7 +80,7 @@ class Claim:
         return tuple(dict.fromkeys([*found, *self.note.names, *self.why.names]))
 
     def without(self, is_absent: Callable[[str], bool]) -> Claim:
-        """The claim over the runs that there are, where `min` and `max` of several leave some out."""
+        """The claim over existing runs, if `min` and `max` over several leave some out."""
         return replace(
             self,
             measured=self.measured and self.measured.without(is_absent),
@@ -92,15 +89,15 @@ class Claim:
         )
 
 
-def parse_claim(table: Table, paper: Paper) -> Claim:
-    """Reads a claim over the runs and measures of `paper`.
+def parse_claim(table: Table, readings: Iterable[str]) -> Claim:
+    """Reads a claim in true units or one of the paper's own `readings`.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
 
     """
     kind: Any = table.chosen("kind", KINDS)
-    reading = table.chosen("reading", (TRUE_UNITS, *paper.readings), TRUE_UNITS)
+    reading = table.chosen("reading", (TRUE_UNITS, *readings), TRUE_UNITS)
     published = table.number("published") if kind in ("value", "model") else None
     tolerance, loose = table.text("tolerance", ""), table.text("loose", "")
     limits = None if published is None else table.read("tolerance", tolerance, _within(published))
@@ -134,7 +131,7 @@ def parse_claim(table: Table, paper: Paper) -> Claim:
         together=tuple(table.texts("together")),
     )
     table.end()
-    _check_claim(table, claim, paper)
+    _check_claim(table, claim)
     return claim
 
 
@@ -150,8 +147,8 @@ def _conditions(table: Table, key: str, texts: Iterable[str]) -> tuple[Condition
     return tuple(table.read(key, text, parse_condition) for text in texts)
 
 
-def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
-    """Refuses claims that could not be measured as they are written."""
+def _check_claim(table: Table, claim: Claim) -> None:
+    """Refuses claims that cannot be measured as written."""
     kind = claim.kind
     if kind in ("value", "model", "not_printed") and claim.measured is None:
         raise table.error("measured", f"a claim of kind {kind} is read from a formula")
@@ -168,29 +165,10 @@ def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
         raise table.error("measured", f"a model claim is a formula, and {claim.names[0]} is a measurement")
     if kind == "value" and claim.measured is not None and not claim.measured.names:
         raise table.error("measured", "a formula without a measurement is a claim of kind model")
-    for key, names in (
-        ("measured", claim.measured.names if claim.measured is not None else ()),
-        ("why", claim.why.names),
-        ("holds", claim.names),
-    ):
-        for name in names:
-            table.read(key, name, paper.split)
-    _check_given(table, claim, paper)
-
-
-def _check_given(table: Table, claim: Claim, paper: Paper) -> None:
-    """Refuses a claim that rests on a trace which few have."""
-    for name in claim.without(paper.lacks).names:
-        if paper.lacks(name):
-            raise table.error(
-                "measured",
-                f"{name} plays a trace that few have: no claim can rest on it alone; min and max of several "
-                "runs leave it out",
-            )
 
 
 def _check_comparisons(table: Table, claim: Claim) -> None:
-    """Refuses an order without comparisons, and comparisons beside a number where there is none."""
+    """Refuses an order without comparisons, and comparisons beside a missing number."""
     has_order = claim.kind in ("order", "sign")
     if has_order and not claim.holds:
         raise table.error("holds", f"a claim of kind {claim.kind} holds or does not: expected a comparison")

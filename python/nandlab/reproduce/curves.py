@@ -1,15 +1,13 @@
-"""Curves of somebody else's measurements, drawn beside those that are simulated."""
+"""Curves from other people's measurements, drawn beside simulated ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.document import Table
-
-if TYPE_CHECKING:
-    from nandlab.reproduce.claim import Claim
 
 
 @dataclass(frozen=True)
@@ -17,14 +15,14 @@ class Curve:
     """Points in one panel."""
 
     line: str
-    """The name of the line that joins them; empty where they stand alone."""
+    """The name for a line through them; empty if they stand alone."""
     panel: str
     x: tuple[float, ...]
     y: tuple[float | str, ...]
-    """Numbers, or ids of claims, whose published numbers they are."""
+    """Numbers, or claims' ids for their published numbers."""
 
     def points(self, labels: Mapping[str, str], claims: Sequence[Claim]) -> list[dict[str, Any]]:
-        """Its points: `panel`, `colour`, `x` and `y`, and the `order` in which the line joins them."""
+        """Its points: `panel`, `colour`, `x` and `y`, and their `order` on the line."""
         place = {"panel": labels.get(self.panel, self.panel), "colour": self.line}
         printed = {claim.id: claim.published for claim in claims}
         values = [printed[y] if isinstance(y, str) else y for y in self.y]
@@ -35,7 +33,7 @@ class Curve:
 
 
 def parse_curves(table: Table) -> tuple[Curve, ...]:
-    """Reads `[[measured]]` of a figure or a timeline.
+    """Reads `[[measured]]` in a figure or a timeline.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
@@ -64,7 +62,7 @@ def _is_number(value: Any) -> bool:  # noqa: ANN401 - a TOML value
 def check_curves(
     table: Table, curves: Sequence[Curve], panels: Sequence[str], claims: Sequence[Claim]
 ) -> None:
-    """Refuses curves of claims that print no number, and in panels that there are not.
+    """Refuses curves with claims that print no number, and in unknown panels.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.

@@ -1,4 +1,4 @@
-"""A TOML document that is read table by table; what is wrong with it is said with file, line and key."""
+"""A TOML document read table by table; errors come with file, line and key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORDS = {str: "a text", bool: "true or false", int: "a whole number", list: "a 
 
 
 class Table:
-    """A table whose keys are taken one after the other; `end()` refuses what is left."""
+    """A table whose keys are taken one after the other; `end()` refuses the rest."""
 
     def __init__(self, source: str, lines: Mapping[str, int], path: str, values: dict[str, Any]) -> None:
         self._source, self._lines, self._path = source, lines, path
@@ -23,7 +23,7 @@ class Table:
 
     @classmethod
     def parse(cls, text: str, source: str) -> Table:
-        """The top of a document; `source` names it in errors.
+        """A document's top; `source` names it in errors.
 
         Raises:
             ConfigError: It is not TOML.
@@ -36,7 +36,7 @@ class Table:
         return f"{self._path}.{key}" if self._path else key
 
     def error(self, key: str, message: str) -> ConfigError:
-        """An error about a key of this table, which may be missing."""
+        """An error about a key in this table; the key may be missing."""
         path = self._at(key) if key else self._path
         line = self._lines.get(path, self._lines.get(self._path))
         place = self._source if line is None else f"{self._source}, line {line}"
@@ -45,7 +45,7 @@ class Table:
         return error
 
     def holds(self, path: str) -> bool:
-        """Whether the document has something at a path of keys, this table being its top."""
+        """Whether the document has something at a key path, from this table down."""
         tree: Any = self._values
         for key in path.split("."):
             if not isinstance(tree, dict) or key not in tree:
@@ -54,7 +54,7 @@ class Table:
         return True
 
     def line_of(self, path: str) -> int | None:
-        """The line of a path of keys from the top of the document, or else of the table that holds it."""
+        """The line of a key path from the document's top, or else its table's line."""
         while path and path not in self._lines:
             path = path.rpartition(".")[0]
         return self._lines.get(path)
@@ -64,7 +64,7 @@ class Table:
         return key in self._values
 
     def keys(self) -> list[str]:
-        """Every key, in the order of the text."""
+        """Every key, in text order."""
         return list(self._values)
 
     def _take(self, key: str, kind: type[T], default: T | None) -> T:
@@ -102,14 +102,14 @@ class Table:
         return value
 
     def values(self, key: str, default: list[Any] | None = None) -> list[Any]:
-        """A list of anything, with at least one entry."""
+        """A list with at least one entry, of any type."""
         found: list[Any] = self._take(key, list, default)
         if not found and default is None:
             raise self.error(key, "expected a list with at least one entry")
         return found
 
     def texts(self, key: str) -> list[str]:
-        """A text, or a list of texts; empty where the key is missing."""
+        """A text, or a list of texts; empty if the key is missing."""
         self._taken.append(key)
         value = self._values.get(key, [])
         found = [value] if isinstance(value, str) else value
@@ -125,15 +125,15 @@ class Table:
         return value
 
     def plain(self, key: str) -> dict[str, Any]:
-        """A table as it is; an empty one where there is none."""
+        """A table as it is; an empty one if there is none."""
         return self._take(key, dict, {})
 
     def table(self, key: str) -> Table:
-        """A table below this one; an empty one where there is none."""
+        """A table below this one; an empty one if there is none."""
         return Table(self._source, self._lines, self._at(key), self._take(key, dict, {}))
 
     def tables(self, key: str) -> list[Table]:
-        """A list of tables, `[[key]]`; empty where there is none."""
+        """A list of tables, `[[key]]`; empty if there is none."""
         found: list[Any] = self._take(key, list, [])
         if not all(isinstance(each, dict) for each in found):
             raise self.error(key, f"expected tables, each under a head [[{self._at(key)}]]")
@@ -142,14 +142,14 @@ class Table:
         ]
 
     def read(self, key: str, text: str, parse: Callable[[str], T]) -> T:
-        """What `parse` makes of `text`, which stands under `key`; its `ValueError` gets a place."""
+        """Parses `text`, found under `key`; a `ValueError` gets its place."""
         try:
             return parse(text)
         except ValueError as error:
             raise self.error(key, str(error)) from None
 
     def end(self) -> None:
-        """Refuses keys that nobody has asked for."""
+        """Refuses keys nobody asked for."""
         for key in self._values:
             if key not in self._taken:
                 near = difflib.get_close_matches(key, self._taken, 1)

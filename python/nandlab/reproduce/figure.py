@@ -1,4 +1,4 @@
-"""Lines over a key of the experiments, or over a measure."""
+"""Lines over an experiment's key, or over a measure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from nandlab.reproduce.published import Mark, parse_marks
 class Figure(Headed):
     """Panels side by side, each with lines through points; a point is a run.
 
-    Over a key of the experiments (`x_key`) each of `colours` is a line, with a point for each value of the
-    key. Over measures (`x_measures`) each of `colours` is a point, and `joined` says which are a line.
+    Over an experiment's key (`x_key`) each one in `colours` is a line, with a point for each key
+    value. Over measures (`x_measures`) each one in `colours` is a point, and `joined` groups them into lines.
     """
 
     panels: tuple[str, ...]
     colours: tuple[str, ...]
     x_key: str
-    """Empty where x is a measure."""
+    """Empty if x is a measure."""
     x_title: str
     x_log: bool
     x_values: tuple[Any, ...]
@@ -32,47 +32,47 @@ class Figure(Headed):
     y_title: str
     y_log: bool
     lowest: bool
-    """Whether the report says which line is lowest at each point."""
+    """Whether the report names the lowest line at each point."""
     lowest_from: str
-    """The line of which the caption says from where on it is lowest; empty for none."""
+    """The caption tells from which x on this line is lowest; empty for none."""
     x_measures: Mapping[str, str] = field(default_factory=dict)
-    """By colour, the measure of its run that is x; empty where a key is."""
+    """By colour, the run's measure for x; empty if x is a key."""
     joined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Lines, each with the colours that it goes through in this order; any other colour stands alone."""
+    """Lines, each with its colours in order; any other colour stands alone."""
     marked: Mapping[str, float] = field(default_factory=dict)
-    """Values of y that a horizontal line marks, by what it is called; such as no paper prints."""
+    """Values of y with a horizontal line, by their names; such as no paper prints."""
     published: tuple[Mark, ...] = ()
     measured: tuple[Curve, ...] = ()
     front: bool = False
-    """Whether a line joins the points of a panel that no other one beats in x and y, where less is better."""
+    """Whether a line joins a panel's points that no other one beats in x and y, less being better."""
 
     @property
     def x_is_size(self) -> bool:
-        """Whether the x axis is in bytes, of which there are a KiB and more."""
+        """Whether the x axis is in bytes, a KiB and more."""
         return self.x_key.endswith("_bytes") and all(value >= 1024 for value in self.x_values)
 
     @property
     def x_name(self) -> str:
-        """What x is, for a column of its values."""
+        """The column title for x values."""
         return self.x_key or " or ".join(dict.fromkeys(self.x_measures.values()))
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines of a panel: where colours are joined, theirs come at the place of the first of them."""
+        """A panel's lines: joined colours come at their first one's place."""
         return tuple(dict.fromkeys(self.line_of(colour) for colour in self.colours))
 
     def line_of(self, colour: str) -> str:
-        """The line that a colour is on."""
+        """The line through a colour."""
         return next((name for name, through in self.joined.items() if colour in through), colour)
 
     def points(self, full: bool) -> tuple[Any, ...]:
-        """The values on the x axis, where it is a key."""
+        """The values on the x axis, if it is a key."""
         return self.x_full if full else self.x_values
 
     def runs(self) -> list[tuple[str, str, str]]:
-        """Panel, colour and run of every line, or of every point where x is a measure.
+        """Panel, colour and run for every line, or for every point if x is a measure.
 
-        The points of a line come in the order in which it joins them.
+        Points come in their line's order.
         """
         through = [colour for each in self.joined.values() for colour in each]
         colours = [*through, *(colour for colour in self.colours if colour not in through)]
@@ -127,14 +127,14 @@ def parse_figure(table: Table) -> Figure:
 
 
 def _measures(table: Table, colours: tuple[str, ...]) -> dict[str, str]:
-    """The measure that is x, for each colour."""
+    """The measure for x, by colour."""
     found = {colour: table.text(colour) for colour in colours}
     table.end()
     return found
 
 
 def _joined(table: Table, colours: tuple[str, ...], by_key: bool) -> dict[str, tuple[str, ...]]:
-    """Lines with the colours that they go through."""
+    """Lines with their colours."""
     lines = table.table("joined")
     found: dict[str, tuple[str, ...]] = {}
     for name in lines.keys():  # noqa: SIM118 - a Table is no dictionary
@@ -155,7 +155,7 @@ def _joined(table: Table, colours: tuple[str, ...], by_key: bool) -> dict[str, t
 
 
 def _marked(table: Table, y_log: bool) -> dict[str, float]:
-    """Values of y to be marked."""
+    """Values of y to mark."""
     found = {name: table.number(name) for name in table.keys()}  # noqa: SIM118 - a Table is no dictionary
     for name, value in found.items():
         if y_log and value <= 0:

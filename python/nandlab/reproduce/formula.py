@@ -1,7 +1,7 @@
 """Formulas over named figures, as a paper's file writes them: `fast.4k.writes / fmax.4k.writes`.
 
-A name is a word and any number of parts behind full stops, which may start with a digit. Numbers,
-`+ - * / **`, parentheses and a few functions are all there is; a text that holds anything else is refused,
+A name is a word and any number of parts behind full stops; a part may start with a digit. Numbers,
+`+ - * / **`, parentheses and a few functions are allowed; any other text is refused,
 nothing is executed.
 """
 
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from nandlab.record.numbers import NoNumber
 
 Lookup = Callable[[str], float]
-"""The figure of a name."""
+"""A name's figure."""
 
 _NUMBER = re.compile(r"\b_(\d+)\b")
-"""What stands for a name in the tree of a formula."""
+"""A name's placeholder in a formula's tree."""
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
 _OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
     ast.Add: operator.add,
@@ -33,7 +33,7 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
 
 
 def argmin(*pairs: float) -> float:
-    """Of pairs of a position and a value, one after the other, the first position with the lowest value.
+    """Takes positions and values in turn; the first position with the lowest value.
 
     >>> argmin(8, 3.5, 16, 2.5, 32, 2.75)
     16
@@ -64,7 +64,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 
 
 class FormulaError(ValueError):
-    """A formula that says nothing, or has no value; the message is a sentence without a place."""
+    """A formula without meaning or value; the message is a sentence without a place."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,14 @@ class Formula:
 
     text: str
     names: tuple[str, ...]
-    """In the order in which they first stand in it."""
+    """In the order they first appear."""
     _node: ast.expr
 
     def value(self, lookup: Lookup) -> float:
-        """What it comes to.
+        """The formula's value.
 
         Raises:
-            FormulaError: It has no value, as where it divides by zero.
+            FormulaError: It has no value, as in a division by zero.
 
         """
         try:
@@ -96,9 +96,9 @@ class Formula:
         return float(value)
 
     def without(self, is_absent: Callable[[str], bool]) -> Formula:
-        """The formula without the arguments of `min` and `max` that take a name which there is not.
+        """The formula without arguments of `min` and `max` that need an absent name.
 
-        Such a name stays where nothing would be left, or where it stands elsewhere.
+        Such a name stays if nothing would be left, or if it stands elsewhere.
 
         >>> formula = parse_formula("100 - min(a.share, b.share, c.share)")
         >>> formula.without(lambda name: name.startswith("b")).text
@@ -116,7 +116,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison of two formulas: `left sign right`."""
+    """A comparison between two formulas: `left sign right`."""
 
     text: str
     left: Formula
@@ -133,7 +133,7 @@ def parse_formula(text: str) -> Formula:
     """Reads a formula.
 
     Raises:
-        FormulaError: What it holds is none.
+        FormulaError: The text is no formula.
 
     >>> formula = parse_formula("max(a.512.writes, 3) / 2")
     >>> formula.names, formula.value({"a.512.writes": 9}.__getitem__)
@@ -148,7 +148,7 @@ def parse_condition(text: str) -> Condition:
     """Reads a comparison.
 
     Raises:
-        FormulaError: What it holds is none.
+        FormulaError: The text is no comparison, or a side is no formula.
 
     >>> condition = parse_condition("a.16k.writes < 0.5 * a.4k.writes")
     >>> condition.left.text, condition.sign, condition.right.text
@@ -189,7 +189,7 @@ def _parse(text: str) -> tuple[ast.expr, list[str]]:
 def _formula(text: str, node: ast.expr, names: list[str]) -> Formula:
     _check(node, text)
     used = [int(each.id[1:]) for each in ast.walk(node) if isinstance(each, ast.Name) and each.id[0] == "_"]
-    # Sides of a comparison share their names, so those of one side are numbered anew.
+    # Both sides of a comparison share their names, so each side numbers its own anew.
     own = tuple(dict.fromkeys(used))
     place = {f"_{old}": new for new, old in enumerate(own)}
     return Formula(text, tuple(names[at] for at in own), _Renumber(place).visit(node))
@@ -206,7 +206,7 @@ class _Renumber(ast.NodeTransformer):
 
 
 def _check(node: ast.expr, text: str) -> None:
-    """Refuses what `_value` has no meaning for."""
+    """Refuses anything `_value` cannot compute."""
     inner: list[ast.expr] = []
     is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
@@ -225,7 +225,7 @@ def _check(node: ast.expr, text: str) -> None:
 
 
 def _reduced(node: ast.expr, is_absent: Callable[[int], bool]) -> ast.expr | None:
-    """What is left of a tree without arguments of `min` and `max` that are absent; None for nothing."""
+    """The tree without absent arguments of `min` and `max`; None if nothing remains."""
     if isinstance(node, ast.Name):
         return None if is_absent(int(node.id[1:])) else node
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
@@ -254,5 +254,5 @@ def _value(node: ast.expr, lookup: Callable[[int], float]) -> float:
         return _FUNCTIONS[node.func.id](*(_value(each, lookup) for each in node.args))  # type: ignore[attr-defined]
     if isinstance(node, ast.Name):
         return lookup(int(node.id[1:]))
-    # `_check` leaves constants; as floats, since powers of whole numbers know no end.
+    # `_check` leaves constants; as floats, since whole numbers' powers know no end.
     return float(node.value)  # type: ignore[attr-defined]

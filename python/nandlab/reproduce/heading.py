@@ -1,4 +1,4 @@
-"""What every table and figure of a paper's file has."""
+"""The fields every table and figure in a paper's file has."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class Headed:
     """A table or figure with its heading."""
 
     name: str
-    """Of its files in a bundle."""
+    """Name for its files in a bundle."""
     title: str
     caption: Why
     labels: dict[str, str]
-    """What runs, columns or origins are called."""
+    """Names for runs, columns or origins."""
 
 
 class Heading(TypedDict):
-    """The fields of `Headed`."""
+    """The fields for `Headed`."""
 
     name: str
     title: str
@@ -31,7 +31,7 @@ class Heading(TypedDict):
 
 
 def parse_heading(table: Table) -> Heading:
-    """Reads the heading of an entry.
+    """Reads an entry's heading.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.

@@ -1,4 +1,4 @@
-"""A claim beside what was measured: the verdict, and the reason for it in words."""
+"""A claim beside its measured value: the verdict, and the reason in words."""
 
 from __future__ import annotations
 
@@ -26,48 +26,48 @@ from nandlab.reproduce.verdict import (
 )
 
 FITTED = "It rests on a value that the paper leaves open and this file chose: a fit, and no confirmation"
-"""Stands with a claim that is `fitted`."""
+"""Shown with a `fitted` claim."""
 
 T = TypeVar("T")
 Judge = Callable[[Condition, Sequence[tuple[float, float]]], Held]
 
 NO_REASON = "The paper's file gives no reason"
-"""Stands where a claim differs and nobody has said why."""
+"""Shown if a claim differs and nobody has said why."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its verdict; none where a run is missing, or there are too few seeds for an order."""
+    """A claim with its verdict; no verdict if a run is missing, or an order has too few seeds."""
 
     claim: Claim
     measured: float | None
     held: list[Held]
-    """The conditions of an order or a sign, and those beside a number, with figures."""
+    """Conditions for an order or a sign, and conditions beside a number, with figures."""
     true_units: float | None
     true_held: list[Held]
     verdict: Word | None
     why: str
     mistake: ConfigError | None = None
-    """What is wrong with its formulas, with file, line and key: a key that no record has, or no value."""
+    """An error in its formulas, with file, line and key: a key in no record, or no value."""
     true_verdict: Word | None = None
-    """The verdict in true units; that of the claim where it is read in them anyway."""
+    """The verdict in true units; the claim's own if its reading is true units."""
     reason: str = ""
-    """The end of `why`, which other claims may share."""
+    """The end of `why`; other claims may share it."""
 
     @property
     def found(self) -> str:
-        """The start of `why`: how far off this claim is, and what holds."""
+        """The start of `why`: the claim's distance, and the conditions that hold."""
         return self.why.removesuffix(self.reason).rstrip(". ")
 
     @property
     def is_explained(self) -> bool:
-        """Whether there is more to say than that the number is reproduced."""
+        """Whether there is more to say than "the number is reproduced"."""
         claim = self.claim
         return self.verdict != "reproduced" or bool(claim.note.text or claim.also or claim.together)
 
     @property
     def off(self) -> str:
-        """How far off the measured value is; empty where no value is printed."""
+        """The measured value's distance; empty without a printed value."""
         if self.measured is None or self.claim.published is None:
             return ""
         return off(self.measured, self.claim.published)
@@ -106,7 +106,7 @@ def judge(claim: Claim, records: Records) -> Judged:
 
 
 def _read(claim: Claim, key: str, read: Callable[[], T]) -> T:
-    """What `read` finds, which stands in the paper's file under `key`."""
+    """The result of `read`; errors name `key` in the paper's file."""
     try:
         return read()
     except FormulaError as error:
@@ -114,7 +114,7 @@ def _read(claim: Claim, key: str, read: Callable[[], T]) -> T:
 
 
 def _has_value(formula: Formula, records: Records) -> bool:
-    """Whether a formula has a value with what was measured."""
+    """Whether a formula has a value from these records."""
     try:
         records.mean(formula)
     except FormulaError:
@@ -133,7 +133,7 @@ def _judge(claim: Claim, records: Records) -> Judged:
 
     idle = [each for each in held_by("exercised", claim.exercised, check_every) if not each.holds]
     if idle and claim.measured is not None and not _has_value(claim.measured, records):
-        # A ratio of nothing to nothing, since the mechanism did not run.
+        # A ratio 0 / 0, since the mechanism did not run.
         words = [f"{_said(idle)}: it takes {claim.to_exercise}", records.filled(claim.note)]
         return Judged(claim, None, [], None, [], "not_exercised", _sentences(words))
     measured, true_units = mean("measured", claim.measured), mean("true_units", claim.true_units)
@@ -209,13 +209,13 @@ def _distance(claim: Claim, measured: float | None) -> str:
 
 
 def _has_one_course(claim: Claim, records: Records) -> bool:
-    """Whether no seed changes the runs that the verdict on an order rests on."""
+    """Whether no seed changes the runs behind an order's verdict."""
     names = [name for each in claim.holds for name in each.names]
     return bool(names) and all(records.paper.has_one_course(name.rpartition(".")[0]) for name in names)
 
 
 def _order(claim: Claim, held: Sequence[Held], records: Records) -> str:
-    """Whether the conditions of an order hold, and which do not."""
+    """Whether an order's conditions hold, with the ones that do not."""
     if claim.kind not in ("order", "sign"):
         return ""
     seeds, has_one_course = records.seeds, _has_one_course(claim, records)
@@ -234,7 +234,7 @@ def _order(claim: Claim, held: Sequence[Held], records: Records) -> str:
 
 
 def _also(held: Sequence[Held]) -> str:
-    """Whether what is said beside the number holds."""
+    """Whether the conditions beside the number hold."""
     if not held:
         return ""
     failing = [each for each in held if not each.holds]
@@ -249,7 +249,7 @@ def _true(held: Sequence[Held]) -> str:
 
 
 def _words(claim: Claim, records: Records, with_reason: bool) -> str:
-    """What the paper's file says about the claim, its reason where that is asked for, with figures."""
+    """The file's words about the claim, on request with its reason, with figures."""
     texts = [claim.note, *([claim.why] if with_reason else [])]
     keys = ["note", "why"]
     filled = [
@@ -261,9 +261,9 @@ def _words(claim: Claim, records: Records, with_reason: bool) -> str:
 
 
 def folded(claims: Sequence[Judged]) -> list[list[Judged]]:
-    """Claims of which there is something to say, those of the same verdict and reason together.
+    """Claims with something to say; claims with the same verdict and reason together.
 
-    Each group comes at the place of the first of its claims.
+    Each group comes at its first claim's place.
     """
     groups: dict[tuple[Word | None, str], list[Judged]] = {}
     for claim in claims:
@@ -273,7 +273,7 @@ def folded(claims: Sequence[Judged]) -> list[list[Judged]]:
 
 
 def counted(claims: Sequence[Judged]) -> str:
-    """How many claims there are of each verdict, in one line."""
+    """The claim count for each verdict, in one line."""
     found = [claim.verdict for claim in claims]
     parts = [f"{found.count(word)} {word.replace('_', ' ')}" for word in VERDICTS if word in found]
     if None in found:

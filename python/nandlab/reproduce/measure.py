@@ -1,4 +1,4 @@
-"""Runs the experiments of a paper and judges its claims."""
+"""Runs a paper's experiments and judges its claims."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from nandlab._native import ConfigError
 from nandlab.experiment import Experiment
-from nandlab.reproduce.conclusion import Concluded, conclude
+from nandlab.reproduce.concluding import Concluded, conclude
 from nandlab.reproduce.judge import Judged, judge
 from nandlab.reproduce.op_figures import measured
 from nandlab.reproduce.paper import Paper
@@ -19,7 +19,7 @@ from nandlab.running.batch import State, run_all
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper with what was measured."""
+    """A paper with its measurements."""
 
     paper: Paper
     records: Records
@@ -35,7 +35,7 @@ class Reproduction:
 
     @property
     def conclusions(self) -> list[Concluded]:
-        """The conclusions of the paper's file, as the verdicts have them."""
+        """The file's conclusions, by the verdicts."""
         return conclude(self.paper.conclusions, self.claims, self.records)
 
     @property
@@ -54,18 +54,18 @@ def reproduce(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Measures every claim of a paper.
+    """Measures every claim in a paper.
 
     Args:
-        paper: What `load()` has read.
-        seeds: Seeds of each experiment, 1 and up; those of the paper's file by default. An order is a finding
+        paper: The paper from `load()`.
+        seeds: Seeds for each experiment, 1 and up; by default the file's number. An order is a finding
             from 5 on.
-        full: With as many seeds and points as the file gives for a full run.
+        full: With a full run's seeds and points, as in the file.
         jobs: Runs at once; one for each processor by default.
-        progress: Called some times a second.
+        progress: Called a few times a second.
 
     Raises:
-        ConfigError: An experiment cannot be run as it is written.
+        ConfigError: An experiment cannot run as written.
 
     """
     paper = there(paper.in_full() if full else paper)
@@ -94,7 +94,7 @@ def reproduce(
 
 
 def _take_logs(records: Records) -> None:
-    """Runs what is drawn from logs of operations, one after the other."""
+    """Runs figures drawn from operation logs, one after the other."""
     for figure in records.paper.op_figures:
         if records.stopped:
             return
@@ -110,7 +110,7 @@ def _take_logs(records: Records) -> None:
 
 
 def checked(records: Records, key: Key, tree: Tree, name: str | None = None) -> Experiment:
-    """An experiment that can run, as far as one can tell before.
+    """A checked experiment; it should run, as far as one can tell beforehand.
 
     Raises:
         ConfigError: It cannot, with file, line and key.
@@ -121,7 +121,7 @@ def checked(records: Records, key: Key, tree: Tree, name: str | None = None) -> 
         experiment = Experiment(**{"workload": {}, **tree, "seed": key[1]})
         experiment.resolve()
     except ConfigError as error:
-        # A point of a figure is called by the run and the value on the x axis.
+        # A figure's point is named by the run and the value on the x axis.
         run, is_point, _ = name.partition(", ")
         table, line = paper.place(run, error.key or "", bool(is_point))
         place = paper.file if line is None else f"{paper.file}, line {line}"
@@ -133,9 +133,9 @@ def checked(records: Records, key: Key, tree: Tree, name: str | None = None) -> 
 
 
 def there(paper: Paper) -> Paper:
-    """The paper without what plays a trace that there is not.
+    """The paper without rows, tables and arguments that need a missing trace.
 
-    That is rows of tables, empty tables, and arguments of `min` and `max` in claims.
+    The rows are in tables, the arguments in `min` and `max` in claims.
     """
     grids = [
         replace(grid, rows=tuple(row for row in grid.rows if not paper.is_absent(row)))
@@ -154,7 +154,7 @@ def _named(error: ConfigError, place: str) -> ConfigError:
 
 
 def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
-    """Every run that something is read from, in the order of the paper: claims, tables, figures."""
+    """Every run to read from, in the paper's order: claims, tables, figures."""
     paper = records.paper
     of_grids = [(name, seeds_of(records, grid)) for grid in paper.grids for name in grid.names()]
     headed = (*paper.figures, *paper.pictures, *paper.grids, *paper.op_figures)

@@ -1,4 +1,4 @@
-"""Figures from the operations of a run: single blocks before and after a recycling, or where writes go."""
+"""Figures from a run's operations: single blocks before and after a recycling, or write addresses."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from nandlab.running.batch import run_all
 
 SHOWN = ("blocks", "writes")
 IN_A_ROW = 16
-"""Pages of a block side by side."""
+"""A block's pages side by side."""
 
 Cells = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class OpFigure(Headed):
-    """A figure of one run, of the first seed.
+    """A figure from one run with the first seed.
 
-    `blocks`: every page of data block, log block and erased block, before and after a recycling. `writes`:
-    the address of each page that the host wrote, one after the other.
+    `blocks`: every page in data block, log block and erased block, before and after a recycling. `writes`:
+    the address of each page the host wrote, one after the other.
     """
 
     run: str
     shows: str
     cause: str
-    """The recycling: the cause of its copies, as in the matrix of a record."""
+    """The recycling: its copies' cause, as in a record's matrix."""
     number: int
-    """Which of them, counted from 1."""
+    """The recycling's number, counted from 1."""
 
     def named(self, origin: str) -> str:
-        """The name of an origin."""
+        """An origin's name."""
         return self.labels.get(origin, origin.replace("_", " "))
 
     def draw_from(self, log: Path, result: Result) -> Cells:
-        """What is drawn of a run: cells of pages, or points; empty where the run has no such recycling."""
+        """The run's drawing: page cells, or points; empty if the run has no such recycling."""
         with log.open(newline="") as file:
             rows = csv.DictReader(file)
             if self.shows == "blocks":
@@ -63,7 +63,7 @@ class OpFigure(Headed):
         before, after, moves = self._around(rows, pages)
         if not moves:
             return []
-        # A migration leaves the data block alone: it is found by what it holds.
+        # A migration leaves the data block alone: the blocks are found by their contents.
         own = {int(row["lpn"]) // pages for row in moves}
         holders = {page // pages for lpn, page in before.newest.items() if lpn // pages in own}
         target = int(moves[0]["block"])
@@ -82,7 +82,7 @@ class OpFigure(Headed):
     def _around(
         self, rows: Iterable[dict[str, str]], pages: int
     ) -> tuple[_Flash, _Flash, list[dict[str, str]]]:
-        """The flash before and after the recycling of the first logical block, and its copies."""
+        """The flash before and after the first logical block's recycling, and its copies."""
         flash, before, seen, moves = _Flash(pages), _Flash(pages), 0, list[dict[str, str]]()
         for row in rows:
             is_move = row["operation"] == "copy" and row["cause"] == self.cause and int(row["lpn"]) < pages
@@ -100,12 +100,12 @@ class OpFigure(Headed):
 
 
 class _Flash:
-    """What each page holds, as the log tells it."""
+    """Each page's contents, from the log."""
 
     def __init__(self, pages: int) -> None:
         self.pages = pages
         self.held: dict[int, tuple[int, str]] = {}
-        """By page: the logical page in it, and its origin."""
+        """By page: its logical page, and its origin."""
         self.newest: dict[int, int] = {}
 
     def copy(self) -> _Flash:
@@ -123,12 +123,12 @@ class _Flash:
         elif row["operation"] in ("program", "copy") and row["lpn"]:
             page, lpn = int(row["page"]), int(row["lpn"])
             self.held[page] = (lpn, row["origin"])
-            # Pages of the block map have numbers of their own.
+            # The block map's pages have their own numbers.
             if row["origin"] != "ftl":
                 self.newest[lpn] = page
 
     def states(self, block: int, figure: OpFigure) -> list[str]:
-        """For each page of a block: free, invalid, or who wrote what is valid in it."""
+        """Each page in a block: free, invalid, or the author of its valid contents."""
         found = []
         for page in range(block * self.pages, (block + 1) * self.pages):
             lpn, origin = self.held.get(page, (-1, ""))
@@ -138,7 +138,7 @@ class _Flash:
 
 
 def measured(figure: OpFigure, experiment: Experiment) -> tuple[Cells, Result | None, str | None, bool]:
-    """What is drawn of the run of a figure, its result, why there is none, and whether it was stopped."""
+    """The drawing for a figure's run, its result, its error, and whether it was stopped."""
     with tempfile.TemporaryDirectory(prefix="nandlab-") as folder:
         log = Path(folder) / "ops.csv"
         (outcome,), stopped = run_all([experiment], op_log=str(log))
@@ -151,7 +151,7 @@ def measured(figure: OpFigure, experiment: Experiment) -> tuple[Cells, Result | 
 
 
 def parse_op_figure(table: Table) -> OpFigure:
-    """Reads an entry of `[[op_figures]]`.
+    """Reads an entry in `[[op_figures]]`.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.

@@ -1,4 +1,4 @@
-"""What a paper leaves open and its file chose: `[[open]]`, with the values that it could have as well."""
+"""Values the paper leaves open and its file chose: `[[open]]`, with the other possible values."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from nandlab.reproduce.formula import parse_formula
 from nandlab.reproduce.tree import Tree, get, merged, put, without
 
 SECTIONS = ("template", "parts", "measures")
-"""Tables of a file in which something can be open."""
+"""Tables in a file where something can be open."""
 
 Value = Any
-"""A TOML value, or the name of a choice."""
+"""A TOML value, or a choice's name."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Range:
     is_whole: bool
 
     def at(self, share: float) -> float:
-        """The number at a share of the range, 0 to 1; six digits of it.
+        """The number at a share of the range, 0 to 1; six digits.
 
         >>> Range(1.0, 1000.0, True, False).at(0.5), Range(8, 48, False, True).at(0.5)
         (31.6228, 28)
@@ -45,30 +45,30 @@ class Range:
 
 @dataclass(frozen=True)
 class Open:
-    """Something that a paper leaves open: what the file chose, and what it could have chosen."""
+    """Something a paper leaves open: the file's choice, and the other possible ones."""
 
     name: str
     what: str
     keys: tuple[str, ...]
-    """Paths in the file that take the value; none where there are named choices."""
+    """Paths in the file for the value; none with named choices."""
     chosen: Value
     values: tuple[Value, ...]
-    """Every value, or the names of all choices; of a range those that are tried alone."""
+    """Every value, or all choices' names; for a range the values tried alone."""
     range: Range | None = None
     unit: str = ""
-    """Stands behind each number of a range, as in `"32 MiB"`."""
+    """Stands behind each number in a range, as in `"32 MiB"`."""
     choices: dict[str, Tree] = field(default_factory=dict)
-    """Each a tree that is laid over the file."""
+    """Each is a tree merged over the file."""
     removed: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Paths that a choice takes out of the file first."""
+    """Paths to remove from the file before a choice."""
 
     @property
     def alone(self) -> tuple[Value, ...]:
-        """The values that are tried one at a time: all but the chosen one."""
+        """The values to try one at a time: all but the chosen one."""
         return tuple(value for value in self.values if value != self.chosen)
 
     def at(self, share: float) -> Value:
-        """The value at a share of all of them, 0 to 1."""
+        """The value at a share of all values, 0 to 1."""
         if self.range is not None:
             return self._value(self.range.at(share))
         return self.values[min(int(share * len(self.values)), len(self.values) - 1)]
@@ -88,10 +88,10 @@ class Open:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
     def read(self, text: str) -> Value:
-        """The value that `text()` wrote.
+        """Reads a value as `text()` writes it.
 
         Raises:
-            ValueError: With a sentence; it is none of the values.
+            ValueError: With a sentence; no such value.
 
         """
         known = {self.text(value): value for value in (self.chosen, *self.values)}
@@ -103,7 +103,7 @@ class Open:
         return self._value(number) if self.unit else number
 
     def put_into(self, file: Tree, value: Value) -> Tree:
-        """The tree of a file with this value."""
+        """The file's tree with this value."""
         if self.choices:
             for path in self.removed[value]:
                 file = without(file, path.split("."))
@@ -121,7 +121,7 @@ class Open:
 
 
 def parse_opens(top: Table, file: Tree) -> tuple[Open, ...]:
-    """The entries `[[open]]` of a paper, whose tables are `file`.
+    """A paper's `[[open]]` entries; `file` has its tables.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
@@ -161,7 +161,7 @@ def _parse_open(table: Table, file: Tree) -> Open:
 
 
 def _chosen(table: Table, keys: tuple[str, ...], file: Tree) -> Value:
-    """What stands in the file under each of the keys."""
+    """The file's value under the keys."""
     if not keys:
         raise table.error("keys", "expected paths in this file, such as parts.bast.ftl.bast.log_blocks")
     found = []

@@ -1,4 +1,4 @@
-"""The report of papers that were measured again."""
+"""The report on papers measured again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from nandlab.reproduce.verdict import short
 from nandlab.writing import units
 from nandlab.writing.toml_text import toml_text
 
-# Experiments that are listed one below the other; more of them are folded into one line.
+# Most experiments listed one below the other; more are folded into one line.
 UNFOLDED = 60
 
 
@@ -83,7 +83,7 @@ def _paper(found: Reproduction) -> list[str]:
 
 
 def _played(paper: Paper) -> list[str]:
-    """Which recorded traces are played, and which generators stand for one."""
+    """The recorded traces to play, and the generators in place of one."""
     return [html.paragraph(line) for line in paper.workloads_in_words()]
 
 
@@ -127,7 +127,7 @@ def _draw(found: Reproduction, at: int) -> str:
 def _with_measured(
     found: Reproduction, chart: Figure | Timeline, values: list[dict[str, Any]], colours: list[str]
 ) -> tuple[list[dict[str, Any]], list[str], list[charts.Mark]]:
-    """Points and lines of a chart with those that others measured, and measured points without a line."""
+    """A chart's points and lines with other people's measurements, and measured points without a line."""
     rows = [each for curve in chart.measured for each in curve.points(chart.labels, found.paper.claims)]
     joined, alone = ([row for row in rows if bool(row["colour"]) == is_line] for is_line in (True, False))
     if not any("order" in row for row in values):
@@ -137,7 +137,7 @@ def _with_measured(
 
 
 def _published(found: Reproduction, chart: Figure | Timeline) -> list[charts.Mark]:
-    """The published values of a chart, each named with its number."""
+    """A chart's published values, each named with its number."""
     claims = found.paper.claims
     marks = []
     for each in chart.published:
@@ -186,14 +186,14 @@ def _bars(found: Reproduction, grid: Grid) -> str:
 
 
 def _how_published(found: Reproduction, grid: Grid) -> str:
-    """How the bars of a table show published values; nothing where there are none."""
-    if not any(column in grid.bars for _, column in published.cells(grid, found.paper.claims)):
+    """How a table's bars show published values; empty without any."""
+    if not any(column in grid.bars for _, column in grid.printed(found.paper.claims)):
         return ""
     return "Pale bars: published." if grid.bars_title else "Black strokes: published."
 
 
 def _draw_bars(found: Reproduction, grid: Grid) -> str:
-    """Columns of a table as bars: on one axis if it has a title, else each on an axis of its own."""
+    """A table's columns as bars: on one axis if it has a title, else each on its own axis."""
     if not grid.bars:
         return ""
     named = {name: grid.labels.get(name, name) for name in (*grid.rows, *grid.columns)}
@@ -207,7 +207,7 @@ def _draw_bars(found: Reproduction, grid: Grid) -> str:
         return ""
     rows, columns = [named[row] for row in grid.rows], [named[column] for column in grid.bars]
     claims = found.paper.claims
-    printed = published.cells(grid, claims)
+    printed = grid.printed(claims)
     if grid.bars_title:
         bars: list[dict[str, Any]] = []
         for row, column, value in values:
@@ -236,7 +236,7 @@ def _draw_bars(found: Reproduction, grid: Grid) -> str:
 
 
 def figures(found: Reproduction) -> dict[str, str]:
-    """The figures as SVG files that stand alone, by name."""
+    """The figures as standalone SVG files, by name."""
     drawn = {figure.name: _draw(found, at) for at, figure in enumerate(found.paper.figures)}
     drawn |= {figure.name: _draw_op_figure(found, figure) for figure in found.paper.op_figures}
     drawn |= {picture.name: _draw_picture(found, picture) for picture in found.paper.pictures}
@@ -250,7 +250,7 @@ def _grid(found: Reproduction, grid: Grid) -> str:
 
 
 def _experiments(found: Reproduction) -> list[str]:
-    """Every run that a claim or a table names, once."""
+    """Every run named by a claim or a table, once."""
     paper = found.paper
     names = [name for claim in paper.claims for name in claim.names]
     names += [name for grid in paper.grids for name in grid.names()]

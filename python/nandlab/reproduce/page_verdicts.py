@@ -32,26 +32,26 @@ SYMBOLS = {
     "not_reproducible": "?",
     None: "…",
 }
-"""Letters that tell verdicts apart without a colour. The style has one for each, in steps of lightness."""
+"""Letters that tell verdicts apart without a colour. The style has one lightness step for each."""
 
 TITLES = ("claim", "published", "measured", "off", "tolerance", "verdict")
-"""Columns of the table of claims."""
+"""Columns in the table with claims."""
 
 IN_TRUE_UNITS = ("true units", "verdict there")
-"""Columns of a paper that has claims in other units."""
+"""Columns for a paper with claims in other units."""
 
 KINDS = {"holds": "reproduced", "fit": "fitted", "wrong": "differs", "differs": "differs"}
 """The verdict whose colour a conclusion has."""
 
 
 def mark(verdict: str | None, word: str | None = None) -> html.Mark:
-    """A verdict with its symbol and colour; `word` in place of its name."""
+    """A verdict with its symbol and colour; `word` replaces its name."""
     name = word or (verdict or "no verdict").replace("_", " ")
     return html.Mark(f"{SYMBOLS[verdict]} {name}", (verdict or "none").replace("_", "-"))
 
 
 def conclusions(found: Reproduction) -> str:
-    """The conclusions of a paper; nothing where its file has none."""
+    """A paper's conclusions; empty if its file has none."""
     lines: list[list[html.Cell]] = [
         [mark(KINDS[each.kind] if each.stands else None, each.label), html.Wide(each.text, 1)]
         for each in found.conclusions
@@ -68,7 +68,7 @@ def tiles(found: Reproduction) -> str:
 
 
 def claims(found: Reproduction) -> str:
-    """Every claim in a line, with what it says."""
+    """Every claim in a line, with its statement."""
     titles = (*TITLES, *(IN_TRUE_UNITS if found.paper.readings else ()))
     lines = [_claim(each, bool(found.paper.readings)) for each in found.claims]
     right = (1, 2, 3, 6) if found.paper.readings else (1, 2, 3)
@@ -93,7 +93,7 @@ def _claim(each: Judged, has_readings: bool) -> list[html.Cell]:
 
 
 def _same(judged: Judged) -> str:
-    """Of a number that is in true units; an order or a sign has no units."""
+    """The mark for a number in true units; an order or a sign has no units."""
     return "" if judged.measured is None else "the same"
 
 
@@ -110,7 +110,7 @@ def _measured(value: float | None, held: Sequence[object]) -> str:
 
 
 def reasons(found: Reproduction) -> str:
-    """What the verdicts rest on; claims with the same reason have one entry."""
+    """The reasons behind the verdicts; claims with the same reason have one entry."""
     return "\n".join(_reason(group) for group in folded(found.claims))
 
 

@@ -1,15 +1,14 @@
-"""A paper as data: its claims, the experiments that measure them, and the figures to draw.
+"""A paper as data: its claims, the experiments to measure them, and the figures to draw.
 
 docs/reproduce.md describes the file.
 """
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nandlab._native import ConfigError, papers, searches
+from nandlab._native import ConfigError
 from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.claim import Claim, parse_claim
 from nandlab.reproduce.conclusion import Conclusion, parse_conclusions
@@ -21,8 +20,8 @@ from nandlab.reproduce.grid import Grid, parse_grid
 from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
 from nandlab.reproduce.open_values import Open, parse_opens
 from nandlab.reproduce.published import check_cells, check_marks
-from nandlab.reproduce.search_file import Found, beside, parse_csv
-from nandlab.reproduce.search_points import Search, check_search, fingerprint, parse_search
+from nandlab.reproduce.search_found import Found
+from nandlab.reproduce.search_settings import Search, check_search, parse_search
 from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.traces import Recorded, parse_traces
 from nandlab.reproduce.tree import Tree, merged
@@ -30,7 +29,7 @@ from nandlab.reproduce.tree import Tree, merged
 
 @dataclass(frozen=True)
 class Paper:
-    """What a file in `papers/` holds."""
+    """A file in `papers/`."""
 
     name: str
     file: str
@@ -43,48 +42,53 @@ class Paper:
     parts: dict[str, Tree]
     measures: dict[str, Formula]
     readings: dict[str, str]
-    """What each reading but true units counts, in words."""
+    """What each reading counts, in words; true units are left out."""
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...]
     grids: tuple[Grid, ...]
     timelines: tuple[Timeline, ...] = ()
     block_maps: tuple[BlockMap, ...] = ()
     full_parts: dict[str, Tree] = field(default_factory=dict)
-    """What a full run lays over parts."""
+    """Changes to parts in a full run."""
 
     op_figures: tuple[OpFigure, ...] = ()
     same_for_all_seeds: tuple[str, ...] = ()
     """Parts whose runs no seed changes: they run once."""
     order_seeds: int = 1
-    """Seeds of the runs of orders and signs, where these are more."""
+    """Seeds for runs behind orders and signs, if there are more."""
     opens: tuple[Open, ...] = ()
-    """What the paper leaves open and its file chose."""
+    """Values the paper leaves open and its file chose."""
     search: Search = field(default_factory=Search)
     searched: Found | None = field(default=None, repr=False, compare=False)
-    """What the search of the file as it stands has measured, where it is there."""
+    """The search's measurements for the present file, if there are any."""
     top: Table | None = field(default=None, repr=False, compare=False)
     """The file."""
 
     traces: tuple[Recorded, ...] = ()
-    """Recorded traces that parts play where a folder has them."""
+    """Recorded traces for parts, if a folder has them."""
 
     traces_on_full_devices: bool = False
-    """Whether parts take the device of a full run where recorded traces are played."""
+    """Whether parts take a full run's device when recorded traces are played."""
 
     absent: tuple[str, ...] = ()
-    """Parts that are a trace alone, which nobody has given: tables leave out their rows."""
+    """Parts made by a missing trace alone: tables leave out their rows."""
 
     played: tuple[tuple[str, str], ...] = ()
-    """Parts that play a recorded trace, and its path."""
+    """Parts with a recorded trace to play, and its path."""
 
     generators: dict[str, Tree] = field(default_factory=dict)
-    """What those of them are without it that are in the file: runs that change the generator keep it."""
+    """The file's parts in place of played traces: runs with a changed generator keep them."""
 
     conclusions: tuple[Conclusion, ...] = ()
 
     @property
+    def searched_claims(self) -> tuple[Claim, ...]:
+        """The claims a search judges at each point."""
+        return self.search.judged(self.claims)
+
+    @property
     def pictures(self) -> tuple[Timeline | BlockMap, ...]:
-        """The figures of single runs."""
+        """Figures from single runs."""
         return (*self.timelines, *self.block_maps)
 
     def has_one_course(self, run: str) -> bool:
@@ -93,22 +97,22 @@ class Paper:
         return any(part in self.same_for_all_seeds and part not in kept for part in run.split("."))
 
     def keeps_generator(self, run: str) -> bool:
-        """Whether a run has its generator though there is a trace: another part changes its workload."""
+        """Whether a run keeps its generator despite a trace: another part changes its workload."""
         parts = run.split(".")
         return any(part in self.generators for part in parts) and any(
             "workload" in self.parts[part] for part in parts if part not in self.generators
         )
 
     def with_traces(self, folder: Path) -> Paper:
-        """The paper with every recorded trace that `folder` has.
+        """The paper with every recorded trace found in `folder`.
 
-        Where the paper says so (`traces_on_full_devices`), every part that a full run gives another device
-        takes it here, too. A trace takes the place of a whole part, which it plays from its first request on.
-        Runs with another part that changes the workload, such as its footprint, say something of the
+        With the paper's `traces_on_full_devices`, every part with another device in a full run
+        takes it here, too. A trace replaces a whole part, and plays from its first request on.
+        Runs with another part that changes the workload, such as its footprint, are about the
         generator and keep it.
 
         Raises:
-            ConfigError: It has none of them.
+            ConfigError: The folder has none of them.
 
         """
         found = [(each, path) for each in self.traces if (path := each.found(folder)) is not None]
@@ -132,13 +136,13 @@ class Paper:
         )
 
     def _devices_with_traces(self) -> dict[str, Tree]:
-        """What is laid over parts where recorded traces are played."""
+        """Changes to parts when recorded traces are played."""
         if not self.traces_on_full_devices:
             return {}
         return {key: {"device": tree["device"]} for key, tree in self.full_parts.items() if "device" in tree}
 
     def workloads_in_words(self) -> list[str]:
-        """Which recorded traces are played, and which generators stand for one, in sentences."""
+        """The recorded traces to play, and the generators in place of one, in sentences."""
         lines = [
             f"{each.part}: a generator in place of a trace that is not here ({each.words})"
             for each in self.stand_ins
@@ -158,15 +162,15 @@ class Paper:
         return lines
 
     def is_absent(self, run: str) -> bool:
-        """Whether a run plays a trace that there is not."""
+        """Whether a run plays a missing trace."""
         return any(part in self.absent for part in run.split("."))
 
     def lacks(self, name: str) -> bool:
-        """Whether a name in a formula is a figure of such a run."""
+        """Whether a name in a formula is a figure from such a run."""
         return self.is_absent(name.rpartition(".")[0])
 
     def in_full(self) -> Paper:
-        """The paper as a full run takes it."""
+        """The paper for a full run."""
         played = {part: self.parts[part] for part, _ in self.played}
         full = {part: tree for part, tree in self.full_parts.items() if part in self.generators}
         return replace(
@@ -178,14 +182,14 @@ class Paper:
 
     @property
     def stand_ins(self) -> tuple[Recorded, ...]:
-        """The recorded traces that a generator of the file stands for."""
+        """Recorded traces with a generator in their place."""
         played = [part for part, _ in self.played]
         return tuple(each for each in self.traces if each.part not in (*played, *self.absent))
 
     def place(self, run: str, key: str, is_point: bool) -> tuple[str, int | None]:
-        """Where a key of the experiment of a run comes from: the table of the file, and the line.
+        """The source of a key in a run's experiment: the file's table, and the line.
 
-        The part that stands last in the name of the run has the last word; of a point, the key of the figure.
+        The last part in the run's name has the last word; for a point, the figure's key.
         """
         if is_point:
             for at, figure in enumerate(self.figures):
@@ -194,7 +198,7 @@ class Paper:
         parts = [f"parts.{part}" for part in reversed(run.split("."))]
         wholes = [*(f"full.{part}" for part in parts), *parts, "template"]
         keys = key.split(".")
-        # What an experiment lacks is told of the table that should hold it.
+        # A missing key is reported at the table that should hold it.
         for depth in range(len(keys), 0, -1):
             for whole in wholes:
                 if self.top is not None and self.top.holds(f"{whole}.{'.'.join(keys[:depth])}"):
@@ -202,7 +206,7 @@ class Paper:
         return "", None
 
     def split(self, name: str) -> tuple[str, str]:
-        """The run and the measure that a name in a formula stands for.
+        """The run and the measure behind a name in a formula.
 
         Raises:
             ValueError: With a sentence; there is no such run or measure.
@@ -215,7 +219,7 @@ class Paper:
         return run, measure
 
     def tree(self, run: str) -> Tree:
-        """The experiment of a run: the template, under each part that its name joins by full stops.
+        """A run's experiment: the template, under each part in its dotted name.
 
         Raises:
             ValueError: With a sentence; there is no such part.
@@ -231,53 +235,8 @@ class Paper:
         return tree
 
 
-def bundled() -> list[str]:
-    """The names of the papers that come with nandlab."""
-    return [name for name, _ in papers()]
-
-
-def load(paper: str) -> Paper:
-    """Reads a paper: the name of a bundled one, or the path of a file.
-
-    Raises:
-        ConfigError: There is no such paper, or its file is wrong; with `file`, `line` and `key`.
-        OSError: The file cannot be read.
-
-    """
-    texts = dict(papers())
-    if paper in texts:
-        found = parse(texts[paper], paper, f"papers/{paper}.toml")
-        return _with_search(found, dict(searches()).get(paper), paper)
-    path = Path(paper)
-    if path.suffix != ".toml":
-        near = difflib.get_close_matches(paper, texts, 1)
-        hint = (
-            f"did you mean {near[0]}?"
-            if near
-            else f"there are {', '.join(texts)}, or the path of a .toml file"
-        )
-        raise ConfigError(f"there is no paper {paper!r}; {hint}")
-    try:
-        found = parse(path.read_text(encoding="utf-8"), path.stem, paper)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{paper}: byte {error.start} is not UTF-8 text") from None
-    except OSError as error:
-        error.filename = paper
-        raise
-    kept = beside(path)
-    return _with_search(found, kept.read_text(encoding="utf-8") if kept.is_file() else None, str(kept))
-
-
-def _with_search(paper: Paper, text: str | None, file: str) -> Paper:
-    """The paper with its search, where that was run for the paper's file as it stands."""
-    if text is None or not paper.opens:
-        return paper
-    found = parse_csv(text, file)
-    return replace(paper, searched=found) if found.fingerprint == fingerprint(paper) else paper
-
-
 def parse(text: str, name: str, source: str) -> Paper:
-    """Reads the text of a paper; `source` names it in errors.
+    """Reads a paper's text; `source` names it in errors.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
@@ -325,8 +284,9 @@ def parse(text: str, name: str, source: str) -> Paper:
         absent=alone,
     )
     tables = top.tables("claims")
-    claims = tuple(parse_claim(table, paper) for table in tables)
-    conclusions = parse_conclusions(top, replace(paper, claims=claims))
+    claims = tuple(_claim(table, paper) for table in tables)
+    conclusions = parse_conclusions(top, [claim.id for claim in claims])
+    _check_conclusions(conclusions, paper)
     top.tables("open")
     for table in (top, full):
         table.end()
@@ -335,12 +295,43 @@ def parse(text: str, name: str, source: str) -> Paper:
     texts = {key: formula.text for key, formula in paper.measures.items()}
     file = {"template": paper.template, "parts": paper.parts, "measures": texts}
     paper = replace(paper, claims=claims, conclusions=conclusions, opens=parse_opens(top, file))
-    check_search(top, paper)
+    check_search(top, paper.search, claims, paper.opens)
     return paper
 
 
+def _claim(table: Table, paper: Paper) -> Claim:
+    claim = parse_claim(table, paper.readings)
+    for key, names in (
+        ("measured", claim.measured.names if claim.measured is not None else ()),
+        ("why", claim.why.names),
+        ("holds", claim.names),
+    ):
+        for name in names:
+            table.read(key, name, paper.split)
+    _check_given(table, claim, paper)
+    return claim
+
+
+def _check_given(table: Table, claim: Claim, paper: Paper) -> None:
+    """Refuses a claim that rests on a trace few people have."""
+    for name in claim.without(paper.lacks).names:
+        if paper.lacks(name):
+            raise table.error(
+                "measured",
+                f"{name} plays a trace that few have: no claim can rest on it alone; min and max of several "
+                "runs leave it out",
+            )
+
+
+def _check_conclusions(conclusions: tuple[Conclusion, ...], paper: Paper) -> None:
+    for each in conclusions:
+        for key, words in (("says", each.says), ("otherwise", each.otherwise)):
+            for name in words.names:
+                each.table.read(key, name, paper.split)
+
+
 def _check_drawn(top: Table, paper: Paper, claims: tuple[Claim, ...]) -> None:
-    """Refuses figures and tables that name what there is not."""
+    """Refuses figures and tables with unknown names."""
     for table, figure in zip(top.tables("figures"), paper.figures, strict=True):
         _check_figure(table, figure, paper)
         check_marks(table, figure.published, figure.panels, claims)
@@ -369,10 +360,10 @@ def _full_parts(table: Table, parts: Table) -> dict[str, Tree]:
 
 
 def _on_full_devices(top: Table, full_parts: dict[str, Tree], traces: tuple[Recorded, ...]) -> bool:
-    """Whether recorded traces take parts to the devices of a full run.
+    """Whether recorded traces take parts to a full run's devices.
 
     Raises:
-        ConfigError: There is no trace or no such device, so that it would say nothing.
+        ConfigError: There is no trace or no such device: the key would change nothing.
 
     """
     key = "traces_on_full_devices"

@@ -1,4 +1,4 @@
-"""A claim at one point of a search: what is measured, its verdict, and how far off it is."""
+"""A claim at one point in a search: its measured value, its verdict, and its distance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.formula import Condition, FormulaError
 from nandlab.reproduce.records import Key, Missing, Records, key_of
-from nandlab.reproduce.search_file import Seen
+from nandlab.reproduce.search_found import Seen
 from nandlab.reproduce.verdict import (
     SEEDS_FOR_DIRECTION,
     Printed,
@@ -25,14 +25,14 @@ NOT_RUNNABLE, NO_VALUE = "not_runnable", "no_value"
 
 @dataclass
 class Figures(Records):
-    """Figures of runs of which no record is kept: a search has thousands of them."""
+    """Figures from runs whose records are not kept: a search has thousands."""
 
     figures: dict[tuple[Key, str], float | None] = field(default_factory=dict)
-    """By the run and the text of the measure; None where the record has no such number."""
+    """By the run and the measure's text; None if the record has no such number."""
     keys: dict[str, str] = field(default_factory=dict)
 
     def lookup(self, name: str, seed: int) -> float:
-        """The figure of a name in a formula; raises as that of `Records`."""
+        """The figure for a name in a formula; raises as in `Records`."""
         run, _, measure = name.rpartition(".")
         key = self.key_of_run(run, seed)
         if key in self.failed:
@@ -44,14 +44,14 @@ class Figures(Records):
         return value
 
     def key_of_run(self, run: str, seed: int) -> Key:
-        """What tells runs apart, as `Records.key`, but found once."""
+        """A key that tells runs apart, as `Records.key`, but computed once."""
         if run not in self.keys:
             self.keys[run] = key_of(self.paper.tree(run), 1)[0]
         return self.keys[run], 1 if self.paper.has_one_course(run) else seed
 
 
 def see(claim: Claim, records: Records) -> Seen:
-    """A claim at a point, judged by the seeds of the point, however few these are."""
+    """A claim at a point, judged by the point's seeds, however few."""
     try:
         return _see(claim, records)
     except Missing:
@@ -77,7 +77,7 @@ def _see(claim: Claim, records: Records) -> Seen:
 
 
 def _margin(condition: Condition, sides: Sequence[tuple[float, float]]) -> float:
-    """By how much a condition holds, as a share of its larger side; below 0 where it does not.
+    """A condition's margin, as a share of its larger side; below 0 if it does not hold.
 
     >>> from nandlab.reproduce.formula import parse_condition
     >>> _margin(parse_condition("a.x < b.x"), [(3.0, 4.0)])

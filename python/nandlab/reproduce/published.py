@@ -1,43 +1,39 @@
-"""Published values in pictures: numbers of claims, by their ids, and where they are drawn."""
+"""Published values in pictures: claims' numbers, by their ids, and their places."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Formula, FormulaError, parse_formula
 
-if TYPE_CHECKING:
-    from nandlab.reproduce.claim import Claim
-    from nandlab.reproduce.grid import Grid
-
 LABEL = "published"
-"""What a published value is called where nothing else is said."""
+"""A published value's name by default."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A published value of a chart with lines.
+    """A published value in a chart with lines.
 
     With `y` alone it is a line from side to side, with `x` alone one from top to bottom, with both a point.
     """
 
     x: Formula | None
     y: Formula | None
-    """Formulas over the published numbers of claims."""
+    """Formulas over claims' published numbers."""
     panels: tuple[str, ...]
-    """In which panels; empty for all of them."""
+    """Its panels; empty for all."""
     label: str
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A published value of a table: of a row and a column, or of all rows."""
+    """A published value in a table: for a row and a column, or for all rows."""
 
     row: str
-    """Empty for a value of the whole column."""
+    """Empty for a value over the whole column."""
     column: str
     value: Formula
     label: str
@@ -48,7 +44,7 @@ class Cell:
 
 
 def parse_marks(table: Table) -> tuple[Mark, ...]:
-    """Reads `[[published]]` of a figure or a timeline.
+    """Reads `[[published]]` in a figure or a timeline.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
@@ -74,7 +70,7 @@ def _label(table: Table) -> str:
 
 
 def parse_cells(table: Table, rows: Sequence[str], columns: Sequence[str]) -> tuple[Cell, ...]:
-    """Reads `[[published]]` of a table with these rows and columns.
+    """Reads `[[published]]` in a table with these rows and columns.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
@@ -99,7 +95,7 @@ def parse_cells(table: Table, rows: Sequence[str], columns: Sequence[str]) -> tu
 
 
 def check_marks(table: Table, marks: Sequence[Mark], panels: Sequence[str], claims: Sequence[Claim]) -> None:
-    """Refuses published values of claims that print none, and of panels that there are not.
+    """Refuses published values from claims without a number, and in unknown panels.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
@@ -115,7 +111,7 @@ def check_marks(table: Table, marks: Sequence[Mark], panels: Sequence[str], clai
 
 
 def check_cells(table: Table, cells: Sequence[Cell], claims: Sequence[Claim]) -> None:
-    """The same of a table."""
+    """The same for a table."""
     for entry, cell in zip(table.tables("published"), cells, strict=True):
         _check(entry, "value", cell.value, claims)
 
@@ -125,7 +121,7 @@ def _check(entry: Table, key: str, formula: Formula, claims: Sequence[Claim]) ->
 
 
 def value(formula: Formula, claims: Iterable[Claim]) -> float:
-    """What a formula over published numbers comes to.
+    """The value of a formula over published numbers.
 
     Raises:
         FormulaError: There is no such claim, or it prints no number.
@@ -141,27 +137,3 @@ def value(formula: Formula, claims: Iterable[Claim]) -> float:
         return found
 
     return formula.value(number)
-
-
-def cells(grid: Grid, claims: Sequence[Claim]) -> dict[tuple[str, str], float]:
-    """The published numbers of a table, by row and column.
-
-    Beside those that the file names, a claim that is read from the formula of a cell has the cell's number.
-    """
-    read = {
-        _bare(claim.measured.text): claim.published
-        for claim in reversed(claims)
-        if claim.measured is not None and claim.published is not None
-    }
-    found = {}
-    for row in grid.rows:
-        for column in grid.columns:
-            printed = read.get(_bare(grid.cell(row, column).text))
-            if printed is not None:
-                found[row, column] = printed
-    named = {(each.row, each.column): each.number(claims) for each in grid.published if each.row}
-    return {**found, **named}
-
-
-def _bare(formula: str) -> str:
-    return "".join(formula.split())

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nandlab.record.numbers import number
-from nandlab.reproduce import published
 from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.figure import Figure
@@ -270,7 +269,7 @@ def lines(records: Records, grid: Grid) -> list[list[str]]:
 
     Below a row with published figures there is a line with these numbers.
     """
-    printed = published.cells(grid, records.paper.claims)
+    printed = grid.printed(records.paper.claims)
     found = []
     for row, shown in zip(grid.rows, texts(records, grid), strict=True):
         found.append([grid.labels.get(row, row), *shown])

@@ -1,20 +1,17 @@
-"""How far a claim is from being met at a point of a search."""
+"""A claim's distance from being met, at a point in a search."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.tolerance import Tolerance
-
-if TYPE_CHECKING:
-    from nandlab.reproduce.claim import Claim
 
 
 def distance(claim: Claim, measured: float | None, is_met: bool) -> float:
-    """How far a claim is from being met, in half-widths of its tolerance: at most 1 where it is met.
+    """A claim's distance from being met, in half-widths of its tolerance: at most 1 if it is met.
 
-    A side without a width (`at least`, an order) counts 1 and what is lacking as a share of what is printed.
+    A side without a width (`at least`, an order) counts 1 plus the missing share of the printed value.
     """
     if measured is None:
         return math.inf
@@ -25,7 +22,7 @@ def distance(claim: Claim, measured: float | None, is_met: bool) -> float:
 
 
 def _half_widths(limits: Tolerance, published: float, measured: float) -> float:
-    """How many half-widths of a tolerance `measured` is off, on its side.
+    """How many tolerance half-widths `measured` is off, on its side.
 
     >>> from nandlab.reproduce.tolerance import parse_tolerance
     >>> _half_widths(parse_tolerance("10 %", 100.0), 100.0, 115.0)

@@ -1,4 +1,4 @@
-"""What a search has measured: rows, and the file `papers/search/<paper>.csv` that keeps them."""
+"""The file `papers/search/<paper>.csv` with a search's measurements."""
 
 from __future__ import annotations
 
@@ -6,71 +6,18 @@ import csv
 import io
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from nandlab._native import ConfigError
-from nandlab.reproduce.search_points import Point, PointKind, searched_claims
-
-if TYPE_CHECKING:
-    from nandlab.reproduce.paper import Paper
+from nandlab.reproduce.paper import Paper
+from nandlab.reproduce.search_found import Found, Row, Seen
+from nandlab.reproduce.search_points import Point
+from nandlab.reproduce.search_settings import PointKind
 
 DIGITS = 10
-"""Of a measured figure in the file."""
+"""Digits for a measured figure in the file."""
 _HEAD = re.compile(r"# search (\S+), fingerprint ([0-9a-f]{16}), points (\d+), seed (\d+), seeds (\d+)")
-
-
-MET = ("reproduced", "loose", "direction")
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A claim at a point."""
-
-    measured: float | None
-    """The mean of a number; of an order by how much its worst condition holds, a share of its larger side."""
-    word: str
-    """A verdict, `not_runnable` where a run failed or was refused, `no_value` where a formula has none."""
-
-    @property
-    def is_met(self) -> bool:
-        """Whether the paper's claim comes out."""
-        return self.word in MET
-
-
-@dataclass(frozen=True)
-class Row:
-    """A point, and each claim there."""
-
-    kind: PointKind
-    values: Mapping[str, str]
-    """In one line each, as `Open.text` writes them."""
-    seen: Mapping[str, Seen]
-
-
-@dataclass(frozen=True)
-class Found:
-    """A search: everything that is said of one is computed from this."""
-
-    fingerprint: str
-    points: int
-    """Joint points that were asked for."""
-    seed: int
-    seeds: int
-    rows: tuple[Row, ...]
-    failed: tuple[str, ...] = ()
-    """Why runs were refused or failed."""
-    stopped: bool = False
-
-    def of_kind(self, kind: PointKind) -> list[Row]:
-        """The chosen point, the values alone, the points found by hand, or the joint points."""
-        return [row for row in self.rows if row.kind == kind]
-
-    @property
-    def chosen(self) -> Row | None:
-        """The point of the file as it stands."""
-        return next(iter(self.of_kind("chosen")), None)
 
 
 def row_of(paper: Paper, point: Point, seen: Mapping[str, Seen]) -> Row:
@@ -84,10 +31,10 @@ def row_of(paper: Paper, point: Point, seen: Mapping[str, Seen]) -> Row:
 
 
 def point_of(paper: Paper, row: Row) -> Point:
-    """The point of a row, to be measured again.
+    """A row's point, to be measured again.
 
     Raises:
-        ValueError: It has a value that is none of the paper's.
+        ValueError: It has a value unknown to the paper.
 
     """
     return Point(row.kind, {each.name: each.read(row.values[each.name]) for each in paper.opens})
@@ -98,14 +45,14 @@ def _text(value: float) -> str:
 
 
 def csv_text(paper: Paper, found: Found) -> str:
-    """The file of a search."""
+    """A search's file."""
     text = io.StringIO()
     text.write(
         f"# search {paper.name}, fingerprint {found.fingerprint}, points {found.points}, seed {found.seed}, "
         f"seeds {found.seeds}\n"
     )
     writer = csv.writer(text, lineterminator="\n")
-    ids = [claim.id for claim in searched_claims(paper)]
+    ids = [claim.id for claim in paper.searched_claims]
     opens = [each.name for each in paper.opens]
     writer.writerow(
         [
@@ -124,10 +71,10 @@ def csv_text(paper: Paper, found: Found) -> str:
 
 
 def parse_csv(text: str, file: str) -> Found:
-    """Reads the file of a search.
+    """Reads a search's file.
 
     Raises:
-        ConfigError: It is none, with file and line.
+        ConfigError: It is no such file; with file and line.
 
     """
     first, _, rest = text.partition("\n")
@@ -171,5 +118,5 @@ def _error(file: str, line: int, message: str) -> ConfigError:
 
 
 def beside(file: Path) -> Path:
-    """Where the search of a paper's file is kept."""
+    """The file for a paper's search."""
     return file.parent / "search" / f"{file.stem}.csv"

@@ -1,4 +1,4 @@
-"""What a search says: which value flips a claim, which claims a point meets, and which exclude each other."""
+"""A search in words: values that flip a claim, claims a point meets, and claims that exclude each other."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nandlab.reproduce.claim import Claim
+from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.search_distance import distance
-from nandlab.reproduce.search_file import Found, Row
-from nandlab.reproduce.search_points import searched_claims, takes_all
+from nandlab.reproduce.search_found import Found, Row
+from nandlab.reproduce.search_points import takes_all
 from nandlab.reproduce.verdict import short
 
-if TYPE_CHECKING:
-    from nandlab.reproduce.claim import Claim
-    from nandlab.reproduce.paper import Paper
-
 MOST_TRIPLES = 40
-"""Claims up to which sets of three are looked at."""
+"""Most claims for a look at sets of three."""
 
 
 @dataclass(frozen=True)
 class Flip:
-    """A value that, changed alone, makes a claim differ which the chosen values meet."""
+    """A claim the chosen values meet, and one changed value that makes it differ."""
 
     claim: str
     name: str
@@ -46,7 +44,7 @@ def flips(paper: Paper, found: Found) -> list[Flip]:
 
 
 def gains(paper: Paper, found: Found) -> list[Flip]:
-    """Every value that, changed alone, makes a claim come out which the chosen values do not meet."""
+    """Every value that alone makes a claim come out, when the chosen values do not."""
     chosen = found.chosen
     if chosen is None:
         return []
@@ -60,22 +58,22 @@ def gains(paper: Paper, found: Found) -> list[Flip]:
 
 
 def changed(paper: Paper, row: Row) -> list[str]:
-    """What a point has other than chosen."""
+    """The point's values that differ from the chosen ones."""
     return [each.name for each in paper.opens if row.values[each.name] != each.text(each.chosen)]
 
 
 def unmarked(paper: Paper, found: Found) -> list[str]:
-    """Claims that a value changed alone flips, and that are not `fitted`."""
+    """Claims flipped by one changed value, and not marked `fitted`."""
     fitted = {claim.id for claim in paper.claims if claim.fitted}
     return list(dict.fromkeys(flip.claim for flip in flips(paper, found) if flip.claim not in fitted))
 
 
 def unflipped(paper: Paper, found: Found) -> list[str]:
-    """Claims that are `fitted` and met with the chosen values, and that no listed value alone flips."""
+    """Claims marked `fitted` and met with the chosen values, but flipped by no listed value alone."""
     flipped, chosen = {flip.claim for flip in flips(paper, found)}, found.chosen
     return [
         claim.id
-        for claim in searched_claims(paper)
+        for claim in paper.searched_claims
         if claim.fitted and claim.id not in flipped and chosen is not None and chosen.seen[claim.id].is_met
     ]
 
@@ -86,7 +84,7 @@ def met_by(found: Found, claim: str) -> int:
 
 
 def best(paper: Paper, found: Found, count: int) -> list[Row]:
-    """Points found by hand and joint ones that meet the most claims; of equal ones the earlier first."""
+    """Joint points and points found by hand that meet the most claims; among equals the earlier first."""
     rows = [row for row in (*found.of_kind("tried"), *found.of_kind("joint")) if changed(paper, row)]
     return sorted(rows, key=lambda row: -meets(row))[:count]
 
@@ -97,13 +95,13 @@ def meets(row: Row) -> int:
 
 
 def exclusions(paper: Paper, found: Found) -> list[tuple[str, ...]]:
-    """Pairs and triples of claims that no point meets together, though one meets each smaller set of them.
+    """Pairs and triples of claims no point meets together, though points meet each smaller set.
 
-    All points count, those with one value changed, too.
+    All points count, also points with one value changed.
     """
     met = {
         claim.id: sum(1 << at for at, row in enumerate(found.rows) if row.seen[claim.id].is_met)
-        for claim in searched_claims(paper)
+        for claim in paper.searched_claims
     }
     names = [name for name, points in met.items() if points]
     pairs = [pair for pair in itertools.combinations(names, 2) if not met[pair[0]] & met[pair[1]]]
@@ -120,19 +118,19 @@ def exclusions(paper: Paper, found: Found) -> list[tuple[str, ...]]:
 
 
 def distance_of(paper: Paper, row: Row, claims: Sequence[str]) -> float:
-    """The largest distance of some claims at a point, in half-widths of their tolerances."""
+    """The claims' largest distance at a point, in half-widths of their tolerances."""
     by_id = {claim.id: claim for claim in paper.claims}
     return max(distance(by_id[name], row.seen[name].measured, row.seen[name].is_met) for name in claims)
 
 
 def nearest(paper: Paper, found: Found, claims: Sequence[str]) -> tuple[Row, float] | None:
-    """The point that is nearest to all of some claims, and how far it is; of equal ones the earlier."""
+    """The point nearest to all the claims, and its distance; among equals the earlier."""
     rows = [(row, distance_of(paper, row, claims)) for row in found.rows]
     return min(rows, key=lambda each: each[1], default=None)
 
 
 def values_in_words(paper: Paper, row: Row) -> str:
-    """What a point has other than chosen, `name = value`."""
+    """A point's values that differ from the chosen ones, `name = value`."""
     names = changed(paper, row)
     if not names:
         return "the chosen values"
@@ -141,7 +139,7 @@ def values_in_words(paper: Paper, row: Row) -> str:
 
 
 def figures_in_words(paper: Paper, row: Row, claims: Sequence[str]) -> str:
-    """What some claims come to at a point."""
+    """The claims' figures at a point."""
     by_id = {claim.id: claim for claim in paper.claims}
     return ", ".join(_figure(by_id[name], row) for name in claims)
 
@@ -154,7 +152,7 @@ def _figure(claim: Claim, row: Row) -> str:
 
 
 def points_in_words(paper: Paper, found: Found) -> str:
-    """How many points there are, and of which kind."""
+    """The point count by kind."""
     joint, alone, tried = (len(found.of_kind(kind)) for kind in ("joint", "alone", "tried"))
     how = (
         "every combination of the listed values"
@@ -167,7 +165,7 @@ def points_in_words(paper: Paper, found: Found) -> str:
 
 
 def together(paper: Paper, claim: Claim) -> str:
-    """Whether claims come out together, in sentences; nothing where the file does not ask."""
+    """Whether claims come out together, in sentences; empty if the file does not ask."""
     if not claim.together:
         return ""
     names = [claim.id, *claim.together]
@@ -191,7 +189,7 @@ def together(paper: Paper, claim: Claim) -> str:
 
 
 def excluded_in_words(paper: Paper, found: Found, names: Sequence[str]) -> str:
-    """Claims that exclude each other, and the point that is nearest to all of them."""
+    """Claims that exclude each other, and the point nearest to all."""
     near = nearest(paper, found, names)
     if near is None:
         return ", ".join(names)
@@ -201,7 +199,7 @@ def excluded_in_words(paper: Paper, found: Found, names: Sequence[str]) -> str:
 
 
 def search_document(paper: Paper, found: Found) -> dict[str, Any]:
-    """The JSON document of a search."""
+    """A search's JSON document."""
     lost = flips(paper, found)
 
     def row_document(row: Row) -> dict[str, Any]:
@@ -238,7 +236,7 @@ def search_document(paper: Paper, found: Found) -> dict[str, Any]:
                 ],
                 "met_by": met_by(found, claim.id),
             }
-            for claim in searched_claims(paper)
+            for claim in paper.searched_claims
         ],
         "unmarked": unmarked(paper, found),
         "unflipped": unflipped(paper, found),

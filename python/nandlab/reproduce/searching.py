@@ -1,4 +1,4 @@
-"""Runs the points of a search, and judges its claims at each."""
+"""Runs a search's points, and judges its claims at each."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from nandlab.reproduce.measure import checked, there
 from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.point import Figures, see
 from nandlab.reproduce.records import Key, number
-from nandlab.reproduce.search_file import Found, row_of
-from nandlab.reproduce.search_points import Point, fingerprint, names_of, paper_at, points_of, searched_claims
+from nandlab.reproduce.search_file import row_of
+from nandlab.reproduce.search_found import Found
+from nandlab.reproduce.search_points import Point, fingerprint, names_of, paper_at, points_of
 from nandlab.reproduce.tree import Tree
 from nandlab.running.batch import Outcome, State, run_all
 
 AT_ONCE = 64
-"""Runs of which records are kept at the same time."""
+"""Most runs whose records are kept at the same time."""
 
 
 @dataclass
 class Job:
-    """A run of the search, and the measures that are read from it."""
+    """A run in the search, and the measures to read from it."""
 
     tree: Tree
     name: str
@@ -38,19 +39,19 @@ def search(
     jobs: int | None = None,
     progress: Callable[[State], object] | None = None,
 ) -> Found:
-    """Measures the points of a search, those of the paper's file by default.
+    """Measures a search's points, by default the ones in the paper's file.
 
-    A run that is refused or fails leaves the claims that are read from it without a figure at its point.
+    If a run is refused or fails, claims that read it have no figure at its point.
 
     Raises:
-        ConfigError: There is nothing open, or an experiment with the chosen values cannot be run.
+        ConfigError: There is nothing open, or an experiment with the chosen values cannot run.
 
     """
     if not paper.opens:
         assert paper.top is not None
         raise paper.top.error("open", "there is no [[open]] value that could be searched")
     mark, paper = fingerprint(paper), there(paper)
-    claims = searched_claims(paper)
+    claims = paper.searched_claims
     names = names_of(claims)
     planned: dict[Key, Job] = {}
     at_points = []
@@ -76,7 +77,7 @@ def search(
 
 
 def _keys(figures: Figures, names: Sequence[str]) -> list[tuple[Key, str]]:
-    """Every run and measure that a point takes."""
+    """Every run and measure a point takes."""
     found = []
     for name in names:
         run, _, measure = name.rpartition(".")
@@ -97,7 +98,7 @@ def _plan(planned: dict[Key, Job], figures: Figures, names: Sequence[str]) -> No
 
 
 def _refuse_what_cannot_run(figures: Figures, names: Sequence[str]) -> None:
-    """Says with file, line and key what is wrong with an experiment of the file as it stands."""
+    """Reports an error in one of the file's own experiments, with file, line and key."""
     for run in dict.fromkeys(name.rpartition(".")[0] for name in names):
         checked(figures, figures.key_of_run(run, 1), figures.paper.tree(run), run)
 
@@ -105,7 +106,7 @@ def _refuse_what_cannot_run(figures: Figures, names: Sequence[str]) -> None:
 def _run(
     planned: dict[Key, Job], jobs: int | None, progress: Callable[[State], object] | None
 ) -> tuple[dict[tuple[Key, str], float | None], dict[Key, str], bool]:
-    """The figures of every run, why there are none of some, and whether somebody stopped."""
+    """Every run's figures, errors for failed ones, and whether somebody stopped."""
     found: dict[tuple[Key, str], float | None] = {}
     failed: dict[Key, str] = {}
     ready: list[tuple[Key, Experiment]] = []
@@ -134,7 +135,7 @@ def _run(
 def _take(
     found: dict[tuple[Key, str], float | None], failed: dict[Key, str], key: Key, job: Job, outcome: Outcome
 ) -> None:
-    """Keeps the figures of a run, and not its record."""
+    """Keeps a run's figures, and not its record."""
     if outcome.error is not None:
         failed[key] = f"failed: {outcome.error}"
     elif outcome.result is not None and not outcome.result.partial:

@@ -1,4 +1,4 @@
-"""Figures over a list in the record of one run, such as what became of its log blocks one after the other."""
+"""Figures over a list in a run's record, such as its log blocks' fates one after the other."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ from nandlab.reproduce.published import Mark, parse_marks
 
 @dataclass(frozen=True)
 class Timeline(Headed):
-    """Lines through the entries of a list, a panel for each run; of the first seed."""
+    """Lines through a list's entries, a panel for each run; with the first seed."""
 
     runs: tuple[str, ...]
     path: str
-    """The list: a key of the record, names joined by full stops."""
+    """The list: a key in the record, names joined by full stops."""
     first: int
-    """The entry that is drawn first, counted from 1."""
+    """The first entry to draw, counted from 1."""
     entries: int
-    """How many are drawn at most."""
+    """Most entries to draw."""
     x: Formula
     x_title: str
     lines: dict[str, Formula]
-    """What is drawn: formulas over the numbers of an entry; `entry` is its place in the list, from 1.
+    """Lines to draw: formulas over an entry's numbers; `entry` is its place in the list, from 1.
 
-    `before.x` is the number `x` of the entry before, 0 for the first one.
+    `before.x` is the number `x` in the entry before, 0 for the first one.
     """
     y_title: str
     y_log: bool
     compares: bool
-    """Whether each line of `lines` is a panel with a line for each run, and not the other way round."""
+    """Whether each one in `lines` is a panel with a line for each run, and not the other way round."""
     published: tuple[Mark, ...] = ()
     measured: tuple[Curve, ...] = ()
 
     @property
     def panels(self) -> list[str]:
-        """The titles of the panels."""
+        """The panels' titles."""
         return self._named(self.lines if self.compares else self.runs)
 
     @property
     def colours(self) -> list[str]:
-        """The names of the lines in a panel."""
+        """The lines' names in a panel."""
         return self._named(self.runs if self.compares else self.lines)
 
     def _named(self, names: Iterable[str]) -> list[str]:
         return [self.labels.get(name, name) for name in names]
 
     def points(self, run: str, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The points of a run: `panel`, `colour`, `x` and `y`; none where an entry lacks a number."""
+        """A run's points: `panel`, `colour`, `x` and `y`; none if an entry lacks a number."""
         entries = [{**entry, "entry": at} for at, entry in enumerate(at_path(record, self.path) or (), 1)]
         start = self.first - 1
         pairs = zip([None, *entries], entries, strict=False)
@@ -66,7 +66,7 @@ class Timeline(Headed):
 
 
 def at_path(tree: Any, path: str) -> Any:  # noqa: ANN401 - JSON
-    """What a tree has at a path of keys; nothing where it ends before.
+    """The value at a key path in a tree; nothing if the path ends before.
 
     >>> at_path({"fs": {"samples": [1]}}, "fs.samples"), at_path({"fs": None}, "fs.samples")
     ([1], None)
@@ -95,7 +95,7 @@ def _point(
 
 
 def parse_timeline(table: Table) -> Timeline:
-    """Reads an entry of `[[timelines]]`.
+    """Reads an entry in `[[timelines]]`.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.

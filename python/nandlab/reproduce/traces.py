@@ -1,4 +1,4 @@
-"""Recorded traces that take the place of a paper's generators, where somebody has them."""
+"""Recorded traces in place of a paper's generators, if somebody has them."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from nandlab.reproduce.document import Table
 
 @dataclass(frozen=True)
 class Recorded:
-    """A trace that a part plays where a folder has it."""
+    """A trace for a part to play, if a folder has it."""
 
     part: str
     files: tuple[str, ...]
-    """Where it may be in the folder; the first that is there counts."""
+    """Possible places in the folder; the first existing one counts."""
     options: dict[str, Any]
-    """Options of `[workload.trace]`."""
+    """Options for `[workload.trace]`."""
     words: str
-    """What it is."""
+    """A description."""
 
     def found(self, folder: Path) -> str | None:
-        """Its path as an experiment names it; None where no file of it is there."""
+        """Its path for an experiment; None without a file."""
         paths = (folder / name for name in self.files)
         there = next((path for path in paths if path.is_file()), None)
         return None if there is None else str(there.resolve())
 
     def workload(self, path: str) -> dict[str, Any]:
-        """The `[workload]` table that plays it."""
+        """The `[workload]` table to play it."""
         return {"trace": {"path": path, **self.options}}
 
 
 def parse_traces(table: Table) -> tuple[Recorded, ...]:
-    """The tables `[traces.<part>]` of a paper.
+    """A paper's tables `[traces.<part>]`.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.

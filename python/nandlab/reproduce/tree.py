@@ -1,4 +1,4 @@
-"""Trees of tables: how one is laid over another, and what stands at a path of keys."""
+"""Trees of tables: merging two, and the value at a key path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Tree = dict[str, Any]
 
 
 def merged(below: Tree, above: Tree) -> Tree:
-    """Two trees of tables as one; where both have a value that is no table, that of `above` stands.
+    """Merges two trees; if both have a value and one is no table, `above` wins.
 
     >>> merged({"ftl": {"fast": {"log_blocks": 8}}}, {"ftl": {"fast": {"skip_stale": False}}})
     {'ftl': {'fast': {'log_blocks': 8, 'skip_stale': False}}}
@@ -22,7 +22,7 @@ def merged(below: Tree, above: Tree) -> Tree:
 
 
 def get(tree: Mapping[str, Any], path: Sequence[str]) -> Any:  # noqa: ANN401 - a TOML value
-    """The value at a path; None where there is none.
+    """The value at a path; None without one.
 
     >>> get({"a": {"b": 3}}, ["a", "b"]), get({"a": 3}, ["a", "b"])
     (3, None)
@@ -43,7 +43,7 @@ def put(tree: Mapping[str, Any], path: Sequence[str], value: Any) -> Tree:  # no
 
 
 def without(tree: Mapping[str, Any], path: Sequence[str]) -> Tree:
-    """A tree without what stands at a path.
+    """A tree without the value at a path.
 
     >>> without({"a": {"b": 3, "c": 4}}, ["a", "b"])
     {'a': {'c': 4}}

@@ -1,4 +1,4 @@
-"""Verdicts on claims: computed from what was measured, never typed."""
+"""Verdicts on claims: computed from measurements, never typed."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ VERDICTS: tuple[Word, ...] = (
     "not_reproducible",
 )
 SEEDS_FOR_DIRECTION = 5
-"""Seeds from which on an order or a sign is a finding."""
+"""Fewest seeds for a finding about an order or a sign."""
 
 MOST_DIGITS = 12
-"""Digits after the point of a figure that is next to another one."""
+"""Most digits after the point for a figure next to another one."""
 
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -60,10 +60,10 @@ class Held:
 
 
 def check(condition: Condition, sides: Sequence[tuple[float, float]]) -> Held:
-    """Whether a condition holds, given the values of its two sides for each seed.
+    """Whether a condition holds, given its two sides' values for each seed.
 
-    `<` and `>` hold where the 95 % interval of the difference lies on that side of zero, with one seed where
-    the values do; the other signs hold where they do for every seed.
+    `<` and `>` hold if the 95 % interval of the difference lies on the right side of zero, with one seed if
+    the values do; the other signs hold if they do for every seed.
     """
     sign = condition.sign
     if sign not in "<>" or len(sides) < 2:
@@ -90,7 +90,7 @@ def _held(condition: Condition, sides: Sequence[tuple[float, float]], holds: boo
 
 
 def _told_apart(value: float, other: float) -> str:
-    """A figure with as many digits as it takes to be on its side of `other`, or to be it.
+    """A figure with enough digits to show on which side of `other` it is, or that both are equal.
 
     >>> _told_apart(16512.6, 16512.7), _told_apart(16512.7, 16512.7), _told_apart(1.61, 2.0)
     ('16,512.6', '16,512.7', '1.610')
@@ -108,19 +108,19 @@ def _told_apart(value: float, other: float) -> str:
 
 @dataclass(frozen=True)
 class Printed:
-    """A number that was printed, and how far from it a measured one may be."""
+    """A printed number, and the allowed distance for a measured one."""
 
     published: float
     tolerance: Tolerance
     loose: Tolerance | None = None
     fitted: bool = False
-    """Whether this comes out with what the file chose, and not with all that the paper leaves open."""
+    """Whether it comes out with the file's choice, but not with every open value."""
 
 
 def of_value(measured: float, printed: Printed, held: Sequence[Held], seeds: int) -> Word:
-    """The verdict on a number that was printed; `held` are the conditions of its direction, if it has any.
+    """The verdict on a printed number; `held` are the conditions for its direction, if it has any.
 
-    A direction has the sign of what was printed: less where the paper has more is none.
+    A direction has the printed number's sign: less is wrong if the paper has more.
     """
     if printed.tolerance.holds(measured):
         return "fitted" if printed.fitted else "reproduced"
@@ -170,7 +170,7 @@ def off(measured: float, published: float) -> str:
 
 
 def short(value: float) -> str:
-    """A figure with separators, and with digits after the point where it is small.
+    """A figure with separators, and with digits after the point if it is small.
 
     >>> short(120201.4), short(0.7312), short(14.26), short(math.inf)
     ('120,201', '0.731', '14.3', 'inf')

@@ -15,9 +15,9 @@ from nandlab.experiment.run import POLL_S, STOP_S, Run
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an experiment: a result, or the error that ended it; neither if it never started.
+    """An experiment's outcome: a result, or the error that ended it; neither if it never started.
 
-    A device that wore out gives both: the error, and what was measured until then.
+    A worn-out device gives both: the error, and the figures until then.
     """
 
     result: Result | None = None
@@ -26,7 +26,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Stage:
-    """Where a run is: its phase, the requests done in it and in all, and the share of all phases done."""
+    """A run's state: its phase, the requests done and total in it, and the share done over all phases."""
 
     phase: str
     done: int
@@ -36,20 +36,20 @@ class Stage:
 
 @dataclass(frozen=True)
 class State:
-    """Where a batch stands: experiments done, and where each one is that runs."""
+    """A batch's state: experiments done, and each running one's stage."""
 
     finished: int
     running: dict[int, Stage]
     total: int
 
     def share(self) -> float:
-        """Part of the batch that is done, 0 to 1, each experiment counting alike."""
+        """The share done, 0 to 1; each experiment counts alike."""
         parts = (stage.share or 0.0 for stage in self.running.values())
         return (self.finished + sum(parts)) / self.total if self.total else 1.0
 
 
 def processors() -> int:
-    """Processors that this process may use; not every system tells."""
+    """Processors this process may use; not every system tells."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -65,14 +65,14 @@ def run_all(
     """Runs every experiment; outcomes come in the order of `experiments`, whatever order they end in.
 
     Args:
-        experiments: What to run.
-        jobs: How many run at once; one for each processor by default, and one in a real directory.
-        progress: Called some times a second.
+        experiments: The experiments.
+        jobs: Runs at once; one for each processor by default, and one in a real directory.
+        progress: Called a few times a second.
         op_log: A CSV file for the flash operations; for a single experiment only.
-        save_state: A file for the device after its preconditioning; for a single experiment only.
+        save_state: A file for the device after preconditioning; for a single experiment only.
 
     Returns:
-        The outcomes, and whether Ctrl-C stopped the batch: what ran then has a partial result.
+        The outcomes, and whether Ctrl-C stopped the batch: running experiments then have a partial result.
 
     """
     if (op_log is not None or save_state is not None) and len(experiments) != 1:
@@ -102,7 +102,7 @@ def run_all(
 
 
 def directory_of(experiment: Experiment) -> str | None:
-    """The real directory of an experiment; None without one, or where it cannot run, which its run says."""
+    """An experiment's real directory; None without one, or if it cannot run: its run reports it."""
     try:
         return experiment.directory()
     except NandlabError:
@@ -112,7 +112,7 @@ def directory_of(experiment: Experiment) -> str | None:
 def _startable(
     waiting: Sequence[int], running: Mapping[int, Run], directories: Sequence[str | None]
 ) -> int | None:
-    """The first experiment that waits for no other: two in the same directory run one after the other."""
+    """The first experiment free to start: two in the same directory run one after the other."""
     taken = {directories[at] for at in running} - {None}
     return next((at for at in waiting if directories[at] not in taken), None)
 
@@ -142,12 +142,12 @@ def _stop(running: dict[int, Run], outcomes: list[Outcome]) -> None:
     try:
         _collect_until(end, running, outcomes)
     except KeyboardInterrupt:
-        # What is in a real directory is not left there for one more Ctrl-C.
+        # One more Ctrl-C must not leave files in a real directory.
         _collect_until(end, running, outcomes)
         raise
 
 
 def _collect_until(end: float, running: dict[int, Run], outcomes: list[Outcome]) -> None:
-    """Takes in what ends before `end`, and waits for those that remove what they made."""
+    """Takes in runs that end before `end`, and waits for runs that remove their files."""
     while running and (time.monotonic() < end or any(run.cleans_up() for run in running.values())):
         _collect(running, outcomes, POLL_S)

@@ -1,4 +1,4 @@
-"""Keys of an experiment and the texts of their values, as `--set` and `--vary` take them."""
+"""An experiment's keys and their values as text, as `--set` and `--vary` take them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 from nandlab.writing.units import percent, size
 
 TAGGED = ("ftl", "workload", "index", "fs", "buffer")
-"""Tables that hold exactly one of several named choices; a bare name takes it with its defaults."""
+"""Tables with exactly one named choice; a bare name takes it with its defaults."""
 
 
 Pair = tuple[str, str]
-"""A key of an experiment and the text of its value."""
+"""An experiment's key and its value as text."""
 
 
 _TYPED: dict[str, str] = {}
-"""The files of overrides as the engine names them, and as they were typed."""
+"""Override files as the engine names them, and as the user typed them."""
 
 
 def as_typed(text: str) -> str:
-    """A message with the files of overrides named as they were typed on the command line."""
+    """A message with override files named as the user typed them."""
     for named, typed in sorted(_TYPED.items(), key=lambda pair: len(pair[0]), reverse=True):
         # Not inside a longer path.
         whole = rf"(?<![\w./-]){re.escape(named)}(?![\w/-])"
@@ -31,11 +31,11 @@ def as_typed(text: str) -> str:
 
 
 def override(pair: Pair, file: str) -> str:
-    """An override of a key in `file`, as the compiled module takes it.
+    """An override for a key in `file`, as the compiled module takes it.
 
-    A path on the command line starts from the current folder where there is such a file or directory; in the
-    experiment that of a file starts from the folder of `file`, and that of a directory is absolute. A table
-    that is "none" is left out.
+    A path on the command line starts from the current folder if there is such a file or directory; in the
+    experiment a file's path starts from the folder of `file`, and a directory's path is absolute. A table
+    set to "none" is left out.
 
     >>> override(("device.capacity", "1 GiB"), "a.toml"), override(("ftl", "page"), "a.toml")
     ('device.capacity=1 GiB', 'ftl={ page = {} }')
@@ -50,18 +50,19 @@ def override(pair: Pair, file: str) -> str:
         typed, folder = value, Path(file).parent
         if Path(value).is_file():
             value = os.path.relpath(value, folder)
-        # The engine names a file by the folder of the experiment, which is absolute during a run.
+        # The engine names a file by the experiment's folder, absolute during a run.
         # `..` stays what it is.
         starts = (folder, os.path.abspath(folder))  # noqa: PTH100
         _TYPED.update({os.path.join(start, value): typed for start in starts})  # noqa: PTH118
     if value and key == "fs.posix.directory" and Path(value).is_dir():
-        # As a path from the folder of the file it would be another one than was typed, wherever it is shown.
+        # A relative path from the file's folder would look different from the typed one, wherever it is
+        # shown.
         value = os.path.abspath(value)  # noqa: PTH100 - links stay as they are
     return f"{key}={value}"
 
 
 def varied_by(error: str, keys: Iterable[str], by: str) -> str:
-    """An error of the engine whose key was varied names `by` in place of the option that sets one value.
+    """An engine error on a varied key names `by` in place of the option for one value.
 
     >>> varied_by("--set device.capacit=1: no such key", ["device.capacit"], "--vary")
     '--vary device.capacit=1: no such key'
@@ -72,7 +73,7 @@ def varied_by(error: str, keys: Iterable[str], by: str) -> str:
 
 
 def split_commas(text: str) -> list[str]:
-    """The parts of a text between commas; commas inside quotes or brackets belong to a part.
+    """A text's parts between commas; commas inside quotes or brackets belong to a part.
 
     >>> split_commas("{a=1,b=2},c")
     ['{a=1,b=2}', 'c']
@@ -95,11 +96,11 @@ def split_commas(text: str) -> list[str]:
 
 
 TITLES = {"over_provisioning": "OP", "page_bytes": "page", "path": "trace"}
-"""Shorter heads for the columns of keys that are often varied."""
+"""Shorter column heads for keys varied often."""
 
 
 def label(title: str, value: str) -> str:
-    """A value as it is shown: a percentage, a size, or a file without its folders and ending."""
+    """A value for display: a percentage, a size, or a file without its folders and ending."""
     if title == TITLES["over_provisioning"] and re.fullmatch(r"[0-9.]+", value):
         return percent(float(value))
     if title == TITLES["page_bytes"] and value.isdigit():
@@ -108,7 +109,7 @@ def label(title: str, value: str) -> str:
 
 
 def titles_of(keys: Sequence[str]) -> list[str]:
-    """The last part of each key where that is enough to tell them apart, or a shorter word for it."""
+    """Each key's last part if it is unique, or a shorter word for it; else the whole key."""
     last = [key.rsplit(".", 1)[-1] for key in keys]
     return [
         TITLES.get(short, short) if last.count(short) == 1 else key

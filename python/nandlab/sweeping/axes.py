@@ -1,9 +1,9 @@
-"""The values that keys take in turn: lists, linear ranges and logarithmic ones.
+"""The values keys take in turn: lists, linear ranges and logarithmic ones.
 
 A list is `a,b,c`. A range is `FROM..TO:N`, N values from FROM to TO, both included: evenly spaced, or with
 `FROM..TO:N:log` each a constant multiple of the one before. `FROM..TO` alone is every whole number between
-whole numbers. An item of a list may be a range. Ends that are whole numbers give whole numbers, the nearest
-ones; ends with a unit of bytes give texts with the unit of the first.
+whole numbers. A list item may be a range. Whole-number ends give whole numbers, the nearest
+ones; ends in bytes give texts with the first one's unit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nandlab.writing.plain import plain, refused
 from nandlab.writing.toml_text import toml_value
 
 MOST = 10_000
-"""Values of a range, and points of a sweep: more is a slip of the hand."""
+"""Most values in a range, and points in a sweep: more is a slip of the hand."""
 
 UNITS = {
     "B": 1,
@@ -48,7 +48,7 @@ Value = int | float | bool | str
 
 @dataclass(frozen=True)
 class Axis:
-    """A key and the texts of the values that it takes in turn, as `--set` takes them."""
+    """A key and the texts for its values in turn, as `--set` takes them."""
 
     key: str
     values: tuple[str, ...]
@@ -56,7 +56,7 @@ class Axis:
     """How its values are spaced: "list", "linear" or "log"."""
 
     def meant(self) -> list[Value]:
-        """The values as numbers, truth values or texts; sizes, where all are such, as bytes.
+        """The values as numbers, truth values or texts; as bytes if all are sizes.
 
         >>> Axis("device.capacity", ("16 MiB", "1 GiB")).meant()
         [16777216, 1073741824]
@@ -73,7 +73,7 @@ class Axis:
         return found if len(kinds) == 1 else list(self.values)
 
     def is_given(self) -> bool:
-        """Whether its values are no choice of a design: workloads, and seeds."""
+        """Whether its values are no design choice: workloads, and seeds."""
         return self.key == "seed" or self.key.split(".")[0] == "workload"
 
     def is_numeric(self) -> bool:
@@ -81,13 +81,13 @@ class Axis:
         return all(isinstance(value, int | float) and not isinstance(value, bool) for value in self.meant())
 
     def is_size(self) -> bool:
-        """Whether its values are sizes with a unit, or bytes by the name of the key."""
+        """Whether its values are sizes with a unit, or bytes by the key's name."""
         with_unit = all(_SIZE.fullmatch(text.strip("\"'")) for text in self.values)
         return self.is_numeric() and (with_unit or self.key.endswith("_bytes"))
 
 
 def bytes_of(text: str) -> int | None:
-    """The bytes of a size such as "4 KiB", or of a whole number; None for anything else."""
+    """Bytes in a size such as "4 KiB", or a whole number; None for anything else."""
     text = text.strip("\"'")
     found = _SIZE.fullmatch(text)
     if found is not None:
@@ -105,10 +105,10 @@ def _scalar(text: str) -> Value:
 
 
 def axis_of(key: str, values: str | Iterable[Any] | Any) -> Axis:  # noqa: ANN401 - a TOML value
-    """An axis from the text of a list of values and ranges, or from values of Python.
+    """An axis from a text with values and ranges, or from Python values.
 
     Raises:
-        ConfigError: With `key`; a range that is none.
+        ConfigError: With `key`; a malformed range.
 
     >>> axis_of("device.over_provisioning", "0.07..0.28:4").values
     ('0.07', '0.14', '0.21', '0.28')
@@ -172,7 +172,7 @@ def _is_toml(text: str) -> bool:
 
 
 def _expanded(key: str, item: str) -> tuple[str, list[str]]:
-    """How an item of a list is spaced, and its values."""
+    """How a list item is spaced, and its values."""
     start = _RANGE.fullmatch(item)
     if start is None:
         return "list", [item]
@@ -243,7 +243,7 @@ def _count(  # noqa: PLR0913 - what there is to say about a range
 
 
 def _at(low: Fraction, high: Fraction, place: Fraction, spacing: str) -> Fraction:
-    """The number at a place from 0 to 1 of a range, the same on every machine."""
+    """The number at a place from 0 to 1 in a range, the same on every machine."""
     if spacing == "linear":
         return low + (high - low) * place
     if place in (0, 1):

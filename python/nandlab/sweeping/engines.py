@@ -1,4 +1,4 @@
-"""What runs points: threads, processes or a cluster, all behind `concurrent.futures.Executor`."""
+"""Engines for points: threads, processes or a cluster, all behind `concurrent.futures.Executor`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from nandlab.sweeping.work import CHANNELS, Channel, Flag, begin
 NAMES = ("threads", "processes", "dask")
 CONNECT_S = 10.0
 GOODBYE_S, HURRY_S = 5.0, 0.2
-"""How long the end of a cluster is waited for; in a hurry each message to it."""
+"""How long to wait for a cluster's end; in a hurry, for each message to it."""
 
 
 @dataclass
 class Engine:
-    """An executor, and how its workers are told to stop."""
+    """An executor, and a way to stop its workers."""
 
     executor: Executor
     token: str
@@ -35,9 +35,9 @@ class Engine:
     """An event: `set()` tells every worker to stop."""
     on_cluster: bool = False
     shares: MutableSequence[float] = field(default_factory=list)
-    """For each point how far it is, where the workers say so."""
+    """Each point's progress, if the workers report it."""
     is_there: Callable[[], bool] = lambda: True
-    """Whether the workers can still be heard: futures of a cluster that is gone may stay open for ever."""
+    """Whether the workers can still be heard: a lost cluster's futures may stay open for ever."""
     hurried: bool = False
     """Whether the sweep was stopped, and somebody waits for its end."""
 
@@ -48,7 +48,7 @@ class Engine:
 
 
 def check_name(name: str) -> None:
-    """Refuses what names no executor.
+    """Refuses names of no executor.
 
     Raises:
         ConfigError: With the nearest name.
@@ -81,15 +81,15 @@ def check_name(name: str) -> None:
 
 @contextlib.contextmanager
 def engine(executor: str | Executor, jobs: int, points: int) -> Iterator[Engine]:
-    """An engine for a sweep of so many points; it is closed in the end, but for an executor that was given.
+    """An engine for a sweep with so many points; in the end it is closed, except a given executor.
 
     Raises:
-        ConfigError: No executor has that name, or no scheduler answers at that address.
-        NandlabError: What it needs is not installed.
+        ConfigError: No executor has this name, or no scheduler answers at this address.
+        NandlabError: A package it needs is not installed.
 
     """
     if isinstance(executor, Executor):
-        # Its workers are not ours: they hear of a stop only between two points.
+        # Its workers are not ours: they hear the stop signal only between two points.
         yield Engine(executor, uuid.uuid4().hex, threading.Event())
         return
     check_name(executor)
@@ -122,7 +122,7 @@ def _processes(jobs: int, points: int) -> Iterator[Engine]:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    # A fork would copy the locks of whatever threads there are.
+    # A fork would copy every thread's locks.
     context = multiprocessing.get_context("spawn")
     stop = Flag(context.RawValue("b", 0))
     shares: Any = context.RawArray("d", points)
@@ -138,13 +138,13 @@ def _processes(jobs: int, points: int) -> Iterator[Engine]:
 
 
 class _Deaf(Executor):
-    """An executor whose processes never hear of Ctrl-C: the one that started them answers it."""
+    """An executor whose processes never hear Ctrl-C: the process that started them answers it."""
 
     def __init__(self, inner: Executor) -> None:
         self._inner = inner
 
     def submit(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as Executor.submit
-        """As the executor within, which starts processes now."""
+        """As the inner executor; it starts processes now."""
         with deaf_children():
             return self._inner.submit(*args, **kwargs)
 
@@ -173,9 +173,9 @@ def _dask(address: str, jobs: int) -> Iterator[Engine]:
 
 @contextlib.contextmanager
 def _unlogged(*names: str) -> Iterator[None]:
-    """Keeps what a cluster logs from the terminal: an error of a point is a sentence of ours."""
+    """Keeps a cluster's log off the terminal: nandlab reports a point's error in its own sentence."""
     known = list(logging.root.manager.loggerDict)
-    # Some of them have handlers of their own.
+    # Some loggers have their own handlers.
     found = [name for name in known if name.split(".")[0] in names]
     loggers = [logger for name in found if not (logger := logging.getLogger(name)).disabled]
     for logger in loggers:
@@ -193,7 +193,7 @@ def _local_cluster(jobs: int) -> Any:  # noqa: ANN401 - a cluster of distributed
 
     from distributed import LocalCluster
 
-    # The tracker cleans up after a cluster that was left in a hurry, and need not say so. Started later, it
+    # The tracker cleans up after a cluster left in a hurry, and need not say so. Started later, it
     # would let Ctrl-C through to the workers.
     sys.warnoptions.append("ignore:resource_tracker:UserWarning")
     try:
@@ -212,7 +212,7 @@ def _local_cluster(jobs: int) -> Any:  # noqa: ANN401 - a cluster of distributed
 
 
 def _within(seconds: float, work: Callable[[], object]) -> None:
-    """Does what a cluster that is gone would never answer, and waits for it no longer than that."""
+    """Sends a message a lost cluster would never answer, and waits at most this long."""
 
     def quietly() -> None:
         with contextlib.suppress(Exception):
@@ -224,7 +224,7 @@ def _within(seconds: float, work: Callable[[], object]) -> None:
 
 
 def _is_running(client: Any) -> bool:  # noqa: ANN401 - a client of distributed
-    # A client that connects again has already given up what it asked for before.
+    # A reconnecting client has already given up its earlier requests.
     return bool(client.status == "running")
 
 

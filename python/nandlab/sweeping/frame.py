@@ -1,4 +1,4 @@
-"""The points of a sweep as a polars frame, and as the bytes of a Parquet file."""
+"""A sweep's points as a polars frame, and as a Parquet file's bytes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _TYPES = {bool: "Boolean", int: "Int64", float: "Float64", str: "String"}
 
 
 def frame_of(sweep: Sweep) -> polars.DataFrame:
-    """A row for each point, in the order of the sweep.
+    """A row for each point, in the sweep's order.
 
-    First the varied keys, then every number of the record by its path (lists left out; where a varied key has
-    the same name, with `result.` before it), then `error` (why a point has no result), `record` (the whole
-    record as JSON) and `key` (what tells whether a point is finished).
+    First the varied keys, then every number in the record by its path (lists left out; prefixed with
+    `result.` if a varied key has the same name), then `error` (why a point has no result), `record` (the
+    whole record as JSON) and `key` (it tells whether a point is finished).
     """
     import polars
 
@@ -59,5 +59,5 @@ def _type(name: str, values: Sequence[Any]) -> Any:  # noqa: ANN401 - a class of
         return polars.UInt64
     if len(kinds) > 1:
         raise AssertionError(f"{name} has values of several types")
-    # What no point has, such as an error, is text.
+    # A column empty for all points, such as an error, is text.
     return getattr(polars, _TYPES[kinds.pop() if kinds else str])

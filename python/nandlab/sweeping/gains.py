@@ -1,4 +1,4 @@
-"""What a sweep comes to in sentences: where nothing more is gained, and goals that tell no points apart."""
+"""A sweep's outcome in sentences: values without further gain, and goals that tell no points apart."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from nandlab.sweeping.axes import Axis
 
 ALIKE = 0.01
-"""Figures within this part of each other are the same."""
+"""Figures within this share are the same."""
 PERCENT = f"{ALIKE * 100:g} %"
 
 
 def sentences(found: Sweep) -> list[str]:
-    """Goals that hardly differ and, where there is one goal, values beyond which nothing is gained."""
+    """Goals that hardly differ and, with one goal, values beyond which nothing is gained."""
     figures = [found.figures(point) for point in found.points]
     said = []
     for at, goal in enumerate(found.goals):
@@ -49,7 +49,7 @@ def _alike(one: float, other: float) -> bool:
 def _last_gain(
     axis: Axis, rows: Sequence[tuple[tuple[str, ...], str, float | None]], maximise: bool
 ) -> str | None:
-    """The value from which on no larger one gains, whatever the other axes have; None where one does."""
+    """From this value on, no larger one gains, whatever the other axes have; None if one does."""
     order = sorted(zip(axis.meant(), axis.values, strict=True), key=lambda pair: pair[0])
     texts = [text for _, text in order]
     curves: dict[tuple[str, ...], dict[str, float | None]] = {}
@@ -63,7 +63,7 @@ def _last_gain(
 
 
 def _end(curve: Mapping[str, float | None], texts: Sequence[str], maximise: bool) -> int | None:
-    """The first place from which on a curve stays within reach of its best figure."""
+    """The first place from which a curve stays within reach of its best figure."""
     known = [value for text in texts if (value := curve.get(text)) is not None]
     if len(known) < len(texts):
         return None

@@ -1,4 +1,4 @@
-"""What a sweep is after: figures of the record, each to be small or large, and the points that none beats."""
+"""A sweep's goals: record figures, each to be small or large, and the unbeaten points."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ LARGE_IS_GOOD = ("throughput.", "buffer.hits", "buffer.read_hits", "buffer.write
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure of the record, and whether it should be large."""
+    """A record figure, and whether it should be large."""
 
     name: str
     maximise: bool = False
 
     def of(self, record: Mapping[str, Any]) -> float | None:
-        """The figure in a record; None where it has none."""
+        """A record's figure; None without one."""
         if self.name.startswith("matrix."):
             return number(record, self.name)
         value: Any = record
@@ -39,7 +39,7 @@ class Goal:
 
 
 def goal_of(text: str) -> Goal:
-    """Reads `name`, `name:min` or `name:max`; rates and hits are to be large unless told, all else small.
+    """Reads `name`, `name:min` or `name:max`; by default rates and hits should be large, all else small.
 
     Raises:
         ConfigError: The record has no such figure; with the nearest name.
@@ -52,7 +52,7 @@ def goal_of(text: str) -> Goal:
     if separator and direction not in DIRECTIONS:
         raise ConfigError(f"the goal {text}: {direction!r} is neither min nor max")
     if not _is_known(name):
-        # Most names that people try are the last part of one, and those of the flash as a whole come first.
+        # Most names people try are the last part of one, and whole-flash names come first.
         last = [known for known in figures() if known.endswith(f".{name}")]
         near = sorted(last, key=lambda known: not known.startswith("flash."))[:1]
         near = near or difflib.get_close_matches(name, figures(), 1, 0.5)
@@ -70,7 +70,7 @@ def _is_known(name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def figures() -> tuple[str, ...]:
-    """The names of the numbers of a record, lists left out."""
+    """Names of a record's numbers, lists left out."""
     return tuple(_figures(Record, ""))
 
 
@@ -88,9 +88,9 @@ def _figures(view: type[View], prefix: str) -> Iterator[str]:
 
 
 def front(rows: Sequence[Sequence[float | None]], goals: Sequence[Goal]) -> list[bool]:
-    """For each row of figures whether it is on the Pareto front: none is as good in all and better in one.
+    """Whether each row of figures is on the Pareto front: no other row is as good in all and better in one.
 
-    A row without one of its figures is not; equal rows are all on it, or none of them.
+    A row without one figure is not; equal rows are all on it, or none.
 
     >>> front([(1, 9), (2, 5), (3, 6), (4, 1), (None, 0)], [Goal("waf"), Goal("flash.erases")])
     [True, True, False, True, False]
@@ -107,7 +107,7 @@ def front(rows: Sequence[Sequence[float | None]], goals: Sequence[Goal]) -> list
 
 
 def _cost(row: Sequence[float | None], goals: Sequence[Goal]) -> tuple[float, ...] | None:
-    """The figures of a row, each to be small; None where one is missing."""
+    """A row's figures, each to be small; None if one is missing."""
     known = [value for value in row if value is not None]
     if len(known) < len(row):
         return None

@@ -1,4 +1,4 @@
-"""Room for letters in pictures: widths of texts, and places for names beside points."""
+"""Room for letters in pictures: text widths, and places for names beside points."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 SIZE = 11
-"""Pixels of the letters beside points."""
+"""Letter size beside points, in pixels."""
 
 _NARROW, _BROAD = frozenset("ijlt.,:;'|!()[]/ f-I"), frozenset("mwMWGOQ%@&+=<>~")
 _SHARES = (0.34, 0.95, 0.73, 0.58)
-"""Width over size of a narrow, a broad and a capital letter, and of all others, in Helvetica or wider."""
+"""Width over size for a narrow, a broad and a capital letter, and for all others, in Helvetica or wider."""
 
 
 def width(text: str, size: float = SIZE) -> float:
-    """Pixels of a text in Helvetica or Arial, rather too many than too few."""
+    """A text's width in pixels, in Helvetica or Arial, rather too large than too small."""
     narrow, broad, capital, other = _SHARES
     return size * sum(
         narrow if c in _NARROW else broad if c in _BROAD else capital if c.isupper() else other for c in text
@@ -61,7 +61,7 @@ class Placed:
 
 
 DOT, FRONT = 4.0, 7.0
-"""Half the pixels of a point, and of one with a name."""
+"""Half a point's width in pixels, and half a named point's."""
 
 
 def placed(
@@ -74,9 +74,9 @@ def placed(
     No name covers another, leaves the picture or covers a point.
 
     Args:
-        names: Each with x and y of its point.
+        names: Each with its point's x and y.
         dots: All points.
-        room: Width and height of the picture.
+        room: The picture's width and height.
 
     """
     taken = [_around(x, y, DOT) for x, y in dots] + [_around(x, y, FRONT) for _, x, y in names]

@@ -12,7 +12,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def afterwards() -> Iterator[None]:
-    """Answers what stops this process only once what is done here is whole."""
+    """Answers stop signals only once the work inside is whole."""
     if threading.current_thread() is not threading.main_thread():
         # Only the main thread answers signals.
         yield
@@ -34,7 +34,7 @@ def afterwards() -> Iterator[None]:
 
 @contextlib.contextmanager
 def deaf_children() -> Iterator[None]:
-    """Processes that are started meanwhile never get Ctrl-C: the one that started them answers it."""
+    """Processes started meanwhile never get Ctrl-C: their parent answers it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

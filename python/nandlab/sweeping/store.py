@@ -1,7 +1,7 @@
 """Finished points on disk: a journal while a sweep runs, a Parquet file once it is whole.
 
-The journal stands beside the Parquet file and gets a line for every point as it ends, so that a sweep that
-was ended in whatever way goes on from there. A line that was cut off in the middle is no point.
+The journal stands beside the Parquet file and gets a line for every finished point, so that a sweep
+can go on after any kind of end. A line cut off in the middle is no point.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _HEAD = {"nandlab": "points of a sweep", "form": 1}
 
 
 class Store:
-    """The finished points of a sweep that is written to `output`, by the fingerprint of their experiments."""
+    """The finished points in a sweep with this `output`, by their experiments' fingerprints."""
 
     def __init__(self, output: str | os.PathLike[str], keys: Collection[str], fresh: bool = False) -> None:
-        """Opens what is there.
+        """Opens the existing files.
 
         Raises:
             OSError: With a sentence; it cannot be written, or read.
-            ConfigError: It holds what is no point of this sweep, and is not to be replaced; or another sweep
-                writes there.
+            ConfigError: The file holds something other than this sweep's points, and is not to be replaced;
+                or another sweep writes there.
 
         """
         check_writable(output)
@@ -57,14 +57,14 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leaves the journal where it holds points that no Parquet file has."""
+        """Keeps the journal if it holds points missing in the Parquet file."""
         with contextlib.suppress(OSError):
             if self._end == 0:
                 self.journal.unlink(missing_ok=True)
             self._file.close()
 
     def _load(self, keys: Collection[str], fresh: bool) -> int:
-        """Takes in what is there; where the whole lines of the journal end."""
+        """Takes in the existing points; returns the end of the journal's whole lines."""
         if fresh:
             self._file.truncate(0)
             return 0
@@ -83,7 +83,7 @@ class Store:
         return end
 
     def _lines(self) -> tuple[dict[str, dict[str, Any]], int]:
-        """The points of the journal, and the bytes that they take."""
+        """The journal's points, and their size in bytes."""
         self._file.seek(0)
         points: dict[str, dict[str, Any]] = {}
         end = 0
@@ -118,7 +118,7 @@ class Store:
         # Whoever stops the sweep in this moment has the point, too.
         with afterwards():
             try:
-                # What was ended before may have left a part of a line behind.
+                # An interrupted sweep may have left a partial line behind.
                 self._file.truncate(self._end)
                 self._file.write(line)
                 self._file.flush()
@@ -149,7 +149,7 @@ def _lock(file: BinaryIO, output: str | os.PathLike[str]) -> None:
     try:
         import fcntl
     except ImportError:
-        # Such a system has other locks; two sweeps that write one file are a rare mistake.
+        # Such a system has other locks; two sweeps on one file are a rare mistake.
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -158,7 +158,7 @@ def _lock(file: BinaryIO, output: str | os.PathLike[str]) -> None:
 
 
 def _points_of_parquet(path: Path) -> dict[str, dict[str, Any]]:
-    """The points of a Parquet file that a sweep wrote; those that failed are none."""
+    """The points in a sweep's Parquet file; failed ones are left out."""
     import polars
 
     try:
@@ -173,7 +173,7 @@ def _points_of_parquet(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def require_polars() -> None:
-    """Says how to get what a Parquet file and a frame need, before runs that would end without it."""
+    """Says how to install polars for a Parquet file or a frame, before runs that would fail without it."""
     import importlib.util
 
     if importlib.util.find_spec("polars") is None:

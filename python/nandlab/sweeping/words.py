@@ -1,4 +1,4 @@
-"""Values and figures of a sweep as people read them."""
+"""A sweep's values and figures for readers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def axis_titles(axes: Sequence[Axis]) -> list[str]:
 
 
 def labels(axes: Sequence[Axis]) -> list[dict[str, str]]:
-    """For each axis the label of each of its values; two values never have one label.
+    """For each axis its values' labels; two values never share a label.
 
     >>> labels([Axis("device.over_provisioning", ("0.07", "0.13142857142857142"))])
     [{'0.07': '7 %', '0.13142857142857142': '13.1 %'}]
@@ -43,11 +43,11 @@ def labels(axes: Sequence[Axis]) -> list[dict[str, str]]:
 
 
 _TWINS = {"waf": "WAF", "flash.erases": "erases", "time_us": "time", "ram.total_bytes": "RAM"}
-"""Goals that a comparison has a column for."""
+"""Goals with a column in comparisons."""
 
 
 def columns(found: Sweep) -> list[Column[Point]]:
-    """The columns of a table of all points: varied keys, goals, the front of several, and other figures.
+    """The columns in a table with all points: varied keys, goals, the front for several goals, other figures.
 
     All but the varied keys are for points with a result.
     """
@@ -85,7 +85,7 @@ def _other(column: Column[Record], point: Point) -> float | None:
 
 @dataclass(frozen=True)
 class Quantity:
-    """How a figure of the record is shown: its unit on an axis, what it is divided by there, and its text."""
+    """How to show a record figure: its unit on an axis, the divisor there, and its text."""
 
     unit: str
     divisor: float
@@ -93,7 +93,7 @@ class Quantity:
 
 
 def figure(name: str, value: float | None) -> str:
-    """A figure of the record with its unit.
+    """A record figure with its unit.
 
     >>> figure("flash.erases", 1234), figure("waf", 2.34567), figure("latency_us.write.p99", 1500)
     ('1,234', '2.346', '1.5 ms')
@@ -102,7 +102,7 @@ def figure(name: str, value: float | None) -> str:
 
 
 def quantity(name: str, values: Sequence[float]) -> Quantity:
-    """What a figure with such a name is, for values of that order."""
+    """The unit and text for a figure with this name, for values this large."""
     most = max((abs(value) for value in values), default=0.0)
     last = name.rsplit(".", 1)[-1]
     if "_us" in name:

@@ -1,4 +1,4 @@
-"""What a worker does with a point, in whichever thread, process or machine it is."""
+"""How a worker runs a point, in any thread, process or machine."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from nandlab.experiment import Experiment
 from nandlab.experiment.run import POLL_S
 
 ASK_CLUSTER_S = 0.5
-"""How often a worker of a cluster asks whether it is to stop: each time is a message."""
+"""How often a cluster's worker asks whether to stop: each time is a message."""
 
 
 class Signal(Protocol):
-    """What says that a sweep is to stop: an event of threads, of processes, or of a cluster."""
+    """The stop signal for a sweep: an event for threads, processes, or a cluster."""
 
     def is_set(self) -> bool:
         """Whether it is to stop."""
@@ -28,30 +28,30 @@ class Signal(Protocol):
 
 @dataclass(frozen=True)
 class Channel:
-    """How a worker hears that it is to stop, and says how far each point is."""
+    """How a worker hears the stop signal, and reports each point's progress."""
 
     stop: Signal
     shares: MutableSequence[float]
-    """For each point the part of it that is done, 0 to 1; empty where nobody asks."""
+    """The share done for each point, 0 to 1; empty if nobody asks."""
     folder: Path | None = None
-    """Where records are left. A process that is killed in the middle of an answer as long as a record has its
-    reader wait for the rest for ever; what fits a pipe at once is there or not."""
+    """Folder for records. A record is too long for one write into a pipe: if its process is killed halfway,
+    the reader waits for the rest for ever. A short answer arrives whole or not at all."""
 
     def tell(self, at: int, share: float | None) -> None:
-        """Says how far a point is."""
+        """Reports a point's progress."""
         if share is not None and at < len(self.shares):
             self.shares[at] = share
 
 
 @dataclass(frozen=True)
 class Flag:
-    """An event of processes without a lock, which one that is killed while it asks would keep."""
+    """An event for processes without a lock: a process killed while it asks would keep the lock."""
 
     raw: Any
-    """A byte that they share."""
+    """A byte they share."""
 
     def set(self) -> None:
-        """Sets it for all of them."""
+        """Sets it for all processes."""
         self.raw.value = 1
 
     def is_set(self) -> bool:
@@ -60,12 +60,12 @@ class Flag:
 
 
 CHANNELS: dict[str, Channel] = {}
-"""The sweeps that this process works for, by their token."""
+"""This process's sweeps, by their token."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A point to run: where it stands in its sweep, what it is, and for whom."""
+    """A point to run: its place in the sweep, its experiment, and its sweep's token."""
 
     at: int
     experiment: Experiment
@@ -75,15 +75,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a point: its record without `speed`, or why there is none; neither if it was stopped."""
+    """A point's outcome: its record without `speed`, or an error; neither if it was stopped."""
 
     at: int
     record: dict[str, Any] | None = None
     error: str | None = None
     kind: Literal["", "input", "run"] = ""
-    """What kind of error: wrong input, or a run that failed."""
+    """The error's kind: wrong input, or a failed run."""
     file: Path | None = None
-    """Where the record was left, on its way from a process."""
+    """The record's file, on its way from a process."""
 
     def fetched(self) -> Done:
         """With its record."""
@@ -93,7 +93,7 @@ class Done:
 
 
 def run_task(task: Task) -> Done:
-    """Runs a point to its end, or to where its sweep is stopped."""
+    """Runs a point to its end, or until its sweep is stopped."""
     stopped = _stopped(task)
     channel = CHANNELS.get(task.token)
     try:
@@ -110,7 +110,7 @@ def run_task(task: Task) -> Done:
     except NandlabError as error:
         kind = "input" if isinstance(error, ConfigError | TraceError) else "run"
         return Done(task.at, error=str(error), kind=kind)  # type: ignore[arg-type] # one of both
-    # What a worn-out device came to is as much a result as any other; `stopped` says so.
+    # A worn-out device gives a result like any other; `stopped` says so.
     record = result.without_speed()
     if channel is None or channel.folder is None:
         return Done(task.at, record=record)
@@ -120,7 +120,7 @@ def run_task(task: Task) -> Done:
 
 
 def _stopped(task: Task) -> Callable[[], bool]:
-    """Says whether the sweep of a task is to stop."""
+    """Says whether a task's sweep is to stop."""
     if task.on_cluster:
         return _AskedNowAndThen(task.token)
     channel = CHANNELS.get(task.token)
@@ -128,7 +128,7 @@ def _stopped(task: Task) -> Callable[[], bool]:
 
 
 class _AskedNowAndThen:
-    """An event of a cluster, asked no more often than it is polite."""
+    """A cluster's event, asked only now and then."""
 
     def __init__(self, token: str) -> None:
         from distributed import Event

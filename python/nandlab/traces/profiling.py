@@ -1,4 +1,4 @@
-"""The prior profiling of WAP-LRU: runs of writes and sizes of a trace, and the thresholds that follow."""
+"""WAP-LRU's prior profiling: a trace's write runs and sizes, and the thresholds that follow."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Found = dict[str, Any]
 
 
 ENOUGH = 30
-"""Intervals from which percentiles are worth something."""
+"""Fewest intervals for useful percentiles."""
 NEVER = 2.0**32 - 1
-"""A threshold that no request reaches."""
+"""A threshold above every request."""
 
 
 def profile(  # noqa: PLR0913 - what is read, and how it is looked at
@@ -29,16 +29,16 @@ def profile(  # noqa: PLR0913 - what is read, and how it is looked at
     size_unit: Literal["page", "sector", "run"] | str = "page",
     watch: Watch | None = None,
 ) -> Found:
-    """What the buffer `wap_lru` learns from the trace at `path`; the keys are described in `docs/profile.md`.
+    """Thresholds for the buffer `wap_lru` from the trace at `path`; `docs/profile.md` has the keys.
 
     Args:
         path: The file.
-        intervals: Requests of an interval; the thresholds are found for each.
-        options: Options of `[workload.trace]`, such as `"format=spc"`.
-        page_bytes: Bytes of a page of the device.
-        fw: What the pages written in an interval are divided by, as the option of the buffer.
-        size_unit: What sizes are counted in, as the option of the buffer.
-        watch: Is told of the records read so far.
+        intervals: Requests in an interval; each gives its own thresholds.
+        options: Options for `[workload.trace]`, such as `"format=spc"`.
+        page_bytes: Bytes in a device page.
+        fw: Divisor for the pages written in an interval, as the buffer's option.
+        size_unit: Unit for sizes, as the buffer's option.
+        watch: Called with the count of records read so far.
 
     Raises:
         TraceError: The file cannot be read, or a record is wrong.
@@ -56,11 +56,11 @@ def profile(  # noqa: PLR0913 - what is read, and how it is looked at
 
 
 def chosen(found: Found, interval: int | None = None) -> Found:
-    """The entry of `intervals` of that length.
+    """The entry in `intervals` with this length.
 
-    Without one the longest of those that are not degenerate and of which the trace has `ENOUGH`. In a short
-    trace that has none, the one that is not degenerate and of which it has most; where all are degenerate,
-    that which sends most to NVRAM.
+    Without a length, the longest entry that is not degenerate and comes at least `ENOUGH` times in the trace.
+    A short trace has none: then the most frequent entry that is not degenerate; if all are degenerate,
+    the entry that sends most to NVRAM.
     """
     of = found["intervals"]
     if interval is not None:
@@ -75,14 +75,14 @@ def chosen(found: Found, interval: int | None = None) -> Found:
 
 
 def has_ended(one: Found) -> bool:
-    """Whether the trace has a whole interval of that length; else its thresholds are of a part of one."""
+    """Whether the trace has a whole interval this long; else its thresholds come from part of one."""
     return one["placement"]["write_intensive_share"] is not None
 
 
 def snippet(found: Found, one: Found) -> str:
-    """The table `[buffer.wap_lru]` with the thresholds of an entry of `intervals`, TOML."""
+    """The TOML table `[buffer.wap_lru]` with the thresholds in an entry of `intervals`."""
     lines = ["[buffer.wap_lru]", f"interval = {one['interval']}"]
-    # A kind of request that the trace has not needs no threshold: with this one it goes to DRAM.
+    # A request kind missing in the trace needs no threshold: with this one it goes to DRAM.
     lines += [
         f"{key} = {NEVER if one[key] is None else round(one[key], 3)!r}"
         for key in ("t_state", "t_read", "t_write")
@@ -96,7 +96,7 @@ def snippet(found: Found, one: Found) -> str:
 
 
 def short(value: float | None) -> str:
-    """A number of pages.
+    """A page count.
 
     >>> short(12.0), short(3.14159), short(None), short(NEVER)
     ('12', '3.14', '–', 'never')

@@ -1,4 +1,4 @@
-"""A trace as an object: what it holds, its requests as a frame, and the workload that replays it."""
+"""A trace as an object: its contents, its requests as a frame, and the workload to replay it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ COLUMNS = ("time_us", "op", "sector", "sectors", "origin", "device")
 
 
 class Trace:
-    """A file of recorded requests, in any format that `nandlab list traces` names.
+    """A file with recorded requests, in any format listed by `nandlab list traces`.
 
-    The format is told from the contents. An `Experiment` takes a trace as its workload:
+    The contents tell the format. An `Experiment` takes a trace as its workload:
 
     >>> import nandlab
     >>> trace = nandlab.Trace("workloads/sqlite/wal.csv.gz")
@@ -36,11 +36,11 @@ class Trace:
 
     Args:
         path: The file; gzip, zstd and tar are read as they are.
-        options: Options of `[workload.trace]`, such as `format="spc"`, `device="1"` or
+        options: Options for `[workload.trace]`, such as `format="spc"`, `device="1"` or
             `columns={"op": 2, "address": 3, "size": 4}`. They count in every method and in an experiment.
 
     Raises:
-        ConfigError: An option has a value that no file could hold.
+        ConfigError: An option has a value no file could hold.
 
     """
 
@@ -51,7 +51,7 @@ class Trace:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The `[workload]` table that replays it."""
+        """The `[workload]` table to replay it."""
         return {"trace": {"path": os.fspath(self.path), **self.options}}
 
     def _overrides(self) -> list[str]:
@@ -59,10 +59,10 @@ class Trace:
 
     @property
     def format(self) -> str:
-        """The name of its format.
+        """Its format's name.
 
         Raises:
-            TraceError: No format fits, or several do that would be read differently.
+            TraceError: No format fits, or several formats fit and read it differently.
 
         """
         return str(trace_file.head(self.path, self._overrides(), {"count": 1})["format"])
@@ -70,12 +70,12 @@ class Trace:
     def info(
         self, page_bytes: int = 4096, pictures: bool = False, watch: Watch | None = None
     ) -> dict[str, Any]:
-        """What it holds: requests, sizes, times, footprint, overwrites, skew; see `docs/traces.md`.
+        """Its contents: requests, sizes, times, footprint, overwrites, skew; see `docs/traces.md`.
 
         Args:
-            page_bytes: Unit of the footprint, of overwrites, alignment and skew.
-            pictures: Whether `pictures` is part of it, which takes a second pass.
-            watch: Is told of the records read so far.
+            page_bytes: Unit for footprint, overwrites, alignment and skew.
+            pictures: Whether to add `pictures`; this takes a second pass.
+            watch: Called with the count of records read so far.
 
         Raises:
             TraceError: The file cannot be read, or a record is wrong; with file, line and column.
@@ -111,10 +111,10 @@ class Trace:
         return polars.DataFrame(rows, schema={name: types.get(name, polars.String) for name in COLUMNS})
 
     def frames(self, page_bytes: int = 4096) -> dict[str, polars.DataFrame]:
-        """The data behind the pictures of `plots`.
+        """The data behind the pictures from `plots`.
 
         `sizes` (requests by kind up to a size), `gaps` (requests up to a time since the one before), `skew`
-        (which share of the writes the most written pages take), `heat` (mean writes of a written page by
+        (the most written pages' share of the writes), `heat` (mean writes of a written page by
         address), `cells` (bytes by time and address), and `devices`.
 
         Raises:
@@ -152,7 +152,7 @@ class Trace:
     def plots(
         self, folder: str | os.PathLike[str], page_bytes: int = 4096, form: Literal["svg"] = "svg"
     ) -> list[Path]:
-        """Draws addresses over time, sizes, gaps, write heat and skew into SVG files of `folder`.
+        """Draws addresses over time, sizes, gaps, write heat and skew into SVG files in `folder`.
 
         Raises:
             TraceError: As `info`.
@@ -171,10 +171,10 @@ class Trace:
         format: Literal["native", "csv", "fio"] | None = None,  # noqa: A002 - the name of the option
         **part: float | None,
     ) -> dict[str, Any]:
-        """Writes it, or a part of it, as another file: `requests`, `dropped` and `notices`.
+        """Writes it, or a part, as another file: `requests`, `dropped` and `notices`.
 
         Args:
-            to: The new file; its name tells the format unless that is given, `.gz` packs.
+            to: The new file; its name tells the format unless `format` does, `.gz` packs.
             format: The format.
             part: `skip`, `count`, `from_s`, `to_s` as for `frame`.
 

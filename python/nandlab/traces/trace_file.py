@@ -1,4 +1,4 @@
-"""Traces as files: what one holds, its first requests, other formats, parts of it."""
+"""Traces as files: contents, first requests, other formats, parts."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from nandlab import _native
 from nandlab.writing.new_file import check_writable, target_of
 
 FORMATS = {".csv": "csv", ".nltr": "native", ".iolog": "fio"}
-"""The format that a name ends in, before a `.gz`."""
+"""Formats by a name's ending, before a `.gz`."""
 
 PARTS = {"skip": Integral, "count": Integral, "from_s": Real, "to_s": Real}
-"""What tells a part of a trace."""
+"""Keys for a part of a trace."""
 
 UNWRITTEN = "the new trace cannot be written: "
-"""How an error of a disk begins."""
+"""Start of a disk's error message."""
 
 Watch = Callable[[int], object]
-"""Is told of the records read so far."""
+"""Called with the count of records read so far."""
 
 
 def info(
@@ -33,14 +33,14 @@ def info(
     pictures: bool = False,
     watch: Watch | None = None,
 ) -> dict[str, Any]:
-    """What the trace at `path` holds; the keys are described in `docs/traces.md`.
+    """The contents of the trace at `path`; `docs/traces.md` describes the keys.
 
     Args:
         path: The file.
-        options: Options of `[workload.trace]`, such as `"format=spc"` or `"device=1"`.
-        page_bytes: Unit of the footprint, of overwrites, alignment and skew.
-        pictures: Whether `pictures` is part of it, which takes a second pass.
-        watch: Is told of the records read so far.
+        options: Options for `[workload.trace]`, such as `"format=spc"` or `"device=1"`.
+        page_bytes: Unit for footprint, overwrites, alignment and skew.
+        pictures: Whether to add `pictures`; this takes a second pass.
+        watch: Called with the count of records read so far.
 
     Raises:
         TraceError: The file cannot be read, or a record is wrong.
@@ -55,12 +55,12 @@ def info(
 def head(
     path: str | os.PathLike[str], options: Sequence[str] = (), part: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The requests of a part of a trace: `format`, `requests`, `notices`.
+    """The requests in a part of a trace: `format`, `requests`, `notices`.
 
     Args:
         path: The file.
         options: As for `info`.
-        part: `skip`, `count`, `from_s`, `to_s`; the first ten requests where it is missing.
+        part: `skip`, `count`, `from_s`, `to_s`; by default the first ten requests.
 
     """
     which = {"count": 10} if part is None else part
@@ -90,7 +90,7 @@ def _part(part: dict[str, Any]) -> str:
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
-    """The format that a file of this name is written in.
+    """The format for this file name.
 
     >>> format_of("a.csv.gz"), format_of("a.nltr"), format_of("a.txt")
     ('csv', 'native', None)
@@ -109,16 +109,16 @@ def convert(  # noqa: PLR0913 - what is read, what of it, and what is written
 ) -> dict[str, Any]:
     """Writes a part of the trace at `path` into `to`: `requests`, `dropped` and `notices`.
 
-    Nothing is left of a conversion that fails.
+    A failed conversion leaves nothing behind.
 
     Args:
         path: The trace.
-        to: The new file; packed with gzip where its name ends in `.gz`.
-        format: `native`, `csv` or `fio`; by the name of `to` where it is missing.
+        to: The new file; packed with gzip if its name ends in `.gz`.
+        format: `native`, `csv` or `fio`; by default from the name `to`.
         options: As for `info`.
-        part: As for `head`; the whole trace where it is missing.
-        watch: Is told of the records read so far.
-        beside: Is told of the file that is written first and then takes the name of `to`.
+        part: As for `head`; by default the whole trace.
+        watch: Called with the count of records read so far.
+        beside: Called with the temporary file that takes the name `to` in the end.
 
     """
     chosen = format or format_of(to)
@@ -141,7 +141,7 @@ def convert(  # noqa: PLR0913 - what is read, what of it, and what is written
         )
         new.replace(target)
     except _native.NandlabError as error:
-        # The compiled part writes another file than the one that people named.
+        # The compiled part writes to another file than the one people named.
         why = str(error)
         if not why.startswith(UNWRITTEN):
             raise

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def readable(path: str | os.PathLike[str]) -> str:
-    r"""The name of a file for people: bytes that are no UTF-8 stand in it as escapes.
+    r"""A file's name for people: bytes outside UTF-8 stand in it as escapes.
 
     >>> readable("a\udcff.toml")
     'a\\udcff.toml'
@@ -18,7 +18,7 @@ def readable(path: str | os.PathLike[str]) -> str:
 
 
 def target_of(path: str | os.PathLike[str]) -> Path:
-    """The file that `path` stands for: links are followed, so that a new file takes the place of their end.
+    """The file behind `path`: links are followed, so that a new file replaces the last link's target.
 
     Raises:
         OSError: With a sentence; the links lead nowhere.
@@ -28,7 +28,7 @@ def target_of(path: str | os.PathLike[str]) -> Path:
     if not path.is_symlink():
         return path
     try:
-        # Not `Path.resolve`: it says nothing of a loop.
+        # Not `Path.resolve`: it does not report a loop.
         return Path(os.path.realpath(path, strict=True))
     except FileNotFoundError:
         return Path(os.path.realpath(path))
@@ -43,7 +43,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         OSError: With a sentence that names the path and the reason.
 
     """
-    # Asked of the path as given: the links of /proc lead to pipes that have no name.
+    # Asked for the path as given: links in /proc lead to nameless pipes.
     if not os.fspath(path):
         raise OSError("expected the name of a file, given an empty one")
     given = Path(path)
@@ -56,7 +56,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         if path.exists() and not os.access(path, os.W_OK):
             raise OSError(f"cannot write {given}: it is write-protected")
     except OSError as error:
-        # Sentences of our own have no number; a name may be too long for the system to look at.
+        # nandlab's own sentences have no number; a name may be too long for the system to look at.
         if error.errno is None:
             raise
         raise OSError(f"cannot write {_short(given)}: {_reason(error, given)}") from None
@@ -83,7 +83,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
             file.write(content)
             file.flush()
-            # Some file systems say only now that the disk is full.
+            # Some file systems report a full disk only now.
             os.fsync(file.fileno())
         Path(temporary).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
         Path(temporary).replace(path)
@@ -109,7 +109,7 @@ def _reason(error: OSError, path: Path) -> str:
 
 
 def _short(path: Path) -> str:
-    """The path, or its start where nobody would read it to its end."""
+    """The path, or its start if it is too long to read."""
     text = readable(path)
     return text if len(text) <= 200 else f"{text[:40]}... ({len(text)} characters)"
 

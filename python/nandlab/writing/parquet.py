@@ -18,18 +18,18 @@ POLL_S = 0.1
 
 
 def require_polars() -> None:
-    """Says how to get what Parquet needs, before a run that would end without it."""
+    """Says how to install the packages for Parquet, before a run that would fail without them."""
     if importlib.util.find_spec("polars") is None:
         raise NandlabError("a Parquet file needs polars: pip install polars, or take .csv or .csv.gz")
 
 
 @contextlib.contextmanager
 def csv_beside(path: str | None) -> Iterator[str | None]:
-    """The file that the compiled module writes: `path`, or for Parquet a CSV that is deleted at the end."""
+    """The file for the compiled module to write: `path`, or for Parquet a CSV, deleted at the end."""
     if path is None or not path.endswith(".parquet"):
         yield path if path is None else str(target_of(path))
         return
-    # A run that was stopped may still be writing there.
+    # A stopped run may still be writing there.
     place = tempfile.TemporaryDirectory(
         prefix=".nandlab-", dir=target_of(path).parent, ignore_cleanup_errors=True
     )
@@ -44,7 +44,7 @@ def csv_beside(path: str | None) -> Iterator[str | None]:
 
 
 def to_parquet(csv: str, path: str, tick: Callable[[], object] | None = None) -> None:
-    """Turns an operation log into Parquet, without ever holding all of it; `tick` is called while it lasts.
+    """Turns an operation log into Parquet, without ever holding it whole; `tick` is called meanwhile.
 
     Raises:
         OSError: With a sentence; `path` is then as it was.
@@ -52,7 +52,7 @@ def to_parquet(csv: str, path: str, tick: Callable[[], object] | None = None) ->
     """
     check_writable(path)
     whole = Path(csv).with_suffix(".parquet")
-    # Once begun, polars does not hear of Ctrl-C before its end; a process can be ended at any moment.
+    # Once begun, polars does not notice Ctrl-C before its end; a process can be killed at any moment.
     command = [sys.executable, "-m", "nandlab.writing.parquet", csv, str(whole)]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -74,7 +74,7 @@ def to_parquet(csv: str, path: str, tick: Callable[[], object] | None = None) ->
 
 
 def _wait(child: subprocess.Popen[str], tick: Callable[[], object] | None) -> str:
-    """Waits for the end of `child`; what it said on stderr."""
+    """Waits for the end of `child`; returns its stderr."""
     while True:
         try:
             return child.communicate(timeout=POLL_S)[1]

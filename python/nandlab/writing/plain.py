@@ -1,4 +1,4 @@
-"""Values of Python as those of a TOML or JSON file; what has no such form is refused with its key."""
+"""Python values as TOML or JSON values; a value without such a form is refused with its key."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 from nandlab._native import ConfigError
 
 DEEPEST = 32
-"""Levels of tables and lists; a value that holds itself has more."""
+"""Most levels of tables and lists; a value that holds itself has more."""
 
 
 def plain(value: Any, key: str = "", depth: int = 0) -> Any:  # noqa: ANN401 - the values of a TOML table
-    """A value as JSON has it: paths as text, scalars of numpy as numbers, tuples as lists.
+    """A value in JSON form: paths as text, numpy scalars as numbers, tuples as lists.
 
     Args:
-        value: A table, a list, a text, a number or a truth value, or what says how to become one.
-        key: Where it stands, such as "device.capacity".
+        value: A table, a list, a text, a number or a truth value, or an object that converts to one.
+        key: Its place, such as "device.capacity".
         depth: Levels above it.
 
     Raises:
@@ -42,7 +42,7 @@ def plain(value: Any, key: str = "", depth: int = 0) -> Any:  # noqa: ANN401 - t
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if callable(getattr(value, "tolist", None)):
-        # A scalar or an array of numpy.
+        # A numpy scalar or array.
         return plain(value.tolist(), key, depth + 1)
     return _scalar(value, key)
 
@@ -73,7 +73,7 @@ def _finite(value: numbers.Real | Decimal, key: str) -> float:
     try:
         number = float(value)
     except (OverflowError, ValueError):
-        # A fraction that is too large, or a signalling NaN.
+        # A fraction too large, or a signalling NaN.
         number = math.inf
     if not math.isfinite(number):
         raise refused(key, f"expected a finite number, given {reprlib.repr(value)}")
@@ -99,13 +99,13 @@ def _below(key: str, name: object) -> str:
 
 
 def _short(number: int) -> str:
-    """A number as it is, or where that would be long, how long it is."""
+    """A number as it is; for a long one, its length in bits."""
     bits = number.bit_length()
     return str(number) if bits <= 128 else f"one of {bits} bits"
 
 
 def refused(key: str, why: str) -> ConfigError:
-    """The error that names `key`."""
+    """The error with `key`."""
     error = ConfigError(f"{key}: {why}" if key else why)
     error.key = key or None
     return error

@@ -1,6 +1,6 @@
-"""Hits of libCacheSim (https://github.com/1a1a11a/libCacheSim) on the streams of tests/all/reference.rs.
+"""Hits by libCacheSim (https://github.com/1a1a11a/libCacheSim) on the streams in tests/all/reference.rs.
 
-Writes hits.csv beside this file: stream, policy, pages of the cache, requests, hits. Run it with
+Writes hits.csv beside this file: stream, policy, cache size in pages, requests, hits. Run it with
 
     pip install libcachesim==0.3.5 && python crates/buffer/tests/reference/make.py
 """
@@ -59,7 +59,7 @@ def phases(seed: int, pages: int, requests: int) -> Iterator[int]:
 
 
 def sqlite(name: str) -> Iterator[int]:
-    """The pages of 4 KiB that the bundled trace reads and writes."""
+    """The 4 KiB pages read and written in the bundled trace."""
     with gzip.open(SQLITE / name, "rt") as lines:
         for row in csv.DictReader(lines):
             if row["op"] in "RW":

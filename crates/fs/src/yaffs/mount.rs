@@ -112,12 +112,13 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Whether a programmed page is readable.
+    /// Whether a programmed page counts: it is readable, or was flushed.
     pub(super) fn is_readable(&mut self, at: Ppa) -> Result<bool, FsError> {
         let mut page = self.blank();
         match self.nand.read(at, &mut page) {
             Ok(_) => Ok(true),
-            Err(NandError::Uncorrectable(_)) => Ok(false),
+            // A flushed page counts though it is damaged: its reads fail.
+            Err(NandError::Uncorrectable(_)) => Ok(self.nand.is_settled(at)),
             Err(error) => Err(self.failed(error)),
         }
     }

@@ -13,10 +13,9 @@
 //! them.
 
 use super::ahead::Ahead;
-use super::error::{BackedError, Failure};
+use super::error::Failure;
 use super::freed::Freed;
-use super::layout::{Header, BLOCK_BYTES, FIXED_BYTES, MAGIC};
-use super::os;
+use super::layout::u32_at;
 use super::records::{inline, programmed, torn_oob, BlockRecord, Found, PageRecord};
 use super::shared::{ImageFile, Shared};
 use super::store::PageStore;
@@ -26,10 +25,8 @@ use crate::context::Origin;
 use crate::counting::{assert_has_tail, Counting, Kept, SpareStore};
 use crate::nand::{Nand, NandError};
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Record bytes read at once for their tails.
@@ -38,7 +35,7 @@ const WINDOW: u64 = 8192;
 /// Pages in a file.
 #[derive(Debug)]
 pub struct Image {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     /// One page, the last one programmed with a tail or copied.
     scratch: Bytes,
     /// By page: its CRC-32.
@@ -48,104 +45,33 @@ pub struct Image {
     /// Pages whose record is spoilt.
     torn: BTreeSet<Ppa>,
     /// By block.
-    blocks: Vec<OfBlock>,
+    pub(super) blocks: Vec<OfBlock>,
     /// Records read for their tails, and their start in the file.
     window: (u64, Vec<u8>),
     ahead: Ahead,
     freed: Freed,
     /// Whether an erase waits until earlier writes are on the disk.
     survives_machine: bool,
-    notices: Vec<String>,
+    pub(super) notices: Vec<String>,
+    /// The last settled program, and the last program, when the image was opened.
+    pub(super) opened: (u64, u64),
 }
 
 /// A block record's state.
 #[derive(Clone, Copy, Debug, Default)]
-struct OfBlock {
+pub(super) struct OfBlock {
     /// There is one.
-    has_record: bool,
+    pub(super) has_record: bool,
     /// Pages were copied away since it was written.
-    is_old: bool,
+    pub(super) is_old: bool,
     /// Its pages' programs before its last erase.
-    earlier: u64,
+    pub(super) earlier: u64,
     /// Its pages' programs since.
-    held: u32,
-}
-
-impl ImageFile {
-    /// An image to look at; another process may use it.
-    ///
-    /// # Errors
-    /// As [`super::Backed::open`], but for the lock.
-    pub fn look(path: &Path) -> Result<Self, BackedError> {
-        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let file = OpenOptions::new().read(true).open(path).map_err(error)?;
-        Image::read_header(path, file).map(|shared| Self(Arc::new(shared)))
-    }
+    pub(super) held: u32,
 }
 
 impl Image {
-    pub(super) fn create(path: &Path, header: Header) -> Result<Self, BackedError> {
-        let error = |source: io::Error| match source.kind() {
-            io::ErrorKind::AlreadyExists => BackedError::Exists(path.to_owned()),
-            _ => BackedError::Io { path: path.to_owned(), action: "create", source },
-        };
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(error)?;
-        let shared = Shared::new(file, path, header);
-        let written = os::lock(&shared.file)
-            .and_then(|_| shared.file.set_len(shared.layout.end))
-            .and_then(|()| shared.write_at(0, &shared.header.to_bytes()));
-        if let Err(source) = written {
-            drop(shared);
-            // Report the first error; a failure to remove the file does not matter.
-            let _ = std::fs::remove_file(path);
-            return Err(error(source));
-        }
-        Ok(Self::new(shared))
-    }
-
-    pub(super) fn open(path: &Path) -> Result<(Self, Counting), BackedError> {
-        let mut image = Self::new(Self::open_file(path)?);
-        let header = &image.shared.header;
-        let mut device = Counting::new(header.geometry, header.rules);
-        device.has_no_tails = true;
-        image.restore(&mut device)?;
-        Ok((image, device))
-    }
-
-    fn open_file(path: &Path) -> Result<Shared, BackedError> {
-        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(error)?;
-        if !os::lock(&file).map_err(error)? {
-            return Err(BackedError::InUse(path.to_owned()));
-        }
-        Self::read_header(path, file)
-    }
-
-    fn read_header(path: &Path, mut file: File) -> Result<Shared, BackedError> {
-        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let found = file.metadata().map_err(error)?.len();
-        let mut fixed = [0; FIXED_BYTES];
-        // A file shorter than a header is truncated or something else; the magic tells.
-        let have = (FIXED_BYTES as u64).min(found) as usize;
-        file.read_exact(&mut fixed[..have]).map_err(error)?;
-        let too_short = |expected| Err(BackedError::Length { path: path.to_owned(), found, expected });
-        if have < FIXED_BYTES && fixed[..8] == MAGIC {
-            return too_short(FIXED_BYTES as u64);
-        }
-        let length = Header::length(path, &fixed)?;
-        if found < length as u64 {
-            return too_short(length as u64);
-        }
-        let mut bytes = vec![0; length];
-        os::read_at(&file, 0, &mut bytes).map_err(error)?;
-        let shared = Shared::new(file, path, Header::from_bytes(path, &bytes)?);
-        if found != shared.layout.end {
-            return too_short(shared.layout.end);
-        }
-        Ok(shared)
-    }
-
-    fn new(shared: Shared) -> Self {
+    pub(super) fn new(shared: Shared) -> Self {
         let geometry = &shared.header.geometry;
         let pages = geometry.pages() as usize;
         Self {
@@ -159,6 +85,7 @@ impl Image {
             freed: Freed::new(geometry),
             survives_machine: false,
             notices: Vec::new(),
+            opened: (0, 0),
             shared: Arc::new(shared),
         }
     }
@@ -181,43 +108,12 @@ impl Image {
         self.survives_machine = true;
     }
 
-    /// Brings an erased `device` into the state in the records.
-    fn restore(&mut self, device: &mut Counting) -> Result<(), BackedError> {
-        let geometry = *device.geometry();
-        let shared = Arc::clone(&self.shared);
-        let read = |place, bytes: &mut [u8]| shared.read_at(place, bytes).map_err(|error| shared.error("read", error));
-        let mut records = vec![0; geometry.blocks() as usize * BLOCK_BYTES];
-        read(shared.layout.blocks, &mut records)?;
-        let mut slots = vec![0; geometry.pages_per_block() as usize * shared.layout.slot];
-        for (block, bytes) in (0..).map(BlockId).zip(records.chunks_exact(BLOCK_BYTES)) {
-            let record = match BlockRecord::from_bytes(bytes) {
-                Ok(None) => continue,
-                Ok(Some(record)) => record,
-                Err(_) => {
-                    let what = "its record has a wrong checksum, what it held is lost, and it is taken for bad";
-                    self.notices.push(format!("block {block} is damaged: {what}"));
-                    device.states.retire(block);
-                    continue;
-                }
-            };
-            self.blocks[block.index()] = OfBlock { has_record: true, earlier: record.programs, ..OfBlock::default() };
-            device.pe_cycles[block.index()] = record.pe_cycles;
-            self.shared.work.add(record.programs, record.pe_cycles.into());
-            if record.is_bad {
-                device.states.retire(block);
-                continue;
-            }
-            read(shared.layout.page(geometry.page(block, 0)), &mut slots)?;
-            self.take(device, block, &record, &slots);
-        }
-        Ok(())
-    }
-
     /// Takes a block's programmed pages over.
-    fn take(&mut self, device: &mut Counting, block: BlockId, record: &BlockRecord, slots: &[u8]) {
+    pub(super) fn take(&mut self, device: &mut Counting, block: BlockId, record: &BlockRecord, slots: &[u8]) {
         let geometry = *device.geometry();
         let order = device.rules().program_order;
-        let found = programmed(slots, self.shared.layout.slot, record.pe_cycles, geometry.page_bytes(), order);
+        let first = (geometry.page(block, 0), self.shared.layout.slot);
+        let found = programmed(slots, first, record.pe_cycles, geometry.page_bytes(), order);
         self.blocks[block.index()].held = found.len() as u32;
         self.shared.work.add(found.len() as u64, 0);
         let mut seq = Seq(0);
@@ -264,9 +160,10 @@ impl Image {
     /// as programmed.
     fn read_page(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<bool, NandError> {
         let place = self.shared.layout.bytes(at);
-        if !self.ahead.take(place, page) {
-            let read = self.read_new(at, page, wanted);
-            self.guard("read", read)?;
+        if !self.ahead.take(place, page) && self.read_new(at, page, wanted).is_err() {
+            // A write that failed ends the image; a read that failed costs its request.
+            self.check()?;
+            return Ok(false);
         }
         Ok(crc32fast::hash(page) == self.sums[at.index()])
     }
@@ -276,6 +173,7 @@ impl Image {
         let place = self.shared.layout.bytes(at);
         match self.ahead.together(place, page.len(), wanted.min(pages - at.0 % pages)) {
             0 | 1 => self.shared.read_page(place, page),
+            _ if self.shared.overlay.is_some() => self.shared.read_page(place, page),
             count => {
                 self.shared.write_gathered()?;
                 self.ahead.read(&self.shared.file, place, page, count)
@@ -294,7 +192,7 @@ impl Image {
         is_sound
     }
 
-    fn record_of(&self, device: &Counting, at: Ppa) -> PageRecord {
+    fn record_of(&self, device: &Counting, at: Ppa, number: u32) -> PageRecord {
         let block = device.geometry().block_of(at);
         PageRecord {
             oob: device.spare.get(at, block).expect("the page was just programmed"),
@@ -302,6 +200,7 @@ impl Image {
             tail_bytes: self.tails[at.index()],
             programs: device.respared.get(at).copied().unwrap_or(1),
             sum: self.sums[at.index()],
+            number,
         }
     }
 
@@ -331,7 +230,7 @@ impl Image {
             left: std::array::from_fn(|origin| held[origin].saturating_sub(programmed[origin])),
             programs: of_block.earlier,
         };
-        self.guard("write", self.shared.write_at(self.shared.layout.block(block), &record.to_bytes()))
+        self.guard("write", self.shared.write_at(self.shared.layout.block(block), &record.to_bytes(block)))
     }
 
     /// The records around the one for page `at`, and its start in them.
@@ -360,6 +259,19 @@ impl PageStore for Image {
             return Ok(());
         }
         Err(NandError::Uncorrectable(at))
+    }
+
+    fn is_settled(&mut self, at: Ppa) -> bool {
+        if self.torn.contains(&at) {
+            return true;
+        }
+        let Ok(slot) = self.records_around(at) else { return false };
+        let record = PageRecord::from_slot(&self.window.1[slot..slot + self.shared.layout.slot], at);
+        let Ok(Some(PageRecord { number, .. })) = record else { return false };
+        let (settled, last) = self.opened;
+        // The record has the lowest bits of the number.
+        let age = (last as u32).wrapping_sub(number);
+        last.saturating_sub(age.into()) <= settled
     }
 
     fn load(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<(), NandError> {
@@ -436,7 +348,9 @@ impl PageStore for Image {
         of_block.earlier += u64::from(std::mem::take(&mut of_block.held));
         self.write_block(device, block)?;
         self.shared.work.add(0, 1);
-        self.freed.add(block, device.geometry(), (&self.shared.file, &self.shared.layout));
+        if self.shared.overlay.is_none() {
+            self.freed.add(block, device.geometry(), (&self.shared.file, &self.shared.layout));
+        }
         Ok(())
     }
 
@@ -453,7 +367,8 @@ impl PageStore for Image {
         let mut slot = [0; 512];
         let slot = &mut slot[..self.shared.layout.slot];
         let tail = self.scratch.len() - usize::from(self.tails[at.index()]);
-        self.record_of(device, at).put(slot, &self.scratch[tail..]);
+        let number = self.shared.next_program() as u32;
+        self.record_of(device, at, number).put(at, slot, &self.scratch[tail..]);
         let place = self.place_slot(at, slot);
         self.shared.gather_record(place, slot);
         self.blocks[block.index()].held += 1;
@@ -466,14 +381,15 @@ impl PageStore for Image {
         let slot = &mut slot[..self.shared.layout.slot];
         self.guard("write", self.shared.write_gathered())?;
         self.guard("read", self.shared.read_at(self.shared.layout.page(at), slot))?;
-        self.record_of(device, at).put_again(slot);
+        self.record_of(device, at, u32_at(slot, 28)).put_again(at, slot);
         let place = self.place_slot(at, slot);
         self.guard("write", self.shared.write_at(place, slot))
     }
 
     fn save_all(&mut self, device: &Counting) -> Result<(), NandError> {
         self.check()?;
-        self.guard("write", self.shared.write_gathered())?;
+        let programs = self.shared.programs();
+        self.guard("write", self.shared.write_gathered().and_then(|()| self.shared.settle(programs)))?;
         for block in (0..device.geometry().blocks()).map(BlockId) {
             if self.blocks[block.index()].is_old {
                 self.write_block(device, block)?;

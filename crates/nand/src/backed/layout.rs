@@ -1,7 +1,14 @@
 //! An image's header, and its parts' positions.
 //!
 //! The header is written once: magic, version, its length, the shape's seven counts, the rules, the NVRAM size, and a
-//! text about the device's user. A CRC-32 over everything ends it.
+//! text about the device's user. A CRC-32 over everything ends it. A second header stands at the end of the file.
+//!
+//! ```text
+//! header | states | settled, NVRAM, block records, page records | the same again | page bytes | header | where it begins
+//! ```
+//!
+//! Each record ends in a CRC-32 over its bytes and its place, so a sector in another sector's place is seen. Page bytes
+//! stand in the file once.
 
 use super::error::BackedError;
 use crate::address::{BlockId, Geometry, Ppa, Shape};
@@ -9,8 +16,8 @@ use crate::rules::{ProgramOrder, Rules};
 use std::path::Path;
 
 pub(super) const MAGIC: [u8; 8] = *b"nandlab\n";
-/// Version 2 had no checksum over page contents.
-pub(super) const VERSION: u32 = 3;
+/// Version 2 had no checksum over page contents, version 3 one copy of each record.
+pub(super) const VERSION: u32 = 4;
 const ALIGN: u64 = 4096;
 /// Header bytes before its text.
 pub(super) const FIXED_BYTES: usize = 72;
@@ -19,9 +26,15 @@ const MOST_TEXT: usize = 1 << 20;
 /// Bytes in a block record: four lie in a sector.
 pub(super) const BLOCK_BYTES: usize = 128;
 /// Bytes in a page record without its tail.
-pub(super) const PAGE_FIXED_BYTES: usize = 32;
+pub(super) const PAGE_FIXED_BYTES: usize = 36;
 /// Room for each of two states.
 pub(super) const STATE_BYTES: u64 = 256 << 10;
+/// Bytes for a word of the NVRAM: the word and its checksum.
+pub(super) const WORD_RECORD_BYTES: usize = 16;
+/// Bytes in the record of settled programs.
+pub(super) const SETTLED_BYTES: usize = 16;
+/// The end of the file: where the second header begins, and the magic.
+pub(super) const TRAILER_BYTES: usize = 16;
 
 /// An image header's fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,10 +49,16 @@ pub(super) struct Header {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub states: u64,
+    /// The first part with a second copy.
+    pub settled: u64,
     pub nvram: u64,
     pub blocks: u64,
     pub pages: u64,
+    /// From a record to its second copy.
+    second: u64,
     data: u64,
+    /// The second header.
+    pub header: u64,
     pub end: u64,
     pub page_bytes: u64,
     /// Bytes in a page record: a power of two, so none straddles a sector.
@@ -49,17 +68,31 @@ pub(super) struct Layout {
 impl Layout {
     pub fn new(header: &Header) -> Self {
         let geometry = &header.geometry;
-        let states = (header_bytes(&header.text) as u64).next_multiple_of(ALIGN);
-        let nvram = states + 2 * STATE_BYTES;
-        let blocks = (nvram + header.nvram_bytes).next_multiple_of(ALIGN);
+        let header_room = (header_bytes(&header.text) as u64).next_multiple_of(ALIGN);
+        let states = header_room;
+        let settled = states + 2 * STATE_BYTES;
+        let nvram = settled + ALIGN;
+        let words = header.nvram_bytes / 8 * WORD_RECORD_BYTES as u64;
+        let blocks = (nvram + words).next_multiple_of(ALIGN);
         let pages = (blocks + u64::from(geometry.blocks()) * BLOCK_BYTES as u64).next_multiple_of(ALIGN);
         // Room for one number for each sector but one, as in the largest frequent tail.
         let tail = 4 * (geometry.sectors_per_page() as usize - 1);
         let slot = (PAGE_FIXED_BYTES + tail).next_power_of_two().clamp(64, 512);
-        let data = (pages + u64::from(geometry.pages()) * slot as u64).next_multiple_of(ALIGN);
+        let second = (pages + u64::from(geometry.pages()) * slot as u64).next_multiple_of(ALIGN) - settled;
+        let data = settled + 2 * second;
         let page_bytes = u64::from(geometry.page_bytes());
-        let end = data + u64::from(geometry.pages()) * page_bytes;
-        Self { states, nvram, blocks, pages, data, end, page_bytes, slot }
+        let header = (data + u64::from(geometry.pages()) * page_bytes).next_multiple_of(ALIGN);
+        let end = header + (header_room + TRAILER_BYTES as u64).next_multiple_of(ALIGN);
+        Self { states, settled, nvram, blocks, pages, second, data, header, end, page_bytes, slot }
+    }
+
+    /// The place of the second copy, if what stands at `place` has one.
+    pub fn second(&self, place: u64) -> Option<u64> {
+        (self.settled..self.settled + self.second).contains(&place).then_some(place + self.second)
+    }
+
+    pub fn word(&self, word: u64) -> u64 {
+        self.nvram + word * WORD_RECORD_BYTES as u64
     }
 
     pub fn block(&self, block: BlockId) -> u64 {
@@ -91,15 +124,42 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Puts the checksum over all earlier bytes into the last four bytes.
-pub(super) fn seal(record: &mut [u8]) {
-    let (body, sum) = record.split_at_mut(record.len() - 4);
-    sum.copy_from_slice(&crc32fast::hash(body).to_le_bytes());
+/// What a checksum covers beside the bytes: which record it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Tag {
+    Header,
+    State,
+    Settled,
+    Word(u64),
+    Block(BlockId),
+    Page(Ppa),
 }
 
-pub(super) fn is_sealed(record: &[u8]) -> bool {
+fn checksum(tag: Tag, body: &[u8]) -> [u8; 4] {
+    let (kind, number) = match tag {
+        // Its magic tells what it is.
+        Tag::Header => return crc32fast::hash(body).to_le_bytes(),
+        Tag::State => (1_u64, 0),
+        Tag::Settled => (2, 0),
+        Tag::Word(word) => (3, word),
+        Tag::Block(block) => (4, block.0.into()),
+        Tag::Page(page) => (5, page.0.into()),
+    };
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&(kind << 56 | number).to_le_bytes());
+    hasher.update(body);
+    hasher.finalize().to_le_bytes()
+}
+
+/// Puts the checksum over all earlier bytes into the last four bytes.
+pub(super) fn seal(tag: Tag, record: &mut [u8]) {
+    let (body, sum) = record.split_at_mut(record.len() - 4);
+    sum.copy_from_slice(&checksum(tag, body));
+}
+
+pub(super) fn is_sealed(tag: Tag, record: &[u8]) -> bool {
     let (body, sum) = record.split_at(record.len() - 4);
-    sum == crc32fast::hash(body).to_le_bytes()
+    sum == checksum(tag, body)
 }
 
 impl Header {
@@ -131,7 +191,17 @@ impl Header {
         bytes[48..52].copy_from_slice(&self.rules.endurance.to_le_bytes());
         bytes[56..64].copy_from_slice(&self.nvram_bytes.to_le_bytes());
         bytes[FIXED_BYTES..FIXED_BYTES + self.text.len()].copy_from_slice(self.text.as_bytes());
-        seal(&mut bytes);
+        seal(Tag::Header, &mut bytes);
+        bytes
+    }
+
+    /// The second header and the end of the file.
+    pub fn at_end(&self, layout: &Layout) -> Vec<u8> {
+        let mut bytes = self.to_bytes();
+        bytes.resize((layout.end - layout.header) as usize, 0);
+        let trailer = bytes.len() - TRAILER_BYTES;
+        bytes[trailer..trailer + 8].copy_from_slice(&layout.header.to_le_bytes());
+        bytes[trailer + 8..].copy_from_slice(&MAGIC);
         bytes
     }
 
@@ -154,7 +224,7 @@ impl Header {
     /// The header in `bytes`; its length matches.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, BackedError> {
         let damaged = |what: String| damaged(path, what);
-        if !is_sealed(bytes) {
+        if !is_sealed(Tag::Header, bytes) {
             return Err(damaged("the checksum of its header is wrong".into()));
         }
         let shape = Shape {

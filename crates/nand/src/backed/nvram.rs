@@ -1,8 +1,12 @@
 //! NVRAM in an image: it survives as the flash does.
+//!
+//! Each word has a checksum, and stands in the file twice. A word never stored is all zeros, without a checksum.
 
+use super::layout::{is_sealed, seal, Tag, WORD_RECORD_BYTES};
 use super::shared::ImageFile;
 use super::BackedError;
 use crate::nvm::{Keep, Nvm, NvmCost, NvmUsage, Nvram, PowerLost, WORD_BYTES};
+use std::io;
 use std::sync::Arc;
 
 /// The NVRAM of an image. Nothing of it is kept in RAM; each store is written through.
@@ -28,31 +32,79 @@ impl ImageFile {
     /// [`BackedError::Io`].
     pub fn nvram_in_memory(&self, cost: NvmCost) -> Result<Nvram, BackedError> {
         let mut words = vec![[0; WORD_BYTES as usize]; self.nvram_bytes().div_ceil(WORD_BYTES) as usize];
-        let read = self.0.read_at(self.0.layout.nvram, words.as_flattened_mut());
+        let read = self.read_words(0, &mut words);
         read.map_err(|source| self.0.error("read", source))?;
         Ok(Nvram::kept(words, cost, Arc::new(self.nvram(cost))))
+    }
+}
+
+impl ImageFile {
+    /// Reads words from number `first` on.
+    fn read_words(&self, first: u64, words: &mut [[u8; WORD_BYTES as usize]]) -> io::Result<()> {
+        let mut records = vec![0; words.len() * WORD_RECORD_BYTES];
+        self.0.read_at(self.0.layout.word(first), &mut records)?;
+        for (number, (word, record)) in (first..).zip(words.iter_mut().zip(records.chunks_exact(WORD_RECORD_BYTES))) {
+            let is_blank = record.iter().all(|&byte| byte == 0);
+            if !is_blank && !is_sealed(Tag::Word(number), record) {
+                // Both copies were compared when the image was opened.
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("word {number} of its NVRAM is damaged"),
+                ));
+            }
+            word.copy_from_slice(&record[..WORD_BYTES as usize]);
+        }
+        Ok(())
+    }
+
+    /// Writes `bytes` from `at` on, whole words with their checksums.
+    fn write_words(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let end = at + bytes.len() as u64;
+        let (first, last) = (at / WORD_BYTES, end.div_ceil(WORD_BYTES));
+        let mut words = vec![[0; WORD_BYTES as usize]; (last - first) as usize];
+        if at % WORD_BYTES != 0 || end % WORD_BYTES != 0 {
+            self.read_words(first, &mut words)?;
+        }
+        let start = (at - first * WORD_BYTES) as usize;
+        words.as_flattened_mut()[start..start + bytes.len()].copy_from_slice(bytes);
+        let mut records = vec![0; words.len() * WORD_RECORD_BYTES];
+        for (number, (word, record)) in (first..).zip(words.iter().zip(records.chunks_exact_mut(WORD_RECORD_BYTES))) {
+            record[..WORD_BYTES as usize].copy_from_slice(word);
+            seal(Tag::Word(number), record);
+        }
+        self.0.write_at(self.0.layout.word(first), &records)
     }
 }
 
 impl Keep for ImageNvram {
     fn keep(&self, at: u64, word: [u8; WORD_BYTES as usize]) -> Result<(), PowerLost> {
         self.powered()?;
-        self.guard("write", self.image.0.write_at(self.place(at, WORD_BYTES), &word))
+        self.check(at, WORD_BYTES);
+        self.guard("write", self.image.write_words(at, &word))
     }
 }
 
 impl ImageNvram {
-    /// Where the bytes from `at` on lie in the file.
-    fn place(&self, at: u64, bytes: u64) -> u64 {
+    /// Refuses a place outside.
+    fn check(&self, at: u64, bytes: u64) {
         let size = self.bytes();
         assert!(
             at.checked_add(bytes).is_some_and(|end| end <= size),
             "{bytes} bytes from {at} on are outside the memory of {size} bytes"
         );
-        self.image.0.layout.nvram + at
     }
 
-    fn guard<T>(&self, action: &'static str, result: std::io::Result<T>) -> Result<T, PowerLost> {
+    fn load(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        let end = at + into.len() as u64;
+        let (first, last) = (at / WORD_BYTES, end.div_ceil(WORD_BYTES));
+        let mut words = vec![[0; WORD_BYTES as usize]; (last - first) as usize];
+        self.image.read_words(first, &mut words)?;
+        let start = (at - first * WORD_BYTES) as usize;
+        into.copy_from_slice(&words.as_flattened()[start..start + into.len()]);
+        Ok(())
+    }
+
+    fn guard<T>(&self, action: &'static str, result: io::Result<T>) -> Result<T, PowerLost> {
         let shared = &self.image.0;
         result.map_err(|source| {
             shared.failure.keep(shared.error(action, source));
@@ -71,9 +123,9 @@ impl Nvm for ImageNvram {
     }
 
     fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), PowerLost> {
-        let place = self.place(at, into.len() as u64);
+        self.check(at, into.len() as u64);
         self.powered()?;
-        self.guard("read", self.image.0.read_at(place, into))?;
+        self.guard("read", self.load(at, into))?;
         self.usage.reads += 1;
         self.usage.read_units += self.cost.units(at, into.len() as u64);
         Ok(())
@@ -86,9 +138,9 @@ impl Nvm for ImageNvram {
 
     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), PowerLost> {
         let length = bytes.len() as u64;
-        let place = self.place(at, length);
+        self.check(at, length);
         self.powered()?;
-        self.guard("write", self.image.0.write_at(place, bytes))?;
+        self.guard("write", self.image.write_words(at, bytes))?;
         self.usage.writes += 1;
         self.usage.stored_words += (at + length).div_ceil(WORD_BYTES) - at / WORD_BYTES;
         self.usage.written_units += self.cost.units(at, length);
@@ -96,8 +148,8 @@ impl Nvm for ImageNvram {
     }
 
     fn peek(&self, at: u64, into: &mut [u8]) {
-        let place = self.place(at, into.len() as u64);
-        if self.image.0.read_at(place, into).is_err() {
+        self.check(at, into.len() as u64);
+        if self.load(at, into).is_err() {
             into.fill(0);
         }
     }

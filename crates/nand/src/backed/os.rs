@@ -39,7 +39,16 @@ pub(super) fn write_at(file: &File, place: u64, bytes: &[u8]) -> io::Result<()> 
 
 /// Locks `file` for this process until it is closed; false where another one has it. A kill ends the lock too.
 pub(super) fn lock(file: &File) -> io::Result<bool> {
-    match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+    flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+}
+
+/// The same beside others that only read.
+pub(super) fn lock_shared(file: &File) -> io::Result<bool> {
+    flock(file, rustix::fs::FlockOperation::NonBlockingLockShared)
+}
+
+fn flock(file: &File, how: rustix::fs::FlockOperation) -> io::Result<bool> {
+    match rustix::fs::flock(file, how) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(error.into()),

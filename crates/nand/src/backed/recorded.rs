@@ -2,10 +2,11 @@
 
 use super::error::BackedError;
 use super::layout::BLOCK_BYTES;
-use super::records::{programmed, BlockRecord};
+use super::pairs::Picked;
+use super::records::{programmed, BlockRecord, Stored};
 use super::shared::{ImageFile, Shared};
 use super::work::Work;
-use crate::address::BlockId;
+use crate::address::{BlockId, Ppa};
 use std::io;
 
 impl ImageFile {
@@ -21,20 +22,34 @@ impl ImageFile {
 /// What the records in the file tell.
 pub(super) fn recorded(shared: &Shared) -> io::Result<Work> {
     let (geometry, rules) = (&shared.header.geometry, &shared.header.rules);
-    let mut records = vec![0; geometry.blocks() as usize * BLOCK_BYTES];
-    shared.read_at(shared.layout.blocks, &mut records)?;
-    let mut slots = vec![0; geometry.pages_per_block() as usize * shared.layout.slot];
+    let records = block_records(shared)?;
     let mut work = Work::default();
-    for (block, bytes) in (0..).map(BlockId).zip(records.chunks_exact(BLOCK_BYTES)) {
-        let Ok(Some(record)) = BlockRecord::from_bytes(bytes) else { continue };
+    for (block, bytes) in (0..).map(BlockId).zip(records.bytes.chunks_exact(BLOCK_BYTES)) {
+        let Ok(Some(record)) = BlockRecord::from_bytes(bytes, block) else { continue };
         work.programs += record.programs;
         work.erases += u64::from(record.pe_cycles);
         if !record.is_bad {
-            shared.read_at(shared.layout.page(geometry.page(block, 0)), &mut slots)?;
+            let (first, slots) = (geometry.page(block, 0), page_records(shared, block)?.bytes);
             let order = rules.program_order;
-            let pages = programmed(&slots, shared.layout.slot, record.pe_cycles, geometry.page_bytes(), order);
+            let pages = programmed(&slots, (first, shared.layout.slot), record.pe_cycles, geometry.page_bytes(), order);
             work.programs += pages.len() as u64;
         }
     }
     Ok(work)
+}
+
+/// The records of all blocks.
+pub(super) fn block_records(shared: &Shared) -> io::Result<Picked> {
+    let length = shared.header.geometry.blocks() as usize * BLOCK_BYTES;
+    let kind = |block: usize, bytes: &[u8]| Stored::of_block(bytes, BlockId(block as u32));
+    Picked::read(shared, (shared.layout.blocks, length), BLOCK_BYTES, kind)
+}
+
+/// The records of a block's pages.
+pub(super) fn page_records(shared: &Shared, block: BlockId) -> io::Result<Picked> {
+    let geometry = &shared.header.geometry;
+    let (first, slot) = (geometry.page(block, 0), shared.layout.slot);
+    let length = geometry.pages_per_block() as usize * slot;
+    let kind = |page: usize, bytes: &[u8]| Stored::of_page(bytes, Ppa(first.0 + page as u32));
+    Picked::read(shared, (shared.layout.page(first), length), slot, kind)
 }

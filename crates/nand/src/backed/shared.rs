@@ -2,8 +2,9 @@
 
 use super::error::{BackedError, Failure};
 use super::gathered::Gathered;
-use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, STATE_BYTES};
+use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, Tag, SETTLED_BYTES, STATE_BYTES};
 use super::os;
+use super::overlay::Overlay;
 use super::work::{Counter, Work};
 use crate::address::Geometry;
 use std::fs::File;
@@ -19,6 +20,8 @@ const STATE_HEAD: usize = 12;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub file: File,
+    /// Takes all writes of an image that is only read.
+    pub overlay: Option<Overlay>,
     pub path: PathBuf,
     pub layout: Layout,
     pub header: Header,
@@ -31,6 +34,10 @@ pub(super) struct Shared {
     states: AtomicU64,
     /// Flash work since the image was made.
     pub work: Counter,
+    /// The last program's number.
+    programs: AtomicU64,
+    /// The last program that the record of settled programs covers.
+    settled: AtomicU64,
     /// Every write, in order.
     #[cfg(test)]
     pub log: Mutex<Vec<(u64, Vec<u8>)>>,
@@ -40,6 +47,7 @@ impl Shared {
     pub fn new(file: File, path: &Path, header: Header) -> Self {
         Self {
             file,
+            overlay: None,
             path: path.to_owned(),
             layout: Layout::new(&header),
             header,
@@ -48,6 +56,8 @@ impl Shared {
             gathered: Mutex::default(),
             states: AtomicU64::new(0),
             work: Counter::default(),
+            programs: AtomicU64::new(0),
+            settled: AtomicU64::new(0),
             #[cfg(test)]
             log: Mutex::default(),
         }
@@ -59,7 +69,10 @@ impl Shared {
 
     /// Reads ungathered parts: anything but pages and their records.
     pub fn read_at(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
-        os::read_at(&self.file, place, bytes)
+        match &self.overlay {
+            Some(overlay) => overlay.read(&self.file, place, bytes),
+            None => os::read_at(&self.file, place, bytes),
+        }
     }
 
     /// Reads a page's bytes.
@@ -68,7 +81,7 @@ impl Shared {
             bytes.copy_from_slice(waiting);
             return Ok(());
         }
-        os::read_at(&self.file, place, bytes)
+        self.read_at(place, bytes)
     }
 
     /// Writes now, behind everything gathered.
@@ -81,7 +94,14 @@ impl Shared {
         #[cfg(test)]
         self.log.lock().unwrap_or_else(PoisonError::into_inner).push((place, bytes.to_vec()));
         self.unsynced.store(true, Ordering::Relaxed);
-        os::write_at(&self.file, place, bytes)
+        match &self.overlay {
+            Some(overlay) => overlay.write(&self.file, place, bytes),
+            None => os::write_at(&self.file, place, bytes)?,
+        }
+        match self.layout.second(place) {
+            Some(second) => self.write_through(second, bytes),
+            None => Ok(()),
+        }
     }
 
     /// Writes a page's bytes later: before its record, and before all other writes then.
@@ -127,7 +147,7 @@ impl Shared {
     /// Waits until all earlier writes are on the operating system's disk.
     pub fn sync(&self) -> io::Result<()> {
         self.write_gathered()?;
-        if !self.unsynced.swap(false, Ordering::Relaxed) {
+        if !self.unsynced.swap(false, Ordering::Relaxed) || self.overlay.is_some() {
             return Ok(());
         }
         let synced = self.file.sync_data();
@@ -135,6 +155,48 @@ impl Shared {
             self.unsynced.store(true, Ordering::Relaxed);
         }
         synced
+    }
+}
+
+/// Programs that a page's end of power cannot have torn.
+///
+/// A page is torn only if the machine ends between its program and the next flush. The file has the number of the last
+/// program before the last flush. A page with such a number and wrong bytes is damaged.
+impl Shared {
+    /// Reads the record of settled programs; `programs` were counted by other means.
+    pub fn read_settled(&self, programs: u64) -> io::Result<u64> {
+        let mut settled = 0;
+        for place in [Some(self.layout.settled), self.layout.second(self.layout.settled)].into_iter().flatten() {
+            let mut record = [0; SETTLED_BYTES];
+            self.read_at(place, &mut record)?;
+            if is_sealed(Tag::Settled, &record) {
+                settled = settled.max(u64_at(&record, 0));
+            }
+        }
+        self.settled.store(settled, Ordering::Relaxed);
+        self.programs.store(settled.max(programs), Ordering::Relaxed);
+        Ok(settled)
+    }
+
+    /// The number of the program that begins now.
+    pub fn next_program(&self) -> u64 {
+        self.programs.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The last program's number.
+    pub fn programs(&self) -> u64 {
+        self.programs.load(Ordering::Relaxed)
+    }
+
+    /// Notes that all programs up to `programs` are in the file.
+    pub fn settle(&self, programs: u64) -> io::Result<()> {
+        if self.settled.swap(programs, Ordering::Relaxed) == programs {
+            return Ok(());
+        }
+        let mut record = [0; SETTLED_BYTES];
+        record[..8].copy_from_slice(&programs.to_le_bytes());
+        seal(Tag::Settled, &mut record);
+        self.write_at(self.layout.settled, &record)
     }
 }
 
@@ -198,7 +260,9 @@ impl ImageFile {
     /// # Errors
     /// [`BackedError::Io`]; the image fails then.
     pub fn write_gathered(&self) -> Result<(), BackedError> {
-        self.0.write_gathered().map_err(|source| self.0.error("write", source))
+        let programs = self.0.programs();
+        let written = self.0.write_gathered().and_then(|()| self.0.settle(programs));
+        written.map_err(|source| self.0.error("write", source))
     }
 
     /// Waits until all writes so far are on the operating system's disk.
@@ -206,7 +270,8 @@ impl ImageFile {
     /// # Errors
     /// [`BackedError::Io`]; the image fails then, since nobody knows what is on the disk.
     pub fn sync(&self) -> Result<(), BackedError> {
-        self.0.sync().map_err(|source| {
+        let programs = self.0.programs();
+        self.0.sync().and_then(|()| self.0.settle(programs)).map_err(|source| {
             let kind = source.kind();
             self.0.failure.keep(self.0.error("synchronise", source));
             self.0.error("synchronise", kind.into())
@@ -228,7 +293,7 @@ impl ImageFile {
         state[..8].copy_from_slice(&number.to_le_bytes());
         state[8..12].copy_from_slice(&(text.len() as u32).to_le_bytes());
         state[STATE_HEAD..STATE_HEAD + text.len()].copy_from_slice(text.as_bytes());
-        seal(&mut state);
+        seal(Tag::State, &mut state);
         let place = self.0.layout.states + number % 2 * STATE_BYTES;
         self.0.write_at(place, &state).map_err(|source| self.0.error("write", source))?;
         self.0.states.store(number, Ordering::Relaxed);
@@ -243,6 +308,15 @@ impl ImageFile {
         Some(text)
     }
 
+    /// Whether a state was saved and none is whole: two saves in turn cannot end so.
+    pub fn has_lost_state(&self) -> bool {
+        let is_written = |slot: u64| {
+            let mut head = [0; STATE_HEAD];
+            self.0.read_at(self.0.layout.states + slot * STATE_BYTES, &mut head).is_ok() && head != [0; STATE_HEAD]
+        };
+        (0..2).any(is_written) && (0..2).all(|slot| self.state_in(slot).is_none())
+    }
+
     fn state_in(&self, slot: u64) -> Option<(u64, String)> {
         let place = self.0.layout.states + slot * STATE_BYTES;
         let mut head = [0; STATE_HEAD];
@@ -253,7 +327,7 @@ impl ImageFile {
         }
         let mut state = vec![0; bytes as usize];
         self.0.read_at(place, &mut state).ok()?;
-        let is_whole = is_sealed(&state);
+        let is_whole = is_sealed(Tag::State, &state);
         let text = String::from_utf8(state[STATE_HEAD..state.len() - 4].to_vec()).ok()?;
         is_whole.then_some((u64_at(&head, 0), text))
     }

@@ -22,6 +22,11 @@ pub trait PageStore: Send {
         Ok(())
     }
 
+    /// As [`Nand::is_settled`](crate::Nand::is_settled).
+    fn is_settled(&mut self, _at: Ppa) -> bool {
+        false
+    }
+
     /// Fills `page` with a programmed page's contents; it is the first in `wanted` pages likely read in order.
     /// [`NandError::Uncorrectable`] if they are spoilt.
     fn load(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<(), NandError>;

@@ -174,17 +174,25 @@ fn sentence(result: Result<Backed<nandlab_nand::backed::Image>, BackedError>) ->
     text
 }
 
-/// Where the parts of an image of 8 blocks of 4 pages of 512 bytes lie.
+/// Where the parts of an image of 8 blocks of 4 pages of 512 bytes lie: records in two copies, and the second header.
 struct Parts {
-    blocks: Range<usize>,
-    pages: Range<usize>,
+    settled: [Range<usize>; 2],
+    blocks: [Range<usize>; 2],
+    pages: [Range<usize>; 2],
     data: Range<usize>,
+    header: usize,
 }
 
 impl Parts {
     fn of(image: &[u8]) -> Self {
-        let data = image.len() - 32 * 512;
-        Self { blocks: data - 8192..data - 4096, pages: data - 4096..data, data: data..image.len() }
+        const PART: usize = 4096;
+        let header = image.len() - 2 * PART;
+        let data = header - 32 * 512;
+        let part = |from_data: usize| {
+            let second = data - from_data * PART;
+            [second - 3 * PART..second - 2 * PART, second..second + PART]
+        };
+        Self { settled: part(3), blocks: part(2), pages: part(1), data: data..header, header }
     }
 }
 
@@ -234,10 +242,23 @@ fn a_device_is_in_use_by_one() {
 }
 
 #[test]
-fn a_damaged_header_is_refused() {
+fn a_damaged_header_is_repaired_from_the_other_one_and_two_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = sound(directory.path());
     let whole = fs::read(&path).unwrap();
+    let second = Parts::of(&whole).header;
+    for (start, which) in [(0, "the first of two headers"), (second, "the second of two headers")] {
+        for place in [0, 8, 20, 73] {
+            let mut spoilt = whole.clone();
+            spoilt[start + place] ^= 4;
+            fs::write(&path, &spoilt).unwrap();
+            let mut device = Backed::open(&path).unwrap();
+            assert!(device.notices()[0].starts_with(which), "{:?}", device.notices());
+            assert_eq!(read(&mut device, 0), Ok((oob(0, 0), 0)));
+            drop(device);
+            assert!(fs::read(&path).unwrap() == whole, "{place}: it is whole again");
+        }
+    }
     for (place, what) in [
         (8, "format version"),
         (20, "the checksum of its header is wrong"),
@@ -245,6 +266,7 @@ fn a_damaged_header_is_refused() {
     ] {
         let mut spoilt = whole.clone();
         spoilt[place] ^= 4;
+        spoilt[second + place] ^= 4;
         fs::write(&path, &spoilt).unwrap();
         let text = sentence(Backed::open(&path));
         assert!(text.contains(what), "{place}: {text}");
@@ -260,21 +282,23 @@ fn a_damaged_record_costs_its_block_or_page() {
     drop(device);
     let whole = fs::read(&path).unwrap();
     let parts = Parts::of(&whole);
-    let open_with = |place: usize| {
+    let open_with_all = |places: &[usize]| {
         let mut spoilt = whole.clone();
-        spoilt[place] ^= 4;
+        places.iter().for_each(|&place| spoilt[place] ^= 4);
         fs::write(&path, &spoilt).unwrap();
         Backed::open(&path).unwrap()
     };
+    let open_with = |place: usize| open_with_all(&[place]);
+    let in_both = |part: &[Range<usize>; 2], place: usize| part.clone().map(|copy| copy.start + place);
 
-    let mut device = open_with(parts.blocks.start + 16);
+    let mut device = open_with_all(&in_both(&parts.blocks, 16));
     assert!(device.notices()[0].starts_with("block 0 is damaged"), "{:?}", device.notices());
     assert_eq!(device.read_spare(Ppa(0)), Err(NandError::BadBlock(BlockId(0))));
     assert_eq!(read(&mut device, 4), Ok((oob(4, 4), 4)), "the other blocks are there");
     drop(device);
 
     for place in [0, 17, 60] {
-        let mut device = open_with(parts.pages.start + 64 + place);
+        let mut device = open_with_all(&in_both(&parts.pages, 64 + place));
         assert!(device.notices()[0].starts_with("page 1 is damaged"), "{:?}", device.notices());
         assert_eq!(device.read_spare(Ppa(1)), Err(NandError::Uncorrectable(Ppa(1))));
         assert_eq!(read(&mut device, 1), Err(NandError::Uncorrectable(Ppa(1))));
@@ -294,6 +318,67 @@ fn a_damaged_record_costs_its_block_or_page() {
     assert_eq!(read(&mut device, 3), Err(NandError::Uncorrectable(Ppa(3))));
     assert_eq!(device.copy(Ppa(3), Ppa(8), oob(3, 9)), Err(NandError::Uncorrectable(Ppa(3))));
     assert_eq!(device.verify().unwrap().spoilt, [Ppa(3)]);
+}
+
+/// Any sector of the records, zeroed, changed or in another one's place, costs nothing.
+#[test]
+fn one_copy_of_each_record_is_enough() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("image");
+    let mut device = Backed::create(&path, geometry(8, 4), Rules::default()).unwrap();
+    (0..32).for_each(|at| program(&mut device, at).unwrap());
+    device.erase(BlockId(7)).unwrap();
+    drop(device);
+    let whole = fs::read(&path).unwrap();
+    let Parts { settled, blocks, pages, .. } = Parts::of(&whole);
+    for part in [settled, blocks, pages].concat() {
+        for sector in part.clone().step_by(512).filter(|&at| whole[at..at + 512].iter().any(|&byte| byte != 0)) {
+            for harm in 0..4 {
+                let mut spoilt = whole.clone();
+                match harm {
+                    0 => spoilt[sector..sector + 512].fill(0),
+                    1 => spoilt[sector..sector + 512].fill(0xFF),
+                    2 => spoilt[sector + 5] ^= 1,
+                    _ => {
+                        let other = if sector + 512 < part.end { sector + 512 } else { part.start };
+                        let (from, to) = (whole[sector..sector + 512].to_vec(), whole[other..other + 512].to_vec());
+                        spoilt[sector..sector + 512].copy_from_slice(&to);
+                        spoilt[other..other + 512].copy_from_slice(&from);
+                    }
+                }
+                fs::write(&path, &spoilt).unwrap();
+                let mut device = Backed::open(&path).unwrap();
+                for at in 0..28 {
+                    assert_eq!(read(&mut device, at), Ok((oob(at, at.into()), at as u8)), "{sector} {harm}");
+                }
+                assert_eq!(device.read_spare(Ppa(28)), Ok(None));
+                drop(device);
+                assert!(Backed::open(&path).unwrap().notices().is_empty(), "{sector} {harm}: it is whole again");
+            }
+        }
+    }
+}
+
+/// A page behind the last flush may be torn; one before it is damaged.
+#[test]
+fn a_flushed_page_is_settled() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("image");
+    let mut device = Backed::create(&path, geometry(8, 4), Rules::default()).unwrap();
+    (0..2).for_each(|at| program(&mut device, at).unwrap());
+    device.file().write_gathered().unwrap();
+    (2..4).for_each(|at| program(&mut device, at).unwrap());
+    // Erases hand over what was gathered, and the process ends without a flush.
+    device.erase(BlockId(3)).unwrap();
+    let killed = fs::read(&path).unwrap();
+    drop(device);
+    let settled = |path: &Path| {
+        let mut device = Backed::open(path).unwrap();
+        [0, 1, 2, 3].map(|at| device.is_settled(Ppa(at)))
+    };
+    assert_eq!(settled(&path), [true; 4], "it ended cleanly");
+    fs::write(&path, killed).unwrap();
+    assert_eq!(settled(&path), [true, true, false, false]);
 }
 
 #[test]
@@ -352,7 +437,7 @@ fn an_erase_gives_the_room_back() {
 }
 
 #[test]
-fn an_image_that_fails_under_way_is_a_device_without_power() {
+fn an_image_that_is_cut_fails_the_reads_of_what_is_gone() {
     let directory = tempfile::tempdir().unwrap();
     let path = sound(directory.path());
     let mut device = Backed::open(&path).unwrap();
@@ -360,10 +445,8 @@ fn an_image_that_fails_under_way_is_a_device_without_power() {
     assert!(failure.get().is_none());
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100).unwrap();
     let mut into = Content::zeroed(512);
-    assert_eq!(device.read(Ppa(0), &mut into), Err(NandError::PowerLost));
-    assert_eq!(device.erase(BlockId(1)), Err(NandError::PowerLost), "and so is everything after it");
-    assert_eq!(device.read_spare(Ppa(9)), Err(NandError::PowerLost));
-    assert!(failure.get().unwrap().to_string().starts_with("cannot read the image "));
+    assert_eq!(device.read(Ppa(0), &mut into), Err(NandError::Uncorrectable(Ppa(0))), "a read costs its request");
+    assert!(failure.get().is_none());
 }
 
 /// What mount would see of the image in `file`.
@@ -394,7 +477,8 @@ fn an_image_is_valid_wherever_the_process_ends() {
         }
         let ends = [view(&copy, &before), view(&copy, &after)];
         let mut between = before.clone();
-        for written in [parts.data.clone(), parts.blocks.clone(), parts.pages.clone()] {
+        let [blocks, pages, settled] = [&parts.blocks, &parts.pages, &parts.settled].map(Clone::clone);
+        for written in std::iter::once(parts.data.clone()).chain([blocks, pages, settled].concat()) {
             between[written.clone()].copy_from_slice(&after[written]);
             assert!(ends.contains(&view(&copy, &between)), "{step:?}");
         }

@@ -4,6 +4,7 @@
 
 mod buffers;
 mod conformance;
+mod damage;
 mod differential;
 mod early;
 mod faults;

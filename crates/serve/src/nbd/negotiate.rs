@@ -1,6 +1,6 @@
 //! The negotiation before a client's first request.
 
-use super::wire::{Incoming, Number, EXPORT_FLAGS, INIT, MOST_BYTES, OPTION, OPTION_REPLY};
+use super::wire::{Incoming, Number, EXPORT_FLAGS, INIT, MOST_BYTES, OPTION, OPTION_REPLY, READ_ONLY};
 use crate::Export;
 use std::io::{self, Read, Write};
 
@@ -42,6 +42,11 @@ enum Step {
     Next,
     Transmission,
     End,
+}
+
+/// The flags of this export.
+fn export_flags(export: &dyn Export) -> u16 {
+    EXPORT_FLAGS | if export.is_read_only() { READ_ONLY } else { 0 }
 }
 
 fn hello() -> Vec<u8> {
@@ -107,7 +112,7 @@ fn next_option<R: Read, W: Write>(
             }
             let mut bytes = Vec::with_capacity(134);
             bytes.extend(export.size().to_be_bytes());
-            bytes.extend(EXPORT_FLAGS.to_be_bytes());
+            bytes.extend(export_flags(export).to_be_bytes());
             bytes.resize(if no_zeroes { 10 } else { 134 }, 0);
             out.write_all(&bytes)?;
             return Ok(Step::Transmission);
@@ -157,7 +162,7 @@ fn asked_name(mut data: &[u8]) -> Option<&[u8]> {
 fn export_info(export: &dyn Export) -> Vec<u8> {
     let mut bytes = info::EXPORT.to_be_bytes().to_vec();
     bytes.extend(export.size().to_be_bytes());
-    bytes.extend(EXPORT_FLAGS.to_be_bytes());
+    bytes.extend(export_flags(export).to_be_bytes());
     bytes
 }
 

@@ -26,10 +26,14 @@ pub(super) const MOST_BYTES: u32 = 32 << 20;
 /// contents.
 pub(super) const EXPORT_FLAGS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8;
 
+/// The flag for an export that takes no writes.
+pub(super) const READ_ONLY: u16 = 1 << 1;
+
 /// Reply errors: Linux numbers.
 pub(super) mod error {
     use std::io;
 
+    pub const NOT_PERMITTED: u32 = 1;
     pub const IO: u32 = 5;
     pub const INVALID: u32 = 22;
     pub const NO_SPACE: u32 = 28;
@@ -41,6 +45,7 @@ pub(super) mod error {
             io::ErrorKind::StorageFull => NO_SPACE,
             io::ErrorKind::InvalidInput => INVALID,
             io::ErrorKind::BrokenPipe => SHUTDOWN,
+            io::ErrorKind::ReadOnlyFilesystem => NOT_PERMITTED,
             _ => IO,
         }
     }

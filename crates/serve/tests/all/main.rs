@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
 mod control;
+mod damage;
 mod disk;
 mod http;
 mod limits;

@@ -1,4 +1,7 @@
 //! kill -9 on a process that serves an image, at random points under writes: no flushed data is lost.
+//!
+//! `NANDLAB_KILLS=N` sets the kills for each stack (3 without it, 200 with `NANDLAB_LONG=1`), `NANDLAB_KILL_SEED` another
+//! seed than 7. A failure names both.
 
 use crate::support::{act, create, ftls, open, Act, Acts, Model, SECTOR};
 use nandlab_nand::random::Random;
@@ -10,13 +13,14 @@ use std::process::{Command, Stdio};
 /// The other process's image, seed and start number.
 const CHILD: &str = "NANDLAB_KILLED";
 
-/// Kills per subject: a few, or 200 in the long tests.
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{variable}={text} is no number")))
+}
+
+/// Kills for each stack.
 fn kills() -> u64 {
-    if std::env::var_os("NANDLAB_LONG").is_some() {
-        200
-    } else {
-        3
-    }
+    let usual = if std::env::var_os("NANDLAB_LONG").is_some() { 200 } else { 3 };
+    number("NANDLAB_KILLS").unwrap_or(usual)
 }
 
 /// The process to kill: it reports each begun act, and each answered flush. A normal test run skips it.
@@ -72,15 +76,16 @@ fn run_and_kill(image: &Path, seed: u64, lines: u64, model: &mut Model) {
 
 fn survives(ftl: &str, sets: &[&str]) {
     let directory = tempfile::tempdir().unwrap();
-    let mut random = Random::new(7);
+    let from = number("NANDLAB_KILL_SEED").unwrap_or(7);
+    let mut random = Random::new(from);
     for round in 0..kills().div_ceil(10).max(1) {
         let image = directory.path().join(format!("image{round}"));
         create(&image, ftl, sets);
         let mut model = Model::new(open(&image).size() / SECTOR as u64);
         for kill in 0..kills().min(10) {
             let lines = 1 + random.below(if kill == 0 { 3_000 } else { 600 });
-            let what = format!("{ftl} {sets:?}, round {round}, kill {kill} after {lines} lines");
-            run_and_kill(&image, round << 8 | kill, lines, &mut model);
+            let what = format!("{ftl} {sets:?}, seed {from}, round {round}, kill {kill} after {lines} lines");
+            run_and_kill(&image, from << 16 | round << 8 | kill, lines, &mut model);
             let disk = open(&image);
             model.compare(&disk, &what);
             let checked = disk.check().unwrap();
@@ -107,6 +112,16 @@ fn settle(disk: &nandlab_serve::Disk, model: &mut Model) {
 fn every_ftl_keeps_what_was_flushed() {
     for ftl in ftls() {
         survives(ftl, &[]);
+    }
+}
+
+/// A controller's write buffer loses everything behind the last flush, unless it is protected from power cuts.
+#[test]
+fn controllers_keep_what_was_flushed() {
+    for protected in [false, true] {
+        let controller =
+            format!("device.controller={{ write_buffer_bytes = 131072, write_buffer_protected = {protected} }}");
+        survives("page", &[&controller]);
     }
 }
 

@@ -1,18 +1,18 @@
-"""Records what the program PostMark asks of a file system, as hashes that a test compares.
+"""Records PostMark's requests to a file system, as hashes for a test.
 
 Usage: python3 record_postmark.py           run PostMark under strace and write recorded.json (Linux)
        python3 record_postmark.py --check   run it again and compare with recorded.json
 
-Needs `postmark` (Debian: 1.53-2, which calls itself v1.51) and `strace`. The system calls on the files of
-PostMark, and what it prints of its progress, become one line each:
+Needs `postmark` (Debian: 1.53-2, it calls itself v1.51) and `strace`. The system calls on PostMark's
+files, and its progress output, become one line each:
 
     mkdir s0 | rmdir s0 | create s0/1 | open s0/1 | close | unlink s0/1
-    read 4096 283 | write 0 4096     position and bytes that were read or written
+    read 4096 283 | write 0 4096     position and bytes, read or written
     transactions | clean up          the transactions begin, and are over
-    tenth                            a dot: the first transaction of another tenth of them is over
+    tenth                            a dot: the first transaction in another tenth is over
 
-recorded.json has, for each set of options, the number of lines of each kind, the FNV-1a hash (64 bits) of the
-text and its first lines. Seeks make no line: they show in the positions. Neither do transfers of 0 bytes;
+recorded.json has, for each set of options, the line count by kind, the text's FNV-1a hash (64 bits)
+and its first lines. Seeks make no line: they show in the positions. Neither do transfers with 0 bytes;
 without buffering, PostMark asks for one when a size is a multiple of the block.
 """
 
@@ -73,7 +73,7 @@ OPTIONS = [
 
 
 def commands(options: dict, folder: str) -> str:
-    """What PostMark is told."""
+    """PostMark's commands."""
     lines = [f"set location {folder}"]
     if "size_low" in options:
         lines.append(f"set size {options['size_low']} {options['size_high']}")
@@ -83,7 +83,7 @@ def commands(options: dict, folder: str) -> str:
 
 
 class Converter:
-    """System calls of one run become lines."""
+    """One run's system calls become lines."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder + "/"
@@ -91,7 +91,7 @@ class Converter:
         self.files: dict[int, list] = {}  # path and position by descriptor
 
     def lines(self, calls: Iterable[str]) -> Iterator[str]:
-        """The lines of what strace wrote."""
+        """The lines from strace's output."""
         for call in calls:
             if match := LINE.match(call):
                 name, arguments, result = match[1], match[2], int(match[3])
@@ -99,7 +99,7 @@ class Converter:
                 yield from on_call(name, arguments, result)
 
     def path(self, arguments: str) -> str | None:
-        """The path inside the folder that a call names."""
+        """The path inside the folder, as a call names it."""
         match = PATH.search(arguments)
         return match[1].removeprefix(self.folder) if match and match[1].startswith(self.folder) else None
 
@@ -154,7 +154,7 @@ class Converter:
     on_mkdir = on_rmdir = on_unlink
 
     def on_other(self, name: str, arguments: str, _: int) -> Iterator[str]:
-        """A call that has no line must not be on the files."""
+        """A call without a line must not be on the files."""
         descriptor = arguments.split(",")[0]
         is_open = descriptor.isdigit() and int(descriptor) in self.files
         assert self.path(arguments) is None and not is_open, f"{name}({arguments})"
@@ -162,7 +162,7 @@ class Converter:
 
 
 def fnv(text: str) -> str:
-    """The FNV-1a hash of 64 bits."""
+    """The 64-bit FNV-1a hash."""
     value = 0xCBF29CE484222325
     for byte in text.encode():
         value = (value ^ byte) * 0x100000001B3 % 2**64

@@ -1,6 +1,6 @@
-"""Tests of the recorder: from lines of strace to lines of operations; and PostMark, where it is installed."""
+"""Tests for the recorder: from strace lines to operation lines; and PostMark, if installed."""
 
-# ruff: noqa: D102, E402 - a test's name says what it shows, and the recorder is no installed module
+# ruff: noqa: D102, E402 - a test's name says enough, and the recorder is no installed module
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ FOLDER = "/scratch/files"
 
 
 def lines_of(*calls: str) -> list[str]:
-    """The lines of calls such as `openat(AT_FDCWD, "F/1", O_RDONLY) = 3`, F being the folder."""
+    """The lines for calls such as `openat(AT_FDCWD, "F/1", O_RDONLY) = 3`, F being the folder."""
     converter = record_postmark.Converter(FOLDER)
     return list(converter.lines(call.replace('"F/', f'"{FOLDER}/') for call in calls))
 
@@ -80,7 +80,7 @@ HAS_PROGRAMS = bool(shutil.which("postmark") and shutil.which("strace"))
 
 @unittest.skipUnless(HAS_PROGRAMS, "postmark and strace are not installed")
 class ProgramTest(unittest.TestCase):
-    """The program still does what was recorded."""
+    """The program still does the recorded work."""
 
     def test_the_first_two_runs_are_as_recorded(self) -> None:
         for run in json.loads(record_postmark.RECORDED.read_text())["runs"][:2]:

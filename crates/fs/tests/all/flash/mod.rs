@@ -2,6 +2,7 @@
 //! cuts.
 
 mod cuts;
+mod damage;
 mod holes;
 mod model;
 mod mounts;

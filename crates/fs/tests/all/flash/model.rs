@@ -368,6 +368,22 @@ impl Model {
     }
 
     /// Whether a walk result is allowed.
+    /// Names that are missing, extra, or not as expected, without those in `failing`.
+    pub(crate) fn differs(&self, seen: &Seen, failing: &[String]) -> Vec<String> {
+        let names = self.names.keys().chain(seen.keys()).filter(|name| !failing.contains(name));
+        let mut differ: Vec<String> = names
+            .filter(|name| match (self.names.get(*name), seen.get(*name)) {
+                (Some(Entry::File(file)), Some(SeenEntry::File(bytes))) => !self.files[file].allows(bytes),
+                (Some(Entry::Directory), Some(SeenEntry::Directory)) => false,
+                (Some(Entry::Symlink(target)), Some(SeenEntry::Symlink(found))) => target != found,
+                _ => true,
+            })
+            .map(|name| format!("{name}{}", if seen.contains_key(name) { "" } else { " is missing" }))
+            .collect();
+        differ.dedup();
+        differ
+    }
+
     pub(crate) fn allows(&self, seen: &Seen) -> Result<(), String> {
         if let Some(name) = self.names.keys().find(|name| !seen.contains_key(*name)) {
             return Err(format!("'{name}' is missing"));

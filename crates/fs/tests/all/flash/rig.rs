@@ -150,10 +150,18 @@ pub(crate) fn mounted<R>(
     device: &mut Device,
     work: impl FnOnce(&mut dyn Checked) -> R,
 ) -> Result<R, FsError> {
-    let flash: Lent<'_> = &mut device.flash;
+    mounted_on(subject, (&mut device.flash, &mut device.nvram), work)
+}
+
+/// The same on any flash.
+pub(crate) fn mounted_on<R>(
+    subject: &Subject,
+    (flash, nvram): (Lent<'_>, &mut Nvram),
+    work: impl FnOnce(&mut dyn Checked) -> R,
+) -> Result<R, FsError> {
     match &subject.system {
         System::Yaffs(config) => Ok(work(&mut Yaffs::mount(flash, config)?)),
-        System::Minv(config) => Ok(work(&mut Minv::mount(flash, &mut device.nvram, config)?)),
+        System::Minv(config) => Ok(work(&mut Minv::mount(flash, nvram, config)?)),
     }
 }
 
@@ -223,6 +231,38 @@ fn walk(fs: &mut dyn Checked, directory: &str, seen: &mut Seen) -> Result<(), Fs
             }
         };
         seen.insert(path, entry);
+    }
+    Ok(())
+}
+
+/// As [`walk`], past files that cannot be read: their names are in `failing`.
+pub(crate) fn walk_around(
+    fs: &mut dyn Checked,
+    directory: &str,
+    seen: &mut Seen,
+    failing: &mut Vec<String>,
+) -> Result<(), FsError> {
+    for name in fs.list(directory)? {
+        let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+        let entry = (|| match fs.stat(&path)?.kind {
+            Kind::Directory => Ok(SeenEntry::Directory),
+            Kind::Symlink => fs.read_link(&path).map(SeenEntry::Symlink),
+            Kind::File => {
+                let mut held = vec![0xEE; fs.stat(&path)?.bytes as usize];
+                let handle = fs.open(&path)?;
+                let read = fs.read(handle, 0, &mut held);
+                fs.close(handle)?;
+                read.map(|_| SeenEntry::File(held))
+            }
+        })();
+        match entry {
+            Ok(entry) => drop(seen.insert(path.clone(), entry)),
+            Err(FsError::Device(Error::Unreadable { .. })) => failing.push(path.clone()),
+            Err(error) => return Err(error),
+        }
+        if seen.get(&path) == Some(&SeenEntry::Directory) {
+            walk_around(fs, &path, seen, failing)?;
+        }
     }
     Ok(())
 }

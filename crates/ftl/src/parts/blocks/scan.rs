@@ -140,7 +140,9 @@ fn scan_block<N: Nand>(nand: &mut N, block: BlockId, order: fn(&Page) -> u64) ->
         // This page was the last one before a power cut, the latest or an earlier one: the next page has the resumed
         // mark, or is unreadable and may have had it.
         let suspect = unreadable || scan.pages.get(at + 1).is_none_or(|next| next.oob.aux & RESUMED != 0);
-        if !suspect || reads(nand, geometry.page(block, page.place), &mut contents)? {
+        let at = geometry.page(block, page.place);
+        // A flushed page counts though it is damaged: its reads fail.
+        if !suspect || reads(nand, at, &mut contents)? || nand.is_settled(at) {
             whole.push(page);
         }
     }

@@ -32,7 +32,7 @@ fn frontiers_are_below_their_number() {
 fn origins_get_frontiers_in_the_order_in_which_they_come() {
     let mut placer = placer(ORIGIN);
     let origins = [Origin::BOOT, Origin::FAT, Origin::BOOT, Origin::FILE_DATA, Origin::JOURNAL, Origin::HOST];
-    assert_eq!(origins.map(|origin| placer.written(Written { at: Lpn(0), origin: origin })), [0, 1, 0, 2, 2, 2]);
+    assert_eq!(origins.map(|origin| placer.written(Written { at: Lpn(0), origin })), [0, 1, 0, 2, 2, 2]);
     assert_eq!(placer.moved(Moved { at: Lpn(0), from: BlockId(0) }), 3);
 }
 

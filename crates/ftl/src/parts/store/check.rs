@@ -69,7 +69,7 @@ impl Store {
     fn hidden<N: Nand>(&self, nand: &mut N, scans: &[Option<BlockScan>]) -> Vec<u64> {
         let pages = (self.logical_pages(), 0);
         let mut anew = Self::new(&self.geometry, nand.rules().program_order, pages, self.options);
-        anew.adopt_notes(nand, scans).expect("notes can be read")
+        anew.adopt_notes(nand, scans).expect("notes can be read").0
     }
 
     fn valid_bits_are_those_of_the_map(&self) {

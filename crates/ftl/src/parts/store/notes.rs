@@ -211,12 +211,13 @@ impl Store {
         Ok(())
     }
 
-    /// Finds the live notes; returns, by logical page, the sequence number below which its copies are hidden.
+    /// Finds the live notes. Returns, by logical page, the sequence number below which its copies are hidden, and whether
+    /// a note cannot be read.
     pub(super) fn adopt_notes<N: Nand>(
         &mut self,
         nand: &mut N,
         scans: &[Option<BlockScan>],
-    ) -> Result<Vec<u64>, FtlError> {
+    ) -> Result<(Vec<u64>, bool), FtlError> {
         let mut notes: Vec<(u64, u32, Ppa)> = Vec::new();
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let found = scan.iter().flat_map(BlockScan::notes);
@@ -226,10 +227,14 @@ impl Store {
         let mut hidden = vec![0; self.map.len()];
         let mut note = vec![0; self.geometry.page_bytes() as usize];
         let mut frontier = None;
+        let mut is_lost = false;
         for (_, segment, at) in notes {
             match nand.read_tail(at, &mut note) {
                 Ok(_) => {}
-                Err(NandError::Uncorrectable(_)) => continue,
+                Err(NandError::Uncorrectable(_)) => {
+                    is_lost = true;
+                    continue;
+                }
                 Err(error) => return Err(error.into()),
             }
             let (seq, unmapped) = trim_note::read(&note);
@@ -245,6 +250,6 @@ impl Store {
             }
         }
         self.notes.adopt(scans, frontier);
-        Ok(hidden)
+        Ok((hidden, is_lost))
     }
 }

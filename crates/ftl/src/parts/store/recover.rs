@@ -5,6 +5,7 @@ use super::{Options, Store};
 use crate::parts::blocks::scan::{merge_span, refuse_foreign, scan, BlockScan, COMPLETE};
 use crate::FtlError;
 use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppa};
+use std::collections::BTreeSet;
 
 /// A used block at mount, for a scheme.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ pub(crate) fn mount<N: Nand>(
     refuse_foreign(&geometry, logical_pages, &scans, name, (Some(options.span), None))?;
     let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
     let mut store = Store::new(&geometry, nand.rules().program_order, (logical_pages, highest), options);
-    let hidden = store.adopt_notes(nand, &scans)?;
+    let (hidden, has_lost_note) = store.adopt_notes(nand, &scans)?;
     let Newest { map, left_out } = newest(&geometry, &options, &scans, &hidden);
     store.map = map;
     // The merge may be erased before the pages it left out, so a note must record them from now on.
@@ -47,8 +48,11 @@ pub(crate) fn mount<N: Nand>(
     for page in store.map.iter().filter(|page| page.is_some()) {
         store.valid.insert(geometry.block_of(*page), geometry.page_in_block(*page));
     }
-    let found = store.adopt_blocks(&scans);
+    let mut found = store.adopt_blocks(&scans);
     store.refuse_worn_out()?;
+    if has_lost_note {
+        found = store.gather_scattered(nand, found)?;
+    }
     if !left_out.is_empty() && !options.durable_trim {
         store.forget(nand)?;
     }
@@ -104,6 +108,27 @@ pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<Blo
 }
 
 impl Store {
+    /// Gathers each logical block that lies in several blocks. If a note cannot be read, pages that it recorded as trimmed
+    /// are back, and with them more blocks than a scheme ever uses for a logical block.
+    fn gather_scattered<N: Nand>(&mut self, nand: &mut N, mut found: Vec<Found>) -> Result<Vec<Found>, FtlError> {
+        for group in 0..self.groups() {
+            let pages = self.pages_of(group);
+            let mapped = pages.clone().map(|at| self.map[at as usize]).filter(|page| page.is_some());
+            let blocks: BTreeSet<BlockId> = mapped.map(|page| self.geometry.block_of(page)).collect();
+            if blocks.len() < 2 {
+                continue;
+            }
+            let target = self.gather(nand, group, BlockId::NONE, None)?;
+            for block in blocks.into_iter().filter(|&block| self.valid.is_empty(block)).collect::<Vec<_>>() {
+                found.retain(|one| one.block != block);
+                self.release(nand, block)?;
+            }
+            let gathered = (0..).zip(pages.map(Lpn)).filter(|&(_, at)| self.is_in(at, target)).collect();
+            found.push(Found { block: target, pages: gathered });
+        }
+        Ok(found)
+    }
+
     /// Sorts the blocks into used, free and bad ones.
     fn adopt_blocks(&mut self, scans: &[Option<BlockScan>]) -> Vec<Found> {
         let of_notes = |block| self.notes.blocks().contains(&block);

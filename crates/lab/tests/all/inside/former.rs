@@ -4,7 +4,7 @@ use flate2::Crc;
 use nandlab_ftl::FtlConfig;
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::inside::{keys_of, places_of, renew};
-use nandlab_lab::served::Served;
+use nandlab_lab::served::{Access, Served};
 use serde_json::{json, Value};
 use std::path::Path;
 
@@ -164,5 +164,5 @@ fn an_image_of_a_former_version_opens() {
     std::fs::write(&path, &bytes).unwrap();
     let info = Served::info(&path).unwrap();
     assert_eq!(info["experiment"]["ftl"]["page"]["victim"], json!({ "d_choices": { "choices": 7 } }));
-    Served::open(&path, false).map(drop).unwrap();
+    Served::open(&path, Access::Write).map(drop).unwrap();
 }

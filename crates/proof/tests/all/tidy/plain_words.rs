@@ -15,6 +15,9 @@ const MOST: usize = 40;
 const CRATES: [&str; 11] =
     ["nand", "block", "drive", "buffer", "fs", "index", "workload", "lab", "serve", "proof", "py"];
 
+/// Folders whose Python sources are counted.
+const PYTHON: [&str; 4] = ["python/", "docs/", "workloads/", "crates/"];
+
 /// The words of a text, and how many of them point.
 fn counted(text: &str) -> (usize, usize) {
     let words = text.split(|letter: char| !letter.is_ascii_alphabetic()).filter(|word| !word.is_empty());
@@ -27,6 +30,13 @@ fn counted(text: &str) -> (usize, usize) {
 fn comments(text: &str) -> String {
     let comments = text.lines().filter_map(|line| line.trim_start().strip_prefix("//"));
     comments.map(|line| format!("{line}\n")).collect()
+}
+
+/// Comment lines and docstrings of a Python source. Docstrings are all texts in triple double quotes.
+fn docstrings(text: &str) -> String {
+    let lines = text.lines().filter(|line| line.trim_start().starts_with('#'));
+    let quoted = text.split("\"\"\"").skip(1).step_by(2);
+    lines.chain(quoted).map(|piece| format!("{piece}\n")).collect()
 }
 
 /// A document without its code blocks.
@@ -51,6 +61,10 @@ fn comments_and_documents_read_plainly() {
             below(&format!("crates/{name}/")).into_iter().filter(|file| file.path.ends_with(".rs")).collect();
         complaints.extend(complaint(name, &files, comments));
     }
+    for folder in PYTHON {
+        let files: Vec<File> = below(folder).into_iter().filter(|file| file.path.ends_with(".py")).collect();
+        complaints.extend(complaint(&format!("Python in {folder}"), &files, docstrings));
+    }
     let docs: Vec<File> = below("docs/").into_iter().filter(|file| file.path.ends_with(".md")).collect();
     complaints.extend(complaint("docs", &docs, prose));
     for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
@@ -63,5 +77,6 @@ fn comments_and_documents_read_plainly() {
 fn words_are_counted() {
     assert_eq!(counted("What a page of the block holds, OF all"), (9, 3));
     assert_eq!(comments("//! one\nlet x = 1; // not alone\n    /// two"), "! one\n/ two\n");
+    assert_eq!(docstrings("\"\"\"one\ntwo\"\"\"\nx = 1  # no\n  # three\n"), "  # three\none\ntwo\n");
     assert_eq!(prose("a ```of of``` b"), "a  b");
 }

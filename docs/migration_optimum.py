@@ -1,8 +1,7 @@
 """The least possible cost for merges and migrations, found in hindsight over the whole device.
 
-`python -m nandlab.reproduce.recycling_optimum FILE.toml ...` prints, for each experiment file,
-the optimum and every rule's cost above it. Without a file it takes the seven workloads in
-docs/migration.md.
+`python docs/migration_optimum.py FILE.toml ...` prints, for each experiment file, the optimum and every
+rule's cost above it. Without a file it takes the seven workloads in docs/migration.md.
 
 Copies, erases and block-map pages count if recycling log blocks caused them. Host writes, reads before
 writes and each log's first block are the same under all rules and left out.
@@ -31,8 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nandlab._native import ConfigError
-from nandlab.experiment import Experiment
+from nandlab import ConfigError, Experiment
 from nandlab.reproduce import Paper, load
 
 RULES = ("merge", "cost", "limit", "macro", "adaptive")

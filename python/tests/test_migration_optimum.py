@@ -7,9 +7,9 @@ import random
 from collections.abc import Callable
 
 import pytest
+from migration_optimum import Prices, cost_of, optimum, regret, tenures, written_pages
 
 from nandlab import Experiment
-from nandlab.reproduce.recycling_optimum import Prices, cost_of, optimum, regret, tenures, written_pages
 
 PRICES = Prices(copy=1.128, erase=1.5, map=1.0)
 

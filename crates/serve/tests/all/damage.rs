@@ -1,0 +1,223 @@
+//! A disk whose image was changed on the host tells so, and never answers with something else in silence.
+//!
+//! Each case changes one place of an image that ended cleanly: a byte, a zeroed sector, or two exchanged sectors. Then each
+//! flushed sector reads as written or fails. `make test-damage` runs many more cases.
+
+use crate::support::{act, contents, create, ftls, open, Act, Acts, SECTOR};
+use nandlab_lab::served::Access;
+use nandlab_nand::random::Random;
+use nandlab_serve::{copy, Disk, Export, Options};
+use std::path::Path;
+
+/// Sectors read at a time, and looked at alone if that fails.
+const TOGETHER: usize = 128;
+
+/// Buffers in NVRAM, over a page map.
+const BUFFERS: [&[&str]; 4] = [
+    &["buffer=hybrid_lru", "buffer.hybrid_lru.dram=64KiB", "buffer.hybrid_lru.nvram=256KiB"],
+    &["buffer=clock_dnv", "buffer.clock_dnv.dram=64KiB", "buffer.clock_dnv.nvram=256KiB"],
+    &["buffer=cbm", "buffer.cbm.dram=64KiB", "buffer.cbm.nvram=256KiB"],
+    &[
+        "buffer=wap_lru",
+        "buffer.wap_lru.dram=64KiB",
+        "buffer.wap_lru.nvram=256KiB",
+        "buffer.wap_lru.t_state=2",
+        "buffer.wap_lru.t_read=2",
+        "buffer.wap_lru.t_write=2",
+    ],
+];
+
+/// By sector: the number of its last write, and whether it was trimmed since.
+type Last = Vec<(u64, bool)>;
+
+/// An image, and what it holds.
+struct Written {
+    image: Vec<u8>,
+    last: Last,
+}
+
+/// Writes until blocks were collected, flushes and ends.
+fn written(path: &Path, ftl: &str, sets: &[&str]) -> Written {
+    let all: Vec<&str> = ["device.capacity=4MiB"].iter().chain(sets).copied().collect();
+    create(path, ftl, &all);
+    let disk = open(path);
+    let sectors = disk.size() / SECTOR as u64;
+    let mut last = vec![(0, false); sectors as usize];
+    let mut acts = Acts::new(5, sectors);
+    for number in 1..=600 {
+        let next = acts.next();
+        act(&disk, next, number).unwrap();
+        match next {
+            Act::Write { sector, sectors } => last[sector as usize..(sector + sectors) as usize].fill((number, false)),
+            Act::Trim { sector, sectors } => {
+                last[sector as usize..(sector + sectors) as usize]
+                    .iter_mut()
+                    .for_each(|(_, is_trimmed)| *is_trimmed = true);
+            }
+            Act::Flush => {}
+        }
+    }
+    act(&disk, Act::Flush, 0).unwrap();
+    disk.close().unwrap();
+    drop(disk);
+    Written { image: std::fs::read(path).unwrap(), last }
+}
+
+/// Changes one place where the image holds something.
+fn harm(image: &mut [u8], random: &mut Random) -> String {
+    let sectors = (image.len() / SECTOR) as u64;
+    let full = |image: &[u8], at: usize| image[at..at + SECTOR].iter().any(|&byte| byte != 0);
+    let mut pick = |image: &[u8]| loop {
+        // A third of the harms hit the parts in front of the pages.
+        let below = if random.chance(0.33) { sectors.min(2400) } else { sectors };
+        let at = random.below(below) as usize * SECTOR;
+        if full(image, at) {
+            return at;
+        }
+    };
+    let at = pick(image);
+    let other = pick(image);
+    match random.below(3) {
+        0 => {
+            let byte = at + random.below(SECTOR as u64) as usize;
+            image[byte] ^= 1 << random.below(8);
+            format!("a bit of byte {byte} flipped")
+        }
+        1 => {
+            image[at..at + SECTOR].fill(0);
+            format!("the sector at {at} zeroed")
+        }
+        _ => {
+            for byte in 0..SECTOR {
+                image.swap(at + byte, other + byte);
+            }
+            format!("the sectors at {at} and {other} exchanged")
+        }
+    }
+}
+
+/// What reading the whole disk found.
+#[derive(Debug, Default)]
+struct Found {
+    failed: u64,
+    silent: Vec<String>,
+}
+
+fn look(disk: &Disk, last: &[(u64, bool)]) -> Found {
+    let mut found = Found::default();
+    let mut bytes = vec![0; TOGETHER * SECTOR];
+    for (first, part) in (0..).step_by(TOGETHER).zip(last.chunks(TOGETHER)) {
+        let whole = disk.read(first * SECTOR as u64, &mut bytes[..part.len() * SECTOR]).is_ok();
+        for (place, &(number, is_trimmed)) in part.iter().enumerate() {
+            let sector = first + place as u64;
+            let mut alone = [0; SECTOR];
+            if whole {
+                alone.copy_from_slice(&bytes[place * SECTOR..][..SECTOR]);
+            } else if disk.read(sector * SECTOR as u64, &mut alone).is_err() {
+                found.failed += 1;
+                continue;
+            }
+            // Without the note of a trim it may hold what it held before.
+            let is_as_trimmed = || is_trimmed && (0..=number).any(|older| alone == contents(sector, older));
+            if alone != contents(sector, number) && !is_as_trimmed() {
+                let older = (0..number).rev().find(|&older| alone == contents(sector, older));
+                found.silent.push(format!("sector {sector}: {older:?} and not {number}"));
+            }
+        }
+    }
+    found
+}
+
+/// Changes images of one stack so many times; gives refused opens and failed sectors.
+fn harmed(name: &str, (ftl, sets): (&str, &[&str]), cases: u64, seed: u64) -> (u64, u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my.img");
+    let Written { image, last } = written(&path, ftl, sets);
+    let (mut refused, mut failed) = (0, 0);
+    for case in 0..cases {
+        let mut random = Random::new(seed << 32 | case);
+        let mut changed = image.clone();
+        let what = harm(&mut changed, &mut random);
+        std::fs::write(&path, &changed).unwrap();
+        let disk = match Disk::open(&path, Options::default()) {
+            Ok(disk) => disk,
+            Err(error) => {
+                println!("{name}, seed {seed}, case {case}: {what}: refused: {error}");
+                refused += 1;
+                continue;
+            }
+        };
+        let found = look(&disk, &last);
+        assert!(found.silent.is_empty(), "{name}, seed {seed}, case {case}: {what}: {:#?}", found.silent);
+        failed += found.failed;
+    }
+    (refused, failed)
+}
+
+/// An image that is only read answers as the other way, takes no write, and stays as it is.
+#[test]
+fn an_image_opened_to_be_read_stays_as_it_is() {
+    for ftl in ["page", "fast", "sector_map"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, out) = (folder.path().join("my.img"), folder.path().join("out.raw"));
+        let Written { mut image, last } = written(&path, ftl, &[]);
+        let options = Options { access: Access::Read, ..Options::default() };
+        let disk = Disk::open(&path, options).unwrap();
+        assert!(look(&disk, &last).silent.is_empty() && disk.is_read_only());
+        for refused in
+            [disk.write(0, &[1; SECTOR], false), disk.trim(0, 4096, false), disk.write_zeroes(0, 4096, true, false)]
+        {
+            assert_eq!(refused.map(drop).unwrap_err().kind(), std::io::ErrorKind::ReadOnlyFilesystem);
+        }
+        assert_eq!(copy(&disk, &out).unwrap(), []);
+        assert_eq!(copy(&disk, &out).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
+        disk.close().unwrap();
+        drop(disk);
+        assert!(std::fs::read(&path).unwrap() == image, "{ftl}: it was not written");
+        let raw = std::fs::read(&out).unwrap();
+        let is_right = |(sector, &(number, is_trimmed)): (usize, &(u64, bool))| {
+            is_trimmed || raw[sector * SECTOR..][..SECTOR] == contents(sector as u64, number)
+        };
+        assert!(raw.len() == last.len() * SECTOR && last.iter().enumerate().all(is_right), "{ftl}");
+
+        // Half of the pages are gone, and a header.
+        image[20] ^= 1;
+        image.truncate(image.len() * 3 / 4);
+        std::fs::write(&path, &image).unwrap();
+        assert!(Disk::open(&path, options).is_err(), "{ftl}: the other header was at the end");
+        image[20] ^= 1;
+        std::fs::write(&path, &image).unwrap();
+        assert!(Disk::open(&path, Options::default()).is_err(), "{ftl}: it is too short");
+        let disk = Disk::open(&path, options).unwrap();
+        assert!(disk.notices().iter().any(|notice| notice.contains("bytes, the device in its header needs")));
+        let found = look(&disk, &last);
+        assert!(found.silent.is_empty() && found.failed > 0, "{ftl}: {found:?}");
+        std::fs::remove_file(&out).unwrap();
+        let bad: u64 = copy(&disk, &out).unwrap().iter().map(|range| range.end - range.start).sum();
+        assert_eq!(bad, found.failed * SECTOR as u64, "{ftl}");
+    }
+}
+
+/// Every stack with so many changes; NANDLAB_DAMAGE_SEED sets another seed.
+fn every_stack(cases: u64) {
+    let seed = std::env::var("NANDLAB_DAMAGE_SEED").map_or(1, |seed| seed.parse().expect("a seed is a number"));
+    let mut refused = 0;
+    let ftls = ftls();
+    let stacks: Vec<(String, (&str, &[&str]))> = ftls
+        .iter()
+        .map(|&ftl| (ftl.to_owned(), (ftl, &[][..])))
+        .chain(BUFFERS.iter().map(|&sets| (sets[0].to_owned(), ("page", sets))))
+        .collect();
+    for (name, stack) in &stacks {
+        let (refusals, failed) = harmed(name, *stack, cases, seed);
+        println!("{name}: {cases} changes, {refusals} refused, {failed} sectors that fail");
+        refused += refusals;
+    }
+    let all = cases * stacks.len() as u64;
+    assert!(20 * refused <= all, "{refused} of {all} changes are refused");
+}
+
+#[test]
+fn a_changed_image_is_told() {
+    every_stack(if std::env::var_os("NANDLAB_LONG").is_some() { 60 } else { 12 });
+}
