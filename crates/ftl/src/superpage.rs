@@ -1,4 +1,4 @@
-//! Super-page map: a map entry for every logical page, for a controller that programs whole super-pages.
+//! Super-page map: one map entry per logical page, for a controller that programs whole super-pages.
 //!
 //! ## Idea
 //! The two firmwares for the OpenSSD Jasmine board. A device page is their virtual page: the pages on two planes and
@@ -18,8 +18,8 @@
 //! victim is erased, all at once. The reserved block then takes host pages behind the survivors.
 //!
 //! ## Recovery
-//! Mount reads every spare area, and no list: each spare area has its logical page and sequence number, also in blocks
-//! that are not full and have no list yet. The highest number wins. Each bank fills its roomiest block further. Another
+//! Mount reads every spare area, and no list: each spare area tells the logical page and the sequence number, also in
+//! blocks that are not full and have no list yet. The highest number wins. Each bank fills its roomiest block further. Another
 //! block that was being filled stays as it is, without a list. Its collection reads its pages' spare areas, as it does
 //! after an unreadable list. The first write to a bank ends a collection interrupted by a cut. Note pages keep the
 //! trims; they are written at a flush, and in any bank that collects.

@@ -22,27 +22,27 @@ use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Oob, Rules};
 use std::collections::VecDeque;
 
-/// Which blocks hold one bit a cell.
+/// The blocks with one bit per cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlcCache {
     /// None.
     #[default]
     None,
-    /// A number of each die, always the same.
+    /// Some on each die, always the same.
     Fixed(Fixed),
-    /// Any that is free, as long as enough others are: all the free space of an empty device, little of a full one.
+    /// Any free block, as long as enough others are free: all the free space on an empty device, little on a full one.
     Dynamic(Dynamic),
 }
 
 options! {
     Fixed
-    /// A cache of always the same blocks.
+    /// A cache with always the same blocks.
     #[derive(Eq)]
     {
-        /// Blocks of each die, at least 2. Default 8.
+        /// Blocks on each die, at least 2. Default 8.
         blocks: u32 = 8,
-        /// What becomes of a page of the host for which they have no room.
+        /// What happens to a host page if they have no room.
         full: SlcFull = SlcFull::Direct,
         /// How long the device rests before it folds in a gap between requests, in microseconds. Default 1000.
         idle_after_us: u32 = 1000,
@@ -54,7 +54,7 @@ options! {
     /// A cache of free blocks.
     #[derive(Eq)]
     {
-        /// What becomes of a page of the host for which no block is free enough.
+        /// What happens to a host page if no block is free enough.
         full: SlcFull = SlcFull::Direct,
         /// How long the device rests before it folds in a gap between requests, in microseconds. Default 1000.
         idle_after_us: u32 = 1000,
@@ -82,14 +82,14 @@ impl SlcCache {
     }
 }
 
-/// What becomes of a page of the host for which the blocks of one bit a cell have no room.
+/// What happens to a host page if the blocks with one bit per cell have no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlcFull {
-    /// It goes to a block that holds all its bits. The cache is emptied where free blocks run short, and in gaps.
+    /// It goes to a block that holds all its bits. The cache is emptied when free blocks run short, and in gaps.
     #[default]
     Direct,
-    /// Room is made for it: every page of the host is written twice, first with one bit a cell.
+    /// Room is made for it: every host page is written twice, first with one bit per cell.
     Fold,
 }
 
@@ -302,10 +302,9 @@ impl PageMap {
 
     /// Whether a fixed cache's oldest block was seen to hold nothing, and the host has since written a page for each
     /// other die.
-    ///
     /// Its erase needs the programs on other dies that replaced its pages. If it began right behind the last one, each
     /// die would wait for another's erase: in a sequential rewrite the first page in a block just erased replaces the
-    /// last page in the block erased next on the next die.
+    /// last page in the block that the next die erases.
     fn can_be_erased(&self, die: usize) -> bool {
         let others = self.dies.len() as u64 - 1;
         let state = &self.dies[die].slc;

@@ -12,8 +12,8 @@ const POINTING: [&str; 6] = ["that", "what", "which", "where", "those", "of"];
 const MOST: usize = 40;
 
 /// Crates whose comments are counted.
-const CRATES: [&str; 11] =
-    ["nand", "block", "drive", "buffer", "fs", "index", "workload", "lab", "serve", "proof", "py"];
+const CRATES: [&str; 12] =
+    ["nand", "block", "drive", "buffer", "fs", "index", "ftl", "workload", "lab", "serve", "proof", "py"];
 
 /// The words of a text, and how many of them point.
 fn counted(text: &str) -> (usize, usize) {
