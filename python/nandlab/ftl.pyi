@@ -23,60 +23,53 @@ def page(
     After Gal & Toledo 2005 (survey); Desnoyers 2014.
 
     Args:
-        stripe: What consecutive pages of the host go to in turn, and what has frontiers, a reserve and
-            victims of its own. Default "dies".
-        stripe.dies.pages: Consecutive pages of the host that one die takes before the next one, 1 to
-            65536: with `device.timing.program_pages`, the pages that it programs at once. Default 1.
+        stripe: The parts that take consecutive host pages in turn, each with its own frontiers, reserve
+            and victims. Default "dies".
+        stripe.dies.pages: Consecutive host pages for one die before the next one is in turn, 1 to
+            65536: with `device.timing.program_pages`, the pages it programs at once. Default 1.
         victim: Which block garbage collection empties next. Default "greedy".
         victim.d_choices.choices: Blocks drawn for each pick, 1 to 4096: with more it is greedy, and
             each pick needs as many draws. Default 5.
         victim.windowed_greedy.window: How many of the oldest blocks are compared, at least 1. Default
             64.
-        placement: Which pages are kept in blocks apart. Each kind needs a block of every die that is
-            being filled. Default "two".
+        placement: Which pages are kept in blocks apart. Each kind needs an open block on every die.
+            Default "two".
         placement.origin.streams: Kinds of pages of the host, 1 to 14. Default 8.
         placement.dac.regions: Regions of temperature, 2 to 15. Default 6.
-        placement.pools.pages: Logical pages of the first pool, at least 1; all others are in the second
+        placement.pools.pages: Logical pages in the first pool, at least 1; all others are in the second
             one.
-        placement.pools.blocks: Blocks of each die for the first pool, at least 2. One of them is being
-            filled, so that its over-provisioning is `(blocks - 1) * pages_per_block * dies / pages -
-            1`. Blocks of data of the second pool are all others but `reserve_blocks`.
-        wear: How the wear of blocks is evened out. Default "none".
-        wear.threshold.erases: Data moves where the erases of two blocks differ by more; at least 1.
-            Default 20.
-        wear.bet.erases: Erases for each set that was erased at which the other sets are emptied; at
-            least 1. Default 20.
-        wear.bet.set_blocks: Blocks of a set, at least 1. Default 1.
-        wear.dual_pool.erases: Data moves where the erases of two blocks differ by more; at least 1.
-            Default 20.
-        refresh_percent: A block is rewritten when the host reads a page of it in which so many bit
-            errors are expected, in per cent of those that the ECC corrects, at most 100, where reads
-            begin to be repeated. 0: never. Without `device.reliability` there are no such errors.
-            Default 0.
-        reserve_blocks: Free blocks of each die at which garbage collection begins, so much room that
-            relocation is always left with, in blocks or in what is left of those being filled; at least
-            1. With 1 a program failure or a torn page during relocation may leave no room; 2 is safe.
-            Default 2.
-        idle: What is done while the host asks nothing. It takes a device that keeps time. Default
-            "none".
-        idle.collect.blocks: Blocks of each die beyond `reserve_blocks` that are made free, at least 1.
-            Default 2.
-        idle.collect.after_us: How long the device rests before it takes that for a gap, in
-            microseconds. Default 1000.
-        valid_pages: How garbage collection tells the valid pages of a victim. Default "bitmap".
-        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
-            each segment of the address space that was trimmed. Without it there are no notes, and a
-            mount brings back the newest copy of a trimmed page that is not erased yet: what it held
-            last, or before that. Default true.
-        slc_cache: Whether pages of the host go to blocks of one bit a cell first, where the device has
-            cells of several bits. Default "none".
-        slc_cache.fixed.blocks: Blocks of each die, at least 2. Default 8.
-        slc_cache.fixed.full: What becomes of a page of the host for which they have no room. Default
-            "direct".
+        placement.pools.blocks: Blocks on each die for the first pool, at least 2. One is being filled,
+            so its over-provisioning is `(blocks - 1) * pages_per_block * dies / pages - 1`. The second
+            pool's data blocks are all others but `reserve_blocks`.
+        wear: How the wear is evened out between blocks. Default "none".
+        wear.threshold.erases: Data moves if two blocks' erases differ by more; at least 1. Default 20.
+        wear.bet.erases: Erases per erased set at which the other sets are emptied; at least 1. Default
+            20.
+        wear.bet.set_blocks: Blocks in a set, at least 1. Default 1.
+        wear.dual_pool.erases: Data moves if two blocks' erases differ by more; at least 1. Default 20.
+        refresh_percent: Expected bit errors in a page at which a read by the host has its block
+            rewritten, in per cent of the errors that the ECC corrects; at most 100, where reads begin
+            to be repeated. 0: never. Without `device.reliability` there are no such errors. Default 0.
+        reserve_blocks: Free blocks on each die at which garbage collection begins. Relocation always
+            has so much room left, in free blocks or in the rest of open ones; at least 1. With 1, a
+            program failure or a torn page during relocation may leave no room; 2 is safe. Default 2.
+        idle: Work done while the host asks nothing. It takes a device that keeps time. Default "none".
+        idle.collect.blocks: Blocks on each die made free beyond `reserve_blocks`, at least 1. Default
+            2.
+        idle.collect.after_us: How long the device rests before this counts as a gap, in microseconds.
+            Default 1000.
+        valid_pages: How garbage collection tells a victim's valid pages. Default "bitmap".
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space. Without it there are no notes, and a mount brings back
+            a trimmed page's newest copy not erased yet: its last contents, or older ones. Default true.
+        slc_cache: Whether host pages go to blocks with one bit per cell first, if the device has
+            several bits per cell. Default "none".
+        slc_cache.fixed.blocks: Blocks on each die, at least 2. Default 8.
+        slc_cache.fixed.full: What happens to a host page if they have no room. Default "direct".
         slc_cache.fixed.idle_after_us: How long the device rests before it folds in a gap between
             requests, in microseconds. Default 1000.
-        slc_cache.dynamic.full: What becomes of a page of the host for which no block is free enough.
-            Default "direct".
+        slc_cache.dynamic.full: What happens to a host page if no block is free enough. Default
+            "direct".
         slc_cache.dynamic.idle_after_us: How long the device rests before it folds in a gap between
             requests, in microseconds. Default 1000.
     """
@@ -300,26 +293,24 @@ def superpage(
     firmware_blocks: int | None = None,
     durable_trim: bool | None = None,
 ) -> Choice:
-    """A map entry for every logical page of a controller that programs whole super-pages.
+    """One map entry per logical page, for a controller that programs whole super-pages.
 
     After OpenSSD Jasmine firmware 1.1.0.
 
     Args:
-        firmware: Which of the two firmwares of the board. Default "greedy".
-        reverse_map: How garbage collection learns which logical pages a victim holds. Default
-            "list_page".
-        one_read_sectors: Most sectors of a partial write that is not at the start of its page for which
-            the rest of the page is read at once; a longer one, or one at the start, reads the part
-            before it and the part behind it apart. Default 8.
-        reserve_blocks: Blocks of each bank that stay free for garbage collection; at least 1, as in the
-            firmware. With 1 a program failure or a torn page during garbage collection may leave no
+        firmware: Which one of the board's two firmwares. Default "greedy".
+        reverse_map: How garbage collection learns the logical pages in a victim. Default "list_page".
+        one_read_sectors: A partial write behind its page's start reads the rest of the page at once if
+            it has at most so many sectors. A longer one, or one at the start, reads the part before it
+            and the part behind it apart. Default 8.
+        reserve_blocks: Blocks kept free on each bank for garbage collection; at least 1, as in the
+            firmware. With 1, a program failure or a torn page during garbage collection may leave no
             room; 2 is safe. Default 2.
-        firmware_blocks: Blocks at the start of each bank that are never used: the firmware keeps 32
-            there for itself, its code, its log and its map. Default 0.
-        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
-            each segment of the address space that was trimmed. Without it there are no notes, and a
-            mount brings back the newest copy of a trimmed page that is not erased yet: what it held
-            last, or before that. Default true.
+        firmware_blocks: Blocks never used at the start of each bank: the firmware keeps 32 there for
+            itself, its code, its log and its map. Default 0.
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space. Without it there are no notes, and a mount brings back
+            a trimmed page's newest copy not erased yet: its last contents, or older ones. Default true.
     """
 
 def sector_map(
@@ -343,18 +334,18 @@ def sector_map(
             false.
         merge_buffers: Pages in memory that gather small writes, 1 to 65,536: while one is filled, the
             others are being written. Default 32.
-        cmt_units: Units of the map in memory; 0 for all of them. Default 32.
-        cmt_unit_bytes: Bytes of a unit of the map, 4 for each entry: a power of two, from 8. One that
-            is smaller than a page is read with its page, and written with it. 1 MiB is a segment of the
-            paper. Default 1048576.
-        replacement: Which unit leaves memory. Default "clock".
-        write_back: What of a changed unit is written when it leaves memory. Default "unit".
-        rewrite: What becomes of a sector that is written again while it waits in the merge buffer.
-            Default "overwrite".
-        reserve_blocks: Blocks of each die that stay free for garbage collection; at least 1. With 1 a
+        cmt_units: Map units in memory; 0 for all. Default 32.
+        cmt_unit_bytes: Bytes in a map unit, 4 for each entry: a power of two, from 8. A unit smaller
+            than a page is read with its page, and written with it. 1 MiB is a segment in the paper.
+            Default 1048576.
+        replacement: The map unit that leaves memory. Default "clock".
+        write_back: The part of a changed map unit written when it leaves memory. Default "unit".
+        rewrite: What happens if a sector is written again while it waits in the merge buffer. Default
+            "overwrite".
+        reserve_blocks: Blocks kept free on each die for garbage collection; at least 1. With 1, a
             program failure or a torn page may leave no room. Default 2.
-        map_spare_percent: Blocks for the map beside those that hold it once, as a share of these in
-            percent; one at least, 1000 percent at most. Default 100.
+        map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at
+            least, 1000 percent at most. Default 100.
     """
 
 def hybrid_map(
@@ -383,18 +374,18 @@ def hybrid_map(
             true.
         merge_buffers: Pages in memory that gather small writes, 1 to 65,536: while one is filled, the
             others are being written. Default 32.
-        cmt_units: Units of the map in memory; 0 for all of them. Default 32.
-        cmt_unit_bytes: Bytes of a unit of the map, 4 for each entry: a power of two, from 8. One that
-            is smaller than a page is read with its page, and written with it. 1 MiB is a segment of the
-            paper. Default 1048576.
-        replacement: Which unit leaves memory. Default "clock".
-        write_back: What of a changed unit is written when it leaves memory. Default "unit".
-        rewrite: What becomes of a sector that is written again while it waits in the merge buffer.
-            Default "overwrite".
-        reserve_blocks: Blocks of each die that stay free for garbage collection; at least 1. With 1 a
+        cmt_units: Map units in memory; 0 for all. Default 32.
+        cmt_unit_bytes: Bytes in a map unit, 4 for each entry: a power of two, from 8. A unit smaller
+            than a page is read with its page, and written with it. 1 MiB is a segment in the paper.
+            Default 1048576.
+        replacement: The map unit that leaves memory. Default "clock".
+        write_back: The part of a changed map unit written when it leaves memory. Default "unit".
+        rewrite: What happens if a sector is written again while it waits in the merge buffer. Default
+            "overwrite".
+        reserve_blocks: Blocks kept free on each die for garbage collection; at least 1. With 1, a
             program failure or a torn page may leave no room. Default 2.
-        map_spare_percent: Blocks for the map beside those that hold it once, as a share of these in
-            percent; one at least, 1000 percent at most. Default 100.
+        map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at
+            least, 1000 percent at most. Default 100.
     """
 
 def sector_log(
@@ -404,19 +395,18 @@ def sector_log(
     merge_buffers: int | None = None,
     reserve_blocks: int | None = None,
 ) -> Choice:
-    """A page map with a log for what is written small, and a map of sectors for the log alone.
+    """A page map with a log for small writes, and a sector map for the log alone.
 
     After Jin et al. 2011.
 
     Args:
-        log_percent: Blocks of the log, as a share of those of the device in percent, rounded up; from 1
-            to 90. The sector map needs 10 to 12 bytes of memory for each sector of it. Default 5.
-        log_victim: Which block of the log is merged with the data when another one is needed. Default
-            "fifo".
+        log_percent: Blocks in the log, in percent of the device's blocks, rounded up; from 1 to 90. The
+            sector map needs 10 to 12 bytes in memory for each sector in the log. Default 5.
+        log_victim: The log block merged with the data when another one is needed. Default "fifo".
         merge_buffers: Pages in memory that gather small writes, 1 to 65,536: while one is filled, the
             others are being written. Default 32.
-        reserve_blocks: Blocks that stay free for relocation; at least 1. With 1 a program failure or a
-            torn page during relocation may leave no room. Default 2.
+        reserve_blocks: Blocks kept free for relocation; at least 1. With 1, a program failure or a torn
+            page during relocation may leave no room. Default 2.
     """
 
 def log(
@@ -451,27 +441,27 @@ def dftl(
     Args:
         cmt_entries: Map entries in memory, at least 2. Default 8192, as in public simulators of the
             paper: 6552 and 1640.
-        protected_percent: Share of the entries in memory that is protected: an entry is there from when
-            it was read or asked for again, until it is the one that was not asked for the longest. From
-            1 to 99 percent. Default 80.
-        lazy_update: Whether garbage collection leaves an entry that is in memory to be written when it
-            is evicted; else its map page is written at once. The entries that are not in memory are
-            written in either case. Default true.
-        batch_update: Whether garbage collection writes a map page once for all pages of a victim with
-            an entry in it; else once for each. Default true.
-        batch_write_back: Whether the other changed entries of a map page need no write any more once
-            one of them was evicted. Without it they stay marked as changed, although the map page has
-            them. Default true.
-        allocation: Which die takes a page that the host writes. Default "dynamic".
-        victim: Which block of data garbage collection empties next; blocks of the map go by the fewest
-            valid pages. Default "greedy".
+        protected_percent: Protected share of the entries in memory. An entry is protected from when it
+            was read or asked for again, until it is the one not asked for the longest. From 1 to 99
+            percent. Default 80.
+        lazy_update: Whether garbage collection leaves an entry in memory to be written when it is
+            evicted; otherwise its map page is written at once. Entries not in memory are written in
+            either case. Default true.
+        batch_update: Whether garbage collection writes a map page once for all pages in a victim with
+            an entry there; otherwise once for each. Default true.
+        batch_write_back: Whether a map page's other changed entries need no write any more once one was
+            evicted. Without it they stay marked as changed, although the map page has them. Default
+            true.
+        allocation: The die that takes a host page. Default "dynamic".
+        victim: The data block that garbage collection empties next; map blocks go by the fewest valid
+            pages. Default "greedy".
         victim.d_choices.choices: Blocks drawn for each pick, 1 to 4096: with more it is greedy, and
             each pick needs as many draws. Default 5.
         victim.windowed_greedy.window: How many of the oldest blocks are compared, at least 1. Default
             64.
-        reserve_blocks: Blocks that stay free for relocation; at least 1. With 1 a program failure or a
-            torn page during relocation may leave no room. The paper collects with fewer than 3 free.
-            Default 2.
-        map_spare_percent: Blocks for the map beside those that hold it once, as a share of these in
-            percent; one at least, 1000 percent at most. Default 100.
+        reserve_blocks: Blocks kept free for relocation; at least 1. With 1, a program failure or a torn
+            page during relocation may leave no room. The paper collects with fewer than 3 free. Default
+            2.
+        map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at
+            least, 1000 percent at most. Default 100.
     """

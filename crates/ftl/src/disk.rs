@@ -7,10 +7,10 @@ use nandlab_nand::{Lpn, Nand, NandError, Origin, PageBuf, SectorMask, Time, Time
 /// How many requests ahead map entries are prefetched.
 const LOOKAHEAD: usize = 32;
 
-/// How many requests ahead the map entries have arrived and what they lead to is prefetched.
+/// How many requests ahead the map entries have arrived, and the data they lead to is prefetched.
 const ARRIVED: usize = 16;
 
-/// Most pages that an FTL is given together, unless those that it may place together are more.
+/// Most pages given to an FTL together, unless it may place more of them together.
 const LONGEST_RUN: u64 = 256;
 
 /// An FTL and its device.
@@ -19,14 +19,14 @@ pub struct Disk<F, N: Nand> {
     ftl: F,
     nand: N,
     page: N::Buf,
-    /// The whole pages of a longer write.
+    /// A longer write's whole pages.
     run: Vec<N::Buf>,
     sectors: u64,
-    /// log2 of the sectors of a page.
+    /// log2 of the sectors per page.
     page_shift: u32,
 }
 
-/// A part of a request that lies in one page.
+/// The part of a request in one page.
 struct Piece {
     at: Lpn,
     first: u32,
@@ -44,7 +44,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         Ok(Self::assemble(ftl, nand))
     }
 
-    /// A disk of an FTL that was mounted on `nand` before.
+    /// A disk for an FTL mounted on `nand` before.
     pub fn assemble(ftl: F, nand: N) -> Self {
         let geometry = *nand.geometry();
         Self {
@@ -60,7 +60,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     /// Drops the RAM state, as a power cut does, and mounts the FTL again with the same options.
     ///
     /// # Errors
-    /// As [`Ftl::mount`]; the disk is then of no more use.
+    /// As [`Ftl::mount`]; the disk is useless then.
     pub fn remount(&mut self, config: &F::Config) -> Result<(), FtlError> {
         let pages = self.ftl.logical_pages();
         self.ftl =
@@ -83,7 +83,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         &mut self.nand
     }
 
-    /// Derives every invariant of the FTL anew from flash.
+    /// Derives every invariant in the FTL anew from flash.
     pub fn check(&mut self) {
         self.ftl.check(&mut self.nand);
     }
@@ -93,7 +93,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         self.nand
     }
 
-    /// Nothing is asked until `until`: the FTL has the time from the end of the last operation on.
+    /// No request comes before `until`: the FTL has the time since the last operation's end.
     ///
     /// # Errors
     /// As [`Ftl::pause`].
@@ -142,7 +142,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         Ok(())
     }
 
-    /// Whole pages that lie between two sectors and begin with the first; no more than go together.
+    /// Whole pages between two sectors, beginning with the first; no more than go together.
     #[inline]
     fn whole_pages(&self, sector: u64, end: u64) -> u64 {
         if sector & ((1 << self.page_shift) - 1) != 0 {
@@ -226,7 +226,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         Ok(())
     }
 
-    /// Carries out the next request of a batch.
+    /// Carries out the next request in a batch.
     #[inline(always)]
     fn submit_next(
         &mut self,
@@ -262,7 +262,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     }
 }
 
-/// What the caller hears of an error at `sector`, the first of the request in its page.
+/// The error for the caller; `sector` is the request's first sector in the page.
 #[cold]
 fn failed(error: &FtlError, sector: u64) -> Error {
     match error {
@@ -276,13 +276,13 @@ fn failed(error: &FtlError, sector: u64) -> Error {
     }
 }
 
-/// Bytes of `piece` in its page.
+/// The byte range for `piece` in its page.
 fn in_page(piece: &Piece) -> std::ops::Range<usize> {
     let start = (piece.first * SECTOR_BYTES) as usize;
     start..start + (piece.count * SECTOR_BYTES) as usize
 }
 
-/// Bytes of `piece` in the payload of its request.
+/// The byte range for `piece` in its request's payload.
 fn in_payload(piece: &Piece, request: &Request, page_shift: u32) -> std::ops::Range<usize> {
     let sector = (u64::from(piece.at.0) << page_shift) + u64::from(piece.first);
     let start = (sector - request.sector) as usize * SECTOR_BYTES as usize;

@@ -1,27 +1,27 @@
-//! What options settle before an FTL runs.
+//! Facts settled by options before an FTL runs.
 
 use std::fmt;
 
-/// What the options of an FTL settle before it runs. By default an FTL does nothing special.
+/// The facts settled by an FTL's options before it runs. By default an FTL does nothing special.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Facts {
-    /// What a mount may make of a trim that was flushed.
+    /// How flushed trims fare at a mount.
     pub trims: Trims,
-    /// Whether stale pages are erased; without that the device is full after a while.
+    /// Whether stale pages are erased; otherwise the device is full after a while.
     pub collects: bool,
     /// Whether small writes are gathered: several parts of pages share a page of flash.
     pub gathers: bool,
-    /// The option for which blocks hold one bit a cell ([`nandlab_nand::Nand::set_slc`]).
+    /// The option for blocks with one bit per cell ([`nandlab_nand::Nand::set_slc`]).
     pub slc: Option<Choice>,
-    /// The option for which blocks are rewritten before their bit errors are too many.
+    /// The option to rewrite blocks before they have too many bit errors.
     pub refreshes: Option<Choice>,
-    /// The option for which blocks are collected in gaps between requests.
+    /// The option to collect blocks in gaps between requests.
     pub gaps: Option<Choice>,
-    /// The option for which data moves to even out wear.
+    /// The option to move data to even out wear.
     pub levels_wear: Option<Choice>,
-    /// The option that keeps the first logical pages in blocks apart.
+    /// The option to keep the first logical pages in blocks apart.
     pub pools: Option<Choice>,
-    /// The setting with which consecutive pages go to the planes of a die, if there is one.
+    /// The setting that sends consecutive pages to a die's planes, if there is one.
     pub over_planes: Option<&'static str>,
 }
 
@@ -48,7 +48,7 @@ pub struct Choice {
     pub key: &'static str,
     /// The value, as an experiment has it.
     pub value: String,
-    /// The key that says from when on the choice acts.
+    /// The key for the point from which on the choice acts.
     pub begins_with: Option<&'static str>,
 }
 
@@ -58,12 +58,12 @@ impl Choice {
         Self { key, value: value.to_string(), begins_with: None }
     }
 
-    /// One of several names.
+    /// A name as the choice.
     pub(crate) fn name(key: &'static str, value: &str) -> Self {
         Self { key, value: format!("\"{value}\""), begins_with: None }
     }
 
-    /// The same, where `key` says from when on it acts.
+    /// The same, acting from the point set by `key` on.
     pub(crate) fn beginning_with(self, key: &'static str) -> Self {
         Self { begins_with: Some(key), ..self }
     }
@@ -75,17 +75,17 @@ impl fmt::Display for Choice {
     }
 }
 
-/// What a sector that was trimmed may hold after a flush and a mount, until it is written again.
+/// The possible contents of a trimmed sector after a flush and a mount, until its next write.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Trims {
     /// Zeros.
     Durable,
-    /// Zeros, or anything that it has held; the mount after may find something else of these.
+    /// Zeros, or anything it has held; the mount after may find something else among these.
     Forgotten,
 }
 
 impl Trims {
-    /// Those of an FTL that notes them on flash, or not.
+    /// The value for an FTL with its trims noted on flash, or not.
     pub(crate) fn noted(durable: bool) -> Self {
         if durable {
             Self::Durable

@@ -1,8 +1,8 @@
 //! Flash translation layers.
 //!
-//! Read this file first: [`Ftl`] is the contract, and [`ftls!`] is the list. A new FTL is one new file and
-//! one line of that list; the configuration, `nandlab list`, the Python class and the conformance, fault,
-//! power-cut, fuzz, differential and golden runs follow from it, each with every set of [`Ftl::variants`].
+//! Read this file first: [`Ftl`] is the contract, and [`ftls!`] is the list. A new FTL is one new file and one line in
+//! that list. The configuration, `nandlab list` and the Python class follow from it. So do the conformance, fault,
+//! power-cut, fuzz, differential and golden runs, each with every set from [`Ftl::variants`].
 
 pub mod bast;
 pub mod block;
@@ -38,47 +38,47 @@ use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Rules, SectorMask, Time};
 
 /// A flash translation layer: the RAM state. The flash is a separate value.
 ///
-/// `drop` is the power cut, [`Ftl::mount`] is recovery. After [`Ftl::flush`] everything acknowledged
-/// survives; before it, a write may be lost with the power, but a page is never torn: each sector is what
-/// it was at the last flush or what one of the writes since then made it.
+/// `drop` is the power cut, [`Ftl::mount`] is recovery. After [`Ftl::flush`] everything acknowledged survives. A write
+/// since the last flush may be lost with the power, but no page is ever torn: each sector has its contents from the
+/// last flush or from a write since.
 pub trait Ftl: Sized + Send + 'static {
-    /// The options of a `[ftl.<name>]` table.
+    /// The options in a `[ftl.<name>]` table.
     type Config: Clone + std::fmt::Debug + Send + Sync + 'static;
 
-    /// Where the map lies on flash and is paged in, the name of the [`Ftl::variants`] that keep little of it in memory: the
-    /// proofs demand that their runs with these options alone do much of it.
+    /// For an FTL with its map on flash: the name of the [`Ftl::variants`] set with little of the map in memory. The
+    /// proofs demand much paging from their runs with these options alone.
     const PAGED_VARIANT: Option<&'static str> = None;
 
-    /// Options beside the default ones that the proofs run: at least one set for each way of working that an
-    /// option chooses, and the least that is legal where one sets an amount.
+    /// Option sets for the proofs beside the default one: at least one set for each way of working chosen by an option,
+    /// and the least legal amount for an option with an amount.
     fn variants() -> Vec<Variant<Self::Config>> {
         Vec::new()
     }
 
-    /// Options that have no effect on a device that exports so many pages, in sentences that begin with the key.
+    /// Options without effect on a device with so many exported pages, in sentences beginning with the key.
     ///
     /// # Errors
-    /// [`FtlError::Config`] where an option cannot work there.
+    /// [`FtlError::Config`] if an option cannot work there.
     fn notices(_config: &Self::Config, _geometry: &Geometry, _logical_pages: u32) -> Result<Vec<String>, FtlError> {
         Ok(Vec::new())
     }
 
-    /// Gives the seed of the experiment to what these options choose at random.
+    /// Sets the experiment's seed for the random choices made under these options.
     fn set_seed(_config: &mut Self::Config, _seed: u64) {}
 
-    /// What these options settle before the FTL runs.
+    /// The facts settled by these options before the FTL runs.
     fn facts(_config: &Self::Config) -> Facts {
         Facts::default()
     }
 
-    /// Logical pages that this FTL can export on a device without bad blocks; more would deadlock.
+    /// Logical pages this FTL can export on a device without bad blocks; more would deadlock.
     ///
     /// # Errors
-    /// [`FtlError::Config`] where the device is too small, or an option cannot work on it.
+    /// [`FtlError::Config`] if the device is too small, or an option cannot work on it.
     fn max_logical_pages(geometry: &Geometry, rules: &Rules, config: &Self::Config) -> Result<u32, FtlError>;
 
-    /// A change of one option with which the FTL can export `logical_pages`, such as `ftl.page.pool_blocks = 3`; asked for
-    /// where they are more than [`Self::max_logical_pages`].
+    /// A change to one option with which the FTL can export `logical_pages`, such as `ftl.page.placement.pools.blocks =
+    /// 3`. Called if they are more than [`Self::max_logical_pages`].
     fn remedy(_geometry: &Geometry, _rules: &Rules, _config: &Self::Config, _logical_pages: u32) -> Option<String> {
         None
     }
@@ -86,17 +86,17 @@ pub trait Ftl: Sized + Send + 'static {
     /// The only constructor: formats an erased device, else recovers from flash alone.
     ///
     /// # Errors
-    /// [`FtlError::Config`] where `logical_pages` is over [`Self::max_logical_pages`];
-    /// [`FtlError::WornOut`] where bad blocks leave too little; [`FtlError::Nand`].
+    /// [`FtlError::Config`] if `logical_pages` is over [`Self::max_logical_pages`]; [`FtlError::WornOut`] if bad blocks
+    /// leave too little; [`FtlError::Nand`].
     fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Self::Config) -> Result<Self, FtlError>;
 
-    /// Stores the sectors of `sectors` from `page` in logical page `at`.
+    /// Stores these `sectors` from `page` in logical page `at`.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError>;
 
-    /// Stores the whole pages `pages` of one request in the logical pages from `first` on: an FTL may place them together.
+    /// Stores one request's whole pages in the logical pages from `first` on: an FTL may place them together.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
@@ -105,20 +105,20 @@ pub trait Ftl: Sized + Send + 'static {
         (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), full, page))
     }
 
-    /// Pages that [`Self::write_run`] may place together, each such group from a multiple of this on: a run that is too
-    /// long is cut between two groups.
+    /// Pages in a group that [`Self::write_run`] may place together; each group begins at a multiple of this number. A
+    /// run that is too long is cut between two groups.
     fn span(&self) -> u32 {
         1
     }
 
-    /// Fills at least the sectors of `sectors` in `page`; what was never written, or trimmed, is zero.
+    /// Fills at least these `sectors` in `page`; sectors never written, or trimmed, are zero.
     ///
     /// # Errors
-    /// [`FtlError::Nand`]; [`FtlError::WornOut`] where the read has a block rewritten and there is no room.
+    /// [`FtlError::Nand`]; [`FtlError::WornOut`] if the read has a block rewritten and there is no room.
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError>;
 
-    /// The contents of these sectors are no longer needed. A page trimmed as a whole reads as zeros from
-    /// now on; an FTL may leave parts of pages as they are.
+    /// These sectors' contents are no longer needed. A page trimmed as a whole reads as zeros from now on; an FTL may
+    /// leave partly trimmed pages as they are.
     ///
     /// # Errors
     /// [`FtlError::Nand`].
@@ -130,11 +130,11 @@ pub trait Ftl: Sized + Send + 'static {
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError>;
 
-    /// No request follows for now: carries out what was put off. Afterwards the device holds and counts everything that was
+    /// No request follows for now: carries out all work put off. Afterwards the device holds and counts every operation
     /// issued.
     ///
-    /// With `until`, the device rests since [`nandlab_nand::Ctx::arrival`], and nothing is asked before `until`: time for work
-    /// in the background. An operation that begins before goes on to its end. Only this work fails.
+    /// With `until`, the device rests since [`nandlab_nand::Ctx::arrival`], and no request comes before `until`: time
+    /// for work in the background. An operation begun before `until` goes on to its end. Only this work fails.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
@@ -143,38 +143,38 @@ pub trait Ftl: Sized + Send + 'static {
         Ok(())
     }
 
-    /// Map entries that firmware looks up for these sectors of a page, as things are now; asked for only where a look-up
-    /// takes time (`host.lookup_us`). It changes nothing.
+    /// Map entries looked up by firmware for these sectors in a page, as things are now. Called only if a look-up takes
+    /// time (`host.lookup_us`). It changes nothing.
     fn look_ups(&self, _op: Op, _at: Lpn, _sectors: SectorMask) -> u64 {
         1
     }
 
-    /// Starts loading the map entry of `at` into the processor's cache; changes nothing.
+    /// Starts loading the map entry for `at` into the processor's cache; changes nothing.
     #[inline]
     fn prefetch(&self, _at: Lpn) {}
 
-    /// Starts loading what a write of `at` changes beside its map entry, which was prefetched some requests ago.
+    /// Starts loading the other data changed by a write to `at`; its map entry was prefetched some requests ago.
     #[inline]
     fn prefetch_old(&self, _at: Lpn) {}
 
     /// Logical pages exported.
     fn logical_pages(&self) -> u32;
 
-    /// Memory that firmware would need.
+    /// The memory firmware would need.
     fn ram(&self) -> RamUse;
 
-    /// What the FTL did since it was mounted.
+    /// The FTL's events since its mount.
     fn events(&self) -> Events;
 
-    /// The last log blocks that ended or were renewed, the oldest first, where the options say that they are kept.
+    /// The last log blocks that ended or were renewed, the oldest first, if the options ask to keep them.
     fn recyclings(&self) -> Vec<Recycling> {
         Vec::new()
     }
 
-    /// What each block holds now, in the order of addresses.
+    /// Each block's contents now, in address order.
     fn blocks(&self) -> Vec<BlockState>;
 
-    /// The blocks in use as logs, mirrors or replacements of data blocks, in any order.
+    /// The blocks in use as logs, mirrors or replacements for data blocks, in any order.
     fn log_blocks(&self) -> Vec<BlockId> {
         Vec::new()
     }
@@ -182,18 +182,18 @@ pub trait Ftl: Sized + Send + 'static {
     /// Derives every invariant anew from flash and compares.
     ///
     /// # Panics
-    /// With the invariant and the address that broke it.
+    /// With the broken invariant and its address.
     fn check<N: Nand>(&self, nand: &mut N);
 }
 
-/// A set of options with a name of its own.
+/// A named set of options.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variant<C> {
     /// The name in failures, letters, digits and `_`.
     pub name: &'static str,
     /// The options.
     pub config: C,
-    /// Whether so little is kept free that a fault or a power cut may leave a sound device no room for a write.
+    /// Whether a fault or a power cut may leave a sound device no room for a write, since so little is kept free.
     pub is_tight: bool,
 }
 
@@ -213,59 +213,59 @@ impl<C> Variant<C> {
     }
 }
 
-/// What a block holds.
+/// A block's contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BlockState {
-    /// Pages that hold the newest copy of something; collection would have to copy them.
+    /// Pages with the newest copy of something; collection would have to copy them.
     pub valid: u32,
     /// Holds nothing, and can be filled: erased, or erased before its next use.
     pub is_free: bool,
 }
 
-/// What an FTL did.
+/// An FTL's events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Events {
     /// Victim blocks collected.
     pub gc_runs: u64,
-    /// Those of them whose victim held nothing valid: it was erased, and nothing moved or merged for it.
+    /// Collected victims without a valid page: they were erased, and nothing moved or merged for them.
     pub empty_gc_runs: u64,
-    /// Those of them that were chosen in a gap between requests.
+    /// Victims chosen in a gap between requests.
     pub idle_gc_runs: u64,
-    /// Copies, erases and looks at spare areas that were carried out in gaps between requests.
+    /// Copies, erases and looks at spare areas carried out in gaps between requests.
     pub idle_steps: u64,
     /// Blocks emptied to even out wear.
     pub wear_moves: u64,
-    /// Blocks rewritten since their bit errors came near to what the ECC corrects.
+    /// Blocks rewritten since their bit errors came near the ECC's limit.
     pub refreshes: u64,
-    /// Log blocks that became data blocks as they were.
+    /// Log blocks turned into data blocks as they were.
     pub switch_merges: u64,
-    /// Log blocks that were completed.
+    /// Log blocks completed.
     pub partial_merges: u64,
     /// Data blocks gathered anew.
     pub full_merges: u64,
     /// Log blocks renewed by moving their valid pages.
     pub migrations: u64,
-    /// Blocks taken out of use after a failure.
+    /// Blocks retired after a failure.
     pub retired_blocks: u64,
-    /// Pages whose contents were lost to bit errors while they were moved.
+    /// Pages with contents lost to bit errors during a move.
     pub lost_pages: u64,
-    /// Entries of a paged map, or units of it, that were asked for and in memory.
+    /// Paged-map entries, or units, found in memory when asked for.
     pub map_hits: u64,
-    /// Those that had to be read from flash, or were never written there.
+    /// Entries or units read from flash, or never written there.
     pub map_misses: u64,
-    /// Those that left memory and had to be written to flash first.
+    /// Entries or units written to flash before they left memory.
     pub map_dirty_evictions: u64,
-    /// Those of the victim blocks that held pages of the map.
+    /// Victim blocks with map pages.
     pub map_gc_runs: u64,
-    /// Pages of the map that were moved for it.
+    /// Map pages moved for their collection.
     pub map_gc_copies: u64,
-    /// Logical pages whose sectors lay apart and that garbage collection put together.
+    /// Logical pages with scattered sectors, put together by garbage collection.
     pub folded_pages: u64,
-    /// Pages of the host that went to blocks of one bit a cell.
+    /// Host pages written to blocks with one bit per cell.
     pub slc_pages: u64,
-    /// Those that went past them since they had no room.
+    /// Host pages written past these blocks for lack of room.
     pub slc_direct_pages: u64,
-    /// Blocks of one bit a cell that were emptied to have room in them again.
+    /// Blocks with one bit per cell emptied to have room in them again.
     pub slc_folds: u64,
 }
 
@@ -299,7 +299,7 @@ impl Events {
     }
 }
 
-/// An entry of the list of FTLs.
+/// An entry in the list of FTLs.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The name in `[ftl.<name>]`.
@@ -308,13 +308,13 @@ pub struct Entry {
     pub source: &'static str,
     /// The paper or book it comes from, short.
     pub paper: &'static str,
-    /// The schema of its options.
+    /// The schema for its options.
     pub options: fn() -> schemars::Schema,
 }
 
 /// Something to do with an FTL whose type is known only at run time.
 pub trait Visitor {
-    /// What comes out.
+    /// The result.
     type Out;
     /// Does it.
     fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out;
@@ -323,7 +323,7 @@ pub trait Visitor {
 /// Makes the configuration, the list and the dispatch of every FTL from one line each.
 macro_rules! ftls {
     ($($(#[$doc:meta])* $variant:ident($module:ident :: $ftl:ident), $file:literal, $paper:literal;)*) => {
-        /// The `[ftl.<name>]` table of an experiment: which FTL, with its options.
+        /// The `[ftl.<name>]` table in an experiment: the FTL, with its options.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum FtlConfig {
@@ -331,7 +331,7 @@ macro_rules! ftls {
         }
 
         impl FtlConfig {
-            /// Calls `visitor` with the type and the options of the chosen FTL.
+            /// Calls `visitor` with the chosen FTL's type and options.
             pub fn dispatch<V: Visitor>(&self, visitor: V) -> V::Out {
                 match self { $(Self::$variant(config) => visitor.visit::<$module::$ftl>(config),)* }
             }
@@ -341,7 +341,7 @@ macro_rules! ftls {
                 vec![$(Self::$variant($module::Config::default()),)*]
             }
 
-            /// The sets of options of the chosen FTL that the proofs run: the default ones first, named `default`.
+            /// The chosen FTL's option sets for the proofs: the default one first, named `default`.
             pub fn variants(&self) -> Vec<Variant<Self>> {
                 match self {
                     $(Self::$variant(_) => [Variant::safe("default", $module::Config::default())]
@@ -388,7 +388,7 @@ macro_rules! ftls {
                 match self { $(Self::$variant(config) => $module::$ftl::max_logical_pages(geometry, rules, config),)* }
             }
 
-            /// The name of the chosen FTL.
+            /// The chosen FTL's name.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => stringify!($module),)* }
             }
@@ -427,9 +427,9 @@ ftls! {
     Superpage(superpage::SuperPage), "superpage.rs", "OpenSSD Jasmine firmware 1.1.0";
     /// A map entry for every sector, most of them on flash; small writes are gathered.
     SectorMap(sector_map::SectorMap), "sector_map.rs", "Han et al. (KIISE)";
-    /// A map entry for every page, and for every sector of those that are written small.
+    /// A map entry for every page, and for every sector in pages written small.
     HybridMap(hybrid_map::HybridMap), "hybrid_map.rs", "Han et al. (KIISE), outlook";
-    /// A map entry for every page, and for the sectors of a log that takes what is written small.
+    /// A map entry for every page, and for every sector in a log for small writes.
     SectorLog(sector_log::SectorLog), "sector_log.rs", "Jin et al. 2011";
     /// A map entry for every page, written as one log: the smallest page map.
     Log(log::Log), "log.rs", "Rosenblum, Ousterhout 1992";

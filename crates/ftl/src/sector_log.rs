@@ -1,49 +1,49 @@
-//! Sector log: a page map with a log for what is written small, and a map of sectors for the log alone.
+//! Sector log: a page map with a log for small writes, and a sector map for the log alone.
 //!
 //! ## Idea
-//! A page map pays for a write of one sector with a read and a program of the whole page; a sector map avoids that, and
-//! pays with a map that no memory holds. Here the device is page mapped, but for a few blocks: small writes gather in
-//! pages of that log, and only its sectors have entries of their own, so the sector map is as small as the log. Blocks
-//! of the log are merged with the data when they are needed again.
+//! A page map pays for a one-sector write with a read and a program of the whole page. A sector map avoids this, but
+//! needs a map that no memory holds. Here the device is page mapped, except for a few blocks: small writes gather in
+//! the pages of that log. Only its sectors have their own entries, so the sector map is as small as the log. Log blocks
+//! are merged with the data when they are needed again.
 //!
 //! ## Write path
-//! A page that is written whole goes to the next page of the data blocks of the dies in turn, and sectors of it in the
-//! log count no more. Sectors of other writes gather in a merge buffer. When it has all sectors of a page but one,
-//! their logical addresses become the last one, and the page is programmed in the log; meanwhile the next buffer is
-//! filled. A flush programs what the buffer has. A page of which there is no copy has nothing to be read: part of it is
-//! programmed as a page, padded with zeros, so that every sector of the log has a page below it.
+//! A page written whole goes to the next data page, on the dies in turn, and its sectors in the log count no more.
+//! Sectors from other writes gather in a merge buffer. When it has a page's sectors but one, their logical addresses
+//! become the last one, and the page is programmed in the log; meanwhile the next buffer is filled. A flush programs
+//! the buffer as it is. A page without a copy has nothing to be read: a partial write to it is programmed as a page,
+//! padded with zeros, so every sector in the log has a page below it.
 //!
-//! On several dies the log fills a block of each, half of which is not there yet in the mean: with 103 blocks and single
-//! sectors all over the device 8 dies program 2 % more than one, as a log of 3.5 blocks less would.
+//! On several dies the log fills a block on each, and on average half of it is not there yet. With 103 blocks and
+//! single sectors all over the device, 8 dies program 2 % more than one die, as a log with 3.5 blocks less would.
 //!
-//! A log that has all its blocks merges one, as `log_victim` says: for each logical page with a sector in it, the page and all its
-//! sectors in the log are read and programmed as a page of data, and the block is erased. The pages of the victim itself
-//! are read once. Data is collected by the fewest valid pages, over all dies, once no more than `reserve_blocks` blocks are free that the
-//! log has no claim to. A page that is moved and has sectors in the log is merged on the way, so that it
-//! is programmed once.
+//! When the log has all its blocks, it merges one, chosen by `log_victim`. For each logical page with a sector in it,
+//! the page and all its sectors in the log are read and programmed as a data page; then the block is erased. The
+//! victim's own pages are read once. Data is collected by the fewest valid pages, over all dies, once at most
+//! `reserve_blocks` blocks are free beyond the log's claim. A moved page with sectors in the log is merged on the way,
+//! so it is programmed once.
 //!
-//! A read takes each page where a part of what is wanted lies, and what waits in the buffer from there.
+//! A read takes each page with a part of the wanted sectors, and waiting sectors from the buffer.
 //!
 //! ## Recovery
-//! A mount reads every spare area, the lists of the pages of the log, and the notes of trims. The copy of a page with
-//! the highest sequence number counts; a sector in the log counts where it is newer than that, and the newest of its
-//! kind. A merge has all sectors of its page, so its higher number hides them. Nothing is erased before what took the
-//! place of its pages is on flash. What was in the merge buffer and not flushed is lost, and what it was to replace is
-//! still there: the maps know of a sector only when its page is programmed. Trims are kept by note pages, written at a
-//! flush and before an erase.
+//! A mount reads every spare area, the log pages' lists, and the trim notes. The page copy with the highest sequence
+//! number counts. A sector in the log counts if it is newer than this copy, and the newest of its kind. A merge has all
+//! sectors of its page, so its higher number hides them. No block is erased before the replacements for its pages are
+//! on flash. Unflushed sectors in the merge buffer are lost, and the copies they were to replace are still there: the
+//! maps learn of a sector only when its page is programmed. Note pages keep the trims; they are written at a flush and
+//! before an erase.
 //!
 //! ## Invariants
-//! Every mapped page is the newest copy on flash; every entry of the sector map is the newest copy of its sector and
-//! newer than the page below it, which is mapped; a page is marked as logged if and only if it has such entries. Each
-//! block is free, of the data, of the log or bad, and the log can always take what is left of its share.
+//! Every mapped page is the newest copy on flash. Every sector map entry is its sector's newest copy and newer than the
+//! page below it, which is mapped. A page is marked as logged if and only if it has such entries. Each block is free,
+//! data, log or bad. The log can always take the rest of its share.
 //!
 //! ## Differences
-//! The paper was not at hand; this follows descriptions of it, and what they leave open is chosen here: the order in which the
-//! log is merged (an option), that collection of data merges what it moves, and that part of a page without a copy is
-//! programmed as a page. Which page has sectors in the log is known from a bit for each page of flash, and whose sector is in
-//! a place of the log from its entry, so no list is read but by a mount. No sector is written to the log again: what is
-//! hot has `fifo`. A page of which a part cannot be read when it is merged is lost as a whole. With pages of one sector
-//! there is no log.
+//! The paper was not at hand; this follows descriptions of it. They leave open three points chosen here: the order in
+//! which the log is merged (an option); data collection merges pages as it moves them; a part of a page without a copy
+//! is programmed as a page. A bit for each flash page tells whether its logical page has sectors in the log, and a
+//! place in the log has its sector in its entry, so only a mount reads lists. No sector is written to the log again:
+//! hot sectors have `fifo`. If a part of a page cannot be read in a merge, the whole page is lost. With one sector per
+//! page there is no log.
 //!
 //! ## References
 //! S. Jin et al.: Sector Log: Fine-Grained Storage Management for Solid State Drives. ACM SAC 2011.
@@ -71,25 +71,25 @@ use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, P
 /// The FTL.
 pub type SectorLog = PageMapped<Scheme>;
 
-/// In `aux` of the pages of the log: those of a sector map have none.
+/// In log pages' `aux`; pages from a sector map do not have it.
 const OF_LOG: u16 = 4;
 
-/// The map, the log and what is gathered for it.
+/// The map, the log and the sectors gathered for it.
 #[derive(Debug)]
 pub struct Scheme {
     config: Config,
     geometry: Geometry,
     per_page: u32,
-    /// Sectors that a page of the log takes.
+    /// Sectors in a log page.
     gathered: u32,
     map: NotedMap,
     log: Log,
-    /// Pages of data whose logical page has sectors in the log.
+    /// Data pages whose logical page has sectors in the log.
     logged: PageBits,
     buffer: Gathered,
     written: Written,
     list: Vec<u8>,
-    /// The frontier of the next page of the log.
+    /// The frontier that had the last turn.
     log_turn: usize,
 }
 
@@ -98,7 +98,7 @@ impl Scheme {
         self.logged.has(self.geometry.block_of(page), self.geometry.page_in_block(page))
     }
 
-    /// Forgets the sectors in the log of a logical page that was at `old`; what takes their place is there by `end`.
+    /// Forgets the log's sectors for a logical page that was at `old`; their replacements are there by `end`.
     #[inline]
     fn forget_logged(&mut self, pages: &mut Pages, at: Lpn, old: Ppa, end: Time) {
         if self.is_logged(old) {
@@ -107,7 +107,7 @@ impl Scheme {
         }
     }
 
-    /// Drops what the merge buffer has of a logical page.
+    /// Drops a logical page's sectors from the merge buffer.
     #[inline]
     fn drop_buffered(&mut self, at: Lpn) {
         if self.buffer.len() > 0 {
@@ -115,7 +115,7 @@ impl Scheme {
         }
     }
 
-    /// Adds a sector of the host to the merge buffer, which is written when it is full.
+    /// Adds a host sector to the merge buffer, and writes the buffer when it is full.
     #[inline]
     fn add<N: Nand>(
         &mut self,
@@ -138,8 +138,8 @@ impl Scheme {
         Ok(())
     }
 
-    /// Programs what the merge buffer has in the log, and maps it. The host does not wait for the page, only for the next
-    /// buffer.
+    /// Programs the merge buffer's sectors in the log, and maps them. The host does not wait for the page, only for the
+    /// next buffer.
     fn write_buffer<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
         if !self.buffer.is_needed() {
             self.buffer.clear();
@@ -150,14 +150,14 @@ impl Scheme {
         if programmed.is_ok() {
             buffer.clear();
         }
-        // A worn-out device keeps what it has acknowledged as long as it has power.
+        // A worn-out device keeps acknowledged data as long as it has power.
         self.buffer = buffer;
         let free = self.written.pass(programmed?);
         nand.ctx().wait_until(free);
         Ok(())
     }
 
-    /// Programs sectors in the next page of the log and maps them; returns when the page is on flash.
+    /// Programs sectors in the log's next page and maps them; returns when the page is on flash.
     fn program_logged<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: &Gathered) -> Result<Time, FtlError> {
         let sectors = &from.sectors;
         let mut page = N::Buf::zeroed(self.geometry.page_bytes());
@@ -210,7 +210,7 @@ impl Scheme {
         }
     }
 
-    /// Reads sectors of a mapped page from where they are.
+    /// Reads a mapped page's sectors from their places.
     fn read_mapped<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -367,7 +367,7 @@ impl page_mapped::Scheme for Scheme {
         self.write_notes(pages, nand, Target::Moved(die))
     }
 
-    /// One a page, and one a sector if the log has sectors of it, or is to get them.
+    /// One per page, and one per sector if the log has sectors from it, or is to get them.
     fn look_ups(&self, _: &Pages, op: Op, at: Lpn, sectors: SectorMask) -> u64 {
         let page = self.map.at(at);
         let is_small = op == Op::Write && sectors != self.geometry.full_mask();
@@ -397,7 +397,7 @@ impl page_mapped::Scheme for Scheme {
             ram.dram.insert("sector_map", self.log.bytes());
             ram.dram.insert("logged_bits", bits);
             ram.dram.insert("merge_buffers", buffers * page);
-            // A victim of the log, a page that is merged, and a page of the log that it needs.
+            // A log victim, a page to be merged, and a log page needed for it.
             ram.dram.insert("gc_buffer", (u64::from(self.geometry.pages_per_block()) + 2) * page);
             ram.sram.insert("lists", buffers * 4 * u64::from(self.gathered));
         }

@@ -1,41 +1,42 @@
-//! Super-page map: a map entry for every logical page of a controller that programs whole super-pages.
+//! Super-page map: one map entry per logical page, for a controller that programs whole super-pages.
 //!
 //! ## Idea
-//! The two firmwares of the OpenSSD Jasmine board. A page of the device is what they call a virtual page, the pages of
-//! two planes and two chips that are programmed together, 32 KiB: the unit of the map, so that a small write pays for a
-//! whole page. A bank is a die. The greedy firmware gives each logical page a bank, `logical page % banks`, and every
-//! bank collects its own garbage; the tutorial firmware lets the banks take turns and never erases anything.
+//! The two firmwares for the OpenSSD Jasmine board. A device page is their virtual page: the pages on two planes and
+//! two chips programmed together, 32 KiB. It is the unit of the map, so a small write pays for a whole page. A bank is
+//! a die. The greedy firmware gives each logical page a bank, `logical page % banks`, and every bank collects its own
+//! garbage. The tutorial firmware lets the banks take turns and never erases anything.
 //!
 //! ## Write path
-//! A page goes to the next page of the one block that its bank fills. A partial write of a page that is mapped reads
-//! what it leaves out: the whole page at once where at most `one_read_sectors` sectors are written that are not the
-//! first ones, else the hole before them and the hole behind them, each a read of its own; then the whole page is
-//! programmed. Of a page that is not mapped the written sectors are programmed and nothing is read. The last page of
-//! each block is kept for the list of its logical pages, which is programmed as soon as the page before it is. Where no
-//! more than `reserve_blocks` blocks are free, the closed block of the bank with the fewest valid pages, the first
-//! among equals, is the victim: its list is read, the pages to which the map still points are copied to a reserved
-//! block, and the victim is erased, all at once; the reserved block takes the host's pages behind the survivors.
+//! A page goes to the next page in the one block that its bank fills. A partial write to a mapped page first reads the
+//! other sectors. If it has at most `one_read_sectors` sectors and begins behind the first one, it reads the whole page
+//! at once. Otherwise it reads the hole before its sectors and the hole behind them, each on its own. Then the whole
+//! page is programmed. A partial write to an unmapped page programs its sectors and reads nothing.
+//!
+//! The last page in each block is kept for a list of the block's logical pages, programmed as soon as the page before
+//! it is. When at most `reserve_blocks` blocks are free, the victim is the bank's closed block with the fewest valid
+//! pages, the first among equals. Its list is read, the pages still mapped are copied to a reserved block, and the
+//! victim is erased, all at once. The reserved block then takes host pages behind the survivors.
 //!
 //! ## Recovery
-//! Mount reads every spare area, and no list: the spare area has the logical page and the sequence number of every
-//! page, also of blocks that are not full, where no list is yet. The highest number wins. The block of a bank with the
-//! most room is filled further; one that was being filled and stays as it is has no list, so that its collection reads
-//! the spare areas of its pages, as it does where a list cannot be read. The first write to a bank ends the collection
-//! that a cut interrupted. Trims are kept by note pages, written at a
-//! flush, in whatever bank collects.
+//! Mount reads every spare area, and no list: each spare area tells the logical page and the sequence number, also in
+//! blocks that are not full and have no list yet. The highest number wins. Each bank fills its roomiest block further. Another
+//! block that was being filled stays as it is, without a list. Its collection reads its pages' spare areas, as it does
+//! after an unreadable list. The first write to a bank ends a collection interrupted by a cut. Note pages keep the
+//! trims; they are written at a flush, and in any bank that collects.
 //!
 //! ## Invariants
-//! Every mapped page is the newest copy on flash, in the bank of its logical page; the counts of the blocks are those
-//! of the mapped pages and live notes in them; each block is free, being filled, closed, failing or bad; a list names
-//! what the spare areas of its block name.
+//! Every mapped page is the newest copy on flash, in its logical page's bank. A block's count is its mapped pages and
+//! live notes. Each block is free, being filled, closed, failing or bad. A list names the same pages as its block's
+//! spare areas.
 //!
 //! ## Differences
-//! The board cannot keep metadata in spare areas; here every page has it, so what the firmware saves only when it shuts
-//! down, and forgets when power goes, survives. What was never written reads as zeros, not as 0xFF. A read or a copy is
-//! of a whole page, where the controller can transfer parts. The firmware keeps 1 block in reserve and has no answer to
+//! The board cannot keep metadata in spare areas; here every page has it. So the data that the firmware saves only at
+//! shutdown, and forgets when power goes, survives. Pages never written read as zeros, not as 0xFF. A read or a copy
+//! takes a whole page; the controller can transfer parts. The firmware keeps 1 block in reserve and has no answer to
 //! failing programs and erases; `reserve_blocks = 1` is its figure, 2 takes a fault during garbage collection.
-//! `firmware_blocks` leaves out its blocks of code, log and map. The firmware leaves out the first page of its first
-//! block; there is no trim in it. `tutorial` forgets its map when it is switched on; here it is mounted like the other.
+//! `firmware_blocks` leaves out its blocks for code, log and map. The firmware leaves out the first page in its first
+//! block, and has no trim. Its tutorial version forgets its map when it is switched on; here `tutorial` is mounted like
+//! the other.
 //!
 //! ## References
 //! The OpenSSD Project, Jasmine firmware 1.1.0, 2011: facts of its design and constants, no code.
@@ -59,46 +60,46 @@ use nandlab_nand::{
 };
 use std::collections::VecDeque;
 
-/// The block that a bank fills.
+/// The block being filled on a bank.
 #[derive(Debug)]
 struct Active {
-    /// Its pages, but for that of the list.
+    /// Its pages, without the one for the list.
     frontier: Frontier,
-    /// What they hold, so far: logical pages, or segments with [`NOTE`] set.
+    /// Their contents so far: logical pages, or segments with [`NOTE`] set.
     list: Vec<u32>,
     /// Whether the bank has its reserve, as far as this was found out since the mount.
     is_whole: bool,
 }
 
-/// Set in the entry of a list that is a note of trims.
+/// Set in a list entry for a trim note.
 const NOTE: u32 = 1 << 31;
 
-/// The RAM state of the super-page map.
+/// The super-page map's RAM state.
 #[derive(Debug)]
 pub struct SuperPage {
     map: NotedMap,
     keeper: Keeper,
-    /// Valid pages of each block.
+    /// Valid pages in each block.
     counts: ValidCounts,
     /// Blocks with a failed program, to be emptied and retired.
     failing: VecDeque<BlockId>,
     active: Vec<Active>,
-    /// By block: whether its last page is the list of the others.
+    /// By block: whether its last page lists the others.
     listed: Vec<bool>,
-    /// The bank of the next page, where they take turns.
+    /// The bank that had the last turn, if they take turns.
     turn: usize,
     geometry: Geometry,
     full: SectorMask,
-    /// Pages of a block for the host.
+    /// Pages in a block for the host.
     data_pages: u32,
     config: Config,
-    /// Pages that survive in the victim, with their entries: kept from one victim to the next for its room.
+    /// The victim's surviving pages, with their entries; kept between victims to reuse the memory.
     survivors: collect::Survivors,
     events: Events,
 }
 
 impl SuperPage {
-    /// A valid page counts no more as soon as what ends at `end` is on flash.
+    /// A valid page counts no more as soon as the operation ending at `end` is on flash.
     #[inline]
     fn supersede(&mut self, old: Ppa, end: Time) {
         let block = self.geometry.block_of(old);
@@ -106,12 +107,12 @@ impl SuperPage {
         self.keeper.supersede_in(block, end);
     }
 
-    /// The bank of a page.
+    /// A page's bank.
     fn bank_of(&self, page: Ppa) -> usize {
         self.geometry.die_of(self.geometry.block_of(page)) as usize
     }
 
-    /// The bank for a page of the host.
+    /// The bank for a host page.
     #[inline]
     fn bank_for(&mut self, at: Lpn) -> usize {
         let banks = self.active.len();
@@ -125,7 +126,7 @@ impl SuperPage {
         self.turn
     }
 
-    /// Writes a page of the host and maps it.
+    /// Writes a host page and maps it.
     #[inline]
     fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         let bank = self.bank_for(at);
@@ -143,7 +144,7 @@ impl SuperPage {
         Ok(())
     }
 
-    /// Programs the next page of a bank; a block where a program fails is left behind.
+    /// Programs a bank's next page; leaves a block with a failed program behind.
     #[inline]
     fn program<N: Nand>(
         &mut self,
@@ -160,7 +161,7 @@ impl SuperPage {
             if self.active[bank].frontier.is_full() {
                 self.open_block(nand, bank)?;
             }
-            // Opening a block may have moved the older copy of this page, so the sequence number comes last.
+            // Opening a block may have moved this page's older copy, so the sequence number comes last.
             let (to, aux) = self.active[bank].frontier.take();
             let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
             let oob = Oob { kind, aux, ..Oob::data(Lpn(entry & !NOTE), self.keeper.next_seq(), origin) };
@@ -175,7 +176,7 @@ impl SuperPage {
         }
     }
 
-    /// Reads what a partial write of a mapped page leaves out, merges and writes the page.
+    /// Reads the sectors missing from a partial write to a mapped page, merges and writes the page.
     fn store_part<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -196,7 +197,7 @@ impl SuperPage {
         stored
     }
 
-    /// Reads that fetch what a write of these sectors leaves out of its page.
+    /// The number of reads for the sectors missing from a write.
     fn reads_for(&self, sectors: SectorMask) -> u32 {
         let (first, end) = (sectors.0.trailing_zeros(), 64 - sectors.0.leading_zeros());
         let is_one_run = end - first == sectors.count();
@@ -206,7 +207,7 @@ impl SuperPage {
         u32::from(first > 0) + u32::from(end < self.geometry.sectors_per_page())
     }
 
-    /// Writes the note of `segment` anew, in `bank`.
+    /// Writes the note for `segment` anew, in `bank`.
     fn write_note<N: Nand>(&mut self, nand: &mut N, bank: usize, segment: u32) -> Result<(), FtlError> {
         scoped(nand, Cause::Trim, |nand| {
             let note = self.map.note(segment, self.keeper.seq());
@@ -217,11 +218,11 @@ impl SuperPage {
         })
     }
 
-    /// The note of `segment` is now at `to`; the old one becomes invalid.
+    /// The note for `segment` is now at `to`; the old one becomes invalid.
     fn adopt_note<N: Nand>(&mut self, nand: &mut N, segment: u32, to: Ppa) {
         let end = nand.ctx().last();
-        // The note before hid what a page held that has been written since. That write must be on flash before the
-        // note goes, whose block is erased after `noted`.
+        // The old note hid old contents of pages written since. Their writes must be on flash before it goes: its block
+        // is erased after `noted`.
         let (old, noted) = self.map.renew(segment, to, end);
         self.keeper.noted(noted);
         if old.is_some() {
@@ -230,12 +231,12 @@ impl SuperPage {
         self.counts.add(self.geometry.block_of(to), 1);
     }
 
-    /// Most pages that are valid in `bank` at the same time.
+    /// Most pages valid in `bank` at the same time.
     fn most_valid(&self, bank: usize) -> u32 {
         most_in_bank(self.keeper.good_in(bank as u32), &self.config, &self.geometry)
     }
 
-    /// Fails where bad blocks leave a bank too little for what is exported.
+    /// Fails if bad blocks leave a bank too little for the exported pages.
     fn refuse_worn_out(&self) -> Result<(), FtlError> {
         if self.config.firmware == Firmware::Tutorial {
             return Ok(());
@@ -256,7 +257,7 @@ impl SuperPage {
     }
 }
 
-/// Most pages that may be valid in a bank of so many good blocks while garbage collection still finds one that is not.
+/// Most valid pages in a bank with `good` good blocks such that garbage collection still finds an invalid one.
 fn most_in_bank(good: u32, config: &Config, geometry: &Geometry) -> u32 {
     (good.saturating_sub(config.kept()) * config.data_pages(geometry)).saturating_sub(1)
 }

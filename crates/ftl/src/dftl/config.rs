@@ -6,46 +6,48 @@ use crate::parts::victim::{DChoices, Victim};
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;
 
-/// Which die takes a page that the host writes.
+/// The die that takes a host page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Allocation {
-    /// The dies in turn. What a partial write leaves out is then mostly on another die than the one that takes the page.
+    /// The dies in turn. A partial write then mostly reads its missing sectors from another die than the one it goes
+    /// to.
     #[default]
     Dynamic,
-    /// That of the logical page, `logical page % dies`, as in the super-page map: a partial write keeps one die at work.
-    /// Only without collection: that fills blocks of other dies where this one has none free.
+    /// The logical page's die, `logical page % dies`, as in the super-page map: a partial write keeps one die at work.
+    /// Only without collection, which fills other dies' blocks if this one has none free.
     Static,
 }
 
-/// Options of DFTL.
+/// DFTL's options.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Map entries in memory, at least 2. Default 8192, as in public simulators of the paper: 6552 and 1640.
     pub cmt_entries: u32,
-    /// Share of the entries in memory that is protected: an entry is there from when it was read or asked for again, until
-    /// it is the one that was not asked for the longest. From 1 to 99 percent. Default 80.
+    /// Protected share of the entries in memory. An entry is protected from when it was read or asked for again, until
+    /// it is the one not asked for the longest. From 1 to 99 percent. Default 80.
     pub protected_percent: u32,
-    /// Whether garbage collection leaves an entry that is in memory to be written when it is evicted; else its map page is
-    /// written at once. The entries that are not in memory are written in either case.
+    /// Whether garbage collection leaves an entry in memory to be written when it is evicted; otherwise its map page is
+    /// written at once. Entries not in memory are written in either case.
     pub lazy_update: bool,
-    /// Whether garbage collection writes a map page once for all pages of a victim with an entry in it; else once for each.
+    /// Whether garbage collection writes a map page once for all pages in a victim with an entry there; otherwise once
+    /// for each.
     pub batch_update: bool,
-    /// Whether the other changed entries of a map page need no write any more once one of them was evicted. Without it they
-    /// stay marked as changed, although the map page has them.
+    /// Whether a map page's other changed entries need no write any more once one was evicted. Without it they stay
+    /// marked as changed, although the map page has them.
     pub batch_write_back: bool,
-    /// Which die takes a page that the host writes.
+    /// The die that takes a host page.
     pub allocation: Allocation,
-    /// Which block of data garbage collection empties next; blocks of the map go by the fewest valid pages.
+    /// The data block that garbage collection empties next; map blocks go by the fewest valid pages.
     pub victim: Victim,
-    /// Blocks that stay free for relocation; at least 1. With 1 a program failure or a torn page during relocation may
+    /// Blocks kept free for relocation; at least 1. With 1, a program failure or a torn page during relocation may
     /// leave no room. The paper collects with fewer than 3 free.
     pub reserve_blocks: u32,
-    /// Blocks for the map beside those that hold it once, as a share of these in percent; one at least, 1000 percent at
-    /// most. Default 100.
+    /// Spare blocks for the map, in percent of the blocks that hold it once; one at least, 1000 percent at most.
+    /// Default 100.
     pub map_spare_percent: u32,
-    /// Seed of random choices: no option, the experiment's seed comes here.
+    /// Seed for random choices: no option, the experiment's seed comes here.
     #[serde(skip)]
     pub seed: u64,
 }
@@ -67,25 +69,25 @@ impl Default for Config {
     }
 }
 
-/// Tells the map of DFTL from that of another FTL.
+/// Tells DFTL's map from other FTLs' maps.
 const FORM: u16 = 1;
 
-/// Bytes of a map entry: where the page is.
+/// Bytes in a map entry, a page's place.
 pub(super) const ENTRY_BYTES: u32 = 4;
 
-/// Map entries of a map page.
+/// Entries in a map page.
 pub(super) fn entries_per_map_page(geometry: &Geometry) -> u32 {
     geometry.page_bytes() / ENTRY_BYTES
 }
 
 impl Config {
-    /// The map of so many logical pages.
+    /// The map for so many logical pages.
     pub(super) fn shape(&self, geometry: &Geometry, logical_pages: u32) -> Shape {
         let pages = logical_pages.div_ceil(entries_per_map_page(geometry));
         Shape { form: FORM, pages, spare_percent: self.map_spare_percent }
     }
 
-    /// Protected entries of the whole; at least one of either kind.
+    /// Protected entries among all; at least one of either kind.
     pub(super) fn protected(&self, entries: u32) -> u32 {
         let part = u64::from(entries) * u64::from(self.protected_percent) / 100;
         (part as u32).clamp(1, entries.max(2) - 1)
@@ -105,7 +107,7 @@ impl Config {
 
     pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
         self.check()?;
-        // As many blocks as a map of all pages of the device has: a little more than that of those which are left then.
+        // As many blocks as a map for all the device's pages has: a little more than for the pages left then.
         let quota = self.shape(geometry, geometry.pages()).quota(geometry);
         let most = Pages::usable(geometry, geometry.blocks(), self.reserve_blocks, quota);
         let own = (self.shape(geometry, 1).quota(geometry), "of the map");
@@ -113,11 +115,11 @@ impl Config {
     }
 }
 
-/// The sets of options that the proofs run.
+/// The option sets for the proofs.
 pub(super) fn variants() -> Vec<Variant<Config>> {
     // Few entries, so that nearly every request pages.
     let small = || Config { cmt_entries: 4, protected_percent: 50, ..Config::default() };
-    // Enough that some pages that are moved have their entry in memory.
+    // Enough for some moved pages to have their entry in memory.
     let more = || Config { cmt_entries: 24, lazy_update: false, ..small() };
     vec![
         Variant::safe("cmt_2", Config { cmt_entries: 2, ..small() }),

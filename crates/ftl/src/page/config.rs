@@ -9,37 +9,37 @@ use crate::parts::wear::{Bet, DualPool, Threshold, Wear};
 use crate::{error, Choice, Facts, FtlError, Trims, Variant};
 use nandlab_nand::Geometry;
 
-/// Options of the page map.
+/// The page map's options.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// What consecutive pages of the host go to in turn, and what has frontiers, a reserve and victims of its own.
+    /// The parts that take consecutive host pages in turn, each with its own frontiers, reserve and victims.
     pub stripe: Stripe,
     /// Which block garbage collection empties next.
     pub victim: Victim,
-    /// Which pages are kept in blocks apart. Each kind needs a block of every die that is being filled.
+    /// Which pages are kept in blocks apart. Each kind needs an open block on every die.
     pub placement: Placement,
-    /// How the wear of blocks is evened out.
+    /// How the wear is evened out between blocks.
     pub wear: Wear,
-    /// A block is rewritten when the host reads a page of it in which so many bit errors are expected, in per cent of
-    /// those that the ECC corrects, at most 100, where reads begin to be repeated. 0: never. Without `device.reliability`
+    /// Expected bit errors in a page at which a read by the host has its block rewritten, in per cent of the errors
+    /// that the ECC corrects; at most 100, where reads begin to be repeated. 0: never. Without `device.reliability`
     /// there are no such errors.
     pub refresh_percent: u32,
-    /// Free blocks of each die at which garbage collection begins, so much room that relocation is always left with, in
-    /// blocks or in what is left of those being filled; at least 1. With 1 a program failure or a torn page during
-    /// relocation may leave no room; 2 is safe.
+    /// Free blocks on each die at which garbage collection begins. Relocation always has so much room left, in free
+    /// blocks or in the rest of open ones; at least 1. With 1, a program failure or a torn page during relocation may
+    /// leave no room; 2 is safe.
     pub reserve_blocks: u32,
-    /// What is done while the host asks nothing. It takes a device that keeps time.
+    /// Work done while the host asks nothing. It takes a device that keeps time.
     pub idle: Idle,
-    /// How garbage collection tells the valid pages of a victim.
+    /// How garbage collection tells a victim's valid pages.
     pub valid_pages: ValidPages,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a
-    /// trimmed page that is not erased yet: what it held last, or before that.
+    /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the address
+    /// space. Without it there are no notes, and a mount brings back a trimmed page's newest copy not erased yet: its
+    /// last contents, or older ones.
     pub durable_trim: bool,
-    /// Whether pages of the host go to blocks of one bit a cell first, where the device has cells of several bits.
+    /// Whether host pages go to blocks with one bit per cell first, if the device has several bits per cell.
     pub slc_cache: SlcCache,
-    /// Seed of random choices: no option, the experiment's seed comes here.
+    /// Seed for random choices: no option, the experiment's seed comes here.
     #[serde(skip)]
     pub seed: u64,
 }
@@ -63,12 +63,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Blocks of a die that are being filled at the same time.
+    /// Blocks on a die being filled at the same time.
     pub fn frontiers(&self) -> u32 {
         self.placement.frontiers() + u32::from(self.wear.has_frontier())
     }
 
-    /// What the options settle before the page map runs.
+    /// The facts settled by the options before the page map runs.
     pub(super) fn facts(&self) -> Facts {
         let name = |key, value: Option<&str>| value.map(|value| Choice::name(key, value));
         let refreshes = (self.refresh_percent > 0).then_some(self.refresh_percent);
@@ -127,24 +127,24 @@ impl Config {
     }
 }
 
-/// What the page map fills side by side.
+/// The parts that the page map fills side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stripe {
-    /// Dies: as many blocks of the host are being filled as there are dies.
+    /// Dies: as many host blocks are being filled as there are dies.
     Dies(OverDies),
-    /// Planes, those of a die one after the other: the way to planes that overlap or program together. Wherever the options
-    /// say die, this is a plane.
+    /// Planes, one die's planes after another's: the way to planes that overlap or program together. Wherever the
+    /// options say die, this is a plane.
     Planes,
 }
 
 options! {
     OverDies
-    /// The option of stripes over dies.
+    /// The option for stripes over dies.
     #[derive(Eq)]
     {
-        /// Consecutive pages of the host that one die takes before the next one, 1 to 65536: with
-        /// `device.timing.program_pages`, the pages that it programs at once. Default 1.
+        /// Consecutive host pages for one die before the next one is in turn, 1 to 65536: with
+        /// `device.timing.program_pages`, the pages it programs at once. Default 1.
         pages: u32 = 1,
     }
 }
@@ -156,7 +156,7 @@ impl Default for Stripe {
 }
 
 impl Stripe {
-    /// The device as the page map sees it: what it fills side by side is a die.
+    /// The device as the page map sees it: each part filled side by side is a die.
     pub(super) fn view(self, geometry: &Geometry) -> Geometry {
         match self {
             Self::Dies(_) => *geometry,
@@ -164,7 +164,7 @@ impl Stripe {
         }
     }
 
-    /// Consecutive pages of the host before the next one is in turn.
+    /// Consecutive host pages before the next one is in turn.
     pub(super) fn pages(self) -> u32 {
         match self {
             Self::Dies(OverDies { pages }) => pages,
@@ -172,7 +172,7 @@ impl Stripe {
         }
     }
 
-    /// What sentences call a part of the device that is filled by itself.
+    /// The word in sentences for a part filled by itself.
     pub(super) fn unit(self) -> &'static str {
         match self {
             Self::Dies(_) => "die",
@@ -185,18 +185,18 @@ impl Stripe {
     }
 }
 
-/// How garbage collection tells the valid pages of a victim.
+/// How garbage collection tells a victim's valid pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ValidPages {
     /// By a bitmap in memory, one bit a physical page.
     #[default]
     Bitmap,
-    /// By reading all spare areas of the victim and comparing them with the map; each read is charged.
+    /// By reading all the victim's spare areas and comparing them with the map; each read is charged.
     Spare,
 }
 
-/// The sets of options that the proofs run.
+/// The option sets for the proofs.
 pub(super) fn variants() -> Vec<Variant<Config>> {
     let usual = Config::default;
     let victim = |victim| Config { victim, ..usual() };

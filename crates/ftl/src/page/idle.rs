@@ -1,36 +1,36 @@
-//! What the page map does while the host asks nothing: garbage collection, and emptying of blocks of one bit a cell.
+//! The page map's work while the host asks nothing: garbage collection, and emptying blocks with one bit per cell.
 
 use super::PageMap;
 use crate::options::options;
 use crate::{error, FtlError};
 use nandlab_nand::{scoped, Cause, Nand, Time};
 
-/// What is done in gaps between requests, beside emptying an SLC cache.
+/// Work in gaps between requests, beside emptying an SLC cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Idle {
     /// Nothing: the host pays for all collection with its writes.
     #[default]
     None,
-    /// Garbage collection, in gaps in which the whole device would rest, a copy or an erase at a time. What is begun when a
-    /// request comes ends first; a victim that is not empty by then waits for the next gap.
+    /// Garbage collection, a copy or an erase at a time, in gaps with the whole device at rest. Work begun when a
+    /// request comes ends first; a victim not empty by then waits for the next gap.
     Collect(Collect),
 }
 
 options! {
     Collect
-    /// The options of collection in gaps.
+    /// The options for collection in gaps.
     #[derive(Eq)]
     {
-        /// Blocks of each die beyond `reserve_blocks` that are made free, at least 1. Default 2.
+        /// Blocks on each die made free beyond `reserve_blocks`, at least 1. Default 2.
         blocks: u32 = 2,
-        /// How long the device rests before it takes that for a gap, in microseconds. Default 1000.
+        /// How long the device rests before this counts as a gap, in microseconds. Default 1000.
         after_us: u32 = 1000,
     }
 }
 
 impl Idle {
-    /// Blocks of each die that collection makes free beyond the reserve; `None` without collection.
+    /// Blocks on each die that collection makes free beyond the reserve; `None` without collection.
     pub(super) fn collected(self) -> Option<u32> {
         match self {
             Self::None => None,
@@ -48,10 +48,10 @@ impl Idle {
     }
 }
 
-/// When the work of a gap begins.
+/// When a gap's work begins.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
-    /// From when on the SLC cache is emptied, and blocks are collected.
+    /// When the SLC cache begins to be emptied, and blocks to be collected.
     fold: Option<Time>,
     collect: Option<Time>,
 }
@@ -66,8 +66,8 @@ impl Gap {
 impl PageMap {
     /// Empties blocks in a gap that ends at `until`, if the options ask for it.
     ///
-    /// A step is what firmware does between two looks at its queue: a copy, an erase, or where a victim's valid pages are
-    /// looked for in its spare areas the reads of these. One that has begun goes on to its end.
+    /// A step is firmware's work between two looks at its queue. It is a copy, an erase, or the reads to find a
+    /// victim's valid pages in its spare areas. A step goes on to its end once begun.
     #[cold]
     pub(super) fn work_in_gap<N: Nand>(&mut self, nand: &mut N, until: Time) -> Result<(), FtlError> {
         let now = nand.ctx().arrival();
@@ -99,7 +99,7 @@ impl PageMap {
         Ok(())
     }
 
-    /// Begins to empty a block, unless one is at hand; false where the die has nothing to do.
+    /// Begins to empty a block, unless one is at hand; false if the die has nothing to do.
     fn begin_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize, (gap, at): (Gap, Time)) -> Result<bool, FtlError> {
         let is_time = |from: Option<Time>| from.is_some_and(|from| from <= at);
         if self.dies[die].relocation.is_some() || is_time(gap.fold) && self.empty_cache_in_gap(nand, die)? {

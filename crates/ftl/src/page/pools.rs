@@ -1,4 +1,4 @@
-//! Two pools of blocks: what they ask for, and which of them gives the next victim.
+//! Two pools with their own blocks: their needs, and the choice between them for the next victim.
 
 use super::room::usable_pages;
 use super::{Config, PageMap};
@@ -8,7 +8,7 @@ use crate::{error, FtlError};
 use nandlab_nand::{BlockId, Geometry};
 
 impl Config {
-    /// Checks the pools of a device of which each die has `blocks` for data; the logical pages that they hold at most.
+    /// Checks the pools on a device with `blocks` data blocks on each die; returns the most logical pages they hold.
     pub(super) fn pool_pages_at_most(&self, geometry: &Geometry, blocks: u32) -> Result<u32, FtlError> {
         let Placement::Pools(TwoPools { pages, blocks: part }) = self.placement else { return Ok(u32::MAX) };
         let refuse = |why: String| Err(FtlError::Config(format!("ftl.page.placement.pools {why}")));
@@ -20,7 +20,7 @@ impl Config {
             );
         }
         error::in_range("ftl.page.placement.pools.pages", pages, 1..=u32::MAX)?;
-        // One block of a pool is being filled, and one holds what can be reclaimed.
+        // One block in a pool is being filled, and one holds pages to reclaim.
         let shared = blocks.saturating_sub(self.reserve_blocks);
         let most = shared.saturating_sub(2);
         if !(2..=most).contains(&part) {
@@ -43,7 +43,7 @@ impl Config {
         Ok(pages + second)
     }
 
-    /// The largest first pool below this one with which the options work.
+    /// The largest first pool, below this one, with which the options work.
     pub(super) fn smaller_pool(&self, geometry: &Geometry, works: impl Fn(&Self) -> bool) -> Option<String> {
         let Placement::Pools(TwoPools { pages, blocks }) = self.placement else { return None };
         let with = |blocks| Self { placement: Placement::Pools(TwoPools { pages, blocks }), ..self.clone() };
@@ -51,7 +51,7 @@ impl Config {
         Some(format!("ftl.page.placement.pools.blocks = {largest}"))
     }
 
-    /// A sentence for the reader of a result where the second pool has no page.
+    /// A sentence for a result's reader if the second pool has no page.
     pub(super) fn notice_of_pools(&self, logical_pages: u32) -> Option<String> {
         let Placement::Pools(TwoPools { pages, .. }) = self.placement else { return None };
         (pages >= logical_pages).then(|| {
@@ -63,7 +63,7 @@ impl Config {
 }
 
 impl PageMap {
-    /// The block to empty next where there are pools: of the pool that is beyond its part, unless nothing would be gained
+    /// The block to empty next if there are pools. It is in the pool beyond its part, unless nothing would be gained
     /// there.
     pub(super) fn victim_of_pools(&mut self, die: usize) -> Option<BlockId> {
         let pools = self.placing.pools()?;
@@ -74,13 +74,13 @@ impl PageMap {
         [first, 1 - first].into_iter().find_map(|pool| {
             let blocks = self.table.pool(die as u32, pool as u8, pools.of_blocks());
             let block = self.policy.pick(blocks, self.keeper.seq())?;
-            // A policy that looks at more than valid pages may take a full block, as long as another is not.
+            // A policy that weighs more than valid pages may take a full block, if another block is not full.
             let best = [Some(block), blocks.fewest_valid()];
             best.into_iter().flatten().any(|block| blocks.valid_pages(block) < full).then_some(block)
         })
     }
 
-    /// Tells the pools of the blocks that a mount found: they are those of the pages in them.
+    /// Tells the pools about blocks found by a mount: each belongs to the pool of its pages.
     pub(super) fn adopt_pools(&mut self, scans: &[Option<BlockScan>]) {
         let Some(pools) = self.placing.pools_mut() else { return };
         for (block, scan) in (0..).map(BlockId).zip(scans) {
@@ -89,7 +89,7 @@ impl PageMap {
         }
     }
 
-    /// The block of a frontier belongs to its pool, where there are pools.
+    /// Puts a frontier's block into the frontier's pool, if there are pools.
     pub(super) fn join_pool(&mut self, die: usize, frontier: usize) {
         let block = self.dies[die].frontiers[frontier].block;
         if let (Some(pools), true) = (self.placing.pools_mut(), block.is_some()) {
@@ -97,7 +97,7 @@ impl PageMap {
         }
     }
 
-    /// The frontiers that may fill a block further which a mount found: that of its pool, or any.
+    /// The frontiers that may fill a block found by a mount further: its pool's, or any.
     pub(super) fn frontiers_for(&self, die: usize, block: BlockId) -> std::ops::Range<usize> {
         match self.placing.pools().map(|pools| pools.of_block(block)) {
             Some(pool) => pool..pool + 1,
@@ -105,7 +105,7 @@ impl PageMap {
         }
     }
 
-    /// The pool of a block that is closed now; 0 where there are none.
+    /// The pool for a block being closed; 0 if there are none.
     pub(super) fn pool_of(&self, block: BlockId) -> u32 {
         self.placing.pools().map_or(0, |pools| pools.of_block(block) as u32)
     }

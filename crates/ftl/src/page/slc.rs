@@ -1,13 +1,14 @@
-//! Blocks of one bit a cell, which take what the host writes before blocks that hold all their bits.
+//! Blocks with one bit per cell: they take the host's pages before blocks with all their bits do.
 //!
-//! Such a block is filled at its own frontier and, once full, waits in a list apart: no victim policy sees it. It is
-//! *folded* when room is needed: its valid pages go to the frontier for moved pages, under their own cause, and it is erased.
+//! Such a block is filled at its own frontier. Once full it waits in a list apart: no victim policy sees it. It is
+//! *folded* when room is needed: its valid pages go to the frontier for moved pages, under their own cause, and it is
+//! erased.
 //!
-//! A `fixed` cache always has the same blocks on each die. A `dynamic` one takes any free block, as long as two more than the
-//! reserve are free; such a block may hold all its bits again after its next erase. Without room in the cache a host page
-//! goes past it (`full = "direct"`), or waits until the oldest block is folded (`"fold"`). Folds also happen in gaps
-//! between requests, and in a dynamic cache instead of a collection whenever that needs a block. A write that comes during a
-//! fold waits for the copy at hand.
+//! A `fixed` cache always has the same blocks on each die. A `dynamic` one takes any free block, as long as two more
+//! than the reserve are free; such a block may hold all its bits again after its next erase. Without room in the cache
+//! a host page goes past it (`full = "direct"`), or waits until the oldest block is folded (`"fold"`). Folds also
+//! happen in gaps between requests. A dynamic cache also folds whenever a die needs a free block, instead of a
+//! collection. A write during a fold waits for the copy at hand.
 
 use super::relocation::Reason;
 use super::{Config, PageMap};
@@ -21,27 +22,27 @@ use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Oob, Rules};
 use std::collections::VecDeque;
 
-/// Which blocks hold one bit a cell.
+/// The blocks with one bit per cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlcCache {
     /// None.
     #[default]
     None,
-    /// A number of each die, always the same.
+    /// Some on each die, always the same.
     Fixed(Fixed),
-    /// Any that is free, as long as enough others are: all the free space of an empty device, little of a full one.
+    /// Any free block, as long as enough others are free: all the free space on an empty device, little on a full one.
     Dynamic(Dynamic),
 }
 
 options! {
     Fixed
-    /// A cache of always the same blocks.
+    /// A cache with always the same blocks.
     #[derive(Eq)]
     {
-        /// Blocks of each die, at least 2. Default 8.
+        /// Blocks on each die, at least 2. Default 8.
         blocks: u32 = 8,
-        /// What becomes of a page of the host for which they have no room.
+        /// What happens to a host page if they have no room.
         full: SlcFull = SlcFull::Direct,
         /// How long the device rests before it folds in a gap between requests, in microseconds. Default 1000.
         idle_after_us: u32 = 1000,
@@ -53,7 +54,7 @@ options! {
     /// A cache of free blocks.
     #[derive(Eq)]
     {
-        /// What becomes of a page of the host for which no block is free enough.
+        /// What happens to a host page if no block is free enough.
         full: SlcFull = SlcFull::Direct,
         /// How long the device rests before it folds in a gap between requests, in microseconds. Default 1000.
         idle_after_us: u32 = 1000,
@@ -61,7 +62,7 @@ options! {
 }
 
 impl SlcCache {
-    /// The name where there are such blocks.
+    /// The name, if there are such blocks.
     pub(super) fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -81,31 +82,31 @@ impl SlcCache {
     }
 }
 
-/// What becomes of a page of the host for which the blocks of one bit a cell have no room.
+/// What happens to a host page if the blocks with one bit per cell have no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlcFull {
-    /// It goes to a block that holds all its bits. The cache is emptied where free blocks run short, and in gaps.
+    /// It goes to a block that holds all its bits. The cache is emptied when free blocks run short, and in gaps.
     #[default]
     Direct,
-    /// Room is made for it: every page of the host is written twice, first with one bit a cell.
+    /// Room is made for it: every host page is written twice, first with one bit per cell.
     Fold,
 }
 
-/// The cache of a page map.
+/// A page map's cache.
 #[derive(Debug)]
 pub(super) struct Cache {
     is_dynamic: bool,
     when_full: SlcFull,
-    /// Pages of a block of one bit a cell.
+    /// Pages in a block with one bit per cell.
     pages: u32,
-    /// Blocks of each die that are always of one bit a cell, and planes over which they are spread.
+    /// Blocks on each die that always have one bit per cell, and the planes they are spread over.
     fixed: u32,
     planes: u32,
 }
 
 impl Cache {
-    /// What `config` asks for on a device that was checked to have it.
+    /// The cache chosen by `config`, on a device checked for it.
     pub(super) fn new(geometry: &Geometry, rules: &Rules, config: &Config) -> Option<Self> {
         let (is_dynamic, when_full) = match config.slc_cache {
             SlcCache::None => return None,
@@ -121,7 +122,7 @@ impl Cache {
         })
     }
 
-    /// By block: whether it is always of one bit a cell; empty if none is.
+    /// By block: whether it always has one bit per cell; empty if none has.
     pub(super) fn fixed_blocks(&self, geometry: &Geometry) -> Vec<bool> {
         if self.fixed == 0 {
             return Vec::new();
@@ -135,20 +136,20 @@ impl Cache {
         self.is_dynamic
     }
 
-    /// Whether the block at this place of its die is always of one bit a cell: the first ones of each plane.
+    /// Whether the block at this place in its die always has one bit per cell: the first ones in each plane.
     fn is_fixed(&self, place: u32, blocks_per_plane: u32) -> bool {
         let (plane, place) = (place / blocks_per_plane, place % blocks_per_plane);
         place * self.planes + plane < self.fixed
     }
 }
 
-/// The blocks of one bit a cell of a die.
+/// A die's blocks with one bit per cell.
 #[derive(Debug)]
 pub(super) struct DieCache {
     pub(super) frontier: Frontier,
-    /// Those that are filled, the oldest first.
+    /// The filled ones, the oldest first.
     pub(super) full: VecDeque<BlockId>,
-    /// The oldest full block, once it was seen to hold nothing, and how many pages the host had written by then.
+    /// The oldest full block once it was seen to hold nothing, and the host's page count at the time.
     emptied: Option<(BlockId, u64)>,
 }
 
@@ -166,7 +167,7 @@ impl DieCache {
         }
     }
 
-    /// What is being filled waits to be folded.
+    /// The block being filled waits to be folded.
     pub(super) fn close(&mut self) {
         let filled = std::mem::replace(&mut self.frontier, Frontier::none());
         self.full.extend(Some(filled.block).filter(|block| block.is_some()));
@@ -174,7 +175,7 @@ impl DieCache {
 }
 
 impl Config {
-    /// Blocks of a die that are always of one bit a cell.
+    /// Blocks on a die that always have one bit per cell.
     pub fn fixed_slc_blocks(&self) -> u32 {
         match self.slc_cache {
             SlcCache::Fixed(Fixed { blocks, .. }) => blocks,
@@ -182,12 +183,12 @@ impl Config {
         }
     }
 
-    /// Blocks of a die that are being filled at the same time, those of a fixed cache apart.
+    /// Blocks on a die being filled at the same time, without a fixed cache's blocks.
     pub fn filled_blocks(&self) -> u32 {
         self.frontiers() + u32::from(matches!(self.slc_cache, SlcCache::Dynamic(_)))
     }
 
-    /// Checks what a cache asks for.
+    /// Checks a cache's needs.
     pub(super) fn check_slc(&self, geometry: &Geometry, rules: &Rules) -> Result<(), FtlError> {
         let Some(kind) = self.slc_cache.name() else { return Ok(()) };
         let refuse = |why: String| Err(FtlError::Config(format!("ftl.page.slc_cache.{kind} {why}")));
@@ -233,11 +234,11 @@ impl Config {
 }
 
 impl PageMap {
-    /// Writes a page of the host to a block of one bit a cell, or where one has no room, past them.
+    /// Writes a host page to a block with one bit per cell, or past the cache if no such block has room.
     #[inline(never)]
     pub(super) fn store_cached<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         while let Some(die) = self.cached_die(nand)? {
-            // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
+            // Opening a block may have relocated this page's older copy, so the sequence number comes last.
             let (to, aux) = self.dies[die].slc.frontier.take();
             let oob = Oob { aux, ..Oob::data(at, self.keeper.next_seq(), nand.ctx().origin()) };
             match nand.program(to, page, &[], oob) {
@@ -257,10 +258,10 @@ impl PageMap {
         self.store_at(nand, 0, at, page)
     }
 
-    /// The die whose block of one bit a cell takes the next page, in turn; `None` where the page goes past the cache.
+    /// The die in turn whose block with one bit per cell takes the next page; `None` if the page goes past the cache.
     ///
-    /// With a fixed cache that is so where the die whose turn it is has no room in its own: were the page to look for room
-    /// on the others, those few that have some would take all pages, and the rest of the device would be idle.
+    /// With a fixed cache it does so if the die in turn has no room in its own blocks. If the page looked for room on
+    /// other dies instead, the few dies with some would take all pages, and the rest of the device would be idle.
     fn cached_die<N: Nand>(&mut self, nand: &mut N) -> Result<Option<usize>, FtlError> {
         for _ in 0..self.dies.len() {
             let die = self.dies.next_turn();
@@ -279,18 +280,18 @@ impl PageMap {
         Ok(None)
     }
 
-    /// Whether a page for which the fixed cache of `die` has no room goes past it, to the same die.
+    /// Whether a page goes past the fixed cache on `die` for lack of room, to the same die.
     fn goes_past_cache(&mut self, die: usize) -> bool {
         let is_past = |cache: &Cache| !cache.is_dynamic() && cache.when_full == SlcFull::Direct;
         self.cache.as_ref().is_some_and(is_past) && self.takes(die, 0)
     }
 
-    /// Pages that the host has written.
+    /// Pages written by the host.
     fn host_pages(&self) -> u64 {
         self.events.slc_pages + self.events.slc_direct_pages
     }
 
-    /// Looks whether the oldest block of the cache of `die` holds nothing any more.
+    /// Looks whether the oldest block in the cache on `die` holds nothing any more.
     fn note_emptied(&mut self, die: usize) {
         let now = self.host_pages();
         let state = &mut self.dies[die].slc;
@@ -299,12 +300,11 @@ impl PageMap {
         state.emptied = oldest.map(|&oldest| noted.filter(|&(block, _)| block == oldest).unwrap_or((oldest, now)));
     }
 
-    /// Whether the oldest block of a fixed cache holds nothing, and the host has written a page for each other die since
-    /// that was seen.
-    ///
-    /// Its erase needs the programs on other dies that took the place of its pages. Were it begun right behind the last of
-    /// them, each die would wait for the erase of another: in a sequential rewrite the first page in a block that was just
-    /// erased takes the place of the last page in the block that the next die erases.
+    /// Whether a fixed cache's oldest block was seen to hold nothing, and the host has since written a page for each
+    /// other die.
+    /// Its erase needs the programs on other dies that replaced its pages. If it began right behind the last one, each
+    /// die would wait for another's erase: in a sequential rewrite the first page in a block just erased replaces the
+    /// last page in the block that the next die erases.
     fn can_be_erased(&self, die: usize) -> bool {
         let others = self.dies.len() as u64 - 1;
         let state = &self.dies[die].slc;
@@ -313,7 +313,7 @@ impl PageMap {
             .is_some_and(|(block, then)| state.full.front() == Some(&block) && self.host_pages() - then >= others)
     }
 
-    /// Whether a die has a block, or could make one free, that is to hold one bit a cell next.
+    /// Whether a die has, or could make free, a block to hold one bit per cell next.
     fn has_cached_block(&self, die: usize) -> bool {
         let Some(cache) = &self.cache else { return false };
         let state = &self.dies[die];
@@ -322,20 +322,20 @@ impl PageMap {
             // One more stays free, for pages that go past the cache.
             return makes_room || self.free_in(die) > self.config.reserve_blocks + 1;
         }
-        // Of a single block nothing would tell, after a cut of its erase, that the device was in use.
+        // With a single block nothing would tell, after a cut during its erase, that the device was in use.
         let could_fold = makes_room && (!state.slc.full.is_empty() || state.relocation.is_some());
         let die_number = die as u32;
         self.keeper.good_apart(die_number) > 1
             && (could_fold || self.can_be_erased(die) || self.keeper.has_free_apart(die_number))
     }
 
-    /// Replaces a full frontier of the cache; false where no block could be had.
+    /// Replaces the cache's full frontier; false if no block is to be had.
     #[cold]
     fn open_cached_block<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         self.refuse_worn_out()?;
         self.dies[die].slc.close_full();
-        // A block that fails its erase leaves the list, and the next one may have to be made, unless the die has become full
-        // or weak.
+        // A block with a failed erase leaves the list. The next one may have to be made free, unless the die has become
+        // full or weak.
         while self.has_cached_block(die) && self.is_below_share(die) {
             let Some(free) = self.take_for_cache(nand, die)? else { continue };
             if !self.erase_due(nand, die, free)? {
@@ -350,13 +350,13 @@ impl PageMap {
         Ok(false)
     }
 
-    /// `frontier` in a block of one bit a cell.
+    /// `frontier` in a block with one bit per cell.
     fn cached_frontier(&self, frontier: Frontier, block: BlockId) -> Frontier {
         let pages = self.cache.as_ref().map_or(0, |cache| cache.pages);
         frontier.with_cycles(self.table.cycles(block)).in_slc(&self.geometry, pages)
     }
 
-    /// Takes a free block for the cache, or makes one free; `None` where one was made that is to be looked for again.
+    /// Takes a free block for the cache; `None` if it made one free instead, to be looked for again.
     fn take_for_cache<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<Option<FreeBlock>, FtlError> {
         if !self.cache.as_ref().is_some_and(Cache::is_dynamic) {
             let free = self.keeper.remove_apart(die as u32);
@@ -377,9 +377,9 @@ impl PageMap {
         self.empty_victim(nand, die)
     }
 
-    /// Folds the oldest block of a fixed cache.
+    /// Folds a fixed cache's oldest block.
     fn fold_oldest<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        // What it holds goes to other blocks, and the reserve of those is for garbage collection.
+        // Its contents go to other blocks, whose reserve is for garbage collection.
         if self.dies[die].relocation.is_some() || self.free_in(die) <= self.config.reserve_blocks {
             return self.make_free(nand, die);
         }
@@ -390,8 +390,8 @@ impl PageMap {
         Ok(())
     }
 
-    /// The block of the cache to fold where the die needs a free block: with a dynamic cache that always frees more than
-    /// it takes, with a fixed one never.
+    /// The cached block to fold when the die needs a free block. A fold in a dynamic cache always frees more than it
+    /// takes; a fixed one never frees any for others.
     pub(super) fn fold_for_free_block(&mut self, die: usize) -> Option<BlockId> {
         let cache = self.cache.as_ref()?;
         if cache.is_dynamic() {
@@ -401,7 +401,7 @@ impl PageMap {
         }
     }
 
-    /// Begins to empty what makes room for the cache; false where nothing does, or there is none.
+    /// Begins to empty a block for more room in the cache; false if no block helps, or there is no cache.
     pub(super) fn empty_cache_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         let cache = self.cache.as_ref().filter(|_| !self.dies[die].is_weak);
         let Some(is_dynamic) = cache.map(Cache::is_dynamic) else { return Ok(false) };
@@ -421,12 +421,12 @@ impl PageMap {
         }
     }
 
-    /// Whether the cache takes a block of one bit a cell that a mount found.
+    /// Whether the cache takes a block with one bit per cell found by a mount.
     pub(super) fn adopts(&self, block: BlockId) -> bool {
         self.cache.as_ref().is_some_and(|cache| cache.is_dynamic() || self.keeper.is_apart(block))
     }
 
-    /// Fills the block of one bit a cell with the most room further.
+    /// Fills the roomiest block with one bit per cell further.
     pub(super) fn resume_cached(&mut self, die: usize, scans: &[Option<BlockScan>], slc: &[bool]) {
         let Some(pages) = self.cache.as_ref().map(|cache| cache.pages) else { return };
         let used =
@@ -444,7 +444,7 @@ impl PageMap {
     }
 }
 
-/// By block: whether its pages say that it holds one bit a cell, on a device that has such blocks. The device is told.
+/// By block: whether its pages mark it as holding one bit per cell, on a device with such blocks. Tells the device.
 pub(super) fn tell_modes<N: Nand>(nand: &mut N, scans: &[Option<BlockScan>]) -> Vec<bool> {
     let geometry = *nand.geometry();
     let most = nand.rules().slc_pages(&geometry);

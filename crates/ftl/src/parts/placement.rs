@@ -1,9 +1,9 @@
 //! Placement: the choice among the open blocks for each page, so that pages that die together lie together.
 //!
-//! A policy sees what is known of a page and returns the number of a frontier; the FTL applies it. Each file has a policy
-//! with its options. A policy is asked once for each page of the host and each page that is moved, so an answer should
-//! take a few ns: a counted program takes about 20. Who needs no answer is not asked: with `one` and `two` no question is
-//! left for a page of the host.
+//! A policy sees the known facts about a page and returns a frontier's number; the FTL applies it. Each file has a
+//! policy with its options. A policy is asked once for each host page and each moved page, so an answer should take a
+//! few ns: a counted program takes about 20. It is asked only if its answer is needed: with `one` and `two` host pages
+//! need none.
 
 mod dac;
 mod pools;
@@ -18,22 +18,22 @@ pub use pools::Options as TwoPools;
 pub(crate) use pools::{Pools, POOLS};
 pub use streams::Options as Streams;
 
-/// Which pages a page map keeps apart.
+/// The pages a page map keeps apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
     /// None: host and garbage collection fill the same block.
     One,
-    /// Pages that garbage collection moves from those that the host writes.
+    /// Pages moved by garbage collection from pages written by the host.
     #[default]
     Two,
-    /// Each origin from the others, up to a number of them, and what garbage collection moves.
+    /// Each origin from the others, up to a number of them, and from pages moved by garbage collection.
     Origin(Streams),
-    /// By temperature, in regions: up with each write of the host, down with each move (DAC).
+    /// By temperature, in regions: up with each write by the host, down with each move (DAC).
     Dac(Dac),
     /// By the time to the next write as the last one foretells it, in six classes (SepBIT).
     Sepbit,
-    /// The first logical pages from the others, and each of the two pools has its part of the blocks.
+    /// The first logical pages from the others; each pool has its part of the blocks.
     Pools(TwoPools),
 }
 
@@ -94,7 +94,7 @@ impl Placement {
     }
 }
 
-/// A page of the host, and what its writer said.
+/// A host page, with its author.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
     pub(crate) at: Lpn,
@@ -107,7 +107,7 @@ pub(crate) struct Written {
 pub(crate) struct Moved {
     /// The page; [`Lpn::NONE`] stands for the FTL's own pages, and for all if [`Placement::asks_who_moves`] says no.
     pub(crate) at: Lpn,
-    /// The block that is emptied.
+    /// The block being emptied.
     pub(crate) from: BlockId,
 }
 

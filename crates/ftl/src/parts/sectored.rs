@@ -1,32 +1,30 @@
-//! A map of sectors, cached and on flash, over pages that gather sectors of many logical pages: what the sector map and
-//! the hybrid map share. Each of them is a [`Scheme`], which says how.
+//! A sector map, cached and on flash, over pages that gather sectors from many logical pages: the base for the sector
+//! map and the hybrid map. Each is a [`Scheme`] with options for this base.
 //!
 //! ## Pages
-//! A page of `S` sectors that gathers has `S - 1` of them, whoever's they are, and in its last sector the list of them
-//! ([`nandlab_nand::Kind::Sectors`]). A whole page has all sectors of one logical page and no list
-//! ([`nandlab_nand::Kind::Data`]): with one sector a page there are no others, and in the hybrid map they are what is
-//! written whole.
+//! A gathering page with `S` sectors holds `S - 1` of them, from any logical pages, and their list in its last sector
+//! ([`nandlab_nand::Kind::Sectors`]). A whole page holds all sectors of one logical page and no list
+//! ([`nandlab_nand::Kind::Data`]). With one sector per page all pages are whole. In the hybrid map a page is whole if
+//! it was written whole.
 //!
 //! ## Entries
-//! An entry has four bytes, the address of a sector, `page x S + place`. In the hybrid map, entries of logical pages
-//! come first, each a page, [`SPLIT`], or none; those of the sectors of split pages lie behind them. An entry changes
-//! when the page is on flash, not before: what is in the merge buffer is found by its list, so that flash, the counts
-//! of valid sectors and the map always speak of the same copies, and a cut that takes the buffer leaves what was there
-//! before.
+//! An entry has four bytes: a sector's address, `page x S + place`. In the hybrid map the logical pages' entries come
+//! first, each a page, [`SPLIT`], or none; the entries for split pages' sectors lie behind them. An entry changes when
+//! the page is on flash, not before; a sector still in the merge buffer is found by the buffer's list. So flash, the
+//! valid counts and the map always speak of the same copies, and a cut that takes the buffer leaves the copies before
+//! it.
 //!
 //! ## Collection
-//! Each die has its free blocks, its reserve, its share of the map's blocks, and collects for itself: victims and what
-//! survives of them stay on it. How much is valid on a die is up to chance, since the host's pages go to the dies in turn;
-//! a die where nothing is gained is passed over, and what is exported leaves room on another one. Where a reserve is
-//! used up, by failures or by a block of the map, another die helps out. A die with too few good blocks is left out
-//! ([`room`]).
+//! Each die has its free blocks, its reserve and its share of the map's blocks, and collects for itself: victims and
+//! their survivors stay on it. Chance decides how much is valid on a die, since host pages go to the dies in turn. A
+//! die without gain is passed over; the limit on exported pages leaves room on another one. If failures or a map block
+//! use up a reserve, another die helps out. A die with too few good blocks is left out ([`room`]).
 //!
 //! ## Recovery
-//! The rules are those of [`super::flash_map`]: of two copies the one with the higher sequence number counts, and a map
-//! page that says that nothing is there counts against copies that are older than itself. In the hybrid map the entries
-//! of sectors of a page that is not split are no statements; they are [`UNSET`] or stale copies, never "nothing". So
-//! where an unmapped page is split, its sector entries must be on flash before the entry of the page hides the older
-//! copies no more.
+//! The rules are the same as in [`super::flash_map`]: the copy with the higher sequence number counts, and a map page
+//! that says "nothing" counts against copies older than itself. In the hybrid map an unsplit page's sector entries make
+//! no statement: they are [`UNSET`] or stale copies, never "nothing". So when an unmapped page is split, its sector
+//! entries must be on flash before the page's entry stops hiding the older copies.
 
 mod check;
 mod cmt;
@@ -56,23 +54,22 @@ use std::marker::PhantomData;
 
 /// Nothing is there.
 pub(crate) const NOTHING: u32 = u32::MAX;
-/// The entry of a sector whose page was never split: says nothing.
+/// The entry for a sector whose page was never split: says nothing.
 const UNSET: u32 = u32::MAX - 1;
-/// The entry of a page whose sectors have entries of their own.
+/// The entry for a page whose sectors have their own entries.
 const SPLIT: u32 = u32::MAX - 2;
-/// Sectors of the largest device: addresses stay below, so that a bit is free to tell a buffer from flash, as in
-/// firmware.
+/// Sectors on the largest device: addresses stay below, so one bit is free to tell a buffer from flash, as in firmware.
 const MOST_SECTORS: u64 = 1 << 31;
-/// In `aux` of a page that gathers: its sectors were lost to bit errors.
+/// In a gathering page's `aux`: its sectors were lost to bit errors.
 const LOST: u16 = 2;
 
 impl Options {
-    /// Sectors of a page that gathers.
+    /// Sectors in a gathering page.
     fn gathered(&self, geometry: &Geometry) -> u32 {
         (geometry.sectors_per_page() - 1).max(1)
     }
 
-    /// Entries before those of sectors.
+    /// Entries before the sector entries.
     fn first_sector_entry(&self, geometry: &Geometry, logical_pages: u32) -> u32 {
         match self.hybrid {
             Some(_) => logical_pages.next_multiple_of(entries_per_map_page(geometry)),
@@ -80,7 +77,7 @@ impl Options {
         }
     }
 
-    /// Sectors of a split page in a victim for which the others are fetched; 0 also where no page is split.
+    /// Sectors from a split page that a victim must hold for the others to be fetched; 0 also if no page is split.
     fn gather_from(&self) -> u32 {
         self.hybrid.map_or(0, |hybrid| hybrid.gather_from)
     }
@@ -143,7 +140,7 @@ impl Options {
             let usable = self.usable_sectors(geometry, geometry.blocks_per_die(), self.shape(geometry, pages));
             usable.is_some_and(|usable| sectors <= usable.into())
         };
-        // More pages need more of the map, so what fits is all up to some number.
+        // More pages need a larger map, so all numbers up to a limit fit.
         let (mut most, mut too_many) = (0, geometry.pages() + 1);
         while too_many - most > 1 {
             let middle = most + (too_many - most) / 2;
@@ -165,38 +162,38 @@ impl Options {
     }
 }
 
-/// Entries of a map page.
+/// Entries in a map page.
 fn entries_per_map_page(geometry: &Geometry) -> u32 {
     geometry.page_bytes() / 4
 }
 
-/// What one FTL over a cached map of sectors does otherwise than another.
+/// The differences between FTLs over a cached sector map.
 pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
-    /// The options of the `[ftl.<name>]` table.
+    /// The options in the `[ftl.<name>]` table.
     type Config: Clone + std::fmt::Debug + Send + Sync + 'static;
-    /// The name of the table.
+    /// The table's name.
     const NAME: &'static str;
 
     /// As [`Ftl::variants`].
     fn variants() -> Vec<Variant<Self::Config>>;
 
-    /// What it asks for.
+    /// The options it sets here.
     fn options(config: &Self::Config) -> Options;
 }
 
-/// Which die takes a page.
+/// The die that takes a page.
 #[derive(Clone, Copy, Debug)]
 enum Target {
-    /// The next one in turn that has room for the host, or can gain some.
+    /// The next one in turn with room for the host, or able to gain some.
     Host,
-    /// This one, for what is moved.
+    /// This one, for moved data.
     Moved(usize),
 }
 
-/// What a page of the device holds, as far as collection must know before it reads it.
+/// A flash page's contents, as far as collection must know before reading it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Holds {
-    /// Nothing that counts, or a page of the map.
+    /// Nothing that counts, or a map page.
     Nothing,
     /// A logical page.
     Whole,
@@ -211,41 +208,41 @@ pub struct SectorMapped<S> {
     geometry: Geometry,
     full: SectorMask,
     logical_pages: u32,
-    /// Sectors of a page, and of one that gathers.
+    /// Sectors in a page, and in a gathering page.
     per_page: u32,
-    /// log2 of the former.
+    /// log2 of `per_page`.
     page_shift: u32,
     gathered: u32,
     first_sector_entry: u32,
     keeper: Keeper,
-    /// Valid sectors of each block of data; blocks of the map and of the keeper are free in it.
+    /// Valid sectors in each data block; the map's and the keeper's blocks are free here.
     counts: ValidCounts,
     holds: Vec<Holds>,
-    /// The page that was programmed last, while its sectors are mapped, and how many of them are.
+    /// The page programmed last, while its sectors are being mapped, and the number mapped so far.
     mapping: Option<(Ppa, u32)>,
-    /// By die: the block that is being filled.
+    /// By die: the block being filled.
     active: Vec<Frontier>,
     failing: VecDeque<BlockId>,
-    /// The die of the next page of the host.
+    /// The die that had the last turn.
     turn: usize,
     stock: Stock,
     map: FlashMap,
     cmt: Cmt,
-    /// Map pages with entries of what was trimmed that flash does not have yet.
+    /// Map pages with trimmed entries not on flash yet.
     trimmed: BTreeSet<u32>,
-    /// Map pages with entries of sectors of pages that were split while they were unmapped; see above.
+    /// Map pages with sector entries for pages split while unmapped; see above.
     statements: BTreeSet<u32>,
-    /// When the last write of what was not mapped ends: a map page that has it must not be on flash before.
+    /// When the last write to an unmapped sector ends: a map page with its entry must not be on flash before.
     mapped: Time,
     buffer: Gathered,
     written: Written,
-    /// Whether `counts` may be wrong, since lost map pages were searched for; see [`Self::recount`].
+    /// Whether `counts` may be wrong after a search for lost map pages; see [`Self::recount`].
     is_estimated: bool,
-    /// Lost map pages that were searched for since the mount.
+    /// Lost map pages searched for since the mount.
     rebuilt: u64,
-    /// Why no write is taken any more, where too much of the map was lost.
+    /// Why writes have ended, if too much of the map was lost.
     ended: Option<String>,
-    /// A map page that is read or written, and a unit that is.
+    /// Buffers for a map page and for a unit.
     page: Vec<u8>,
     unit: Vec<u32>,
     list: Vec<u8>,
@@ -254,19 +251,19 @@ pub struct SectorMapped<S> {
 }
 
 impl<S: Scheme> SectorMapped<S> {
-    /// The logical sector at `place` of a logical page.
+    /// The logical sector at `place` in a logical page.
     #[inline]
     fn sector(&self, at: Lpn, place: u32) -> u32 {
         at.0 * self.per_page + place
     }
 
-    /// The page of flash that a sector lies in.
+    /// The flash page that a sector lies in.
     #[inline]
     fn page_of(&self, address: u32) -> Ppa {
         Ppa(address >> self.page_shift)
     }
 
-    /// Adds a sector of the host to the merge buffer, which is written when it is full.
+    /// Adds a host sector to the merge buffer, and writes the buffer when it is full.
     #[inline]
     fn add<N: Nand>(&mut self, nand: &mut N, sector: u32, page: &N::Buf, place: u32) -> Result<(), FtlError> {
         if self.buffer.len() == self.gathered as usize {
@@ -287,7 +284,8 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Programs what the merge buffer has, and maps it. The host does not wait for the page, only for the next buffer.
+    /// Programs and maps the sectors in the merge buffer. The host does not wait for the page, only for the next
+    /// buffer.
     fn write_buffer<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         if !self.buffer.is_needed() {
             self.buffer.clear();
@@ -300,7 +298,7 @@ impl<S: Scheme> SectorMapped<S> {
         if done.is_ok() {
             buffer.clear();
         }
-        // A worn-out device keeps what it has acknowledged as long as it has power.
+        // A worn-out device keeps acknowledged data as long as it has power.
         self.buffer = buffer;
         let end = done?;
         let free = self.written.pass(end);
@@ -408,8 +406,8 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
         Ok(())
     }
 
-    /// One a sector; in the hybrid map one a page, and one a sector where the page is split or is about to be. Of an entry
-    /// that is not in memory nobody knows yet that its page is split.
+    /// One per sector. In the hybrid map one per page, and one per sector if the page is split or about to be. If an
+    /// entry is not in memory, nobody knows yet whether its page is split.
     fn look_ups(&self, op: Op, at: Lpn, sectors: SectorMask) -> u64 {
         let of_sectors = u64::from(sectors.count());
         if self.options.hybrid.is_none() {
@@ -426,7 +424,7 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
 
     fn ram(&self) -> RamUse {
         let mut ram = RamUse::default();
-        // The last unit of the map may be a part of one.
+        // The map's last unit may be a partial one.
         let map = 4 * u64::from(self.options.entries(&self.geometry, self.logical_pages));
         let page = u64::from(self.geometry.page_bytes());
         ram.dram.insert("cmt", map.min(self.cmt.most() as u64 * u64::from(self.options.unit_bytes)));

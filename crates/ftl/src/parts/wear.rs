@@ -1,6 +1,6 @@
 //! Wear levelling: which free block is filled next, and which data is moved so that its block can wear.
 //!
-//! A policy sees the blocks of one die, read-only, and returns a decision; the FTL applies it. It is told of every erase,
+//! A policy sees a die's blocks, read-only, and returns a decision; the FTL applies it. It is told about every erase,
 //! and asked for a move once for each victim. Each file has a policy with its options.
 
 mod bet;
@@ -17,9 +17,9 @@ pub use threshold::Options as Threshold;
 /// A move for the sake of wear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// The closed block whose data is moved.
+    /// The closed block with the data to move.
     pub block: BlockId,
-    /// Whether the data goes to the most worn free block, as it is cold; else to where survivors go.
+    /// Whether the data, being cold, goes to the most worn free block; otherwise it goes with the survivors.
     pub to_most_worn: bool,
 }
 
@@ -28,31 +28,30 @@ pub trait WearPolicy: std::fmt::Debug + Send {
     /// `block` was erased; its erases are counted already.
     fn erased(&mut self, block: BlockId, blocks: Blocks<'_>);
 
-    /// The block to move next, if any; `free` are the free blocks of the die.
+    /// The block to move next, if any; `free` are the die's free blocks.
     fn next_move(&mut self, blocks: Blocks<'_>, free: &[BlockId]) -> Option<Move>;
 }
 
-/// How a page map evens out the wear of its blocks.
+/// How a page map evens out the wear between its blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wear {
     /// Not at all: free blocks are filled in turn.
     #[default]
     None,
-    /// The least worn free block is filled next; data that is never written stays where it is.
+    /// The least worn free block is filled next; data never written again stays in its place.
     Dynamic,
-    /// Dynamic, and where the erases of two blocks differ by too much, the data of the least worn one moves to the most
-    /// worn free block.
+    /// Dynamic; if two blocks' erases differ by too much, the least worn one's data moves to the most worn free block.
     Threshold(Threshold),
-    /// Dynamic, and sets of blocks that were not erased for long are emptied, when the erases by set that was erased are
-    /// too many (block erasing table).
+    /// Dynamic; sets of blocks not erased for long are emptied when there are too many erases per erased set (block
+    /// erasing table).
     Bet(Bet),
-    /// Dynamic, and blocks are in a hot and a cold pool by the data they hold; the data of a cold block that has not
-    /// worn moves to a hot one that has, where they differ by too much.
+    /// Dynamic, with blocks in a hot and a cold pool by their data; if the wear differs by too much, an unworn cold
+    /// block's data moves to a worn hot block.
     DualPool(DualPool),
 }
 
-/// Erases by which two blocks may differ, by default.
+/// The default for the difference in two blocks' erases.
 const DIFFERENCE: u32 = 20;
 
 impl Wear {
@@ -61,7 +60,7 @@ impl Wear {
         self != Self::None
     }
 
-    /// The name of a policy that moves data for the sake of wear.
+    /// The policy's name, if it moves data for the sake of wear.
     pub(crate) fn mover(self) -> Option<&'static str> {
         match self {
             Self::None | Self::Dynamic => None,
@@ -71,7 +70,7 @@ impl Wear {
         }
     }
 
-    /// The key that says from when on data moves.
+    /// The key for the point from which on data moves.
     pub(crate) fn begins_with(self) -> &'static str {
         match self {
             Self::None | Self::Dynamic => "",
@@ -81,12 +80,12 @@ impl Wear {
         }
     }
 
-    /// Whether cold data goes to worn blocks, which are filled at a frontier of their own.
+    /// Whether cold data goes to worn blocks, with a frontier for them.
     pub fn has_frontier(self) -> bool {
         matches!(self, Self::Threshold(_) | Self::DualPool(_))
     }
 
-    /// The policy that moves data, if there is one, in its first state.
+    /// The policy for moving data, if there is one, in its first state.
     pub fn policy(self, geometry: &Geometry, seed: u64) -> Option<Box<dyn WearPolicy>> {
         match self {
             Self::None | Self::Dynamic => None,
@@ -113,15 +112,15 @@ impl Wear {
     }
 }
 
-/// Picks one of the free blocks, by its place, from how often each was erased.
+/// Picks a free block, by its place, from each one's erases.
 pub type Choice = fn(&mut dyn Iterator<Item = BlockId>, &dyn Fn(BlockId) -> u32) -> Option<usize>;
 
-/// The place in `free` of the least worn block, the first among equals.
+/// The place of the least worn block in `free`, the first among equals.
 pub fn least_worn(free: &mut dyn Iterator<Item = BlockId>, cycles: &dyn Fn(BlockId) -> u32) -> Option<usize> {
     free.enumerate().min_by_key(|&(place, block)| (cycles(block), place)).map(|(place, _)| place)
 }
 
-/// The place in `free` of the most worn block, the first among equals.
+/// The place of the most worn block in `free`, the first among equals.
 pub fn most_worn(free: &mut dyn Iterator<Item = BlockId>, cycles: &dyn Fn(BlockId) -> u32) -> Option<usize> {
     free.enumerate().max_by_key(|&(place, block)| (cycles(block), std::cmp::Reverse(place))).map(|(place, _)| place)
 }

@@ -7,19 +7,19 @@ use crate::parts::trim_notes::TrimNotes;
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;
 
-/// Options of the sector log.
+/// The sector log's options.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Blocks of the log, as a share of those of the device in percent, rounded up; from 1 to 90. The sector map needs
-    /// 10 to 12 bytes of memory for each sector of it. Default 5.
+    /// Blocks in the log, in percent of the device's blocks, rounded up; from 1 to 90. The sector map needs 10 to 12
+    /// bytes in memory for each sector in the log. Default 5.
     pub log_percent: u32,
-    /// Which block of the log is merged with the data when another one is needed.
+    /// The log block merged with the data when another one is needed.
     pub log_victim: LogVictim,
-    /// Pages in memory that gather small writes, 1 to 65,536: while one is filled, the others are being written. Default
-    /// 32.
+    /// Pages in memory that gather small writes, 1 to 65,536: while one is filled, the others are being written.
+    /// Default 32.
     pub merge_buffers: u32,
-    /// Blocks that stay free for relocation; at least 1. With 1 a program failure or a torn page during relocation may
+    /// Blocks kept free for relocation; at least 1. With 1, a program failure or a torn page during relocation may
     /// leave no room. Default 2.
     pub reserve_blocks: u32,
 }
@@ -30,10 +30,10 @@ impl Default for Config {
     }
 }
 
-/// Sectors of the largest device: numbers of sectors and places in the log have 32 bits, and one says "none".
+/// Sectors on the largest device: sector numbers and places in the log have 32 bits, and one value says "none".
 const MOST_SECTORS: u64 = u32::MAX as u64;
 
-/// Sectors of a page of the log: its list takes the last one.
+/// Sectors in a log page: its list takes the last one.
 pub(super) fn gathered(geometry: &Geometry) -> u32 {
     (geometry.sectors_per_page() - 1).max(1)
 }
@@ -59,7 +59,7 @@ impl Config {
         Ok(())
     }
 
-    /// Blocks of the log. Pages of one sector are never written in part, so there is none for them.
+    /// Blocks in the log. Pages with one sector are never written in part, so they need none.
     pub(super) fn log_blocks(&self, geometry: &Geometry) -> u32 {
         match geometry.sectors_per_page() {
             1 => 0,
@@ -76,7 +76,7 @@ impl Config {
     }
 }
 
-/// The sets of options that the proofs run.
+/// The option sets for the proofs.
 pub(super) fn variants() -> Vec<Variant<Config>> {
     let usual = Config::default;
     vec![

@@ -14,14 +14,14 @@ const NONE: u32 = u32::MAX;
 /// Bytes per sector map entry: a logical sector, and the next entry in its list.
 const ENTRY_BYTES: u64 = 8;
 
-/// Which block of the log is merged next.
+/// The log block to merge next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LogVictim {
-    /// The one that was filled first: what is written again soon has the longest time for it.
+    /// The one filled first: sectors soon written again have the longest time for it.
     #[default]
     Fifo,
-    /// The one with the fewest sectors that count, the one filled first among equals.
+    /// The one with the fewest valid sectors, the one filled first among equals.
     Greedy,
 }
 

@@ -3,26 +3,26 @@
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;
 
-/// Options of the super-page map.
+/// The super-page map's options.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Which of the two firmwares of the board.
+    /// Which one of the board's two firmwares.
     pub firmware: Firmware,
-    /// How garbage collection learns which logical pages a victim holds.
+    /// How garbage collection learns the logical pages in a victim.
     pub reverse_map: ReverseMap,
-    /// Most sectors of a partial write that is not at the start of its page for which the rest of the page is read at
-    /// once; a longer one, or one at the start, reads the part before it and the part behind it apart. Default 8.
+    /// A partial write behind its page's start reads the rest of the page at once if it has at most so many sectors. A
+    /// longer one, or one at the start, reads the part before it and the part behind it apart. Default 8.
     pub one_read_sectors: u32,
-    /// Blocks of each bank that stay free for garbage collection; at least 1, as in the firmware. With 1 a program
-    /// failure or a torn page during garbage collection may leave no room; 2 is safe. Default 2.
+    /// Blocks kept free on each bank for garbage collection; at least 1, as in the firmware. With 1, a program failure
+    /// or a torn page during garbage collection may leave no room; 2 is safe. Default 2.
     pub reserve_blocks: u32,
-    /// Blocks at the start of each bank that are never used: the firmware keeps 32 there for itself, its code, its log
-    /// and its map. Default 0.
+    /// Blocks never used at the start of each bank: the firmware keeps 32 there for itself, its code, its log and its
+    /// map. Default 0.
     pub firmware_blocks: u32,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the address
-    /// space that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a trimmed page
-    /// that is not erased yet: what it held last, or before that.
+    /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the address
+    /// space. Without it there are no notes, and a mount brings back a trimmed page's newest copy not erased yet: its
+    /// last contents, or older ones.
     pub durable_trim: bool,
 }
 
@@ -39,41 +39,40 @@ impl Default for Config {
     }
 }
 
-/// A firmware of the board.
+/// A firmware for the board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Firmware {
     /// A logical page has one bank, and each bank collects its own garbage.
     #[default]
     Greedy,
-    /// The banks take pages in turn, and nothing is ever erased: writes end when the bank whose turn it is has no page
-    /// left.
+    /// The banks take pages in turn, and nothing is ever erased: writes end when the bank in turn has no page left.
     Tutorial,
 }
 
-/// How garbage collection learns what a victim holds.
+/// How garbage collection learns a victim's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReverseMap {
-    /// From the last page of the block, which lists the logical pages of the others: one read.
+    /// From the last page in the block, which lists the others' logical pages: one read.
     #[default]
     ListPage,
-    /// From the spare areas of all its pages; each read is charged, and the last page is one like the others.
+    /// From its pages' spare areas; each read is charged, and the last page is like the others.
     Spare,
 }
 
 impl Config {
-    /// Pages at the end of a block that hold its list.
+    /// Pages at a block's end for its list.
     pub(super) fn list_pages(&self) -> u32 {
         u32::from(self.firmware == Firmware::Greedy && self.reverse_map == ReverseMap::ListPage)
     }
 
-    /// Pages of a block for the host.
+    /// Pages in a block for the host.
     pub(super) fn data_pages(&self, geometry: &Geometry) -> u32 {
         geometry.pages_per_block() - self.list_pages()
     }
 
-    /// Blocks that stay free in each bank.
+    /// Blocks kept free on each bank.
     pub(super) fn kept(&self) -> u32 {
         match self.firmware {
             Firmware::Greedy => self.reserve_blocks,
@@ -92,7 +91,7 @@ impl Config {
                     .into(),
             );
         }
-        // One that is being filled, one of data and one to collect.
+        // One being filled, one with data and one to collect.
         let needed = kept.saturating_add(3);
         if blocks < needed {
             return refuse(format!(
@@ -125,7 +124,7 @@ impl Config {
     }
 }
 
-/// The sets of options that the proofs run: the tutorial firmware, which never erases, has tests of its own.
+/// The option sets for the proofs. The tutorial firmware, which never erases, has its own tests.
 pub(super) fn variants() -> Vec<Variant<Config>> {
     let usual = Config::default;
     vec![

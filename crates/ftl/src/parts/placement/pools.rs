@@ -20,14 +20,14 @@
 use super::{Moved, PlacementPolicy, Written};
 use nandlab_nand::{BlockId, Lpn};
 
-/// The options of pools.
+/// The options for pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Logical pages of the first pool, at least 1; all others are in the second one.
+    /// Logical pages in the first pool, at least 1; all others are in the second one.
     pub pages: u32,
-    /// Blocks of each die for the first pool, at least 2. One of them is being filled, so that its over-provisioning is
-    /// `(blocks - 1) * pages_per_block * dies / pages - 1`. Blocks of data of the second pool are all others but
+    /// Blocks on each die for the first pool, at least 2. One is being filled, so its over-provisioning is
+    /// `(blocks - 1) * pages_per_block * dies / pages - 1`. The second pool's data blocks are all others but
     /// `reserve_blocks`.
     pub blocks: u32,
 }

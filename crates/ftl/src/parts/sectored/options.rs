@@ -1,59 +1,60 @@
-//! What the FTLs with maps of sectors can be asked for.
+//! Options for the FTLs with sector maps.
 
-/// Which unit of the map leaves memory.
+/// The map unit that leaves memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Replacement {
-    /// The next in turn that was not asked for since its last turn.
+    /// The next one in turn not asked for since its last turn.
     #[default]
     Clock,
-    /// The one that has been there longest.
+    /// The one in memory longest.
     Fifo,
-    /// The one that was not asked for the longest.
+    /// The one not asked for the longest.
     Lru,
 }
 
-/// What becomes of a sector that is written again while it waits in the merge buffer.
+/// What happens if a sector is written again while it waits in the merge buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rewrite {
-    /// It takes its place.
+    /// The new one takes the old one's place.
     #[default]
     Overwrite,
-    /// It is added, and the place before holds nothing.
+    /// The new one is added, and the old one's place holds nothing.
     Append,
 }
 
-/// What of a unit of the map that has changed is written when it leaves memory.
+/// The part of a changed map unit written when it leaves memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteBack {
     /// All its map pages.
     #[default]
     Unit,
-    /// The map pages that have changed.
+    /// The changed map pages.
     Pages,
 }
 
 /// How pages and sectors are mapped together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hybrid {
-    /// Sectors of a split page in a victim for which the others are fetched, so that it is whole again; 0: never.
+    /// Sectors from a split page that a victim must hold for the others to be fetched, so that the page is whole again;
+    /// 0: never.
     pub gather_from: u32,
 }
 
 impl Hybrid {
-    /// Half of a super-page: allowed on every device, so that one experiment fits them all.
+    /// Half a super-page: allowed on every device, so that one experiment fits them all.
     pub(crate) const HALF_A_SUPER_PAGE: u32 = 32;
 }
 
-/// What a scheme asks for.
+/// A scheme's choices.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Whose map it is; see `flash_map::Shape`.
+    /// The map's owner; see `flash_map::Shape`.
     pub(crate) form: u16,
     pub(crate) merge_buffers: u32,
-    /// Units of the map in memory; 0: all.
+    /// Map units in memory; 0: all.
     pub(crate) cmt_units: u32,
     pub(crate) unit_bytes: u32,
     pub(crate) replacement: Replacement,
@@ -65,7 +66,7 @@ pub struct Options {
     pub(crate) hybrid: Option<Hybrid>,
 }
 
-/// Makes the `Config` of such an FTL: its own options, and those that all of them have.
+/// Makes such an FTL's `Config`: its own options, and the options common to all.
 macro_rules! sectored_options {
     ($(#[$doc:meta])* { $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:expr,)* }) => {
         $(#[$doc])*
@@ -73,24 +74,25 @@ macro_rules! sectored_options {
         #[serde(deny_unknown_fields, default)]
         pub struct Config {
             $($(#[$field_doc])* pub $field: $type,)*
-            /// Pages in memory that gather small writes, 1 to 65,536: while one is filled, the others are being written.
+            /// Pages in memory that gather small writes, 1 to 65,536: while one is filled, the others are being
+            /// written.
             pub merge_buffers: u32,
-            /// Units of the map in memory; 0 for all of them.
+            /// Map units in memory; 0 for all.
             pub cmt_units: u32,
-            /// Bytes of a unit of the map, 4 for each entry: a power of two, from 8. One that is smaller than a page is
-            /// read with its page, and written with it. 1 MiB is a segment of the paper.
+            /// Bytes in a map unit, 4 for each entry: a power of two, from 8. A unit smaller than a page is read with
+            /// its page, and written with it. 1 MiB is a segment in the paper.
             pub cmt_unit_bytes: u32,
-            /// Which unit leaves memory.
+            /// The map unit that leaves memory.
             pub replacement: $crate::parts::sectored::Replacement,
-            /// What of a changed unit is written when it leaves memory.
+            /// The part of a changed map unit written when it leaves memory.
             pub write_back: $crate::parts::sectored::WriteBack,
-            /// What becomes of a sector that is written again while it waits in the merge buffer.
+            /// What happens if a sector is written again while it waits in the merge buffer.
             pub rewrite: $crate::parts::sectored::Rewrite,
-            /// Blocks of each die that stay free for garbage collection; at least 1. With 1 a program failure or a torn
+            /// Blocks kept free on each die for garbage collection; at least 1. With 1, a program failure or a torn
             /// page may leave no room.
             pub reserve_blocks: u32,
-            /// Blocks for the map beside those that hold it once, as a share of these in percent; one at least, 1000
-            /// percent at most.
+            /// Spare blocks for the map, in percent of the blocks that hold it once; one at least, 1000 percent at
+            /// most.
             pub map_spare_percent: u32,
         }
 
@@ -111,7 +113,7 @@ macro_rules! sectored_options {
         }
 
         impl Config {
-            /// What of this is asked for by whichever of these FTLs; `form` tells its map from those of others.
+            /// The options common to these FTLs; `form` tells this map from other FTLs' maps.
             fn common(&self, form: u16) -> $crate::parts::sectored::Options {
                 $crate::parts::sectored::Options {
                     form,

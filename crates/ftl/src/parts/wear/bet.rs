@@ -22,12 +22,12 @@ use std::ops::Range;
 
 options! {
     Options
-    /// The options of the block erasing table.
+    /// The options for the block erasing table.
     #[derive(Eq)]
     {
-        /// Erases for each set that was erased at which the other sets are emptied; at least 1. Default 20.
+        /// Erases per erased set at which the other sets are emptied; at least 1. Default 20.
         erases: u32 = DIFFERENCE,
-        /// Blocks of a set, at least 1. Default 1.
+        /// Blocks in a set, at least 1. Default 1.
         set_blocks: u32 = 1,
     }
 }

@@ -20,10 +20,10 @@ use nandlab_nand::{BlockId, Geometry};
 
 options! {
     Options
-    /// The option of the dual pool.
+    /// The option for the dual pool.
     #[derive(Eq)]
     {
-        /// Data moves where the erases of two blocks differ by more; at least 1. Default 20.
+        /// Data moves if two blocks' erases differ by more; at least 1. Default 20.
         erases: u32 = DIFFERENCE,
     }
 }

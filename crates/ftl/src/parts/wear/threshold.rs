@@ -1,8 +1,8 @@
 //! Threshold: cold data moves to the most worn block.
 //!
 //! ## Idea
-//! When the erases of the most and the least worn block of a die differ by more than the threshold, the least worn one
-//! holds what is never written. Its data goes to the most worn free block, and it wears from then on.
+//! When the erases of a die's most and least worn blocks differ by more than the threshold, the least worn one holds
+//! data never written again. It goes to the most worn free block, and the least worn one wears from then on.
 
 use super::{Move, WearPolicy, DIFFERENCE};
 use crate::options::options;
@@ -14,7 +14,7 @@ options! {
     /// The option of threshold.
     #[derive(Eq)]
     {
-        /// Data moves where the erases of two blocks differ by more; at least 1. Default 20.
+        /// Data moves if two blocks' erases differ by more; at least 1. Default 20.
         erases: u32 = DIFFERENCE,
     }
 }
@@ -37,7 +37,7 @@ impl WearPolicy for Threshold {
         let block = blocks.oldest_first().min_by_key(|&block| (blocks.cycles(block), block.0))?;
         let most = blocks.all_cycles().iter().copied().max()?;
         let least = blocks.cycles(block);
-        // To a block that is worn no more than this one it would only be carried around.
+        // On a free block worn no more than this one the data would gain nothing.
         let is_better = free.iter().any(|&free| blocks.cycles(free) > least);
         (most - least > self.threshold && is_better).then_some(Move { block, to_most_worn: true })
     }
