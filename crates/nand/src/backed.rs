@@ -11,6 +11,7 @@
 //! last ones first. If the machine ends, they may also be unreadable. An image is locked while it is open.
 
 mod ahead;
+mod cut;
 #[cfg(test)]
 mod ends;
 mod error;

@@ -2,7 +2,7 @@
 
 use super::layout::BLOCK_BYTES;
 use super::os;
-use super::{Backed, Image, Work};
+use super::{Backed, Image, ImageFile, Work};
 use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
 use crate::content::{Content, PageBuf};
 use crate::context::Origin;
@@ -56,11 +56,31 @@ fn operate(device: &mut Backed<Image>, random: &mut Random, number: u64) {
     done.expect("the operation is legal");
 }
 
-fn opened(path: &Path) -> View {
-    let mut device = Backed::open(path).expect("an image is valid wherever the process ends");
+/// What an opening of the image at `path` finds; the file stays as it is.
+fn found_in(path: &Path) -> View {
+    let recorded = ImageFile::look(path).and_then(|file| file.recorded_work()).expect("the file can be read");
+    let mut device = Backed::open_read_only(path).expect("an image is valid wherever the process ends");
     let view = view(&mut device);
-    assert_eq!(device.file().recorded_work().expect("the file can be read"), view.2, "it is told without a mount, too");
+    assert_eq!(recorded, view.2, "it is told without a mount, too");
+    assert_eq!(device.notices(), [""; 0], "no end is damage");
     view
+}
+
+/// Goes on with a copy of the image at `path` after its process ended.
+fn goes_on(path: &Path, view_at_end: &View) {
+    let copy = path.with_extension("goes-on");
+    std::fs::copy(path, &copy).expect("a third file");
+    let open = || Backed::open(&copy).expect("it was opened before");
+    let mut random = Random::new(view_at_end.1);
+    let mut device = open();
+    assert_eq!(view(&mut device), *view_at_end, "as it was found by who only looked");
+    for number in 1000..1020 {
+        operate(&mut device, &mut random, number);
+    }
+    let at_end = view(&mut device);
+    drop(device);
+    assert_eq!(view(&mut open()), at_end);
+    std::fs::remove_file(&copy).expect("the third file");
 }
 
 #[test]
@@ -88,15 +108,19 @@ fn an_end_leaves_the_operations_up_to_some_moment() {
     }
     assert!(writes.iter().any(|(_, (_, bytes))| bytes.len() > 1024), "neighbours are written with one call");
     let file = std::fs::OpenOptions::new().write(true).open(&copy).expect("the second file");
-    let mut at = 0;
+    let (mut at, mut written) = (0, 0);
     for (number, (place, bytes)) in writes {
         // A record is in a sector, which is never torn.
         let whole = if bytes.len() == BLOCK_BYTES { BLOCK_BYTES } else { 64 };
         for (place, bytes) in (place..).step_by(whole).zip(bytes.chunks(whole)) {
             os::write_at(&file, place, bytes).expect("room for a file");
-            let found = opened(&copy);
+            let found = found_in(&copy);
             let ahead = views[at..=number].iter().position(|view| *view == found);
             at += ahead.unwrap_or_else(|| panic!("operation {number}: no moment from {at} on was like that"));
+            written += 1;
+            if written % 16 == 0 {
+                goes_on(&copy, &found);
+            }
         }
     }
     assert!(at > 390, "the last writes are there");

@@ -1,7 +1,8 @@
 //! Programs not yet in the file: neighbouring pages are written with one call.
 //!
-//! All page bytes are written first, in any order, since a page counts from its record on. The records are written in
-//! program order. So wherever the process ends, the programs up to some moment are in the file.
+//! All page bytes are written first, in any order, since a page counts from its record on. Then the records are written,
+//! in any order, too: if the process ends among them, the next opening takes the programs up to the first missing one
+//! ([`Cut`](super::cut::Cut)). So the programs up to some moment are in the file.
 
 use std::io;
 
@@ -28,82 +29,83 @@ impl Run {
     }
 }
 
-/// Pages and records waiting to be written.
+/// Bytes in runs.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
-    /// Page bytes. Runs beyond `used` are empty and keep their memory.
-    pages: Vec<Run>,
+struct Runs {
+    /// Runs beyond `used` are empty and keep their memory.
+    runs: Vec<Run>,
     used: usize,
-    page_bytes: usize,
-    /// Records in program order.
-    records: Vec<u8>,
-    /// The records' positions in the file: place and bytes for each run.
-    places: Vec<(u64, usize)>,
+    bytes: usize,
 }
 
-impl Gathered {
-    pub fn is_empty(&self) -> bool {
-        self.used == 0 && self.places.is_empty()
+impl Runs {
+    fn used(&self) -> &[Run] {
+        &self.runs[..self.used]
     }
 
-    /// Takes a page's bytes; false if everything must be written first.
-    pub fn add_page(&mut self, place: u64, bytes: &[u8]) -> bool {
-        if self.page_bytes + bytes.len() > MOST_BYTES && self.used > 0 {
-            return false;
-        }
-        let next = self.pages[..self.used].iter().position(|run| run.end() == place);
-        let at = match next {
+    /// Takes `bytes`, behind the run that ends at `place`, or in a new one; false if that were one more than `most`.
+    fn add(&mut self, place: u64, bytes: &[u8], most: usize) -> bool {
+        let at = match self.used().iter().position(|run| run.end() == place) {
             Some(at) => at,
-            None if self.used == MOST_RUNS => return false,
+            None if self.used == most => return false,
             None => {
-                if self.used == self.pages.len() {
-                    self.pages.push(Run::default());
+                if self.used == self.runs.len() {
+                    self.runs.push(Run::default());
                 }
-                self.pages[self.used].place = place;
+                self.runs[self.used].place = place;
                 self.used += 1;
                 self.used - 1
             }
         };
-        self.pages[at].bytes.extend_from_slice(bytes);
-        self.page_bytes += bytes.len();
+        self.runs[at].bytes.extend_from_slice(bytes);
+        self.bytes += bytes.len();
         true
+    }
+
+    fn clear(&mut self) {
+        self.runs[..self.used].iter_mut().for_each(|run| run.bytes.clear());
+        (self.used, self.bytes) = (0, 0);
+    }
+}
+
+/// Pages and records waiting to be written.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pages: Runs,
+    records: Runs,
+}
+
+impl Gathered {
+    pub fn is_empty(&self) -> bool {
+        self.pages.used == 0 && self.records.used == 0
+    }
+
+    /// Takes a page's bytes; false if everything must be written first.
+    pub fn add_page(&mut self, place: u64, bytes: &[u8]) -> bool {
+        if self.pages.bytes + bytes.len() > MOST_BYTES && self.pages.used > 0 {
+            return false;
+        }
+        self.pages.add(place, bytes, MOST_RUNS)
     }
 
     /// Takes a page's record; the page's bytes were taken before, or are in the file.
     pub fn add_record(&mut self, place: u64, record: &[u8]) {
-        self.records.extend_from_slice(record);
-        match self.places.last_mut() {
-            Some((first, bytes)) if *first + *bytes as u64 == place => *bytes += record.len(),
-            _ => self.places.push((place, record.len())),
-        }
+        let is_taken = self.records.add(place, record, usize::MAX);
+        debug_assert!(is_taken);
     }
 
     /// The `length` bytes from `place` on, if they are in waiting pages.
     pub fn page(&self, place: u64, length: usize) -> Option<&[u8]> {
-        self.pages[..self.used].iter().find_map(|run| run.get(place, length))
+        self.pages.used().iter().find_map(|run| run.get(place, length))
     }
 
     /// Hands everything to `write`. Unwritable data is lost, with everything behind it.
     pub fn write(&mut self, mut write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
-        let written = self.write_in_order(&mut write);
-        self.pages[..self.used].iter_mut().for_each(|run| run.bytes.clear());
-        (self.used, self.page_bytes) = (0, 0);
+        let mut runs = self.pages.used().iter().chain(self.records.used());
+        let written = runs.try_for_each(|run| write(run.place, &run.bytes));
+        self.pages.clear();
         self.records.clear();
-        self.places.clear();
         written
-    }
-
-    fn write_in_order(&self, write: &mut impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
-        for run in &self.pages[..self.used] {
-            write(run.place, &run.bytes)?;
-        }
-        let mut records = &self.records[..];
-        for &(place, bytes) in &self.places {
-            let (now, later) = records.split_at(bytes);
-            write(place, now)?;
-            records = later;
-        }
-        Ok(())
     }
 }
 
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_side_by_side_are_one_run_and_records_keep_their_order() {
+    fn pages_side_by_side_are_one_run_and_so_are_their_records() {
         let mut gathered = Gathered::default();
         for (page, record) in [(100, 10), (500, 50), (104, 11), (108, 12), (504, 51)] {
             assert!(gathered.add_page(page, &[record as u8; 4]));
@@ -131,7 +133,7 @@ mod tests {
         assert_eq!(gathered.page(104, 4), Some(&[11; 4][..]));
         assert_eq!(gathered.page(112, 4), None);
         let pages = [(100, [[10; 4], [11; 4], [12; 4]].concat()), (500, [[50; 4], [51; 4]].concat())];
-        let records = [(10, vec![10]), (50, vec![50]), (11, vec![11, 12]), (51, vec![51])];
+        let records = [(10, vec![10, 11, 12]), (50, vec![50, 51])];
         assert_eq!(written(&mut gathered), [&pages[..], &records[..]].concat());
         assert!(gathered.is_empty() && gathered.page(104, 4).is_none() && written(&mut gathered).is_empty());
     }

@@ -4,9 +4,10 @@
 //! at a multiple of 4 KiB; numbers are little endian; header, states and records end in a CRC-32.
 //!
 //! A program writes the bytes, then its page's record; the page counts from its record on. Programs are gathered and
-//! written a few at a time, in order, before anything else is. An erase writes its block's record; the page room is
-//! given back later, unless the pages are soon programmed again. So a process end between any two writes leaves the
-//! device as after some operation, none before the last sync.
+//! written a few at a time, before anything else is. The records among them are written in any order, and an opening
+//! drops what comes after a missing one. An erase writes its block's record; the page room is given back later, unless
+//! the pages are soon programmed again. So a process end between any two writes leaves the device as after some
+//! operation, none before the last sync.
 //!
 //! When the machine ends, its disk may have later writes and not earlier ones. A page with a record but without its
 //! bytes is unreadable, like a chip's torn page. [`Image::survive_machine`] keeps erases behind the programs before
@@ -15,8 +16,7 @@
 use super::ahead::Ahead;
 use super::error::Failure;
 use super::freed::Freed;
-use super::layout::u32_at;
-use super::records::{inline, programmed, torn_oob, BlockRecord, Found, PageRecord};
+use super::records::{inline, torn_oob, BlockRecord, Found, Number, PageRecord};
 use super::shared::{ImageFile, Shared};
 use super::store::PageStore;
 use crate::address::{BlockId, Ppa, Seq};
@@ -109,17 +109,14 @@ impl Image {
     }
 
     /// Takes a block's programmed pages over.
-    pub(super) fn take(&mut self, device: &mut Counting, block: BlockId, record: &BlockRecord, slots: &[u8]) {
+    pub(super) fn take(&mut self, device: &mut Counting, block: BlockId, record: &BlockRecord, found: &[(u32, Found)]) {
         let geometry = *device.geometry();
-        let order = device.rules().program_order;
-        let first = (geometry.page(block, 0), self.shared.layout.slot);
-        let found = programmed(slots, first, record.pe_cycles, geometry.page_bytes(), order);
         self.blocks[block.index()].held = found.len() as u32;
         self.shared.work.add(found.len() as u64, 0);
         let mut seq = Seq(0);
         let mut pages = Vec::with_capacity(found.len());
         let mut programmed = [0_u16; Origin::COUNT];
-        for &(page, found) in &found {
+        for &(page, found) in found {
             let at = geometry.page(block, page);
             let oob = match found {
                 Found::Page(record) => {
@@ -192,7 +189,7 @@ impl Image {
         is_sound
     }
 
-    fn record_of(&self, device: &Counting, at: Ppa, number: u32) -> PageRecord {
+    fn record_of(&self, device: &Counting, at: Ppa, number: Number) -> PageRecord {
         let block = device.geometry().block_of(at);
         PageRecord {
             oob: device.spare.get(at, block).expect("the page was just programmed"),
@@ -218,6 +215,9 @@ impl Image {
         let held = device.pages_by_origin(block);
         let programmed = &device.programmed[block.index()];
         let is_bad = device.states.is_bad(block);
+        if is_bad {
+            self.guard("write", self.shared.note_written())?;
+        }
         let of_block = &mut self.blocks[block.index()];
         if is_bad {
             // Nobody looks at its pages any more.
@@ -269,9 +269,7 @@ impl PageStore for Image {
         let record = PageRecord::from_slot(&self.window.1[slot..slot + self.shared.layout.slot], at);
         let Ok(Some(PageRecord { number, .. })) = record else { return false };
         let (settled, last) = self.opened;
-        // The record has the lowest bits of the number.
-        let age = (last as u32).wrapping_sub(number);
-        last.saturating_sub(age.into()) <= settled
+        last.saturating_sub(number.age(last)) <= settled
     }
 
     fn load(&mut self, at: Ppa, page: &mut Bytes, wanted: u32) -> Result<(), NandError> {
@@ -344,6 +342,7 @@ impl PageStore for Image {
         if self.survives_machine {
             self.guard("synchronise", self.shared.sync())?;
         }
+        self.guard("write", self.shared.note_written())?;
         let of_block = &mut self.blocks[block.index()];
         of_block.earlier += u64::from(std::mem::take(&mut of_block.held));
         self.write_block(device, block)?;
@@ -367,10 +366,11 @@ impl PageStore for Image {
         let mut slot = [0; 512];
         let slot = &mut slot[..self.shared.layout.slot];
         let tail = self.scratch.len() - usize::from(self.tails[at.index()]);
-        let number = self.shared.next_program() as u32;
-        self.record_of(device, at, number).put(at, slot, &self.scratch[tail..]);
+        let number = self.shared.programs() + 1;
+        self.record_of(device, at, Number::new(number)).put(at, slot, &self.scratch[tail..]);
         let place = self.place_slot(at, slot);
         self.shared.gather_record(place, slot);
+        self.shared.set_programs(number);
         self.blocks[block.index()].held += 1;
         self.shared.work.add(1, 0);
         Ok(())
@@ -381,7 +381,7 @@ impl PageStore for Image {
         let slot = &mut slot[..self.shared.layout.slot];
         self.guard("write", self.shared.write_gathered())?;
         self.guard("read", self.shared.read_at(self.shared.layout.page(at), slot))?;
-        self.record_of(device, at, u32_at(slot, 28)).put_again(at, slot);
+        self.record_of(device, at, Number::of(slot)).put_again(at, slot);
         let place = self.place_slot(at, slot);
         self.guard("write", self.shared.write_at(place, slot))
     }
@@ -389,7 +389,7 @@ impl PageStore for Image {
     fn save_all(&mut self, device: &Counting) -> Result<(), NandError> {
         self.check()?;
         let programs = self.shared.programs();
-        self.guard("write", self.shared.write_gathered().and_then(|()| self.shared.settle(programs)))?;
+        self.guard("write", self.shared.note_written().and_then(|()| self.shared.settle(programs)))?;
         for block in (0..device.geometry().blocks()).map(BlockId) {
             if self.blocks[block.index()].is_old {
                 self.write_block(device, block)?;

@@ -4,7 +4,7 @@
 //! text about the device's user. A CRC-32 over everything ends it. A second header stands at the end of the file.
 //!
 //! ```text
-//! header | states | settled, NVRAM, block records, page records | the same again | page bytes | header | where it begins
+//! header | states | marks, NVRAM, block records, page records | the same again | page bytes | header | where it begins
 //! ```
 //!
 //! Each record ends in a CRC-32 over its bytes and its place, so a sector in another sector's place is seen. Page bytes
@@ -31,8 +31,8 @@ pub(super) const PAGE_FIXED_BYTES: usize = 36;
 pub(super) const STATE_BYTES: u64 = 256 << 10;
 /// Bytes for a word of the NVRAM: the word and its checksum.
 pub(super) const WORD_RECORD_BYTES: usize = 16;
-/// Bytes in the record of settled programs.
-pub(super) const SETTLED_BYTES: usize = 16;
+/// Bytes in a mark: the number of a program, and a checksum.
+pub(super) const MARK_BYTES: usize = 16;
 /// The end of the file: where the second header begins, and the magic.
 pub(super) const TRAILER_BYTES: usize = 16;
 
@@ -49,8 +49,10 @@ pub(super) struct Header {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub states: u64,
-    /// The first part with a second copy.
+    /// The mark of settled programs, the first part with a second copy.
     pub settled: u64,
+    /// The mark of written programs.
+    pub written: u64,
     pub nvram: u64,
     pub blocks: u64,
     pub pages: u64,
@@ -71,6 +73,8 @@ impl Layout {
         let header_room = (header_bytes(&header.text) as u64).next_multiple_of(ALIGN);
         let states = header_room;
         let settled = states + 2 * STATE_BYTES;
+        // A damaged sector costs one mark.
+        let written = settled + 512;
         let nvram = settled + ALIGN;
         let words = header.nvram_bytes / 8 * WORD_RECORD_BYTES as u64;
         let blocks = (nvram + words).next_multiple_of(ALIGN);
@@ -83,7 +87,7 @@ impl Layout {
         let page_bytes = u64::from(geometry.page_bytes());
         let header = (data + u64::from(geometry.pages()) * page_bytes).next_multiple_of(ALIGN);
         let end = header + (header_room + TRAILER_BYTES as u64).next_multiple_of(ALIGN);
-        Self { states, settled, nvram, blocks, pages, second, data, header, end, page_bytes, slot }
+        Self { states, settled, written, nvram, blocks, pages, second, data, header, end, page_bytes, slot }
     }
 
     /// The place of the second copy, if what stands at `place` has one.
@@ -130,6 +134,7 @@ pub(super) enum Tag {
     Header,
     State,
     Settled,
+    Written,
     Word(u64),
     Block(BlockId),
     Page(Ppa),
@@ -141,6 +146,7 @@ fn checksum(tag: Tag, body: &[u8]) -> [u8; 4] {
         Tag::Header => return crc32fast::hash(body).to_le_bytes(),
         Tag::State => (1_u64, 0),
         Tag::Settled => (2, 0),
+        Tag::Written => (6, 0),
         Tag::Word(word) => (3, word),
         Tag::Block(block) => (4, block.0.into()),
         Tag::Page(page) => (5, page.0.into()),

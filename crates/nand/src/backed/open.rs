@@ -1,12 +1,13 @@
 //! Makes an image, and opens one: from the copies of its records that count.
 
+use super::cut::{Cut, Unsure};
 use super::error::BackedError;
 use super::image::{Image, OfBlock};
 use super::layout::{damaged, Header, Layout, BLOCK_BYTES, FIXED_BYTES, MAGIC, TRAILER_BYTES, WORD_RECORD_BYTES};
 use super::os;
 use super::overlay::Overlay;
 use super::pairs::Picked;
-use super::recorded::{block_records, page_records};
+use super::recorded::{block_records, found_in, page_records};
 use super::records::{BlockRecord, Stored};
 use super::shared::{ImageFile, Shared};
 use crate::address::BlockId;
@@ -39,6 +40,7 @@ impl Image {
         let written = os::lock(&shared.file)
             .and_then(|_| shared.file.set_len(shared.layout.end))
             .and_then(|()| shared.write_at(shared.layout.header, &shared.header.at_end(&shared.layout)))
+            .and_then(|()| shared.note_written())
             .and_then(|()| shared.write_at(0, &shared.header.to_bytes()));
         if let Err(source) = written {
             drop(shared);
@@ -161,6 +163,8 @@ impl Image {
     fn restore(&mut self, device: &mut Counting) -> Result<(), BackedError> {
         let shared = Arc::clone(&self.shared);
         self.restore_nvram()?;
+        let marks = shared.read_marks().map_err(|error| shared.error("read", error))?;
+        let mut cut = Cut::new(marks.written);
         let records = self.picked(block_records(&shared))?;
         for &block in &records.spoilt {
             self.notices.push(format!(
@@ -193,11 +197,37 @@ impl Image {
                      counts"
                 ));
             }
-            self.take(device, block, &record, &slots.bytes);
+            let found = found_in(&shared, block, &record, &slots.bytes);
+            if cut.is_sure(&found, || Unsure { block, record, slots: slots.bytes }) {
+                self.take(device, block, &record, &found);
+            }
         }
-        let settled = shared.read_settled(shared.work.get().programs).map_err(|error| shared.error("read", error))?;
-        self.opened = (settled, shared.programs());
+        let last = self.cut_off(device, cut)?;
+        let programs = last.max(marks.settled).max(shared.work.get().programs);
+        shared.set_programs(programs);
+        self.opened = (marks.settled, programs);
+        if marks.written.is_none() || programs > last {
+            // The next numbers follow it without a gap.
+            shared.note_written().map_err(|error| shared.error("write", error))?;
+        }
         Ok(())
+    }
+
+    /// Takes the blocks that waited over, without the pages that the end of a process cut off; returns the last program
+    /// that is there with all before it.
+    fn cut_off(&mut self, device: &mut Counting, cut: Cut) -> Result<u64, BackedError> {
+        let shared = Arc::clone(&self.shared);
+        let (last, blocks, pages) = cut.end(&shared.header.geometry, &shared.layout);
+        // A later program gets such a page's number: nothing may remain of it.
+        let blank = vec![0; shared.layout.slot];
+        for at in pages {
+            shared.write_at(shared.layout.page(at), &blank).map_err(|error| shared.error("write", error))?;
+        }
+        for Unsure { block, record, slots } in blocks {
+            let found = found_in(&shared, block, &record, &slots);
+            self.take(device, block, &record, &found);
+        }
+        Ok(last)
     }
 
     /// Records from two copies, both as they should be from now on.

@@ -1,9 +1,10 @@
 //! What the records of an image tell of the work on its flash.
 
+use super::cut::{Cut, Unsure};
 use super::error::BackedError;
-use super::layout::BLOCK_BYTES;
+use super::layout::{Header, BLOCK_BYTES};
 use super::pairs::Picked;
-use super::records::{programmed, BlockRecord, Stored};
+use super::records::{programmed, BlockRecord, Found, Stored};
 use super::shared::{ImageFile, Shared};
 use super::work::Work;
 use crate::address::{BlockId, Ppa};
@@ -21,7 +22,7 @@ impl ImageFile {
 
 /// What the records in the file tell.
 pub(super) fn recorded(shared: &Shared) -> io::Result<Work> {
-    let (geometry, rules) = (&shared.header.geometry, &shared.header.rules);
+    let mut cut = Cut::new(shared.read_marks()?.written);
     let records = block_records(shared)?;
     let mut work = Work::default();
     for (block, bytes) in (0..).map(BlockId).zip(records.bytes.chunks_exact(BLOCK_BYTES)) {
@@ -29,13 +30,25 @@ pub(super) fn recorded(shared: &Shared) -> io::Result<Work> {
         work.programs += record.programs;
         work.erases += u64::from(record.pe_cycles);
         if !record.is_bad {
-            let (first, slots) = (geometry.page(block, 0), page_records(shared, block)?.bytes);
-            let order = rules.program_order;
-            let pages = programmed(&slots, (first, shared.layout.slot), record.pe_cycles, geometry.page_bytes(), order);
-            work.programs += pages.len() as u64;
+            let slots = page_records(shared, block)?.bytes;
+            let found = found_in(shared, block, &record, &slots);
+            if cut.is_sure(&found, || Unsure { block, record, slots }) {
+                work.programs += found.len() as u64;
+            }
         }
     }
+    let (_, blocks, _) = cut.end(&shared.header.geometry, &shared.layout);
+    for Unsure { block, record, slots } in blocks {
+        work.programs += found_in(shared, block, &record, &slots).len() as u64;
+    }
     Ok(work)
+}
+
+/// The programmed pages of a block, from its records.
+pub(super) fn found_in(shared: &Shared, block: BlockId, record: &BlockRecord, slots: &[u8]) -> Vec<(u32, Found)> {
+    let Header { geometry, rules, .. } = &shared.header;
+    let first = (geometry.page(block, 0), shared.layout.slot);
+    programmed(slots, first, record.pe_cycles, geometry.page_bytes(), rules.program_order)
 }
 
 /// The records of all blocks.

@@ -3,8 +3,8 @@
 //! * Block record: P/E cycles, bad mark, by origin the pages copied away since the erase, and all its pages' programs
 //!   before the erase. All zeros: a block never touched.
 //! * Page record: the spare area's 16 bytes, a generation, the tail length, the programs since the erase, the page's
-//!   CRC-32, the program's number in the image (its lowest 32 bits), and the tail if it is short. A page is programmed if its generation is its block's P/E cycles + 1, so one
-//!   block record write erases all its pages.
+//!   CRC-32, the program's number in the image, and the tail if it is short. A page is programmed if its generation is
+//!   its block's P/E cycles + 1, so one block record write erases all its pages.
 //!
 //! Each ends in a CRC-32 and lies in one 512-byte sector. Each stands in the file twice; [`best`] picks the copy that
 //! counts.
@@ -80,8 +80,8 @@ pub(super) struct PageRecord {
     pub programs: u8,
     /// The page's CRC-32.
     pub sum: u32,
-    /// The program's number in the image, its lowest bits.
-    pub number: u32,
+    /// The program's number in the image.
+    pub number: Number,
 }
 
 impl PageRecord {
@@ -93,7 +93,7 @@ impl PageRecord {
         slot[20..22].copy_from_slice(&self.tail_bytes.to_le_bytes());
         slot[22] = self.programs;
         slot[24..28].copy_from_slice(&self.sum.to_le_bytes());
-        slot[28..32].copy_from_slice(&self.number.to_le_bytes());
+        self.number.put(slot);
         if let Some(place) = inline(slot.len(), tail.len()) {
             slot[place].copy_from_slice(tail);
         }
@@ -125,8 +125,41 @@ impl PageRecord {
             tail_bytes: u16_at(slot, 20),
             programs: slot[22],
             sum: u32_at(slot, 24),
-            number: u32_at(slot, 28),
+            number: Number::of(slot),
         }))
+    }
+}
+
+/// The lowest 40 bits of a program's number in its image: programs of 4 PiB in pages of 4 KiB have different ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Number(u64);
+
+impl Number {
+    const BITS: u32 = 40;
+
+    pub fn new(program: u64) -> Self {
+        Self(program % (1 << Self::BITS))
+    }
+
+    /// The number in a page record.
+    pub fn of(slot: &[u8]) -> Self {
+        Self(u64::from(u32_at(slot, 28)) | u64::from(slot[23]) << 32)
+    }
+
+    fn put(self, slot: &mut [u8]) {
+        slot[28..32].copy_from_slice(&(self.0 as u32).to_le_bytes());
+        slot[23] = (self.0 >> 32) as u8;
+    }
+
+    /// How many programs came after this one, up to and with `program`.
+    pub fn age(self, program: u64) -> u64 {
+        program.wrapping_sub(self.0) % (1 << Self::BITS)
+    }
+
+    /// The whole number, if the program came after `program`.
+    pub fn after(self, program: u64) -> Option<u64> {
+        let later = self.0.wrapping_sub(program) % (1 << Self::BITS);
+        (1..1 << (Self::BITS - 1)).contains(&later).then(|| program + later)
     }
 }
 
@@ -278,7 +311,7 @@ mod tests {
 
     fn record(lpn: u32, generation: u32) -> PageRecord {
         let oob = Oob::data(Lpn(lpn), Seq(u64::from(lpn) + 9), Origin::JOURNAL);
-        PageRecord { oob, generation, tail_bytes: 3, programs: 1, sum: 0xABCD, number: 77 }
+        PageRecord { oob, generation, tail_bytes: 3, programs: 1, sum: 0xABCD, number: Number::new(77 << 32 | 5) }
     }
 
     fn slots(records: &[Option<PageRecord>]) -> Vec<u8> {
@@ -314,6 +347,17 @@ mod tests {
             let mut spoilt = bytes;
             flip(&mut spoilt);
             assert_eq!(BlockRecord::from_bytes(&spoilt, BlockId(3)), Err(WrongSum), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_compared_over_their_end() {
+        let end = 1 << 40;
+        for last in [9, end - 1, end, 3 * end + 2] {
+            for (program, age) in [(last, 0), (last - 1, 1), (last - 9, 9)] {
+                assert_eq!((Number::new(program).age(last), Number::new(program).after(last)), (age, None));
+            }
+            assert_eq!(Number::new(last + 7).after(last), Some(last + 7));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::error::{BackedError, Failure};
 use super::gathered::Gathered;
-use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, Tag, SETTLED_BYTES, STATE_BYTES};
+use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, Tag, MARK_BYTES, STATE_BYTES};
 use super::os;
 use super::overlay::Overlay;
 use super::work::{Counter, Work};
@@ -36,8 +36,8 @@ pub(super) struct Shared {
     pub work: Counter,
     /// The last program's number.
     programs: AtomicU64,
-    /// The last program that the record of settled programs covers.
-    settled: AtomicU64,
+    /// The last marks in the file.
+    marks: Mutex<Marks>,
     /// Every write, in order.
     #[cfg(test)]
     pub log: Mutex<Vec<(u64, Vec<u8>)>>,
@@ -57,7 +57,7 @@ impl Shared {
             states: AtomicU64::new(0),
             work: Counter::default(),
             programs: AtomicU64::new(0),
-            settled: AtomicU64::new(0),
+            marks: Mutex::default(),
             #[cfg(test)]
             log: Mutex::default(),
         }
@@ -146,7 +146,7 @@ impl Shared {
 
     /// Waits until all earlier writes are on the operating system's disk.
     pub fn sync(&self) -> io::Result<()> {
-        self.write_gathered()?;
+        self.note_written()?;
         if !self.unsynced.swap(false, Ordering::Relaxed) || self.overlay.is_some() {
             return Ok(());
         }
@@ -158,29 +158,46 @@ impl Shared {
     }
 }
 
-/// Programs that a page's end of power cannot have torn.
+/// The numbers of two programs.
 ///
-/// A page is torn only if the machine ends between its program and the next flush. The file has the number of the last
-/// program before the last flush. A page with such a number and wrong bytes is damaged.
+/// `written`: all programs up to it are in the file with their records, whenever the process ends. Which of the later ones
+/// count is [`Cut`](super::cut::Cut)'s question.
+///
+/// `settled`: all programs up to it were flushed. A page is torn only if the machine ends between its program and the
+/// next flush, so a settled page with wrong bytes is damaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    pub settled: u64,
+    /// `None`: both copies are damaged, or the image is from a version without this mark.
+    pub written: Option<u64>,
+}
+
 impl Shared {
-    /// Reads the record of settled programs; `programs` were counted by other means.
-    pub fn read_settled(&self, programs: u64) -> io::Result<u64> {
-        let mut settled = 0;
-        for place in [Some(self.layout.settled), self.layout.second(self.layout.settled)].into_iter().flatten() {
-            let mut record = [0; SETTLED_BYTES];
-            self.read_at(place, &mut record)?;
-            if is_sealed(Tag::Settled, &record) {
-                settled = settled.max(u64_at(&record, 0));
-            }
-        }
-        self.settled.store(settled, Ordering::Relaxed);
-        self.programs.store(settled.max(programs), Ordering::Relaxed);
-        Ok(settled)
+    /// Reads the marks.
+    pub fn read_marks(&self) -> io::Result<Marks> {
+        let settled = self.read_mark(Tag::Settled, self.layout.settled)?.unwrap_or(0);
+        let marks = Marks { settled, written: self.read_mark(Tag::Written, self.layout.written)? };
+        *self.marks() = marks;
+        Ok(marks)
     }
 
-    /// The number of the program that begins now.
-    pub fn next_program(&self) -> u64 {
-        self.programs.fetch_add(1, Ordering::Relaxed) + 1
+    fn read_mark(&self, tag: Tag, place: u64) -> io::Result<Option<u64>> {
+        let mut mark = None;
+        for place in [Some(place), self.layout.second(place)].into_iter().flatten() {
+            let mut record = [0; MARK_BYTES];
+            self.read_at(place, &mut record)?;
+            if is_sealed(tag, &record) {
+                mark = mark.max(Some(u64_at(&record, 0)));
+            }
+        }
+        Ok(mark)
+    }
+
+    fn write_mark(&self, tag: Tag, place: u64, program: u64) -> io::Result<()> {
+        let mut record = [0; MARK_BYTES];
+        record[..8].copy_from_slice(&program.to_le_bytes());
+        seal(tag, &mut record);
+        self.write_at(place, &record)
     }
 
     /// The last program's number.
@@ -188,15 +205,36 @@ impl Shared {
         self.programs.load(Ordering::Relaxed)
     }
 
-    /// Notes that all programs up to `programs` are in the file.
-    pub fn settle(&self, programs: u64) -> io::Result<()> {
-        if self.settled.swap(programs, Ordering::Relaxed) == programs {
-            return Ok(());
+    /// From now on `program` is the last one's number; its record was gathered, so no mark is ahead of it.
+    pub fn set_programs(&self, program: u64) {
+        self.programs.store(program, Ordering::Release);
+    }
+
+    /// Writes everything gathered, and marks it: from here on, records may be removed.
+    pub fn note_written(&self) -> io::Result<()> {
+        // Another thread's older mark may not come behind this one.
+        let mut marks = self.marks();
+        let programs = self.programs.load(Ordering::Acquire);
+        if marks.written == Some(programs) {
+            return self.write_gathered();
         }
-        let mut record = [0; SETTLED_BYTES];
-        record[..8].copy_from_slice(&programs.to_le_bytes());
-        seal(Tag::Settled, &mut record);
-        self.write_at(self.layout.settled, &record)
+        self.write_mark(Tag::Written, self.layout.written, programs)?;
+        marks.written = Some(programs);
+        Ok(())
+    }
+
+    /// Marks the programs up to `program` as flushed.
+    pub fn settle(&self, program: u64) -> io::Result<()> {
+        let mut marks = self.marks();
+        if program > marks.settled {
+            self.write_mark(Tag::Settled, self.layout.settled, program)?;
+            marks.settled = program;
+        }
+        Ok(())
+    }
+
+    fn marks(&self) -> MutexGuard<'_, Marks> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -260,9 +298,7 @@ impl ImageFile {
     /// # Errors
     /// [`BackedError::Io`]; the image fails then.
     pub fn write_gathered(&self) -> Result<(), BackedError> {
-        let programs = self.0.programs();
-        let written = self.0.write_gathered().and_then(|()| self.0.settle(programs));
-        written.map_err(|source| self.0.error("write", source))
+        self.0.write_gathered().map_err(|source| self.0.error("write", source))
     }
 
     /// Waits until all writes so far are on the operating system's disk.

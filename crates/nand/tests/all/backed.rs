@@ -366,7 +366,7 @@ fn a_flushed_page_is_settled() {
     let path = directory.path().join("image");
     let mut device = Backed::create(&path, geometry(8, 4), Rules::default()).unwrap();
     (0..2).for_each(|at| program(&mut device, at).unwrap());
-    device.file().write_gathered().unwrap();
+    device.sync().unwrap();
     (2..4).for_each(|at| program(&mut device, at).unwrap());
     // Erases hand over what was gathered, and the process ends without a flush.
     device.erase(BlockId(3)).unwrap();
