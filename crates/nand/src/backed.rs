@@ -49,6 +49,11 @@ use std::path::Path;
 /// Metadata prefetch distance in a longer read, in pages.
 const PAGES_AHEAD: u32 = 8;
 
+/// Whether a tail with `bytes` bytes stands in the page's record of an image, beside the spare area.
+pub(crate) fn is_tail_in_record(geometry: &Geometry, bytes: usize) -> bool {
+    records::inline(layout::slot_bytes(geometry), bytes).is_some()
+}
+
 /// A device whose pages hold bytes; `S` is [`Ram`] or [`Image`].
 ///
 /// A page programmed with `Content(None)` reads as zeros. A tail replaces the last bytes in its page, and is read back

@@ -3,7 +3,7 @@
 //! Each case changes one place of an image that ended cleanly: a byte, a zeroed sector, or two exchanged sectors. Then each
 //! flushed sector reads as written or fails. `make test-damage` runs many more cases.
 
-use crate::support::{act, contents, create, ftls, open, Act, Acts, SECTOR};
+use crate::support::{act, contents, create, ftls, open, Act, Acts, NVRAM_BUFFERS, SECTOR};
 use nandlab_lab::served::Access;
 use nandlab_nand::random::Random;
 use nandlab_serve::{copy, Disk, Export, Options};
@@ -11,21 +11,6 @@ use std::path::Path;
 
 /// Sectors read at a time, and looked at alone if that fails.
 const TOGETHER: usize = 128;
-
-/// Buffers in NVRAM, over a page map.
-const BUFFERS: [&[&str]; 4] = [
-    &["buffer=hybrid_lru", "buffer.hybrid_lru.dram=64KiB", "buffer.hybrid_lru.nvram=256KiB"],
-    &["buffer=clock_dnv", "buffer.clock_dnv.dram=64KiB", "buffer.clock_dnv.nvram=256KiB"],
-    &["buffer=cbm", "buffer.cbm.dram=64KiB", "buffer.cbm.nvram=256KiB"],
-    &[
-        "buffer=wap_lru",
-        "buffer.wap_lru.dram=64KiB",
-        "buffer.wap_lru.nvram=256KiB",
-        "buffer.wap_lru.t_state=2",
-        "buffer.wap_lru.t_read=2",
-        "buffer.wap_lru.t_write=2",
-    ],
-];
 
 /// By sector: the number of its last write, and whether it was trimmed since.
 type Last = Vec<(u64, bool)>;
@@ -206,7 +191,7 @@ fn every_stack(cases: u64) {
     let stacks: Vec<(String, (&str, &[&str]))> = ftls
         .iter()
         .map(|&ftl| (ftl.to_owned(), (ftl, &[][..])))
-        .chain(BUFFERS.iter().map(|&sets| (sets[0].to_owned(), ("page", sets))))
+        .chain(NVRAM_BUFFERS.iter().map(|&sets| (sets[0].to_owned(), ("page", sets))))
         .collect();
     for (name, stack) in &stacks {
         let (refusals, failed) = harmed(name, *stack, cases, seed);

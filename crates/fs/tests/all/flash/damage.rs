@@ -5,60 +5,12 @@
 
 use super::model::{script, Op, Seen};
 use super::rig::{device, mounted_on, systems, walk_around, Flash, Rig, Subject, Tested};
-use nandlab_nand::{as_inside, BlockId, Content, Counting, Done, Nand, NandError, Oob, Ppa};
+use nandlab_nand::damaged::Damaged;
+use nandlab_nand::{Counting, Nand, Ppa};
 
-/// A device where one page is damaged, until its block is erased. It knows that the page was flushed.
-struct Damaged {
-    inner: Flash,
-    page: Option<Ppa>,
-}
-
-impl Damaged {
-    fn check<T>(&self, at: Ppa, done: T) -> Result<T, NandError> {
-        match self.page == Some(at) {
-            true => Err(NandError::Uncorrectable(at)),
-            false => Ok(done),
-        }
-    }
-}
-
-impl Nand for Damaged {
-    type Buf = Content;
-
-    as_inside!(inner: geometry, rules, read_spare, program, program_spare, retire, set_slc, is_slc, ctx);
-
-    fn read(&mut self, at: Ppa, page: &mut Content) -> Result<Oob, NandError> {
-        self.inner.read(at, page).and_then(|oob| self.check(at, oob))
-    }
-
-    fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
-        self.inner.read_tail(at, tail).and_then(|oob| self.check(at, oob))
-    }
-
-    fn read_with_tail(&mut self, at: Ppa, page: &mut Content, tail: &mut [u8]) -> Result<Oob, NandError> {
-        self.inner.read_with_tail(at, page, tail).and_then(|oob| self.check(at, oob))
-    }
-
-    fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
-        self.check(from, ())?;
-        self.inner.copy(from, to, oob)
-    }
-
-    fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
-        let done = self.inner.erase(block)?;
-        let geometry = self.inner.geometry();
-        self.page = self.page.filter(|&page| geometry.block_of(page) != block);
-        Ok(done)
-    }
-
-    fn is_settled(&mut self, at: Ppa) -> bool {
-        self.page == Some(at)
-    }
-}
-
-impl Tested for Damaged {
+impl Tested for Damaged<Flash> {
     fn counting(&self) -> &Counting {
-        self.inner.counting()
+        self.inner().counting()
     }
 }
 
@@ -83,7 +35,7 @@ fn every_page(subject: &Subject, seed: u64) -> Outcome {
             continue;
         }
         outcome.pages += 1;
-        let mut flash = Damaged { inner: harmed.flash, page: Some(at) };
+        let mut flash = Damaged::new(harmed.flash, at);
         let mut seen = Seen::new();
         let mut failing = Vec::new();
         let done =
