@@ -179,6 +179,9 @@ impl Served {
             // A damaged image may hold what no FTL writes.
             Err(panic) => return Err(not_ours(&image, &format!("the FTL cannot be mounted: {}", said(&*panic)))),
         };
+        if experiment.is_bare() {
+            notices.extend(engine.on_files().notices());
+        }
         nandlab_nand::tables::give_back_free_memory();
         let control = Control::default();
         let mut run = Run::new(&experiment, &sizing, &control, &mut *engine);

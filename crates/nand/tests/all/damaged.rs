@@ -26,6 +26,10 @@ fn a_damaged_page_fails_until_the_erase_of_its_block() {
     assert_eq!(read(&mut nand, 1), Ok((oob(1, 1), 1)));
     assert!(!nand.is_settled(Ppa(1)));
 
+    let mut nand = Damaged::without_spare(inner.clone(), Ppa(1));
+    assert_eq!(nand.read_spare(Ppa(1)).map(drop), gone(1));
+    assert_eq!((nand.read_spare(Ppa(0)), nand.is_settled(Ppa(1))), (Ok(Some(oob(0, 0))), false));
+
     // A short tail stands beside the spare area, a long one in the page.
     let (mut short, mut long) = (Damaged::new(inner.clone(), Ppa(2)), Damaged::new(inner, Ppa(3)));
     assert_eq!(short.read_tail(Ppa(2), &mut [0; 4]), Ok(oob(2, 2)));

@@ -4,7 +4,8 @@
 //! flushed sector reads as written or fails. `make test-damage` runs many more cases.
 
 use crate::support::{act, contents, create, ftls, open, Act, Acts, NVRAM_BUFFERS, SECTOR};
-use nandlab_lab::served::Access;
+use nandlab_lab::config::{Experiment, Format};
+use nandlab_lab::served::{Access, Served};
 use nandlab_nand::random::Random;
 use nandlab_serve::{copy, Disk, Export, Options};
 use std::path::Path;
@@ -205,4 +206,39 @@ fn every_stack(cases: u64) {
 #[test]
 fn a_changed_image_is_told() {
     every_stack(if std::env::var_os("NANDLAB_LONG").is_some() { 60 } else { 12 });
+}
+
+/// A YAFFS that scans the flash finds a name in its header alone.
+#[test]
+fn a_file_without_its_name_is_told_and_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my.img");
+    let sets = ["fs=yaffs", "fs.yaffs.checkpoint=false", "device.capacity=4MiB"].map(String::from);
+    let experiment = Experiment::parse_disk("", Format::Toml, "", Path::new(""), &sets).unwrap();
+    Served::create(&path, &experiment).unwrap();
+    let name = "a name for one file";
+    let mut served = Served::open(&path, Access::Write).unwrap();
+    served.on_files(|fs| {
+        let file = fs.create(name).unwrap();
+        fs.write(file, 0, b"held").unwrap();
+        fs.close(file).unwrap();
+        None
+    });
+    served.image().sync().unwrap();
+    drop(served);
+
+    let mut image = std::fs::read(&path).unwrap();
+    let headers: Vec<usize> =
+        (0..image.len() - name.len()).filter(|&at| image[at..].starts_with(name.as_bytes())).collect();
+    assert!(!headers.is_empty());
+    headers.into_iter().for_each(|at| image[at] ^= 1);
+    std::fs::write(&path, &image).unwrap();
+    let mut served = Served::open(&path, Access::Write).unwrap();
+    assert_eq!(served.notices(), ["1 file or directory has no readable header and is in lost+found: obj257"]);
+    served.on_files(|fs| {
+        let file = fs.open("lost+found/obj257").unwrap();
+        let mut held = [0; 9];
+        assert_eq!((fs.read(file, 0, &mut held).unwrap(), &held[..4]), (4, &b"held"[..]));
+        None
+    });
 }
