@@ -3,11 +3,13 @@
 mod files;
 pub(crate) mod lifetime;
 mod live;
+mod rescued;
 
 pub use files::Asked;
 use lifetime::Saved;
 pub use lifetime::{Lifetime, Unsaved, SAVE_EVERY_BYTES, SAVE_EVERY_S};
 pub use live::{Live, LiveBlock, LiveKind};
+pub use rescued::Rescued;
 
 use crate::config::{Experiment, Format, Sizing};
 use crate::control::Control;

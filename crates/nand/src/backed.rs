@@ -124,7 +124,16 @@ impl Backed<Image> {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_read_only(path: &Path) -> Result<Self, BackedError> {
-        let (store, counting) = Image::open_read_only(path)?;
+        let (store, counting) = Image::open_read_only(path, true)?;
+        Ok(Self { counting, store })
+    }
+
+    /// As [`Self::open_read_only`], for the flash alone: damage in the NVRAM is a notice.
+    ///
+    /// # Errors
+    /// As [`Self::open`], but for the NVRAM.
+    pub fn open_without_nvram(path: &Path) -> Result<Self, BackedError> {
+        let (store, counting) = Image::open_read_only(path, false)?;
         Ok(Self { counting, store })
     }
 

@@ -50,11 +50,11 @@ impl Image {
     }
 
     pub(super) fn open(path: &Path) -> Result<(Self, Counting), BackedError> {
-        Self::with(Self::open_file(path)?)
+        Self::with(Self::open_file(path)?, true)
     }
 
-    /// As [`Self::open`], with all writes kept in memory.
-    pub(super) fn open_read_only(path: &Path) -> Result<(Self, Counting), BackedError> {
+    /// As [`Self::open`], with all writes kept in memory. Damage in the NVRAM is an error only if `needs_nvram`.
+    pub(super) fn open_read_only(path: &Path, needs_nvram: bool) -> Result<(Self, Counting), BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
         let file = OpenOptions::new().read(true).open(path).map_err(error)?;
         if !os::lock_shared(&file).map_err(error)? {
@@ -62,7 +62,7 @@ impl Image {
         }
         let (mut shared, found) = Self::read_headers(path, file)?;
         shared.overlay = Some(Overlay::default());
-        let mut image = Self::with(shared)?;
+        let mut image = Self::with(shared, needs_nvram)?;
         if found != image.0.shared.layout.end {
             let error = BackedError::Length { path: path.to_owned(), found, expected: image.0.shared.layout.end };
             image.0.notices.push(error.to_string());
@@ -70,12 +70,16 @@ impl Image {
         Ok(image)
     }
 
-    fn with(shared: Shared) -> Result<(Self, Counting), BackedError> {
+    fn with(shared: Shared, needs_nvram: bool) -> Result<(Self, Counting), BackedError> {
         let mut image = Self::new(shared);
         let header = &image.shared.header;
         let mut device = Counting::new(header.geometry, header.rules);
         device.has_no_tails = true;
         image.repair_headers()?;
+        match image.restore_nvram() {
+            Err(error @ BackedError::Damaged { .. }) if !needs_nvram => image.notices.push(error.to_string()),
+            restored => restored?,
+        }
         image.restore(&mut device)?;
         Ok((image, device))
     }
@@ -160,7 +164,6 @@ impl Image {
     /// Brings an erased `device` into the state in the records.
     fn restore(&mut self, device: &mut Counting) -> Result<(), BackedError> {
         let shared = Arc::clone(&self.shared);
-        self.restore_nvram()?;
         let records = self.picked(block_records(&shared))?;
         for &block in &records.spoilt {
             self.notices.push(format!(
