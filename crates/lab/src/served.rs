@@ -125,6 +125,10 @@ impl Served {
         let (bytes, allocated) = image.room().map_err(of_image)?;
         let geometry = image.geometry();
         let in_use = image.is_in_use().map_err(of_image)?;
+        let header = image.damaged_header().map_err(of_image)?;
+        let notice = |which| {
+            format!("the {which} of two headers is damaged: the next `nandlab disk serve` or `check` repairs it")
+        };
         // Who serves it saves the counts, and changes the records at this moment.
         let in_all = match in_use {
             true => saved(&image).all(),
@@ -145,6 +149,7 @@ impl Served {
             "file_bytes": bytes,
             "allocated_bytes": allocated,
             "in_all": in_all.told(),
+            "notices": header.map(notice).into_iter().collect::<Vec<_>>(),
             "experiment": experiment,
         }))
     }

@@ -65,6 +65,8 @@ def _info(image: str) -> dict[str, Any]:
 def info(image: str, as_json: bool) -> None:
     """Describe IMAGE, and all work on it since it was made."""
     found = _info(image)
+    for notice in found["notices"]:
+        say(f"warning: {notice}")
     if as_json:
         print_json(found)
     else:

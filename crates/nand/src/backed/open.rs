@@ -26,6 +26,35 @@ impl ImageFile {
         let file = OpenOptions::new().read(true).open(path).map_err(error)?;
         Image::read_header(path, file).map(|shared| Self(Arc::new(shared)))
     }
+
+    /// The damaged one of the two headers, `first` or `second`, if there is one. Opening the image to write repairs it.
+    ///
+    /// # Errors
+    /// [`BackedError::Io`].
+    pub fn damaged_header(&self) -> Result<Option<&'static str>, BackedError> {
+        Ok(self.0.spoilt_headers()?.first().map(|&(which, ..)| which))
+    }
+}
+
+impl Shared {
+    /// Headers that are not as the one in use: which, where, and their bytes as they must be.
+    fn spoilt_headers(&self) -> Result<Vec<(&'static str, u64, Vec<u8>)>, BackedError> {
+        let copies =
+            [("first", 0, self.header.to_bytes()), ("second", self.layout.header, self.header.at_end(&self.layout))];
+        let mut spoilt = Vec::new();
+        for (which, place, bytes) in copies {
+            let mut found = vec![0; bytes.len()];
+            let read = self.read_at(place, &mut found);
+            // An image that is only read may have been cut short.
+            if self.overlay.is_none() {
+                read.map_err(|error| self.error("read", error))?;
+            }
+            if found != bytes {
+                spoilt.push((which, place, bytes));
+            }
+        }
+        Ok(spoilt)
+    }
 }
 
 impl Image {
@@ -146,17 +175,9 @@ impl Image {
     /// Writes a header again that is not as the other one.
     fn repair_headers(&mut self) -> Result<(), BackedError> {
         let shared = Arc::clone(&self.shared);
-        let copies = [(0, shared.header.to_bytes()), (shared.layout.header, shared.header.at_end(&shared.layout))];
-        for ((place, bytes), which) in copies.into_iter().zip(["first", "second"]) {
-            let mut found = vec![0; bytes.len()];
-            let read = shared.read_at(place, &mut found);
-            if shared.overlay.is_none() {
-                read.map_err(|error| shared.error("read", error))?;
-            }
-            if found != bytes {
-                self.notices.push(format!("the {which} of two headers is damaged, and the other one counts"));
-                shared.write_at(place, &bytes).map_err(|error| shared.error("write", error))?;
-            }
+        for (which, place, bytes) in shared.spoilt_headers()? {
+            self.notices.push(format!("the {which} of two headers is damaged, and the other one counts"));
+            shared.write_at(place, &bytes).map_err(|error| shared.error("write", error))?;
         }
         Ok(())
     }

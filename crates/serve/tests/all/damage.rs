@@ -208,6 +208,31 @@ fn a_changed_image_is_told() {
     every_stack(if std::env::var_os("NANDLAB_LONG").is_some() { 60 } else { 12 });
 }
 
+/// A damaged header is told before something repairs it.
+#[test]
+fn info_tells_a_damaged_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my.img");
+    create(&path, "page", &["device.capacity=4MiB"]);
+    let notices = || Served::info(&path).unwrap()["notices"].clone();
+    let whole = std::fs::read(&path).unwrap();
+    // The end tells where the second header begins.
+    let second = u64::from_le_bytes(whole[whole.len() - 16..whole.len() - 8].try_into().unwrap()) as usize;
+    for (which, place) in [("first", 20), ("second", second + 20)] {
+        let mut image = whole.clone();
+        image[place] ^= 1;
+        std::fs::write(&path, &image).unwrap();
+        let told =
+            format!("the {which} of two headers is damaged: the next `nandlab disk serve` or `check` repairs it");
+        assert_eq!(notices(), serde_json::json!([told]));
+        assert_eq!(notices(), serde_json::json!([told]), "info repairs nothing");
+        drop(Served::open(&path, Access::Read).unwrap());
+        assert_eq!(notices(), serde_json::json!([told]), "a read-only mount repairs nothing");
+        drop(Served::open(&path, Access::Write).unwrap());
+        assert_eq!(notices(), serde_json::json!([]));
+    }
+}
+
 /// Damages both copies of the records of every other used block. A record of a block takes 128 bytes.
 fn lose_blocks(image: &mut [u8]) {
     // A header has 76 bytes beside its text. Behind it come two states and the number of settled programs.
