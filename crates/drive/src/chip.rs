@@ -3,6 +3,7 @@
 use nandlab_nand::aging::{Aging, AgingCounts};
 use nandlab_nand::backed::{Backed, Image, Verified};
 use nandlab_nand::counting::SpareStore;
+use nandlab_nand::damaged::Damaged;
 use nandlab_nand::faulty::{FaultCounts, Faulty};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::power_cut::PowerCut;
@@ -145,6 +146,7 @@ wrappers! {
     [N: Nand + Chip] Aging<N>,
         fn aging(&self) -> Option<AgingCounts> { Some(*self.counts()) },
         fn lie(&mut self, ns: Time) { Aging::lie(self, ns) };
+    [N: Nand + Chip] Damaged<N>;
     [N: Nand + Chip] Metered<N>;
     [N: Nand + Chip] PowerCut<N>;
     [N: Nand + Chip] Traced<N>;

@@ -61,6 +61,10 @@ pub trait FlashFs<N: Nand>: FileSystem + Send {
     fn nvram(&self) -> Option<&Nvram>;
     /// Garbage collection counts since the mount.
     fn collections(&self) -> Counts;
+    /// What the mount did not find as it was, in sentences.
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Blocks retired since the mount.
     fn retired_blocks(&self) -> u64;
     /// Each block's use; reading it is not charged.

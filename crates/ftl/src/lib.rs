@@ -21,6 +21,7 @@ mod options;
 pub mod page;
 pub mod parts;
 mod recycling;
+pub mod rescue;
 pub mod sector_log;
 pub mod sector_map;
 pub mod superpage;

@@ -3,11 +3,13 @@
 mod files;
 pub(crate) mod lifetime;
 mod live;
+mod rescued;
 
 pub use files::Asked;
 use lifetime::Saved;
 pub use lifetime::{Lifetime, Unsaved, SAVE_EVERY_BYTES, SAVE_EVERY_S};
 pub use live::{Live, LiveBlock, LiveKind};
+pub use rescued::Rescued;
 
 use crate::config::{Experiment, Format, Sizing};
 use crate::control::Control;
@@ -123,6 +125,10 @@ impl Served {
         let (bytes, allocated) = image.room().map_err(of_image)?;
         let geometry = image.geometry();
         let in_use = image.is_in_use().map_err(of_image)?;
+        let header = image.damaged_header().map_err(of_image)?;
+        let notice = |which| {
+            format!("the {which} of two headers is damaged: the next `nandlab disk serve` or `check` repairs it")
+        };
         // Who serves it saves the counts, and changes the records at this moment.
         let in_all = match in_use {
             true => saved(&image).all(),
@@ -143,6 +149,7 @@ impl Served {
             "file_bytes": bytes,
             "allocated_bytes": allocated,
             "in_all": in_all.told(),
+            "notices": header.map(notice).into_iter().collect::<Vec<_>>(),
             "experiment": experiment,
         }))
     }
@@ -179,6 +186,9 @@ impl Served {
             // A damaged image may hold what no FTL writes.
             Err(panic) => return Err(not_ours(&image, &format!("the FTL cannot be mounted: {}", said(&*panic)))),
         };
+        if experiment.is_bare() {
+            notices.extend(engine.on_files().notices());
+        }
         nandlab_nand::tables::give_back_free_memory();
         let control = Control::default();
         let mut run = Run::new(&experiment, &sizing, &control, &mut *engine);

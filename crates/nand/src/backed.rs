@@ -50,6 +50,11 @@ use std::path::Path;
 /// Metadata prefetch distance in a longer read, in pages.
 const PAGES_AHEAD: u32 = 8;
 
+/// Whether a tail with `bytes` bytes stands in the page's record of an image, beside the spare area.
+pub(crate) fn is_tail_in_record(geometry: &Geometry, bytes: usize) -> bool {
+    records::inline(layout::slot_bytes(geometry), bytes).is_some()
+}
+
 /// A device whose pages hold bytes; `S` is [`Ram`] or [`Image`].
 ///
 /// A page programmed with `Content(None)` reads as zeros. A tail replaces the last bytes in its page, and is read back
@@ -120,7 +125,16 @@ impl Backed<Image> {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_read_only(path: &Path) -> Result<Self, BackedError> {
-        let (store, counting) = Image::open_read_only(path)?;
+        let (store, counting) = Image::open_read_only(path, true)?;
+        Ok(Self { counting, store })
+    }
+
+    /// As [`Self::open_read_only`], for the flash alone: damage in the NVRAM is a notice.
+    ///
+    /// # Errors
+    /// As [`Self::open`], but for the NVRAM.
+    pub fn open_without_nvram(path: &Path) -> Result<Self, BackedError> {
+        let (store, counting) = Image::open_read_only(path, false)?;
         Ok(Self { counting, store })
     }
 

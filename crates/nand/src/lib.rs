@@ -2,7 +2,7 @@
 //!
 //! Read [`nand`] first: the trait [`Nand`] is the whole contract. [`Counting`] is the plain device; the other
 //! modules are devices with bytes ([`backed`]) or composable wrappers with one property each ([`timed`],
-//! [`faulty`], [`aging`], [`power_cut`], [`traced`]).
+//! [`faulty`], [`aging`], [`damaged`], [`power_cut`], [`traced`]).
 
 pub mod address;
 pub mod aging;
@@ -13,6 +13,7 @@ pub mod content;
 pub mod context;
 pub mod controller;
 pub mod counting;
+pub mod damaged;
 pub mod faulty;
 mod list_code;
 pub mod nand;

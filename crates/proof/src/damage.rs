@@ -1,8 +1,7 @@
 //! Damage: after a flush and an end, each programmed page in turn cannot be read.
 //!
-//! The page's spare area can be read, and a list of its sectors. The device knows that the page was flushed, as an image file does. A mount must succeed. Every sector with another page
-//! reads as flushed. A sector with the damaged page reads as flushed, fails, or is an older version where the FTL's rules
-//! allow one; zeros count only if the host could have seen them.
+//! A mount must succeed. Every sector with another page reads as flushed. A sector with the damaged page reads as flushed,
+//! fails, or is an older version where the FTL's rules allow one; zeros count only if the host could have seen them.
 
 use crate::device::Device;
 use crate::disk::Disk;
@@ -12,80 +11,12 @@ use crate::rig::{flash, Flash, Lost, Rig};
 use crate::script::{random, Mix, Step};
 use crate::subject::Subject;
 use nandlab_block::{Error, Op, Payload, Request};
-use nandlab_drive::Chip;
+use nandlab_nand::damaged::Damaged;
 use nandlab_nand::faulty::Config as Faults;
-use nandlab_nand::{as_inside, BlockId, Content, Done, Kind, Nand, NandError, Oob, Ppa, SECTOR_BYTES};
+use nandlab_nand::{Kind, Nand, Oob, Ppa, SECTOR_BYTES};
 
 /// Script length.
 const STEPS: usize = 160;
-
-/// A device where one page is damaged, until its block is erased.
-#[derive(Clone, Debug)]
-pub struct Damaged {
-    inner: Flash,
-    page: Option<Ppa>,
-}
-
-impl Damaged {
-    /// A list of sectors stands beside the spare area, as in an image; a note fills the page.
-    fn check_tail(&self, at: Ppa, tail: &[u8]) -> Result<(), NandError> {
-        match tail.len() >= self.inner.geometry().page_bytes() as usize {
-            true => self.check(at),
-            false => Ok(()),
-        }
-    }
-
-    fn check(&self, at: Ppa) -> Result<(), NandError> {
-        match self.page == Some(at) {
-            true => Err(NandError::Uncorrectable(at)),
-            false => Ok(()),
-        }
-    }
-}
-
-impl Nand for Damaged {
-    type Buf = Content;
-
-    as_inside!(inner: geometry, rules, read_spare, program, program_spare, retire, set_slc, is_slc, ctx);
-
-    fn read(&mut self, at: Ppa, page: &mut Content) -> Result<Oob, NandError> {
-        self.inner.read(at, page).and_then(|oob| self.check(at).map(|()| oob))
-    }
-
-    fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
-        self.inner.read_tail(at, tail).and_then(|oob| self.check_tail(at, tail).map(|()| oob))
-    }
-
-    fn read_with_tail(&mut self, at: Ppa, page: &mut Content, tail: &mut [u8]) -> Result<Oob, NandError> {
-        self.inner.read_with_tail(at, page, tail).and_then(|oob| self.check(at).map(|()| oob))
-    }
-
-    fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
-        self.check(from)?;
-        self.inner.copy(from, to, oob)
-    }
-
-    fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
-        let done = self.inner.erase(block)?;
-        let geometry = self.inner.geometry();
-        self.page = self.page.filter(|&page| geometry.block_of(page) != block);
-        Ok(done)
-    }
-
-    fn is_settled(&mut self, at: Ppa) -> bool {
-        self.page == Some(at)
-    }
-}
-
-impl Chip for Damaged {
-    fn inside(&self) -> Option<&dyn Chip> {
-        Some(&self.inner)
-    }
-
-    fn inside_mut(&mut self) -> Option<&mut dyn Chip> {
-        Some(&mut self.inner)
-    }
-}
 
 /// What became of the sectors of a disk with a damaged page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -124,7 +55,7 @@ pub fn every_page(subject: &Subject, device: &Device, seed: u64, behind: usize) 
     let mut outcome = Outcome::default();
     let now = pages_of(&mut nand);
     for (at, oob) in now.into_iter().filter(|page| flushed.contains(page)) {
-        let nand = Damaged { inner: nand.clone(), page: Some(at) };
+        let nand = Damaged::new(nand.clone(), at);
         let case = format!("{what} page {at} {:?}", oob.kind);
         let mut disk = Disk::mount(nand, pages, &subject.config).unwrap_or_else(|error| panic!("{case}: {error}"));
         let found = look(&mut disk, &model, &host, &case);
@@ -171,7 +102,7 @@ impl Host {
     }
 }
 
-fn look(disk: &mut Disk<Damaged>, model: &Model, host: &Host, case: &str) -> Outcome {
+fn look(disk: &mut Disk<Damaged<Flash>>, model: &Model, host: &Host, case: &str) -> Outcome {
     let mut found = Outcome::default();
     let mut bytes = vec![0; SECTOR_BYTES as usize];
     for sector in 0..disk.sectors() {

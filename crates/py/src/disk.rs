@@ -4,10 +4,10 @@
 
 use crate::errors::{caught, raised, NandlabError};
 use crate::Text;
-use nandlab_lab::served::{Access, Served};
+use nandlab_lab::served::{Access, Rescued, Served};
 use nandlab_serve::control::{self, Control};
 use nandlab_serve::regions::Regions;
-use nandlab_serve::{copy, directory, fuse, http, nbd, Export, Options};
+use nandlab_serve::{copy, directory, fuse, http, nbd, rescue, Export, Options};
 use pyo3::prelude::*;
 use std::io;
 use std::path::PathBuf;
@@ -26,6 +26,18 @@ pub(crate) fn disk_create(py: Python<'_>, text: &Text, path: PathBuf) -> PyResul
 pub(crate) fn disk_info(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let info = py.detach(|| caught(|| Served::info(&path)))?;
     info.map(|info| info.to_string()).map_err(|error| raised(py, &error))
+}
+
+/// Copies a disk's contents without its FTL, which cannot be mounted, into a new file; returns what a reader must know, in
+/// sentences, and the byte ranges that cannot be read.
+#[pyfunction]
+pub(crate) fn disk_rescue(py: Python<'_>, path: PathBuf, file: PathBuf) -> PyResult<(Vec<String>, Vec<(u64, u64)>)> {
+    let opened = py.detach(|| caught(|| Rescued::open(&path)))?;
+    let found = opened.map_err(|error| raised(py, &error))?;
+    let notices = found.notices().to_vec();
+    let copied = py.detach(|| caught(|| rescue(found, &file)))?;
+    let bad = copied.map_err(|error| NandlabError::new_err(format!("cannot write {}: {error}", file.display())))?;
+    Ok((notices, bad.into_iter().map(|range| (range.start, range.end)).collect()))
 }
 
 /// The answer from the process that serves an image; None if there is none.

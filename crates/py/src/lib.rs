@@ -112,6 +112,7 @@ fn _native(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(traces::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(disk::disk_create, module)?)?;
     module.add_function(wrap_pyfunction!(disk::disk_info, module)?)?;
+    module.add_function(wrap_pyfunction!(disk::disk_rescue, module)?)?;
     module.add_function(wrap_pyfunction!(disk::disk_ask, module)?)?;
     module.add_class::<disk::Disk>()?;
     module.add_class::<Text>()?;

@@ -65,6 +65,8 @@ def _info(image: str) -> dict[str, Any]:
 def info(image: str, as_json: bool) -> None:
     """Describe IMAGE, and all work on it since it was made."""
     found = _info(image)
+    for notice in found["notices"]:
+        say(f"warning: {notice}")
     if as_json:
         print_json(found)
     else:
@@ -200,21 +202,45 @@ def export(image: str, file: str, as_json: bool) -> None:
     """Copy what the disk in IMAGE holds into the new FILE.
 
     IMAGE stays as it is. Byte ranges that cannot be read are listed and left out; the exit status is then 1.
+
+    If the FTL cannot be mounted, FILE gets the newest copy of each sector on flash, and the exit status is 1. Such a sector
+    may hold a write that was never flushed, or what it held before a trim.
     """
     from nandlab import _native
 
-    disk = interruptible(lambda: _native.Disk(image, read_only=True))
-    notices = disk.notices()
+    refused = None
+    try:
+        disk = interruptible(lambda: _native.Disk(image, read_only=True))
+    except _native.NandlabError as error:
+        refused = str(error)
+        notices, bad = _rescued(image, file, error)
+    else:
+        notices = disk.notices()
+        bad = interruptible(lambda: disk.export(file))
     for notice in notices:
         say(f"warning: {notice}")
-    bad = interruptible(lambda: disk.export(file))
     if as_json:
-        print_json({"notices": notices, "unreadable": [{"start": start, "end": end} for start, end in bad]})
+        ranges = [{"start": start, "end": end} for start, end in bad]
+        print_json({"notices": notices, "refused": refused, "unreadable": ranges})
     else:
         for start, end in bad:
             click.echo(f"bytes {start} to {end - 1} cannot be read")
-    if bad:
+    if bad or refused:
         raise SystemExit(1)
+
+
+def _rescued(image: str, file: str, error: Exception) -> tuple[list[str], list[tuple[int, int]]]:
+    """Copies what is on flash, without a mount; raises `error` again if IMAGE tells nothing."""
+    from nandlab import _native
+
+    try:
+        found = interruptible(lambda: _native.disk_rescue(image, file))
+    except _native.NandlabError as why:
+        if str(why).startswith("cannot write"):
+            raise
+        raise error from None
+    say(f"warning: {error}")
+    return found
 
 
 @command.command("serve")

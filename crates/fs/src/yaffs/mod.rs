@@ -31,6 +31,10 @@
 //! `yaffs2` reads the newest page and, if it is torn, writes its chunk again. Otherwise a later mount could
 //! take the torn page for the newest copy.
 //!
+//! An object whose newest header is unreadable is a file in the directory `lost+found`, with its number for a name (`obj257`),
+//! the data that its tags tell, and a new header; it is a directory if another object is in it. Older headers are ignored:
+//! their name may belong to another object by now. Pages cut off by a header that is unreadable may count again.
+//!
 //! ## Invariants
 //! Every page is erased, void, or used by exactly one chunk of one object, and the used page is the newest
 //! copy on flash. Block counts match their pages. Directory operations are durable when they return, data
@@ -71,6 +75,7 @@ mod collect;
 mod files;
 mod flash;
 mod header;
+mod lost;
 mod mount;
 mod mounted;
 mod names;
@@ -88,6 +93,7 @@ use crate::parts::driver::{Driver, Handles};
 use crate::FsError;
 use blocks::{Block, Blocks, State};
 use cache::Cache;
+use lost::Unfound;
 use nandlab_nand::{BlockId, Geometry, Nand, Rules};
 use objects::{Objects, Owner};
 
@@ -202,6 +208,8 @@ pub struct Yaffs<N: Nand> {
     /// Blocks of the valid checkpoint on flash.
     checkpoint: Vec<BlockId>,
     retired: u64,
+    /// What the mount did not find as it was.
+    unfound: Unfound,
 }
 
 impl<N: Nand> Yaffs<N> {
@@ -223,6 +231,11 @@ impl<N: Nand> Yaffs<N> {
     /// Garbage collection counts since the mount.
     pub fn collections(&self) -> Counts {
         self.collector.counts
+    }
+
+    /// What the mount did not find as it was, in sentences.
+    pub fn notices(&self) -> Vec<String> {
+        self.unfound.told()
     }
 
     /// Blocks retired since the mount.

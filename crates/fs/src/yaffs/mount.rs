@@ -4,7 +4,8 @@ use super::blocks::{Blocks, State};
 use super::cache::Cache;
 use super::flash::Page;
 use super::header::{self, Header, Type};
-use super::objects::{Object, Objects, Owner, LOST, ROOT, UNLINKED};
+use super::lost::Unfound;
+use super::objects::{Object, Objects, Owner, UNLINKED};
 use super::{Collector, Config, Yaffs};
 use crate::parts::chunks::Chunked;
 use crate::parts::driver::{Driver, Handles};
@@ -51,6 +52,10 @@ pub(super) struct Copy {
 #[derive(Debug, Default)]
 pub(super) struct Traces {
     pub(super) header: Option<(Copy, Header)>,
+    /// True if the newest header is unreadable. An older one may have a name that another object has by now, so none counts.
+    pub(super) is_headless: bool,
+    /// `yaffs2`: true if a header that shortened the file is unreadable, so void pages may count again.
+    pub(super) is_uncut: bool,
     pub(super) chunks: BTreeMap<u32, Copy>,
     /// `yaffs2`: end of the pages newer than the header.
     pub(super) extent: u64,
@@ -83,6 +88,7 @@ impl<N: Nand> Yaffs<N> {
             cache: Cache::new(config.short_op_cache),
             checkpoint: Vec::new(),
             retired: 0,
+            unfound: Unfound::default(),
             config: config.clone(),
             nand,
             geometry,
@@ -148,13 +154,16 @@ impl<N: Nand> Yaffs<N> {
     }
 
     /// Adopts the scan result; returns void pages whose tags do not show it.
-    pub(super) fn adopt_scan(&mut self, scan: Scan) -> Vec<Copy> {
+    pub(super) fn adopt_scan(&mut self, scan: Scan) -> Result<Vec<Copy>, FsError> {
         let mut void = Vec::new();
         for (number, traces) in scan {
             let Some((copy, header)) = traces.header else {
-                void.extend(traces.chunks.into_values());
+                void.extend(self.rescue(number, traces));
                 continue;
             };
+            if traces.is_uncut {
+                self.unfound.uncut.insert(number);
+            }
             self.time = self.time.max(header.time);
             let mut object = Object::from_header(header, copy.at);
             object.size = object.size.max(traces.extent);
@@ -178,10 +187,12 @@ impl<N: Nand> Yaffs<N> {
                 self.soften(number);
             }
         }
-        void
+        self.find_homes();
+        self.write_rescued()?;
+        Ok(void)
     }
 
-    fn use_page(&mut self, copy: Copy, object: u32) {
+    pub(super) fn use_page(&mut self, copy: Copy, object: u32) {
         self.blocks.take(copy.at);
         let Tags { chunk, serial, bytes, .. } = copy.tags;
         self.owners[copy.at.index()] = Owner { object, chunk, serial, bytes, lost: copy.lost };
@@ -189,7 +200,6 @@ impl<N: Nand> Yaffs<N> {
 
     /// Completes operations on several objects after a cut: links, shadows, directories, removed files.
     pub(super) fn settle(&mut self, mut shadows: Vec<Shadow>) -> Result<(), FsError> {
-        self.find_homes();
         let links: Vec<(u32, u32)> = self
             .objects
             .iter()
@@ -209,6 +219,7 @@ impl<N: Nand> Yaffs<N> {
         for Shadow { number, shadowed, .. } in shadows {
             self.end_rename(number, shadowed)?;
         }
+        self.part_namesakes();
         let gone: Vec<u32> = self
             .objects
             .iter()
@@ -235,31 +246,13 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// Moves objects without a directory to `lost+found`, in memory.
-    fn find_homes(&mut self) {
-        let is_home = |objects: &Objects, number: u32| {
-            objects.known(number).is_some_and(|object| object.kind == Type::Directory && !object.deleted)
-        };
-        for number in self.objects.numbers() {
-            let object = self.objects.get(number);
-            let parent = object.parent;
-            if number == ROOT || number == LOST || parent == UNLINKED || is_home(&self.objects, parent) {
-                continue;
-            }
-            if self.objects.known(LOST).is_none() {
-                self.objects.insert(LOST, Object::new(Type::Directory, ROOT, "lost+found"));
-            }
-            self.objects.rename(number, LOST, &format!("object {number}"));
-        }
-    }
-
     /// Writes a torn chunk again, so the torn page can never be the newest copy again.
     pub(super) fn supersede(&mut self, torn: Tags) -> Result<(), FsError> {
         let Tags { object: number, chunk, .. } = torn;
         if self.objects.known(number).is_none() {
             let ghost = Object::new(Type::File, UNLINKED, "");
             self.objects.insert(number, ghost);
-            self.put_header_anew(number)?;
+            self.put_header_anew(number, true)?;
             self.objects.get_mut(number).deleted = true;
             return Ok(());
         }
@@ -283,9 +276,11 @@ impl<N: Nand> Yaffs<N> {
     }
 
     /// Writes a header for an object without one.
-    fn put_header_anew(&mut self, number: u32) -> Result<(), FsError> {
-        let at = self.program_header(number, 0, true)?;
-        self.objects.get_mut(number).header = at;
+    pub(super) fn put_header_anew(&mut self, number: u32, shrinks: bool) -> Result<(), FsError> {
+        let at = self.program_header(number, 0, shrinks)?;
+        let object = self.objects.get_mut(number);
+        object.header = at;
+        object.stored_size = object.size;
         Ok(())
     }
 

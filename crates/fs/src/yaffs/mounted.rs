@@ -51,6 +51,10 @@ impl<N: Nand + Send> FlashFs<N> for Yaffs<N> {
         self.collections()
     }
 
+    fn notices(&self) -> Vec<String> {
+        self.notices()
+    }
+
     fn retired_blocks(&self) -> u64 {
         self.retired_blocks()
     }

@@ -126,12 +126,14 @@ impl<N: Nand> Volume for Yaffs<N> {
     }
 
     fn move_entry(&mut self, renaming: &Renaming) -> Result<(), FsError> {
+        self.refuse_lost(renaming.entry)?;
         let Place { directory, name, entry: replaced } = &renaming.to;
         self.move_to(renaming.entry, *directory, name, replaced.unwrap_or(0))?;
         replaced.map_or(Ok(()), |replaced| self.remove(replaced))
     }
 
     fn remove(&mut self, number: u32) -> Result<(), FsError> {
+        self.refuse_lost(number)?;
         let object = self.objects.get(number);
         if let Some(&link) = object.links.first() {
             let place = self.objects.get(link);

@@ -57,7 +57,7 @@ impl<N: Nand> Yaffs<N> {
             self.set_used(block, programmed, Some((sequence, block)) == newest);
         }
         self.choose_first_block(newest.map(|(_, block)| block), &heads.looks_erased);
-        let strays = self.adopt_scan(found.scan);
+        let strays = self.adopt_scan(found.scan)?;
         for tags in found.torn {
             self.supersede(tags)?;
         }
@@ -130,14 +130,18 @@ impl<N: Nand> Yaffs<N> {
         let Tags { object, chunk, bytes, shrinks, .. } = copy.tags;
         let traces = found.scan.entry(object).or_default();
         if oob.kind == Kind::Header {
-            if traces.header.is_some() && !shrinks {
+            if (traces.header.is_some() || traces.is_headless) && !shrinks {
                 return Ok(());
             }
-            let Some(header) = self.load_header(copy.at)? else { return Ok(()) };
+            let Some(header) = self.load_header(copy.at)? else {
+                traces.is_uncut |= shrinks;
+                traces.is_headless |= traces.header.is_none();
+                return Ok(());
+            };
             if shrinks {
                 traces.limit = Some(traces.limit.unwrap_or(u64::MAX).min(header.size));
             }
-            if traces.header.is_none() {
+            if traces.header.is_none() && !traces.is_headless {
                 if header.shadows != 0 {
                     found.shadows.push(Shadow::of(object, &header));
                 }

@@ -58,7 +58,7 @@ impl<N: Nand> Yaffs<N> {
             self.choose_first_block(newest, &looks_erased);
         }
         let (scan, shadows, mut void) = self.newest_copies(pages)?;
-        void.extend(self.adopt_scan(scan));
+        void.extend(self.adopt_scan(scan)?);
         for copy in void {
             let origin = if copy.tags.chunk == 0 { Origin::OBJECT_HEADER } else { Origin::FILE_DATA };
             self.mark(copy.at, copy.tags, origin)?;
@@ -111,21 +111,19 @@ impl<N: Nand> Yaffs<N> {
                 }
             }
             let traces = scan.entry(object).or_default();
-            while let Some(copy) = copies.pop() {
-                if chunk > 0 {
-                    traces.chunks.insert(chunk, copy);
-                    break;
+            let Some(copy) = copies.pop() else { continue };
+            void.extend(copies);
+            if chunk > 0 {
+                traces.chunks.insert(chunk, copy);
+            } else if let Some(header) = self.load_header(copy.at)? {
+                if header.shadows != 0 {
+                    shadows.push(Shadow::of(object, &header));
                 }
-                if let Some(header) = self.load_header(copy.at)? {
-                    if header.shadows != 0 {
-                        shadows.push(Shadow::of(object, &header));
-                    }
-                    traces.header = Some((copy, header));
-                    break;
-                }
+                traces.header = Some((copy, header));
+            } else {
+                traces.is_headless = true;
                 void.push(copy);
             }
-            void.extend(copies);
         }
         Ok((scan, shadows, void))
     }

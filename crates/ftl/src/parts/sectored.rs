@@ -61,7 +61,7 @@ const SPLIT: u32 = u32::MAX - 2;
 /// Sectors on the largest device: addresses stay below, so one bit is free to tell a buffer from flash, as in firmware.
 const MOST_SECTORS: u64 = 1 << 31;
 /// In a gathering page's `aux`: its sectors were lost to bit errors.
-const LOST: u16 = 2;
+pub(crate) const LOST: u16 = 2;
 
 impl Options {
     /// Sectors in a gathering page.

@@ -59,6 +59,11 @@ pub trait Files {
     /// The file system.
     fn files(&mut self) -> &mut dyn FileSystem;
 
+    /// What the mount did not find as it was, in sentences.
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Counts an operation that failed because bit errors lost its data.
     fn count_unreadable(&mut self) {}
 

@@ -44,6 +44,10 @@ impl<N: Nand + Chip + Send + 'static> Files for OnFlash<N> {
         self.fs_mut().files()
     }
 
+    fn notices(&self) -> Vec<String> {
+        self.fs().notices()
+    }
+
     fn count_unreadable(&mut self) {
         self.unreadable += 1;
     }

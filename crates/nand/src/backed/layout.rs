@@ -79,9 +79,7 @@ impl Layout {
         let words = header.nvram_bytes / 8 * WORD_RECORD_BYTES as u64;
         let blocks = (nvram + words).next_multiple_of(ALIGN);
         let pages = (blocks + u64::from(geometry.blocks()) * BLOCK_BYTES as u64).next_multiple_of(ALIGN);
-        // Room for one number for each sector but one, as in the largest frequent tail.
-        let tail = 4 * (geometry.sectors_per_page() as usize - 1);
-        let slot = (PAGE_FIXED_BYTES + tail).next_power_of_two().clamp(64, 512);
+        let slot = slot_bytes(geometry);
         let second = (pages + u64::from(geometry.pages()) * slot as u64).next_multiple_of(ALIGN) - settled;
         let data = settled + 2 * second;
         let page_bytes = u64::from(geometry.page_bytes());
@@ -110,6 +108,13 @@ impl Layout {
     pub fn bytes(&self, at: Ppa) -> u64 {
         self.data + u64::from(at.0) * self.page_bytes
     }
+}
+
+/// Bytes in a page record.
+pub(super) fn slot_bytes(geometry: &Geometry) -> usize {
+    // Room for one number for each sector but one, as in the largest frequent tail.
+    let tail = 4 * (geometry.sectors_per_page() as usize - 1);
+    (PAGE_FIXED_BYTES + tail).next_power_of_two().clamp(64, 512)
 }
 
 fn header_bytes(text: &str) -> usize {

@@ -27,6 +27,35 @@ impl ImageFile {
         let file = OpenOptions::new().read(true).open(path).map_err(error)?;
         Image::read_header(path, file).map(|shared| Self(Arc::new(shared)))
     }
+
+    /// The damaged one of the two headers, `first` or `second`, if there is one. Opening the image to write repairs it.
+    ///
+    /// # Errors
+    /// [`BackedError::Io`].
+    pub fn damaged_header(&self) -> Result<Option<&'static str>, BackedError> {
+        Ok(self.0.spoilt_headers()?.first().map(|&(which, ..)| which))
+    }
+}
+
+impl Shared {
+    /// Headers that are not as the one in use: which, where, and their bytes as they must be.
+    fn spoilt_headers(&self) -> Result<Vec<(&'static str, u64, Vec<u8>)>, BackedError> {
+        let copies =
+            [("first", 0, self.header.to_bytes()), ("second", self.layout.header, self.header.at_end(&self.layout))];
+        let mut spoilt = Vec::new();
+        for (which, place, bytes) in copies {
+            let mut found = vec![0; bytes.len()];
+            let read = self.read_at(place, &mut found);
+            // An image that is only read may have been cut short.
+            if self.overlay.is_none() {
+                read.map_err(|error| self.error("read", error))?;
+            }
+            if found != bytes {
+                spoilt.push((which, place, bytes));
+            }
+        }
+        Ok(spoilt)
+    }
 }
 
 impl Image {
@@ -52,11 +81,11 @@ impl Image {
     }
 
     pub(super) fn open(path: &Path) -> Result<(Self, Counting), BackedError> {
-        Self::with(Self::open_file(path)?)
+        Self::with(Self::open_file(path)?, true)
     }
 
-    /// As [`Self::open`], with all writes kept in memory.
-    pub(super) fn open_read_only(path: &Path) -> Result<(Self, Counting), BackedError> {
+    /// As [`Self::open`], with all writes kept in memory. Damage in the NVRAM is an error only if `needs_nvram`.
+    pub(super) fn open_read_only(path: &Path, needs_nvram: bool) -> Result<(Self, Counting), BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
         let file = OpenOptions::new().read(true).open(path).map_err(error)?;
         if !os::lock_shared(&file).map_err(error)? {
@@ -64,7 +93,7 @@ impl Image {
         }
         let (mut shared, found) = Self::read_headers(path, file)?;
         shared.overlay = Some(Overlay::default());
-        let mut image = Self::with(shared)?;
+        let mut image = Self::with(shared, needs_nvram)?;
         if found != image.0.shared.layout.end {
             let error = BackedError::Length { path: path.to_owned(), found, expected: image.0.shared.layout.end };
             image.0.notices.push(error.to_string());
@@ -72,12 +101,16 @@ impl Image {
         Ok(image)
     }
 
-    fn with(shared: Shared) -> Result<(Self, Counting), BackedError> {
+    fn with(shared: Shared, needs_nvram: bool) -> Result<(Self, Counting), BackedError> {
         let mut image = Self::new(shared);
         let header = &image.shared.header;
         let mut device = Counting::new(header.geometry, header.rules);
         device.has_no_tails = true;
         image.repair_headers()?;
+        match image.restore_nvram() {
+            Err(error @ BackedError::Damaged { .. }) if !needs_nvram => image.notices.push(error.to_string()),
+            restored => restored?,
+        }
         image.restore(&mut device)?;
         Ok((image, device))
     }
@@ -144,17 +177,9 @@ impl Image {
     /// Writes a header again that is not as the other one.
     fn repair_headers(&mut self) -> Result<(), BackedError> {
         let shared = Arc::clone(&self.shared);
-        let copies = [(0, shared.header.to_bytes()), (shared.layout.header, shared.header.at_end(&shared.layout))];
-        for ((place, bytes), which) in copies.into_iter().zip(["first", "second"]) {
-            let mut found = vec![0; bytes.len()];
-            let read = shared.read_at(place, &mut found);
-            if shared.overlay.is_none() {
-                read.map_err(|error| shared.error("read", error))?;
-            }
-            if found != bytes {
-                self.notices.push(format!("the {which} of two headers is damaged, and the other one counts"));
-                shared.write_at(place, &bytes).map_err(|error| shared.error("write", error))?;
-            }
+        for (which, place, bytes) in shared.spoilt_headers()? {
+            self.notices.push(format!("the {which} of two headers is damaged, and the other one counts"));
+            shared.write_at(place, &bytes).map_err(|error| shared.error("write", error))?;
         }
         Ok(())
     }
@@ -162,7 +187,6 @@ impl Image {
     /// Brings an erased `device` into the state in the records.
     fn restore(&mut self, device: &mut Counting) -> Result<(), BackedError> {
         let shared = Arc::clone(&self.shared);
-        self.restore_nvram()?;
         let marks = shared.read_marks().map_err(|error| shared.error("read", error))?;
         let mut cut = Cut::new(marks.written);
         let records = self.picked(block_records(&shared))?;

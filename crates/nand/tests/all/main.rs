@@ -4,6 +4,7 @@
 
 mod aging;
 mod backed;
+mod damaged;
 mod faulty;
 mod nvm;
 mod power_cut;

@@ -3,6 +3,7 @@
 use nandlab_drive::{BlockKind, Busy, Chip, Device};
 use nandlab_nand::aging::{Aging, AgingCounts};
 use nandlab_nand::backed::{Backed, Verified};
+use nandlab_nand::damaged::Damaged;
 use nandlab_nand::faulty::{FaultCounts, Faulty};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::power_cut::PowerCut;
@@ -10,7 +11,7 @@ use nandlab_nand::profile::Timing;
 use nandlab_nand::slc::Metered;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
-use nandlab_nand::{as_inside, Counting, Geometry, Nand, NandError, Rules, Time};
+use nandlab_nand::{as_inside, Counting, Geometry, Nand, NandError, Ppa, Rules, Time};
 
 /// A device with an answer to every question.
 struct Informed<N> {
@@ -110,6 +111,7 @@ fn every_answer_comes_through_every_wrapper() {
     assert_passes(Faulty::new(inner(), nandlab_nand::faulty::Config::default()).unwrap(), &["faults"]);
     // Its cells age while it lies, and nothing inside does.
     assert_passes(Aging::new(inner(), nandlab_nand::aging::Config::new(8)).unwrap(), &["aging", "lie"]);
+    assert_passes(Damaged::new(inner(), Ppa(0)), &[]);
     assert_passes(Metered::new(inner()), &[]);
     assert_passes(PowerCut::new(inner()), &[]);
     assert_passes(Traced::new(inner(), Box::new(|_: &_| {})), &[]);

@@ -3,29 +3,15 @@
 //! Each case changes one place of an image that ended cleanly: a byte, a zeroed sector, or two exchanged sectors. Then each
 //! flushed sector reads as written or fails. `make test-damage` runs many more cases.
 
-use crate::support::{act, contents, create, ftls, open, Act, Acts, SECTOR};
-use nandlab_lab::served::Access;
+use crate::support::{act, contents, create, ftls, open, Act, Acts, NVRAM_BUFFERS, SECTOR};
+use nandlab_lab::config::{Experiment, Format};
+use nandlab_lab::served::{Access, Rescued, Served};
 use nandlab_nand::random::Random;
-use nandlab_serve::{copy, Disk, Export, Options};
+use nandlab_serve::{copy, rescue, Disk, Export, Options};
 use std::path::Path;
 
 /// Sectors read at a time, and looked at alone if that fails.
 const TOGETHER: usize = 128;
-
-/// Buffers in NVRAM, over a page map.
-const BUFFERS: [&[&str]; 4] = [
-    &["buffer=hybrid_lru", "buffer.hybrid_lru.dram=64KiB", "buffer.hybrid_lru.nvram=256KiB"],
-    &["buffer=clock_dnv", "buffer.clock_dnv.dram=64KiB", "buffer.clock_dnv.nvram=256KiB"],
-    &["buffer=cbm", "buffer.cbm.dram=64KiB", "buffer.cbm.nvram=256KiB"],
-    &[
-        "buffer=wap_lru",
-        "buffer.wap_lru.dram=64KiB",
-        "buffer.wap_lru.nvram=256KiB",
-        "buffer.wap_lru.t_state=2",
-        "buffer.wap_lru.t_read=2",
-        "buffer.wap_lru.t_write=2",
-    ],
-];
 
 /// By sector: the number of its last write, and whether it was trimmed since.
 type Last = Vec<(u64, bool)>;
@@ -206,7 +192,7 @@ fn every_stack(cases: u64) {
     let stacks: Vec<(String, (&str, &[&str]))> = ftls
         .iter()
         .map(|&ftl| (ftl.to_owned(), (ftl, &[][..])))
-        .chain(BUFFERS.iter().map(|&sets| (sets[0].to_owned(), ("page", sets))))
+        .chain(NVRAM_BUFFERS.iter().map(|&sets| (sets[0].to_owned(), ("page", sets))))
         .collect();
     for (name, stack) in &stacks {
         let (refusals, failed) = harmed(name, *stack, cases, seed);
@@ -220,4 +206,142 @@ fn every_stack(cases: u64) {
 #[test]
 fn a_changed_image_is_told() {
     every_stack(if std::env::var_os("NANDLAB_LONG").is_some() { 60 } else { 12 });
+}
+
+/// A damaged header is told before something repairs it.
+#[test]
+fn info_tells_a_damaged_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my.img");
+    create(&path, "page", &["device.capacity=4MiB"]);
+    let notices = || Served::info(&path).unwrap()["notices"].clone();
+    let whole = std::fs::read(&path).unwrap();
+    // The end tells where the second header begins.
+    let second = u64::from_le_bytes(whole[whole.len() - 16..whole.len() - 8].try_into().unwrap()) as usize;
+    for (which, place) in [("first", 20), ("second", second + 20)] {
+        let mut image = whole.clone();
+        image[place] ^= 1;
+        std::fs::write(&path, &image).unwrap();
+        let told =
+            format!("the {which} of two headers is damaged: the next `nandlab disk serve` or `check` repairs it");
+        assert_eq!(notices(), serde_json::json!([told]));
+        assert_eq!(notices(), serde_json::json!([told]), "info repairs nothing");
+        drop(Served::open(&path, Access::Read).unwrap());
+        assert_eq!(notices(), serde_json::json!([told]), "a read-only mount repairs nothing");
+        drop(Served::open(&path, Access::Write).unwrap());
+        assert_eq!(notices(), serde_json::json!([]));
+    }
+}
+
+/// Damages both copies of the records of every other used block. A record of a block takes 128 bytes.
+fn lose_blocks(image: &mut [u8]) {
+    // A header has 76 bytes beside its text. Behind it come two states and the number of settled programs.
+    let header = u32::from_le_bytes(image[12..16].try_into().unwrap()) as usize + 76;
+    let first = header.next_multiple_of(4096) + (512 << 10) + 4096;
+    let records = (first..).step_by(128).take(256).filter(|&at| image[at..at + 128] != [0; 128]).step_by(2);
+    for at in records.collect::<Vec<_>>() {
+        let record = image[at..at + 128].to_vec();
+        let copies: Vec<usize> =
+            (first..image.len()).step_by(128).filter(|&copy| image[copy..copy + 128] == record).collect();
+        assert_eq!(copies.len(), 2);
+        copies.into_iter().for_each(|copy| image[copy] ^= 1);
+    }
+}
+
+/// Sectors in `raw` as they were written last; the others are as they were before, if `may_be_older`.
+fn right(raw: &[u8], last: &[(u64, bool)], may_be_older: bool) -> usize {
+    assert_eq!(raw.len(), last.len() * SECTOR);
+    let is_right = |(sector, &(number, is_trimmed)): &(usize, &(u64, bool))| {
+        let found = &raw[sector * SECTOR..][..SECTOR];
+        let is_older = || (0..number).any(|older| found == contents(*sector as u64, older));
+        let is_last = found == contents(*sector as u64, number);
+        assert!(is_last || (is_trimmed || may_be_older) && is_older(), "sector {sector} of write {number}");
+        is_last
+    };
+    last.iter().enumerate().filter(is_right).count()
+}
+
+/// An FTL without enough good blocks is refused, and what the other blocks hold is there.
+#[test]
+fn a_disk_with_lost_blocks_is_rescued() {
+    for ftl in ["page", "fast", "sector_map"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, out) = (folder.path().join("my.img"), folder.path().join("out.raw"));
+        let Written { mut image, last } = written(&path, ftl, &[]);
+        lose_blocks(&mut image);
+        std::fs::write(&path, &image).unwrap();
+        let options = Options { access: Access::Read, ..Options::default() };
+        assert!(Disk::open(&path, options).is_err(), "{ftl} has too few blocks");
+        let rescued = Rescued::open(&path).unwrap();
+        assert!(rescued.notices().iter().any(|notice| notice.contains(" bad blocks and ")), "{:?}", rescued.notices());
+        rescue(rescued, &out).unwrap();
+        let right = right(&std::fs::read(&out).unwrap(), &last, true);
+        assert!(4 * right > last.len(), "{ftl}: {right} of {}", last.len());
+    }
+}
+
+/// Without a mount, every sector with an undamaged newest copy is as it was flushed.
+#[test]
+fn a_disk_whose_ftl_is_refused_is_rescued() {
+    for ftl in ftls() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, out) = (folder.path().join("my.img"), folder.path().join("out.raw"));
+        let Written { mut image, last } = written(&path, ftl, &[]);
+        let rescued = Rescued::open(&path).unwrap();
+        assert!(rescued.notices().iter().any(|notice| notice.contains("without the FTL's rules")), "{ftl}");
+        assert_eq!(rescue(rescued, &out).unwrap(), [], "{ftl}");
+        let raw = std::fs::read(&out).unwrap();
+        right(&raw, &last, false);
+        assert!(std::fs::read(&path).unwrap() == image, "{ftl}: it was not written");
+
+        // The bytes of a page in use.
+        let damaged = last.iter().position(|&(number, is_trimmed)| number > 0 && !is_trimmed).unwrap();
+        let held = contents(damaged as u64, last[damaged].0);
+        let places = (0..image.len() / SECTOR).map(|sector| sector * SECTOR);
+        places
+            .filter(|&at| image[at..at + SECTOR] == held)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|at| image[at] ^= 1);
+        std::fs::write(&path, &image).unwrap();
+        std::fs::remove_file(&out).unwrap();
+        let bad = rescue(Rescued::open(&path).unwrap(), &out).unwrap();
+        assert!(bad.iter().any(|range| range.contains(&((damaged * SECTOR) as u64))), "{ftl}: {bad:?}");
+        assert!(bad.iter().all(|range| range.end - range.start <= 16 * SECTOR as u64), "{ftl}: {bad:?}");
+    }
+}
+
+/// A YAFFS that scans the flash finds a name in its header alone.
+#[test]
+fn a_file_without_its_name_is_told_and_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my.img");
+    let sets = ["fs=yaffs", "fs.yaffs.checkpoint=false", "device.capacity=4MiB"].map(String::from);
+    let experiment = Experiment::parse_disk("", Format::Toml, "", Path::new(""), &sets).unwrap();
+    Served::create(&path, &experiment).unwrap();
+    let name = "a name for one file";
+    let mut served = Served::open(&path, Access::Write).unwrap();
+    served.on_files(|fs| {
+        let file = fs.create(name).unwrap();
+        fs.write(file, 0, b"held").unwrap();
+        fs.close(file).unwrap();
+        None
+    });
+    served.image().sync().unwrap();
+    drop(served);
+
+    let mut image = std::fs::read(&path).unwrap();
+    let headers: Vec<usize> =
+        (0..image.len() - name.len()).filter(|&at| image[at..].starts_with(name.as_bytes())).collect();
+    assert!(!headers.is_empty());
+    headers.into_iter().for_each(|at| image[at] ^= 1);
+    std::fs::write(&path, &image).unwrap();
+    let mut served = Served::open(&path, Access::Write).unwrap();
+    assert_eq!(served.notices(), ["1 file or directory has no readable header and is in lost+found: obj257"]);
+    served.on_files(|fs| {
+        let file = fs.open("lost+found/obj257").unwrap();
+        let mut held = [0; 9];
+        assert_eq!((fs.read(file, 0, &mut held).unwrap(), &held[..4]), (4, &b"held"[..]));
+        None
+    });
 }

@@ -3,7 +3,7 @@
 //! `NANDLAB_KILLS=N` sets the kills for each stack (3 without it, 200 with `NANDLAB_LONG=1`), `NANDLAB_KILL_SEED` another
 //! seed than 7. A failure names both.
 
-use crate::support::{act, create, ftls, open, Act, Acts, Model, SECTOR};
+use crate::support::{act, create, ftls, open, Act, Acts, Model, NVRAM_BUFFERS, SECTOR};
 use nandlab_nand::random::Random;
 use nandlab_serve::Export;
 use std::io::{BufRead, BufReader, Write};
@@ -127,18 +127,8 @@ fn controllers_keep_what_was_flushed() {
 
 #[test]
 fn buffers_keep_what_was_flushed_or_is_in_nvram() {
-    for buffer in [
-        &["buffer=lru", "buffer.lru.size=128KiB"][..],
-        &["buffer=hybrid_lru", "buffer.hybrid_lru.dram=64KiB", "buffer.hybrid_lru.nvram=256KiB"],
-        &["buffer=clock_dnv", "buffer.clock_dnv.dram=64KiB", "buffer.clock_dnv.nvram=256KiB"],
-        &["buffer=cbm", "buffer.cbm.dram=64KiB", "buffer.cbm.nvram=256KiB"],
-        &[
-            "buffer=wap_lru",
-            "buffer.wap_lru.dram=64KiB",
-            "buffer.wap_lru.nvram=256KiB",
-            "buffer.wap_lru.thresholds=online",
-        ],
-    ] {
+    let volatile = &["buffer=lru", "buffer.lru.size=128KiB"][..];
+    for buffer in std::iter::once(volatile).chain(NVRAM_BUFFERS) {
         survives("page", buffer);
     }
 }

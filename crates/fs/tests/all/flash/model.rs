@@ -70,7 +70,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    fn now(&self) -> &[u8] {
+    pub(crate) fn now(&self) -> &[u8] {
         self.versions.last().map_or(&[], Vec::as_slice)
     }
 
@@ -367,7 +367,6 @@ impl Model {
         Ok(())
     }
 
-    /// Whether a walk result is allowed.
     /// Names that are missing, extra, or not as expected, without those in `failing`.
     pub(crate) fn differs(&self, seen: &Seen, failing: &[String]) -> Vec<String> {
         let names = self.names.keys().chain(seen.keys()).filter(|name| !failing.contains(name));
@@ -384,6 +383,7 @@ impl Model {
         differ
     }
 
+    /// Whether a walk result is allowed.
     pub(crate) fn allows(&self, seen: &Seen) -> Result<(), String> {
         if let Some(name) = self.names.keys().find(|name| !seen.contains_key(*name)) {
             return Err(format!("'{name}' is missing"));

@@ -61,17 +61,27 @@ impl Device {
 /// A file system on bare flash, including its own checks.
 pub(crate) trait Checked: Links {
     fn check(&mut self);
+    /// What the mount told.
+    fn notices(&self) -> Vec<String>;
 }
 
 impl Checked for Yaffs<Lent<'_>> {
     fn check(&mut self) {
         Yaffs::check(self);
     }
+
+    fn notices(&self) -> Vec<String> {
+        Yaffs::notices(self)
+    }
 }
 
 impl Checked for Minv<Lent<'_>, &mut Nvram> {
     fn check(&mut self) {
         Minv::check(self);
+    }
+
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 

@@ -14,6 +14,14 @@ use std::time::Duration;
 
 pub const SECTOR: usize = 512;
 
+/// Buffers in NVRAM, for a device of [`experiment`].
+pub const NVRAM_BUFFERS: [&[&str]; 4] = [
+    &["buffer=hybrid_lru", "buffer.hybrid_lru.dram=64KiB", "buffer.hybrid_lru.nvram=256KiB"],
+    &["buffer=clock_dnv", "buffer.clock_dnv.dram=64KiB", "buffer.clock_dnv.nvram=256KiB"],
+    &["buffer=cbm", "buffer.cbm.dram=64KiB", "buffer.cbm.nvram=256KiB"],
+    &["buffer=wap_lru", "buffer.wap_lru.dram=64KiB", "buffer.wap_lru.nvram=256KiB", "buffer.wap_lru.thresholds=online"],
+];
+
 /// An experiment with a small device, this FTL, and further settings.
 pub fn experiment(ftl: &str, sets: &[&str]) -> Experiment {
     // MTBS keeps half the device in reserve.
