@@ -11,9 +11,11 @@
 //! last ones first. If the machine ends, they may also be unreadable. An image is locked while it is open.
 
 mod ahead;
+mod backlog;
 #[cfg(test)]
 mod ends;
 mod error;
+mod faults;
 mod freed;
 mod gathered;
 mod image;
@@ -30,6 +32,7 @@ mod store;
 mod work;
 
 pub use error::{BackedError, Failure};
+pub use faults::{Call, Fault, Faults};
 pub use image::Image;
 pub use nvram::ImageNvram;
 pub use shared::ImageFile;

@@ -1,13 +1,14 @@
 //! An image's file, shared by its device, its NVRAM and the server.
 
+use super::backlog::Backlog;
 use super::error::{BackedError, Failure};
+use super::faults::Faults;
 use super::gathered::Gathered;
 use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, Tag, SETTLED_BYTES, STATE_BYTES};
-use super::os;
+use super::os::{self, HostFile};
 use super::overlay::Overlay;
 use super::work::{Counter, Work};
 use crate::address::Geometry;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,7 +20,7 @@ const STATE_HEAD: usize = 12;
 /// An image's file.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub file: File,
+    pub file: HostFile,
     /// Takes all writes of an image that is only read.
     pub overlay: Option<Overlay>,
     pub path: PathBuf,
@@ -28,6 +29,12 @@ pub(super) struct Shared {
     pub failure: Failure,
     /// Whether some writes may not be on the operating system's disk.
     pub unsynced: AtomicBool,
+    /// Writes that the host refused.
+    backlog: Mutex<Backlog>,
+    /// Whether there are some.
+    is_behind: AtomicBool,
+    /// Held while the file is synchronised; whether the kernel may count bytes as written that are not.
+    syncing: Mutex<bool>,
     /// Programs not yet in the file.
     gathered: Mutex<Gathered>,
     /// The last saved state's number.
@@ -44,7 +51,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub fn new(file: File, path: &Path, header: Header) -> Self {
+    pub fn new(file: HostFile, path: &Path, header: Header) -> Self {
         Self {
             file,
             overlay: None,
@@ -53,6 +60,9 @@ impl Shared {
             header,
             failure: Failure::default(),
             unsynced: AtomicBool::new(false),
+            backlog: Mutex::default(),
+            is_behind: AtomicBool::new(false),
+            syncing: Mutex::default(),
             gathered: Mutex::default(),
             states: AtomicU64::new(0),
             work: Counter::default(),
@@ -71,6 +81,7 @@ impl Shared {
     pub fn read_at(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
         match &self.overlay {
             Some(overlay) => overlay.read(&self.file, place, bytes),
+            None if self.is_behind() => self.backlog().read(&self.file, place, bytes),
             None => os::read_at(&self.file, place, bytes),
         }
     }
@@ -96,7 +107,12 @@ impl Shared {
         self.unsynced.store(true, Ordering::Relaxed);
         match &self.overlay {
             Some(overlay) => overlay.write(&self.file, place, bytes),
-            None => os::write_at(&self.file, place, bytes)?,
+            None => {
+                let mut backlog = self.backlog();
+                let written = backlog.write(&self.file, place, bytes);
+                self.note_behind(&backlog);
+                written?;
+            }
         }
         match self.layout.second(place) {
             Some(second) => self.write_through(second, bytes),
@@ -147,15 +163,74 @@ impl Shared {
     /// Waits until all earlier writes are on the operating system's disk.
     pub fn sync(&self) -> io::Result<()> {
         self.write_gathered()?;
+        self.catch_up()?;
+        // Held through the call: a second flush must not be answered before the first one's bytes are on the disk.
+        let mut is_doubtful = self.syncing();
         if !self.unsynced.swap(false, Ordering::Relaxed) || self.overlay.is_some() {
             return Ok(());
         }
-        let synced = self.file.sync_data();
+        let again = || {
+            let _no_writes = self.backlog();
+            os::write_again(&self.file)
+        };
+        let synced = sync_file(&self.file, &mut is_doubtful, again);
         if synced.is_err() {
             self.unsynced.store(true, Ordering::Relaxed);
         }
         synced
     }
+}
+
+/// Writes that the host refused.
+impl Shared {
+    /// Whether the file is behind the device.
+    pub fn is_behind(&self) -> bool {
+        self.is_behind.load(Ordering::Acquire)
+    }
+
+    /// Writes what the host refused before.
+    pub fn catch_up(&self) -> io::Result<()> {
+        if !self.is_behind() {
+            return Ok(());
+        }
+        let mut is_doubtful = self.syncing();
+        let mut backlog = self.backlog();
+        let sync = || sync_file(&self.file, &mut is_doubtful, || os::write_again(&self.file));
+        let done = backlog.catch_up(&self.file, sync);
+        self.note_behind(&backlog);
+        done
+    }
+
+    /// Lets nothing reach the file before all earlier writes are on the operating system's disk.
+    pub fn sync_first(&self) {
+        if self.sync().is_err() {
+            let mut backlog = self.backlog();
+            backlog.sync_first();
+            self.note_behind(&backlog);
+        }
+    }
+
+    fn note_behind(&self, backlog: &Backlog) {
+        self.is_behind.store(!backlog.is_empty(), Ordering::Release);
+    }
+
+    fn backlog(&self) -> MutexGuard<'_, Backlog> {
+        self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn syncing(&self) -> MutexGuard<'_, bool> {
+        self.syncing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Synchronises a file. A failure leaves bytes behind which the kernel counts as written: `again` writes them once more,
+/// or the next call does it first.
+fn sync_file(file: &HostFile, is_doubtful: &mut bool, again: impl Fn() -> io::Result<()>) -> io::Result<()> {
+    if *is_doubtful {
+        again()?;
+        *is_doubtful = false;
+    }
+    os::sync(file).inspect_err(|_| *is_doubtful = again().is_err())
 }
 
 /// Programs that a page's end of power cannot have torn.
@@ -250,32 +325,40 @@ impl ImageFile {
         self.0.work.get()
     }
 
+    /// Asks `faults` about every call for the file from now on. For tests.
+    pub fn set_faults(&self, faults: Arc<dyn Faults>) {
+        self.0.file.set_faults(faults);
+    }
+
+    /// Whether the host refused writes that still wait in memory.
+    pub fn is_behind(&self) -> bool {
+        self.0.is_behind()
+    }
+
     /// Why it can no longer be read or written, if so.
     pub fn failure(&self) -> Failure {
         self.0.failure.clone()
     }
 
-    /// Hands all gathered data to the operating system: from then on it survives the process's end.
+    /// Hands all written data to the operating system: from then on it survives the process's end.
     ///
     /// # Errors
-    /// [`BackedError::Io`]; the image fails then.
+    /// [`BackedError::Io`] if the host refuses some. It waits in memory, and each later call tries it again.
     pub fn write_gathered(&self) -> Result<(), BackedError> {
         let programs = self.0.programs();
         let written = self.0.write_gathered().and_then(|()| self.0.settle(programs));
+        let written = written.and_then(|()| self.0.catch_up());
         written.map_err(|source| self.0.error("write", source))
     }
 
     /// Waits until all writes so far are on the operating system's disk.
     ///
     /// # Errors
-    /// [`BackedError::Io`]; the image fails then, since nobody knows what is on the disk.
+    /// [`BackedError::Io`]: any write since the last success may be lost when the machine ends. All of them are written
+    /// again before a later call succeeds.
     pub fn sync(&self) -> Result<(), BackedError> {
         let programs = self.0.programs();
-        self.0.sync().and_then(|()| self.0.settle(programs)).map_err(|source| {
-            let kind = source.kind();
-            self.0.failure.keep(self.0.error("synchronise", source));
-            self.0.error("synchronise", kind.into())
-        })
+        self.0.sync().and_then(|()| self.0.settle(programs)).map_err(|source| self.0.error("synchronise", source))
     }
 
     /// Saves `text` over the older state, so one state is whole whenever the process or the machine ends.
