@@ -19,7 +19,7 @@ TRACES := workloads/sqlite/rollback.csv.gz,workloads/sqlite/wal.csv.gz
 CUTS ?= 200000
 FUZZ_SECONDS ?= 600
 # Kills of `make test-kill` for each stack.
-KILLS ?= 40
+NANDLAB_KILLS ?= 20
 FUZZ_VERSION := 0.13.2
 
 # A cold build is not incremental: what a next build would reuse costs time. Whoever has built with cargo goes on as it does.
@@ -74,9 +74,11 @@ mutations:
 validation: build
 	$(BIN)/python docs/images/validation.py
 
-# kill -9 under writes to a disk of every FTL and every buffer: KILLS for each; a seed of one's own: NANDLAB_KILL_SEED=8.
-test-kill: prerequisites
-	NANDLAB_KILLS=$(KILLS) cargo test --release --package nandlab-serve --test kill -- --nocapture
+# kill -9 under writes to a disk of every FTL and every buffer, by the test itself, by fio and by SQLite: NANDLAB_KILLS for
+# each, 200 in a night; a seed of one's own: NANDLAB_KILL_SEED=8.
+test-kill: $(VENV)/.dev
+	NANDLAB_KILLS=$(NANDLAB_KILLS) NANDLAB_PYTHON=$(CURDIR)/$(BIN)/python \
+		cargo test --release --package nandlab-serve --test kill -- --nocapture
 
 # Images of every FTL and of every buffer in NVRAM, changed at random places; a seed of one's own: NANDLAB_DAMAGE_SEED=7.
 test-damage: prerequisites
