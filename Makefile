@@ -100,7 +100,7 @@ help:
 	@echo 'make lint       formatting and lints, Rust and Python'
 	@echo 'make docs       the documentation as a site, reports/site/index.html'
 	@echo 'make validation tables and pictures of docs/validation.md, closed forms beside what is measured'
-	@echo 'make test-kill   kill -9 under writes to a disk of every FTL and every buffer'
+	@echo 'make test-kill   kill -9 under writes to a disk of every FTL and every buffer, by the test, fio and SQLite'
 	@echo 'make test-damage images and flash with damage in every place: nothing reads wrong in silence'
 	@echo 'make powercut   every FTL with all its options: cuts everywhere, twice, and CUTS=$(CUTS) random ones'
 	@echo 'make mutations  bugs made by hand, each of which its test must catch'

@@ -239,8 +239,8 @@ impl Stack<'_> {
                 kept.compare_now(&found, sector, what);
             }
             let errors = u64::from(done.is_err()) + u64::from(read.is_err());
-            let felt = planned
-                .is_some_and(|(kind, _)| kind.is_felt && (host.state().hits > hits || kind.may_lose() && failed > 0));
+            let since = if planned.is_some_and(|(kind, _)| kind.may_lose()) { 0 } else { hits };
+            let felt = planned.is_some_and(|(kind, _)| kind.is_felt) && host.state().hits > since;
             assert!(errors == 0 || felt, "{what}, act {number} {next:?}: {done:?} {read:?}");
             failed += errors;
         }
@@ -285,7 +285,7 @@ fn stacks() -> Vec<(&'static str, &'static [&'static str])> {
 
 #[test]
 fn a_fault_costs_its_requests_and_nothing_that_was_flushed() {
-    let most = if std::env::var_os("NANDLAB_LONG").is_some() { u64::MAX } else { 4 };
+    let most = if std::env::var_os("NANDLAB_LONG").is_some() { 30 } else { 4 };
     for (ftl, sets) in stacks() {
         let folder = tempfile::tempdir().unwrap();
         let stack = stack(folder.path(), ftl, sets);

@@ -5,7 +5,7 @@
 //! Without `NANDLAB_KILLS` or `NANDLAB_LONG` few stacks are killed, once each.
 
 use crate::kill::{kills, number};
-use crate::sqlite::stacks;
+use crate::sqlite::{moments, stacks};
 use crate::support::{create, open, SECTOR};
 use nandlab_nand::random::Random;
 use nandlab_serve::{nbd, Disk, Export};
@@ -122,7 +122,7 @@ fn survives(ftl: &str, sets: &[&str], kills: u64) {
     create(&folder.path().join("image"), ftl, &all);
     let size = open(&folder.path().join("image")).size();
     let mut held: Sectors = vec![vec![0]; size as usize / SECTOR];
-    let (mut random, mut flushes) = (Random::new(from), 0);
+    let (mut random, mut flushes) = (moments(from, &[&[ftl], sets].concat()), 0);
     for kill in 1..=kills {
         let what = format!("{ftl} {sets:?}, NANDLAB_KILL_SEED={from}, kill {kill} of NANDLAB_KILLS={kills}");
         let log = write_and_kill(folder.path(), kill as u32, &mut random);

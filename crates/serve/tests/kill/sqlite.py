@@ -3,8 +3,8 @@
 sqlite.py write SOCKET JOURNAL   prints `committed N` after each transaction, until the server is gone
 sqlite.py check SOCKET JOURNAL   prints the last transaction in the database, after an integrity check
 
-A region begins with a page that holds the file's length; the length 0 is a file that is not there. Nothing reaches the
-disk but reads, writes and flushes, so a kill of the server is a power cut for SQLite.
+A region begins with a page that holds the file's length; the length 0 is a file that is not there. Only
+reads, writes and flushes reach the disk, so a kill of the server is a power cut for SQLite.
 """
 
 import random
@@ -133,7 +133,8 @@ def opened(client, journal):
     # It must live as long as its connections.
     opened.disk = Disk(client)
     db = apsw.Connection("db", vfs="disk")
-    for line in ("locking_mode=exclusive", f"journal_mode={journal}", "wal_autocheckpoint=200", "synchronous=full"):
+    pragmas = f"locking_mode=exclusive journal_mode={journal} wal_autocheckpoint=200 synchronous=full"
+    for line in pragmas.split():
         db.execute(f"pragma {line}").fetchall()
     return db
 

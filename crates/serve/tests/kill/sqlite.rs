@@ -60,7 +60,7 @@ fn survives(ftl: &str, sets: &[&str], journal: &str, kills: u64) {
     let from = number("NANDLAB_KILL_SEED").unwrap_or(7);
     let all: Vec<&str> = ["device.capacity=32MiB"].iter().chain(sets).copied().collect();
     create(&folder.path().join("image"), ftl, &all);
-    let mut random = Random::new(from);
+    let mut random = moments(from, &[&[ftl, journal], sets].concat());
     let mut last = 0;
     for kill in 1..=kills {
         let what = format!("{ftl} {sets:?} {journal}, NANDLAB_KILL_SEED={from}, kill {kill} of NANDLAB_KILLS={kills}");
@@ -91,6 +91,12 @@ fn what_sqlite_committed_is_there_after_a_kill() {
         survives(ftl, &sets, "delete", kills.div_ceil(2));
         survives(ftl, &sets, "wal", kills.div_ceil(2));
     }
+}
+
+/// Random numbers for one stack: each is killed at moments of its own.
+pub fn moments(seed: u64, names: &[&str]) -> Random {
+    let mix = |mixed: u64, byte: u8| mixed.wrapping_mul(31).wrapping_add(byte.into());
+    Random::new(names.concat().bytes().fold(seed, mix))
 }
 
 /// The stacks on which third-party programs write; few of them unless `is_long`.
