@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The other process's image and socket.
 const CHILD: &str = "NANDLAB_SERVED";
@@ -90,7 +90,11 @@ fn write_and_kill(folder: &Path, session: u32, random: &mut Random) -> String {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(350 + random.below(900)));
+    let until = Instant::now() + Duration::from_secs(30);
+    while !log.exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(20 + random.below(900)));
     assert!(server.try_wait().unwrap().is_none() && fio.try_wait().unwrap().is_none(), "both work until the kill");
     // std sends SIGKILL.
     server.kill().unwrap();
