@@ -19,7 +19,7 @@ TRACES := workloads/sqlite/rollback.csv.gz,workloads/sqlite/wal.csv.gz
 CUTS ?= 200000
 FUZZ_SECONDS ?= 600
 # Kills of `make test-kill` for each stack.
-KILLS ?= 40
+NANDLAB_KILLS ?= 20
 FUZZ_VERSION := 0.13.2
 
 # A cold build is not incremental: what a next build would reuse costs time. Whoever has built with cargo goes on as it does.
@@ -74,9 +74,11 @@ mutations:
 validation: build
 	$(BIN)/python docs/images/validation.py
 
-# kill -9 under writes to a disk of every FTL and every buffer: KILLS for each; a seed of one's own: NANDLAB_KILL_SEED=8.
-test-kill: prerequisites
-	NANDLAB_KILLS=$(KILLS) cargo test --release --package nandlab-serve --test kill -- --nocapture
+# kill -9 under writes to a disk of every FTL and every buffer, by the test itself, by fio and by SQLite: NANDLAB_KILLS for
+# each, 200 in a night; a seed of one's own: NANDLAB_KILL_SEED=8.
+test-kill: $(VENV)/.dev
+	NANDLAB_KILLS=$(NANDLAB_KILLS) NANDLAB_PYTHON=$(CURDIR)/$(BIN)/python \
+		cargo test --release --package nandlab-serve --test kill -- --nocapture
 
 # Images of every FTL and of every buffer in NVRAM, changed at random places; a seed of one's own: NANDLAB_DAMAGE_SEED=7.
 test-damage: prerequisites
@@ -98,7 +100,7 @@ help:
 	@echo 'make lint       formatting and lints, Rust and Python'
 	@echo 'make docs       the documentation as a site, reports/site/index.html'
 	@echo 'make validation tables and pictures of docs/validation.md, closed forms beside what is measured'
-	@echo 'make test-kill   kill -9 under writes to a disk of every FTL and every buffer'
+	@echo 'make test-kill   kill -9 under writes to a disk of every FTL and every buffer, by the test, fio and SQLite'
 	@echo 'make test-damage images and flash with damage in every place: nothing reads wrong in silence'
 	@echo 'make powercut   every FTL with all its options: cuts everywhere, twice, and CUTS=$(CUTS) random ones'
 	@echo 'make mutations  bugs made by hand, each of which its test must catch'

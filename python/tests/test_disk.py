@@ -299,8 +299,7 @@ def test_a_full_host_disk_is_an_error_and_loses_nothing(nandlab_command, image):
     with served(image, first=no_more_than_half) as (process, uri):
         write = ["qemu-io", "-f", "raw", "-c", "write -P 9 4M 18M", uri]
         assert subprocess.run(write, capture_output=True, check=False).returncode != 0
-        read = ["qemu-io", "-f", "raw", "-c", "read 0 4k", uri]
-        assert subprocess.run(read, capture_output=True, check=False).returncode != 0, "it is off"
+        program("qemu-io", "-f", "raw", "-c", "read -P 7 0 4M", uri)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 1
         assert "cannot write the image" in process.stderr.read()

@@ -11,14 +11,18 @@
 //! last ones first. If the machine ends, they may also be unreadable. An image is locked while it is open.
 
 mod ahead;
+mod backlog;
 mod cut;
 #[cfg(test)]
 mod ends;
 mod error;
+mod faults;
+mod file;
 mod freed;
 mod gathered;
 mod image;
 mod layout;
+mod marks;
 mod nvram;
 mod open;
 mod os;
@@ -31,9 +35,10 @@ mod store;
 mod work;
 
 pub use error::{BackedError, Failure};
+pub use faults::{Call, Fault, Faults};
+pub use file::ImageFile;
 pub use image::Image;
 pub use nvram::ImageNvram;
-pub use shared::ImageFile;
 pub use store::{PageStore, Ram};
 pub use work::Work;
 

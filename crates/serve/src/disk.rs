@@ -56,6 +56,14 @@ pub struct Disk {
     is_read_only: bool,
 }
 
+/// What a request is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    ToRead,
+    /// It fails if the host takes no write.
+    ToChange,
+}
+
 struct Inner {
     served: Served,
     clock: Clock,
@@ -109,6 +117,11 @@ impl Disk {
                 real: 0,
             }),
         })
+    }
+
+    /// The image's file.
+    pub fn image(&self) -> &ImageFile {
+        &self.image
     }
 
     /// Gives requests their origins by these regions from now on.
@@ -207,13 +220,15 @@ impl Disk {
     /// # Errors
     /// The disk was stopped.
     pub(crate) fn on_files(&self, work: impl FnOnce(&mut dyn FileSystem) -> Option<Asked>) -> io::Result<Due> {
-        let took = self.guarded(|inner| inner.served.on_files(work))?;
+        // Programs learn of refused writes when they synchronise a file.
+        let took = self.guarded(Asks::ToRead, |inner| inner.served.on_files(work))?;
         Ok(if self.pace { Due::at(Instant::now() + Duration::from_nanos(took)) } else { Due::NOW })
     }
 
     /// Carries out a request with its own origin. A flush waits for this machine's disk.
     pub(crate) fn submit(&self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
-        let done = self.guarded(|inner| inner.ask_as(*request, data));
+        let asks = if request.op == Op::Read { Asks::ToRead } else { Asks::ToChange };
+        let done = self.guarded(asks, |inner| inner.ask_as(*request, data));
         let done = done.map_err(|_| Error::PowerLost)??;
         if request.op == Op::Flush {
             self.sync().map_err(|_| Error::PowerLost)?;
@@ -238,7 +253,7 @@ impl Disk {
         self.whole.look()?;
         let flushed = match self.is_bare() {
             true => self.sync_files(),
-            false => self.request(|inner| inner.ask(Op::Flush, 0, 0, Payload::None)).map(drop),
+            false => self.request(Asks::ToChange, |inner| inner.ask(Op::Flush, 0, 0, Payload::None)).map(drop),
         };
         let recorded = self.end_record();
         let saved = self.lock().served.save_last().map_err(|error| io::Error::other(error.to_string()));
@@ -261,8 +276,8 @@ impl Disk {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Carries out `work`, unless the disk was stopped.
-    fn guarded<R>(&self, work: impl FnOnce(&mut Inner) -> R) -> io::Result<R> {
+    /// Carries out `work`, unless the disk was stopped. Where the host refuses writes, reads go on and changes fail.
+    fn guarded<R>(&self, asks: Asks, work: impl FnOnce(&mut Inner) -> R) -> io::Result<R> {
         let mut inner = self.lock();
         if let Some(broken) = &inner.broken {
             return Err(io::Error::other(broken.clone()));
@@ -272,6 +287,10 @@ impl Disk {
             return Err(of_image(why));
         }
         self.whole.look()?;
+        // Before its work, so writes that the host refuses do not pile up in memory.
+        if self.image.is_behind() && asks == Asks::ToChange {
+            self.image.write_gathered().map_err(|error| of_image(&error))?;
+        }
         inner.real = self.started.elapsed().as_nanos() as Time;
         let done = catch_unwind(AssertUnwindSafe(|| work(&mut inner))).map_err(|panic| {
             let text = format!("internal error, the disk was stopped: {}", said(&*panic));
@@ -280,15 +299,15 @@ impl Disk {
         })?;
         inner.save_if_due();
         // Answered data survives a kill, and a write that fills the host's disk returns an error.
-        if let Err(error) = self.image.write_gathered() {
-            return Err(of_image(self.image.failure().get().unwrap_or(&error)));
+        match self.image.write_gathered() {
+            Err(error) if asks == Asks::ToChange => Err(of_image(self.image.failure().get().unwrap_or(&error))),
+            _ => Ok(done),
         }
-        Ok(done)
     }
 
     /// Carries out `work` at the present time; when it is done.
-    fn request(&self, work: impl FnOnce(&mut Inner) -> Result<Time, Error>) -> io::Result<Due> {
-        let done = self.guarded(work)?.map_err(|error| self.failed(&error))?;
+    fn request(&self, asks: Asks, work: impl FnOnce(&mut Inner) -> Result<Time, Error>) -> io::Result<Due> {
+        let done = self.guarded(asks, work)?.map_err(|error| self.failed(&error))?;
         if !self.pace {
             return Ok(Due::NOW);
         }
@@ -298,9 +317,9 @@ impl Disk {
     /// The same; if `flushes`, all data answered until then survives a power cut.
     fn change(&self, flushes: bool, work: impl FnOnce(&mut Inner) -> Result<Time, Error>) -> io::Result<Due> {
         if !flushes {
-            return self.request(work);
+            return self.request(Asks::ToChange, work);
         }
-        let due = self.request(|inner| {
+        let due = self.request(Asks::ToChange, |inner| {
             let done = work(inner)?;
             let done = done.max(inner.ask(Op::Flush, 0, 0, Payload::None)?);
             inner.look_if_another(self.size);
@@ -441,7 +460,7 @@ impl Export for Disk {
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<Due> {
         check_range(self.size, offset, out.len() as u64)?;
-        self.request(|inner| inner.read_bytes(offset, out))
+        self.request(Asks::ToRead, |inner| inner.read_bytes(offset, out))
     }
 
     fn write(&self, offset: u64, data: &[u8], fua: bool) -> io::Result<Due> {

@@ -1,8 +1,7 @@
 //! Pages in one request, read with one call.
 
-use super::os;
+use super::os::{self, HostFile};
 use crate::content::{Bytes, PageBuf};
-use std::fs::File;
 use std::io;
 
 /// Most bytes read together.
@@ -46,7 +45,7 @@ impl Ahead {
     }
 
     /// Reads `count` pages from `place` on, the first one into `page`.
-    pub fn read(&mut self, file: &File, place: u64, page: &mut Bytes, count: usize) -> io::Result<()> {
+    pub fn read(&mut self, file: &HostFile, place: u64, page: &mut Bytes, count: usize) -> io::Result<()> {
         let page_bytes = page.len();
         self.pages.resize_with(self.pages.len().max(count - 1), || Bytes::zeroed(page_bytes as u32));
         self.clear();
@@ -70,6 +69,7 @@ mod tests {
     fn what_follows_is_read_together() {
         let mut file = tempfile::tempfile().unwrap();
         (0..16).for_each(|page| file.write_all(&[page; 512]).unwrap());
+        let file = file.into();
         let (mut ahead, mut page) = (Ahead::default(), Bytes::zeroed(512));
         assert_eq!(ahead.together(1024, 512, 8), 1, "the first of them");
         assert_eq!(ahead.together(2048, 512, 8), 1, "another place");

@@ -107,7 +107,7 @@ fn an_end_leaves_the_operations_up_to_some_moment() {
         writes.extend(new.into_iter().map(|write| (number as usize, write)));
     }
     assert!(writes.iter().any(|(_, (_, bytes))| bytes.len() > 1024), "neighbours are written with one call");
-    let file = std::fs::OpenOptions::new().write(true).open(&copy).expect("the second file");
+    let file = std::fs::OpenOptions::new().write(true).open(&copy).expect("the second file").into();
     let (mut at, mut written) = (0, 0);
     for (number, (place, bytes)) in writes {
         // A record is in a sector, which is never torn.

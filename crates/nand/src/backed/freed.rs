@@ -2,10 +2,9 @@
 //! take it again costs more than to write.
 
 use super::layout::Layout;
-use super::os;
+use super::os::{self, HostFile};
 use crate::address::{BlockId, Geometry};
 use std::collections::VecDeque;
-use std::fs::File;
 
 /// Most bytes of erased blocks that keep their room.
 const MOST_BYTES: u64 = 16 << 20;
@@ -36,14 +35,14 @@ impl Freed {
     }
 
     /// `block` was erased; the room of the one that has waited longest is given back.
-    pub fn add(&mut self, block: BlockId, geometry: &Geometry, (file, layout): (&File, &Layout)) {
+    pub fn add(&mut self, block: BlockId, geometry: &Geometry, (file, layout): (&HostFile, &Layout)) {
         self.keeps_room[block.index()] = true;
         self.queue.push_back(block);
         self.give_back(self.most, geometry, (file, layout));
     }
 
     /// Gives the room of all but the `most` last ones back.
-    pub fn give_back(&mut self, most: usize, geometry: &Geometry, (file, layout): (&File, &Layout)) {
+    pub fn give_back(&mut self, most: usize, geometry: &Geometry, (file, layout): (&HostFile, &Layout)) {
         while self.queue.len() > most {
             let Some(block) = self.queue.pop_front() else { return };
             if std::mem::take(&mut self.keeps_room[block.index()]) {

@@ -15,9 +15,10 @@
 
 use super::ahead::Ahead;
 use super::error::Failure;
+use super::file::ImageFile;
 use super::freed::Freed;
 use super::records::{inline, torn_oob, BlockRecord, Found, Number, PageRecord};
-use super::shared::{ImageFile, Shared};
+use super::shared::Shared;
 use super::store::PageStore;
 use crate::address::{BlockId, Ppa, Seq};
 use crate::content::Bytes;
@@ -173,7 +174,11 @@ impl Image {
             _ if self.shared.overlay.is_some() => self.shared.read_page(place, page),
             count => {
                 self.shared.write_gathered()?;
-                self.ahead.read(&self.shared.file, place, page, count)
+                if self.shared.is_behind() || self.ahead.read(&self.shared.file, place, page, count).is_err() {
+                    // The error may be that of another page.
+                    return self.shared.read_page(place, page);
+                }
+                Ok(())
             }
         }
     }
@@ -234,15 +239,15 @@ impl Image {
     }
 
     /// The records around the one for page `at`, and its start in them.
-    fn records_around(&mut self, at: Ppa) -> Result<usize, NandError> {
+    fn records_around(&mut self, at: Ppa) -> io::Result<usize> {
         let place = self.shared.layout.page(at);
         let begin = place - place % WINDOW;
         if self.window.0 != begin {
             let mut bytes = std::mem::take(&mut self.window.1);
             bytes.resize(WINDOW.min(self.shared.layout.end - begin) as usize, 0);
             self.window.0 = u64::MAX;
-            self.guard("write", self.shared.write_gathered())?;
-            self.guard("read", self.shared.read_at(begin, &mut bytes))?;
+            self.shared.write_gathered()?;
+            self.shared.read_at(begin, &mut bytes)?;
             self.window = (begin, bytes);
         }
         Ok((place - begin) as usize)
@@ -265,7 +270,8 @@ impl PageStore for Image {
         if self.torn.contains(&at) {
             return true;
         }
-        let Ok(slot) = self.records_around(at) else { return false };
+        // A page that the host cannot read just now must not give way to an older copy.
+        let Ok(slot) = self.records_around(at) else { return true };
         let record = PageRecord::from_slot(&self.window.1[slot..slot + self.shared.layout.slot], at);
         let Ok(Some(PageRecord { number, .. })) = record else { return false };
         let (settled, last) = self.opened;
@@ -286,7 +292,10 @@ impl PageStore for Image {
         assert_has_tail(at, stored, tail.len());
         let start = stored - tail.len();
         if let Some(place) = inline(self.shared.layout.slot, stored) {
-            let slot = self.records_around(at)?;
+            let Ok(slot) = self.records_around(at) else {
+                self.check()?;
+                return Err(NandError::Uncorrectable(at));
+            };
             tail.copy_from_slice(&self.window.1[slot + place.start + start..slot + place.end]);
             return Ok(());
         }
@@ -340,14 +349,15 @@ impl PageStore for Image {
 
     fn save_erase(&mut self, device: &Counting, block: BlockId) -> Result<(), NandError> {
         if self.survives_machine {
-            self.guard("synchronise", self.shared.sync())?;
+            self.shared.sync_first();
         }
         self.guard("write", self.shared.note_written())?;
         let of_block = &mut self.blocks[block.index()];
         of_block.earlier += u64::from(std::mem::take(&mut of_block.held));
         self.write_block(device, block)?;
         self.shared.work.add(0, 1);
-        if self.shared.overlay.is_none() {
+        // The room of one whose erase is not in the file holds the only copy in it.
+        if self.shared.overlay.is_none() && !self.shared.is_behind() {
             self.freed.add(block, device.geometry(), (&self.shared.file, &self.shared.layout));
         }
         Ok(())
@@ -395,6 +405,7 @@ impl PageStore for Image {
                 self.write_block(device, block)?;
             }
         }
+        self.guard("write", self.shared.catch_up())?;
         self.freed.give_back(0, device.geometry(), (&self.shared.file, &self.shared.layout));
         Ok(())
     }

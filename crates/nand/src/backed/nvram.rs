@@ -2,8 +2,8 @@
 //!
 //! Each word has a checksum, and stands in the file twice. A word never stored is all zeros, without a checksum.
 
+use super::file::ImageFile;
 use super::layout::{is_sealed, seal, Tag, WORD_RECORD_BYTES};
-use super::shared::ImageFile;
 use super::BackedError;
 use crate::nvm::{Keep, Nvm, NvmCost, NvmUsage, Nvram, PowerLost, WORD_BYTES};
 use std::io;

@@ -2,17 +2,18 @@
 
 use super::cut::{Cut, Unsure};
 use super::error::BackedError;
+use super::file::ImageFile;
 use super::image::{Image, OfBlock};
 use super::layout::{damaged, Header, Layout, BLOCK_BYTES, FIXED_BYTES, MAGIC, TRAILER_BYTES, WORD_RECORD_BYTES};
-use super::os;
+use super::os::{self, HostFile};
 use super::overlay::Overlay;
 use super::pairs::Picked;
 use super::recorded::{block_records, found_in, page_records};
 use super::records::{BlockRecord, Stored};
-use super::shared::{ImageFile, Shared};
+use super::shared::Shared;
 use crate::address::BlockId;
 use crate::counting::Counting;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ impl ImageFile {
     /// As [`super::Backed::open`], but for the lock.
     pub fn look(path: &Path) -> Result<Self, BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let file = OpenOptions::new().read(true).open(path).map_err(error)?;
+        let file = OpenOptions::new().read(true).open(path).map_err(error)?.into();
         Image::read_header(path, file).map(|shared| Self(Arc::new(shared)))
     }
 
@@ -64,13 +65,14 @@ impl Image {
             io::ErrorKind::AlreadyExists => BackedError::Exists(path.to_owned()),
             _ => BackedError::Io { path: path.to_owned(), action: "create", source },
         };
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(error)?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(error)?.into();
         let shared = Shared::new(file, path, header);
         let written = os::lock(&shared.file)
-            .and_then(|_| shared.file.set_len(shared.layout.end))
+            .and_then(|_| shared.file.set_length(shared.layout.end))
             .and_then(|()| shared.write_at(shared.layout.header, &shared.header.at_end(&shared.layout)))
             .and_then(|()| shared.note_written())
-            .and_then(|()| shared.write_at(0, &shared.header.to_bytes()));
+            .and_then(|()| shared.write_at(0, &shared.header.to_bytes()))
+            .and_then(|()| shared.catch_up());
         if let Err(source) = written {
             drop(shared);
             // Report the first error; a failure to remove the file does not matter.
@@ -87,7 +89,7 @@ impl Image {
     /// As [`Self::open`], with all writes kept in memory. Damage in the NVRAM is an error only if `needs_nvram`.
     pub(super) fn open_read_only(path: &Path, needs_nvram: bool) -> Result<(Self, Counting), BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let file = OpenOptions::new().read(true).open(path).map_err(error)?;
+        let file = OpenOptions::new().read(true).open(path).map_err(error)?.into();
         if !os::lock_shared(&file).map_err(error)? {
             return Err(BackedError::InUse(path.to_owned()));
         }
@@ -117,14 +119,14 @@ impl Image {
 
     fn open_file(path: &Path) -> Result<Shared, BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(error)?;
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(error)?.into();
         if !os::lock(&file).map_err(error)? {
             return Err(BackedError::InUse(path.to_owned()));
         }
         Self::read_header(path, file)
     }
 
-    fn read_header(path: &Path, file: File) -> Result<Shared, BackedError> {
+    fn read_header(path: &Path, file: HostFile) -> Result<Shared, BackedError> {
         let (shared, found) = Self::read_headers(path, file)?;
         if found != shared.layout.end {
             return Err(BackedError::Length { path: path.to_owned(), found, expected: shared.layout.end });
@@ -133,9 +135,9 @@ impl Image {
     }
 
     /// Reads the first header, or else the one at the end of the file; also returns the file's length.
-    fn read_headers(path: &Path, file: File) -> Result<(Shared, u64), BackedError> {
+    fn read_headers(path: &Path, file: HostFile) -> Result<(Shared, u64), BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let found = file.metadata().map_err(error)?.len();
+        let found = file.length().map_err(error)?;
         let header = match Self::header_at(path, &file, (0, found)) {
             Ok(header) => header,
             Err(error) => Self::second_header(path, &file, found).ok_or(error)?,
@@ -143,7 +145,7 @@ impl Image {
         Ok((Shared::new(file, path, header), found))
     }
 
-    fn second_header(path: &Path, file: &File, found: u64) -> Option<Header> {
+    fn second_header(path: &Path, file: &HostFile, found: u64) -> Option<Header> {
         let mut trailer = [0; TRAILER_BYTES];
         os::read_at(file, found.checked_sub(TRAILER_BYTES as u64)?, &mut trailer).ok()?;
         let place = u64::from_le_bytes(trailer[..8].try_into().expect("eight bytes"));
@@ -154,7 +156,7 @@ impl Image {
         (Layout::new(&header).header == place).then_some(header)
     }
 
-    fn header_at(path: &Path, file: &File, (place, end): (u64, u64)) -> Result<Header, BackedError> {
+    fn header_at(path: &Path, file: &HostFile, (place, end): (u64, u64)) -> Result<Header, BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
         let room = end - place;
         let mut fixed = [0; FIXED_BYTES];

@@ -2,9 +2,8 @@
 //!
 //! A mount writes: it erases blocks again and continues notes. With an overlay nothing of that reaches the file.
 
-use super::os;
+use super::os::{self, HostFile};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
@@ -29,7 +28,7 @@ fn pieces(place: u64, length: usize) -> impl Iterator<Item = (u64, std::ops::Ran
 
 impl Overlay {
     /// Fills `bytes` from `place` on: what was written, and the rest from `file`.
-    pub fn read(&self, file: &File, place: u64, bytes: &mut [u8]) -> io::Result<()> {
+    pub fn read(&self, file: &HostFile, place: u64, bytes: &mut [u8]) -> io::Result<()> {
         let written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, inside, outside) in pieces(place, bytes.len()) {
             match written.get(&number) {
@@ -41,7 +40,7 @@ impl Overlay {
     }
 
     /// Keeps `bytes` from `place` on. What is missing from `file` reads as zeros around them.
-    pub fn write(&self, file: &File, place: u64, bytes: &[u8]) {
+    pub fn write(&self, file: &HostFile, place: u64, bytes: &[u8]) {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, inside, outside) in pieces(place, bytes.len()) {
             let piece = written.entry(number).or_insert_with(|| {
@@ -64,6 +63,7 @@ mod tests {
     fn what_is_written_hides_the_file_and_leaves_it() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[7; 10_000]).unwrap();
+        let file = file.into();
         let overlay = Overlay::default();
         overlay.write(&file, 4090, &[1; 20]);
         let mut bytes = [0; 30];

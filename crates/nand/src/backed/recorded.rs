@@ -2,10 +2,11 @@
 
 use super::cut::{Cut, Unsure};
 use super::error::BackedError;
+use super::file::ImageFile;
 use super::layout::{Header, BLOCK_BYTES};
 use super::pairs::Picked;
 use super::records::{programmed, BlockRecord, Found, Stored};
-use super::shared::{ImageFile, Shared};
+use super::shared::Shared;
 use super::work::Work;
 use crate::address::{BlockId, Ppa};
 use std::io;

@@ -1,25 +1,22 @@
 //! An image's file, shared by its device, its NVRAM and the server.
 
+use super::backlog::Backlog;
 use super::error::{BackedError, Failure};
 use super::gathered::Gathered;
-use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, Tag, MARK_BYTES, STATE_BYTES};
-use super::os;
+use super::layout::{Header, Layout};
+use super::marks::Marks;
+use super::os::{self, HostFile};
 use super::overlay::Overlay;
-use super::work::{Counter, Work};
-use crate::address::Geometry;
-use std::fs::File;
+use super::work::Counter;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// State bytes before its text: number, length.
-const STATE_HEAD: usize = 12;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An image's file.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub file: File,
+    pub file: HostFile,
     /// Takes all writes of an image that is only read.
     pub overlay: Option<Overlay>,
     pub path: PathBuf,
@@ -28,23 +25,29 @@ pub(super) struct Shared {
     pub failure: Failure,
     /// Whether some writes may not be on the operating system's disk.
     pub unsynced: AtomicBool,
+    /// Writes that the host refused.
+    backlog: Mutex<Backlog>,
+    /// Whether there are some.
+    is_behind: AtomicBool,
+    /// Held while the file is synchronised; whether the kernel may count bytes as written that are not.
+    syncing: Mutex<bool>,
     /// Programs not yet in the file.
     gathered: Mutex<Gathered>,
     /// The last saved state's number.
-    states: AtomicU64,
+    pub states: AtomicU64,
     /// Flash work since the image was made.
     pub work: Counter,
     /// The last program's number.
-    programs: AtomicU64,
+    pub programs: AtomicU64,
     /// The last marks in the file.
-    marks: Mutex<Marks>,
+    pub marks: Mutex<Marks>,
     /// Every write, in order.
     #[cfg(test)]
     pub log: Mutex<Vec<(u64, Vec<u8>)>>,
 }
 
 impl Shared {
-    pub fn new(file: File, path: &Path, header: Header) -> Self {
+    pub fn new(file: HostFile, path: &Path, header: Header) -> Self {
         Self {
             file,
             overlay: None,
@@ -53,6 +56,9 @@ impl Shared {
             header,
             failure: Failure::default(),
             unsynced: AtomicBool::new(false),
+            backlog: Mutex::default(),
+            is_behind: AtomicBool::new(false),
+            syncing: Mutex::default(),
             gathered: Mutex::default(),
             states: AtomicU64::new(0),
             work: Counter::default(),
@@ -71,6 +77,7 @@ impl Shared {
     pub fn read_at(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
         match &self.overlay {
             Some(overlay) => overlay.read(&self.file, place, bytes),
+            None if self.is_behind() => self.backlog().read(&self.file, place, bytes),
             None => os::read_at(&self.file, place, bytes),
         }
     }
@@ -96,7 +103,12 @@ impl Shared {
         self.unsynced.store(true, Ordering::Relaxed);
         match &self.overlay {
             Some(overlay) => overlay.write(&self.file, place, bytes),
-            None => os::write_at(&self.file, place, bytes)?,
+            None => {
+                let mut backlog = self.backlog();
+                let written = backlog.write(&self.file, place, bytes);
+                self.note_behind(&backlog);
+                written?;
+            }
         }
         match self.layout.second(place) {
             Some(second) => self.write_through(second, bytes),
@@ -147,10 +159,17 @@ impl Shared {
     /// Waits until all earlier writes are on the operating system's disk.
     pub fn sync(&self) -> io::Result<()> {
         self.note_written()?;
+        self.catch_up()?;
+        // Held through the call: a second flush must not be answered before the first one's bytes are on the disk.
+        let mut is_doubtful = self.syncing();
         if !self.unsynced.swap(false, Ordering::Relaxed) || self.overlay.is_some() {
             return Ok(());
         }
-        let synced = self.file.sync_data();
+        let again = || {
+            let _no_writes = self.backlog();
+            os::write_again(&self.file)
+        };
+        let synced = sync_file(&self.file, &mut is_doubtful, again);
         if synced.is_err() {
             self.unsynced.store(true, Ordering::Relaxed);
         }
@@ -158,213 +177,54 @@ impl Shared {
     }
 }
 
-/// The numbers of two programs.
-///
-/// `written`: all programs up to it are in the file with their records, whenever the process ends. Which of the later ones
-/// count is [`Cut`](super::cut::Cut)'s question.
-///
-/// `settled`: all programs up to it were flushed. A page is torn only if the machine ends between its program and the
-/// next flush, so a settled page with wrong bytes is damaged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Marks {
-    pub settled: u64,
-    /// `None`: both copies are damaged, or the image is from a version without this mark.
-    pub written: Option<u64>,
-}
-
+/// Writes that the host refused.
 impl Shared {
-    /// Reads the marks.
-    pub fn read_marks(&self) -> io::Result<Marks> {
-        let settled = self.read_mark(Tag::Settled, self.layout.settled)?.unwrap_or(0);
-        let marks = Marks { settled, written: self.read_mark(Tag::Written, self.layout.written)? };
-        *self.marks() = marks;
-        Ok(marks)
+    /// Whether the file is behind the device.
+    pub fn is_behind(&self) -> bool {
+        self.is_behind.load(Ordering::Acquire)
     }
 
-    fn read_mark(&self, tag: Tag, place: u64) -> io::Result<Option<u64>> {
-        let mut mark = None;
-        for place in [Some(place), self.layout.second(place)].into_iter().flatten() {
-            let mut record = [0; MARK_BYTES];
-            self.read_at(place, &mut record)?;
-            if is_sealed(tag, &record) {
-                mark = mark.max(Some(u64_at(&record, 0)));
-            }
+    /// Writes what the host refused before.
+    pub fn catch_up(&self) -> io::Result<()> {
+        if !self.is_behind() {
+            return Ok(());
         }
-        Ok(mark)
+        let mut is_doubtful = self.syncing();
+        let mut backlog = self.backlog();
+        let sync = || sync_file(&self.file, &mut is_doubtful, || os::write_again(&self.file));
+        let done = backlog.catch_up(&self.file, sync);
+        self.note_behind(&backlog);
+        done
     }
 
-    fn write_mark(&self, tag: Tag, place: u64, program: u64) -> io::Result<()> {
-        let mut record = [0; MARK_BYTES];
-        record[..8].copy_from_slice(&program.to_le_bytes());
-        seal(tag, &mut record);
-        self.write_at(place, &record)
-    }
-
-    /// The last program's number.
-    pub fn programs(&self) -> u64 {
-        self.programs.load(Ordering::Relaxed)
-    }
-
-    /// From now on `program` is the last one's number; its record was gathered, so no mark is ahead of it.
-    pub fn set_programs(&self, program: u64) {
-        self.programs.store(program, Ordering::Release);
-    }
-
-    /// Writes everything gathered, and marks it: from here on, records may be removed.
-    pub fn note_written(&self) -> io::Result<()> {
-        // Another thread's older mark may not come behind this one.
-        let mut marks = self.marks();
-        let programs = self.programs.load(Ordering::Acquire);
-        if marks.written == Some(programs) {
-            return self.write_gathered();
+    /// Lets nothing reach the file before all earlier writes are on the operating system's disk.
+    pub fn sync_first(&self) {
+        if self.sync().is_err() {
+            let mut backlog = self.backlog();
+            backlog.sync_first();
+            self.note_behind(&backlog);
         }
-        self.write_mark(Tag::Written, self.layout.written, programs)?;
-        marks.written = Some(programs);
-        Ok(())
     }
 
-    /// Marks the programs up to `program` as flushed.
-    pub fn settle(&self, program: u64) -> io::Result<()> {
-        let mut marks = self.marks();
-        if program > marks.settled {
-            self.write_mark(Tag::Settled, self.layout.settled, program)?;
-            marks.settled = program;
-        }
-        Ok(())
+    fn note_behind(&self, backlog: &Backlog) {
+        self.is_behind.store(!backlog.is_empty(), Ordering::Release);
     }
 
-    fn marks(&self) -> MutexGuard<'_, Marks> {
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn backlog(&self) -> MutexGuard<'_, Backlog> {
+        self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn syncing(&self) -> MutexGuard<'_, bool> {
+        self.syncing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An image's file beside its device: text, states and NVRAM.
-///
-/// It stays valid while the device is in a box or in use by another thread.
-#[derive(Clone, Debug)]
-pub struct ImageFile(pub(super) Arc<Shared>);
-
-impl ImageFile {
-    /// Whether another process has it open.
-    ///
-    /// # Errors
-    /// [`BackedError::Io`].
-    pub fn is_in_use(&self) -> Result<bool, BackedError> {
-        // The lock taken here goes with the file.
-        os::lock(&self.0.file).map(|is_free| !is_free).map_err(|source| self.0.error("lock", source))
+/// Synchronises a file. A failure leaves bytes behind which the kernel counts as written: `again` writes them once more,
+/// or the next call does it first.
+fn sync_file(file: &HostFile, is_doubtful: &mut bool, again: impl Fn() -> io::Result<()>) -> io::Result<()> {
+    if *is_doubtful {
+        again()?;
+        *is_doubtful = false;
     }
-
-    /// The device's shape.
-    pub fn geometry(&self) -> &Geometry {
-        &self.0.header.geometry
-    }
-
-    /// File size in bytes, and its allocated bytes.
-    ///
-    /// # Errors
-    /// [`BackedError::Io`].
-    pub fn room(&self) -> Result<(u64, u64), BackedError> {
-        let allocated = os::allocated(&self.0.file).map_err(|source| self.0.error("look at", source))?;
-        Ok((self.0.layout.end, allocated))
-    }
-
-    /// Its path.
-    pub fn path(&self) -> &Path {
-        &self.0.path
-    }
-
-    /// The creator's text about the device's user.
-    pub fn text(&self) -> &str {
-        &self.0.header.text
-    }
-
-    /// NVRAM bytes.
-    pub fn nvram_bytes(&self) -> u64 {
-        self.0.header.nvram_bytes
-    }
-
-    /// Flash work since the image was made, as far as its device is open here.
-    pub fn work(&self) -> Work {
-        self.0.work.get()
-    }
-
-    /// Why it can no longer be read or written, if so.
-    pub fn failure(&self) -> Failure {
-        self.0.failure.clone()
-    }
-
-    /// Hands all gathered data to the operating system: from then on it survives the process's end.
-    ///
-    /// # Errors
-    /// [`BackedError::Io`]; the image fails then.
-    pub fn write_gathered(&self) -> Result<(), BackedError> {
-        self.0.write_gathered().map_err(|source| self.0.error("write", source))
-    }
-
-    /// Waits until all writes so far are on the operating system's disk.
-    ///
-    /// # Errors
-    /// [`BackedError::Io`]; the image fails then, since nobody knows what is on the disk.
-    pub fn sync(&self) -> Result<(), BackedError> {
-        let programs = self.0.programs();
-        self.0.sync().and_then(|()| self.0.settle(programs)).map_err(|source| {
-            let kind = source.kind();
-            self.0.failure.keep(self.0.error("synchronise", source));
-            self.0.error("synchronise", kind.into())
-        })
-    }
-
-    /// Saves `text` over the older state, so one state is whole whenever the process or the machine ends.
-    ///
-    /// # Errors
-    /// [`BackedError::Io`]; [`BackedError::Damaged`] if the text is too long.
-    pub fn save_state(&self, text: &str) -> Result<(), BackedError> {
-        let bytes = STATE_HEAD + text.len() + 4;
-        if bytes as u64 > STATE_BYTES {
-            let what = format!("a state of {} bytes does not fit into {STATE_BYTES}", text.len());
-            return Err(super::layout::damaged(&self.0.path, what));
-        }
-        let number = self.0.states.load(Ordering::Relaxed) + 1;
-        let mut state = vec![0; bytes];
-        state[..8].copy_from_slice(&number.to_le_bytes());
-        state[8..12].copy_from_slice(&(text.len() as u32).to_le_bytes());
-        state[STATE_HEAD..STATE_HEAD + text.len()].copy_from_slice(text.as_bytes());
-        seal(Tag::State, &mut state);
-        let place = self.0.layout.states + number % 2 * STATE_BYTES;
-        self.0.write_at(place, &state).map_err(|source| self.0.error("write", source))?;
-        self.0.states.store(number, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// The last saved state; `None` if no state is whole.
-    pub fn state(&self) -> Option<String> {
-        let states = (0..2).filter_map(|slot| self.state_in(slot));
-        let (number, text) = states.max_by_key(|(number, _)| *number)?;
-        self.0.states.store(number, Ordering::Relaxed);
-        Some(text)
-    }
-
-    /// Whether a state was saved and none is whole: two saves in turn cannot end so.
-    pub fn has_lost_state(&self) -> bool {
-        let is_written = |slot: u64| {
-            let mut head = [0; STATE_HEAD];
-            self.0.read_at(self.0.layout.states + slot * STATE_BYTES, &mut head).is_ok() && head != [0; STATE_HEAD]
-        };
-        (0..2).any(is_written) && (0..2).all(|slot| self.state_in(slot).is_none())
-    }
-
-    fn state_in(&self, slot: u64) -> Option<(u64, String)> {
-        let place = self.0.layout.states + slot * STATE_BYTES;
-        let mut head = [0; STATE_HEAD];
-        self.0.read_at(place, &mut head).ok()?;
-        let bytes = STATE_HEAD as u64 + u64::from(u32_at(&head, 8)) + 4;
-        if bytes > STATE_BYTES || u64_at(&head, 0) == 0 {
-            return None;
-        }
-        let mut state = vec![0; bytes as usize];
-        self.0.read_at(place, &mut state).ok()?;
-        let is_whole = is_sealed(Tag::State, &state);
-        let text = String::from_utf8(state[STATE_HEAD..state.len() - 4].to_vec()).ok()?;
-        is_whole.then_some((u64_at(&head, 0), text))
-    }
+    os::sync(file).inspect_err(|_| *is_doubtful = again().is_err())
 }

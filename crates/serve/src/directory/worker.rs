@@ -90,7 +90,10 @@ impl Worker {
 
     /// Waits until all durable data is on this machine's disk.
     pub(super) fn keep(&self) -> Result<(), Errno> {
-        self.disk.keep().map_err(|_| Errno::EIO)
+        self.disk.keep().map_err(|error| match error.kind() {
+            io::ErrorKind::StorageFull => Errno::ENOSPC,
+            _ => Errno::EIO,
+        })
     }
 
     /// Unmounts the file system; whoever still asks gets EIO.

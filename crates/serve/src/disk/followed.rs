@@ -1,6 +1,6 @@
 //! Whether another file system was made on a disk, told from what is written to its first bytes.
 
-use super::{Disk, Inner};
+use super::{Asks, Disk, Inner};
 use crate::volume::{self, identity, Volume, IDENTITY_BYTES};
 use nandlab_block::{Op, Payload, Request};
 use std::io;
@@ -63,7 +63,7 @@ impl Disk {
     /// # Errors
     /// As [`volume::find`].
     pub fn follow_regions(&self) -> io::Result<Option<Volume>> {
-        self.guarded(|inner| inner.look(self.size))?
+        self.guarded(Asks::ToRead, |inner| inner.look(self.size))?
     }
 }
 

@@ -5,6 +5,7 @@
 mod control;
 mod damage;
 mod disk;
+mod faults;
 mod http;
 mod limits;
 mod protocol;

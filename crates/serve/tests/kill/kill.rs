@@ -13,12 +13,12 @@ use std::process::{Command, Stdio};
 /// The other process's image, seed and start number.
 const CHILD: &str = "NANDLAB_KILLED";
 
-fn number(variable: &str) -> Option<u64> {
+pub fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{variable}={text} is no number")))
 }
 
 /// Kills for each stack.
-fn kills() -> u64 {
+pub fn kills() -> u64 {
     let usual = if std::env::var_os("NANDLAB_LONG").is_some() { 200 } else { 3 };
     number("NANDLAB_KILLS").unwrap_or(usual)
 }

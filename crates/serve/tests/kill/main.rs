@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
 mod counts;
+mod fio;
 mod kill;
+mod sqlite;
 #[path = "../all/support/mod.rs"]
 mod support;
