@@ -28,10 +28,13 @@ pub(crate) fn disk_info(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     info.map(|info| info.to_string()).map_err(|error| raised(py, &error))
 }
 
+/// Sentences, and byte ranges that cannot be read.
+type Rescue = (Vec<String>, Vec<(u64, u64)>);
+
 /// Copies a disk's contents without its FTL, which cannot be mounted, into a new file; returns what a reader must know, in
 /// sentences, and the byte ranges that cannot be read.
 #[pyfunction]
-pub(crate) fn disk_rescue(py: Python<'_>, path: PathBuf, file: PathBuf) -> PyResult<(Vec<String>, Vec<(u64, u64)>)> {
+pub(crate) fn disk_rescue(py: Python<'_>, path: PathBuf, file: PathBuf) -> PyResult<Rescue> {
     let opened = py.detach(|| caught(|| Rescued::open(&path)))?;
     let found = opened.map_err(|error| raised(py, &error))?;
     let notices = found.notices().to_vec();

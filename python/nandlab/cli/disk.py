@@ -203,8 +203,8 @@ def export(image: str, file: str, as_json: bool) -> None:
 
     IMAGE stays as it is. Byte ranges that cannot be read are listed and left out; the exit status is then 1.
 
-    If the FTL cannot be mounted, FILE gets the newest copy of each sector on flash, and the exit status is 1. Such a sector
-    may hold a write that was never flushed, or what it held before a trim.
+    If the FTL cannot be mounted, FILE gets the newest copy of each sector on flash, and the exit status
+    is 1. Such a sector may hold a write that was never flushed, or what it held before a trim.
     """
     from nandlab import _native
 

@@ -18,6 +18,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+/// A header: which one, where, and its bytes.
+type HeaderAt = (&'static str, u64, Vec<u8>);
+
 impl ImageFile {
     /// An image to look at; another process may use it.
     ///
@@ -39,8 +42,8 @@ impl ImageFile {
 }
 
 impl Shared {
-    /// Headers that are not as the one in use: which, where, and their bytes as they must be.
-    fn spoilt_headers(&self) -> Result<Vec<(&'static str, u64, Vec<u8>)>, BackedError> {
+    /// Headers that are not as the one in use, as they must be.
+    fn spoilt_headers(&self) -> Result<Vec<HeaderAt>, BackedError> {
         let copies =
             [("first", 0, self.header.to_bytes()), ("second", self.layout.header, self.header.at_end(&self.layout))];
         let mut spoilt = Vec::new();
