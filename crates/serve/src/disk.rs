@@ -393,7 +393,8 @@ impl Inner {
         let is_due = self.saved.is_none_or(|(at, before)| {
             now.duration_since(at) >= SAVE_EVERY || (written - before) * SECTOR >= SAVE_EVERY_BYTES
         });
-        if is_due {
+        // Counts that wait in memory for the host's disk are saved by nobody.
+        if is_due && !self.served.image().is_behind() {
             self.saved = Some((now, written));
             // The counts are no data: they are kept again later.
             let _ = self.served.save();
