@@ -3,8 +3,8 @@
 //! The records of a few programs are written together, in any order. If the process ends among them, the file may have
 //! a later program's record and not an earlier one's. Programs have numbers without gaps, so the first missing one is
 //! seen, and everything after it is taken as never programmed. That needs a start: a number up to which all programs
-//! are known to be written, with their records. [`Shared::note_written`](super::shared::Shared::note_written) keeps one
-//! in the file before anything removes a record, so no number behind it is missing for another reason.
+//! are known to be written, with their records. [`Marks`](super::marks::Marks) keep one in the file before anything
+//! removes a record, so no number behind it is missing for another reason.
 
 use super::layout::Layout;
 use super::records::{BlockRecord, Found, PageRecord};

@@ -94,7 +94,7 @@ impl ImageFile {
     /// [`BackedError::Io`]: any write since the last success may be lost when the machine ends. All of them are written
     /// again before a later call succeeds.
     pub fn sync(&self) -> Result<(), BackedError> {
-        let programs = self.0.programs();
+        let programs = self.0.marks.programs();
         self.0.sync().and_then(|()| self.0.settle(programs)).map_err(|source| self.0.error("synchronise", source))
     }
 

@@ -376,11 +376,11 @@ impl PageStore for Image {
         let mut slot = [0; 512];
         let slot = &mut slot[..self.shared.layout.slot];
         let tail = self.scratch.len() - usize::from(self.tails[at.index()]);
-        let number = self.shared.programs() + 1;
+        let number = self.shared.marks.programs() + 1;
         self.record_of(device, at, Number::new(number)).put(at, slot, &self.scratch[tail..]);
         let place = self.place_slot(at, slot);
         self.shared.gather_record(place, slot);
-        self.shared.set_programs(number);
+        self.shared.marks.set_programs(number);
         self.blocks[block.index()].held += 1;
         self.shared.work.add(1, 0);
         Ok(())
@@ -398,7 +398,7 @@ impl PageStore for Image {
 
     fn save_all(&mut self, device: &Counting) -> Result<(), NandError> {
         self.check()?;
-        let programs = self.shared.programs();
+        let programs = self.shared.marks.programs();
         self.guard("write", self.shared.note_written().and_then(|()| self.shared.settle(programs)))?;
         for block in (0..device.geometry().blocks()).map(BlockId) {
             if self.blocks[block.index()].is_old {

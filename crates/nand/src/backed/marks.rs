@@ -1,56 +1,53 @@
-//! Marks in an image: up to which program everything is written, and up to which it is flushed.
+//! The numbers of two programs in an image: up to which one everything is written, and up to which one it is flushed.
 
 use super::layout::{is_sealed, seal, u64_at, Tag, MARK_BYTES};
-use super::shared::Shared;
 use std::io;
-use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The numbers of two programs.
-///
-/// `written`: all programs up to it are in the file with their records, whenever the process ends. Which of the later ones
-/// count is [`Cut`](super::cut::Cut)'s question.
-///
-/// `settled`: all programs up to it were flushed. A page is torn only if the machine ends between its program and the
-/// next flush, so a settled page with wrong bytes is damaged.
+/// A mark as it stands in the file.
+type Record = [u8; MARK_BYTES];
+
+/// The marks in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Marks {
+pub(super) struct Noted {
+    /// All programs up to this one were flushed. A page is torn only if the machine ends between its program and the next
+    /// flush, so a settled page with wrong bytes is damaged.
     pub settled: u64,
-    /// `None`: both copies are damaged, or the image is from a version without this mark.
+    /// All programs up to this one are in the file with their records, whenever the process ends; [`Cut`](super::cut::Cut)
+    /// tells which later ones count. `None`: both copies are damaged, or the image is from a version without this mark.
     pub written: Option<u64>,
 }
 
-impl Shared {
-    /// Reads the marks.
-    pub fn read_marks(&self) -> io::Result<Marks> {
-        let settled = self.read_mark(Tag::Settled, self.layout.settled)?.unwrap_or(0);
-        let marks = Marks { settled, written: self.read_mark(Tag::Written, self.layout.written)? };
-        *self.marks() = marks;
-        Ok(marks)
-    }
+/// Counts an image's programs, and knows the marks in its file.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    /// The last program's number.
+    programs: AtomicU64,
+    noted: Mutex<Noted>,
+}
 
-    fn read_mark(&self, tag: Tag, place: u64) -> io::Result<Option<u64>> {
-        let mut mark = None;
-        for place in [Some(place), self.layout.second(place)].into_iter().flatten() {
-            let mut record = [0; MARK_BYTES];
-            self.read_at(place, &mut record)?;
-            if is_sealed(tag, &record) {
-                mark = mark.max(Some(u64_at(&record, 0)));
-            }
-        }
-        Ok(mark)
-    }
+/// The number in a mark's newer copy that is whole.
+pub(super) fn number(tag: Tag, copies: [Record; 2]) -> Option<u64> {
+    copies.into_iter().filter(|record| is_sealed(tag, record)).map(|record| u64_at(&record, 0)).max()
+}
 
-    fn write_mark(&self, tag: Tag, place: u64, program: u64) -> io::Result<()> {
-        let mut record = [0; MARK_BYTES];
-        record[..8].copy_from_slice(&program.to_le_bytes());
-        seal(tag, &mut record);
-        self.write_at(place, &record)
+fn record(tag: Tag, program: u64) -> Record {
+    let mut record = [0; MARK_BYTES];
+    record[..8].copy_from_slice(&program.to_le_bytes());
+    seal(tag, &mut record);
+    record
+}
+
+impl Marks {
+    /// Takes the marks found in the file over.
+    pub fn found(&self, noted: Noted) {
+        *self.noted() = noted;
     }
 
     /// The last program's number.
     pub fn programs(&self) -> u64 {
-        self.programs.load(Ordering::Relaxed)
+        self.programs.load(Ordering::Acquire)
     }
 
     /// From now on `program` is the last one's number; its record was gathered, so no mark is ahead of it.
@@ -58,30 +55,29 @@ impl Shared {
         self.programs.store(program, Ordering::Release);
     }
 
-    /// Writes everything gathered, and marks it: from here on, records may be removed.
-    pub fn note_written(&self) -> io::Result<()> {
-        // Another thread's older mark may not come behind this one.
-        let mut marks = self.marks();
-        let programs = self.programs.load(Ordering::Acquire);
-        if marks.written == Some(programs) {
-            return self.write_gathered();
-        }
-        self.write_mark(Tag::Written, self.layout.written, programs)?;
-        marks.written = Some(programs);
+    /// Hands the mark of the programs written so far to `write`, which first writes everything gathered; `None` if it stands
+    /// in the file.
+    pub fn note_written(&self, write: impl FnOnce(Option<Record>) -> io::Result<()>) -> io::Result<()> {
+        // Held through the write: another thread's older mark may not come behind this one.
+        let mut noted = self.noted();
+        let programs = self.programs();
+        let is_new = noted.written != Some(programs);
+        write(is_new.then(|| record(Tag::Written, programs)))?;
+        noted.written = Some(programs);
         Ok(())
     }
 
-    /// Marks the programs up to `program` as flushed.
-    pub fn settle(&self, program: u64) -> io::Result<()> {
-        let mut marks = self.marks();
-        if program > marks.settled {
-            self.write_mark(Tag::Settled, self.layout.settled, program)?;
-            marks.settled = program;
+    /// Hands the mark of the programs flushed up to `program` to `write`, if it is new.
+    pub fn settle(&self, program: u64, write: impl FnOnce(Record) -> io::Result<()>) -> io::Result<()> {
+        let mut noted = self.noted();
+        if program > noted.settled {
+            write(record(Tag::Settled, program))?;
+            noted.settled = program;
         }
         Ok(())
     }
 
-    fn marks(&self) -> MutexGuard<'_, Marks> {
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -233,7 +233,7 @@ impl Image {
         }
         let last = self.cut_off(device, cut)?;
         let programs = last.max(marks.settled).max(shared.work.get().programs);
-        shared.set_programs(programs);
+        shared.marks.set_programs(programs);
         self.opened = (marks.settled, programs);
         if marks.written.is_none() || programs > last {
             // The next numbers follow it without a gap.

@@ -3,8 +3,8 @@
 use super::backlog::Backlog;
 use super::error::{BackedError, Failure};
 use super::gathered::Gathered;
-use super::layout::{Header, Layout};
-use super::marks::Marks;
+use super::layout::{Header, Layout, Tag, MARK_BYTES};
+use super::marks::{self, Marks, Noted};
 use super::os::{self, HostFile};
 use super::overlay::Overlay;
 use super::work::Counter;
@@ -37,10 +37,7 @@ pub(super) struct Shared {
     pub states: AtomicU64,
     /// Flash work since the image was made.
     pub work: Counter,
-    /// The last program's number.
-    pub programs: AtomicU64,
-    /// The last marks in the file.
-    pub marks: Mutex<Marks>,
+    pub marks: Marks,
     /// Every write, in order.
     #[cfg(test)]
     pub log: Mutex<Vec<(u64, Vec<u8>)>>,
@@ -62,8 +59,7 @@ impl Shared {
             gathered: Mutex::default(),
             states: AtomicU64::new(0),
             work: Counter::default(),
-            programs: AtomicU64::new(0),
-            marks: Mutex::default(),
+            marks: Marks::default(),
             #[cfg(test)]
             log: Mutex::default(),
         }
@@ -174,6 +170,40 @@ impl Shared {
             self.unsynced.store(true, Ordering::Relaxed);
         }
         synced
+    }
+}
+
+/// Marks.
+impl Shared {
+    /// Reads the marks.
+    pub fn read_marks(&self) -> io::Result<Noted> {
+        let (settled, written) = (self.layout.settled, self.layout.written);
+        let noted = Noted {
+            settled: self.read_mark(Tag::Settled, settled)?.unwrap_or(0),
+            written: self.read_mark(Tag::Written, written)?,
+        };
+        self.marks.found(noted);
+        Ok(noted)
+    }
+
+    fn read_mark(&self, tag: Tag, place: u64) -> io::Result<Option<u64>> {
+        let mut copies = [[0; MARK_BYTES]; 2];
+        self.read_at(place, &mut copies[0])?;
+        self.read_at(self.layout.second(place).expect("a mark has a second copy"), &mut copies[1])?;
+        Ok(marks::number(tag, copies))
+    }
+
+    /// Writes everything gathered, and marks it: from here on, records may be removed.
+    pub fn note_written(&self) -> io::Result<()> {
+        self.marks.note_written(|mark| match mark {
+            Some(mark) => self.write_at(self.layout.written, &mark),
+            None => self.write_gathered(),
+        })
+    }
+
+    /// Marks the programs up to `program` as flushed.
+    pub fn settle(&self, program: u64) -> io::Result<()> {
+        self.marks.settle(program, |mark| self.write_at(self.layout.settled, &mark))
     }
 }
 

@@ -225,12 +225,12 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     fn true_entry(&self, entry: u32, found: &Found) -> u32 {
-        let unwritten = self.unwritten(entry / entries_per_map_page(&self.geometry));
+        let unwritten = || self.unwritten(entry / entries_per_map_page(&self.geometry));
         let Some(sector) = entry.checked_sub(self.first_sector_entry) else {
-            return if entry < self.logical_pages { self.true_page(entry, found) } else { unwritten };
+            return if entry < self.logical_pages { self.true_page(entry, found) } else { unwritten() };
         };
         if sector >= self.logical_pages * self.per_page {
-            return unwritten;
+            return unwritten();
         }
         if self.options.hybrid.is_none() || self.true_page(sector / self.per_page, found) == SPLIT {
             return found.copies.at(sector);
@@ -282,11 +282,11 @@ impl<S: Scheme> SectorMapped<S> {
         let per_map_page = entries_per_map_page(&self.geometry);
         for page in (0..self.map.pages()).rev() {
             let (truth, first) = (self.truth(page, found), page * per_map_page);
-            let is_stale = |entry: u32| truth[(entry - first) as usize] != self.said(entry, found);
-            let mut units: Vec<u32> = (first..first + per_map_page)
-                .filter(|&entry| is_stale(entry))
-                .map(|entry| self.cmt.unit_of(entry))
-                .collect();
+            let unwritten = self.unwritten(page);
+            let said = found.said[page as usize].as_deref();
+            let is_stale = |&at: &usize| truth[at] != said.map_or(unwritten, |entries| entries[at]);
+            let stale = (0..truth.len()).filter(is_stale);
+            let mut units: Vec<u32> = stale.map(|at| self.cmt.unit_of(first + at as u32)).collect();
             units.dedup();
             if units.is_empty() {
                 continue;
