@@ -276,8 +276,17 @@ impl Disk {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Carries out `work`, unless the disk was stopped. Where the host refuses writes, reads go on and changes fail.
+    /// As [`Self::gathered`], and the changes are handed over: answered data survives a kill.
     fn guarded<R>(&self, asks: Asks, work: impl FnOnce(&mut Inner) -> R) -> io::Result<R> {
+        let done = self.gathered(asks, work)?;
+        if asks == Asks::ToChange {
+            self.hand_over()?;
+        }
+        Ok(done)
+    }
+
+    /// Carries out `work`, unless the disk was stopped. Where the host refuses writes, reads go on and changes fail.
+    fn gathered<R>(&self, asks: Asks, work: impl FnOnce(&mut Inner) -> R) -> io::Result<R> {
         let mut inner = self.lock();
         if let Some(broken) = &inner.broken {
             return Err(io::Error::other(broken.clone()));
@@ -298,16 +307,12 @@ impl Disk {
             io::Error::other(text)
         })?;
         inner.save_if_due();
-        // Answered data survives a kill, and a write that fills the host's disk returns an error.
-        match self.image.write_gathered() {
-            Err(error) if asks == Asks::ToChange => Err(of_image(self.image.failure().get().unwrap_or(&error))),
-            _ => Ok(done),
-        }
+        Ok(done)
     }
 
-    /// Carries out `work` at the present time; when it is done.
+    /// Carries out `work` at the present time; when it is done. Its changes are gathered.
     fn request(&self, asks: Asks, work: impl FnOnce(&mut Inner) -> Result<Time, Error>) -> io::Result<Due> {
-        let done = self.guarded(asks, work)?.map_err(|error| self.failed(&error))?;
+        let done = self.gathered(asks, work)?.map_err(|error| self.failed(&error))?;
         if !self.pace {
             return Ok(Due::NOW);
         }
@@ -485,6 +490,12 @@ impl Export for Disk {
         self.refuse_writes()?;
         let (first, end) = (offset.div_ceil(SECTOR), (offset + length) / SECTOR);
         self.change(fua, |inner| inner.trim(first, end.saturating_sub(first)))
+    }
+
+    /// A write that fills the host's disk fails here.
+    fn hand_over(&self) -> io::Result<()> {
+        let written = self.image.write_gathered();
+        written.map_err(|error| of_image(self.image.failure().get().unwrap_or(&error)))
     }
 
     fn flush(&self) -> io::Result<Due> {

@@ -6,7 +6,8 @@ use std::io::{Error, ErrorKind, Result};
 /// A byte disk. Every call may come from any thread.
 ///
 /// Offsets and lengths are in bytes and need no alignment. A request beyond the end fails and changes nothing.
-/// An answered write is readable at once; it survives a power cut after [`Self::flush`], or with `fua`.
+/// A write is readable at once; it survives a power cut after [`Self::flush`], or with `fua`. A protocol answers changes only
+/// after [`Self::hand_over`].
 ///
 /// # Errors
 /// All functions return the error of the disk: `StorageFull` when it takes no more writes, `InvalidInput` for a range
@@ -35,6 +36,9 @@ pub trait Export: Send + Sync {
 
     /// Drops the contents of `length` bytes. Sectors covered only in part stay unchanged.
     fn trim(&self, offset: u64, length: u64, fua: bool) -> Result<Due>;
+
+    /// Makes every change so far survive the end of this process. One call for several changes costs less.
+    fn hand_over(&self) -> Result<()>;
 
     /// Makes every answered write survive a power cut.
     fn flush(&self) -> Result<Due>;

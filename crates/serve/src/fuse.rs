@@ -187,6 +187,19 @@ fn answer(done: io::Result<Due>, reply: ReplyEmpty) {
     }
 }
 
+impl Served {
+    /// A change that survives the end of this process.
+    fn handed_over(&self, done: io::Result<Due>) -> io::Result<Due> {
+        let due = done?;
+        self.export.hand_over()?;
+        Ok(due)
+    }
+
+    fn zeroed(&self, offset: u64, length: u64, may_trim: bool) -> io::Result<Due> {
+        self.handed_over(self.export.write_zeroes(offset, length, may_trim, false))
+    }
+}
+
 impl Filesystem for Served {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         if parent == INodeNo::ROOT && name == FILE {
@@ -282,7 +295,8 @@ impl Filesystem for Served {
         if length == 0 && !data.is_empty() {
             return reply.error(Errno::ENOSPC);
         }
-        match settled(self.export.write(offset, &data[..length], false)) {
+        let written = self.export.write(offset, &data[..length], false);
+        match settled(self.handed_over(written)) {
             Ok(()) => reply.written(length as u32),
             Err(number) => reply.error(number),
         }
@@ -310,8 +324,8 @@ impl Filesystem for Served {
         let length = length.min(self.export.size().saturating_sub(offset));
         match mode & !mode::KEEP_SIZE {
             0 => reply.ok(),
-            mode::PUNCH_HOLE => answer(self.export.write_zeroes(offset, length, true, false), reply),
-            mode::ZERO_RANGE => answer(self.export.write_zeroes(offset, length, false, false), reply),
+            mode::PUNCH_HOLE => answer(self.zeroed(offset, length, true), reply),
+            mode::ZERO_RANGE => answer(self.zeroed(offset, length, false), reply),
             _ => reply.error(Errno::EOPNOTSUPP),
         }
     }

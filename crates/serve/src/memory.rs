@@ -75,6 +75,10 @@ impl Export for Memory {
         Ok(self.due())
     }
 
+    fn hand_over(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn flush(&self) -> Result<Due> {
         Ok(self.due())
     }

@@ -63,6 +63,10 @@ impl Export for Found {
         Err(read_only())
     }
 
+    fn hand_over(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     fn flush(&self) -> io::Result<Due> {
         Ok(Due::NOW)
     }

@@ -58,6 +58,11 @@ impl Request {
         self.flags & FUA != 0
     }
 
+    /// Whether it changes the disk, and does not wait for it to be flushed.
+    fn is_change(&self) -> bool {
+        matches!(self.command, command::WRITE | command::TRIM | command::WRITE_ZEROES)
+    }
+
     /// Whether every flag is offered, and goes with the command.
     fn has_known_flags(&self) -> bool {
         let known = if self.command == command::WRITE_ZEROES { FUA | NO_HOLE } else { FUA };
@@ -67,15 +72,18 @@ impl Request {
     /// Writes a reply's head.
     fn begin_reply(&self, reply: &mut [u8], code: u32) {
         reply[..4].copy_from_slice(&REPLY.to_be_bytes());
-        reply[4..8].copy_from_slice(&code.to_be_bytes());
+        put_code(reply, code);
         reply[8..16].copy_from_slice(&self.cookie);
     }
 }
 
 /// Unwritten replies. The bytes behind `used` are left from earlier ones.
+#[derive(Default)]
 struct Replies {
     bytes: Vec<u8>,
     used: usize,
+    /// Where the replies to changes begin that went well.
+    changes: Vec<usize>,
 }
 
 impl Replies {
@@ -87,6 +95,24 @@ impl Replies {
         }
         &mut self.bytes[self.used..end]
     }
+
+    /// Hands the changes over that are answered; where that fails, so do their replies.
+    fn hand_over(&mut self, export: &dyn Export) {
+        if self.changes.is_empty() {
+            return;
+        }
+        let failed = export.hand_over().err().map(|failed| error::of(&failed));
+        for reply in self.changes.drain(..) {
+            if let Some(code) = failed {
+                put_code(&mut self.bytes[reply..], code);
+            }
+        }
+    }
+}
+
+/// Writes the error number into a reply's head.
+fn put_code(reply: &mut [u8], code: u32) {
+    reply[4..8].copy_from_slice(&code.to_be_bytes());
 }
 
 /// Serves one client until it leaves, in this thread.
@@ -115,8 +141,7 @@ pub(super) fn serve_within(
     let _ = rustix::net::sockopt::set_socket_send_buffer_size(&**stream, SEND_BYTES);
     let out = Out::new(stream, share);
     let later = Later::new(&out, share, means);
-    let replies = Replies { bytes: Vec::new(), used: 0 };
-    let mut connection = Connection { incoming, replies, later, out, share, export };
+    let mut connection = Connection { incoming, replies: Replies::default(), later, out, share, export };
     let served = connection.run();
     connection.later.finish();
     served
@@ -156,6 +181,7 @@ impl Connection<'_> {
 
     /// Sends the collected replies.
     fn send(&mut self) -> io::Result<()> {
+        self.replies.hand_over(self.export);
         let used = std::mem::take(&mut self.replies.used);
         self.out.send(&self.replies.bytes[..used])
     }
@@ -225,13 +251,17 @@ impl Connection<'_> {
     fn reply(&mut self, request: &Request, length: usize, done: &io::Result<Due>) -> io::Result<()> {
         let (code, due) = outcome(done);
         let bytes = REPLY_BYTES + if code == 0 { length } else { 0 };
-        let room = self.replies.room(bytes - REPLY_BYTES);
-        request.begin_reply(room, code);
+        let start = self.replies.used;
+        request.begin_reply(self.replies.room(bytes - REPLY_BYTES), code);
+        if request.is_change() && code == 0 {
+            self.replies.changes.push(start);
+        }
         if due.wait().is_zero() {
             self.replies.used += bytes;
             return Ok(());
         }
-        let reply = room.to_vec();
+        self.replies.hand_over(self.export);
+        let reply = self.replies.bytes[start..start + bytes].to_vec();
         let held = self.memory(bytes + OVERHEAD_BYTES)?;
         self.later.send(due, reply, held)
     }

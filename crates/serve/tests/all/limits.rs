@@ -101,6 +101,10 @@ impl Export for Slow {
         Ok(Due::NOW)
     }
 
+    fn hand_over(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn flush(&self) -> Result<Due> {
         Ok(Due::NOW)
     }

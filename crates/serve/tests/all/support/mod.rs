@@ -138,7 +138,7 @@ pub fn act(disk: &Disk, act: Act, number: u64) -> std::io::Result<()> {
         Act::Trim { sector, sectors } => disk.trim(at(sector), at(sectors), false),
         Act::Flush => disk.flush(),
     }
-    .map(drop)
+    .and_then(|_| disk.hand_over())
 }
 
 /// Each sector's possible contents: the write number, 0 for zeros.
