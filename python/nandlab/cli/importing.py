@@ -32,7 +32,17 @@ def _instead(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str,
     return {key: value for key, _, value in pairs}
 
 
-@click.command("import")
+class ImportCommand(click.Command):
+    """Takes "-device femu,..." as it stands on a command line, though it begins like an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, without its dash."""
+        return super().parse_args(
+            ctx, [arg.lstrip("-") if arg.startswith("-device ") else arg for arg in args]
+        )
+
+
+@click.command("import", cls=ImportCommand)
 @click.argument("simulator", type=click.Choice(SIMULATORS))
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(

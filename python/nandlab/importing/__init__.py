@@ -7,6 +7,7 @@ into an experiment. Whatever has no counterpart here and matters is told or refu
 from __future__ import annotations
 
 from nandlab.importing.imported import Imported
-from nandlab.importing.read import SIMULATORS, Request, import_files, simulator_of
+from nandlab.importing.read import SIMULATORS, import_files, simulator_of
+from nandlab.importing.request import Request
 
 __all__ = ["SIMULATORS", "Imported", "Request", "import_files", "simulator_of"]

@@ -161,9 +161,16 @@ class Values:
         self.table[key] = replace(self.table[key], fate=fate, note=note, to=to, harmless=())
 
     def rows(self, flat: Mapping[str, object]) -> Iterator[Row]:
-        """A row for each key; `flat` has the values of the experiment by their whole keys."""
+        """A row for each key of the file, and each default that changes something.
+
+        Args:
+            flat: The values of the experiment by their whole keys.
+
+        """
         for key, entry in self.table.items():
             fate = UNUSED if self._values[key] in entry.harmless else entry.fate
+            if fate == UNUSED and key not in self.found:
+                continue
             note = "as here" if fate != entry.fate else entry.note
             here = " ".join(_here(part, flat) for part in entry.to.split())
             yield Row(self.prefix + key, self._shown(key), fate, here, note, key not in self.found)

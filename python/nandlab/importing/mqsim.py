@@ -30,18 +30,22 @@ _SHARED = "one pool for all flows"
 DEVICE = {
     "Seed": taken(123, "seed", "other random numbers all the same"),
     "Enabled_Preconditioning": differs(
-        True, "precondition.fill precondition.overwrites", "MQSim draws valid pages from a formula; here they are written"
+        True,
+        "precondition.fill precondition.overwrites",
+        "MQSim draws valid pages from a formula; here they are written",
     ),
     "Memory_Type": taken("FLASH", "").one_of("FLASH"),
     "HostInterface_Type": taken("NVME", "").never(SATA="no SATA here; NVME is the nearest"),
     "IO_Queue_Depth": unused(1024, "queues of the interface; depth is the workload's"),
     "Queue_Fetch_Size": unused(512, "the device sees each request at once"),
-    "Caching_Mechanism": differs("ADVANCED", _CACHE, "a controller's write buffer, first in first out").one_of(
-        "ADVANCED", "SIMPLE"
-    ),
+    "Caching_Mechanism": differs(
+        "ADVANCED", _CACHE, "a controller's write buffer, first in first out"
+    ).one_of("ADVANCED", "SIMPLE"),
     "Data_Cache_Sharing_Mode": told("SHARED", "flows share the buffer", "SHARED"),
     "Data_Cache_Capacity": taken(512 << 20, _CACHE),
-    "Data_Cache_DRAM_Row_Size": differs(8192, _DRAM, "the DRAM's time for a request, on one processor").within(1),
+    "Data_Cache_DRAM_Row_Size": differs(
+        8192, _DRAM, "the DRAM's time for a request, on one processor"
+    ).within(1),
     "Data_Cache_DRAM_Data_Rate": differs(800, _DRAM, "as its row size").within(1),
     "Data_Cache_DRAM_Data_Busrt_Size": differs(4, _DRAM, "as its row size").within(1),
     "Data_Cache_DRAM_tRCD": differs(13, _DRAM, "as its row size"),
@@ -55,13 +59,19 @@ DEVICE = {
     "CMT_Sharing_Mode": told("SHARED", _SHARED, "SHARED"),
     "Plane_Allocation_Scheme": told("CWDP", "pages go to dies in turn here, over channels first", "CWDP"),
     "Transaction_Scheduling_Policy": differs(
-        "OUT_OF_ORDER", "device.timing.order device.timing.read_first", "reads first, then in order of arrival"
+        "OUT_OF_ORDER",
+        "device.timing.order device.timing.read_first",
+        "reads first, then in order of arrival",
     ).one_of("OUT_OF_ORDER", "PRIORITY_OUT_OF_ORDER", "FLIN"),
-    "Overprovisioning_Ratio": differs(0.07, "device.over_provisioning", "spare / whole there, spare / logical here").within(
-        0.001, 0.9
+    "Overprovisioning_Ratio": differs(
+        0.07, "device.over_provisioning", "spare / whole there, spare / logical here"
+    ).within(0.001, 0.9),
+    "GC_Exec_Threshold": differs(
+        0.05, "", "free blocks of a plane there, of a die or the device here"
+    ).within(0, 0.9),
+    "GC_Block_Selection_Policy": taken("RGA", "").one_of(
+        "RGA", "GREEDY", "RANDOM", "RANDOM_P", "RANDOM_PP", "FIFO"
     ),
-    "GC_Exec_Threshold": differs(0.05, "", "free blocks of a plane there, of a die or the device here").within(0, 0.9),
-    "GC_Block_Selection_Policy": taken("RGA", "").one_of("RGA", "GREEDY", "RANDOM", "RANDOM_P", "RANDOM_PP", "FIFO"),
     "Use_Copyback_for_GC": taken(False, "device.timing.copy"),
     "Preemptible_GC_Enabled": told(True, "a host's page pays for its share of collection here", False),
     "GC_Hard_Threshold": unused(0.005, "only where collection is preempted"),
@@ -81,7 +91,7 @@ DEVICE = {
         4, "device.shape.dies_per_channel", "a busy chip takes no second command, so a chip is a die here"
     ).within(1),
     "Flash_Comm_Protocol": taken("NVDDR2", "").one_of("NVDDR2"),
-}  # fmt: skip
+}
 
 _TYPES = "device.timing.read_us device.timing.page_types"
 _PROGRAMS = "device.timing.program_us device.timing.page_types"
@@ -265,9 +275,11 @@ class Device:
             chips = values.whole("Flash_Channel_Count") * values.whole("Chip_No_Per_Channel")
             reserve *= chips
         values.say(
-            "GC_Exec_Threshold", DIFFERS, f"{DEVICE['GC_Exec_Threshold'].note}; never below {GC_BLOCKS} a plane there",
+            "GC_Exec_Threshold",
+            DIFFERS,
+            f"{DEVICE['GC_Exec_Threshold'].note}; never below {GC_BLOCKS} a plane there",
             f"{ftl}.reserve_blocks",
-        )  # fmt: skip
+        )
         victim = self._victim()
         if values.table["GC_Block_Selection_Policy"].fate != TOLD:
             values.say("GC_Block_Selection_Policy", "taken", "", f"{ftl}.victim")

@@ -30,16 +30,20 @@ FLOW: dict[str, Key] = {
     "Initial_Occupancy_Percentage": taken(0, "precondition.fill").within(0, 100),
 }
 GENERATED = FLOW | {
-    "Working_Set_Percentage": differs(85, _JOB, "of the flow's slice; each flow has an equal one").within(1, 100),
+    "Working_Set_Percentage": differs(85, _JOB, "of the flow's slice; each flow has an equal one").within(
+        1, 100
+    ),
     "Synthetic_Generator_Type": taken("QUEUE_DEPTH", _JOB).one_of("QUEUE_DEPTH", "BANDWIDTH"),
     "Read_Percentage": taken(100, _JOB).within(0, 100),
-    "Address_Distribution": taken("RANDOM_UNIFORM", _JOB).one_of("STREAMING", "RANDOM_UNIFORM", "RANDOM_HOTCOLD"),
+    "Address_Distribution": taken("RANDOM_UNIFORM", _JOB).one_of(
+        "STREAMING", "RANDOM_UNIFORM", "RANDOM_HOTCOLD"
+    ),
     "Percentage_of_Hot_Region": taken(0, _JOB).within(0, 100),
     "Generated_Aligned_Addresses": taken(True, _JOB),
     "Address_Alignment_Unit": taken(16, _JOB, "sectors").within(1),
-    "Request_Size_Distribution": taken("FIXED", _JOB).one_of("FIXED", "NORMAL").never(
-        NORMAL="no normal distribution of sizes here; FIXED takes the mean"
-    ),
+    "Request_Size_Distribution": taken("FIXED", _JOB)
+    .one_of("FIXED", "NORMAL")
+    .never(NORMAL="no normal distribution of sizes here; FIXED takes the mean"),
     "Average_Request_Size": taken(8, _JOB, "sectors").within(1, 1 << 20),
     "Variance_Request_Size": unused(0, "sizes are fixed"),
     "Seed": taken(123, _JOB, "other random numbers all the same"),
@@ -48,13 +52,19 @@ GENERATED = FLOW | {
     "Intensity": unused(32768, "no code of MQSim reads it"),
     "Stop_Time": taken(1_000_000_000, _JOB),
     "Total_Requests_To_Generate": taken(0, _JOB),
-}  # fmt: skip
+}
 REPLAYED = FLOW | {
-    "File_Path": taken("", "workload.trace.path"),
-    "Percentage_To_Be_Executed": told(100, "all requests are played; workload.trace.requests plays fewer", 100),
+    "File_Path": differs(
+        "", "workload.trace.path", "MQSim ignores a line's device; here devices lie one behind the other"
+    ),
+    "Percentage_To_Be_Executed": told(
+        100, "all requests are played; workload.trace.requests plays fewer", 100
+    ),
     "Relay_Count": taken(1, "workload.trace.repeat").within(1, 10**6),
-    "Time_Unit": taken("NANOSECOND", "workload.trace.time_unit").one_of("PICOSECOND", "NANOSECOND", "MICROSECOND"),
-}  # fmt: skip
+    "Time_Unit": taken("NANOSECOND", "workload.trace.time_unit").one_of(
+        "PICOSECOND", "NANOSECOND", "MICROSECOND"
+    ),
+}
 
 
 class Scenario:
@@ -160,6 +170,7 @@ class Scenario:
             "workload.trace.format": "mqsim",
             "workload.trace.time_unit": unit,
             "workload.trace.addresses": "fold",
+            "workload.trace.side_by_side": True,
             "workload.trace.repeat": flow.whole("Relay_Count"),
             "host.arrival": "recorded",
         }
@@ -187,7 +198,7 @@ class Scenario:
             f"bs={size}",
         ]
         lines += [f"blockalign={align}", f"randseed={flow.whole('Seed')}"]
-        return lines + self._what(flow) + self._when(flow, size) + self._end(flow)
+        return lines + self._what(flow) + self._when(flow, size) + self._end(flow, size)
 
     def _what(self, flow: Values) -> list[str]:
         reads, where = flow.whole("Read_Percentage"), flow.text("Address_Distribution")
@@ -216,7 +227,7 @@ class Scenario:
         flow.say("Bandwidth", DIFFERS, "arrivals wait here while 65,536 requests are outstanding", _JOB)
         return ["iodepth=65536", f"rate_iops={rate}", "rate_process=poisson"]
 
-    def _end(self, flow: Values) -> list[str]:
+    def _end(self, flow: Values, size: int) -> list[str]:
         stop_ns, requests = flow.whole("Stop_Time"), flow.whole("Total_Requests_To_Generate")
         if stop_ns:
             flow.say("Total_Requests_To_Generate", UNUSED, "only where Stop_Time is 0")
@@ -225,7 +236,7 @@ class Scenario:
             raise flow.refuse(
                 "Total_Requests_To_Generate", "with Stop_Time 0 the flow has no end; set one of the two"
             )
-        return [f"number_ios={requests}", "time_based", "runtime=1000d"]
+        return [f"io_size={requests * size}"]
 
     def _precondition(self) -> tuple[dict[str, Any], list[str]]:
         share = max(flow.whole("Initial_Occupancy_Percentage") for flow in self.flows) / 100
@@ -236,5 +247,5 @@ class Scenario:
             flow.say("Initial_Occupancy_Percentage", UNUSED, "without preconditioning")
         if not reads:
             return {}, []
-        note = "Reads of pages never written cost flash reads in MQSim and none here, so the device is filled before."
+        note = "Reads of pages never written cost flash reads in MQSim and none here, so a fill comes before."
         return {"precondition.fill": "sequential"}, [note]

@@ -7,11 +7,11 @@ from nandlab.importing.imported import Imported
 from nandlab.importing.mqsim import NAME, Device
 from nandlab.importing.mqsim_flows import Scenario
 from nandlab.importing.parts import NO_WORKLOAD, uniform_writes
-from nandlab.importing.read import Request
+from nandlab.importing.request import Request
 
 COMPARABLE = (
-    "Compare latencies: MQSim divides requests by whole seconds, so the IOPS it prints are too high, or infinite "
-    "below one second. IOPS are depth / mean latency."
+    "Compare latencies: MQSim divides requests by whole seconds, so its IOPS are too high, or infinite below "
+    "one second. IOPS are depth / mean latency."
 )
 
 

@@ -31,7 +31,10 @@ def cell_times(read_us: Sequence[float], program_us: Sequence[float]) -> dict[st
         "device.timing.program_us": sum(program_us) / len(program_us),
     }
     if len(set(read_us)) > 1 or len(set(program_us)) > 1:
-        flat["device.timing.page_types"] = {"read_us": list(read_us), "program_us": list(program_us)}
+        types = {"read_us": list(read_us)}
+        flat["device.timing.page_types"] = types | (
+            {"program_us": list(program_us)} if len(set(program_us)) > 1 else {}
+        )
     return flat
 
 

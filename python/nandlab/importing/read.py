@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 
 from nandlab._native import ConfigError
 from nandlab.importing.imported import Imported
-
-
-@dataclass(frozen=True)
-class Request:
-    """An import as somebody asks for it."""
-
-    files: tuple[str, ...]
-    folder: str = "."
-    """Where the experiment will stand."""
-    scenario: int = 1
-    """The scenario of MQSim's workload."""
-    model: str | None = None
-    """The drive of NVMeVirt's file."""
-    instead: Mapping[str, str] = field(default_factory=dict)
-    """Values in place of those in the files."""
+from nandlab.importing.request import Request
 
 
 def _mqsim(request: Request) -> Imported:
