@@ -27,8 +27,8 @@ ROOMS = {
     "calibrate": "_native experiment listing report running sweeping writing",
     "explaining": "_native experiment figures running sweeping writing",
     "importing": "_native experiment writing",
-    "cli": "_native calibrate choosing experiment explaining figures importing listing record report reproduce running "
-    "sweeping traces writing",
+    "cli": "_native calibrate choosing experiment explaining figures importing listing record report "
+    "reproduce running sweeping traces writing",
 }
 """Each room, a package or a module of `nandlab`, and the rooms that it may see."""
 

@@ -72,7 +72,7 @@ def command(  # noqa: PLR0913 - one for each option
     instead: dict[str, str],
     as_json: bool,
 ) -> None:
-    """Write the experiment for another simulator's configuration, and a table of what became of every key.
+    """Write the experiment for another simulator's configuration, and a table with every key's fate.
 
     FILE is ssdconfig.xml and workload.xml for mqsim, FILE.cfg for simplessd (SSD and standalone), ssd.conf
     for flashsim, "-device femu,..." or a script with it for femu, ssd_config.h for nvmevirt.

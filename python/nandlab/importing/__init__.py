@@ -1,7 +1,7 @@
-"""Experiments from the configurations of other simulators, and a table of what became of each key.
+"""Experiments from other simulators' configurations, and a table with each key's fate.
 
-One file a simulator. Each has tables from a key to its fate (`keys.py`), and a function that turns the values
-into an experiment. Whatever has no counterpart here and matters is told or refused, never dropped.
+One file a simulator: tables from a key to its fate (`keys.py`), and a function from values to an experiment.
+A key without counterpart here is told or refused if it matters, never dropped.
 """
 
 from __future__ import annotations

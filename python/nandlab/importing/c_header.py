@@ -1,4 +1,4 @@
-"""Numbers of a C header: `#define` under `#if (NAME == VALUE)`, and the expressions in them."""
+"""Numbers in a C header: `#define` under `#if (NAME == VALUE)`, and the expressions in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEEPEST = 20
 
 
 def defines(path: str, chosen: Mapping[str, str]) -> dict[str, Found]:
-    """The texts of all names that are defined if `chosen` are.
+    """All defined names and their texts.
 
     Args:
         path: The header.
@@ -39,7 +39,7 @@ def defines(path: str, chosen: Mapping[str, str]) -> dict[str, Found]:
         r"/\*.*?(\*/|\Z)", lambda found: "\n" * found[0].count("\n"), read_text(path), flags=re.DOTALL
     )
     found: dict[str, Found] = {}
-    # For each #if: whether its branch is taken now, and whether one was.
+    # For each #if: whether its branch is taken now, and whether any was.
     branches: list[tuple[bool, bool]] = []
     opened: list[int] = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -90,15 +90,15 @@ def _define(rest: str, place: str, found: dict[str, Found]) -> None:
 
 
 def choices(path: str, name: str) -> list[str]:
-    """The values with which the header compares `name`."""
+    """Values the header compares `name` with."""
     return re.findall(rf"#\s*(?:el)?if\s*\(?\s*{name}\s*==\s*(\w+)", read_text(path))
 
 
 def number(name: str, found: Mapping[str, Found], depth: int = 0) -> int | float:
-    """The value of a name's expression.
+    """A name's value.
 
     Raises:
-        ConfigError: It is none, or uses a name that is not defined.
+        ConfigError: It is no number, or uses an undefined name.
 
     """
     if name not in found:

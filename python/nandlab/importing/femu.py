@@ -1,4 +1,4 @@
-"""FEMU: the options of `-device femu`. Source: `hw/femu/femu.c` and `hw/femu/bbssd` at 99ce4fb."""
+"""FEMU: the options behind `-device femu`. Source: `hw/femu/femu.c` and `hw/femu/bbssd` at 99ce4fb."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "FEMU"
 SPARE_BYTES = 128
 ENDURANCE = 100_000
 LOG_BLOCKS = 16
-"""Log blocks of its FAST and hybrid maps, constants there."""
+"""Log blocks in its FAST and hybrid maps, constants there."""
 ENTRY_BYTES = 8
 MIB = 1 << 20
 
@@ -107,7 +107,7 @@ _OTHERS = (
     "zns_zrwafg_size zns_zrwa_num zns_cross_zone_read zns_zasl_bs"
 )
 OTHERS: dict[str, Key] = {key: unused("", "of the interface, or of another mode") for key in _OTHERS.split()}
-"""Options that no SSD with an FTL reads; they are in the table where they are given."""
+"""Options without effect on an SSD with an FTL; a table has them only if they are given."""
 
 VICTIMS: dict[str, Any] = {
     "greedy": "greedy",
@@ -119,11 +119,11 @@ VICTIMS: dict[str, Any] = {
 
 
 def imported(request: Request) -> Imported:
-    """The experiment for the options, or for a script that has them.
+    """The experiment for the options, or for a script with them.
 
     Raises:
         OSError: The script cannot be read.
-        ConfigError: The options are cut, or have a key or value that cannot be.
+        ConfigError: The options are cut, or have an impossible key or value.
 
     """
     given = request.only('"-device femu,..." or a script')
@@ -138,7 +138,7 @@ def imported(request: Request) -> Imported:
 
 
 def _found(given: str) -> tuple[str, dict[str, Found]]:
-    """The options by their names, and what to call their source."""
+    """The options by their names, and their source's name."""
     if "femu" in given and "," in given and not Path(given).exists():
         options = re.sub(r"^\s*(-?device\s+)?femu\s*,", "", given)
         return "-device femu", _options(options.split(","), "-device femu")
@@ -187,7 +187,7 @@ def _ftl(values: Values) -> dict[str, Any]:
         return {f"ftl.{name}.log_blocks": LOG_BLOCKS}
     share = 1 - values.whole("gc_thres_pcent_high") / 100
     dies = values.whole("nchs") * values.whole("luns_per_ch") if name == "dftl" else 1
-    # FEMU counts lines, a block of every die in each.
+    # FEMU counts lines; each has a block from every die.
     reserve = max(2, int(share * values.whole("blks_per_pl") * values.whole("pls_per_lun"))) * dies
     key = f"ftl.{name}.reserve_blocks"
     values.say("gc_thres_pcent_high", "differs in meaning", KEYS["gc_thres_pcent_high"].note, key)

@@ -14,9 +14,9 @@ from nandlab.importing.request import Request
 NAME = "flashsim"
 SPARE_BYTES = 128
 SPARE_SHARE = 0.07
-"""Over-provisioning where the file reserves no blocks."""
+"""Over-provisioning if the file reserves no blocks."""
 DIE_SPARE = 6
-"""Spare blocks of a die with which a page map here can begin."""
+"""Spare blocks on a die before a page map here can begin."""
 FTLS = {0: "page", 1: "bast", 2: "fast", 3: "dftl"}
 
 _BUS = "device.timing.transfer_ns_per_byte"
@@ -68,7 +68,7 @@ def imported(request: Request) -> Imported:
 
     Raises:
         OSError: The file cannot be read.
-        ConfigError: It is cut, or has a key or value that cannot be.
+        ConfigError: It is cut, or has an impossible key or value.
 
     """
     path = request.only("ssd.conf")
@@ -88,7 +88,7 @@ def _blocks(values: Values) -> int:
 
 
 def _spare_blocks(values: Values, ftl: str) -> tuple[int, str]:
-    """Blocks that the host does not get, and why; flashsim itself lets it write to all."""
+    """Blocks withheld from the host, and why; flashsim itself withholds none."""
     blocks = _blocks(values)
     reserved = values.whole("MAP_DIRECTORY_SIZE")
     dies = values.whole("SSD_SIZE") * values.whole("PACKAGE_SIZE")
@@ -124,7 +124,7 @@ def _ftl(values: Values, ftl: str) -> dict[str, Any]:
     if ftl == "bast":
         return {"ftl.bast.log_blocks": values.whole("BAST_LOG_BLOCK_LIMIT")}
     if ftl == "fast":
-        # One of the limit is the sequential block.
+        # The limit includes the sequential block.
         return {"ftl.fast.log_blocks": values.whole("FAST_LOG_BLOCK_LIMIT") - 1}
     address_bits = int(math.log2(_blocks(values) * values.whole("BLOCK_SIZE")))
     entries = values.whole("PAGE_SIZE") // math.ceil(address_bits / 8)

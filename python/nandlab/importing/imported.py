@@ -1,4 +1,4 @@
-"""The result of an import: an experiment, the table of keys, and sentences for people."""
+"""An import's result: an experiment, the table, and sentences for people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTH = 116
 
 @dataclass(frozen=True)
 class Imported:
-    """An experiment and what became of the keys that it was made from."""
+    """An experiment, and the fate of each key behind it."""
 
     simulator: str
     sources: tuple[str, ...]
@@ -23,7 +23,7 @@ class Imported:
     """The experiment: values by their whole keys, such as "device.shape.channels"."""
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
-    """Sentences about the whole: what was added, and what is comparable."""
+    """Sentences about the whole: additions, and comparable figures."""
 
     @property
     def tree(self) -> dict[str, Any]:
@@ -42,11 +42,11 @@ class Imported:
         return tree
 
     def told(self) -> list[Row]:
-        """Rows of keys without counterpart that change results."""
+        """Keys without counterpart, but with an effect on results."""
         return [row for row in self.rows if row.fate == TOLD]
 
     def text(self) -> str:
-        """The experiment as TOML, with what changes results in comments at its head."""
+        """The experiment as TOML; a comment at its head names every key with another meaning or none."""
         head = [f"Imported from {self.simulator}: {', '.join(self.sources)}", *self.notes]
         head += _section("Differs in meaning", [row for row in self.rows if row.fate == DIFFERS])
         head += _section("Has no counterpart here, and matters", self.told())
@@ -61,7 +61,7 @@ class Imported:
         return f"{len(self.rows)} keys: {'; '.join(parts)}{end}"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Everything, for JSON."""
         return {
             "simulator": self.simulator,
             "sources": list(self.sources),
@@ -84,7 +84,7 @@ class Imported:
 def _section(title: str, rows: Sequence[Row]) -> list[str]:
     if not rows:
         return []
-    # A scenario has one flow beside the other with the same keys.
+    # Flows have the same keys.
     lines = dict.fromkeys(f"* {row.key} {row.value}: {row.note}" for row in rows)
     return ["", f"{title}:", *lines]
 

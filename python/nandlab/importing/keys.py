@@ -1,4 +1,4 @@
-"""A key of another simulator and its fate here; values read by a table of such keys."""
+"""Another simulator's key and its fate here; values read by a table with such keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FATES = (TAKEN, DIFFERS, TOLD, UNUSED)
 
 NOTHING: Mapping[str, str] = {}
 MOST = 1e15
-"""No number of a configuration is larger; one above is a slip, and would only fail later."""
+"""Larger numbers are slips, and would only fail later."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Key:
         return replace(self, choices=words)
 
     def never(self, **values: str) -> Key:
-        """The same, where these values are refused with a sentence; `_` before a number is left out."""
+        """The same, but these values are refused with a sentence; `_` before a number is left out."""
         return replace(self, refused={value.removeprefix("_"): why for value, why in values.items()})
 
 
@@ -59,7 +59,7 @@ def taken(default: Scalar, to: str, note: str = "") -> Key:
 
 
 def count(default: int, to: str, note: str = "") -> Key:
-    """A number of parts, at least one."""
+    """A count, at least one."""
     return Key(default, TAKEN, to, note, least=1, most=2**32)
 
 
@@ -89,7 +89,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table: a key, its value, and what became of it."""
+    """A line in the table: a key, its value, its fate."""
 
     key: str
     value: str
@@ -100,7 +100,7 @@ class Row:
 
 
 class Values:
-    """The typed values of a table, given or by default."""
+    """A table's typed values, given or by default."""
 
     def __init__(
         self,
@@ -115,8 +115,8 @@ class Values:
         Args:
             simulator: Its name, for messages.
             table: Its keys.
-            found: The values of a file; a key outside the table is refused.
-            instead: Values that replace those of the file; keys of other tables may be among them.
+            found: A file's values; a key outside the table is refused.
+            instead: Values to replace the file's; keys from other tables may be among them.
             prefix: Stands before each key in the rows, such as a section.
 
         Raises:
@@ -157,14 +157,14 @@ class Values:
         return ConfigError(f"{place}{key} {self._shown(key)}: {why}")
 
     def say(self, key: str, fate: str, note: str, to: str = "") -> None:
-        """Gives a key another fate, where it depends on other values."""
+        """Gives a key another fate, if it depends on other values."""
         self.table[key] = replace(self.table[key], fate=fate, note=note, to=to, harmless=())
 
     def rows(self, flat: Mapping[str, object]) -> Iterator[Row]:
-        """A row for each key of the file, and each default that changes something.
+        """A row for each key in the file, and for each default with an effect.
 
         Args:
-            flat: The values of the experiment by their whole keys.
+            flat: The experiment's values by their whole keys.
 
         """
         for key, entry in self.table.items():
@@ -197,7 +197,7 @@ def _near(key: str, keys: Sequence[str]) -> str:
 
 
 def _typed(key: str, entry: Key, found: Found | None) -> Scalar:
-    """The value, or the default; refuses what cannot be."""
+    """The value, or the default; refuses impossible values."""
     if found is None:
         return entry.default
     text = found.text.strip()

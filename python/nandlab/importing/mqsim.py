@@ -122,7 +122,7 @@ FLASH = {
 }
 
 GC_BLOCKS = 10
-"""Free blocks of a plane below which MQSim always collects, whatever the threshold."""
+"""MQSim always collects with fewer free blocks on a plane, whatever the threshold."""
 VICTIMS: dict[str, Any] = {"GREEDY": "greedy", "FIFO": "fifo"}
 BITS = {"SLC": 1, "MLC": 2, "TLC": 3}
 
@@ -131,11 +131,11 @@ class Device:
     """A device as ssdconfig.xml describes it."""
 
     def __init__(self, path: str, instead: Mapping[str, str]) -> None:
-        """Reads the file; `instead` has values in place of those in it.
+        """Reads the file; `instead` replaces values.
 
         Raises:
             OSError: The file cannot be read.
-            ConfigError: It is no configuration of MQSim's, or has a key or value that cannot be.
+            ConfigError: It is not MQSim's, or has an impossible key or value.
 
         """
         root = read_xml(path, ROOT)
@@ -218,6 +218,8 @@ class Device:
         flat = cell_times(read, program) | {
             "device.timing.erase_us": flash.number("Block_Erase_Latency") / 1000,
             "device.timing.transfer_ns_per_byte": ns / values.whole("Flash_Channel_Width"),
+            # A read moves the sectors it needs over the channel.
+            "device.timing.read_transfer": "sectors",
             "device.timing.copy": "copyback" if values.flag("Use_Copyback_for_GC") else "external",
             "device.timing.plane_overlap": "none",
             "device.timing.order": "events",
@@ -249,7 +251,7 @@ class Device:
         return {"device.link.read_mb_s": rate, "device.link.write_mb_s": rate}
 
     def _reserve(self) -> int:
-        """Free blocks of a chip at which MQSim begins to collect."""
+        """A chip's free blocks when MQSim begins to collect."""
         share = self.values.number("GC_Exec_Threshold")
         blocks = max(GC_BLOCKS, int(share * self.flash.whole("Block_No_Per_Plane")))
         return blocks * self.flash.whole("Die_No_Per_Chip") * self.flash.whole("Plane_No_Per_Die")
@@ -310,7 +312,7 @@ class Device:
         return "dynamic" if values.flag("Dynamic_Wearleveling_Enabled") else "none"
 
     def _entries(self) -> int:
-        """Entries of the map in memory: two addresses and a bit for each sector."""
+        """Map entries in memory: two addresses and a bit for each sector."""
         bits = 2 * math.log2(self.pages) + self.flash.whole("Page_Capacity") // 512
         return max(2, self.values.whole("CMT_Capacity") // math.ceil(bits / 8))
 

@@ -1,4 +1,4 @@
-"""MQSim: the flows in workload.xml, as jobs of fio or as a trace."""
+"""MQSim: the flows in workload.xml, as fio jobs or as a trace."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ class Scenario:
             path: The file.
             number: The scenario, from 1.
             device: The device, for sizes.
-            instead: Values in place of those in the file.
+            instead: Values in place of the file's.
 
         Raises:
             OSError: The file cannot be read.
-            ConfigError: It is no workload of MQSim's, or nothing here plays it.
+            ConfigError: It is not MQSim's, or nothing here plays it.
 
         """
         scenarios = read_xml(path, ROOT).all("IO_Scenario")
@@ -109,7 +109,7 @@ class Scenario:
         """The tables `workload`, `host` and `precondition`, and sentences about them.
 
         Args:
-            folder: Where the experiment will stand: the trace's path starts there.
+            folder: Folder for the experiment: the trace's path starts there.
 
         """
         for flow in self.flows:
@@ -131,7 +131,7 @@ class Scenario:
         return self.device.values.whole("Data_Cache_Capacity") if cached else 0
 
     def request_bytes(self) -> int:
-        """The mean size of a request."""
+        """A request's mean size."""
         if self.is_trace:
             return 4096
         sizes = [flow.whole("Average_Request_Size") * 512 for flow in self.flows]
@@ -159,7 +159,7 @@ class Scenario:
         given = flow.text("File_Path")
         if not given:
             raise ConfigError(f"{self.path}: File_Path: a trace has a path")
-        # MQSim starts in its own folder, where the files of its release stand.
+        # MQSim starts in its own folder, beside its release's files.
         places = [Path(given), Path(self.path).parent / given]
         found = next((place for place in places if place.exists()), None)
         if found is None:

@@ -1,4 +1,4 @@
-"""What several simulators share: page types, and sizes that must fit before anything runs."""
+"""Parts for several simulators: rules, page types, a workload."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PARTIAL_PROGRAMS = 1
 
 
 def rules(endurance: int, bits: int = 1) -> dict[str, Any]:
-    """The chip's rules: no simulator here checks the order of programs more closely."""
+    """The chip's rules: no simulator here checks the program order more closely."""
     flat: dict[str, Any] = {
         "device.rules.program_order": "ascending",
         "device.rules.partial_programs": PARTIAL_PROGRAMS,
@@ -19,7 +19,7 @@ def rules(endurance: int, bits: int = 1) -> dict[str, Any]:
 
 
 def cell_times(read_us: Sequence[float], program_us: Sequence[float]) -> dict[str, Any]:
-    """Times of the page types, or one time where they are equal.
+    """Times by page type, or one time if all are equal.
 
     >>> cell_times([75.0, 75.0], [750.0, 750.0])
     {'device.timing.read_us': 75.0, 'device.timing.program_us': 750.0}
@@ -54,7 +54,7 @@ NO_WORKLOAD = (
 
 
 def ratio(spare: float) -> float:
-    """Spare over logical size from `spare`, a share of the whole.
+    """Spare over logical size, from the spare share.
 
     >>> round(ratio(0.07), 4)
     0.0753

@@ -1,4 +1,4 @@
-"""The simulators, and how a file is told to be of one."""
+"""The simulators, and the marks by which a file shows its own."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ SIMULATORS: dict[str, Callable[[Request], Imported]] = {
 
 
 def import_files(simulator: str, request: Request) -> Imported:
-    """The experiment for files of a simulator.
+    """The experiment for a simulator's files.
 
     Raises:
         OSError: A file cannot be read.
-        ConfigError: A file is cut or of another kind, has an unknown key or a value that cannot be, or asks
-            for something that nandlab lacks.
+        ConfigError: A file is cut or another kind, has an unknown key or an impossible value, or needs
+            something nandlab lacks.
 
     """
     found = SIMULATORS[simulator](request)
@@ -68,7 +68,7 @@ def import_files(simulator: str, request: Request) -> Imported:
 
 
 def _check(found: Imported, folder: str) -> None:
-    """Sizes that do not fit are found before a run, in the other simulator's words where they have one."""
+    """Refuses sizes before a run, and names the other simulator's keys."""
     from nandlab.experiment import Experiment
 
     tree = found.tree
@@ -91,12 +91,12 @@ MARKS = {
     "-device femu": "femu",
     "BASE_SSD ==": "nvmevirt",
 }
-"""Words that only one simulator's files have."""
+"""Words in only one simulator's files."""
 LARGEST = 1 << 20
 
 
 def simulator_of(path: str) -> str | None:
-    """The simulator whose configuration this file is; None if of none.
+    """The simulator with such a configuration; None if there is none.
 
     Raises:
         OSError: The file cannot be read.

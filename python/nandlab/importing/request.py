@@ -1,4 +1,4 @@
-"""An import as somebody asks for it."""
+"""A request for an import."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from nandlab._native import ConfigError
 
 @dataclass(frozen=True)
 class Request:
-    """The files, and what to take from them."""
+    """Files, and choices among their contents."""
 
     files: tuple[str, ...]
     folder: str = "."
-    """Where the experiment will stand."""
+    """Folder for the experiment."""
     scenario: int = 1
-    """The scenario of MQSim's workload."""
+    """Scenario in MQSim's workload."""
     model: str | None = None
-    """The drive of NVMeVirt's file."""
+    """Drive in NVMeVirt's file."""
     instead: Mapping[str, str] = field(default_factory=dict)
-    """Values in place of those in the files."""
+    """Values in place of the files'."""
 
     def only(self, name: str) -> str:
         """The one file.

@@ -44,7 +44,7 @@ def imported(request: Request) -> Imported:
 
     Raises:
         OSError: A file cannot be read.
-        ConfigError: A file is cut, or has a section, key or value that cannot be.
+        ConfigError: A file is cut, or has an impossible section, key or value.
 
     """
     found = _sections(request.files)
