@@ -191,6 +191,8 @@ def test_numbers_of_mqsim_become_the_same_device(samples):
     # 5 % of 64 blocks are 3, but MQSim collects below 10 on each plane.
     assert flat["ftl.page.reserve_blocks"] == 20
     assert flat["device.controller.write_command_us"] == pytest.approx(20.506)
+    # A page of 4 KiB for each of 8 planes, though the cache has 1 MiB.
+    assert flat["device.controller.write_buffer_bytes"] == 32768
     assert flat["seed"] == 7
     jobs = flat["workload.fio.text"]
     assert "iodepth=8" in jobs

@@ -128,7 +128,7 @@ class Scenario:
     def buffer_bytes(self) -> int:
         """The write buffer, if any flow uses one."""
         cached = any("WRITE" in flow.text("Device_Level_Data_Caching_Mode") for flow in self.flows)
-        return self.device.values.whole("Data_Cache_Capacity") if cached else 0
+        return self.device.buffer_bytes if cached else 0
 
     def request_bytes(self) -> int:
         """A request's mean size."""

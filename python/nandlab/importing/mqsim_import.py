@@ -29,7 +29,7 @@ def imported(request: Request) -> Imported:
     groups, notes = device.groups, [COMPARABLE]
     ftl_and_device = device.flat()
     if len(request.files) == 1:
-        flat, buffer_bytes, size = uniform_writes(), device.values.whole("Data_Cache_Capacity"), 4096
+        flat, buffer_bytes, size = uniform_writes(), device.buffer_bytes, 4096
         notes.append(NO_WORKLOAD)
     else:
         scenario = Scenario(request.files[1], request.scenario, device, request.instead)
