@@ -123,8 +123,8 @@ FLASH = {
 
 STATIC = "an address has its die, over channels first; the order of the letters has no counterpart"
 DYNAMIC = (
-    "an address has its plane there; `page` writes to dies in turn, so writes collide less (-22 % at depth 16); "
-    "`dftl` with allocation = static does as MQSim"
+    "an address has its plane there; `page` writes to dies in turn, so writes collide less (-22 % at depth "
+    "16); `dftl` with allocation = static does as MQSim"
 )
 BOUND = "at most a page for each plane is on its way to flash there, so no more is buffered here"
 GC_BLOCKS = 10

@@ -243,6 +243,7 @@ class Scenario:
         reads = self.is_trace or any(flow.whole("Read_Percentage") for flow in self.flows)
         if self.device.values.flag("Enabled_Preconditioning") and share:
             return {"precondition.fill": share, "precondition.overwrites": 1.0}, []
+        self.device.values.say("Enabled_Preconditioning", UNUSED, "no preconditioning")
         for flow in self.flows:
             flow.say("Initial_Occupancy_Percentage", UNUSED, "without preconditioning")
         if not reads:
