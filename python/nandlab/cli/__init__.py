@@ -33,9 +33,13 @@ COMMANDS = (
     "trace",
     "profile",
     "list",
+    "import",
     "check",
     "bench",
 )
+MODULES = {"import": "importing"}
+"""Modules that cannot have their command's name, since it is a word of Python."""
+
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
 INTERRUPTED = 130
@@ -53,7 +57,7 @@ class Commands(click.Group):
         """The command by its name."""
         if cmd_name not in COMMANDS:
             return None
-        return importlib.import_module(f"nandlab.cli.{cmd_name}").command
+        return importlib.import_module(f"nandlab.cli.{MODULES.get(cmd_name, cmd_name)}").command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -26,21 +26,29 @@ def print_json(document: Any) -> None:  # noqa: ANN401 - JSON
     click.echo(json.dumps(document, ensure_ascii=False, indent=2))
 
 
-def print_table(rows: Sequence[Sequence[str]], titles: Sequence[str] = (), right: Sequence[int] = ()) -> None:
+def print_table(
+    rows: Sequence[Sequence[str]],
+    titles: Sequence[str] = (),
+    right: Sequence[int] = (),
+    *,
+    to_stderr: bool = False,
+) -> None:
     """A table; the columns in `right` hold numbers: they are aligned to the right and never broken.
 
     On a terminal too narrow for them the table is turned: a line for each such column.
     """
     from rich.console import Console
 
-    if not sys.stdout.isatty():
+    if not (sys.stderr if to_stderr else sys.stdout).isatty():
         # Lines are for programs, and are not wrapped.
         text = io.StringIO()
         console = Console(file=text, width=UNLIMITED, highlight=False)
         console.print(_table(console, rows, titles, right))
-        click.echo("\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n")))
+        click.echo(
+            "\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n")), err=to_stderr
+        )
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, stderr=to_stderr)
     if titles and len(right) > 1 and _narrowest(rows, titles, right) > console.width:
         for part, heads in _turned(console.width, rows, titles, right):
             console.print(_table(console, part, heads, range(1, len(heads))))

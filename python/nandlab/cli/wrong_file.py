@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
+IMPORTS = {
+    "mqsim": "mqsim {} workload.xml",
+    "simplessd": "simplessd {}",
+    "flashsim": "flashsim {}",
+    "femu": "femu {}",
+    "nvmevirt": "nvmevirt {}",
+}
+"""How each simulator's configuration is imported."""
+
 
 def refuse_trace(path: str) -> None:
-    """Refuses a file that is no TOML; for a trace it shows an experiment.
+    """Refuses a file that is no TOML, and shows how a trace or another simulator's file becomes one.
 
     Raises:
         click.UsageError: It is no experiment.
@@ -23,6 +33,7 @@ def refuse_trace(path: str) -> None:
         pass
     else:
         return
+    _refuse_configuration(path)
     try:
         found = trace_file.head(path, ["side_by_side=true"], {"count": 1})
     except _native.TraceError as error:
@@ -41,6 +52,18 @@ def refuse_trace(path: str) -> None:
         + _experiment(path)
         + f"\n\n`nandlab trace info {path}` says what the trace holds"
     )
+
+
+def _refuse_configuration(path: str) -> None:
+    from nandlab.importing import simulator_of
+
+    simulator = simulator_of(path)
+    if simulator is not None:
+        command = IMPORTS[simulator].format(shlex.quote(path))
+        raise click.UsageError(
+            f"{path} is a configuration of {simulator}; `nandlab import {command} --output experiment.toml` "
+            "makes an experiment from it"
+        )
 
 
 def _neither(path: str, error: Exception) -> str:

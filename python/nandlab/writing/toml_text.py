@@ -33,10 +33,18 @@ def _tables(tree: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
     lines = []
     if path and (plain or not inner):
         lines += ["", f"[{'.'.join(_key(part) for part in path)}]"]
-    lines += [f"{_key(key)} = {toml_value(value)}" for key, value in plain.items()]
+    lines += [f"{_key(key)} = {_several_lines(value) or toml_value(value)}" for key, value in plain.items()]
     for key, table in inner.items():
         lines += _tables(table, (*path, key))
     return lines
+
+
+def _several_lines(value: Any) -> str | None:  # noqa: ANN401 - JSON
+    """A text of several lines as it is, if nothing in it needs an escape."""
+    if not isinstance(value, str) or not value.endswith("\n"):
+        return None
+    plain = value.replace("\n", "")
+    return f'"""\n{value}"""' if plain.isprintable() and not {'"', "\\"} & set(plain) else None
 
 
 def _key(key: str) -> str:

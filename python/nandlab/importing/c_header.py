@@ -1,0 +1,124 @@
+"""Numbers in a C header: `#define` under `#if (NAME == VALUE)`, and the expressions in them."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Mapping
+
+from nandlab._native import ConfigError
+from nandlab.importing.keys import Found
+from nandlab.importing.lines_file import read_text
+
+UNITS = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.LShift: operator.lshift,
+}
+DEEPEST = 20
+
+
+def defines(path: str, chosen: Mapping[str, str]) -> dict[str, Found]:
+    """All defined names and their texts.
+
+    Args:
+        path: The header.
+        chosen: Names with a value from outside, as a compiler's -D gives them.
+
+    Raises:
+        OSError: The file cannot be read.
+        ConfigError: An #if without #endif: the file is cut.
+
+    """
+    text = re.sub(
+        r"/\*.*?(\*/|\Z)", lambda found: "\n" * found[0].count("\n"), read_text(path), flags=re.DOTALL
+    )
+    found: dict[str, Found] = {}
+    # For each #if: whether its branch is taken now, and whether any was.
+    branches: list[tuple[bool, bool]] = []
+    opened: list[int] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        content = re.sub(r"//.*", "", line).strip()
+        directive = re.match(r"#\s*(\w+)\s*(.*)", content)
+        if directive is None:
+            continue
+        word, rest = directive[1], directive[2]
+        if word in ("if", "ifdef", "ifndef"):
+            branches.append(_first_branch(word, rest, found, chosen))
+            opened.append(number)
+        elif word in ("elif", "else", "endif") and not branches:
+            raise ConfigError(f"{path}, line {number}: #{word} without #if")
+        elif word in ("elif", "else"):
+            was = branches[-1][1]
+            is_taken = not was and (word == "else" or _holds(rest, chosen))
+            branches[-1] = (is_taken, was or is_taken)
+        elif word == "endif":
+            branches.pop()
+            opened.pop()
+        elif word == "define" and all(taken for taken, _ in branches):
+            _define(rest, f"{path}, line {number}", found)
+    if branches:
+        raise ConfigError(f"{path}, line {opened[-1]}: #if has no #endif; is the file cut?")
+    return found
+
+
+def _first_branch(
+    word: str, rest: str, found: Mapping[str, Found], chosen: Mapping[str, str]
+) -> tuple[bool, bool]:
+    is_known = rest.strip() in found or rest.strip() in chosen
+    holds = {"ifdef": is_known, "ifndef": not is_known}.get(word)
+    holds = _holds(rest, chosen) if holds is None else holds
+    return holds, holds
+
+
+def _holds(condition: str, chosen: Mapping[str, str]) -> bool:
+    compared = re.fullmatch(r"\(?\s*(\w+)\s*==\s*(\w+)\s*\)?", condition.strip())
+    if compared is None:
+        return condition.strip() == "1"
+    return chosen.get(compared[1]) == compared[2]
+
+
+def _define(rest: str, place: str, found: dict[str, Found]) -> None:
+    name, _, value = rest.partition(" ")
+    if "(" not in name:
+        found[name] = Found(value.strip(), place)
+
+
+def choices(path: str, name: str) -> list[str]:
+    """Values the header compares `name` with."""
+    return re.findall(rf"#\s*(?:el)?if\s*\(?\s*{name}\s*==\s*(\w+)", read_text(path))
+
+
+def number(name: str, found: Mapping[str, Found], depth: int = 0) -> int | float:
+    """A name's value.
+
+    Raises:
+        ConfigError: It is no number, or uses an undefined name.
+
+    """
+    if name not in found:
+        raise ConfigError(f"{name} is not defined; is the file cut?")
+    text, place = found[name].text, found[name].place
+    plain = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", text)
+    try:
+        return _value(ast.parse(plain.strip(), mode="eval").body, found, depth)
+    except (SyntaxError, ZeroDivisionError, ValueError, TypeError):
+        raise ConfigError(f"{place}: {name} {text or 'without a value'}: expected a number") from None
+
+
+def _value(node: ast.expr, found: Mapping[str, Found], depth: int) -> int | float:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return node.value
+    if isinstance(node, ast.Name) and depth < DEEPEST:
+        return number(node.id, found, depth + 1)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in UNITS:
+        return UNITS[node.func.id] * _value(node.args[0], found, depth)
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        left, right = _value(node.left, found, depth), _value(node.right, found, depth)
+        return OPERATORS[type(node.op)](left, right)
+    raise ValueError

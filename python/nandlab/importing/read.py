@@ -1,0 +1,107 @@
+"""The simulators, and the marks by which a file shows its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from nandlab._native import ConfigError
+from nandlab.importing.imported import Imported
+from nandlab.importing.request import Request
+
+
+def _mqsim(request: Request) -> Imported:
+    from nandlab.importing.mqsim_import import imported
+
+    return imported(request)
+
+
+def _simplessd(request: Request) -> Imported:
+    from nandlab.importing.simplessd import imported
+
+    return imported(request)
+
+
+def _flashsim(request: Request) -> Imported:
+    from nandlab.importing.flashsim import imported
+
+    return imported(request)
+
+
+def _femu(request: Request) -> Imported:
+    from nandlab.importing.femu import imported
+
+    return imported(request)
+
+
+def _nvmevirt(request: Request) -> Imported:
+    from nandlab.importing.nvmevirt import imported
+
+    return imported(request)
+
+
+SIMULATORS: dict[str, Callable[[Request], Imported]] = {
+    "mqsim": _mqsim,
+    "simplessd": _simplessd,
+    "flashsim": _flashsim,
+    "femu": _femu,
+    "nvmevirt": _nvmevirt,
+}
+
+
+def import_files(simulator: str, request: Request) -> Imported:
+    """The experiment for a simulator's files.
+
+    Raises:
+        OSError: A file cannot be read.
+        ConfigError: A file is cut or another kind, has an unknown key or an impossible value, or needs
+            something nandlab lacks.
+
+    """
+    found = SIMULATORS[simulator](request)
+    known = {row.key.rpartition(" ")[2].rpartition(".")[2] for row in found.rows}
+    for key in request.instead:
+        if key not in known:
+            raise ConfigError(f"--instead {key}: there is no such key among those read")
+    _check(found, request.folder)
+    return found
+
+
+def _check(found: Imported, folder: str) -> None:
+    """Refuses sizes before a run, and names the other simulator's keys."""
+    from nandlab.experiment import Experiment
+
+    tree = found.tree
+    try:
+        Experiment(**tree, base=folder).inspect()
+    except ConfigError as error:
+        key = getattr(error, "key", None)
+        theirs = sorted({row.key for row in found.rows if key and key in row.here})
+        names = f" ({', '.join(theirs)})" if theirs else ""
+        raise ConfigError(f"{found.sources[0]}: as an experiment this does not fit{names}: {error}") from None
+
+
+MARKS = {
+    "<Execution_Parameter_Set": "mqsim",
+    "<MQSim_IO_Scenarios": "mqsim",
+    "SSD_SIZE ": "flashsim",
+    "PLANE_SIZE ": "flashsim",
+    "[pal]": "simplessd",
+    "[icl]": "simplessd",
+    "-device femu": "femu",
+    "BASE_SSD ==": "nvmevirt",
+}
+"""Words in only one simulator's files."""
+LARGEST = 1 << 20
+
+
+def simulator_of(path: str) -> str | None:
+    """The simulator with such a configuration; None if there is none.
+
+    Raises:
+        OSError: The file cannot be read.
+
+    """
+    with Path(path).open("rb") as file:
+        text = file.read(LARGEST).decode("utf-8", "replace")
+    return next((name for mark, name in MARKS.items() if mark in text), None)
