@@ -1,7 +1,7 @@
 //! Bytes at any offset on a disk of sectors.
 
-use super::{Inner, SECTOR, ZEROS};
-use nandlab_block::Error;
+use super::{Inner, SECTOR, TRIMMED, ZEROS};
+use nandlab_block::{Error, Op, Payload};
 use nandlab_nand::Time;
 
 /// The sectors holding these bytes, and the bytes' start inside them.
@@ -12,6 +12,41 @@ fn around(offset: u64, length: u64) -> (u64, u64, usize) {
 }
 
 impl Inner {
+    /// Reads whole sectors.
+    pub(super) fn read(&mut self, mut sector: u64, mut out: &mut [u8]) -> Result<Time, Error> {
+        let mut done = 0;
+        while !out.is_empty() {
+            let sectors = self.regions.alike(sector, out.len() as u64 / SECTOR);
+            let (now, later) = out.split_at_mut((sectors * SECTOR) as usize);
+            done = done.max(self.ask(Op::Read, sector, sectors, Payload::Read(now))?);
+            (sector, out) = (sector + sectors, later);
+        }
+        Ok(done)
+    }
+
+    /// Writes whole sectors.
+    pub(super) fn write(&mut self, mut sector: u64, mut data: &[u8]) -> Result<Time, Error> {
+        let mut done = 0;
+        while !data.is_empty() {
+            let sectors = self.regions.alike(sector, data.len() as u64 / SECTOR);
+            let (now, later) = data.split_at((sectors * SECTOR) as usize);
+            done = done.max(self.ask(Op::Write, sector, sectors, Payload::Write(now))?);
+            (sector, data) = (sector + sectors, later);
+        }
+        Ok(done)
+    }
+
+    /// Trims whole sectors.
+    pub(super) fn trim(&mut self, mut sector: u64, mut sectors: u64) -> Result<Time, Error> {
+        let mut done = 0;
+        while sectors > 0 {
+            let now = self.regions.alike(sector, sectors.min(TRIMMED));
+            done = done.max(self.ask(Op::Trim, sector, now, Payload::None)?);
+            (sector, sectors) = (sector + now, sectors - now);
+        }
+        Ok(done)
+    }
+
     /// Reads any bytes.
     pub(super) fn read_bytes(&mut self, offset: u64, out: &mut [u8]) -> Result<Time, Error> {
         let (sector, sectors, start) = around(offset, out.len() as u64);
