@@ -26,7 +26,11 @@ ROOT = Path(__file__).parents[1]
 ABOVE = {"architecture.md": "ARCHITECTURE.md", "extend.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 """Pages made from project files."""
 
-NOTEBOOK = "docs/notebooks/trace-to-decision.ipynb"
+NOTEBOOKS = {
+    "docs/notebooks/trace-to-decision.ipynb": "notebook.md",
+    "docs/notebooks/own-victim.ipynb": "own-victim.md",
+}
+"""Notebooks and the pages made from them."""
 
 LISTS = {
     "ftls": ("FTLs", "ftl", "The table `[ftl.<name>]` chooses one."),
@@ -54,7 +58,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made = {f"reference/{kind}.md": _list_page(kind) for kind in LISTS}
     made |= {"reference/cli.md": _command_line(), "reference/experiment.md": _experiment()}
     made |= {page: (ROOT / source).read_text(encoding="utf-8") for page, source in ABOVE.items()}
-    made["notebook.md"] = _notebook(ROOT / NOTEBOOK)
+    made |= {page: _notebook(ROOT / notebook) for notebook, page in NOTEBOOKS.items()}
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     return files
@@ -70,7 +74,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         if re.match(r"[a-z]+:", target):
             return found[0]
         whole = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
-        pages = {name: path for path, name in ABOVE.items()} | {NOTEBOOK: "notebook.md"}
+        pages = {name: path for path, name in ABOVE.items()} | NOTEBOOKS
         inside = pages.get(whole, whole.removeprefix("docs/") if whole.startswith("docs/") else None)
         if inside is not None:
             return f"[{text}]({posixpath.relpath(inside, posixpath.dirname(here) or '.')}{anchor})"
@@ -89,7 +93,7 @@ def _notebook(path: Path) -> str:
         text = "".join(cell["source"])
         parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else text)
     name = path.relative_to(ROOT)
-    return "\n\n".join([*parts, f"The notebook is `{name}`; `make test-long` runs it."]) + "\n"
+    return "\n\n".join([*parts, f"The notebook is `{name}`; the tests run it."]) + "\n"
 
 
 def _list_page(kind: str) -> str:

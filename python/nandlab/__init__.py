@@ -23,8 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nandlab import buffer, fs, ftl, index, workload
-    from nandlab._native import ConfigError, DeviceFull, NandlabError, PowerLost, TraceError
+    from nandlab import buffer, fs, ftl, index, policy, workload
+    from nandlab._native import ConfigError, DeviceFull, NandlabError, PolicyError, PowerLost, TraceError
     from nandlab.choosing import Advice, Wish, choose
     from nandlab.comparing import Comparison, compare
     from nandlab.experiment import Experiment, Run
@@ -47,6 +47,7 @@ __all__ = [
     "Explanation",
     "Host",
     "NandlabError",
+    "PolicyError",
     "PowerLost",
     "Memory",
     "Precondition",
@@ -65,6 +66,7 @@ __all__ = [
     "ftl",
     "index",
     "lists",
+    "policy",
     "sweep",
     "workload",
 ]
@@ -74,6 +76,7 @@ _HOME = {
     "ConfigError": "_native",
     "DeviceFull": "_native",
     "NandlabError": "_native",
+    "PolicyError": "_native",
     "PowerLost": "_native",
     "TraceError": "_native",
     "Device": "experiment.config",
@@ -100,7 +103,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module has attributes of any type
     if name == "__version__":
         value = importlib.import_module("nandlab._native").version()
-    elif name in ("buffer", "fs", "ftl", "index", "workload"):
+    elif name in ("buffer", "fs", "ftl", "index", "policy", "workload"):
         value = importlib.import_module(f"nandlab.{name}")
     elif name in _HOME:
         value = getattr(importlib.import_module(f"nandlab.{_HOME[name]}"), name)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from nandlab.listing import Choice
+from nandlab.policy import Policy
 
 def pass_through() -> Choice:
     """Forwards every request unchanged to the device below."""
@@ -257,4 +258,18 @@ def wap_lru(
             "block".
         padding: Whether a block leaving NVRAM takes its dirty pages in DRAM along: lines 14 to 18 of
             Algorithm 2. Default true.
+    """
+
+def python(
+    *,
+    policy: str | Policy | None = None,
+    size: int | str | None = None,
+    cache_reads: bool | None = None,
+) -> Choice:
+    """A class in Python says which page leaves.
+
+    Args:
+        policy: The class, `module:Class`. Default null.
+        size: Buffer size; rounded down to whole pages. Default "32 MiB".
+        cache_reads: Whether to cache pages on reads. Default true.
     """

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from nandlab.listing import Choice
+from nandlab.policy import Policy
 
 def page(
     *,
     stripe: Literal['dies', 'planes'] | Mapping[str, Any] | None = None,
-    victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | None = None,
-    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit'] | Mapping[str, Any] | None = None,
-    wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | Mapping[str, Any] | None = None,
+    victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | Policy | None = None,
+    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit'] | Mapping[str, Any] | Policy | None = None,
+    wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | Mapping[str, Any] | Policy | None = None,
     refresh_percent: int | None = None,
     reserve_blocks: int | None = None,
     idle: Literal['none', 'collect'] | Mapping[str, Any] | None = None,
@@ -429,8 +430,9 @@ def dftl(
     lazy_update: bool | None = None,
     batch_update: bool | None = None,
     batch_write_back: bool | None = None,
+    replacement: Literal['segmented'] | Mapping[str, Any] | Policy | None = None,
     allocation: Literal['dynamic', 'static'] | None = None,
-    victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | None = None,
+    victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | Policy | None = None,
     reserve_blocks: int | None = None,
     map_spare_percent: int | None = None,
 ) -> Choice:
@@ -452,6 +454,7 @@ def dftl(
         batch_write_back: Whether a map page's other changed entries need no write any more once one was
             evicted. Without it they stay marked as changed, although the map page has them. Default
             true.
+        replacement: Which entry leaves a full memory. Default "segmented".
         allocation: The die that takes a host page. Default "dynamic".
         victim: The data block that garbage collection empties next; map blocks go by the fewest valid
             pages. Default "greedy".

@@ -193,6 +193,8 @@ def _resolve(spec: Any, schema: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN4
 
 def python_type(spec: dict[str, Any], schema: dict[str, Any]) -> str:
     """The Python annotation for a value described by a JSON schema."""
+    if _is_own(spec):
+        return "str | Policy"
     spec = _resolve(spec, schema)
     if "const" in spec or "enum" in spec:
         return f"Literal[{', '.join(repr(value) for value in spec.get('enum', [spec.get('const')]))}]"
@@ -201,6 +203,8 @@ def python_type(spec: dict[str, Any], schema: dict[str, Any]) -> str:
         return _union(python_type(choice, schema) for choice in choices)
     if _is_choice(spec):
         ((name, inner),) = spec["properties"].items()
+        if _is_own(inner):
+            return "Mapping[str, Any] | Policy"
         needed = _resolve(inner, schema).get("required")
         return "Mapping[str, Any]" if needed else f"Literal[{name!r}] | Mapping[str, Any]"
     kind = spec.get("type", "any")
@@ -211,6 +215,11 @@ def python_type(spec: dict[str, Any], schema: dict[str, Any]) -> str:
         return f"Sequence[{python_type(items, schema)}]" if isinstance(items, dict) else "Sequence[Any]"
     plain = {"integer": "int", "number": "float", "boolean": "bool", "string": "str", "null": "None"}
     return plain.get(kind, "Mapping[str, Any]" if kind == "object" else "Any")
+
+
+def _is_own(spec: dict[str, Any]) -> bool:
+    """Whether a schema is of a policy in Python."""
+    return bool(spec.get("$ref", "").endswith("/Own"))
 
 
 def _union(types: Any) -> str:  # noqa: ANN401 - any iterable of strings

@@ -22,7 +22,9 @@ from nandlab.listing import Choice
 
 def stub(entries: list[dict[str, Any]]) -> str:
     """A stub file's text with a function for each entry in a list."""
-    return HEAD + "".join(f"\n{_function(entry)}" for entry in entries)
+    functions = "".join(f"\n{_function(entry)}" for entry in entries)
+    own = "from nandlab.policy import Policy\n" if "| Policy" in functions else ""
+    return HEAD + own + functions
 
 
 def _function(entry: dict[str, Any]) -> str:

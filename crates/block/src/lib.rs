@@ -9,6 +9,7 @@ mod clock;
 mod early;
 mod late;
 mod mirror;
+pub mod own;
 mod path;
 mod quantity;
 mod ram;

@@ -23,7 +23,9 @@ pub mod fab;
 pub mod hybrid_lru;
 pub mod lb_clock;
 pub mod lru;
+pub mod own;
 pub mod pass_through;
+pub mod python;
 pub mod s3_fifo;
 pub mod sieve;
 pub mod wap_lru;
@@ -361,9 +363,10 @@ macro_rules! buffers {
                 )* }
             }
 
-            /// Every buffer with its default options, in [`LIST`] order.
+            /// Every buffer with its default options, in [`LIST`] order; one in Python has no default class.
             pub fn all() -> Vec<Self> {
-                vec![$(Self::$variant($module::Config::default()),)*]
+                let all = [$(Self::$variant($module::Config::default()),)*];
+                all.into_iter().filter(|buffer| !matches!(buffer, Self::Python(_))).collect()
             }
 
             /// The chosen buffer's name.
@@ -413,4 +416,6 @@ buffers! {
     Cbm(cbm), "cbm.rs", "Wei et al., MSST 2014";
     /// Places requests in DRAM or NVRAM by write pattern.
     WapLru(wap_lru), "wap_lru.rs", "Kim et al., IEMEK 2018";
+    /// Evicts what a class in Python chooses.
+    Python(python), "python.rs", "";
 }

@@ -18,6 +18,7 @@ pub mod migration;
 pub mod mtbs;
 pub mod nftl;
 mod options;
+pub mod own;
 pub mod page;
 pub mod parts;
 mod recycling;

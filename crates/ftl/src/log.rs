@@ -96,7 +96,7 @@ impl page_mapped::Scheme for Scheme {
         let scans = scan(nand)?;
         refuse_foreign(&geometry, logical_pages, &scans, "log", (None, None))?;
         let newest = Newest::of(&geometry, logical_pages, &scans);
-        let policy = Victim::Greedy.policy(0);
+        let policy = Victim::Greedy.policy(&geometry, 0);
         let mut pages = Pages::new(&geometry, newest.highest, policy, config.reserve_blocks);
         let map = NotedMap::found(nand, &geometry, newest, true)?;
         pages.adopt(&scans, map.valid().collect(), |_| false);

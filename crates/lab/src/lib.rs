@@ -21,6 +21,7 @@ mod former;
 mod latency;
 pub mod lists;
 pub mod memories;
+pub mod own;
 pub mod papers;
 pub mod profiles;
 pub mod record;

@@ -1,5 +1,6 @@
 //! Laboratory errors as Python exceptions; panics too.
 
+use crate::policies::stopped;
 use nandlab_lab::LabError;
 use pyo3::prelude::*;
 use pyo3::{create_exception, PyErr};
@@ -28,6 +29,12 @@ create_exception!(
     "Too few good blocks are left, or the index or the file system is full. Attribute: result, what was measured until then; \
      None where the device could not even be opened."
 );
+create_exception!(
+    nandlab._native,
+    PolicyError,
+    NandlabError,
+    "A policy in Python raised an exception, which is its cause, or gave a wrong answer."
+);
 create_exception!(nandlab._native, PowerLost, NandlabError, "The device lost power.");
 
 thread_local! {
@@ -40,6 +47,7 @@ pub(crate) fn add_to(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<(
     module.add("ConfigError", py.get_type::<ConfigError>())?;
     module.add("TraceError", py.get_type::<TraceError>())?;
     module.add("DeviceFull", py.get_type::<DeviceFull>())?;
+    module.add("PolicyError", py.get_type::<PolicyError>())?;
     module.add("PowerLost", py.get_type::<PowerLost>())?;
     for class in [py.get_type::<ConfigError>(), py.get_type::<TraceError>()] {
         for attribute in ["file", "line", "column", "key"] {
@@ -80,7 +88,8 @@ pub(crate) fn raised(py: Python<'_>, error: &LabError) -> PyErr {
 
 /// Runs `work`; a panic is an internal error.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| NandlabError::new_err(internal(&*panic)))
+    panic::catch_unwind(AssertUnwindSafe(work))
+        .map_err(|panic| stopped(panic).unwrap_or_else(|panic| NandlabError::new_err(internal(&*panic))))
 }
 
 /// The message about a panic in this thread.

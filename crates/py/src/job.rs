@@ -1,6 +1,7 @@
 //! An experiment in its own thread.
 
 use crate::errors::{internal, raised, NandlabError};
+use crate::policies::{run_permitted, stopped};
 use crate::Text;
 use nandlab_lab::config::Experiment;
 use nandlab_lab::{run, Control, LabError, Outputs};
@@ -35,6 +36,7 @@ struct Outcome {
 enum Failure {
     Lab(LabError),
     Internal(String),
+    Policy(PyErr),
 }
 
 impl Task {
@@ -44,7 +46,10 @@ impl Task {
         match panic::catch_unwind(work) {
             Ok(Ok(record)) => Ok(record.to_json()),
             Ok(Err(error)) => Err(Failure::Lab(error)),
-            Err(panic) => Err(Failure::Internal(internal(&*panic))),
+            Err(panic) => Err(match stopped(panic) {
+                Ok(error) => Failure::Policy(error),
+                Err(panic) => Failure::Internal(internal(&*panic)),
+            }),
         }
     }
 }
@@ -70,7 +75,7 @@ impl Job {
         let (control, outcome) = (Arc::clone(&self.control), Arc::clone(&self.outcome));
         let thread = std::thread::Builder::new().name("nandlab run".into());
         let started = thread.spawn(move || {
-            let result = task.run(&control);
+            let result = run_permitted(|| task.run(&control));
             *outcome.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
             outcome.changed.notify_all();
         });
@@ -117,6 +122,7 @@ impl Job {
         match ended.as_ref().expect("the wait above ends when there is a result") {
             Ok(record) => Ok(record.clone()),
             Err(Failure::Lab(error)) => Err(raised(py, error)),
+            Err(Failure::Policy(error)) => Err(error.clone_ref(py)),
             Err(Failure::Internal(message)) => Err(NandlabError::new_err(message.clone())),
         }
     }

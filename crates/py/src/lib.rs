@@ -4,6 +4,7 @@ mod bench;
 mod disk;
 mod errors;
 mod job;
+mod policies;
 mod traces;
 
 use errors::{caught, raised};
@@ -22,7 +23,8 @@ fn version() -> &'static str {
 /// An experiment's text.
 ///
 /// `format` is "toml" or "json", `source` names the text in errors (empty: they name no place), `base` is the folder
-/// for relative paths, and `sets` are overrides such as "device.capacity=64MiB".
+/// for relative paths, and `sets` are overrides such as "device.capacity=64MiB". `permit` is asked about each policy in
+/// Python: it takes a name, keeps what makes the policy with `allow_policy`, and returns None or the reason against it.
 #[pyclass(frozen, module = "nandlab._native")]
 struct Text {
     text: String,
@@ -30,12 +32,21 @@ struct Text {
     source: String,
     base: PathBuf,
     sets: Vec<String>,
+    permit: Option<Py<PyAny>>,
 }
 
 #[pymethods]
 impl Text {
     #[new]
-    fn new(text: String, format: &str, source: String, base: PathBuf, sets: Vec<String>) -> PyResult<Self> {
+    #[pyo3(signature = (text, format, source, base, sets, permit=None))]
+    fn new(
+        text: String,
+        format: &str,
+        source: String,
+        base: PathBuf,
+        sets: Vec<String>,
+        permit: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
         let format = match format {
             "toml" => Format::Toml,
             "json" => Format::Json,
@@ -43,7 +54,7 @@ impl Text {
         };
         // Errors then name files in the current folder as the experiment does, without `./`.
         let base = if base == Path::new(".") { PathBuf::new() } else { base };
-        Ok(Self { text, format, source, base, sets })
+        Ok(Self { text, format, source, base, sets, permit })
     }
 
     /// The experiment with every default explicit, as JSON.
@@ -54,7 +65,9 @@ impl Text {
     /// The experiment's resolved sizes, as JSON: the device's, and a trace's contents.
     fn inspect(&self, py: Python<'_>) -> PyResult<String> {
         let experiment = self.parse(py)?;
-        let inspected = py.detach(|| caught(|| nandlab_lab::inspect(&experiment, &self.base)))?;
+        let inspected = policies::with_permit(py, self.permit.as_ref(), || {
+            py.detach(|| caught(|| nandlab_lab::inspect(&experiment, &self.base)))
+        })?;
         inspected.map_err(|error| raised(py, &error))
     }
 }
@@ -67,7 +80,9 @@ impl Text {
     }
 
     fn parse(&self, py: Python<'_>) -> PyResult<Experiment> {
-        let parsed = caught(|| Experiment::parse(&self.text, self.format, &self.source, &self.base, &self.sets))?;
+        let parsed = policies::with_permit(py, self.permit.as_ref(), || {
+            caught(|| Experiment::parse(&self.text, self.format, &self.source, &self.base, &self.sets))
+        })?;
         parsed.map_err(|error| raised(py, &error))
     }
 }
@@ -100,6 +115,9 @@ fn toml_to_json(py: Python<'_>, text: &str, source: &str) -> PyResult<String> {
 #[pymodule]
 fn _native(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::add_to(py, module)?;
+    policies::host();
+    module.add_function(wrap_pyfunction!(policies::allow_policy, module)?)?;
+    module.add_function(wrap_pyfunction!(policies::policy_call, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(lists, module)?)?;
     module.add_function(wrap_pyfunction!(papers, module)?)?;

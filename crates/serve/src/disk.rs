@@ -220,8 +220,9 @@ impl Disk {
     /// # Errors
     /// The disk was stopped.
     pub(crate) fn on_files(&self, work: impl FnOnce(&mut dyn FileSystem) -> Option<Asked>) -> io::Result<Due> {
-        // Programs learn of refused writes when they synchronise a file.
-        let took = self.guarded(Asks::ToRead, |inner| inner.served.on_files(work))?;
+        let took = self.gathered(Asks::ToRead, |inner| inner.served.on_files(work))?;
+        // Answered changes survive a kill. Programs learn of refused writes when they synchronise a file.
+        let _ = self.hand_over();
         Ok(if self.pace { Due::at(Instant::now() + Duration::from_nanos(took)) } else { Due::NOW })
     }
 

@@ -172,6 +172,11 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, NandlabError):
         from nandlab.running.varied import as_typed
 
+        if error.__cause__ is not None:
+            import traceback
+
+            # A policy in Python failed: its author looks for the line.
+            traceback.print_exception(error.__cause__)
         click.echo(f"error: {as_typed(str(error))}", err=True)
         return status_of(error)
     if isinstance(error, OSError):

@@ -7,13 +7,23 @@ from typing import Any
 import click
 
 from nandlab.cli.background import interruptible
-from nandlab.cli.options import Pair, experiment_argument, json_option, override, sets_option, state_option
+from nandlab.cli.options import (
+    Pair,
+    experiment_argument,
+    json_option,
+    override,
+    policies_option,
+    read,
+    sets_option,
+    state_option,
+)
 from nandlab.cli.output import print_json
 
 
 @click.command("check")
 @experiment_argument()
 @sets_option
+@policies_option
 @state_option
 @json_option
 def command(file: str, sets: list[Pair], as_json: bool) -> None:
@@ -21,9 +31,7 @@ def command(file: str, sets: list[Pair], as_json: bool) -> None:
 
     What is printed is an experiment again; sizes stand in it as comments.
     """
-    from nandlab.experiment import Experiment
-
-    experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
+    experiment = read(file, [override(pair, file) for pair in sets])
     resolved = experiment.resolve()
     # A long trace takes some seconds to read.
     sizes = interruptible(experiment.inspect)

@@ -17,6 +17,8 @@ from nandlab.cli.options import (
     Pair,
     designs,
     json_option,
+    policies_option,
+    read,
     refuse_overwriting,
     report_option,
     sets_option,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=EXPERIMENT)
 @vary_option
 @sets_option
+@policies_option
 @state_option
 @report_option
 @plots_options
@@ -149,9 +152,8 @@ def _draw(  # noqa: PLR0913 - what is drawn, and where it goes
 def _resolved(chosen: Sequence[Design], varied: Sequence[str]) -> list[Experiment]:
     """The experiments, each checked before the first one runs; errors name varied keys as such."""
     from nandlab._native import ConfigError
-    from nandlab.experiment import Experiment
 
-    experiments = [Experiment.from_toml(design.file, design.sets) for design in chosen]
+    experiments = [read(design.file, design.sets) for design in chosen]
     for design, experiment in zip(chosen, experiments, strict=True):
         try:
             experiment.resolve()

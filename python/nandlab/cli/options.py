@@ -8,13 +8,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from nandlab.running.varied import Pair, label, override, split_commas, titles_of
 from nandlab.writing.levels import TOO_DEEP, is_too_deep
 from nandlab.writing.new_file import check_writable, readable
+
+if TYPE_CHECKING:
+    from nandlab.experiment import Experiment
 
 T = TypeVar("T")
 
@@ -91,6 +94,33 @@ sets_option = click.option(
     help="Override a key of the experiment, as in device.over_provisioning=0.28, or leave a table out, as in "
     "buffer=none. Can be repeated.",
 )
+
+
+ALLOWED = "nandlab.policies"
+"""Where a command keeps whether policies in Python may run."""
+
+
+def _allow(ctx: click.Context, _parameter: click.Parameter, allowed: bool) -> bool:
+    ctx.meta[ALLOWED] = allowed
+    return allowed
+
+
+policies_option = click.option(
+    "--policies",
+    is_flag=True,
+    expose_value=False,
+    callback=_allow,
+    help='Let policies in Python run that the experiment names, as in victim = { python = "mine:Victim" }. '
+    "Without it such an experiment is refused: a file runs no code by itself.",
+)
+
+
+def read(file: str, sets: Sequence[str]) -> Experiment:
+    """The experiment in a file with its overrides; `--policies` allows its policies in Python."""
+    from nandlab.experiment import Experiment
+
+    allow_code = bool(click.get_current_context().meta.get(ALLOWED, False))
+    return Experiment.from_toml(file, sets, allow_code=allow_code)
 
 
 def state_option(command: Callable[..., T]) -> Callable[..., T]:

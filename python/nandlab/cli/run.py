@@ -17,6 +17,8 @@ from nandlab.cli.options import (
     experiment_argument,
     json_option,
     override,
+    policies_option,
+    read,
     refuse_overwriting,
     report_option,
     sets_option,
@@ -51,6 +53,7 @@ def _state(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -
 @click.command("run")
 @experiment_argument()
 @sets_option
+@policies_option
 @state_option
 @report_option
 @plots_options
@@ -82,12 +85,11 @@ def command(  # noqa: PLR0913 - one for each option
     device.
     """
     from nandlab.cli.progress import Waiting
-    from nandlab.experiment import Experiment
     from nandlab.running.batch import run_all
     from nandlab.writing.parquet import csv_beside
 
     plots = plots_of(drawn)
-    experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
+    experiment = read(file, [override(pair, file) for pair in sets])
     outputs = {"--report": report, "--op-log": op_log, "--save-state": save_state}
     refuse_overwriting(outputs, experiment.inputs())
     log_error: OSError | None = None

@@ -16,6 +16,8 @@ from nandlab.cli.options import (
     experiment_argument,
     json_option,
     override,
+    policies_option,
+    read,
     refuse_overwriting,
     report_option,
     sets_option,
@@ -83,6 +85,7 @@ def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None)
     "Several --vary make every combination.",
 )
 @sets_option
+@policies_option
 @state_option
 @click.option(
     "--goal",
@@ -159,7 +162,6 @@ def command(  # noqa: PLR0913 - one for each option
 
 
 def _planned(file: str, vary: dict[str, str], sets: list[Pair], goals: tuple[str, ...]) -> Plan:
-    from nandlab.experiment import Experiment
     from nandlab.sweeping import plan
     from nandlab.sweeping.axes import axes_of
     from nandlab.sweeping.goals import goal_of
@@ -168,7 +170,7 @@ def _planned(file: str, vary: dict[str, str], sets: list[Pair], goals: tuple[str
     if twice:
         raise click.UsageError(f"{twice[0]} is given twice")
     wanted = [goal_of(goal) for goal in dict.fromkeys(goals)]
-    experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
+    experiment = read(file, [override(pair, file) for pair in sets])
     return plan(experiment, axes_of(vary), wanted, "--vary")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from nandlab import _native
+from nandlab import _native, policy
 from nandlab.experiment.config import Device, Host, Memory, Precondition
 from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, Run, unless_it_failed
@@ -65,6 +65,7 @@ class Experiment:
         precondition: Writes before the workload.
         seed: Seed for random numbers. Same seed, same result, on every machine.
         base: Folder for relative paths; the current one by default.
+        allow_code: Whether policies may run that it names by `module:Class`; its objects always do.
         tables: Other top-level keys in the TOML file.
 
     An experiment cannot be changed; `replace()` makes another one. Two are equal if they resolve to the same.
@@ -88,6 +89,8 @@ class Experiment:
     _file: str
     _base: str
     _sets: tuple[str, ...]
+    _objects: dict[str, policy.Policy]
+    _allow_code: bool
 
     def __init__(  # noqa: PLR0913 - one keyword for each table of the file
         self,
@@ -103,6 +106,7 @@ class Experiment:
         precondition: Precondition | Mapping[str, Any] | None = None,
         seed: int | None = None,
         base: str | os.PathLike[str] = ".",
+        allow_code: bool = False,
         **tables: Any,  # noqa: ANN401 - the values of a TOML table
     ) -> None:
         if isinstance(workload, str | os.PathLike):
@@ -124,19 +128,30 @@ class Experiment:
         _refuse_other_than_tables(tree)
         # No file holds it, so its errors name none.
         self._setup(json.dumps(tree), "json", "", base, ())
+        vars(self).update(_objects=policy.kept(policy.named(tree)), _allow_code=allow_code)
 
     def _setup(
         self, text: str, form: str, file: str, base: str | os.PathLike[str], sets: Sequence[str]
     ) -> None:
         vars(self).update(_text=text, _format=form, _file=file, _base=os.fspath(base), _sets=tuple(sets))
 
+    def _with(self, text: str, sets: Sequence[str]) -> Experiment:
+        """The same with another text or other overrides."""
+        other = Experiment.__new__(Experiment)
+        other._setup(text, self._format, self._file, self._base, sets)
+        vars(other).update(_objects=self._objects, _allow_code=self._allow_code)
+        return other
+
     @classmethod
-    def from_toml(cls, path: str | os.PathLike[str], sets: Sequence[str] = ()) -> Experiment:
+    def from_toml(
+        cls, path: str | os.PathLike[str], sets: Sequence[str] = (), *, allow_code: bool = False
+    ) -> Experiment:
         """Reads a TOML file, or a JSON file with the same keys.
 
         Args:
             path: The file; relative paths in it start from its folder.
             sets: Overrides such as "device.over_provisioning=0.28".
+            allow_code: Whether policies in Python may run that it names; without it such a file is refused.
 
         Raises:
             OSError: The file cannot be read.
@@ -158,6 +173,7 @@ class Experiment:
             raise
         experiment = cls.__new__(cls)
         experiment._setup(text, "json" if path.suffix == ".json" else "toml", given, path.parent, sets)
+        vars(experiment).update(_objects={}, _allow_code=allow_code)
         return experiment
 
     def resolve(self) -> dict[str, Any]:
@@ -171,7 +187,8 @@ class Experiment:
 
     def _native_text(self) -> _native.Text:
         source = readable(self._file)
-        return _native.Text(self._text, self._format, source, self._base, list(self._sets))
+        permit = policy.Permit(self._objects, self._allow_code, self._base)
+        return _native.Text(self._text, self._format, source, self._base, list(self._sets), permit)
 
     def inspect(self) -> dict[str, Any]:
         """The experiment's sizes, before it runs.
@@ -208,7 +225,15 @@ class Experiment:
         # The current folder may have changed when somebody asks.
         folder = os.path.abspath(self._base)  # noqa: PTH100 - `..` stays what it is
         log, state = (None if path is None else os.fspath(path) for path in (op_log, save_state))
+        if state is not None:
+            self._refuse_state("a state cannot be saved")
         return Run(self._native_text(), log, folder, state)
+
+    def _refuse_state(self, what: str) -> None:
+        for name in policy.named(self.resolve()):
+            raise _native.ConfigError(
+                f"{what}: the policy {name} keeps a state of its own, which no file has"
+            )
 
     def run(
         self,
@@ -253,7 +278,14 @@ class Experiment:
     def inputs(self) -> list[Path]:
         """All files it reads: itself, a trace, a profile, a state."""
         own = [Path(self._file)] if self._file else []
-        return [*own, *self._read(self.resolve())]
+        resolved = self.resolve()
+        return [*own, *self._read(resolved), *self._modules(resolved)]
+
+    def _modules(self, resolved: Mapping[str, Any]) -> list[Path]:
+        """The files in its folder with policies that it names."""
+        modules = (name.partition(":")[0] for name in policy.named(resolved) if name not in self._objects)
+        files = (policy.file_of(module, self._base) for module in modules)
+        return [file for file in files if file is not None]
 
     def _read(self, resolved: Mapping[str, Any]) -> list[Path]:
         """The trace, the profile and the state; bundled ones have names and no paths."""
@@ -288,14 +320,13 @@ class Experiment:
         if left_out:
             raise refused(left_out[0], "expected what is to take its place, given None")
         _refuse_other_than_tables(given)
-        other = Experiment.__new__(Experiment)
         if self._file:
             # A file keeps its lines, which errors name.
             sets = (f"{name}={toml_value(table)}" for name, table in given.items())
-            other._setup(self._text, self._format, self._file, self._base, (*self._sets, *sets))
+            other = self._with(self._text, (*self._sets, *sets))
         else:
-            text = json.dumps(json.loads(self._text) | given)
-            other._setup(text, self._format, self._file, self._base, self._sets)
+            other = self._with(json.dumps(json.loads(self._text) | given), self._sets)
+        vars(other).update(_objects=self._objects | policy.kept(policy.named(given)))
         return other
 
     def override(self, *sets: str) -> Experiment:
@@ -309,9 +340,7 @@ class Experiment:
         7
 
         """
-        other = Experiment.__new__(Experiment)
-        other._setup(self._text, self._format, self._file, self._base, (*self._sets, *sets))
-        return other
+        return self._with(self._text, (*self._sets, *sets))
 
     @property
     def folder(self) -> str:
@@ -330,8 +359,8 @@ class Experiment:
 
     def absolute(self) -> Experiment:
         """The same experiment for a process with another current folder."""
-        other = Experiment.__new__(Experiment)
-        other._setup(self._text, self._format, self._file, os.path.abspath(self._base), self._sets)  # noqa: PTH100
+        other = self._with(self._text, self._sets)
+        vars(other).update(_base=os.path.abspath(self._base))  # noqa: PTH100
         return other
 
     def fingerprint(self) -> str:
@@ -345,7 +374,7 @@ class Experiment:
         known = {
             "version": _native.version(),
             "experiment": resolved,
-            "files": [_digest(path) for path in self._read(resolved)],
+            "files": [_digest(path) for path in [*self._read(resolved), *self._modules(resolved)]],
         }
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
+import warnings
 
 from nandlab import _native
 from nandlab.experiment.result import Result
 
 POLL_S = 0.05
+LONG_CALL_S = 60.0
+"""A policy's call that lasts longer is told."""
 STOP_S = 0.8
 """How long a stop may take before an unresponsive run is given up."""
 
@@ -25,6 +29,7 @@ class Run:
     ) -> None:
         self._job = _native.Job(text, op_log, save_state)
         self._folder = folder
+        self._has_told = False
         self._job.start()
 
     def progress(self) -> tuple[str, int, int]:
@@ -40,7 +45,24 @@ class Run:
 
     def wait(self, seconds: float) -> bool:
         """Waits at most so long for the end; says whether it has come."""
-        return self._job.wait(seconds)
+        has_ended = self._job.wait(seconds)
+        if not has_ended and not self._has_told:
+            self._tell_of_a_long_call()
+        return has_ended
+
+    def _tell_of_a_long_call(self) -> None:
+        call = _native.policy_call()
+        if call is None or call[1] < LONG_CALL_S:
+            return
+        import traceback
+
+        thread, seconds, name = call
+        frame = sys._current_frames().get(thread)  # noqa: SLF001 - there is no other way
+        place = traceback.extract_stack(frame)[-1] if frame is not None else None
+        at = "" if place is None else f", now at {place.filename}:{place.lineno} in {place.name}"
+        self._has_told = True
+        message = f"policy {name}: one call has lasted {seconds:.0f} s{at}; Ctrl-C ends it"
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
 
     def cancel(self) -> None:
         """Asks it to stop; `result()` then has the figures so far, marked partial."""
@@ -49,6 +71,7 @@ class Run:
     def stop(self) -> None:
         """Cancels it, and waits until it has removed its files in a real directory, if it made any."""
         self._job.cancel()
+        end_policy_call()
         end = time.monotonic() + STOP_S
         while not self._job.wait(POLL_S) and (time.monotonic() < end or self.cleans_up()):
             pass
@@ -72,6 +95,16 @@ class Run:
     def partial_result(self) -> Result:
         """As `result()`, but a run that cannot go on, or has no room left, is no error: `stopped` says so."""
         return Result(json.loads(self._job.result()), self._folder)
+
+
+def end_policy_call() -> None:
+    """Raises KeyboardInterrupt in the policy under way, if there is one: its run ends with it."""
+    call = _native.policy_call()
+    if call is not None:
+        import ctypes
+
+        interrupt = ctypes.py_object(KeyboardInterrupt)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(call[0]), interrupt)
 
 
 def unless_it_failed(result: Result) -> Result:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence, Set
 from decimal import Decimal
 from typing import Any
 
+from nandlab import policy
 from nandlab._native import ConfigError
 
 DEEPEST = 32
@@ -33,6 +34,10 @@ def plain(value: Any, key: str = "", depth: int = 0) -> Any:  # noqa: ANN401 - t
     """
     if depth > DEEPEST:
         raise refused(key, f"expected at most {DEEPEST} levels of tables and lists")
+    if isinstance(value, policy.Policy):
+        name = policy.keep(value)
+        # The buffer's table has the choice already.
+        return name if key.endswith(".policy") else {"python": name}
     if hasattr(value, "to_dict"):
         value = value.to_dict()
     if isinstance(value, Mapping):

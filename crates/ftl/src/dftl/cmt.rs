@@ -1,5 +1,6 @@
 //! The cached mapping table: the map entries in memory, in two LRU lists.
 
+use nandlab_block::own::Replaces;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{Lpn, Ppa};
 
@@ -50,6 +51,8 @@ pub(super) struct Cmt {
     /// By map page: its first changed entry.
     dirty: Vec<Slot>,
     per_map_page: u32,
+    /// Somebody's rule in place of the two lists, which it leaves in the order of insertion.
+    own: Option<Box<dyn Replaces>>,
 }
 
 impl Cmt {
@@ -64,7 +67,13 @@ impl Cmt {
             most_protected,
             dirty: vec![NONE; logical_pages.div_ceil(per_map_page) as usize],
             per_map_page,
+            own: None,
         }
+    }
+
+    /// Asks `own`, if there is one, which entry leaves.
+    pub(super) fn asking(self, own: Option<Box<dyn Replaces>>) -> Self {
+        Self { own, ..self }
     }
 
     /// Most entries.
@@ -113,6 +122,9 @@ impl Cmt {
     /// Records a use of an entry.
     #[inline]
     pub(super) fn touch(&mut self, slot: Slot) {
+        if let Some(own) = &mut self.own {
+            return own.hit(self.entries[slot as usize].at.0);
+        }
         if self.protected.newest == slot {
             return;
         }
@@ -148,11 +160,20 @@ impl Cmt {
         };
         self.slots[at.index()] = slot;
         self.protect(slot);
+        if let Some(own) = &mut self.own {
+            own.miss(at.0);
+            own.insert(at.0);
+        }
         slot
     }
 
     /// The next entry to evict.
-    pub(super) fn victim(&self) -> Slot {
+    pub(super) fn victim(&mut self) -> Slot {
+        if let Some(own) = &mut self.own {
+            let at = own.victim();
+            let slot = self.slots.get(at as usize).copied().filter(|&slot| slot != NONE);
+            return slot.unwrap_or_else(|| own.refuse(at));
+        }
         if self.probation.oldest == NONE {
             self.protected.oldest
         } else {
@@ -167,6 +188,9 @@ impl Cmt {
         self.unlink(slot);
         self.slots[at.index()] = NONE;
         self.free.push(slot);
+        if let Some(own) = &mut self.own {
+            own.evicted(at.0);
+        }
     }
 
     /// Changes an entry and marks it as changed.

@@ -1,9 +1,11 @@
 //! The options.
 
+use crate::own::{self, About};
 use crate::parts::flash_map::Shape;
 use crate::parts::page_mapped::Pages;
 use crate::parts::victim::{DChoices, Victim};
 use crate::{error, FtlError, Variant};
+use nandlab_block::own::{Own, Replaces};
 use nandlab_nand::Geometry;
 
 /// The die that takes a host page.
@@ -17,6 +19,27 @@ pub enum Allocation {
     /// The logical page's die, `logical page % dies`, as in the super-page map: a partial write keeps one die at work.
     /// Only without collection, which fills other dies' blocks if this one has none free.
     Static,
+}
+
+/// Which entry leaves a full memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Replacement {
+    /// The one not asked for the longest among the unprotected ones.
+    #[default]
+    Segmented,
+    /// As a class of one's own says, `module:Class`.
+    Python(Own),
+}
+
+impl Replacement {
+    /// The rule, if it is not ours.
+    pub(super) fn own(self, about: &About, entries: u32) -> Option<Box<dyn Replaces>> {
+        match self {
+            Self::Segmented => None,
+            Self::Python(own) => Some(own::host().map_cache(own, about, entries)),
+        }
+    }
 }
 
 /// DFTL's options.
@@ -37,6 +60,8 @@ pub struct Config {
     /// Whether a map page's other changed entries need no write any more once one was evicted. Without it they stay
     /// marked as changed, although the map page has them.
     pub batch_write_back: bool,
+    /// Which entry leaves a full memory.
+    pub replacement: Replacement,
     /// The die that takes a host page.
     pub allocation: Allocation,
     /// The data block that garbage collection empties next; map blocks go by the fewest valid pages.
@@ -60,6 +85,7 @@ impl Default for Config {
             lazy_update: true,
             batch_update: true,
             batch_write_back: true,
+            replacement: Replacement::Segmented,
             allocation: Allocation::Dynamic,
             victim: Victim::Greedy,
             reserve_blocks: 2,
@@ -101,6 +127,9 @@ impl Config {
             ("map_spare_percent", self.map_spare_percent, 0, 1000),
         ] {
             error::in_range(&format!("ftl.dftl.{key}"), given, least..=most)?;
+        }
+        if let Replacement::Python(own) = self.replacement {
+            own::check(own, "ftl.dftl.replacement")?;
         }
         self.victim.check("ftl.dftl.victim")
     }

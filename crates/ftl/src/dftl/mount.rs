@@ -4,6 +4,7 @@ use super::cmt::Cmt;
 use super::config::entries_per_map_page;
 use super::paging::entries;
 use super::{Config, Scheme};
+use crate::own::About;
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending};
 use crate::parts::flash_map::FoundMap;
 use crate::parts::newest::Newest;
@@ -41,14 +42,15 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         stale.push(compare(first as u32, copies, held, &mut valid));
     })?;
     let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
-    let mut pages = Pages::new(&geometry, highest, config.victim.policy(config.seed), config.reserve_blocks);
+    let mut pages = Pages::new(&geometry, highest, config.victim.policy(&geometry, config.seed), config.reserve_blocks);
     let entries = config.cmt_entries.min(logical_pages.max(2));
+    let own = config.replacement.own(&About { geometry, logical_pages, seed: config.seed }, entries);
     let mut scheme = Scheme {
         config: config.clone(),
         geometry,
         logical_pages,
         map,
-        cmt: Cmt::new(logical_pages, entries_per_map_page(&geometry), entries, config.protected(entries)),
+        cmt: Cmt::new(logical_pages, entries_per_map_page(&geometry), entries, config.protected(entries)).asking(own),
         trimmed: BTreeSet::new(),
         mapped: 0,
         page: vec![0; geometry.page_bytes() as usize],

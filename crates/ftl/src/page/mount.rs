@@ -64,7 +64,7 @@ fn blank(
         keeper: Keeper::with_apart(geometry, highest, apart),
         dies: Dies::new(geometry, config, planes),
         geometry: *geometry,
-        policy: config.victim.policy(config.seed),
+        policy: config.victim.policy(geometry, config.seed),
         wear_policy: config.wear.policy(geometry, config.seed),
         refreshing: Refreshing::new(config.refresh_percent, geometry),
         config: config.clone(),

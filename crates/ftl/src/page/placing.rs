@@ -32,7 +32,7 @@ impl Placing {
             shares: config.placement.shares(),
             lets_copies_wait: !asks && !config.placement.shares() && !is_cached,
             owners: if asks { filled(Lpn::NONE, geometry.pages() as usize) } else { Vec::new() },
-            policy: config.placement.policy(geometry, logical_pages),
+            policy: config.placement.policy(geometry, logical_pages, config.seed),
         }
     }
 

@@ -148,7 +148,7 @@ impl FlashMap {
             area: Area::new(geometry, frontiers),
             turn: frontiers as usize - 1,
             directory: vec![Ppa::NONE; shape.pages as usize],
-            policy: victim::Victim::Greedy.policy(0),
+            policy: victim::Victim::Greedy.policy(geometry, 0),
             counts: MapCounts::default(),
         }
     }

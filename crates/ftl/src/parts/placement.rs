@@ -11,8 +11,10 @@ mod sepbit;
 mod streams;
 
 use super::blocks::frontier::Frontiers;
-use crate::FtlError;
+use crate::own::{self, About, Divided};
+use crate::{error, FtlError};
 pub use dac::Options as Dac;
+use nandlab_block::own::Own;
 use nandlab_nand::{BlockId, Geometry, Lpn, Origin};
 pub use pools::Options as TwoPools;
 pub(crate) use pools::{Pools, POOLS};
@@ -35,6 +37,8 @@ pub enum Placement {
     Sepbit,
     /// The first logical pages from the others; each pool has its part of the blocks.
     Pools(TwoPools),
+    /// As a class of one's own says, `module:Class`.
+    Python(Own),
 }
 
 /// Most frontiers an option may ask for: wear levelling may need one more.
@@ -50,13 +54,14 @@ impl Placement {
             Self::Dac(Dac { regions }) => regions,
             Self::Sepbit => sepbit::CLASSES,
             Self::Pools(_) => POOLS,
+            Self::Python(policy) => own::host().divided(policy).frontiers,
         }
     }
 
     /// Whether a moved page's frontier depends on the page. Garbage collection learns a page's number only from the
     /// copy, so a table must tell it before.
     pub fn asks_who_moves(self) -> bool {
-        matches!(self, Self::Dac(_) | Self::Sepbit | Self::Pools(_))
+        matches!(self, Self::Dac(_) | Self::Sepbit | Self::Pools(_) | Self::Python(_))
     }
 
     /// Whether all host pages go to frontier 0.
@@ -66,11 +71,15 @@ impl Placement {
 
     /// Whether moved pages fill the host's blocks.
     pub(crate) fn shares(self) -> bool {
-        matches!(self, Self::One | Self::Dac(_) | Self::Pools(_))
+        match self {
+            Self::One | Self::Dac(_) | Self::Pools(_) => true,
+            Self::Two | Self::Origin(_) | Self::Sepbit => false,
+            Self::Python(policy) => own::host().divided(policy).shares,
+        }
     }
 
     /// The policy in its first state.
-    pub(crate) fn policy(self, geometry: &Geometry, logical_pages: u32) -> Box<dyn PlacementPolicy> {
+    pub(crate) fn policy(self, geometry: &Geometry, logical_pages: u32, seed: u64) -> Box<dyn PlacementPolicy> {
         match self {
             Self::One => Box::new(MovedTo(0)),
             Self::Two => Box::new(MovedTo(1)),
@@ -78,6 +87,7 @@ impl Placement {
             Self::Dac(options) => Box::new(dac::Dac::new(options, logical_pages)),
             Self::Sepbit => Box::new(sepbit::SepBit::new(geometry, logical_pages)),
             Self::Pools(options) => Box::new(Pools::new(options, geometry.blocks())),
+            Self::Python(policy) => own::host().placement(policy, &About { geometry: *geometry, logical_pages, seed }),
         }
     }
 
@@ -90,29 +100,35 @@ impl Placement {
             Self::Origin(options) => options.check(key),
             Self::Dac(options) => options.check(key),
             Self::One | Self::Two | Self::Sepbit | Self::Pools(_) => Ok(()),
+            Self::Python(policy) => {
+                own::check(policy, key)?;
+                let Divided { frontiers, .. } = own::host().divided(policy);
+                error::in_range(&format!("{key}.python: frontiers"), frontiers, 1..=MOST_FRONTIERS)
+            }
         }
     }
 }
 
 /// A host page, with its author.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Written {
-    pub(crate) at: Lpn,
+pub struct Written {
+    /// The page.
+    pub at: Lpn,
     /// The author, such as a journal.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
 }
 
 /// A page that moves out of a block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moved {
+pub struct Moved {
     /// The page; [`Lpn::NONE`] stands for the FTL's own pages, and for all if [`Placement::asks_who_moves`] says no.
-    pub(crate) at: Lpn,
+    pub at: Lpn,
     /// The block being emptied.
-    pub(crate) from: BlockId,
+    pub from: BlockId,
 }
 
 /// Chooses frontiers.
-pub(crate) trait PlacementPolicy: std::fmt::Debug + Send {
+pub trait PlacementPolicy: std::fmt::Debug + Send {
     /// The frontier for a page of the host; asked for each one, unless all go to frontier 0.
     fn written(&mut self, page: Written) -> usize;
 

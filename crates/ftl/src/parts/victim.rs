@@ -13,9 +13,11 @@ mod score;
 mod windowed_greedy;
 
 use super::blocks::table::Blocks;
+use crate::own::{self, About};
 use crate::{error, FtlError};
 pub use d_choices::Options as DChoices;
-use nandlab_nand::BlockId;
+use nandlab_block::own::Own;
+use nandlab_nand::{BlockId, Geometry};
 pub use windowed_greedy::Options as WindowedGreedy;
 
 /// Chooses victims.
@@ -26,27 +28,32 @@ pub trait VictimPolicy: std::fmt::Debug + Send {
 
 /// Declares the policies: name, one line, constructor.
 macro_rules! victims {
-    ($seed:ident; $($(#[$attribute:meta])* $variant:ident $(($options:ident: $type:ty))? = $name:literal, $doc:literal, $policy:expr;)+) => {
+    ($seed:ident, $geometry:ident; $($(#[$attribute:meta])* $variant:ident $(($options:ident: $type:ty))? = $name:literal, $doc:literal, $policy:expr;)+) => {
         /// The victim policy of a page map. Age is counted in programs since the block was filled.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Victim {
             $($(#[$attribute])* #[doc = $doc] $variant $(($type))?,)+
+            /// A class of one's own, `module:Class`.
+            Python(Own),
         }
 
         impl Victim {
             /// The names of all policies with what they do.
             pub const LIST: &'static [(&'static str, &'static str)] = &[$(($name, $doc)),+];
 
-            /// Every policy with its default options.
+            /// Every policy of ours with its default options.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$variant $((<$type>::default()))?),+]
             }
 
-            /// A policy in its first state; `seed` is for random choices.
-            pub fn policy(self, $seed: u64) -> Box<dyn VictimPolicy> {
+            /// A policy in its first state for a device with `geometry`; `seed` is for random choices.
+            pub fn policy(self, $geometry: &Geometry, $seed: u64) -> Box<dyn VictimPolicy> {
                 match self {
-                    $(Self::$variant $(($options))? => Box::new($policy)),+
+                    $(Self::$variant $(($options))? => Box::new($policy),)+
+                    Self::Python(policy) => {
+                        own::host().victim(policy, &About { geometry: *$geometry, logical_pages: 0, seed: $seed })
+                    }
                 }
             }
         }
@@ -54,7 +61,7 @@ macro_rules! victims {
 }
 
 victims! {
-    seed;
+    seed, geometry;
     #[default]
     Greedy = "greedy", "The block with the fewest valid pages, the lowest block number among equals.", greedy::Greedy;
     Fifo = "fifo", "The block that was filled first, whatever is valid in it.", fifo::Fifo;
@@ -85,6 +92,7 @@ impl Victim {
             Self::WindowedGreedy(windowed_greedy::Options { window }) => {
                 error::in_range(&format!("{key}.windowed_greedy.window"), window, 1..=u32::MAX)
             }
+            Self::Python(policy) => own::check(policy, key),
             _ => Ok(()),
         }
     }

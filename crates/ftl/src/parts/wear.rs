@@ -8,9 +8,11 @@ mod dual_pool;
 mod threshold;
 
 use super::blocks::table::Blocks;
+use crate::own::{self, About};
 use crate::{error, FtlError};
 pub use bet::Options as Bet;
 pub use dual_pool::Options as DualPool;
+use nandlab_block::own::Own;
 use nandlab_nand::{BlockId, Geometry};
 pub use threshold::Options as Threshold;
 
@@ -49,6 +51,8 @@ pub enum Wear {
     /// Dynamic, with blocks in a hot and a cold pool by their data; if the wear differs by too much, an unworn cold
     /// block's data moves to a worn hot block.
     DualPool(DualPool),
+    /// Dynamic, and data moves as a class of one's own says, `module:Class`.
+    Python(Own),
 }
 
 /// The default for the difference in two blocks' erases.
@@ -67,6 +71,7 @@ impl Wear {
             Self::Threshold(_) => Some("threshold"),
             Self::Bet(_) => Some("bet"),
             Self::DualPool(_) => Some("dual_pool"),
+            Self::Python(_) => Some("python"),
         }
     }
 
@@ -77,12 +82,13 @@ impl Wear {
             Self::Threshold(_) => "ftl.page.wear.threshold.erases",
             Self::Bet(_) => "ftl.page.wear.bet.erases",
             Self::DualPool(_) => "ftl.page.wear.dual_pool.erases",
+            Self::Python(_) => "ftl.page.wear.python",
         }
     }
 
     /// Whether cold data goes to worn blocks, with a frontier for them.
     pub fn has_frontier(self) -> bool {
-        matches!(self, Self::Threshold(_) | Self::DualPool(_))
+        matches!(self, Self::Threshold(_) | Self::DualPool(_) | Self::Python(_))
     }
 
     /// The policy for moving data, if there is one, in its first state.
@@ -92,6 +98,9 @@ impl Wear {
             Self::Threshold(options) => Some(Box::new(threshold::Threshold::new(options))),
             Self::Bet(options) => Some(Box::new(bet::Bet::new(geometry, options, seed))),
             Self::DualPool(options) => Some(Box::new(dual_pool::DualPool::new(geometry, options))),
+            Self::Python(policy) => {
+                Some(own::host().wear(policy, &About { geometry: *geometry, logical_pages: 0, seed }))
+            }
         }
     }
 
@@ -104,6 +113,7 @@ impl Wear {
         let at_least_1 = |option, given| error::in_range(&format!("{key}.{mover}.{option}"), given, 1..=u32::MAX);
         match self {
             Self::None | Self::Dynamic => Ok(()),
+            Self::Python(policy) => own::check(policy, key),
             Self::Threshold(Threshold { erases }) | Self::DualPool(DualPool { erases }) => at_least_1("erases", erases),
             Self::Bet(Bet { erases, set_blocks }) => {
                 at_least_1("erases", erases).and_then(|()| at_least_1("set_blocks", set_blocks))

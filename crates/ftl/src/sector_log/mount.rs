@@ -49,7 +49,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
     let seqs = newest.seqs.clone();
     let map = NotedMap::found(nand, &geometry, newest, true)?;
-    let policy = Victim::Greedy.policy(0);
+    let policy = Victim::Greedy.policy(&geometry, 0);
     let mut pages = Pages::new(&geometry, highest, policy, config.reserve_blocks);
     let mut scheme = Scheme {
         config: config.clone(),

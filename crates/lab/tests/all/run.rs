@@ -116,8 +116,8 @@ fn the_controller_is_set_beside_what_firmware_needs() {
 
 #[test]
 fn every_buffer_gives_back_what_was_written() {
-    for buffer in nandlab_buffer::LIST {
-        let buffer = format!("buffer={}", buffer.name);
+    for buffer in nandlab_buffer::BufferConfig::all() {
+        let buffer = format!("buffer={}", buffer.name());
         let record = record(MIXED, &["device.model=bytes", &buffer]);
         assert_eq!(record.host.requests, 40_000);
         let counts = record.buffer.unwrap();

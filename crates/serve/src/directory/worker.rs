@@ -11,7 +11,10 @@ use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-type Job = Box<dyn FnOnce(&mut Names, &mut dyn FileSystem) + Send>;
+/// Does the work of a request. What it returns answers the request, once its changes survive a kill.
+type Job = Box<dyn FnOnce(&mut Names, &mut dyn FileSystem) -> Answer + Send>;
+
+type Answer = Box<dyn FnOnce() + Send>;
 
 /// A file system at work in its own thread.
 pub(super) struct Worker {
@@ -79,7 +82,10 @@ impl Worker {
     ) -> Result<R, Errno> {
         let (answer, answered) = sync_channel(1);
         let job: Job = Box::new(move |names, fs| {
-            let _ = answer.send(work(names, fs));
+            let done = work(names, fs);
+            Box::new(move || {
+                let _ = answer.send(done);
+            })
         });
         let running = self.running();
         let jobs = &running.as_ref().ok_or(Errno::EIO)?.jobs;
@@ -116,11 +122,16 @@ fn on_flash(disk: &Disk, mut names: Names, todo: &Receiver<Job>, mounted: impl F
     })?;
     mounted();
     for job in todo {
+        let mut answer = None;
         let due = disk.on_files(|fs| {
-            job(&mut names, fs);
+            answer = Some(job(&mut names, fs));
             names.asked.take()
-        })?;
-        due.sleep();
+        });
+        // Whoever gets no answer has an error: the host's disk failed, and may take the next request.
+        if let (Ok(due), Some(answer)) = (due, answer) {
+            answer();
+            due.sleep();
+        }
     }
     disk.on_files(|fs| {
         names.end(fs);
@@ -133,7 +144,7 @@ fn on_flash(disk: &Disk, mut names: Names, todo: &Receiver<Job>, mounted: impl F
 fn on_device(fs: &mut dyn FileSystem, mut names: Names, todo: &Receiver<Job>) {
     names.begin(fs);
     for job in todo {
-        job(&mut names, fs);
+        job(&mut names, fs)();
     }
     names.end(fs);
 }

@@ -272,6 +272,11 @@ impl<'a> Blocks<'a> {
         self.words[block.index() - self.first as usize] < Self::CLOSED
     }
 
+    /// The use of `block`.
+    pub fn usage(&self, block: BlockId) -> BlockUse {
+        self.table.usage(block)
+    }
+
     /// Valid pages in `block`.
     #[inline]
     pub fn valid_pages(&self, block: BlockId) -> u32 {

@@ -37,7 +37,7 @@ pub(crate) const POOLS: u32 = 2;
 
 /// The pool of each page and block.
 #[derive(Debug)]
-pub(crate) struct Pools {
+pub struct Pools {
     /// Logical pages in the first pool.
     pages: u32,
     /// Blocks per die in the first pool's part.

@@ -9,7 +9,7 @@ const ALL: [Placement; 6] = [Placement::One, Placement::Two, ORIGIN, DAC, Placem
 type Placer = Box<dyn PlacementPolicy>;
 
 fn placer(placement: Placement) -> Placer {
-    placement.policy(&Geometry::single_die(64, 4, 512).unwrap(), 100)
+    placement.policy(&Geometry::single_die(64, 4, 512).unwrap(), 100, 1)
 }
 
 #[test]

@@ -25,10 +25,14 @@ fn table(blocks: &[(u32, u64, u32)]) -> BlockTable {
 }
 
 fn picks(victim: Victim, table: &BlockTable) -> u32 {
-    victim.policy(SEED).pick(table.die(0), 80).expect("blocks are closed").0
+    victim.policy(&geometry(), SEED).pick(table.die(0), 80).expect("blocks are closed").0
 }
 
 const SEED: u64 = 7;
+
+fn geometry() -> Geometry {
+    Geometry::single_die(8, 8, 512).unwrap()
+}
 
 fn windowed(window: u32) -> Victim {
     Victim::WindowedGreedy(WindowedGreedy { window })
@@ -71,13 +75,13 @@ fn without_a_closed_block_there_is_no_victim() {
     let geometry = Geometry::single_die(6, 8, 512).unwrap();
     let table = BlockTable::new(&geometry);
     for victim in Victim::all() {
-        assert_eq!(victim.policy(SEED).pick(table.die(0), 80), None, "{victim:?}");
+        assert_eq!(victim.policy(&geometry, SEED).pick(table.die(0), 80), None, "{victim:?}");
     }
 }
 
 /// Picks per block in `draws` draws.
 fn counts(victim: Victim, table: &BlockTable, draws: u32) -> BTreeMap<u32, u32> {
-    let mut policy = victim.policy(SEED);
+    let mut policy = victim.policy(&geometry(), SEED);
     let mut counts = BTreeMap::new();
     for _ in 0..draws {
         let block = policy.pick(table.die(0), 80).expect("blocks are closed");

@@ -1,5 +1,6 @@
 //! Tests of `src/bench.rs`.
 
+use nandlab_buffer::BufferConfig;
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_lab::bench::{limits, names, run};
 
@@ -26,8 +27,8 @@ fn every_ftl_and_every_victim_of_the_page_map_has_a_bench() {
 
 #[test]
 fn every_buffer_has_a_bench() {
-    for buffer in nandlab_buffer::LIST {
-        let name = format!("buffer_{}", buffer.name);
+    for buffer in BufferConfig::all() {
+        let name = format!("buffer_{}", buffer.name());
         assert!(names().any(|known| known == name), "{name}");
     }
 }

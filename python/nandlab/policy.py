@@ -1,0 +1,252 @@
+"""Policies of your own: a small class in Python decides in place of a policy of nandlab.
+
+An object goes into an experiment as an option does:
+
+>>> import nandlab
+>>> from nandlab.policy import Victim
+>>> class Emptiest(Victim):
+...     def pick(self, blocks):
+...         return blocks.valid.argmin()
+>>> experiment = nandlab.Experiment(
+...     workload=nandlab.workload.uniform(requests=5000),
+...     ftl=nandlab.ftl.page(victim=Emptiest()),
+...     device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25),
+... )
+>>> experiment.run().host.requests
+5000
+
+A file names the class, `victim = { python = "mine:Emptiest" }` or `"mine:Emptiest(bias=2)"`, and runs it only
+with `nandlab run --policies`, in Python with `Experiment.from_toml(..., allow_code=True)`.
+
+A run works on a copy of the object, so a second run begins as the first one did. Arrays are numpy's, and
+cannot be changed. A wrong answer and an exception end the run with a `PolicyError`.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from nandlab import _native
+
+Known = Mapping[str, int]
+"""What a new policy may know: seed, dies, blocks_per_die, pages_per_block, page_bytes and logical_pages.
+
+A map's replacement also knows entries, a buffer's only pages, its size. `logical_pages` is 0 for a policy
+that is not asked about pages."""
+
+
+class Policy:
+    """What every policy may have."""
+
+    def start(self, known: Known) -> None:
+        """Called once, before everything else of a run."""
+
+
+class Victim(Policy):
+    """Chooses the block that collection empties next; asked once for each victim."""
+
+    def pick(self, blocks: Any) -> int:  # noqa: ANN401 - a class of the compiled module
+        """The number of a closed block.
+
+        Args:
+            blocks: The blocks of a die, by their place in it. `valid`: a closed block's valid pages; a block
+                that cannot be a victim has 16,384 or more. `ages`: programs since a block was filled,
+                divided by `pages_per_block`. `erases`: known erases. `oldest`: the closed blocks in the
+                order in which they were filled. Besides `die`, `pages_per_block` and `programs`, the pages
+                programmed so far. An array shows the latest call; copy what you keep.
+
+        """
+        raise NotImplementedError
+
+
+class Placement(Policy):
+    """Chooses the open block for each page, by the number of a frontier.
+
+    A class with `learn(pages)` is asked once for 4,096 pages written by the host, and before the first of
+    them. It is given their numbers, and returns two arrays with a frontier for each logical page, for writes
+    and for moves, or None to keep the ones before.
+    """
+
+    frontiers: ClassVar[int] = 2
+    """Blocks filled at the same time."""
+    shares: ClassVar[bool] = True
+    """Whether moved pages may go where the host's pages go."""
+
+    def written(self, page: int, origin: int) -> int:
+        """The frontier for a page of the host; asked for each one."""
+        raise NotImplementedError
+
+    def moved(self, page: int | None, block: int) -> int:
+        """The frontier for a page that leaves `block`; asked for each one. None: a page of the FTL."""
+        raise NotImplementedError
+
+
+class Wear(Policy):
+    """Moves data for the sake of wear; free blocks are filled in the order of their erases."""
+
+    def next_move(self, blocks: Any, free: Any) -> tuple[int, bool] | None:  # noqa: ANN401 - as above
+        """A closed block, and whether its data goes to the most worn free one; asked once for each victim."""
+        raise NotImplementedError
+
+
+class Replacement(Policy):
+    """Chooses the page that leaves a full buffer, or whose map entry leaves a full memory (`dftl`).
+
+    Besides `victim()` it may have `hit(page)`, `miss(page)`, `insert(page)`, `evicted(page)`, `forget(page)`
+    for a trimmed page, and `flushed()`.
+    """
+
+    def victim(self) -> int:
+        """The page that leaves."""
+        raise NotImplementedError
+
+
+class Maker:
+    """Makes a run's own copy of a policy."""
+
+    def __init__(self, policy: object) -> None:
+        self._policy = policy
+        self.frontiers = getattr(policy, "frontiers", 2)
+        self.shares = getattr(policy, "shares", True)
+
+    def __call__(self, known: dict[str, int]) -> object:
+        """A copy, started."""
+        policy = copy.deepcopy(self._policy)
+        start = getattr(policy, "start", None)
+        if start is not None:
+            start(known)
+        return policy
+
+
+_KEPT: dict[str, Policy] = {}
+"""Objects that experiments name."""
+
+
+def keep(policy: Policy) -> str:
+    """A name for an object: equal objects of a class have equal ones."""
+    import hashlib
+    import pickle
+
+    of = type(policy)
+    try:
+        held = pickle.dumps(policy)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        # An object like no other.
+        held = str(id(policy)).encode()
+    digest = hashlib.sha256(held + _source(of).encode()).hexdigest()[:12]
+    name = f"{of.__module__}:{of.__qualname__}#{digest}"
+    _KEPT[name] = policy
+    return name
+
+
+def _source(of: type) -> str:
+    import inspect
+
+    try:
+        return inspect.getsource(of)
+    except (OSError, TypeError):
+        return ""
+
+
+def kept(names: Iterator[str] | list[str]) -> dict[str, Policy]:
+    """The objects among these names."""
+    return {name: _KEPT[name] for name in names if name in _KEPT}
+
+
+def named(tree: Any) -> Iterator[str]:  # noqa: ANN401 - an experiment's tables
+    """The names of policies in an experiment's tables."""
+    for choices in (tree.get("ftl") or {}).values() if isinstance(tree.get("ftl"), dict) else ():
+        for choice in choices.values() if isinstance(choices, dict) else ():
+            if isinstance(choice, dict) and isinstance(choice.get("python"), str):
+                yield choice["python"]
+    buffer = tree.get("buffer")
+    own = buffer.get("python") if isinstance(buffer, dict) else None
+    if isinstance(own, dict) and isinstance(own.get("policy"), str):
+        yield own["policy"]
+
+
+class Permit:
+    """Decides about the policies of one experiment.
+
+    Args:
+        objects: The objects it has by name.
+        allow_code: Whether the modules may run that it names.
+        folder: Where modules are looked for first.
+
+    """
+
+    def __init__(self, objects: Mapping[str, Policy], allow_code: bool, folder: str) -> None:
+        self._objects, self._allow_code, self._folder = objects, allow_code, folder
+
+    def __call__(self, name: str) -> str | None:
+        """None, or the reason against this name."""
+        if name in self._objects:
+            _native.allow_policy(name, Maker(self._objects[name]))
+            return None
+        module, _, rest = name.partition(":")
+        if not module or not rest:
+            return "names no class: it is module:Class, or module:Class(option=1)"
+        if not self._allow_code:
+            allow = "allow it with --policies, in Python with allow_code=True"
+            return f"would run code from the module {module}: {allow}"
+        try:
+            _native.allow_policy(name, Maker(load(name, self._folder)))
+        except Exception as error:  # noqa: BLE001 - whatever the module does
+            return f"cannot be loaded: {type(error).__name__}: {error}"
+        return None
+
+
+def load(name: str, folder: str) -> object:
+    """The object that a name means: `module:Class`, or with options `module:Class(option=1)`.
+
+    Raises:
+        Exception: Whatever the module or the class raises.
+
+    """
+    module, _, rest = name.partition(":")
+    of = rest.partition("(")[0]
+    given: list[Any] = []
+    options_by_name: dict[str, Any] = {}
+    if of != rest:
+        import ast
+
+        call = ast.parse(rest, mode="eval").body
+        if not isinstance(call, ast.Call):
+            raise ValueError(f"{rest} is not a class with its options")
+        given = [ast.literal_eval(value) for value in call.args]
+        options_by_name = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    return getattr(_module(module, folder), of)(*given, **options_by_name)
+
+
+def _module(name: str, folder: str) -> ModuleType:
+    import importlib.util
+
+    file = file_of(name, folder)
+    if file is None:
+        return importlib.import_module(name)
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) == str(file):
+        return known
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no module")
+    module = importlib.util.module_from_spec(spec)
+    # What it defines can be pickled.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def file_of(module: str, folder: str) -> Path | None:
+    """The file of a module in `folder`, if there is one."""
+    file = Path(folder, *module.split(".")).with_suffix(".py").absolute()
+    return file if file.is_file() else None
