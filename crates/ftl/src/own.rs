@@ -1,8 +1,6 @@
 //! Policies that somebody else wrote, made by the program that hosts them.
 
-use crate::parts::placement::PlacementPolicy;
-use crate::parts::victim::VictimPolicy;
-use crate::parts::wear::WearPolicy;
+use crate::parts::policy::{PlacementPolicy, VictimPolicy, WearPolicy};
 use crate::FtlError;
 use nandlab_block::own::{Own, Replaces};
 use nandlab_nand::Geometry;

@@ -11,7 +11,7 @@ mod replacement;
 mod victim;
 mod wear;
 
-use crate::errors::NandlabError;
+use crate::errors::exceptions::NandlabError;
 use call::Policy;
 use nandlab_lab::own::{self, About, Divided, Own, PlacementPolicy, Replaces, Stopped, VictimPolicy, WearPolicy};
 use pyo3::prelude::*;

@@ -10,6 +10,7 @@
 //! | Where is a logical page: in memory, or on flash? | `noted_map.rs`, `flash_map.rs` |
 //! | How does a trim survive a power cut? | `trim_notes.rs`, `trim_note.rs` |
 //! | Which block is emptied, where do pages go, how is wear evened out? | `victim.rs`, `placement.rs`, `wear.rs` |
+//! | What is a policy asked? | `policy.rs` |
 //! | How do I write an FTL that maps pages? | `page_mapped.rs`, with `../log.rs` as an example |
 //! | An FTL that maps sectors? | `sectored.rs` |
 //! | An FTL that maps blocks? | `block_mapped.rs` over `store.rs`, with `../fmax.rs` as an example |
@@ -27,6 +28,7 @@ pub(crate) mod noted_map;
 pub mod page_mapped;
 pub(crate) mod partial;
 pub mod placement;
+pub mod policy;
 pub mod sectored;
 pub mod store;
 pub(crate) mod trim_note;

@@ -6,16 +6,17 @@
 //! need none.
 
 mod dac;
-mod pools;
+pub(crate) mod pools;
 mod sepbit;
 mod streams;
 
 use super::blocks::frontier::Frontiers;
+pub use super::policy::{Moved, PlacementPolicy, Written};
 use crate::own::{self, About, Divided};
 use crate::{error, FtlError};
 pub use dac::Options as Dac;
 use nandlab_block::own::Own;
-use nandlab_nand::{BlockId, Geometry, Lpn, Origin};
+use nandlab_nand::Geometry;
 pub use pools::Options as TwoPools;
 pub(crate) use pools::{Pools, POOLS};
 pub use streams::Options as Streams;
@@ -107,55 +108,6 @@ impl Placement {
             }
         }
     }
-}
-
-/// A host page, with its author.
-#[derive(Clone, Copy, Debug)]
-pub struct Written {
-    /// The page.
-    pub at: Lpn,
-    /// The author, such as a journal.
-    pub origin: Origin,
-}
-
-/// A page that moves out of a block.
-#[derive(Clone, Copy, Debug)]
-pub struct Moved {
-    /// The page; [`Lpn::NONE`] stands for the FTL's own pages, and for all if [`Placement::asks_who_moves`] says no.
-    pub at: Lpn,
-    /// The block being emptied.
-    pub from: BlockId,
-}
-
-/// Chooses frontiers.
-pub trait PlacementPolicy: std::fmt::Debug + Send {
-    /// The frontier for a page of the host; asked for each one, unless all go to frontier 0.
-    fn written(&mut self, page: Written) -> usize;
-
-    /// The frontier for a page that is moved; asked for each one.
-    fn moved(&mut self, page: Moved) -> usize;
-
-    /// Records a block opened at this frontier: once a block.
-    fn opened(&mut self, _block: BlockId, _frontier: usize) {}
-
-    /// Records an emptied block: once an erase.
-    fn emptied(&mut self, _block: BlockId) {}
-
-    /// Records a trimmed page.
-    fn trimmed(&mut self, _at: Lpn) {}
-
-    /// The two pools, if there are any.
-    fn pools(&self) -> Option<&Pools> {
-        None
-    }
-
-    /// The two pools, to be told of blocks.
-    fn pools_mut(&mut self) -> Option<&mut Pools> {
-        None
-    }
-
-    /// The tables' size in bytes.
-    fn bytes(&self) -> u64;
 }
 
 /// All pages of the host at frontier 0, and moved ones at this one.

@@ -12,19 +12,13 @@ mod random;
 mod score;
 mod windowed_greedy;
 
-use super::blocks::table::Blocks;
+pub use super::policy::VictimPolicy;
 use crate::own::{self, About};
 use crate::{error, FtlError};
 pub use d_choices::Options as DChoices;
 use nandlab_block::own::Own;
-use nandlab_nand::{BlockId, Geometry};
+use nandlab_nand::Geometry;
 pub use windowed_greedy::Options as WindowedGreedy;
-
-/// Chooses victims.
-pub trait VictimPolicy: std::fmt::Debug + Send {
-    /// The closed block to empty, or `None` if no block is closed; `now` counts programs.
-    fn pick(&mut self, blocks: Blocks<'_>, now: u64) -> Option<BlockId>;
-}
 
 /// Declares the policies: name, one line, constructor.
 macro_rules! victims {

@@ -7,7 +7,7 @@ mod bet;
 mod dual_pool;
 mod threshold;
 
-use super::blocks::table::Blocks;
+pub use super::policy::{Move, WearPolicy};
 use crate::own::{self, About};
 use crate::{error, FtlError};
 pub use bet::Options as Bet;
@@ -15,24 +15,6 @@ pub use dual_pool::Options as DualPool;
 use nandlab_block::own::Own;
 use nandlab_nand::{BlockId, Geometry};
 pub use threshold::Options as Threshold;
-
-/// A move for the sake of wear.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Move {
-    /// The closed block with the data to move.
-    pub block: BlockId,
-    /// Whether the data, being cold, goes to the most worn free block; otherwise it goes with the survivors.
-    pub to_most_worn: bool,
-}
-
-/// Static wear levelling.
-pub trait WearPolicy: std::fmt::Debug + Send {
-    /// `block` was erased; its erases are counted already.
-    fn erased(&mut self, block: BlockId, blocks: Blocks<'_>);
-
-    /// The block to move next, if any; `free` are the die's free blocks.
-    fn next_move(&mut self, blocks: Blocks<'_>, free: &[BlockId]) -> Option<Move>;
-}
 
 /// How a page map evens out the wear between its blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

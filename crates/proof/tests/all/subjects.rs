@@ -36,7 +36,8 @@ fn words(schema: &Value, key: &str) -> BTreeSet<String> {
         // A choice with its own options is a table with its name.
         _ => choice["properties"].as_object()?.keys().next().cloned(),
     };
-    choices.iter().filter_map(word).collect()
+    // A class of one's own is not ours to prove.
+    choices.iter().filter_map(word).filter(|word| word != "python").collect()
 }
 
 #[test]

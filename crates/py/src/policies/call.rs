@@ -1,6 +1,6 @@
 //! A call of a policy: its errors, and how long it lasts.
 
-use crate::errors::PolicyError;
+use crate::errors::exceptions::PolicyError;
 use nandlab_lab::own::{self, Own};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;

@@ -1,4 +1,5 @@
 use super::*;
+use nandlab_nand::{BlockId, Lpn, Origin};
 
 const ORIGIN: Placement = Placement::Origin(Streams { streams: 3 });
 const DAC: Placement = Placement::Dac(Dac { regions: 4 });

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::parts::blocks::table::BlockTable;
-use nandlab_nand::{Geometry, Ppa};
+use nandlab_nand::{BlockId, Geometry, Ppa};
 use std::collections::BTreeMap;
 
 /// Blocks with 8 pages: valid pages, closing time in programs divided by the pages per block, and erases.

@@ -10,6 +10,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("control", &[]),
     ("bundled", &[]),
     ("former", &[]),
+    ("own", &[]),
     ("profiles", &["bundled"]),
     ("memories", &["bundled"]),
     ("config", &["bundled", "error", "former", "memories", "profiles"]),

@@ -1,0 +1,80 @@
+//! What an FTL that maps pages asks its policies: which block to empty, where a page goes, what moves for the sake of wear.
+//!
+//! Each trait has policies of nandlab in the folder of its name, and may have others (`own.rs`).
+
+use super::blocks::table::Blocks;
+use super::placement::pools::Pools;
+use nandlab_nand::{BlockId, Lpn, Origin};
+
+/// Chooses victims.
+pub trait VictimPolicy: std::fmt::Debug + Send {
+    /// The closed block to empty, or `None` if no block is closed; `now` counts programs.
+    fn pick(&mut self, blocks: Blocks<'_>, now: u64) -> Option<BlockId>;
+}
+
+/// A move for the sake of wear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The closed block with the data to move.
+    pub block: BlockId,
+    /// Whether the data, being cold, goes to the most worn free block; otherwise it goes with the survivors.
+    pub to_most_worn: bool,
+}
+
+/// Static wear levelling.
+pub trait WearPolicy: std::fmt::Debug + Send {
+    /// `block` was erased; its erases are counted already.
+    fn erased(&mut self, block: BlockId, blocks: Blocks<'_>);
+
+    /// The block to move next, if any; `free` are the die's free blocks.
+    fn next_move(&mut self, blocks: Blocks<'_>, free: &[BlockId]) -> Option<Move>;
+}
+
+/// A host page, with its author.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// The page.
+    pub at: Lpn,
+    /// The author, such as a journal.
+    pub origin: Origin,
+}
+
+/// A page that moves out of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved {
+    /// The page; [`Lpn::NONE`] stands for the FTL's own pages, and for all if [`Placement::asks_who_moves`](super::placement::Placement::asks_who_moves) says no.
+    pub at: Lpn,
+    /// The block being emptied.
+    pub from: BlockId,
+}
+
+/// Chooses frontiers.
+pub trait PlacementPolicy: std::fmt::Debug + Send {
+    /// The frontier for a page of the host; asked for each one, unless all go to frontier 0.
+    fn written(&mut self, page: Written) -> usize;
+
+    /// The frontier for a page that is moved; asked for each one.
+    fn moved(&mut self, page: Moved) -> usize;
+
+    /// Records a block opened at this frontier: once a block.
+    fn opened(&mut self, _block: BlockId, _frontier: usize) {}
+
+    /// Records an emptied block: once an erase.
+    fn emptied(&mut self, _block: BlockId) {}
+
+    /// Records a trimmed page.
+    fn trimmed(&mut self, _at: Lpn) {}
+
+    /// The two pools, if there are any.
+    fn pools(&self) -> Option<&Pools> {
+        None
+    }
+
+    /// The two pools, to be told of blocks.
+    fn pools_mut(&mut self) -> Option<&mut Pools> {
+        None
+    }
+
+    /// The tables' size in bytes.
+    fn bytes(&self) -> u64;
+}
