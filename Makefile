@@ -11,9 +11,8 @@ PYTHON_SOURCES := $(shell find python/nandlab -name '*.py' -o -name '*.css')
 # cargo builds for the interpreter of the virtual environment.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-DESIGNS := $(addprefix experiments/,page-op7.toml page-op14.toml page-op28.toml \
-	page-2k.toml page-8k.toml page-16k.toml block.toml fmax.toml bast.toml fast.toml)
-TRACES := workloads/sqlite/rollback.csv.gz,workloads/sqlite/wal.csv.gz
+# The oldest Rust, as in Cargo.toml.
+RUST := 1.86
 
 # Random power cuts of `make powercut`, and seconds for each target of `make fuzz`.
 CUTS ?= 200000
@@ -25,11 +24,28 @@ FUZZ_VERSION := 0.13.2
 # A cold build is not incremental: what a next build would reuse costs time. Whoever has built with cargo goes on as it does.
 COLD := $(if $(wildcard target/debug/incremental/*),,CARGO_INCREMENTAL=0)
 
-.PHONY: demo test build bench lint docs validation powercut fuzz mutations test-kill test-damage test-long clean help prerequisites
+.PHONY: demo demo-build demo-wheel wheel test build bench lint docs validation powercut fuzz mutations test-kill test-damage test-long clean help prerequisites
 
-demo: build
+# A wheel in dist/ that was built from these sources spares the compiler.
+demo:
+	@wheel=$$(ls dist/*.whl >/dev/null 2>&1 && $(PYTHON) release/wheel.py find); \
+		if [ -n "$$wheel" ]; then $(MAKE) --no-print-directory demo-wheel WHEEL="$$wheel"; \
+		else $(MAKE) --no-print-directory demo-build; fi
+
+demo-build: build
 	@mkdir -p reports
-	@$(BIN)/nandlab compare $(DESIGNS) --vary 'workload.trace.path=$(TRACES)' --report reports/demo.html
+	@$(BIN)/nandlab demo --report reports/demo.html
+
+demo-wheel: $(VENV)/wheel/.installed
+	@mkdir -p reports
+	@$(VENV)/wheel/bin/nandlab demo --report reports/demo.html
+
+# A wheel for this machine, what auditwheel says about it, and what somebody new would try with it.
+wheel: $(VENV)/.release
+	$(BIN)/python release/wheel.py build
+	@# auditwheel knows Linux alone.
+	[ "$$(uname)" != Linux ] || $(BIN)/auditwheel show "$$($(BIN)/python release/wheel.py find)"
+	$(BIN)/python release/try_wheel.py "$$($(BIN)/python release/wheel.py find)"
 
 test: build $(VENV)/.dev
 	$(COLD) cargo test --workspace --exclude nandlab-py
@@ -94,8 +110,9 @@ clean:
 	find python -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:
-	@echo 'make demo       build, compare designs on the SQLite traces, write reports/demo.html'
+	@echo 'make demo       build or take a wheel, compare designs on the SQLite traces, write reports/demo.html'
 	@echo 'make test       every test, Rust and Python'
+	@echo 'make wheel      a wheel in dist/ that needs no compiler, tried in an empty environment'
 	@echo 'make bench      how fast the simulator is on this machine'
 	@echo 'make lint       formatting and lints, Rust and Python'
 	@echo 'make docs       the documentation as a site, reports/site/index.html'
@@ -109,8 +126,7 @@ help:
 	@echo 'make clean      remove what the build made'
 
 prerequisites:
-	@command -v cargo >/dev/null || { \
-		echo 'nandlab is built with Rust: install Rust 1.86 or newer, so that cargo is found' >&2; exit 1; }
+	@sh release/rust.sh $(RUST)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
 		echo 'nandlab needs Python 3.10 or newer; make PYTHON=/path/to/python3 takes another one' >&2; exit 1; }
 
@@ -129,6 +145,20 @@ $(VENV)/.dev: python/requirements-dev.txt $(VENV)/.tools
 $(VENV)/.docs: python/requirements-docs.txt $(VENV)/.tools
 	@echo 'installing the tools of the documentation into $(VENV)'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+$(VENV)/.release: python/requirements-release.txt $(VENV)/.tools
+	@echo 'installing the tools of a release into $(VENV)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+# The environment of `make demo` with a wheel; the version does not tell one wheel from another.
+$(VENV)/wheel/.installed: $(WHEEL)
+	@echo 'installing $(WHEEL) into $(VENV)/wheel'
+	@$(PYTHON) -m venv $(VENV)/wheel >/dev/null || { \
+		echo '$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu install python3-venv' >&2; exit 1; }
+	@$(VENV)/wheel/bin/python -m pip uninstall --quiet --yes nandlab 2>/dev/null
+	@$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check $(WHEEL)
 	@touch $@
 
 $(VENV)/.extension: $(VENV)/.tools $(RUST_SOURCES) pyproject.toml

@@ -12,6 +12,7 @@ ROOT = Path(nandlab.__file__).parent
 
 ROOMS = {
     "_native": "",
+    "bundled": "",
     "listing": "_native",
     "policy": "_native",
     "writing": "_native policy",
@@ -28,7 +29,7 @@ ROOMS = {
     "calibrate": "_native experiment listing report running sweeping writing",
     "explaining": "_native experiment figures running sweeping writing",
     "importing": "_native experiment writing",
-    "cli": "_native calibrate choosing experiment explaining figures importing listing record report "
+    "cli": "_native bundled calibrate choosing experiment explaining figures importing listing record report "
     "reproduce running sweeping traces writing",
 }
 """Each room, a package or a module of `nandlab`, and the rooms that it may see."""

@@ -35,6 +35,8 @@ COMMANDS = (
     "list",
     "import",
     "check",
+    "examples",
+    "demo",
     "bench",
 )
 MODULES = {"import": "importing"}

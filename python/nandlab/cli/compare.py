@@ -71,10 +71,25 @@ def command(  # noqa: PLR0913 - one for each option
 
     Ctrl-C stops and prints the finished part, marked partial, with exit status 1.
     """
+    plots = plots_of(drawn)
+    return compare(files, axes, sets, report=report, plots=plots, seeds=seeds, jobs=jobs, as_json=as_json)
+
+
+def compare(  # noqa: PLR0913 - one for each option
+    files: Sequence[str],
+    axes: Sequence[Axis],
+    sets: Sequence[Pair] = (),
+    *,
+    report: str | None = None,
+    plots: Plots | None = None,
+    seeds: int = 1,
+    jobs: int | None = None,
+    as_json: bool = False,
+) -> int:
+    """Runs every file with every combination of values, and prints the figures; returns the exit status."""
     from nandlab.cli.progress import Waiting
     from nandlab.running.batch import run_all
 
-    plots = plots_of(drawn)
     chosen = designs(files, axes, sets)
     experiments = _resolved(chosen, [axis.key for axis in axes])
     _say_twins(chosen, experiments)

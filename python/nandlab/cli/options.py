@@ -151,9 +151,21 @@ def state_option(command: Callable[..., T]) -> Callable[..., T]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
-report_option = click.option(
-    "--report", metavar="FILE.html", callback=_report, help="Write a self-contained HTML report."
-)
+
+
+def report_option_of(default: str | None) -> Callable[..., Any]:
+    """The option `--report`, with a file name for a command that always writes one."""
+    return click.option(
+        "--report",
+        metavar="FILE.html",
+        callback=_report,
+        default=default,
+        show_default=default is not None,
+        help="Write a self-contained HTML report.",
+    )
+
+
+report_option = report_option_of(None)
 
 
 @dataclass(frozen=True)
