@@ -282,13 +282,13 @@ def _run(planned: Plan, store: Store | None, progress: Progress | None) -> bool:
     try:
         jobs = min(planned.jobs or processors(), len(waiting))
         with engine(planned.executor, jobs, len(waiting)) as made:
-            _Running(planned, waiting, store, progress).run(made)
+            Running(planned, waiting, store, progress).run(made)
     except KeyboardInterrupt:
         return True
     return False
 
 
-class _Running:
+class Running:
     """The points given to an engine."""
 
     def __init__(
