@@ -245,20 +245,20 @@ def test_limits_that_nothing_keeps(nandlab_command, file, tmp_path):
 
 
 def test_best_experiments_run_as_they_were_tried(nandlab_command, file, tmp_path):
-    trace = write(tmp_path / "writes.csv", "".join(f"{at},w,{at * 8 % 4096},8\n" for at in range(300)))
+    lines = "".join(f"{at},W,{at * 8 % 4096},8\n" for at in range(300))
+    write(tmp_path / "writes.csv", "time_us,op,sector,sectors\n" + lines)
     experiment = write(
         tmp_path / "traced.toml",
         file.read_text().replace(
             "[workload.uniform]\nrequests = 2000", '[workload.trace]\npath = "writes.csv"'
         ),
     )
-    assert trace.exists()
     found = nandlab_command(
         "search", experiment, *FREE, "--goal", "waf", "--goal", "ram.total_bytes", "--budget", "8", "--json",
         "--best", tmp_path / "deep" / "best",
     ).document  # fmt: skip
     files = sorted((tmp_path / "deep" / "best").iterdir())
-    assert len(files) == len(found["best"])
+    assert len(files) == len(found["best"]) > 0
     for path, at in zip(files, found["best"], strict=True):
         tables = tomllib.loads(path.read_text())
         assert (

@@ -40,7 +40,7 @@ def search_page(found: Search, command: str | None) -> str:
         f"{units.counted(len(found.points), 'try')}, seed {found.seed}. Workload: {workload}. "
         f"nandlab {results[0].version}.",
         [
-            html.section("Conclusions", *map(html.paragraph, sentences(found))),
+            html.conclusions(sentences(found)),
             html.section(title, html.figure(pareto) if pareto else "", _table(found, best) if best else ""),
             html.section(
                 "What mattered",

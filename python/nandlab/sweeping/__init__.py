@@ -125,6 +125,12 @@ class Sweep:
         told = (", stopped" if self.stopped else "") + (f", {failed} failed" if failed else "")
         return f"<Sweep {axes}: {len(self.points)} point{'s' * (len(self.points) != 1)}{told}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what the sweep comes to, and its points."""
+        from nandlab.sweeping.page import notebook
+
+        return notebook(self)
+
     def figures(self, point: Point) -> list[float | None]:
         """A point's goals, in their order."""
         return [None if point.record is None else goal.of(point.record) for goal in self.goals]
