@@ -110,12 +110,14 @@ def test_a_sweep_names_best_worst_and_what_matters():
     said = of_sweep(nandlab.sweep(experiment("fast"), vary))
     assert said[0].startswith("waf is least with OP 50 %")
     assert "OP moves waf most, log blocks less than half as far." in said
+    assert "No other of 4 points is within 10 % of the best." in said
     other = of_sweep(
         nandlab.sweep(experiment("fast"), {**vary, "ftl.fast.log_blocks": "4,9"}, goals="ram.total_bytes")
     )
     assert "log blocks moves ram.total_bytes most, OP less than half as far." in other
     most = of_sweep(nandlab.sweep(experiment("fast"), vary, goals="waf:max"))
     assert most[0].startswith("waf is largest with OP 20 %")
+    assert "2 of 4 points are within 10 % of the best." in most
     flat = of_sweep(nandlab.sweep(experiment(), {"seed": "1,2"}, goals="host.requests"))
     assert flat == ["host.requests does not tell the points apart: it differs by less than 1 %."]
 

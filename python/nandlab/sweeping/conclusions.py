@@ -14,8 +14,11 @@ from nandlab.sweeping.words import figure
 
 if TYPE_CHECKING:
     from nandlab.sweeping import Sweep
+    from nandlab.sweeping.goals import Goal
 
 MOST = 6
+NEAR = 0.1
+"""Points within this share of the best one are near it."""
 
 
 def conclusions(found: Sweep) -> list[str]:
@@ -32,9 +35,20 @@ def conclusions(found: Sweep) -> list[str]:
         if len(rows) > 1 and max(values) - min(values) > ALIKE * max(map(abs, values)):
             said.append(of_figures(rows, goal.name, goal.maximise, partial(figure, goal.name)))
             said += _matters(layout, at)
+            said += _near(goal, values) if len(found.goals) == 1 else []
     if len(found.goals) > 1 and any(found.front):
         said.append(f"{sum(found.front)} of {len(found.points)} points are on the front.")
     return [*said, *sentences(found)][:MOST]
+
+
+def _near(goal: Goal, values: list[float]) -> Iterator[str]:
+    """How many points are near the best: whether the choice is a narrow one."""
+    best = max(values) if goal.maximise else min(values)
+    near = sum(abs(value - best) <= NEAR * abs(best) for value in values)
+    if near == 1:
+        yield f"No other of {len(values)} points is within {NEAR * 100:g} % of the best."
+    else:
+        yield f"{near} of {len(values)} points are within {NEAR * 100:g} % of the best."
 
 
 def _matters(layout: Layout, at: int) -> Iterator[str]:
