@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nandlab.experiment.result import Result
     from nandlab.explaining import Explanation, explain
     from nandlab.listing import lists
+    from nandlab.searching import Search, search
     from nandlab.sweeping import Sweep, sweep
     from nandlab.traces.trace import Trace
 
@@ -53,6 +54,7 @@ __all__ = [
     "Precondition",
     "Result",
     "Run",
+    "Search",
     "Sweep",
     "Trace",
     "TraceError",
@@ -67,6 +69,7 @@ __all__ = [
     "index",
     "lists",
     "policy",
+    "search",
     "sweep",
     "workload",
 ]
@@ -92,6 +95,8 @@ _HOME = {
     "Comparison": "comparing",
     "compare": "comparing",
     "Explanation": "explaining",
+    "Search": "searching",
+    "search": "searching",
     "Sweep": "sweeping",
     "explain": "explaining",
     "sweep": "sweeping",

@@ -93,6 +93,12 @@ class Comparison:
         pairs = [({TITLE: name}, self.results.get(name) or self.errors[name]) for name in names]
         write_comparison(pairs, path, command)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what the runs come to, and a row for each."""
+        from nandlab.report.notebook import of_results
+
+        return of_results(dict(self.results), self.errors)
+
     def __repr__(self) -> str:
         told = (", stopped" if self.stopped else "") + (f", {len(self.errors)} failed" if self.errors else "")
         return f"<Comparison of {', '.join(self.results) or 'nothing'}{told}>"

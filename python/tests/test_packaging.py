@@ -20,7 +20,7 @@ def test_what_runs_is_apart_from_the_tools_of_development():
     assert needed == {"altair", "click", "great-tables", "polars", "rich", "vl-convert-python"}
     # maturin builds the package, which a user of a wheel does not.
     assert pinned == needed | {"maturin"}
-    assert extra == {"distributed", "numpy", "pandas", "scipy"}
+    assert extra == {"distributed", "numpy", "optuna", "pandas", "scipy"}
     # Tests of to_pandas() have a stand-in for pandas, and scipy brings numpy.
     assert extra - {"numpy", "pandas"} < tools
     assert not tools & pinned

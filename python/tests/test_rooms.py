@@ -28,9 +28,10 @@ ROOMS = {
     "reproduce": "_native experiment figures record report running writing",
     "calibrate": "_native experiment listing report running sweeping writing",
     "explaining": "_native experiment figures running sweeping writing",
+    "searching": "_native experiment figures report running sweeping writing",
     "importing": "_native experiment writing",
     "cli": "_native bundled calibrate choosing experiment explaining figures importing listing record report "
-    "reproduce running sweeping traces writing",
+    "reproduce running searching sweeping traces writing",
 }
 """Each room, a package or a module of `nandlab`, and the rooms that it may see."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from typing import Any
 from nandlab._native import ConfigError
 from nandlab.calibrate.runs import Bench
 from nandlab.calibrate.words import known_or_near
+from nandlab.running.ranges import Range
 from nandlab.running.varied import Pair
-from nandlab.sweeping.axes import axis_of
+from nandlab.sweeping.ranges import range_of
 from nandlab.writing.plain import refused
 from nandlab.writing.toml_text import toml_value
 
@@ -44,22 +44,18 @@ class Free:
         """The list items the number fills; empty if the key is a number."""
         return _items(self.key)
 
+    @property
+    def range(self) -> Range:
+        """Its range."""
+        return Range(self.low, self.high, self.log, self.whole)
+
     def value(self, place: float) -> float:
         """The number at a place in the range, 0 to 1, with as many digits as a fit is worth."""
-        place = min(1.0, max(0.0, place))
-        if self.log:
-            number = math.exp(math.log(self.low) + place * (math.log(self.high) - math.log(self.low)))
-        else:
-            number = self.low + place * (self.high - self.low)
-        if self.whole:
-            return float(round(number))
-        return float(f"{min(self.high, max(self.low, number)):.6g}")
+        return self.range.nearest(place)
 
     def place(self, value: float) -> float:
         """A number's place in the range, 0 to 1."""
-        if self.log:
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
+        return self.range.place(value)
 
     @property
     def step(self) -> float:
@@ -119,26 +115,13 @@ def _free(key: str, text: str, device: Mapping[str, Any]) -> Free:
         tables = [f"device.{each}" for each in TABLES]
         start = ".".join(key.split(".")[:2])
         known_or_near(f"{key}: a profile has no", start, tables)
-    low, high, log = _range(key, text)
+    wide = range_of(key, text)
+    low, high, log = float(wide.low), float(wide.high), wide.is_log
     now = _now(key, device)
     whole = isinstance(now, int) and not isinstance(now, bool)
     if whole and (low != round(low) or high != round(high)):
         raise refused(key, f"{text}: it takes whole numbers only")
     return Free(key, low, high, log, whole, None if now is None else float(now))
-
-
-def _range(key: str, text: str) -> tuple[float, float, bool]:
-    """Both ends of `LOW..HIGH` or `LOW..HIGH:log`, sizes in bytes."""
-    ends, _, spacing = text.partition(":")
-    if ".." not in ends or spacing.strip() not in ("", "linear", "log"):
-        raise refused(key, f"{text!r}: expected a range such as 40..80, or 1..100:log")
-    axis = axis_of(key, f"{ends}:2:{spacing.strip() or 'linear'}")
-    low, high = axis.meant()
-    if isinstance(low, str) or isinstance(high, str):
-        raise refused(key, f"{text!r}: expected numbers")
-    if low >= high:
-        raise refused(key, f"{text}: the lower end comes first")
-    return float(low), float(high), axis.spacing == "log"
 
 
 def _now(key: str, device: Mapping[str, Any]) -> int | float | None:

@@ -83,6 +83,29 @@ def _state(advice: Advice, each: Measured) -> str:
     return "take" if each is advice.take else "yes" if each.fits else "no"
 
 
+def conclusions(advice: Advice) -> list[str]:
+    """The advice, how many candidates fit, and how far the next one is behind in time."""
+    fitting = [each for each in advice.measured if each.fits]
+    all_of_them = len(advice.measured)
+    fits = f"{len(fitting)} of {all_of_them} candidates fit{'s' * (len(fitting) == 1)}."
+    said = [*advice.why, "The only candidate fits." if len(fitting) == all_of_them == 1 else fits]
+    times = {
+        each.name: time
+        for each in fitting
+        if (time := each.figures(advice.wish).get("transaction_us")) is not None
+    }
+    own = None if advice.take is None else times.pop(advice.take.name, None)
+    if own and times and advice.take is not None:
+        name = min(times, key=lambda name: times[name])
+        factor = times[name] / own
+        words = f"{factor:.1f} times as long" if factor >= 1.05 else "about as long"
+        words = f"{1 / factor:.1f} times faster" if factor < 1 / 1.05 else words
+        verb = "is" if factor < 1 / 1.05 else "takes"
+        told = units.time_us(times[name])
+        said.append(f"Next to {advice.take.name}, {name} {verb} {words}: {told} a transaction.")
+    return said
+
+
 def write_choice(advice: Advice, path: str | os.PathLike[str], command: str | None = None) -> None:
     """Writes the report.
 
@@ -119,7 +142,7 @@ def choice_page(advice: Advice, command: str | None) -> str:
         "Which file system to take",
         subtitle,
         [
-            html.section("Advice", *(html.paragraph(sentence) for sentence in advice.why)),
+            html.conclusions(conclusions(advice)),
             html.section("Candidates", html.table(TITLES, table, right=range(2, len(TITLES))), note=note),
             html.section("What does not fit, and why", *map(html.paragraph, refused(advice))),
             html.section("Side by side", html.figure(drawn)) if drawn else "",

@@ -24,6 +24,7 @@ COMMANDS = (
     "run",
     "compare",
     "sweep",
+    "search",
     "explain",
     "reproduce",
     "calibrate",

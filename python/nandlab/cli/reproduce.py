@@ -13,9 +13,9 @@ from click.core import ParameterSource
 
 from nandlab._native import NandlabError
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
+from nandlab.cli.open_values import Searches, refuse_with_search, search_options
 from nandlab.cli.options import json_option, refuse_overwriting, report_option, writable
 from nandlab.cli.output import print_json, print_table, say, say_path
-from nandlab.cli.search import Searches, refuse_with_search, search_options
 
 if TYPE_CHECKING:
     from nandlab.reproduce import Judged, Paper, Reproduction

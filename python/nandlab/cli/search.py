@@ -1,257 +1,295 @@
-"""`nandlab reproduce PAPER --search`: a search over the paper's open values."""
+"""`nandlab search FILE`: the best values of free keys, for one goal or several."""
 
 from __future__ import annotations
 
-import functools
-import textwrap
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import shlex
+import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nandlab.cli import DONE, FAILED
-from nandlab.cli.options import refuse_overwriting, writable
-from nandlab.cli.output import print_json, print_table, say
+from nandlab.cli import DONE, FAILED, WRONG_INPUT
+from nandlab.cli.options import (
+    Pair,
+    experiment_argument,
+    json_option,
+    override,
+    policies_option,
+    read,
+    refuse_overwriting,
+    report_option,
+    sets_option,
+    state_option,
+    writable,
+)
+from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
+from nandlab.cli.sweep import executor_named, points_file
 
 if TYPE_CHECKING:
-    from nandlab.reproduce import Paper
-    from nandlab.reproduce.search_found import Found
-    from nandlab.running.batch import State
+    from nandlab.searching import Plan, Search
+    from nandlab.sweeping import Point
 
-T = TypeVar("T")
-BEST = 5
-"""Most joint points to show."""
 MOST = 20
-"""Most mutually exclusive claim sets to show; JSON has all."""
+"""Most tries of a front to print; JSON and the report have all."""
 
 
-@dataclass(frozen=True)
-class Searches:
-    """The values for a search's options."""
-
-    points: int | None
-    seed: int | None
-    write: str | None
-
-    def run(self, name: str | None, seeds: int | None, jobs: int | None, as_json: bool) -> int:
-        """Runs the search, and prints its findings."""
-        from nandlab.cli.progress import Waiting
-        from nandlab.reproduce import load, search
-        from nandlab.reproduce.search_file import csv_text
-        from nandlab.writing.new_file import write_whole
-
-        if name is None:
-            raise click.UsageError("--search takes one paper: name it")
-        refuse_overwriting({"--write": self.write}, [Path(name)] if name.endswith(".toml") else [])
-        paper = self._asked(load(name), seeds)
-        with Waiting() as waiting:
-
-            def show(state: State) -> None:
-                runs = f"{state.finished:,} of {state.total:,} runs"
-                waiting.update(f"searching {paper.name}", state.share(), runs)
-
-            found = search(paper, jobs=jobs, progress=show)
-        if as_json:
-            from nandlab.reproduce.search_words import search_document
-
-            print_json(search_document(paper, found))
-        else:
-            _print(paper, found)
-        for why in found.failed:
-            say(f"{paper.name}: {why}")
-        if found.stopped:
-            unwritten = f"; {self.write} was not written" if self.write is not None else ""
-            say(f"stopped; points of which a run is missing were not judged{unwritten}")
-            return FAILED
-        if self.write is not None:
-            write_whole(self.write, csv_text(paper, found).encode())
-            click.echo(f"search: {self.write}", err=as_json)
-        return DONE
-
-    def _asked(self, paper: Paper, seeds: int | None) -> Paper:
-        asked = {"points": self.points, "seed": self.seed, "seeds": seeds}
-        given: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
-        return replace(paper, search=replace(paper.search, **given))
+def _free(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    free: dict[str, str] = {}
+    for text in given:
+        key, separator, values = (part.strip() for part in text.partition("="))
+        if not separator or not key:
+            raise click.BadParameter(
+                f"{text!r} is not of the form key=range, as in host.queue_depth=1..64:log"
+            )
+        if key in free:
+            raise click.BadParameter(f"{key} is given twice")
+        free[key] = values
+    return free
 
 
-def _written(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        if not path.endswith(".csv"):
-            raise click.BadParameter(f"{path}: a search is a .csv file")
-        writable(path)
-    return path
+def _best(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
+    if folder is not None:
+        place = Path(folder)
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        writable(str(place / "best-1.toml"))
+    return folder
 
 
-def refuse_with_search(options: Mapping[str, object]) -> None:
-    """Refuses given options with no meaning for a search."""
-    for option, value in options.items():
-        if value:
-            raise click.UsageError(f"{option} does not go with --search")
+@click.command("search")
+@experiment_argument()
+@click.option(
+    "--free",
+    metavar="KEY=RANGE",
+    multiple=True,
+    required=True,
+    callback=_free,
+    help="What may change: FROM..TO, every whole number or every fraction; FROM..TO:log; "
+    "FROM..TO:N, N values; a,b,c.",
+)
+@click.option(
+    "--goal",
+    "goals",
+    metavar="NAME[:max]",
+    multiple=True,
+    default=("waf",),
+    show_default=True,
+    help="A figure of the record that is to be small, or with :max large. Several have a front.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    metavar="NAME<NUMBER",
+    multiple=True,
+    help="A figure of the record that must stay below a number, or with > above it.",
+)
+@click.option(
+    "--budget", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Tries at most."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=1,
+    show_default=True,
+    help="Of the search: the same seed makes the same tries.",
+)
+@sets_option
+@policies_option
+@state_option
+@click.option(
+    "--output",
+    metavar="FILE.parquet",
+    callback=points_file,
+    help="Keep every try as it ends; the same command goes on after an interruption, "
+    "or with a larger --budget.",
+)
+@click.option("--fresh", is_flag=True, help="Begin anew where --output holds tries.")
+@click.option(
+    "--executor",
+    metavar="threads|processes|dask[=ADDRESS]",
+    default="threads",
+    show_default=True,
+    callback=executor_named,
+    help="What runs the tries; dask without an address is a cluster on this machine.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Tries at once, at most 4; one for each processor by default."
+)
+@click.option(
+    "--best",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    callback=_best,
+    help="Write the best experiments into DIR, best-1.toml first.",
+)
+@report_option
+@json_option
+def command(  # noqa: PLR0913 - one for each option
+    file: str,
+    free: dict[str, str],
+    goals: tuple[str, ...],
+    limits: tuple[str, ...],
+    budget: int,
+    seed: int,
+    sets: list[Pair],
+    output: str | None,
+    fresh: bool,
+    executor: str,
+    jobs: int | None,
+    best: str | None,
+    report: str | None,
+    as_json: bool,
+) -> int:
+    """Look for the values of the --free keys that make FILE's figures best.
+
+    Ctrl-C stops and prints the finished tries, with exit status 1; with --output they are kept.
+    """
+    if report is not None:
+        from nandlab.sweeping.charts import require_altair
+
+        require_altair()
+    planned = _planned(file, free, sets, (goals, limits), (budget, seed))
+    inputs = planned.experiment.inputs()
+    refuse_overwriting({"--report": report, "--output": output}, inputs)
+    found = _carried_out(replace(planned, executor=executor, jobs=jobs, output=output, fresh=fresh))
+    if as_json:
+        print_json(_document(found))
+    else:
+        _print(found)
+    has_results = any(point.record is not None for point in found.points)
+    if output is not None and not found.stopped and has_results:
+        click.echo(f"\ntries: {output}", err=as_json)
+    if best is not None:
+        for path in found.write_best(best):
+            click.echo(f"experiment: {path}", err=as_json)
+    if report is not None and has_results:
+        found.report(report, shlex.join(["nandlab", *sys.argv[1:]]))
+        say_path(report, as_json)
+    elif report is not None:
+        say("nothing was drawn: no try has a result")
+    _say_end(found, output)
+    return _status(found)
 
 
-def search_options(command: Callable[..., T]) -> Callable[..., T]:
-    """Adds `--search` and its options to a command; it receives `searches`."""
+def _planned(
+    file: str,
+    free: dict[str, str],
+    sets: list[Pair],
+    figures: tuple[tuple[str, ...], tuple[str, ...]],
+    numbers: tuple[int, int],
+) -> Plan:
+    from nandlab.searching import plan
 
-    @functools.wraps(command)
-    def with_search(  # noqa: PLR0913 - one for each option
-        *given: Any,  # noqa: ANN401
-        is_search: bool,
-        points: int | None,
-        seed: int | None,
-        write: str | None,
-        **options: Any,  # noqa: ANN401
-    ) -> T:
-        for option, value in {"--points": points, "--seed": seed, "--write": write}.items():
-            if value is not None and not is_search:
-                raise click.UsageError(f"{option} goes with --search alone")
-        return command(*given, searches=Searches(points, seed, write) if is_search else None, **options)
-
-    for option in (
-        click.option(
-            "--write",
-            metavar="FILE.csv",
-            callback=_written,
-            help="With --search: keep every point in a file.",
-        ),
-        click.option("--seed", type=click.IntRange(min=1), help="With --search: the seed of the draws."),
-        click.option(
-            "--points",
-            type=click.IntRange(1, 1_000_000),
-            help="With --search: joint points; those of the paper's file by default.",
-        ),
-        click.option(
-            "--search",
-            "is_search",
-            is_flag=True,
-            help="Change what the paper leaves open, one value alone and all at once, and judge its claims.",
-        ),
-    ):
-        with_search = option(with_search)
-    return with_search
+    twice = [key for key, _ in sets if key in free]
+    if twice:
+        raise click.UsageError(f"{twice[0]} is given twice")
+    experiment = read(file, [override(pair, file) for pair in sets])
+    return plan(experiment, free, *figures, *numbers, named="--free")
 
 
-def _print(paper: Paper, found: Found) -> None:
-    from nandlab.reproduce.search_words import points_in_words
+def _carried_out(planned: Plan) -> Search:
+    from nandlab.cli.progress import Waiting
+    from nandlab.searching import carry_out
 
-    click.echo(f"{paper.title}\n{paper.source}\n")
-    click.echo("What the paper leaves open, and what this file chose:\n")
-    lines = [[each.name, each.text(each.chosen), _others(each), each.what] for each in paper.opens]
-    print_table(lines, ("name", "chosen", "tried", "what"))
-    if found.chosen is None:
-        return
-    each = "1 seed" if found.seeds == 1 else f"{found.seeds} seeds"
-    click.echo(f"\n{points_in_words(paper, found)}; each with {each}.\n")
-    _print_claims(paper, found)
-    _print_flips(paper, found)
-    _print_best(paper, found)
-    _print_exclusions(paper, found)
+    with Waiting() as waiting:
+
+        def show(done: int, total: int, share: float) -> None:
+            waiting.update("search", share, f"{done:,} of at most {total:,} tries done")
+
+        return carry_out(planned, show)
 
 
-def _others(each: Any) -> str:  # noqa: ANN401 - an Open
-    others = ", ".join(each.text(value) for value in each.alone)
-    if each.range is None:
-        return others
-    scale = ", logarithmic" if each.range.is_log else ""
-    unit = f" {each.unit}" if each.unit else ""
-    return f"{others}; {each.range.low:g} to {each.range.high:g}{unit}{scale}"
+def _document(found: Search) -> dict[str, Any]:
+    from nandlab.searching.words import sentences
+
+    places = {id(point): at for at, point in enumerate(found.points)}
+    return {
+        "free": [{"key": free.key, "values": free.words} for free in found.space],
+        "goals": [{"name": goal.name, "maximise": goal.maximise} for goal in found.goals],
+        "limits": [limit.text for limit in found.limits],
+        "seed": found.seed,
+        "tries": [
+            {
+                "values": point.values,
+                "goals": dict(zip((goal.name for goal in found.goals), found.figures(point), strict=True)),
+                "within": found.is_within(point),
+                "front": on_front,
+                "result": point.record,
+                "error": point.error,
+            }
+            for point, on_front in zip(found.points, found.front, strict=True)
+        ],
+        "best": [places[id(point)] for point in found.best],
+        "importances": {
+            goal.name: shares for goal, shares in zip(found.goals, found.importances, strict=False)
+        },
+        "sentences": sentences(found),
+        "reused": found.reused,
+        "stopped": found.stopped,
+    }
 
 
-def _print_claims(paper: Paper, found: Found) -> None:
-    from nandlab.reproduce.search_words import flips, met_by
-    from nandlab.reproduce.verdict import short
+def _print(found: Search) -> None:
+    from nandlab.searching.words import sentences
+    from nandlab.sweeping.words import axis_titles, figure, labels
 
-    assert found.chosen is not None
-    flipped = {flip.claim for flip in flips(paper, found)}
-    joint = len(found.of_kind("joint"))
-    lines = []
-    for claim in paper.searched_claims:
-        one = found.chosen.seen[claim.id]
-        is_number = claim.published is not None
-        figures = [
-            "" if value is None or not is_number else short(value)
-            for value in (claim.published, one.measured)
+    best = found.best
+    if best:
+        sweep = found.as_sweep()
+        shown = labels(sweep.axes)
+        titles = [*axis_titles(sweep.axes), *(goal.name for goal in found.goals)]
+        rows = [
+            [
+                *(names[text] for names, text in zip(shown, point.texts, strict=True)),
+                *(
+                    figure(goal.name, value)
+                    for goal, value in zip(found.goals, found.figures(point), strict=True)
+                ),
+            ]
+            for point in best[:MOST]
         ]
-        marks = ["fitted" if claim.fitted else "", "flips" if claim.id in flipped else ""]
-        met = f"{met_by(found, claim.id):,} of {joint:,}"
-        lines.append([claim.id, *figures, one.word.replace("_", " "), *marks, met])
-    titles = (
-        "claim",
-        "published",
-        "as chosen",
-        "verdict",
-        "in the file",
-        "alone",
-        "joint points that meet it",
+        print_table(rows, titles, right=range(len(found.space), len(titles)))
+        if len(best) > MOST:
+            click.echo(f"and {len(best) - MOST:,} more: --json and --report have them")
+        click.echo("")
+    for sentence in sentences(found):
+        echo_wrapped(sentence)
+
+
+def _name(point: Point) -> str:
+    return ", ".join(f"{key}={text}" for key, text in zip(point.values, point.texts, strict=True))
+
+
+def _say_end(found: Search, output: str | None) -> None:
+    failed = [point for point in found.points if point.error is not None]
+    for point in failed[:MOST]:
+        say(f"no result: {_name(point)}: {point.error}")
+    if len(failed) > MOST:
+        say(f"and {len(failed) - MOST:,} more without a result")
+    if found.reused:
+        say(f"{found.reused} of {len(found.points)} tries were finished before, and did not run again")
+    if found.stopped:
+        kept = (
+            f"are kept in {output}.journal; the same command goes on after them"
+            if output is not None
+            else "are printed; with --output they are kept, and the same command goes on after them"
+        )
+        say(f"stopped: {_done(found)} {kept}")
+
+
+def _done(found: Search) -> str:
+    count = len(found.points)
+    return (
+        "1 try is done and the finished ones" if count == 1 else f"{count} tries are done; the finished ones"
     )
-    print_table(lines, titles, right=(1, 2, 6))
 
 
-def _print_flips(paper: Paper, found: Found) -> None:
-    from nandlab.reproduce.search_words import flips, gains, unflipped, unmarked
-    from nandlab.reproduce.verdict import short
-
-    published = {claim.id: claim.published for claim in paper.claims}
-    for words, changes in (
-        ("Values that, changed alone, make a claim differ", flips(paper, found)),
-        ("Values that, changed alone, make a claim come out", gains(paper, found)),
-    ):
-        if not changes:
-            click.echo(f"\n{words}: none")
-            continue
-        click.echo(f"\n{words}:\n")
-        lines = []
-        for one in changes:
-            is_number = published[one.claim] is not None and one.measured is not None
-            figure = short(one.measured) if is_number and one.measured is not None else ""
-            lines.append([f"{one.name} = {one.value}", one.claim, figure])
-        print_table(lines, ("value", "claim", "measured"), right=(2,))
-    for words, names in (
-        ("Not fitted in the file, though a value changed alone flips them", unmarked(paper, found)),
-        ("Fitted in the file, though no listed value alone flips them", unflipped(paper, found)),
-    ):
-        if names:
-            click.echo("\n" + textwrap.fill(f"{words}: {', '.join(names)}.", 100, break_long_words=False))
-
-
-def _print_best(paper: Paper, found: Found) -> None:
-    from nandlab.reproduce.search_words import best, meets, values_in_words
-
-    assert found.chosen is not None
-    count = len(found.chosen.seen)
-    click.echo(
-        f"\nThe chosen values meet {meets(found.chosen)} of {count} claims. "
-        "Points with other values that meet the most:"
-    )
-    for row in best(paper, found, BEST):
-        lacking = [name for name, one in row.seen.items() if not one.is_met]
-        without = f"; without {', '.join(lacking)}" if lacking else ""
-        click.echo(_wrapped(f"{meets(row)} of {count}: {values_in_words(paper, row)}{without}"))
-
-
-def _print_exclusions(paper: Paper, found: Found) -> None:
-    from nandlab.reproduce.search_words import excluded_in_words, exclusions
-
-    never = [
-        claim.id
-        for claim in paper.searched_claims
-        if not any(row.seen[claim.id].is_met for row in found.rows)
-    ]
-    click.echo(f"\nClaims that no point meets: {', '.join(never) or 'none'}")
-    sets = exclusions(paper, found)
-    if not sets:
-        click.echo("Claims that exclude each other: none")
-        return
-    click.echo(
-        "Claims that exclude each other (some point meets each, none all of them), and the point\n"
-        "that is nearest to all, by the claim that is farthest off, in half-widths of its tolerance:"
-    )
-    for names in sets[:MOST]:
-        click.echo(_wrapped(excluded_in_words(paper, found, names)))
-    if len(sets) > MOST:
-        click.echo(f"  and {len(sets) - MOST:,} more sets: --json has them")
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
+def _status(found: Search) -> int:
+    if found.stopped:
+        return FAILED
+    if all(point.record is None for point in found.points):
+        return WRONG_INPUT if all(point.kind == "input" for point in found.points) else FAILED
+    # A refused or failed try is an answer: the search avoids it.
+    return DONE if found.best else FAILED

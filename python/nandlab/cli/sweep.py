@@ -43,7 +43,8 @@ def _vary(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ..
     return vary
 
 
-def _output(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+def points_file(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+    """Refuses what is no writable Parquet file, before any run."""
     if path is not None:
         if not path.endswith(".parquet"):
             raise click.BadParameter(f"{path}: the points of a sweep are a .parquet file")
@@ -54,7 +55,8 @@ def _output(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
     return path
 
 
-def _executor(_ctx: click.Context, _parameter: click.Parameter, name: str) -> str:
+def executor_named(_ctx: click.Context, _parameter: click.Parameter, name: str) -> str:
+    """Refuses the name of no executor, before any run."""
     from nandlab.sweeping.engines import check_name
 
     check_name(name)
@@ -99,7 +101,7 @@ def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None)
 @click.option(
     "--output",
     metavar="FILE.parquet",
-    callback=_output,
+    callback=points_file,
     help="Keep every point as it ends; the same command goes on after an interruption.",
 )
 @click.option("--fresh", is_flag=True, help="Begin anew where --output holds points.")
@@ -108,7 +110,7 @@ def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None)
     metavar="threads|processes|dask[=ADDRESS]",
     default="threads",
     show_default=True,
-    callback=_executor,
+    callback=executor_named,
     help="What runs the points; dask without an address is a cluster on this machine.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Points at once; one for each processor by default.")

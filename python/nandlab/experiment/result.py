@@ -99,6 +99,12 @@ class Result(Record):
 
         return of_run(self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what the run comes to, and its first figures."""
+        from nandlab.report.notebook import of_result
+
+        return of_result(self)
+
     def plots(
         self,
         folder: str | os.PathLike[str],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from nandlab.figures import frames, summary
+from nandlab.figures import conclusions, frames, summary
 from nandlab.figures.best import Figure, best_of_groups
 from nandlab.record.record import Record
 from nandlab.report import compared, html, parts, tables, theme
@@ -104,6 +104,14 @@ def _name(labels: Labels, titles: Sequence[str]) -> str:
     return summary.run_name({title: labels[title] for title in titles})
 
 
+def _by_panel(runs: Runs) -> dict[str, dict[str, Sequence[Record]]]:
+    """By workload and design the results of all seeds."""
+    found: dict[str, dict[str, Sequence[Record]]] = {}
+    for run in runs.shown:
+        found.setdefault(run.panel, {})[run.design] = run.repeats or [run.result]
+    return found
+
+
 def comparison_page(
     pairs: Sequence[tuple[Labels, Record | str]],
     command: str | None,
@@ -119,6 +127,7 @@ def comparison_page(
         f"Workload: {', '.join(workloads)}. nandlab {runs.results[0].version}.",
         [
             _warning(runs),
+            html.conclusions(conclusions.of_comparison(_by_panel(runs))),
             html.section("What they cost", _headline(runs), note=_how_to_read(runs)),
             html.section("Write amplification by cause", _figure(drawn, "waf")),
             html.section(

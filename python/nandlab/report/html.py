@@ -92,6 +92,12 @@ def paragraph(text: str, kind: str = "") -> str:
     return f'<p class="{kind}">{prose(text)}</p>' if kind else f"<p>{prose(text)}</p>"
 
 
+def conclusions(sentences: Sequence[str]) -> str:
+    """What the page says first; empty without sentences."""
+    said = "\n".join(f"<li>{prose(sentence)}</li>" for sentence in sentences)
+    return section("Conclusions", f'<ul class="said">\n{said}\n</ul>' if said else "")
+
+
 def code(text: str) -> str:
     """Text as it is."""
     return f"<pre><code>{escape(text)}</code></pre>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nandlab.figures import summary
+from nandlab.figures import conclusions, summary
 from nandlab.record.record import Record
 from nandlab.report import html, parts, pictures
 from nandlab.writing import units
@@ -21,6 +21,7 @@ def run_page(result: Record, command: str | None) -> str:
         f"{summary.title(result)}; seed {result.seed}, nandlab {result.version}",
         [
             _partial(result),
+            html.conclusions(conclusions.of_run(result)),
             html.tiles(_first(result)),
             html.section("What it cost", _headline(result), _notices(result)),
             *_of_device(result),

@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import parse_formula
 from nandlab.reproduce.tree import Tree, get, merged, put, without
+from nandlab.running.ranges import Range
 
 SECTIONS = ("template", "parts", "measures")
 """Tables in a file where something can be open."""
 
 Value = Any
 """A TOML value, or a choice's name."""
-
-
-@dataclass(frozen=True)
-class Range:
-    """Every number between two others, in equal steps or in equal ratios."""
-
-    low: float
-    high: float
-    is_log: bool
-    is_whole: bool
-
-    def at(self, share: float) -> float:
-        """The number at a share of the range, 0 to 1; six digits.
-
-        >>> Range(1.0, 1000.0, True, False).at(0.5), Range(8, 48, False, True).at(0.5)
-        (31.6228, 28)
-        """
-        if self.is_whole and not self.is_log:
-            return int(self.low) + min(int(share * (self.high - self.low + 1)), int(self.high - self.low))
-        low, high = (math.log(self.low), math.log(self.high)) if self.is_log else (self.low, self.high)
-        found = low + share * (high - low)
-        found = math.exp(found) if self.is_log else found
-        if self.is_whole:
-            return min(max(round(found), int(self.low)), int(self.high))
-        return min(max(float(f"{found:.6g}"), self.low), self.high)
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,12 @@ class Sweep:
         told = (", stopped" if self.stopped else "") + (f", {failed} failed" if failed else "")
         return f"<Sweep {axes}: {len(self.points)} point{'s' * (len(self.points) != 1)}{told}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what the sweep comes to, and its points."""
+        from nandlab.sweeping.page import notebook
+
+        return notebook(self)
+
     def figures(self, point: Point) -> list[float | None]:
         """A point's goals, in their order."""
         return [None if point.record is None else goal.of(point.record) for goal in self.goals]
@@ -282,13 +288,13 @@ def _run(planned: Plan, store: Store | None, progress: Progress | None) -> bool:
     try:
         jobs = min(planned.jobs or processors(), len(waiting))
         with engine(planned.executor, jobs, len(waiting)) as made:
-            _Running(planned, waiting, store, progress).run(made)
+            Running(planned, waiting, store, progress).run(made)
     except KeyboardInterrupt:
         return True
     return False
 
 
-class _Running:
+class Running:
     """The points given to an engine."""
 
     def __init__(

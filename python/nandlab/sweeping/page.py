@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from nandlab.figures import summary
 from nandlab.report import charts, html, parts
+from nandlab.report.notebook import shown
 from nandlab.sweeping.charts import Layout, pictures, require_altair
-from nandlab.sweeping.gains import sentences
+from nandlab.sweeping.conclusions import conclusions
 from nandlab.sweeping.shading import scale_words, shades
 from nandlab.sweeping.words import columns, figure, quantity
 from nandlab.writing import units
@@ -66,8 +67,8 @@ def sweep_page(found: Sweep, command: str | None) -> str:
         f"{units.counted(len(found.points), 'point')}. Workload: {workload}. nandlab {results[0].version}.",
         [
             _warning(found),
+            html.conclusions(conclusions(found)),
             html.tiles(_best(layout)),
-            *map(html.paragraph, sentences(found)),
             html.section("Curves", *(html.figure(text) for text in drawn.values()), note=note),
             html.section(
                 "Pareto front",
@@ -86,6 +87,20 @@ def sweep_page(found: Sweep, command: str | None) -> str:
             ),
         ],
     )
+
+
+def notebook(found: Sweep) -> str:
+    """What a notebook shows of a sweep."""
+    described = columns(found)
+    keys = len(found.axes)
+    blank = [""] * (len(described) - keys)
+    rows = [
+        [column.cell(point) for column in described]
+        if point.result is not None
+        else [*(column.cell(point) for column in described[:keys]), *blank]
+        for point in found.points
+    ]
+    return shown(repr(found), conclusions(found), [column.title for column in described], rows)
 
 
 def _warning(found: Sweep) -> str:

@@ -26,8 +26,20 @@ _HEAD = {"nandlab": "points of a sweep", "form": 1}
 class Store:
     """The finished points in a sweep with this `output`, by their experiments' fingerprints."""
 
-    def __init__(self, output: str | os.PathLike[str], keys: Collection[str], fresh: bool = False) -> None:
+    def __init__(
+        self,
+        output: str | os.PathLike[str],
+        keys: Collection[str] | None,
+        fresh: bool = False,
+        mark: str = "",
+    ) -> None:
         """Opens the existing files.
+
+        Args:
+            output: The Parquet file.
+            keys: The sweep's points; None for a search, which does not know its points yet.
+            fresh: Begin anew.
+            mark: A search's mark: its files belong to it alone.
 
         Raises:
             OSError: With a sentence; it cannot be written, or read.
@@ -36,6 +48,8 @@ class Store:
 
         """
         check_writable(output)
+        self.mark = mark
+        self._head = {**_HEAD, "search": mark} if mark else _HEAD
         self.output = target_of(output)
         self.journal = Path(f"{self.output}{JOURNAL}")
         check_writable(self.journal)
@@ -63,15 +77,15 @@ class Store:
                 self.journal.unlink(missing_ok=True)
             self._file.close()
 
-    def _load(self, keys: Collection[str], fresh: bool) -> int:
+    def _load(self, keys: Collection[str] | None, fresh: bool) -> int:
         """Takes in the existing points; returns the end of the journal's whole lines."""
         if fresh:
             self._file.truncate(0)
             return 0
-        known = _points_of_parquet(self.output) if self.output.exists() else {}
+        known = _points_of_parquet(self.output, self.mark) if self.output.exists() else {}
         lines, end = self._lines()
         known.update(lines)
-        strange = [key for key in known if key not in keys]
+        strange = [key for key in known if keys is not None and key not in keys]
         if strange:
             points = "a point that is" if len(strange) == 1 else f"{len(strange)} points that are"
             raise ConfigError(
@@ -93,11 +107,13 @@ class Store:
                 break
             try:
                 entry = json.loads(line)
-                if number == 0 and entry != _HEAD:
+                if number == 0 and entry != self._head:
+                    if self.mark and entry.items() >= _HEAD.items():
+                        raise _of_another(self.journal)
                     raise ValueError
                 if number:
                     points[entry["key"]] = entry["record"]
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, AttributeError):
                 raise ConfigError(
                     f"{self.journal}, line {number + 1}: this is no journal of a sweep; remove the file, or "
                     "take another --output"
@@ -114,7 +130,7 @@ class Store:
         """
         line = as_json({"key": key, "record": record}).encode() + b"\n"
         if self._end == 0:
-            line = as_json(_HEAD).encode() + b"\n" + line
+            line = as_json(self._head).encode() + b"\n" + line
         # Whoever stops the sweep in this moment has the point, too.
         with afterwards():
             try:
@@ -157,12 +173,23 @@ def _lock(file: BinaryIO, output: str | os.PathLike[str]) -> None:
         raise ConfigError(f"another sweep is writing {os.fspath(output)}") from None
 
 
-def _points_of_parquet(path: Path) -> dict[str, dict[str, Any]]:
-    """The points in a sweep's Parquet file; failed ones are left out."""
+def _of_another(path: Path) -> ConfigError:
+    return ConfigError(
+        f"{path} holds tries of another search: of another space, goal, limit, seed or experiment, "
+        "of a trace that changed since, or of another version of nandlab or optuna; take another file, "
+        "or --fresh to replace it"
+    )
+
+
+def _points_of_parquet(path: Path, mark: str) -> dict[str, dict[str, Any]]:
+    """The points in a Parquet file of a sweep, or of the search with this mark; failed ones are left out."""
     import polars
 
     try:
-        frame = polars.read_parquet(path, columns=["key", "record"], glob=False)
+        frame = polars.read_parquet(path, glob=False)
+        if mark and ("search" not in frame.columns or any(frame["search"] != mark)):
+            raise _of_another(path)
+        frame = frame.select("key", "record")
     except polars.exceptions.PolarsError:
         raise ConfigError(
             f"{path} is there and was not written by a sweep; take another file, or --fresh to replace it"

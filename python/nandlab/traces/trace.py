@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from nandlab._native import NandlabError
 from nandlab.traces import trace_file
 from nandlab.writing.new_file import readable
 from nandlab.writing.plain import plain
@@ -186,6 +187,21 @@ class Trace:
         """
         chosen = {name: value for name, value in part.items() if value is not None}
         return trace_file.convert(self.path, to, format, self._overrides(), chosen)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: requests, bytes and times; a file that cannot be read says why."""
+        from nandlab.report.notebook import shown
+
+        try:
+            found = self.info()
+        except (NandlabError, OSError) as error:
+            return shown(repr(self), [str(error)], (), [])
+        rows = [
+            [name, f"{value:,}" if isinstance(value, int) else str(value)]
+            for name, value in found.items()
+            if isinstance(value, int | float | str) and not isinstance(value, bool)
+        ]
+        return shown(repr(self), [], ("figure", "value"), rows)
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
