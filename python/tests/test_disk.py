@@ -207,6 +207,68 @@ def test_a_damaged_disk_is_told_and_copied_out(nandlab_command, image, tmp_path)
     assert len(checked.document["spoilt_pages"]) == 1
 
 
+def spoil_both_copies(image, begin, record_bytes, count):
+    """Changes a byte in both copies of every other record among `count`.
+
+    They begin `begin` bytes behind the states.
+    """
+    whole = bytearray(image.read_bytes())
+    header = (int.from_bytes(whole[12:16], "little") + 76 + 4095) // 4096 * 4096
+    first = header + (512 << 10) + begin
+    records = [first + number * record_bytes for number in range(count)]
+    used = [at for at in records if any(whole[at : at + record_bytes])]
+    for at in used[::2]:
+        copy = whole.index(whole[at : at + record_bytes], at + record_bytes)
+        whole[at] ^= 1
+        whole[copy] ^= 1
+    assert used
+    image.write_bytes(whole)
+
+
+def test_a_disk_that_cannot_be_mounted_is_copied_out(nandlab_command, image, tmp_path):
+    with served(image) as (process, uri):
+        program("qemu-io", "-f", "raw", "-c", "write -P 7 0 24M", uri)
+    spoil_both_copies(image, 4096, 128, 256)
+    out = tmp_path / "out.raw"
+    copied = nandlab_command("disk", "export", image, out, "--json")
+    assert copied.status == 1
+    assert copied.document["refused"] in copied.err
+    assert "without the FTL's rules" in copied.err
+    raw = out.read_bytes()
+    pages = {raw[at : at + 4096] for at in range(0, 24 << 20, 4096)}
+    # A page of a lost block has no older copy.
+    assert pages == {bytes([7]) * 4096, bytes(4096)}
+
+
+def test_a_disk_with_damaged_nvram_is_copied_out_without_it(nandlab_command, tmp_path):
+    image, out = tmp_path / "nvram.img", tmp_path / "out.raw"
+    buffer = "buffer={ hybrid_lru = { dram = '64 KiB', nvram = '64 KiB' } }"
+    assert nandlab_command("disk", "create", image, *DEVICE, "--set", buffer).status == 0
+    with served(image) as (process, uri):
+        program("qemu-io", "-f", "raw", "-c", "write -P 7 0 4M", "-c", "flush", uri)
+    spoil_both_copies(image, 4096, 16, 64)
+    copied = nandlab_command("disk", "export", image, out, "--json")
+    assert copied.status == 1
+    assert "NVRAM" in copied.document["refused"]
+    assert any("NVRAM" in notice for notice in copied.document["notices"])
+    # What was only in the NVRAM is missing.
+    assert out.read_bytes()[: 2 << 20] == bytes([7]) * (2 << 20)
+
+
+def test_a_damaged_header_is_told_and_mended(nandlab_command, image):
+    whole = bytearray(image.read_bytes())
+    whole[40] ^= 1
+    image.write_bytes(whole)
+    told = nandlab_command("disk", "info", image)
+    assert told.status == 0
+    assert "header" in told.err
+    assert image.read_bytes() == whole, "info changes nothing"
+    with served(image) as (process, _):
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    assert "header" not in nandlab_command("disk", "info", image).err
+
+
 def test_a_disk_without_a_way_to_it_is_refused(nandlab_command, image):
     ended = nandlab_command("disk", "serve", image)
     assert ended.status == 2
