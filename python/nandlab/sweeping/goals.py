@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import typing
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,11 +47,16 @@ def goal_of(text: str) -> Goal:
 
     >>> goal_of("waf"), goal_of("throughput.requests_per_s").maximise, goal_of("wear.min:max").maximise
     (Goal(name='waf', maximise=False), True, True)
+    >>> goal_of("latency.write.p99_us").name
+    'latency_us.write.p99'
 
     """
     name, separator, direction = (part.strip() for part in text.partition(":"))
     if separator and direction not in DIRECTIONS:
         raise ConfigError(f"the goal {text}: {direction!r} is neither min nor max")
+    # Frames have the unit at a percentile's name: latency, write, p99_us.
+    moved = re.sub(r"^(\w+?)\.(.+)_us$", r"\1_us.\2", name)
+    name = moved if moved in figures() and not _is_known(name) else name
     if not _is_known(name):
         # Most names people try are the last part of one, and whole-flash names come first.
         last = [known for known in figures() if known.endswith(f".{name}")]
