@@ -56,9 +56,10 @@ class Victim(Policy):
         Args:
             blocks: The blocks of a die, by their place in it. `valid`: a closed block's valid pages; a block
                 that cannot be a victim has 16,384 or more. `ages`: programs since a block was filled,
-                divided by `pages_per_block`. `erases`: known erases. `oldest`: the closed blocks in the
-                order in which they were filled. Besides `die`, `pages_per_block` and `programs`, the pages
-                programmed so far. An array shows the latest call; copy what you keep.
+                divided by `pages_per_block`. `erases`: known erases. `states`: 0 closed, 1 being filled or
+                emptied, 2 free, 3 bad. `oldest`: the closed blocks in the order in which they were filled.
+                Besides `die`, `pages_per_block` and `programs`, the pages programmed so far. An array shows
+                the latest call; copy what you keep.
 
         """
         raise NotImplementedError

@@ -202,6 +202,9 @@ def test_arrays_cannot_be_changed_and_end_with_the_call():
             kept.extend([blocks, blocks.valid])
             assert blocks.valid is blocks.valid
             assert blocks.first == blocks.oldest[0]
+            assert ((blocks.states == 0) == (blocks.valid < 16384)).all()
+            assert sorted(np.flatnonzero(blocks.states == 0)) == sorted(blocks.oldest)
+            assert (blocks.states[blocks.erases == 0] != 3).all() and {*blocks.states} <= {0, 1, 2, 3}
             with pytest.raises(ValueError, match="read-only"):
                 blocks.valid[0] = 0
             return super().pick(blocks)

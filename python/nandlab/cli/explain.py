@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import DONE, FAILED
-from nandlab.cli.options import json_option
+from nandlab.cli.options import allows_code, json_option, policies_option
 from nandlab.cli.output import echo_wrapped, print_json, say
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, file_okay=False),
     help="The folder of the experiment, from which its paths start; looked for beside RESULT unless given.",
 )
+@policies_option
 @json_option
 def command(file: str, less: Any, tries: int, base: str | None, as_json: bool) -> int:  # noqa: ANN401 - a Measure
     """Explain the time and erases in RESULT, and run the change that helps most.
@@ -50,7 +51,13 @@ def command(file: str, less: Any, tries: int, base: str | None, as_json: bool) -
                 waiting.update(f"trying {what}", stage.share, f"{stage.done:,} requests")
 
         found = explain(
-            record, base=base or folder_of(record, file), less=less, tries=tries, name=file, progress=show
+            record,
+            base=base or folder_of(record, file),
+            less=less,
+            tries=tries,
+            name=file,
+            progress=show,
+            allow_code=allows_code(),
         )
     if as_json:
         print_json(found.to_dict())

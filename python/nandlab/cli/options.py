@@ -115,12 +115,16 @@ policies_option = click.option(
 )
 
 
+def allows_code() -> bool:
+    """Whether the command was given `--policies`."""
+    return bool(click.get_current_context().meta.get(ALLOWED, False))
+
+
 def read(file: str, sets: Sequence[str]) -> Experiment:
     """The experiment in a file with its overrides; `--policies` allows its policies in Python."""
     from nandlab.experiment import Experiment
 
-    allow_code = bool(click.get_current_context().meta.get(ALLOWED, False))
-    return Experiment.from_toml(file, sets, allow_code=allow_code)
+    return Experiment.from_toml(file, sets, allow_code=allows_code())
 
 
 def state_option(command: Callable[..., T]) -> Callable[..., T]:

@@ -85,6 +85,7 @@ def explain(  # noqa: PLR0913 - one for each option of the command
     tries: int = TRIES,
     name: str = "the record",
     progress: Progress | None = None,
+    allow_code: bool = False,
 ) -> Explanation:
     """Says why a run took its time and erases, and runs the most promising changes.
 
@@ -100,6 +101,7 @@ def explain(  # noqa: PLR0913 - one for each option of the command
         tries: Most changes to run; 0: none.
         name: The record's name in errors.
         progress: Called a few times a second.
+        allow_code: Whether policies in Python may run that its experiment names.
 
     Raises:
         ConfigError: It is no record of a run, or its trace is not below `base`.
@@ -124,7 +126,7 @@ def explain(  # noqa: PLR0913 - one for each option of the command
     notes = _notes(case)
     if case.result.partial or not found or tries == 0:
         return Explanation(case, found, [], notes)
-    experiment = _experiment(case, base, name)
+    experiment = _experiment(case, base, name, allow_code)
     trials, stopped = _tried(case, experiment, found, tries, progress, notes)
     return Explanation(case, found, trials, notes, stopped)
 
@@ -167,9 +169,9 @@ def _notes(case: Case) -> list[str]:
     ]
 
 
-def _experiment(case: Case, base: str | os.PathLike[str], name: str) -> Experiment:
+def _experiment(case: Case, base: str | os.PathLike[str], name: str, allow_code: bool) -> Experiment:
     """A record's experiment, whose files must be there."""
-    experiment = Experiment(base=base, **case.experiment)
+    experiment = Experiment(base=base, allow_code=allow_code, **case.experiment)
     missing = [path for path in experiment.inputs() if not path.is_file()]
     if missing:
         raise ConfigError(

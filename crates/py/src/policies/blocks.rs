@@ -1,6 +1,6 @@
 //! The blocks of a die as a policy sees them: arrays of numpy that it can read and not change.
 
-use nandlab_lab::own::Blocks;
+use nandlab_lab::own::{BlockUse, Blocks};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
@@ -42,18 +42,19 @@ impl Column {
     }
 }
 
-/// The three arrays, for dies of one size.
+/// The arrays, for dies of one size.
 struct Columns {
     length: usize,
     valid: Column,
     ages: Column,
     erases: Column,
+    states: Column,
 }
 
 impl Columns {
     fn new(py: Python<'_>, length: usize) -> PyResult<Self> {
-        let valid = Column::new(py, "int32", length)?;
-        Ok(Self { length, valid, ages: Column::new(py, "int32", length)?, erases: Column::new(py, "int32", length)? })
+        let column = || Column::new(py, "int32", length);
+        Ok(Self { length, valid: column()?, ages: column()?, erases: column()?, states: column()? })
     }
 }
 
@@ -170,6 +171,14 @@ impl View {
         self.filled(py, |columns, shown| columns.erases.fill(py, shown.blocks.all_cycles().iter().copied()))
     }
 
+    /// By block, int32: 0 closed, 1 being filled or emptied, 2 free, 3 bad.
+    #[getter]
+    fn states(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.filled(py, |columns, Shown { blocks, .. }| {
+            columns.states.fill(py, (0..blocks.words().len()).map(|place| state(blocks.usage(blocks.at(place)))))
+        })
+    }
+
     /// The closed block that was filled first.
     #[getter]
     fn first(&self) -> PyResult<Option<u32>> {
@@ -187,6 +196,15 @@ impl View {
 
     fn __repr__(&self) -> String {
         self.slot().map_or_else(|| "<Blocks outside a call>".to_owned(), |shown| described(shown.blocks))
+    }
+}
+
+fn state(usage: BlockUse) -> u32 {
+    match usage {
+        BlockUse::Closed => 0,
+        BlockUse::Open => 1,
+        BlockUse::Free => 2,
+        BlockUse::Bad => 3,
     }
 }
 
