@@ -45,7 +45,8 @@ def drawn(result: Record) -> tuple[Any, str, list[str]] | None:
         scale=alt.Scale(domain=[0, longest.latency_us / length], nice=False),
         axis=alt.Axis(format=",~r", tickCount=6),
     )
-    legend = alt.Legend(orient="top", symbolType="square", symbolOpacity=1)
+    legend = alt.Legend(orient="top", symbolType="square")
+    inked = alt.Legend(orient="top", symbolType="square", symbolFillColor="var(--ink)")
     colours = alt.Scale(domain=causes, range=[COLOURS[at % len(COLOURS)] for at in range(len(causes))])
     shades = alt.Scale(domain=whose, range=[WHOSE[name] for name in whose])
     marks = alt.Chart(named, width=WIDTH, height=alt.Step(STEP)).mark_bar(
@@ -56,7 +57,7 @@ def drawn(result: Record) -> tuple[Any, str, list[str]] | None:
         x2="end:Q",
         y=alt.Y("part:N", sort=parts, title=None),
         color=alt.Color("cause:N", sort=causes, scale=colours, title="cause", legend=legend),
-        opacity=alt.Opacity("whose:N", sort=whose, scale=shades, title="operations", legend=legend),
+        opacity=alt.Opacity("whose:N", sort=whose, scale=shades, title="operations", legend=inked),
     )
     shown = float(frame.select((pl.col("to_us") - pl.col("from_us")).sum()).item())
     words = (
