@@ -137,7 +137,7 @@ fn refuse_timeline(experiment: &Experiment, outputs: Outputs<'_>) -> Result<(), 
     Err(ConfigError { message, ..Default::default() }.into())
 }
 
-/// The parts of a device that a timeline has tracks for.
+/// The device's parts, for a timeline.
 fn parts_of(experiment: &Experiment, sizing: &Sizing) -> Parts {
     let timing = &experiment.device.profile.timing;
     Parts {

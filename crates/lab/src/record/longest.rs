@@ -43,11 +43,11 @@ pub struct LongestRequest {
     pub elsewhere_us: Option<f64>,
     /// Time in operations already forgotten by the simulator, us; null if `parts` is null.
     pub unknown_us: Option<f64>,
-    /// What the time was spent on, one after the other: the longest 300 steps. Null if `parts` is null.
+    /// The time step by step: the longest 300 steps. Null if `parts` is null.
     pub steps: Option<Vec<LatencyStep>>,
 }
 
-/// A part of a request's time, in the order of time.
+/// A step in a request's time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyStep {
     /// Its begin, us from the request's arrival.
@@ -65,7 +65,7 @@ pub struct LatencyStep {
 /// Most steps of a request.
 const MOST_STEPS: usize = 300;
 
-/// The longest steps of a request, in the order of time.
+/// A request's longest steps, in time order.
 fn steps(stall: &Stall, unit: &str) -> Vec<LatencyStep> {
     let mut steps = stall.steps.clone();
     if steps.len() > MOST_STEPS {

@@ -81,7 +81,7 @@ impl Run<'_> {
         })
     }
 
-    /// Looks for what the experiment and the run's files ask for.
+    /// Begins to watch the device for the record and the timeline.
     fn begin_to_watch(&mut self, meter: &Meter, start: &Mark) {
         if self.experiment.host.explain_longest {
             self.engine.look_for_stalls();
@@ -89,7 +89,7 @@ impl Run<'_> {
         begin_timeline(self.engine, meter, start);
     }
 
-    /// The clock of a device that follows events from `start` on.
+    /// The device's clock from `start` on, by events.
     fn follow_events(&self, workload: &mut dyn Workload, clock: HostClock, start: Time) -> HostClock {
         workload.tells_later();
         if let Some(timeline) = self.timeline {

@@ -1,4 +1,4 @@
-//! A file that a run writes: under another name beside its target until it is whole.
+//! A run's output file: under another name beside its target until it is whole.
 
 use crate::error::LabError;
 use flate2::write::GzEncoder;

@@ -25,7 +25,7 @@ use tracks::{Tracks, FREE_BLOCKS, WAF};
 /// The endings of a timeline's name.
 const ENDINGS: [&str; 3] = [".perfetto", ".pftrace", ".perfetto-trace"];
 
-/// What a timeline needs to know about a device.
+/// A device's parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
     /// Channels, dies, planes and blocks.
@@ -45,7 +45,7 @@ struct State {
     packets: Option<Packets>,
     /// Whether the workload is under way.
     is_on: bool,
-    /// Whether what follows belongs to no request.
+    /// Whether the next operations belong to no request.
     is_outside: bool,
     base: Time,
     window: Window,
@@ -58,7 +58,7 @@ struct State {
 }
 
 impl Timeline {
-    /// Starts a timeline for `target`, with the part of the workload in `window`.
+    /// Starts a timeline for `target`; it shows `window`.
     ///
     /// # Errors
     /// [`LabError::Io`]: the name ends in none of `.perfetto`, `.pftrace` and `.perfetto-trace`, or the file cannot be
@@ -101,7 +101,7 @@ impl Timeline {
         self.lock().requests.by_events = true;
     }
 
-    /// Whether the operations that follow belong to no request.
+    /// Sets whether the next operations belong to no request.
     pub(crate) fn outside(&self, is_outside: bool) {
         self.lock().is_outside = is_outside;
     }
@@ -143,7 +143,7 @@ impl Timeline {
         failed.map_or(Ok(()), |error| Err(cannot_write(state.file.target(), error)))
     }
 
-    /// The workload has ended; `work` is what happened since the last operation.
+    /// The workload has ended; `work` has the news since the last operation.
     pub(crate) fn end(&self, work: &[Work]) {
         let state = &mut *self.lock();
         let Some(packets) = state.packets.as_mut().filter(|_| state.is_on) else { return };

@@ -1,4 +1,4 @@
-//! Collections: what happens to a block from the first page that is moved out of it to its erase.
+//! Collections: a block's operations from its first moved page to its erase.
 
 use super::packets::{category, About, Begin, Name, Packets, Value};
 use super::tracks::{Lanes, COLLECTIONS};
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// Arrows from a collection have numbers from here on, with its number and that of its operation.
 const COLLECTION: u64 = 2 << 62;
-/// Most operations of a collection that arrows lead to.
+/// Most operations with arrows in a collection.
 const MOST: u32 = (1 << 20) - 1;
 
 /// One collection.
@@ -19,11 +19,11 @@ struct Collection {
     start: Time,
     end: Time,
     operations: u32,
-    /// Whether one of its operations is drawn.
+    /// Whether an operation in it is drawn.
     is_shown: bool,
 }
 
-/// The collections of a run.
+/// A run's collections.
 #[derive(Debug, Default)]
 pub struct Collections {
     all: Vec<Collection>,

@@ -1,7 +1,6 @@
-//! Flash operations as slices: on the die or plane that works, on its channel, and for the collection they belong to.
+//! Flash operations as slices: on their die or plane, on its channel, and in their collection.
 //!
-//! The slices of a track are written in the order of their times, because a slice that begins when another ends must come
-//! behind it. So a unit's last operation waits for the next one: a read may go in front of it, or another plane's program
+//! A track's slices are written by their times, because a slice must come behind the one before it in the file, too. So a unit's last operation waits for the next one: a read may go in front of it, or another plane's program
 //! may join it. A channel's transfers wait until no earlier one can come.
 
 use super::collections::Collections;
@@ -15,10 +14,10 @@ use nandlab_nand::{BlockId, Cause, Lpn, Origin, Ppa, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Arrows between two operations have numbers from here on; those of a request and of a collection begin with other bits.
+/// Arrows between two operations have numbers from here on; requests and collections have other upper bits.
 const WAITS: u64 = 3 << 62;
 
-/// What is told about an operation.
+/// A flash operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Op {
     /// Its number, from 0.
@@ -80,11 +79,11 @@ struct Piece {
 struct Tail {
     op: Op,
     pieces: Vec<Piece>,
-    /// Programs of other planes that share its last piece.
+    /// Other planes' programs; they share its last piece.
     joined: Vec<Op>,
 }
 
-/// A slice that the next piece may prolong.
+/// A slice; the next piece may prolong it.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     op: Op,
@@ -104,7 +103,7 @@ struct Transfer {
     request: u64,
 }
 
-/// The operations of a run.
+/// A run's operations.
 pub struct Operations {
     tracks: Tracks,
     window: Window,
@@ -269,7 +268,7 @@ impl Operations {
         self.draw_at(unit, op, (piece, false), packets);
     }
 
-    /// Draws a piece; `is_first` of several.
+    /// Draws a piece; `is_first` if others follow.
     fn draw_at(&mut self, unit: u32, op: &mut Op, (piece, is_first): (Piece, bool), packets: &mut Packets) {
         let Piece { start, end, is_transfer } = piece;
         self.collections.worked(op.collection, (start, end));
@@ -360,7 +359,7 @@ impl Operations {
         packets.slice(times, &Begin { track, name, category, annotations: &annotations[..count], flows: &op.flows });
     }
 
-    /// Writes the transfers that began before `arrival`: no later one can come before them.
+    /// Writes the transfers begun before `arrival`: no later one can come before them.
     fn write_transfers(&mut self, arrival: Time, packets: &mut Packets) {
         for channel in 0..self.channels.len() {
             while let Some(Reverse(next)) = self.channels[channel].peek().copied() {
@@ -386,7 +385,7 @@ impl Operations {
         }
     }
 
-    /// Writes everything that still waits.
+    /// Writes everything still waiting.
     pub fn end(&mut self, packets: &mut Packets) {
         for unit in 0..self.tracks.units() {
             if let Some(mut tail) = self.tails[unit as usize].take() {

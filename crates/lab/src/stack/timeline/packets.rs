@@ -1,4 +1,4 @@
-//! A Perfetto trace, packet by packet: the few messages of its schema that a timeline needs.
+//! A Perfetto trace, packet by packet.
 //!
 //! The schema is <https://perfetto.dev/docs/reference/trace-packet-proto>. Its wire format: each field is a key (its number
 //! and its type) and a value; a number is a varint, 7 bits a byte; a message or a text is its length and its bytes.
@@ -51,14 +51,14 @@ const NEEDS_STATE: u64 = 2;
 /// All packets are of one sequence: they share the table of names.
 const SEQUENCE: u64 = 1;
 
-/// A name in the table of slice names.
+/// A slice's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Name {
     /// A flash operation.
     Operation(Operation),
     /// A host request, by the number of its operation.
     Request(u8),
-    /// A collection of a block.
+    /// A block's collection.
     Collection,
 }
 
@@ -81,7 +81,7 @@ impl Name {
     }
 }
 
-/// What an annotation is about, in the order of the table of their names.
+/// An annotation's subject, in table order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum About {
@@ -138,7 +138,7 @@ pub enum Kind<'a> {
     Counter(&'a str),
 }
 
-/// Where packets go.
+/// A trace being written.
 pub struct Packets {
     out: BufWriter<File>,
     /// The message under construction, and its packet.

@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 /// Arrows from a request have numbers from here on, with its number and that of its operation.
 const REQUEST: u64 = 1 << 62;
-/// Most operations of a request that arrows lead to.
+/// Most operations with arrows in a request.
 const MOST: u32 = (1 << 20) - 1;
 
 #[derive(Clone, Copy, Debug)]
@@ -25,18 +25,18 @@ struct Drawn {
     operations: u32,
 }
 
-/// The requests of a run.
+/// A run's requests.
 #[derive(Debug, Default)]
 pub struct Requests {
     window: Window,
     base: Time,
     /// Requests that ended so far.
     pub ended: u64,
-    /// Operations of requests that have not ended.
+    /// By request under way: its operations.
     operations: HashMap<u64, u32>,
     drawn: Vec<Drawn>,
     last_done: Time,
-    /// Arrivals and ends of requests around the window, which only count.
+    /// Requests around the window: they only count for the depth.
     around: Vec<(Time, Time)>,
     /// The same for requests before it, while they are under way.
     before: BinaryHeap<Reverse<(Time, Time)>>,
@@ -112,7 +112,7 @@ impl Requests {
         !self.drawn.is_empty()
     }
 
-    /// How many requests are under way, where the timeline shows some.
+    /// The number under way, while the timeline shows requests.
     fn depth(&mut self, packets: &mut Packets) {
         let Some(first) = self.drawn.first().map(|one| one.arrival) else { return };
         let last = self.last_done;

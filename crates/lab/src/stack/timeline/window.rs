@@ -1,10 +1,10 @@
-//! The part of a run that a timeline shows.
+//! A timeline's part in a run.
 
 use crate::error::ConfigError;
 use nandlab_nand::Time;
 use std::str::FromStr;
 
-/// A part of a run: everything, a time, or some requests.
+/// Everything, a time, or some requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Window {
     /// The whole workload.
@@ -19,7 +19,7 @@ pub enum Window {
 const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 impl Window {
-    /// Whether it shows something of request `number` between two times.
+    /// Whether it shows request `number` between two times.
     #[inline]
     pub fn shows(self, number: u64, (start, end): (Time, Time)) -> bool {
         match self {
