@@ -111,7 +111,8 @@ def test_blocks_of_every_ftl_hold_what_the_host_wrote(ftl):
 
 def test_every_picture_names_its_units(result):
     drawn = result.pictures()
-    assert list(drawn) == [name for name in pictures.PICTURES if name in drawn] == list(pictures.PICTURES)
+    # Nobody asked for the longest request's steps.
+    assert list(drawn) == [name for name in pictures.PICTURES if name != "longest"]
     titles = {
         "waf": "flash programs / host writes",
         "latency": "requests (%)",
@@ -124,6 +125,24 @@ def test_every_picture_names_its_units(result):
     }
     for name, title in titles.items():
         assert title in drawn[name].svg(), name
+
+
+def test_the_longest_request_has_a_timeline_without_gaps():
+    done = experiment(host=nandlab.Host(queue_depth=8, explain_longest=True)).run()
+    frame = done.frames()["longest_steps"]
+    assert frame["from_us"][0] == 0
+    assert frame["to_us"].to_list()[:-1] == frame["from_us"].to_list()[1:]
+    assert frame["to_us"][-1] == pytest.approx(done.longest_request.latency_us)
+    by_cause = {}
+    for step in done.longest_request.steps:
+        key = step.cause, step.own
+        by_cause[key] = by_cause.get(key, 0) + step.to_us - step.from_us
+    for part in done.longest_request.parts:
+        assert by_cause.get((part.cause, True), 0) == pytest.approx(part.own_us)
+        assert by_cause.get((part.cause, False), 0) == pytest.approx(part.waited_us)
+    svg = done.pictures()["longest"].svg()
+    assert "time after its arrival (ms)" in svg
+    assert 'fill="black"' not in svg, "black is unreadable in the dark"
 
 
 def test_a_run_without_time_has_no_latencies_and_one_without_writes_no_waf():

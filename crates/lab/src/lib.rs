@@ -33,6 +33,7 @@ pub mod traces;
 pub use control::{Control, Phase};
 pub use error::{ConfigError, LabError, TraceError};
 pub use run::{inspect, run, Outputs};
+pub use stack::timeline::Window;
 
 /// What the tests of this crate look into: not meant for others, and nothing here is kept stable.
 ///
@@ -56,7 +57,7 @@ pub mod inside {
     pub use crate::run::state::difference::{difference, toml};
     pub use crate::run::steady::{gathered, is_steady, on_their_way, Seen, Window};
     pub use crate::served::lifetime::LifetimeCell;
-    pub use crate::stack::oplog::{cannot_write, Finish};
+    pub use crate::stack::new_file::{cannot_write, Finish};
     pub use crate::stack::verify::Oracle;
     pub use crate::traces::heat::{Heat, CHUNK};
 }

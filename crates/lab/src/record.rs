@@ -31,7 +31,7 @@ pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 pub use latency::{Latencies, LatencyHistograms, LatencySummary};
 pub use lifetime::{Life, LifeRange, LifeRecord, LifetimeRecord};
 pub(crate) use longest::Longest;
-pub use longest::{LatencyPart, LongestRequest};
+pub use longest::{LatencyPart, LatencyStep, LongestRequest};
 pub use mount::{MountRecord, MountShare};
 pub use origins::OriginLatency;
 pub(crate) use parts::PartsMark;

@@ -20,18 +20,20 @@ pub(crate) mod state;
 pub(crate) mod steady;
 
 use crate::config::footprint::refuse_too_large;
-use crate::config::{Arrival, Experiment, Sizing};
+use crate::config::{Arrival, Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
 use crate::error::{ConfigError, LabError};
 use crate::latency::RecordedMeter;
 use crate::record::{rate, IndexRecord, Record, Speed, StopReason, Stopped};
-use crate::stack::{self, OpLog, Start};
+use crate::stack::timeline::Window;
+use crate::stack::{self, Logs, OpLog, Parts, Start, Timeline};
 use begun::{assert_conservation, Begun};
 use fitted::fitted;
 pub use inspect::inspect;
 pub(crate) use mark::{sample, Mark};
 pub(crate) use meter::Meter;
 use nandlab_block::{Blank, Mirror, Op};
+use nandlab_nand::profile::{Order, PlaneOverlap};
 use nandlab_nand::Time;
 use nandlab_workload::trace::Took;
 use precondition::{Preconditioned, Preconditioning};
@@ -49,6 +51,10 @@ pub struct Outputs<'a> {
     pub op_log: Option<&'a Path>,
     /// The device after its preconditioning, for `precondition.from_state` in later runs.
     pub save_state: Option<&'a Path>,
+    /// Timeline for Perfetto.
+    pub timeline: Option<&'a Path>,
+    /// Its part of the workload.
+    pub window: Window,
 }
 
 /// Runs `experiment`; relative paths start at `base`.
@@ -68,8 +74,9 @@ fn carry_out(
     experiment: &Experiment,
     base: &Path,
     control: &Control,
-    Outputs { op_log, save_state }: Outputs<'_>,
+    outputs: Outputs<'_>,
 ) -> Result<Record, LabError> {
+    let Outputs { op_log, save_state, .. } = outputs;
     control.enter(Phase::Opening, 0, 0);
     let sizing = experiment.sizing()?;
     refuse_too_large(experiment, &sizing)?;
@@ -77,8 +84,13 @@ fn carry_out(
         let message = "an operation log has the operations of a device, and a real directory (fs.posix) has none";
         return Err(ConfigError { message: message.to_owned(), ..Default::default() }.into());
     }
+    refuse_timeline(experiment, outputs)?;
     // A run cancelled before it began must not create its log: the canceller removes files without waiting.
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
+    let timeline = outputs.timeline.filter(|_| !control.is_cancelled());
+    let timeline = timeline.map(|target| Timeline::create(target, outputs.window, parts_of(experiment, &sizing)));
+    let timeline = timeline.transpose()?;
+    let logs = Logs { log: log.as_ref(), timeline: timeline.as_ref() };
     let recorded = RefCell::new(RecordedMeter::default());
     let took = |op, took| recorded.borrow_mut().add(op, took);
     // Without recorded arrivals, the trace and the run would have different loads.
@@ -99,8 +111,9 @@ fn carry_out(
     let begun = state.as_ref().map_or_else(Begun::default, State::begun);
     let start = state.map_or(Start::Erased, State::start);
     control.enter(Phase::Opening, 0, 0);
-    let mut engine = stack::open(on_engine, &sizing, log.as_ref(), start)?;
-    let run = Run { log: log.as_ref(), begun, ..Run::new(experiment, &sizing, control, &mut *engine) };
+    let mut engine = stack::open(on_engine, &sizing, logs, start)?;
+    let run =
+        Run { log: logs.log, timeline: logs.timeline, begun, ..Run::new(experiment, &sizing, control, &mut *engine) };
     let record = run.measure(&mut source);
     control.enter(Phase::Done, 0, 0);
     let recorded = recorded.borrow();
@@ -110,6 +123,28 @@ fn carry_out(
         recorded_latency_histogram: recorded.histograms(),
         ..record
     })
+}
+
+/// Refuses a timeline of a run without a device, or without time.
+fn refuse_timeline(experiment: &Experiment, outputs: Outputs<'_>) -> Result<(), LabError> {
+    let why = match outputs.timeline {
+        None => return Ok(()),
+        Some(_) if experiment.is_in_directory() => "a real directory (fs.posix) has none",
+        Some(_) if experiment.device.model == Model::Counting => "device.model = \"counting\" keeps no time",
+        Some(_) => return Ok(()),
+    };
+    let message = format!("a timeline has the times of a device's operations, and {why}");
+    Err(ConfigError { message, ..Default::default() }.into())
+}
+
+/// The device's parts, for a timeline.
+fn parts_of(experiment: &Experiment, sizing: &Sizing) -> Parts {
+    let timing = &experiment.device.profile.timing;
+    Parts {
+        geometry: sizing.geometry,
+        units_are_planes: timing.plane_overlap == PlaneOverlap::Independent,
+        has_cache: timing.read_cache && timing.order == Order::Events,
+    }
 }
 
 /// Sectors per request, or an operation's equivalent in sectors.
@@ -177,6 +212,10 @@ impl Run<'_> {
             (stopped, left) = self.play_source(source, total, &mut meter, &mut start)?;
             wall_s = wall.elapsed().as_secs_f64();
         }
+        let work = self.engine.take_work();
+        if let Some(timeline) = self.timeline {
+            timeline.end(&work);
+        }
         assert_conservation(self.engine, self.sizing.geometry.pages_per_block(), self.begun);
         let mut record = self.record(meter, &start, mount, precondition);
         let goes_on = |stopped: &Stopped| !matches!(stopped.why, StopReason::WornOut | StopReason::Unreadable);
@@ -184,6 +223,7 @@ impl Run<'_> {
             self.remount(&mut record, left.take_volume());
         }
         self.log.map_or(Ok(()), OpLog::close)?;
+        record.notices.extend(self.close_timeline()?);
         record.notices.extend(self.clean_up());
         let phases = match left {
             Left::Nothing => None,
@@ -234,6 +274,14 @@ impl Run<'_> {
                 Ok((stopped, Left::Files(Box::new(left))))
             }
         }
+    }
+
+    /// Ends the timeline; a notice if it shows nothing.
+    fn close_timeline(&self) -> Result<Option<String>, LabError> {
+        let Some(timeline) = self.timeline else { return Ok(None) };
+        timeline.close()?;
+        let is_empty = !timeline.has_requests();
+        Ok(is_empty.then(|| "the timeline shows no request: none is in its window".to_owned()))
     }
 
     /// Leaves the device idle for the experiment's shelf time.

@@ -16,7 +16,7 @@ use crate::control::Control;
 use crate::error::{ConfigError, LabError};
 use crate::record::{MountRecord, Record};
 use crate::run::{Mark, Meter, Run};
-use crate::stack::{self, Engine, Start};
+use crate::stack::{self, Engine, Logs, Start};
 use nandlab_block::{Completion, Error, Payload, Request};
 use nandlab_ftl::Trims;
 use nandlab_nand::backed::{Backed, BackedError, Failure, ImageFile};
@@ -105,7 +105,7 @@ impl Served {
         let nvram = nvram.next_multiple_of(8);
         let device =
             Backed::create_with(path, sizing.geometry, rules, nvram, text).map_err(|error| of_image(&error))?;
-        let mounted = stack::open(experiment, &sizing, None, Start::Image(Box::new(device)));
+        let mounted = stack::open(experiment, &sizing, Logs::default(), Start::Image(Box::new(device)));
         mounted.and_then(|mut engine| files::format(experiment, &mut *engine)).map_err(|error| {
             // The error to report is the one of the mount.
             let _ = std::fs::remove_file(path);
@@ -179,7 +179,7 @@ impl Served {
         }
         let before = saved(&image).up_to(image.work());
         let mounted = panic::catch_unwind(AssertUnwindSafe(|| {
-            stack::open(&experiment, &sizing, None, Start::Image(Box::new(device)))
+            stack::open(&experiment, &sizing, Logs::default(), Start::Image(Box::new(device)))
         }));
         let mut engine = match mounted {
             Ok(engine) => engine.map_err(|error| failed(&image.failure(), error))?,

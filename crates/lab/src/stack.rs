@@ -4,14 +4,17 @@
 
 mod disk;
 mod engine;
+pub(crate) mod new_file;
 mod on_directory;
 mod on_flash;
 pub(crate) mod oplog;
+pub(crate) mod timeline;
 pub(crate) mod verify;
 
 pub use engine::{BufferCounts, Door, Engine, Files, NvramState, Requests};
 pub use nandlab_drive::{BlockKind, Chip};
 pub use oplog::OpLog;
+pub use timeline::{Parts, Timeline};
 
 use crate::config::{key_error, Device, Experiment, Memory, Model, Sizing};
 use crate::error::{ConfigError, LabError};
@@ -29,12 +32,47 @@ use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, Nvram};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::slc::Metered;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::traced::Traced;
+use nandlab_nand::traced::{During, OpRecord, OpSink, Traced};
+use nandlab_nand::work::Work;
 use nandlab_nand::{Counting, NandError};
 
 use on_directory::OnDirectory;
 use on_flash::OnFlash;
 use verify::Oracle;
+
+/// Who hears of a device's operations.
+#[derive(Clone, Copy, Default)]
+pub struct Logs<'a> {
+    /// The operation log.
+    pub log: Option<&'a OpLog>,
+    /// The timeline.
+    pub timeline: Option<&'a Timeline>,
+}
+
+impl Logs<'_> {
+    fn sink(&self) -> Option<Box<dyn OpSink>> {
+        match (self.log, self.timeline) {
+            (None, None) => None,
+            (Some(log), None) => Some(log.sink()),
+            (None, Some(timeline)) => Some(Box::new(timeline.clone())),
+            (Some(log), Some(timeline)) => Some(Box::new(Both(log.sink(), timeline.clone()))),
+        }
+    }
+}
+
+/// Both hear of each operation.
+struct Both(Box<dyn OpSink>, Timeline);
+
+impl OpSink for Both {
+    fn record(&mut self, record: &OpRecord) {
+        self.0.record(record);
+    }
+
+    fn record_work(&mut self, record: &OpRecord, during: During, work: &[Work]) {
+        self.0.record(record);
+        self.1.record_work(record, during, work);
+    }
+}
 
 /// A device's initial state.
 pub enum Start {
@@ -76,7 +114,7 @@ impl Start {
 pub fn open(
     experiment: &Experiment,
     sizing: &Sizing,
-    log: Option<&OpLog>,
+    logs: Logs<'_>,
     start: Start,
 ) -> Result<Box<dyn Engine>, LabError> {
     let Experiment { device, buffer, memory, seed, .. } = experiment;
@@ -88,14 +126,14 @@ pub fn open(
         }
         return match start {
             Start::Image(image) => open_on_image(fs, device, *image),
-            _ => open_on_flash(fs, device, *seed, sizing, log),
+            _ => open_on_flash(fs, device, *seed, sizing, logs),
         };
     };
     let image = start.image();
     let mount = |buffer| mount_buffer(buffer, memory.as_ref(), (device.model, image.as_ref()), sizing);
     let buffer = buffer.as_ref().map(mount).transpose()?;
     let mounts_again = experiment.fs.is_some();
-    Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, log }.open(ftl)
+    Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, logs }.open(ftl)
 }
 
 /// A file system on the bare device. A counting device stores whole spare areas, for the mount at the end.
@@ -104,11 +142,11 @@ fn open_on_flash(
     device: &Device,
     seed: u64,
     sizing: &Sizing,
-    log: Option<&OpLog>,
+    logs: Logs<'_>,
 ) -> Result<Box<dyn Engine>, LabError> {
     let refuse = |error| unmountable(fs, error);
-    if is_boxed(device, log, false) {
-        let nand = boxed_device::<Full>(device, seed, sizing, (log, false), None)?;
+    if is_boxed(device, logs, false) {
+        let nand = boxed_device::<Full>(device, seed, sizing, (logs, false), None)?;
         return Ok(Box::new(OnFlash::mount(fs, nand).map_err(refuse)?));
     }
     let counting = Counting::<Full>::new(sizing.geometry, device.profile.rules);
@@ -140,10 +178,10 @@ pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
 }
 
 /// Whether the experiment needs the stack with all features; `slc`: it has blocks with one bit per cell.
-fn is_boxed(device: &Device, log: Option<&OpLog>, slc: bool) -> bool {
+fn is_boxed(device: &Device, logs: Logs<'_>, slc: bool) -> bool {
     let has_extras = device.model == Model::Timed && device.profile.timing.has_extras();
     let fails = device.faults.is_some() || device.reliability.is_some();
-    log.is_some() || fails || device.model == Model::Bytes || has_extras || slc
+    logs.sink().is_some() || fails || device.model == Model::Bytes || has_extras || slc
 }
 
 /// A buffer over its own NVRAM; the NVRAM has contents if the device has.
@@ -184,23 +222,23 @@ struct Assembly<'a> {
     start: Start,
     seed: u64,
     sizing: &'a Sizing,
-    log: Option<&'a OpLog>,
+    logs: Logs<'a>,
 }
 
 impl Assembly<'_> {
     fn open(self, ftl: &FtlConfig) -> Result<Box<dyn Engine>, LabError> {
-        let Self { device, buffer, mounts_again, start, seed, sizing, log } = self;
+        let Self { device, buffer, mounts_again, start, seed, sizing, logs } = self;
         let mut ftl = ftl.clone();
         ftl.set_seed(seed);
         let slc = ftl.facts().slc.is_some();
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;
         let is_image = matches!(start, Start::Image(_));
-        if mounts_again || is_boxed(device, log, slc) || matches!(start, Start::Kept) {
+        if mounts_again || is_boxed(device, logs, slc) || matches!(start, Start::Kept) {
             let nand = match start {
                 Start::Image(image) => image_device(device, *image, slc),
-                Start::Erased if !mounts_again => boxed_device::<Lean>(device, seed, sizing, (log, slc), None)?,
-                start => boxed_device::<Full>(device, seed, sizing, (log, slc), start.device())?,
+                Start::Erased if !mounts_again => boxed_device::<Lean>(device, seed, sizing, (logs, slc), None)?,
+                start => boxed_device::<Full>(device, seed, sizing, (logs, slc), start.device())?,
             };
             let mounted = nandlab_drive::on(&ftl, nand, pages).map_err(|refused| mount_error(refused.error))?;
             let drive = Below::Boxed(mounted);
@@ -254,7 +292,7 @@ fn boxed_device<S: SpareStore + 'static>(
     device: &Device,
     seed: u64,
     sizing: &Sizing,
-    (log, slc): (Option<&OpLog>, bool),
+    (logs, slc): (Logs<'_>, bool),
     start: Option<Counting<S>>,
 ) -> Result<Box<dyn nandlab_drive::Device>, LabError> {
     let (geometry, rules) = (sizing.geometry, device.profile.rules);
@@ -278,8 +316,8 @@ fn boxed_device<S: SpareStore + 'static>(
     if slc {
         nand = Box::new(Metered::new(nand));
     }
-    if let Some(log) = log {
-        nand = Box::new(Traced::new(nand, log.sink()));
+    if let Some(sink) = logs.sink() {
+        nand = Box::new(Traced::new(nand, sink));
     }
     if let Some(reliability) = &device.reliability {
         nand = Box::new(Aging::new(nand, reliability.clone()).map_err(|error| of_device("reliability", &error))?);

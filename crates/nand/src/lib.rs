@@ -29,13 +29,14 @@ pub mod random;
 pub mod rules;
 mod side_table;
 pub mod slc;
-mod stall;
+pub mod stall;
 pub mod tables;
 mod time;
 pub mod timed;
 pub mod timeline;
 pub mod traced;
 mod waits;
+pub mod work;
 mod wrapper;
 
 pub use address::{BlockId, Geometry, GeometryError, Lpn, Ppa, SectorMask, Seq, Shape, SECTOR_BYTES};

@@ -18,20 +18,67 @@ pub struct Stall {
     pub elsewhere: Time,
     /// Time in operations already forgotten, in ns.
     pub unknown: Time,
+    /// The same, one after the other from arrival to end.
+    pub steps: Vec<Step>,
+}
+
+/// A part of a request's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When it began.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
+    /// The operation that it belongs to; `None` outside the flash, or if the operation is forgotten.
+    pub work: Option<StepWork>,
+}
+
+/// The operation behind a part of a request's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepWork {
+    /// Its die, or its plane if planes work independently.
+    pub unit: u32,
+    /// Its cause.
+    pub cause: Cause,
+    /// Whether it is the request's own.
+    pub own: bool,
 }
 
 impl Stall {
     pub(crate) fn nothing() -> Self {
         let none = [0; Cause::COUNT];
-        Self { arrival: 0, done: 0, own: none, others: none, elsewhere: 0, unknown: 0 }
+        Self { arrival: 0, done: 0, own: none, others: none, elsewhere: 0, unknown: 0, steps: Vec::new() }
     }
 
-    pub(crate) fn of(&mut self, own: bool) -> &mut [Time; Cause::COUNT] {
-        if own {
-            &mut self.own
-        } else {
-            &mut self.others
+    /// Adds time in an operation.
+    pub(crate) fn add(&mut self, work: StepWork, (start, end): (Time, Time)) {
+        if start < end {
+            let times = if work.own { &mut self.own } else { &mut self.others };
+            times[work.cause as usize] += end - start;
+            self.steps.push(Step { start, end, work: Some(work) });
         }
+    }
+
+    /// Adds time outside of any known operation, of which `unknown` may be in forgotten ones.
+    pub(crate) fn add_outside(&mut self, (start, end): (Time, Time), unknown: Time) {
+        if start < end {
+            self.unknown += unknown;
+            self.elsewhere += end - start - unknown;
+            self.steps.push(Step { start, end, work: None });
+        }
+    }
+
+    /// Puts the steps in order.
+    pub(crate) fn in_order(mut self) -> Self {
+        self.steps.sort_by_key(|step| step.start);
+        self.steps.dedup_by(|next, step| {
+            let goes_on = step.work == next.work && step.end == next.start;
+            if goes_on {
+                step.end = next.end;
+            }
+            goes_on
+        });
+        self
     }
 
     /// The sum: the request's latency.

@@ -23,6 +23,7 @@ use crate::cause::Cause;
 use crate::stall::Stall;
 use crate::time::Time;
 use crate::waits::Waits;
+use crate::work::Work;
 use history::History;
 use requests::Requests;
 use std::cmp::Reverse;
@@ -82,6 +83,10 @@ struct Op {
     since: Time,
     /// Its number in the history.
     past: u64,
+    /// Its number among all operations.
+    number: u64,
+    /// Time to resume it that is still ahead.
+    resume: Time,
 }
 
 const NEVER: Time = Time::MAX;
@@ -135,6 +140,10 @@ pub struct Timeline {
     number: u64,
     requests: Requests,
     history: Option<Box<History>>,
+    /// Operations so far.
+    issued: u64,
+    /// News about operations, until somebody takes them.
+    works: Option<Vec<Work>>,
 }
 
 impl Timeline {
@@ -153,6 +162,8 @@ impl Timeline {
             number: 0,
             requests: Requests::default(),
             history: None,
+            issued: 0,
+            works: None,
         }
     }
 
@@ -247,7 +258,11 @@ impl Timeline {
             followers: Vec::new(),
             since: 0,
             past,
+            number: self.issued,
+            resume: 0,
         };
+        self.issued += 1;
+        self.tell(|| Work::Issued { number: op.number, request: owner, unit });
         let goes_first = self.rules.read_first && steps.is_read() && part.is_waited_for;
         let number = self.store(op);
         self.by_name.insert(name, number);
@@ -323,6 +338,34 @@ impl Timeline {
         }
     }
 
+    /// Keeps how operations use the device from now on.
+    pub(crate) fn keep_work(&mut self) {
+        self.works = Some(Vec::new());
+    }
+
+    /// News since they were last taken.
+    pub(crate) fn works(&mut self) -> Option<&mut Vec<Work>> {
+        self.works.as_mut()
+    }
+
+    #[inline]
+    fn tell(&mut self, work: impl FnOnce() -> Work) {
+        if let Some(works) = &mut self.works {
+            works.push(work());
+        }
+    }
+
+    /// Tells that an operation worked from `start` to `end`, without the time to resume it.
+    fn tell_of(&mut self, op: u32, (start, end): (Time, Time), is_transfer: bool) {
+        let op = &mut self.ops[op as usize];
+        let resumed = op.resume.min(end - start);
+        op.resume -= resumed;
+        let (number, start) = (op.number, start + resumed);
+        if start < end {
+            self.tell(|| Work::Worked { number, start, end, is_transfer });
+        }
+    }
+
     fn at(&mut self, time: Time, what: What) {
         self.number += 1;
         self.events.push(Reverse((time, self.number, what)));
@@ -353,7 +396,9 @@ impl Timeline {
     fn transferred(&mut self, number: u32) {
         let unit = self.channels[number as usize].current.take().expect("a transfer ends");
         let op = self.units[unit as usize].on_channel();
-        self.worked(op, self.now - self.ops[op as usize].steps.transfer, true);
+        let start = self.now - self.ops[op as usize].steps.transfer;
+        self.worked(op, start, true);
+        self.tell_of(op, (start, self.now), true);
         self.next_transfer(number);
         self.after_transfer(unit);
     }
@@ -365,7 +410,9 @@ impl Timeline {
         self.by_name.remove(&op.name);
         let (requests, followers, past) =
             (std::mem::take(&mut op.requests), std::mem::take(&mut op.followers), op.past);
+        let over = op.number;
         self.unused.push(number);
+        self.tell(|| Work::Ended { number: over });
         for (request, part) in requests {
             if let Some(history) = self.history.as_mut().filter(|_| part.is_waited_for) {
                 history.ended(request, past, self.now);

@@ -9,6 +9,7 @@ use crate::context::{Cause, Origin, Time};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::operation::Operation;
+use crate::work::Work;
 use crate::wrapper::ways_inside;
 use std::fmt;
 
@@ -86,6 +87,11 @@ impl fmt::Display for OpRecord {
 pub trait OpSink: Send {
     /// Takes the next record, in issue order.
     fn record(&mut self, record: &OpRecord);
+
+    /// Takes the next record and how operations used the device since the last one, if it [keeps](crate::Ctx::keep_work) that.
+    fn record_work(&mut self, record: &OpRecord, _during: During, _work: &[Work]) {
+        self.record(record);
+    }
 }
 
 impl<F: FnMut(&OpRecord) + Send> OpSink for F {
@@ -94,16 +100,26 @@ impl<F: FnMut(&OpRecord) + Send> OpSink for F {
     }
 }
 
+/// When an operation was issued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct During {
+    /// Requests that were over, since the device [keeps](crate::Ctx::keep_work) its work.
+    pub requests: u64,
+    /// Arrival of the request, in ns; nothing starts earlier from now on.
+    pub arrival: Time,
+}
+
 /// A wrapper around `N` that reports every operation.
 pub struct Traced<N> {
     inner: N,
     sink: Box<dyn OpSink>,
+    work: Vec<Work>,
 }
 
 impl<N: Nand> Traced<N> {
     /// Reports the operations on `inner` to `sink`.
     pub fn new(inner: N, sink: Box<dyn OpSink>) -> Self {
-        Self { inner, sink }
+        Self { inner, sink, work: Vec::new() }
     }
 
     /// The record for an operation about to be issued.
@@ -136,8 +152,11 @@ impl<N: Nand> Traced<N> {
     fn end<T>(&mut self, record: OpRecord, result: Result<T, NandError>) -> Result<T, NandError> {
         let ctx = self.inner.ctx();
         let (end_ns, delayed_ns) = (ctx.last(), ctx.take_delay());
+        ctx.take_work(&mut self.work);
+        let during = During { requests: ctx.requests_over(), arrival: ctx.arrival() };
         let ended = result.as_ref().map(drop).map_err(|&error| error);
-        self.sink.record(&OpRecord { end_ns, delayed_ns, result: ended, ..record });
+        self.sink.record_work(&OpRecord { end_ns, delayed_ns, result: ended, ..record }, during, &self.work);
+        self.work.clear();
         result
     }
 }

@@ -4,7 +4,7 @@ use crate::errors::{internal, raised, NandlabError};
 use crate::policies::{run_permitted, stopped};
 use crate::Text;
 use nandlab_lab::config::Experiment;
-use nandlab_lab::{run, Control, LabError, Outputs};
+use nandlab_lab::{run, Control, LabError, Outputs, Window};
 use pyo3::prelude::*;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
@@ -24,6 +24,8 @@ struct Task {
     base: PathBuf,
     op_log: Option<PathBuf>,
     save_state: Option<PathBuf>,
+    timeline: Option<PathBuf>,
+    window: Window,
 }
 
 /// How a run ended, once it has.
@@ -41,7 +43,12 @@ enum Failure {
 
 impl Task {
     fn run(&self, control: &Control) -> Result<String, Failure> {
-        let outputs = Outputs { op_log: self.op_log.as_deref(), save_state: self.save_state.as_deref() };
+        let outputs = Outputs {
+            op_log: self.op_log.as_deref(),
+            save_state: self.save_state.as_deref(),
+            timeline: self.timeline.as_deref(),
+            window: self.window,
+        };
         let work = AssertUnwindSafe(|| run(&self.experiment, &self.base, control, outputs));
         match panic::catch_unwind(work) {
             Ok(Ok(record)) => Ok(record.to_json()),
@@ -57,13 +64,22 @@ impl Task {
 #[pymethods]
 impl Job {
     /// Reads the experiment in `text`; `op_log` is a file with a line for every device operation, `save_state` one for
-    /// the device after its preconditioning.
+    /// the device after its preconditioning, `timeline` one for Perfetto, of the part of the workload in `window`.
     #[new]
-    #[pyo3(signature = (text, op_log=None, save_state=None))]
-    fn new(py: Python<'_>, text: &Text, op_log: Option<PathBuf>, save_state: Option<PathBuf>) -> PyResult<Self> {
+    #[pyo3(signature = (text, op_log=None, save_state=None, timeline=None, window=None))]
+    fn new(
+        py: Python<'_>,
+        text: &Text,
+        op_log: Option<PathBuf>,
+        save_state: Option<PathBuf>,
+        timeline: Option<PathBuf>,
+        window: Option<&str>,
+    ) -> PyResult<Self> {
         let experiment = text.parse(py)?;
+        let window = window.map_or(Ok(Window::All), str::parse);
+        let window = window.map_err(|error| raised(py, &LabError::from(error)))?;
         Ok(Self {
-            task: Mutex::new(Some(Task { experiment, base: text.base.clone(), op_log, save_state })),
+            task: Mutex::new(Some(Task { experiment, base: text.base.clone(), op_log, save_state, timeline, window })),
             control: Arc::default(),
             outcome: Arc::default(),
         })

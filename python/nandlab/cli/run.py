@@ -50,6 +50,14 @@ def _state(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -
     return path
 
 
+def _timeline(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+    if path is not None:
+        writable(path)
+        if not path.endswith((".perfetto", ".pftrace", ".perfetto-trace")):
+            raise click.BadParameter(f"{path}: a timeline is a .perfetto or .pftrace file")
+    return path
+
+
 @click.command("run")
 @experiment_argument()
 @sets_option
@@ -69,6 +77,17 @@ def _state(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -
     callback=_state,
     help="Write the device as it is after its preconditioning, for --from-state of other runs.",
 )
+@click.option(
+    "--timeline",
+    metavar="FILE",
+    callback=_timeline,
+    help="Write a timeline of the workload for ui.perfetto.dev: .perfetto or .pftrace.",
+)
+@click.option(
+    "--timeline-window",
+    metavar="FROM..TO",
+    help="The timeline's part of the workload: a time (2s..3s; ns, us, ms or s) or requests (1000..2000).",
+)
 @json_option
 def command(  # noqa: PLR0913 - one for each option
     file: str,
@@ -76,6 +95,8 @@ def command(  # noqa: PLR0913 - one for each option
     report: str | None,
     op_log: str | None,
     save_state: str | None,
+    timeline: str | None,
+    timeline_window: str | None,
     as_json: bool,
     **drawn: Any,  # noqa: ANN401 - options
 ) -> int:
@@ -90,7 +111,13 @@ def command(  # noqa: PLR0913 - one for each option
 
     plots = plots_of(drawn)
     experiment = read(file, [override(pair, file) for pair in sets])
-    outputs = {"--report": report, "--op-log": op_log, "--save-state": save_state}
+    drawn_to = _drawn_to(timeline, timeline_window)
+    outputs = {
+        "--report": report,
+        "--op-log": op_log,
+        "--save-state": save_state,
+        "--timeline": timeline,
+    }
     refuse_overwriting(outputs, experiment.inputs())
     log_error: OSError | None = None
     unit = _unit(experiment)
@@ -106,6 +133,7 @@ def command(  # noqa: PLR0913 - one for each option
             progress=lambda state: _show(waiting, state.running, unit),
             op_log=log,
             save_state=save_state,
+            timeline=drawn_to,
         )
         if outcome.result is None and outcome.error is not None:
             raise outcome.error
@@ -130,6 +158,20 @@ def command(  # noqa: PLR0913 - one for each option
     if outcome.error is not None:
         raise outcome.error
     return FAILED if stopped or result.partial or log_error is not None else DONE
+
+
+def _drawn_to(timeline: str | None, window: str | None) -> tuple[str, str | None] | None:
+    """The timeline's file behind all links, and its window."""
+    if timeline is None:
+        if window is not None:
+            raise click.UsageError("--timeline-window belongs to --timeline FILE")
+        return None
+    from nandlab.writing.new_file import target_of
+
+    target = str(target_of(timeline))
+    # If the run does not answer in time, the process ends without it.
+    unfinished.add(Path(f"{target}.{os.getpid()}.part"))
+    return target, window
 
 
 def _to_parquet(log: str, target: str, waiting, stopped: bool) -> bool:  # noqa: ANN001 - see Waiting

@@ -16,7 +16,7 @@ from nandlab.experiment.config import Device, Host, Memory, Precondition
 from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, Run, unless_it_failed
 from nandlab.writing.levels import TOO_DEEP, is_too_deep
-from nandlab.writing.new_file import readable
+from nandlab.writing.new_file import readable, target_of
 from nandlab.writing.parquet import csv_beside, require_polars, to_parquet
 from nandlab.writing.plain import plain, refused
 from nandlab.writing.toml_text import toml_text, toml_value
@@ -213,21 +213,36 @@ class Experiment:
         return json.loads(self._native_text().inspect())
 
     def start(
-        self, op_log: str | os.PathLike[str] | None = None, save_state: str | os.PathLike[str] | None = None
+        self,
+        op_log: str | os.PathLike[str] | None = None,
+        save_state: str | os.PathLike[str] | None = None,
+        timeline: str | os.PathLike[str] | None = None,
+        timeline_window: str | None = None,
     ) -> Run:
         """Starts it in its own thread and returns at once.
 
         Args:
             op_log: A .csv or .csv.gz file; it gets a line for every flash operation.
             save_state: A file for the device's state after preconditioning.
+            timeline: A .perfetto or .pftrace file; it gets the times of every request and flash operation,
+                for ui.perfetto.dev.
+            timeline_window: The part of the workload in it: a time, as in "2s..3s" (ns, us, ms or s from its
+                start), or requests, as in "1000..2000" (counted from 1, both included). One end may be
+                missing.
+
+        Raises:
+            ConfigError: The experiment or the window is not valid.
 
         """
         # The current folder may have changed when somebody asks.
         folder = os.path.abspath(self._base)  # noqa: PTH100 - `..` stays what it is
-        log, state = (None if path is None else os.fspath(path) for path in (op_log, save_state))
+        files = (op_log, save_state, timeline)
+        log, state, trace = (None if path is None else os.fspath(path) for path in files)
+        if trace is None and timeline_window is not None:
+            raise _native.ConfigError("a window belongs to a timeline, and no file is named for one")
         if state is not None:
             self._refuse_state("a state cannot be saved")
-        return Run(self._native_text(), log, folder, state)
+        return Run(self._native_text(), log, folder, state, trace, timeline_window)
 
     def _refuse_state(self, what: str) -> None:
         for name in policy.named(self.resolve()):
@@ -240,6 +255,8 @@ class Experiment:
         progress: Progress | None = None,
         op_log: str | os.PathLike[str] | None = None,
         save_state: str | os.PathLike[str] | None = None,
+        timeline: str | os.PathLike[str] | None = None,
+        timeline_window: str | None = None,
     ) -> Result:
         """Runs it to the end.
 
@@ -248,6 +265,11 @@ class Experiment:
             op_log: A .csv, .csv.gz or .parquet file; it gets a line for every flash operation.
             save_state: A file for the device's state after preconditioning; other runs take it as
                 `Precondition(from_state=...)`.
+            timeline: A .perfetto or .pftrace file; it gets the times of every request and flash operation,
+                for ui.perfetto.dev.
+            timeline_window: The part of the workload in it: a time, as in "2s..3s" (ns, us, ms or s from its
+                start), or requests, as in "1000..2000" (counted from 1, both included). One end may be
+                missing.
 
         Raises:
             ConfigError: The experiment cannot run as written.
@@ -262,7 +284,8 @@ class Experiment:
         if target is not None and target.endswith(".parquet"):
             require_polars()
         with csv_beside(target) as log:
-            run = self.start(log, save_state)
+            trace = None if timeline is None else target_of(timeline)
+            run = self.start(log, save_state, trace, timeline_window)
             try:
                 while not run.wait(POLL_S):
                     if progress is not None:

@@ -26,8 +26,10 @@ class Run:
         op_log: str | None,
         folder: str | None = None,
         save_state: str | None = None,
+        timeline: str | None = None,
+        timeline_window: str | None = None,
     ) -> None:
-        self._job = _native.Job(text, op_log, save_state)
+        self._job = _native.Job(text, op_log, save_state, timeline, timeline_window)
         self._folder = folder
         self._has_told = False
         self._job.start()

@@ -175,6 +175,18 @@ def longest_request(result: Record) -> polars.DataFrame:
     return _frame(rows, cause=str, own_us=float, waited_us=float)
 
 
+def longest_steps(result: Record) -> polars.DataFrame:
+    """The longest request's time, one step after the other: `part`, `cause`, `own`, `from_us` and `to_us`.
+
+    Empty unless `host.explain_longest` asks for it.
+    """
+    longest = result.longest_request
+    # Older records have none.
+    steps = getattr(longest, "steps", None) or []
+    rows = [(step.part, step.cause, step.own, float(step.from_us), float(step.to_us)) for step in steps]
+    return _frame(rows, part=str, cause=str, own=bool, from_us=float, to_us=float)
+
+
 FRAMES: dict[str, Callable[[Record], Any]] = {
     each.__name__: each
     for each in (
@@ -184,6 +196,7 @@ FRAMES: dict[str, Callable[[Record], Any]] = {
         latency_histogram,
         latency_by_origin,
         longest_request,
+        longest_steps,
         series,
         wear,
         valid_pages,

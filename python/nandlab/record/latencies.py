@@ -45,12 +45,27 @@ class LatencyPart(View):
     waited_us: float
 
 
+class LatencyStep(View):
+    """A part of the longest request's time, from `from_us` to `to_us` after its arrival, in microseconds.
+
+    `part` is the die or the plane at work ("die 3"), `cause` why it was, `own` whether for the request
+    itself; None outside the flash.
+    """
+
+    from_us: float
+    to_us: float
+    part: str | None
+    cause: str | None
+    own: bool
+
+
 class LongestRequest(View):
     """The slowest request, its `number` from 1, and its time by cause, the longest first.
 
     `parts` and the following are None unless `host.explain_longest` asked for them. `space_us` is the wait
     for space in the controller's write buffer, `elsewhere_us` other time in which it waited for no flash
-    operation, `unknown_us` time for operations the simulator no longer remembered.
+    operation, `unknown_us` time for operations the simulator no longer remembered. `steps` are the same in
+    the order of time, at most the longest 300.
     """
 
     number: int
@@ -62,3 +77,4 @@ class LongestRequest(View):
     space_us: float | None
     elsewhere_us: float | None
     unknown_us: float | None
+    steps: list[LatencyStep] | None

@@ -16,6 +16,7 @@ from nandlab.figures.summary import plain
 from nandlab.record.record import Record
 from nandlab.report import theme
 from nandlab.report.course import gathered
+from nandlab.report.longest import drawn as longest_drawn
 from nandlab.report.parts import number
 from nandlab.report.theme import COLOURS
 from nandlab.writing import units
@@ -456,11 +457,18 @@ def _bars(rows: Sequence[tuple[str, float, str]], title: str) -> Chart:
     return bars + chart.mark_text(align="left", dx=5).encode(y=y, x=x, text="words:N")
 
 
+def longest(result: Record) -> Picture | None:
+    """What the longest request spent its time on."""
+    found = longest_drawn(result)
+    return None if found is None else Picture(*found)
+
+
 PICTURES: dict[str, Callable[[Record], Picture | None]] = {
     "waf": waf,
     "matrix": matrix,
     "latency": latency,
     "latency-tail": tail,
+    "longest": longest,
     "over-time": over_time,
     "wear": wear,
     "blocks": blocks,

@@ -45,7 +45,11 @@ def _of_device(result: Record) -> list[str]:
             "An erase is shared by the origins whose pages it cleared, in proportion.",
         ),
         html.section(
-            "Latency", parts.latencies(result), _figure(drawn, "latency"), _figure(drawn, "latency-tail")
+            "Latency",
+            parts.latencies(result),
+            _figure(drawn, "latency"),
+            _figure(drawn, "latency-tail"),
+            _figure(drawn, "longest"),
         ),
         html.section("The course of the run", _figure(drawn, "over-time")),
         html.section("Blocks", _wear(result, drawn)),

@@ -61,6 +61,7 @@ def run_all(
     progress: Callable[[State], object] | None = None,
     op_log: str | None = None,
     save_state: str | None = None,
+    timeline: tuple[str, str | None] | None = None,
 ) -> tuple[list[Outcome], bool]:
     """Runs every experiment; outcomes come in the order of `experiments`, whatever order they end in.
 
@@ -70,13 +71,15 @@ def run_all(
         progress: Called a few times a second.
         op_log: A CSV file for the flash operations; for a single experiment only.
         save_state: A file for the device after preconditioning; for a single experiment only.
+        timeline: A file for the timeline and its window; for a single experiment only.
 
     Returns:
         The outcomes, and whether Ctrl-C stopped the batch: running experiments then have a partial result.
 
     """
-    if (op_log is not None or save_state is not None) and len(experiments) != 1:
-        raise ValueError("an operation log and a state belong to a single experiment")
+    outputs = (op_log, save_state, timeline)
+    if any(one is not None for one in outputs) and len(experiments) != 1:
+        raise ValueError("an operation log, a state and a timeline belong to a single experiment")
     jobs = jobs or processors()
     outcomes = [Outcome() for _ in experiments]
     waiting = list(range(len(experiments)))
@@ -87,7 +90,7 @@ def run_all(
             while len(running) < jobs and (at := _startable(waiting, running, directories)) is not None:
                 waiting.remove(at)
                 try:
-                    running[at] = experiments[at].start(op_log, save_state)
+                    running[at] = experiments[at].start(op_log, save_state, *(timeline or ()))
                 except NandlabError as error:
                     outcomes[at] = Outcome(error=error)
             _collect(running, outcomes, POLL_S)

@@ -5,7 +5,7 @@ use crate::config::{Experiment, Format};
 use crate::control::Control;
 use crate::error::LabError;
 use crate::run::session::Run;
-use crate::stack::{self, Start};
+use crate::stack::{self, Logs, Start};
 use nandlab_nand::SECTOR_BYTES;
 use nandlab_workload::{ByteCount, Kind, Setting};
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ impl Loop<'_> {
         let experiment = Experiment::parse(&text, Format::Toml, "bench", base, &[])?;
         let sizing = experiment.sizing()?;
         let control = Control::default();
-        let mut engine = stack::open(&experiment, &sizing, None, Start::Erased)?;
+        let mut engine = stack::open(&experiment, &sizing, Logs::default(), Start::Erased)?;
         let mut run = Run::new(&experiment, &sizing, &control, &mut *engine);
         run.precondition(None)?;
         let mut values = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::figures::us;
 use nandlab_block::{Completion, HeldUp, Op, Request};
+use nandlab_nand::stall::Step;
 use nandlab_nand::{Cause, Stall, Time};
 use serde::Serialize;
 
@@ -42,6 +43,44 @@ pub struct LongestRequest {
     pub elsewhere_us: Option<f64>,
     /// Time in operations already forgotten by the simulator, us; null if `parts` is null.
     pub unknown_us: Option<f64>,
+    /// The time step by step: the longest 300 steps. Null if `parts` is null.
+    pub steps: Option<Vec<LatencyStep>>,
+}
+
+/// A step in a request's time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LatencyStep {
+    /// Its begin, us from the request's arrival.
+    pub from_us: f64,
+    /// Its end, us from the request's arrival.
+    pub to_us: f64,
+    /// The die or the plane at work, `die 3` or `plane 3`; null outside the flash.
+    pub part: Option<String>,
+    /// Reason for its operation; null outside the flash.
+    pub cause: Option<&'static str>,
+    /// Whether the operation is the request's own, not an earlier one's.
+    pub own: bool,
+}
+
+/// Most steps of a request.
+const MOST_STEPS: usize = 300;
+
+/// A request's longest steps, in time order.
+fn steps(stall: &Stall, unit: &str) -> Vec<LatencyStep> {
+    let mut steps = stall.steps.clone();
+    if steps.len() > MOST_STEPS {
+        steps.sort_by_key(|step| (std::cmp::Reverse(step.end - step.start), step.start));
+        steps.truncate(MOST_STEPS);
+        steps.sort_by_key(|step| step.start);
+    }
+    let step = |step: &Step| LatencyStep {
+        from_us: us(step.start - stall.arrival),
+        to_us: us(step.end - stall.arrival),
+        part: step.work.map(|work| format!("{unit} {}", work.unit)),
+        cause: step.work.map(|work| work.cause.name()),
+        own: step.work.is_some_and(|work| work.own),
+    };
+    steps.iter().map(step).collect()
 }
 
 /// A request's time in operations with one cause.
@@ -57,8 +96,9 @@ pub struct LatencyPart {
 
 impl LongestRequest {
     /// `stall` is the device's account of its longest request, if the experiment asks for one; `held_up` is how long it
-    /// waited for the write buffer; `start` is the start of the workload.
-    pub(crate) fn of(longest: &Longest, stall: Option<&Stall>, held_up: &HeldUp, start: Time) -> Self {
+    /// waited for the write buffer; `start` is the start of the workload; `unit` is what works independently, `die` or
+    /// `plane`.
+    pub(crate) fn of(longest: &Longest, stall: Option<&Stall>, held_up: &HeldUp, (start, unit): (Time, &str)) -> Self {
         let Longest { number, request, completion } = longest;
         let took = completion.done - completion.arrival;
         let is_it = |stall: &Stall| (stall.arrival, stall.done) == (completion.arrival, completion.done);
@@ -76,6 +116,7 @@ impl LongestRequest {
             space_us: stall.map(|_| us(space)),
             elsewhere_us: known.map(|stall| us(stall.elsewhere - space)).or(other.map(|_| 0.0)),
             unknown_us: known.map(|stall| us(stall.unknown)).or(other.map(|_| us(took))),
+            steps: known.map(|stall| steps(stall, unit)).or(other.map(|_| Vec::new())),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::run::mark::Mark;
 use crate::run::meter::Meter;
 use crate::run::session::{Run, BATCH};
 use crate::stack::Engine;
-use crate::stack::OpLog;
+use crate::stack::{OpLog, Timeline};
 use nandlab_block::{Blank, BlockDevice, Completion, Error, Mirror, Payload, RamUse, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError, Over};
 use nandlab_nand::Time;
@@ -89,7 +89,7 @@ pub(crate) fn play(
     total: u64,
     meter: &mut Meter,
 ) -> Result<Played, LabError> {
-    let Run { experiment, control, log, .. } = *run;
+    let Run { experiment, control, log, timeline, .. } = *run;
     let fs = experiment.fs.as_ref().expect("an experiment with a file workload was checked to have a file system");
     let (keeps_time, has_bytes) = (run.keeps_time(), run.has_bytes());
     let with_blocks = experiment.host.sample_blocks;
@@ -102,7 +102,7 @@ pub(crate) fn play(
     let below = Device(Rc::new(RefCell::new(Below { engine: run.engine(), meter, start, now })));
     let mut player = Player::new(&below, &experiment.device.profile, experiment.seed, keeps_time, every);
     player.explain_longest = experiment.host.explain_longest;
-    let mut session = Session { experiment, control, log, ops };
+    let mut session = Session { experiment, control, log, timeline, ops };
     let mut volume = None;
     let ended = match fs.over() {
         Over::Device => {
@@ -133,6 +133,7 @@ struct Session<'a> {
     experiment: &'a Experiment,
     control: &'a Control,
     log: Option<&'a OpLog>,
+    timeline: Option<&'a Timeline>,
     ops: &'a mut dyn FileWorkload,
 }
 
@@ -206,6 +207,7 @@ impl Session<'_> {
             if player.record.operations.total % BATCH == 0 {
                 self.control.set_done(player.record.transactions);
                 self.log.map_or(Ok(()), OpLog::state)?;
+                self.timeline.map_or(Ok(()), Timeline::state)?;
             }
             if self.control.is_cancelled() {
                 player.is_cancelled = true;

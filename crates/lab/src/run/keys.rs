@@ -4,12 +4,12 @@ use crate::control::Control;
 use crate::error::{ConfigError, LabError};
 use crate::latency::LatencyMeter;
 use crate::record::{IndexRecord, OperationCounts, PageKinds, PoolRecord, StopReason, Stopped};
-use crate::run::mark::sample;
 use crate::run::mark::Mark;
+use crate::run::mark::{begin_timeline, sample};
 use crate::run::meter::Meter;
 use crate::run::session::{Run, BATCH};
 use crate::stack::Engine;
-use crate::stack::OpLog;
+use crate::stack::{OpLog, Timeline};
 use nandlab_block::{BlockDevice, Completion, Error, Mirror, Op, Payload, Request, Switch};
 use nandlab_index::pool::PagesByKind;
 use nandlab_index::{IndexConfig, IndexError, Options, Tree};
@@ -62,12 +62,13 @@ pub(crate) fn play(
     meter: &mut Meter,
     start: &Mark,
 ) -> Result<Played, LabError> {
-    let Run { experiment, control, log, .. } = *run;
+    let Run { experiment, control, log, timeline, .. } = *run;
     let index = experiment.index.as_ref().expect("an experiment with a key workload was checked to have an index");
     let (seed, keeps_time, has_bytes) = (experiment.seed, run.keeps_time(), run.has_bytes());
     if experiment.host.explain_longest {
         run.engine().look_for_stalls();
     }
+    begin_timeline(run.engine(), meter, start);
     let below = Below { engine: run.engine(), meter, start };
     let mut mirror = if has_bytes { Mirror::comparing(below) } else { Mirror::new(below) };
     let switch = mirror.switch();
@@ -91,6 +92,7 @@ pub(crate) fn play(
         if player.counts.total % BATCH == 0 {
             control.set_done(player.counts.total);
             log.map_or(Ok(()), OpLog::state)?;
+            timeline.map_or(Ok(()), Timeline::state)?;
         }
         if control.is_cancelled() {
             stopped = Some(player.cancelled());

@@ -2,7 +2,7 @@
 
 use super::meter::Meter;
 use super::series::Below;
-use crate::record::PartsMark;
+use crate::record::{waf, PartsMark};
 use crate::stack::{BufferCounts, Engine, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::Events;
@@ -66,8 +66,34 @@ impl Mark {
     }
 }
 
+/// The timeline of a run, if it has one, begins at `start`.
+pub(crate) fn begin_timeline(engine: &mut dyn Engine, meter: &Meter, start: &Mark) {
+    if let Some(timeline) = &meter.timeline {
+        engine.keep_work();
+        timeline.begin(start.time);
+        count_now(engine, meter, start);
+    }
+}
+
+/// Adds the counters of this moment to the timeline, if they are due.
+pub(crate) fn count(engine: &mut dyn Engine, meter: &Meter, start: &Mark) {
+    if meter.timeline.as_ref().is_some_and(|timeline| timeline.is_due(meter.host.requests)) {
+        count_now(engine, meter, start);
+    }
+}
+
+fn count_now(engine: &mut dyn Engine, meter: &Meter, start: &Mark) {
+    let Some(timeline) = &meter.timeline else { return };
+    let requests = meter.host.requests;
+    let programs = engine.matrix().total().programs() - start.matrix.total().programs();
+    let free_blocks = engine.blocks().iter().filter(|block| block.is_free).count() as u64;
+    let waf = waf(programs, meter.sectors_per_page(), meter.host.written_sectors);
+    timeline.count(meter.answered.max(start.time), requests, (free_blocks, waf));
+}
+
 /// Adds a sample to the run's series.
 pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
+    count_now(engine, meter, start);
     // A directory has no time series.
     if engine.sectors() == 0 || meter.series.has(meter.host.requests) {
         return;

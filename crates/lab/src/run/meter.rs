@@ -3,6 +3,7 @@
 use crate::latency::LatencyMeter;
 use crate::record::{HostCounts, Longest, Worn};
 use crate::run::series::Series;
+use crate::stack::Timeline;
 use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, PathWaits, Request};
 use nandlab_nand::{Geometry, Time};
 
@@ -36,6 +37,8 @@ pub(crate) struct Meter {
     pub(crate) path_waits: PathWaits,
     /// The longest request's wait for space in the controller's write buffer.
     pub(crate) held_up: HeldUp,
+    /// Hears of each request.
+    pub(crate) timeline: Option<Timeline>,
 }
 
 /// First and last arrival, and the last request's end.
@@ -69,7 +72,12 @@ impl Meter {
             path: None,
             path_waits: PathWaits::default(),
             held_up: HeldUp::default(),
+            timeline: None,
         }
+    }
+
+    pub(crate) fn sectors_per_page(&self) -> u32 {
+        1 << self.page_shift
     }
 
     /// Forgets all measurements.
@@ -165,6 +173,9 @@ impl Meter {
         let Some(latency) = &mut self.latency else { return };
         self.answered = self.answered.max(completion.done);
         self.events.1 += u128::from(completion.done);
+        if let Some(timeline) = &self.timeline {
+            timeline.request(number, request, completion);
+        }
         if latency.add(request, completion) {
             let one = Longest { number, request: *request, completion: *completion };
             let is_longest = self.longest.is_none_or(|longest| one.latency() > longest.latency());

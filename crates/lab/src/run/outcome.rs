@@ -16,6 +16,7 @@ use crate::run::notices::{
 };
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
+use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::{Cause, Cell, Matrix, Time, ERASE_SHARE, SECTOR_BYTES};
 
 impl Run<'_> {
@@ -147,7 +148,10 @@ impl Run<'_> {
     /// The longest request.
     fn longest(&mut self, meter: &Meter, start: &Mark) -> Option<LongestRequest> {
         let stall = self.engine.longest_stall();
-        meter.longest.map(|longest| LongestRequest::of(&longest, stall.as_ref(), &meter.held_up, start.time))
+        let overlap = self.experiment.device.profile.timing.plane_overlap;
+        let unit = if overlap == PlaneOverlap::Independent { "plane" } else { "die" };
+        let of = |longest| LongestRequest::of(&longest, stall.as_ref(), &meter.held_up, (start.time, unit));
+        meter.longest.map(of)
     }
 
     /// Notices about a record that began at `start`; the host read this many pages.

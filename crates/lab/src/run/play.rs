@@ -1,6 +1,6 @@
 //! Plays a request workload.
 
-use super::mark::{sample, Mark};
+use super::mark::{begin_timeline, count, sample, Mark};
 use super::meter::Meter;
 use super::session::{piece_length, Run, BATCH};
 use crate::config::Arrival;
@@ -19,15 +19,12 @@ impl Run<'_> {
         start: &Mark,
     ) -> Result<Option<Stopped>, LabError> {
         let recorded = self.experiment.host.arrival == Arrival::Recorded;
-        if self.experiment.host.explain_longest {
-            self.engine.look_for_stalls();
-        }
+        self.begin_to_watch(meter, start);
         let paces_itself = self.experiment.paces_itself();
         let mut clock = self.clock(!recorded && !paces_itself, start.time);
         meter.by_events = self.engine.requests().follow_events();
         if meter.by_events {
-            clock = clock.follow_events(&self.experiment.device.path_times(), start.time);
-            workload.tells_later();
+            clock = self.follow_events(workload, clock, start.time);
         }
         let room = meter.series.every().clamp(1, BATCH);
         let (mut batch, mut done, mut worn_out) = (Vec::new(), Vec::new(), None);
@@ -53,6 +50,7 @@ impl Run<'_> {
                 self.report(workload, meter, &mut clock, &mut done);
                 left = rest;
             }
+            count(self.engine, meter, start);
             self.control.set_done(meter.host.requests);
             if let Some(share) = workload.done_share() {
                 self.control.set_share(share);
@@ -81,6 +79,23 @@ impl Run<'_> {
             }
             None => stopped(StopReason::Cancelled, format!("after {requests} {noun}")),
         })
+    }
+
+    /// Begins to watch the device for the record and the timeline.
+    fn begin_to_watch(&mut self, meter: &Meter, start: &Mark) {
+        if self.experiment.host.explain_longest {
+            self.engine.look_for_stalls();
+        }
+        begin_timeline(self.engine, meter, start);
+    }
+
+    /// The device's clock from `start` on, by events.
+    fn follow_events(&self, workload: &mut dyn Workload, clock: HostClock, start: Time) -> HostClock {
+        workload.tells_later();
+        if let Some(timeline) = self.timeline {
+            timeline.follow_events();
+        }
+        clock.follow_events(&self.experiment.device.path_times(), start)
     }
 
     /// Tells the ends of requests to the meter, and to a self-paced workload.

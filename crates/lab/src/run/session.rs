@@ -7,7 +7,7 @@ use crate::config::{Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
 use crate::error::LabError;
 use crate::stack::Engine;
-use crate::stack::OpLog;
+use crate::stack::{OpLog, Timeline};
 use nandlab_block::{Completion, Error, HostClock, Request};
 use nandlab_nand::Time;
 use nandlab_workload::Workload;
@@ -27,6 +27,7 @@ pub(crate) struct Run<'a> {
     pub(crate) sizing: &'a Sizing,
     pub(crate) control: &'a Control,
     pub(crate) log: Option<&'a OpLog>,
+    pub(crate) timeline: Option<&'a Timeline>,
     pub(super) engine: &'a mut dyn Engine,
     /// The device's history before the run.
     pub(crate) begun: Begun,
@@ -43,7 +44,8 @@ impl<'a> Run<'a> {
         control: &'a Control,
         engine: &'a mut dyn Engine,
     ) -> Self {
-        Self { experiment, sizing, control, log: None, engine, begun: Begun::default(), played: 0, epoch: None }
+        let (begun, played, epoch) = (Begun::default(), 0, None);
+        Self { experiment, sizing, control, log: None, timeline: None, engine, begun, played, epoch }
     }
 
     pub(crate) fn engine(&mut self) -> &mut dyn Engine {
@@ -52,7 +54,9 @@ impl<'a> Run<'a> {
 
     /// A meter for a workload with about `total` requests.
     pub(crate) fn meter(&self, total: u64) -> Meter {
-        Meter::new(total, self.keeps_time(), &self.sizing.geometry)
+        let mut meter = Meter::new(total, self.keeps_time(), &self.sizing.geometry);
+        meter.timeline = self.timeline.cloned();
+        meter
     }
 
     pub(crate) fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
@@ -130,6 +134,7 @@ impl<'a> Run<'a> {
             }
         };
         self.log.map_or(Ok(()), OpLog::state)?;
+        self.timeline.map_or(Ok(()), Timeline::state)?;
         // Reading empty pages takes no flash operation. No single batch can pass twice this time.
         if self.engine.now().max(done.last().map_or(0, |last| last.done)) > LAST_TIME {
             return Err(LabError::OutOfTime);

@@ -14,7 +14,7 @@ use crate::control::Control;
 use crate::error::{ConfigError, LabError};
 use crate::record::{PreconditionRecord, StopReason};
 use crate::run::session::Run;
-use crate::stack::{self, Start};
+use crate::stack::{self, Logs, Start};
 use difference::difference;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
@@ -138,7 +138,7 @@ impl State {
         let played = Played::of(asked)?;
         let mut only = experiment.clone();
         only.precondition = writes(&experiment.precondition);
-        let mut engine = stack::open(&only, sizing, None, Start::Kept)?;
+        let mut engine = stack::open(&only, sizing, Logs::default(), Start::Kept)?;
         control.plan(sectors);
         let mut run = Run::new(&only, sizing, control, &mut *engine);
         let done = run.precondition(None)?;

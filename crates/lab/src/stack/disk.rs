@@ -7,6 +7,7 @@ use nandlab_buffer::Buffered;
 use nandlab_drive::{Chip, Drive, DriveOn};
 use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
+use nandlab_nand::work::Work;
 use nandlab_nand::{BlockId, Matrix, NandError, Stall, Time, Waits};
 
 /// How a stack carries out requests.
@@ -238,6 +239,16 @@ impl Engine for Stack {
         let ctx = self.below.drive_mut().ctx();
         let events = ctx.timeline().map(|timeline| timeline.now());
         events.unwrap_or_else(|| ctx.horizon())
+    }
+
+    fn keep_work(&mut self) {
+        self.below.drive_mut().ctx().keep_work();
+    }
+
+    fn take_work(&mut self) -> Vec<Work> {
+        let mut work = Vec::new();
+        self.below.drive_mut().ctx().take_work(&mut work);
+        work
     }
 
     fn waits(&mut self) -> Waits {

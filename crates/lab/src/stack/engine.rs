@@ -8,6 +8,7 @@ use nandlab_fs::{BlockUse, FileSystem, FsError};
 use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, NvmUsage};
+use nandlab_nand::work::Work;
 use nandlab_nand::{BlockId, Matrix, NandError, Stall, Time, Waits};
 
 /// A buffer and its NVRAM.
@@ -113,6 +114,14 @@ pub trait Engine: Send {
     /// The longest request's breakdown; `None` if not looked for, or if no request took time.
     fn longest_stall(&mut self) -> Option<Stall> {
         None
+    }
+
+    /// Keeps how operations use the device from now on, for a timeline.
+    fn keep_work(&mut self) {}
+
+    /// What was kept and nobody heard of yet.
+    fn take_work(&mut self) -> Vec<Work> {
+        Vec::new()
     }
 
     /// Latest operation end, in simulated nanoseconds.

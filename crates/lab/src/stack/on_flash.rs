@@ -6,6 +6,7 @@ use nandlab_fs::{BlockUse, FileSystem, FlashFs, FsConfig, FsError};
 use nandlab_ftl::{BlockState, Events, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, Nvram};
+use nandlab_nand::work::Work;
 use nandlab_nand::{Matrix, Nand, NandError, Time, Waits};
 
 /// A mounted file system, and the options to mount it again.
@@ -81,6 +82,16 @@ impl<N: Nand + Chip + Send + 'static> Engine for OnFlash<N> {
     fn now(&mut self) -> Time {
         let in_nvram = self.fs().nvram().map_or(0, |nvram| nvram.usage().time_ns);
         self.fs_mut().nand_mut().ctx().horizon() + in_nvram
+    }
+
+    fn keep_work(&mut self) {
+        self.fs_mut().nand_mut().ctx().keep_work();
+    }
+
+    fn take_work(&mut self) -> Vec<Work> {
+        let mut work = Vec::new();
+        self.fs_mut().nand_mut().ctx().take_work(&mut work);
+        work
     }
 
     fn waits(&mut self) -> Waits {

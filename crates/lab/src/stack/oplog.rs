@@ -1,13 +1,13 @@
 //! The operation log: every device operation as a line of CSV, described in `docs/op-log.md`.
 
+use super::new_file::{cannot_write, Finish, NewFile};
 use crate::control::Phase;
 use crate::error::LabError;
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use nandlab_nand::traced::{OpRecord, OpSink};
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A log being written; shared between the reporting device and the run, which closes it.
@@ -19,31 +19,12 @@ pub struct OpLog(Arc<Mutex<State>>);
 
 /// What the device and the run share.
 pub struct State {
-    target: PathBuf,
-    part: PathBuf,
     /// Where the lines go; none once the log is closed.
     pub writer: Option<Box<dyn Finish>>,
+    file: NewFile,
     phase: Phase,
     /// The first error; later lines are not written.
     failed: Option<io::Error>,
-}
-
-/// A writer with an end.
-pub trait Finish: Write + Send {
-    /// Ends the output, with everything on disk.
-    fn finish(self: Box<Self>) -> io::Result<()>;
-}
-
-impl Finish for BufWriter<File> {
-    fn finish(self: Box<Self>) -> io::Result<()> {
-        self.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-    }
-}
-
-impl Finish for BufWriter<GzEncoder<File>> {
-    fn finish(self: Box<Self>) -> io::Result<()> {
-        self.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?.sync_all()
-    }
 }
 
 impl OpLog {
@@ -52,21 +33,8 @@ impl OpLog {
     /// # Errors
     /// [`LabError::Io`]: the name does not end in `.csv` or `.csv.gz`, or the file cannot be created.
     pub fn create(target: &Path) -> Result<Self, LabError> {
-        // The finished log replaces an existing file, but it must not replace a device or a pipe.
-        if target.exists() && !target.is_dir() && !target.is_file() {
-            return Err(LabError::Io(format!("{}: this is not a regular file", target.display())));
-        }
-        let name = target.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        if ![".csv", ".csv.gz"].iter().any(|ending| name.ends_with(ending)) && !target.is_dir() {
-            return Err(LabError::Io(format!("{}: an operation log is a .csv or .csv.gz file", target.display())));
-        }
-        let mut name = target.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.part", std::process::id()));
-        let part = target.with_file_name(name);
-        if target.file_name().is_none() || target.is_dir() {
-            return Err(LabError::Io(format!("{}: this is a folder, expected the name of a file", target.display())));
-        }
-        let file = File::create_new(&part).map_err(|error| cannot_write(target, &error))?;
+        let what = "an operation log is a .csv or .csv.gz file";
+        let (new, file) = NewFile::create(target, &[".csv", ".csv.gz"], what)?;
         let is_gzip = target.extension().is_some_and(|extension| extension == "gz");
         let mut writer: Box<dyn Finish> = if is_gzip {
             Box::new(BufWriter::with_capacity(1 << 16, GzEncoder::new(file, Compression::fast())))
@@ -74,7 +42,7 @@ impl OpLog {
             Box::new(BufWriter::with_capacity(1 << 16, file))
         };
         let failed = writeln!(writer, "phase,{}", OpRecord::CSV_HEADER).err();
-        let state = State { target: target.to_owned(), part, writer: Some(writer), phase: Phase::Opening, failed };
+        let state = State { writer: Some(writer), file: new, phase: Phase::Opening, failed };
         Ok(Self(Arc::new(Mutex::new(state))))
     }
 
@@ -100,7 +68,7 @@ impl OpLog {
     #[doc(hidden)]
     pub fn state(&self) -> Result<(), LabError> {
         let state = self.lock();
-        state.failed.as_ref().map_or(Ok(()), |error| Err(cannot_write(&state.target, error)))
+        state.failed.as_ref().map_or(Ok(()), |error| Err(cannot_write(state.file.target(), error)))
     }
 
     /// Ends the log and renames it to its target.
@@ -109,11 +77,8 @@ impl OpLog {
         self.state()?;
         let mut state = self.lock();
         let Some(writer) = state.writer.take() else { return Ok(()) };
-        let ended = writer.finish().and_then(|()| std::fs::rename(&state.part, &state.target));
-        ended.map_err(|error| {
-            let _ = std::fs::remove_file(&state.part);
-            cannot_write(&state.target, &error)
-        })
+        let ended = writer.finish();
+        state.file.close(ended)
     }
 }
 
@@ -134,24 +99,4 @@ impl OpSink for OpLog {
             state.failed = Some(error);
         }
     }
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        if let Some(writer) = self.writer.take() {
-            drop(writer);
-            let _ = std::fs::remove_file(&self.part);
-        }
-    }
-}
-
-/// The error for a log that `target` cannot take.
-pub fn cannot_write(target: &Path, error: &io::Error) -> LabError {
-    let why = match error.kind() {
-        io::ErrorKind::NotFound => "the folder does not exist".to_owned(),
-        io::ErrorKind::PermissionDenied => "you may not write there".to_owned(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full".to_owned(),
-        _ => error.to_string(),
-    };
-    LabError::Io(format!("{} cannot be written: {why}", target.display()))
 }

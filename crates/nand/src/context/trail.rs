@@ -11,7 +11,8 @@
 //! The device breaks down the longest request only, and only before it forgets needed records or when asked.
 
 use super::{Cause, Ctx, Time};
-use crate::stall::Stall;
+use crate::stall::{Stall, StepWork};
+use crate::work::Work;
 
 /// An operation on a unit.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +51,8 @@ impl Span {
         self.who >> CAUSE_BITS
     }
 
-    fn cause(&self) -> usize {
-        self.who as usize % Cause::COUNT
+    fn work(&self, own: bool) -> StepWork {
+        StepWork { unit: self.unit(), cause: Cause::ALL[self.who as usize % Cause::COUNT], own }
     }
 
     /// When its operations used the channel.
@@ -72,7 +73,14 @@ fn short(time: Time) -> u32 {
 /// The units' recent use, and the longest request so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trail {
+    /// Whether anything below is kept.
     pub(crate) is_on: bool,
+    /// Whether it looks for the longest request.
+    explains: bool,
+    /// How operations use the device, until somebody takes it; `None` if nobody asks.
+    works: Option<Vec<Work>>,
+    /// Requests that were over since then.
+    requests: u64,
     spans: Vec<Span>,
     /// The current request's first span.
     first: usize,
@@ -104,7 +112,9 @@ const MOST_ROOM: usize = 1 << 16;
 impl Trail {
     /// Starts anew.
     pub(crate) fn start(&mut self) {
-        *self = Self { is_on: true, spans: Vec::with_capacity(FIRST_ROOM), ..Self::default() };
+        let (works, requests) = (self.works.take(), self.requests);
+        let spans = Vec::with_capacity(FIRST_ROOM);
+        *self = Self { is_on: true, explains: true, works, requests, spans, ..Self::default() };
     }
 
     /// Records when a unit was used.
@@ -185,21 +195,20 @@ impl Trail {
                 let known = self.spans[first.min(until)..until].iter().map(|span| span.end).filter(|&end| end < at);
                 let back = known.max().unwrap_or(0).max(arrival);
                 let lost = at.min(self.forgotten).saturating_sub(back);
-                stall.unknown += lost;
-                stall.elsewhere += at - back - lost;
+                stall.add_outside((back, at), lost);
                 (at, unit) = (back, None);
                 continue;
             };
             let span = &self.spans[n];
             let start = span.start.max(arrival);
-            let mut held = at - start;
-            if n >= first && span.wait > 0 {
-                held -= self.divide_wait(n, (start, at), first, &mut stall);
-            }
-            stall.of(n >= first)[span.cause()] += held;
+            let divides = n >= first && span.wait > 0;
+            let (from, to) = if divides { self.divide_wait(n, (start, at), first, &mut stall) } else { (at, at) };
+            let work = span.work(n >= first);
+            stall.add(work, (start, from));
+            stall.add(work, (to, at));
             (at, until, unit) = (start, n, Some(span.unit()));
         }
-        stall
+        stall.in_order()
     }
 
     /// The span before `until` with its end `at`: on the unit busy until then, else anywhere.
@@ -213,9 +222,9 @@ impl Trail {
             .or_else(|| unit.and_then(|_| spans.iter().rposition(|span| span.start < at && at < span.end)))
     }
 
-    /// Divides the channel wait of span `n` between two moments among the spans with the channel; returns the
-    /// divided time.
-    fn divide_wait(&self, n: usize, (from, to): (Time, Time), first: usize, stall: &mut Stall) -> Time {
+    /// Divides the channel wait of span `n` between two moments among the spans with the channel; returns from when to when
+    /// it did.
+    fn divide_wait(&self, n: usize, (from, to): (Time, Time), first: usize, stall: &mut Stall) -> (Time, Time) {
         let span = &self.spans[n];
         let begin = span.start + Time::from(span.before);
         let (begin, end) = (begin.max(from), (begin + Time::from(span.wait)).min(to));
@@ -230,10 +239,10 @@ impl Trail {
         let mut at = begin;
         for (_, stop, n) in had {
             let stop = stop.min(end);
-            stall.of(n >= first)[self.spans[n].cause()] += stop.saturating_sub(at);
+            stall.add(self.spans[n].work(n >= first), (at, stop));
             at = at.max(stop);
         }
-        at.saturating_sub(begin)
+        (begin, at)
     }
 }
 
@@ -256,7 +265,10 @@ impl Ctx {
             self.waited.forget_current();
         }
         if self.trail.is_on {
-            self.trail.end(arrival, done);
+            self.trail.requests += 1;
+            if self.trail.explains {
+                self.trail.end(arrival, done);
+            }
         }
     }
 
@@ -272,8 +284,71 @@ impl Ctx {
     #[inline]
     pub(crate) fn held(&mut self, held: &Held) {
         if self.trail.is_on {
+            self.remember(held);
+            self.tell_of(held);
+        }
+    }
+
+    /// Records a program whose array time is that of the program before, which began at `cut` so far.
+    pub(crate) fn held_together(&mut self, held: &Held, cut: Time, start: Time) {
+        if self.trail.is_on {
+            self.remember(held);
+            let Held { unit, end, transfer, .. } = *held;
+            self.tell(Work::Joined { unit, cut, moved: start - transfer, start, end });
+        }
+    }
+
+    /// A read goes first: the rest of its unit's operation, from `cut` on, takes place between two later times.
+    pub(crate) fn moved(&mut self, unit: u32, cut: Time, (start, end): (Time, Time)) {
+        if self.trail.is_on {
+            self.tell(Work::Moved { unit, cut, start, end });
+        }
+    }
+
+    fn remember(&mut self, held: &Held) {
+        if self.trail.explains {
             let cause = self.cause();
             self.trail.add(cause, held);
         }
+    }
+
+    fn tell(&mut self, work: Work) {
+        if let Some(works) = &mut self.trail.works {
+            works.push(work);
+        }
+    }
+
+    fn tell_of(&mut self, held: &Held) {
+        let Some(works) = &mut self.trail.works else { return };
+        let Held { unit, start, end, before, wait, transfer, .. } = *held;
+        let moves = start + before + wait;
+        let pieces = [(start, start + before, false), (moves, moves + transfer, true), (moves + transfer, end, false)];
+        let used = pieces.into_iter().filter(|&(start, end, _)| end > start);
+        works.extend(used.map(|(start, end, is_transfer)| Work::Used { unit, start, end, is_transfer }));
+    }
+
+    /// Keeps how operations use the device from now on, for [`Self::take_work`]; counts requests from 0.
+    pub fn keep_work(&mut self) {
+        (self.trail.is_on, self.trail.works, self.trail.requests) = (true, Some(Vec::new()), 0);
+        if let Some(timeline) = &mut self.events {
+            timeline.keep_work();
+        }
+    }
+
+    /// Moves what was kept since the last call to `into`, which is empty.
+    #[inline]
+    pub fn take_work(&mut self, into: &mut Vec<Work>) {
+        let events = self.events.as_mut().and_then(|timeline| timeline.works());
+        if let Some(works) = events.filter(|works| !works.is_empty()) {
+            std::mem::swap(works, into);
+        } else if let Some(works) = &mut self.trail.works {
+            std::mem::swap(works, into);
+        }
+    }
+
+    /// Requests that were over since [`Self::keep_work`], if it was called.
+    #[inline]
+    pub fn requests_over(&self) -> u64 {
+        self.trail.requests
     }
 }

@@ -93,15 +93,16 @@ impl Suspending {
         (start < tail.end).then_some(Slot { start, left: tail.end - at, next, is_in_front: false })
     }
 
-    /// Ends the read in `slot` at `end`; returns the operation's new end.
-    pub(super) fn take(&mut self, unit: usize, slot: Slot, end: Time) -> Time {
+    /// Ends the read in `slot` at `end`; returns when the operation stopped, and when it goes on.
+    pub(super) fn take(&mut self, unit: usize, slot: Slot, end: Time) -> (Time, Time) {
         let tail = &mut self.tails[unit];
+        let cut = tail.end - slot.left;
         let (least, later) = slot.next;
         tail.from = (end + later).max(least);
         tail.end = tail.from + slot.left;
         tail.reads += 1;
         (tail.before, tail.paused) = if slot.is_in_front { (Some(end), None) } else { (None, Some(end)) };
-        tail.end
+        (cut, tail.from)
     }
 }
 
@@ -119,9 +120,11 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.hold(unit, (slot.start, end), array, (array, transfer));
         let waits = Waits { unit: slot.start - ready, channel: end - slot.start - array - transfer };
         self.inner.ctx().count_waits(waits);
-        let put_off = self.suspending.as_mut().map_or(end, |suspending| suspending.take(unit, slot, end));
+        let (cut, from) = self.suspending.as_mut().map_or((end, end), |suspending| suspending.take(unit, slot, end));
+        let put_off = from + slot.left;
         self.units[unit].free = put_off;
         let ctx = self.inner.ctx();
+        ctx.moved(unit as u32, cut, (from, put_off));
         ctx.put_off(put_off);
         ctx.go_ahead(put_off - free);
         Some(end)

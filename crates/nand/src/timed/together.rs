@@ -13,7 +13,7 @@
 
 use super::Timed;
 use crate::address::Ppa;
-use crate::context::{Time, Waits};
+use crate::context::{Held, Time, Waits};
 use crate::nand::{Done, Nand};
 
 /// A die's last program, and the programs joined to it.
@@ -33,6 +33,16 @@ pub(super) struct Together {
 }
 
 impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
+    /// Records a transfer up to `moved_in` that puts the array's work off, from the times of `before` up to `end`.
+    fn hold_together(&mut self, number: usize, before: (Time, Time), (moved_in, end): (Time, Time), transfer: Time) {
+        let unit = &mut self.units[number];
+        unit.free = end;
+        unit.busy += transfer;
+        let (channel, wait) = (unit.channel, end - before.1 - transfer);
+        let held = Held { unit: number as u32, channel, start: before.1, end, before: 0, wait, transfer };
+        self.inner.ctx().held_together(&held, before.0, moved_in);
+    }
+
     /// Times a program, joined with the previous programs if possible.
     pub(super) fn time_program(&mut self, at: Ppa) -> Done {
         let block = self.geometry.block_of(at);
@@ -56,7 +66,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         let done = if joins {
             let moved_in = self.transfer(unit, before.moved_in, transfer);
             let end = moved_in + program;
-            self.hold(unit, (before.end, end), 0, (0, transfer));
+            self.hold_together(unit, (before.moved_in, before.end), (moved_in, end), transfer);
             let waits = Waits { unit: before.moved_in - ready, channel: moved_in - before.moved_in - transfer };
             self.inner.ctx().count_waits(waits);
             self.inner.ctx().join();

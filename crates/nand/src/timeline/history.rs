@@ -6,7 +6,7 @@
 //! operation on its unit; the breakdown goes on with that one.
 
 use crate::cause::Cause;
-use crate::stall::Stall;
+use crate::stall::{Stall, StepWork};
 use crate::time::Time;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -39,6 +39,11 @@ struct Past {
 impl Past {
     fn end(&self) -> Time {
         self.pieces.last().map_or(0, |piece| piece.end)
+    }
+
+    /// What a request's time was spent on here.
+    fn work(&self, open: &Open) -> StepWork {
+        StepWork { unit: self.unit, cause: self.cause, own: self.owner == Some(open.number) }
     }
 }
 
@@ -147,31 +152,31 @@ impl History {
     fn explain(&self, open: &Open) -> Stall {
         let mut stall = Stall { arrival: open.arrival, done: open.done, ..Stall::nothing() };
         let Some((mut number, mut at)) = open.last else {
-            stall.elsewhere = open.done - open.arrival;
+            stall.add_outside((open.arrival, open.done), 0);
             return stall;
         };
-        stall.elsewhere = open.done - at;
+        stall.add_outside((at, open.done), 0);
         while at > open.arrival {
             let Some(past) = self.get(number) else {
-                stall.unknown += at - open.arrival;
-                return stall;
+                stall.add_outside((open.arrival, at), at - open.arrival);
+                return stall.in_order();
             };
             let before = at;
             for piece in past.pieces.iter().rev().filter(|piece| piece.start < before) {
                 let end = piece.end.min(at);
                 self.share(number, (end.max(open.arrival), at), open, &mut stall);
                 let start = piece.start.max(open.arrival);
-                stall.of(past.owner == Some(open.number))[past.cause as usize] += end.saturating_sub(start);
+                stall.add(past.work(open), (start, end));
                 at = start;
                 if at == open.arrival {
-                    return stall;
+                    return stall.in_order();
                 }
             }
             let begun = past.begun.clamp(open.arrival, at);
             self.share(number, (begun, at), open, &mut stall);
             at = begun;
             if at == open.arrival {
-                return stall;
+                return stall.in_order();
             }
             let leader = past.leader.filter(|&leader| self.get(leader).is_some_and(|leader| leader.end() == at));
             match leader.or_else(|| self.at_work(past.unit, at)) {
@@ -180,8 +185,8 @@ impl History {
             }
         }
         // It was issued, and began at once: earlier time was outside the flash.
-        stall.elsewhere += at - open.arrival;
-        stall
+        stall.add_outside((open.arrival, at), 0);
+        stall.in_order()
     }
 
     /// The operations a unit took before `time`, the latest first, as far as they may have worked at `since`.
@@ -219,16 +224,14 @@ impl History {
             .collect();
         others.sort_unstable();
         let mut at = from;
-        let mut rest = 0;
         for (start, end, other) in others {
             let (start, end) = (start.max(at), end.min(to));
             if start < end {
-                rest += start - at;
-                let other = &self.known[(other - self.first) as usize];
-                stall.of(other.owner == Some(open.number))[other.cause as usize] += end - start;
+                stall.add(past.work(open), (at, start));
+                stall.add(self.known[(other - self.first) as usize].work(open), (start, end));
                 at = end;
             }
         }
-        stall.of(past.owner == Some(open.number))[past.cause as usize] += rest + (to - at);
+        stall.add(past.work(open), (at, to));
     }
 }

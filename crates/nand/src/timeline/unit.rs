@@ -3,6 +3,7 @@
 use super::{Op, Timeline, What, NEVER};
 use crate::time::Time;
 use crate::waits::Waits;
+use crate::work::Work;
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug)]
@@ -165,6 +166,7 @@ impl Timeline {
             return;
         }
         let left = left + (end - self.now);
+        self.tell_of(op, (self.ops[op as usize].since, self.now), false);
         self.units[unit as usize].array = Array::Stopping { op, left };
         self.unit_at(unit, free);
     }
@@ -192,7 +194,8 @@ impl Timeline {
         let slice = self.rules.slice.filter(|_| self.ops[op as usize].gives_way);
         let now = slice.map_or(whole, |slice| slice.min(whole));
         let end = self.now + resume + now;
-        self.ops[op as usize].since = self.now;
+        let state = &mut self.ops[op as usize];
+        (state.since, state.resume) = (self.now, state.resume + resume);
         self.units[unit as usize].array = Array::After { op, end, left: whole - now };
         self.unit_at(unit, end);
         if slice.is_none() {
@@ -203,6 +206,8 @@ impl Timeline {
     fn start(&mut self, unit: u32, op: u32) {
         let Op { steps, ready, is_host, .. } = self.ops[op as usize];
         self.waited(op, Waits { unit: self.now - ready, channel: 0 }, is_host);
+        let (number, has_waited) = (self.ops[op as usize].number, self.now > ready);
+        self.tell(|| Work::Started { number, has_waited });
         if let Some(history) = &mut self.history {
             history.began(self.ops[op as usize].past, self.now);
         }
@@ -216,7 +221,9 @@ impl Timeline {
     }
 
     fn after_first_step(&mut self, unit: u32, op: u32) {
-        self.worked(op, self.now - self.ops[op as usize].steps.before, false);
+        let start = self.now - self.ops[op as usize].steps.before;
+        self.worked(op, start, false);
+        self.tell_of(op, (start, self.now), false);
         self.ops[op as usize].since = self.now;
         self.move_data(unit, op);
     }
@@ -270,7 +277,9 @@ impl Timeline {
     }
 
     fn after_last_step(&mut self, unit: u32, op: u32, left: Time) {
-        self.worked(op, self.ops[op as usize].since, false);
+        let start = self.ops[op as usize].since;
+        self.worked(op, start, false);
+        self.tell_of(op, (start, self.now), false);
         if left == 0 {
             self.free_array(unit, op);
             return;

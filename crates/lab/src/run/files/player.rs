@@ -11,7 +11,7 @@ use crate::record::{
 };
 use crate::run::contents::Contents;
 use crate::run::mark::sample;
-use crate::run::mark::Mark;
+use crate::run::mark::{begin_timeline, Mark};
 use crate::stack::Door;
 use nandlab_block::{Blank, Completion, Error, Mirror, Op, RamUse, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError, Handle, Over};
@@ -104,6 +104,7 @@ impl<'a, 'd> Player<'a, 'd> {
             below.engine.look_for_stalls();
         }
         below.start = Mark::of(below.engine);
+        begin_timeline(below.engine, below.meter, &below.start);
         below.now = below.start.time;
         self.since.time = below.now;
         self.since.host = HostCounts::default();
@@ -184,6 +185,9 @@ impl<'a, 'd> Player<'a, 'd> {
         let below = self.below.clone();
         let Below { engine, meter, start, now } = &mut *below.0.borrow_mut();
         let (arrival, asked) = (*now, asked(op));
+        if let Some(timeline) = &meter.timeline {
+            timeline.outside(asked.is_none());
+        }
         let done = self.on_files(engine.on_files().files(), op);
         *now = engine.now();
         let is_lost = matches!(done, Err(FsError::Device(Error::Unreadable { .. })));
