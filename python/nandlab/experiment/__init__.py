@@ -386,6 +386,21 @@ class Experiment:
         vars(other).update(_base=os.path.abspath(self._base))  # noqa: PTH100
         return other
 
+    def policies(self) -> dict[str, policy.Policy]:
+        """The policies in Python that it holds as objects, by their names in it."""
+        return dict(self._objects)
+
+    def with_policies(self, objects: Mapping[str, policy.Policy]) -> Experiment:
+        """The same experiment with these objects in place of those that `policies` gives."""
+        other = self._with(self._text, self._sets)
+        vars(other).update(_base=self._base, _objects=dict(objects))
+        return other
+
+    def digests(self) -> dict[str, str]:
+        """A digest of each file it reads besides its own, by path; empty if a file cannot be read."""
+        resolved = self.resolve()
+        return {str(path): _digest(path) for path in [*self._read(resolved), *self._modules(resolved)]}
+
     def fingerprint(self) -> str:
         """A text, equal for equal results: the resolved experiment, its files, and this version.
 

@@ -23,7 +23,7 @@ from nandlab.sweeping.axes import Axis, Value, axes_of
 from nandlab.sweeping.engines import Engine, engine
 from nandlab.sweeping.goals import Goal, fronts, goal_of
 from nandlab.sweeping.store import Store, require_polars
-from nandlab.sweeping.work import Done, Task, run_task
+from nandlab.sweeping.work import Done, Sent, Task, run_task
 
 if TYPE_CHECKING:
     import pandas
@@ -356,10 +356,13 @@ class Running:
                 self._submit(made, held.pop(0))
 
     def _submitted(self, made: Engine, at: int, point: Point) -> Future[Done]:
-        # A worker elsewhere has another current folder.
-        one = point.experiment.absolute() if made.on_cluster else point.experiment
+        one, sent = point.experiment, None
+        if made.on_cluster:
+            # A worker elsewhere has another current folder.
+            one = one.absolute()
+            one, sent = one.with_policies({}), Sent.of(one)
         try:
-            return made.executor.submit(run_task, Task(at, one, made.token, made.on_cluster))
+            return made.executor.submit(run_task, Task(at, one, made.token, sent))
         except BrokenExecutor as error:
             # A worker has ended while others still got points.
             broken: Future[Done] = Future()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+import socket
+import sys
 import threading
 import time
-from collections.abc import Callable, MutableSequence
+from collections.abc import Callable, Mapping, MutableSequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -70,7 +72,55 @@ class Task:
     at: int
     experiment: Experiment
     token: str
-    on_cluster: bool = False
+    sent: Sent | None = None
+    """What a worker on a cluster needs besides."""
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether a cluster runs it."""
+        return self.sent is not None
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An experiment's files, by path with the digest that each has where the sweep is; and its policies."""
+
+    files: Mapping[str, str]
+    policies: bytes
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> Sent:
+        """Policies go by value, with the code of their modules: a worker may have none of these."""
+        import cloudpickle
+
+        objects = experiment.policies()
+        names = {type(each).__module__ for each in objects.values()} - {"__main__"}
+        modules = [
+            sys.modules[name] for name in names if name in sys.modules and "nandlab" not in name.split(".")
+        ]
+        for module in modules:
+            cloudpickle.register_pickle_by_value(module)
+        try:
+            return cls(experiment.digests(), cloudpickle.dumps(objects))
+        finally:
+            for module in modules:
+                cloudpickle.unregister_pickle_by_value(module)
+
+    def refuse_other_files(self, experiment: Experiment) -> None:
+        """Refuses a worker whose files are others.
+
+        Raises:
+            ConfigError: A file is missing here, or is another one.
+
+        """
+        here = experiment.digests()
+        for path, digest in self.files.items():
+            if digest and here.get(path) != digest:
+                what = "is another file" if here.get(path) else "is not there"
+                raise ConfigError(
+                    f"{path} {what} on the worker {socket.gethostname()}: the machines of a cluster read "
+                    "files from the same path as the machine of the sweep"
+                )
 
 
 @dataclass(frozen=True)
@@ -99,7 +149,7 @@ def run_task(task: Task) -> Done:
     try:
         if stopped():
             return Done(task.at)
-        run = task.experiment.start()
+        run = _experiment(task).start()
         while not run.wait(POLL_S):
             if stopped():
                 run.cancel()
@@ -117,6 +167,14 @@ def run_task(task: Task) -> Done:
     file = channel.folder / str(task.at)
     file.write_bytes(pickle.dumps(record))
     return Done(task.at, file=file)
+
+
+def _experiment(task: Task) -> Experiment:
+    if task.sent is None:
+        return task.experiment
+    experiment = task.experiment.with_policies(pickle.loads(task.sent.policies))  # noqa: S301 - the sweep wrote it
+    task.sent.refuse_other_files(experiment)
+    return experiment
 
 
 def _stopped(task: Task) -> Callable[[], bool]:
