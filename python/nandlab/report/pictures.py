@@ -36,16 +36,20 @@ class Picture:
     chart: Chart
     caption: str = ""
     names: Sequence[str] = ()
+    narrow: Chart | None = None
+    """The chart for a telephone, where it needs more than less wide plots."""
 
-    def svg(self) -> str:
+    def svg(self) -> theme.Drawing:
         """For a page: colours are its variables."""
-        return theme.svg(self.spec(), self.names)
+        return theme.svg(*self.drawn())
+
+    def drawn(self) -> tuple[theme.Spec, Sequence[str], theme.Spec | None]:
+        """What `theme.svg` draws."""
+        return self.spec(), self.names, None if self.narrow is None else _spec(self.narrow)
 
     def spec(self) -> theme.Spec:
         """The chart as Vega-Lite."""
-        with theme.unchecked():
-            spec: theme.Spec = self.chart.to_dict(validate=False)
-        return spec
+        return _spec(self.chart)
 
     def file(self, form: str, colours: theme.Theme = "light") -> bytes:
         """For a file of its own, `svg` or `png`."""
@@ -56,6 +60,12 @@ class Picture:
     def themed(self, colours: theme.Theme = "light") -> Chart:
         """The chart with plain colours, as a notebook shows it."""
         return alt.Chart.from_dict(theme.themed(self.spec(), colours))
+
+
+def _spec(chart: Chart) -> theme.Spec:
+    with theme.unchecked():
+        spec: theme.Spec = chart.to_dict(validate=False)
+    return spec
 
 
 def colour(field: str, order: Sequence[str], title: str | None = None, **more: Any) -> alt.Color:  # noqa: ANN401 - options
@@ -149,11 +159,18 @@ def latency(result: Record) -> Picture | None:
     low, high = _reach(histogram)
     x = log_time("latency (simulated time)")
     x["scale"] = alt.Scale(type="log", nice=False, domain=[low, high])
-    panels = [
-        _distribution(histogram.filter(pl.col("request") == row["request"]), row, x, (low, high), at)
-        for at, row in enumerate(found)
-    ]
-    return Picture(alt.vconcat(*panels, spacing=10), "Bars: share of the requests; rules: percentiles.")
+
+    def panels(width: int) -> Chart:
+        each = [
+            _distribution(
+                histogram.filter(pl.col("request") == row["request"]), row, x, (low, high), at, width
+            )
+            for at, row in enumerate(found)
+        ]
+        return alt.vconcat(*each, spacing=10)
+
+    words = "Bars: share of the requests; rules: percentiles."
+    return Picture(panels(WIDTH + 100), words, narrow=panels(theme.TELEPHONE))
 
 
 def _reach(histogram: pl.DataFrame) -> tuple[float, float]:
@@ -162,7 +179,12 @@ def _reach(histogram: pl.DataFrame) -> tuple[float, float]:
 
 
 def _distribution(
-    buckets: pl.DataFrame, row: dict[str, Any], x: dict[str, Any], reach: tuple[float, float], at: int
+    buckets: pl.DataFrame,
+    row: dict[str, Any],
+    x: dict[str, Any],
+    reach: tuple[float, float],
+    at: int,
+    width: int,
 ) -> Chart:
     bars = (
         alt.Chart(buckets.with_columns(percent=100 * pl.col("share"), zero=pl.lit(0.0)))
@@ -178,7 +200,7 @@ def _distribution(
     marks = pl.DataFrame({"us": [max(row[name], reach[0]) for name in MARKED]}, schema={"us": float})
     rules = alt.Chart(marks).mark_rule(color=INK, strokeDash=[4, 3]).encode(x=alt.X("us:Q", **x))
     layers = [bars, rules]
-    labels = _labels(row, reach)
+    labels = _labels(row, reach, width)
     for align in ("left", "right"):
         own = [(us, words) for us, words, side in labels if side == align]
         if own:
@@ -188,13 +210,14 @@ def _distribution(
             )
             layers.append(text.encode(x=alt.X("us:Q", **x), y=alt.value(0), text="words:N"))
     title = alt.Title(f"{row['request']}: {units.counted(row['count'], 'request')}", offset=16)
-    return alt.layer(*layers, width=WIDTH + 100, height=110, title=title)
+    return alt.layer(*layers, width=width, height=110, title=title)
 
 
-def _labels(row: dict[str, Any], reach: tuple[float, float]) -> list[tuple[float, str, str]]:
+def _labels(
+    row: dict[str, Any], reach: tuple[float, float], width: int = WIDTH + 100
+) -> list[tuple[float, str, str]]:
     """Places for words, and their side beside the rule; words without room between them stand together."""
     span = math.log(reach[1] / reach[0])
-    width = WIDTH + 100
     groups = [([max(row[name], reach[0])], [words]) for name, words in MARKED.items()]
 
     def place(group: tuple[list[float], list[str]]) -> tuple[float, float, str]:
@@ -477,11 +500,11 @@ def of_run(result: Record, names: Collection[str] = tuple(PICTURES)) -> dict[str
     return {name: picture for name, picture in drawn.items() if picture is not None}
 
 
-def svgs_of_run(result: Record, names: Collection[str]) -> dict[str, tuple[str, str]]:
+def svgs_of_run(result: Record, names: Collection[str]) -> dict[str, tuple[theme.Drawing, str]]:
     """SVG and caption for each picture: one is drawn, outside Python's lock, while the next one is made."""
     with ThreadPoolExecutor(1) as drawing:
         waiting = {
-            name: (drawing.submit(theme.svg, picture.spec(), picture.names), picture.caption)
+            name: (drawing.submit(theme.svg, *picture.drawn()), picture.caption)
             for each in names
             for name, picture in of_run(result, [each]).items()
         }
