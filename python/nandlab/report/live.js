@@ -4,25 +4,35 @@
    the specification. A chart's plots get wider or narrower; its letters keep their size. */
 "use strict";
 (() => {
-  const NARROW = 600, LEAST = 200, EDGE = 60, SHARE = 0.42, SIZE = 12, LINE = 14, TRIES = 5, THIN = 80, KEY = 60;
+  const NARROW = 600, LEAST = 200, EDGE = 60, SHARE = 0.42, SIZE = 12, LINE = 14, TRIES = 5, THIN = 80, KEY = 70, STEEP = 26;
   const ink = document.createElement("canvas").getContext("2d");
   const long = (text, font) => { ink.font = font; return ink.measureText(text).width; };
   const FONT = `${SIZE}px Arial, Helvetica, Liberation Sans, sans-serif`;
 
-  /* A text in lines that fit the room; a word that does not fit has its own line. */
+  /* A text in lines that fit the room, broken behind spaces and underscores; a word that does not fit has its own line. */
   function lines(text, room, font = FONT) {
-    const done = [];
-    for (const word of text.split(" ")) {
-      const longer = done.length ? `${done[done.length - 1]} ${word}` : word;
-      if (done.length && long(longer, font) <= room) done[done.length - 1] = longer;
-      else done.push(word);
+    const done = [""];
+    for (const word of String(text).split(/(?<=[\s_])/)) {
+      const longer = done[done.length - 1] + word;
+      if (done[done.length - 1] && long(longer.trim(), font) > room) done.push(word);
+      else done[done.length - 1] = longer;
     }
-    return done;
+    return done.map(line => line.trim());
+  }
+
+  /* An expression for names broken into lines, and the most lines of one. */
+  function broken(names, room, font = FONT) {
+    const found = Object.fromEntries(names.map(name => [name, lines(name, room, font)]));
+    return [`(${JSON.stringify(found)})[datum.value]`, Math.max(...Object.values(found).map(one => one.length))];
   }
 
   const parts = spec => spec.vconcat || spec.hconcat || (spec.spec ? [spec.spec] : []);
   const layers = spec => spec.layer || [];
-  const each = (spec, visit) => { visit(spec); [...parts(spec), ...layers(spec)].forEach(one => each(one, visit)); };
+  const each = (spec, visit) => {
+    const inner = [...parts(spec), ...layers(spec)];
+    visit(spec);
+    inner.forEach(one => each(one, visit));
+  };
 
   /* How many plots stand side by side: a facet's columns, or a row of charts. */
   function columns_of(spec) {
@@ -77,11 +87,20 @@
   }
 
   function names(view, y, room) {
-    const broken = Object.fromEntries(y.sort.map(name => [name, lines(String(name), room)]));
-    const most = Math.max(...Object.values(broken).map(each => each.length));
-    y.axis = { ...y.axis, labelExpr: `(${JSON.stringify(broken)})[datum.value]`, labelLimit: 1000 };
+    const [labelExpr, most] = broken(y.sort, room);
+    y.axis = { ...y.axis, labelExpr, labelLimit: 1000 };
     const step = view.height && view.height.step;
     if (step && most > 1) view.height = { ...view.height, step: Math.max(step, LINE * most + 6) };
+  }
+
+  /* The heads of panels, as wide as the panels. */
+  function heads(spec) {
+    for (const one of spec.facet ? [spec.facet.field ? spec.facet : null, spec.facet.row, spec.facet.column] : []) {
+      if (!one) continue;
+      const found = [...new Set(rows(spec).map(row => row[one.field]))], wide = Math.max(...widths(spec), THIN);
+      const [labelExpr] = broken(found, wide, `bold ${SIZE + 1}px Arial, Helvetica, Liberation Sans, sans-serif`);
+      one.header = { ...one.header, labelExpr, labelLimit: 1000 };
+    }
   }
 
   const kind = view => typeof view.mark === "string" ? view.mark : view.mark && view.mark.type;
@@ -100,43 +119,175 @@
     });
   }
 
-  /* Names below columns stand steep where they have no room side by side. */
-  function steep(spec) {
+  /* A row of cells is as wide as other plots. */
+  function even(spec) {
     each(spec, view => {
-      for (const one of [view, ...layers(view)]) {
-        const x = one.encoding && one.encoding.x;
-        if (!x || x.type !== "nominal" || !Array.isArray(x.sort) || x.axis === null || !own(view)) continue;
-        const band = view.width / x.sort.length, most = Math.max(...x.sort.map(name => long(String(name), FONT)));
-        if (most <= band - 6 || (x.axis && x.axis.labelAngle)) continue;
-        x.axis = { ...x.axis, labelAngle: -90, labelAlign: "right", labelBaseline: "middle", labelOverlap: band < LINE };
-      }
+      const one = [view, ...layers(view)].find(each => each.encoding && each.encoding.x && Array.isArray(each.encoding.x.sort));
+      if (one && view.width && view.width.step) view.width = view.width.step * one.encoding.x.sort.length;
     });
   }
 
-  /* As many names of a legend in a line as fit. */
+  /* Names below columns stand steep where they have no room side by side, and some are left out where all are too many. */
+  function steep(spec) {
+    each(spec, view => {
+      if (!own(view)) return;
+      for (const one of [view, ...layers(view)]) {
+        const x = one.encoding && one.encoding.x;
+        if (!x || x.type !== "nominal" || !Array.isArray(x.sort) || x.axis === null) continue;
+        const band = view.width / x.sort.length, most = Math.max(...x.sort.map(name => long(String(name), FONT)));
+        if (most <= band - 6) continue;
+        const each = Math.ceil((LINE + 1) / band);
+        const level = band >= STEEP && view.width >= NARROW ? { labelAngle: -40, labelBaseline: "middle" } :
+          { labelAngle: -90, labelBaseline: "middle", values: x.sort.filter((_, at) => at % each === 0) };
+        x.axis = { ...x.axis, labelAlign: "right", ...level };
+      }
+      // Cells too small for their numbers have none.
+      if (view.layer) view.layer = view.layer.filter(one => {
+        const { x, text } = one.encoding || {};
+        if (kind(one) !== "text" || !x || x.type !== "nominal" || !Array.isArray(x.sort)) return true;
+        const data = one.data || view.data ? rows({ ...spec, ...(one.data ? one : view) }) : rows(spec);
+        return Math.max(...data.map(row => long(String(row[text.field]), FONT))) <= view.width / x.sort.length;
+      });
+    });
+  }
+
+  /* As many names of a legend in a line as fit, and a name longer than a line in several. */
   function legends(spec, room) {
-    let most = CONFIG.legend.columns;
-    const channels = view => Object.values(view.encoding || {}).filter(one => one && one.scale && Array.isArray(one.scale.domain));
-    each(spec, view => channels(view).filter(one => one.legend !== null && one.type === "nominal").forEach(one => {
-      const wide = Math.max(...one.scale.domain.map(name => long(String(name), FONT))) + KEY;
-      most = Math.min(most, Math.max(1, Math.floor(room / wide)));
+    const found = [];
+    each(spec, view => found.push(...Object.values(view.encoding || {}).filter(one => one && one.type === "nominal" &&
+      one.scale && Array.isArray(one.scale.domain) && one.legend !== null)));
+    const most = Math.max(0, ...found.flatMap(one => one.scale.domain).map(name => long(String(name), FONT))) + KEY;
+    const columns = Math.min(CONFIG.legend.columns, Math.max(1, Math.floor(room / most)));
+    for (const one of found) {
+      if (one.legend && one.legend.columns > columns) one.legend.columns = columns;
+      if (most > room) one.legend = { ...one.legend, labelExpr: broken(one.scale.domain, room - KEY)[0], labelLimit: 1000 };
+    }
+    return columns;
+  }
+
+  const get = field => `datum[${JSON.stringify(field)}]`;
+  const round = value => `format(${value}, ',.5~r')`;
+  const time = value => `(${value} >= 1e6 ? format(${value} / 1e6, '.4~r') + ' s' : ` +
+    `${value} >= 1e3 ? format(${value} / 1e3, '.4~r') + ' ms' : format(${value}, '.4~r') + ' µs')`;
+
+  /* How a value on an axis is written: as at the axis where that has words of its own. */
+  function written(channel, field) {
+    const value = get(field), own = (channel.axis && channel.axis.labelExpr) || "";
+    if (own.includes("µs")) return time(value);
+    if (!own || own.includes("datum.label")) return round(value);
+    const words = own.replaceAll("datum.value", value);
+    return `((${words}) || ${round(value)})`;
+  }
+
+  /* An axis's value, or its span. */
+  function span(channel, second) {
+    const first = channel.field, last = second && second.field;
+    if (!last) return written(channel, first);
+    if (channel.bin) {
+      const [from, to] = [`(${get(first)} + 0.5)`, `(${get(last)} - 1.5)`];
+      return `${to} > ${from} ? ${from} + ' to ' + ${to} : '' + ${from}`;
+    }
+    if (first === "zero") return written(channel, last);
+    return `${written(channel, first)} + ' to ' + ${written(channel, last)}`;
+  }
+
+  /* Gives each mark the words that the pointer shows: its names, then its figures with their axes' titles. */
+  function tips(spec) {
+    const base = rows(spec), panel = spec.facet && spec.facet.field;
+    each(spec, view => {
+      if (parts(view).length) return;
+      const units = layers(view).length ? layers(view).flatMap(one => layers(one).length ? layers(one) : [one]) : [view];
+      const all = units.map(one => ({ ...view.encoding, ...one.encoding }));
+      const title = name => (all.map(one => one[name]).find(one => one && one.title) || {}).title;
+      units.forEach((one, index) => {
+        if (one.tipped || one.mark === undefined) return;
+        one.tipped = true;
+        one.encoding = { ...one.encoding, tooltip: null };
+        if (["text", "rule"].includes(kind(one)) && !all[index].y) return;
+        if (kind(one) === "text") return;
+        const data = one.data || view.data ? rows({ ...spec, ...(one.data ? one : view) }) : base;
+        const said = entries(all[index], title, data[0] || {}, panel);
+        // Layers that differ in their transforms would have data of their own, and axes of their own in panels.
+        const home = one.data || one.transform ? one : view, key = at => `tip${index}_${at}`;
+        home.transform = [...(home.transform || []), ...said.map(([, how], at) => ({ calculate: how, as: key(at) }))];
+        one.encoding.tooltip = said.map(([name], at) => ({ field: key(at), type: "nominal", title: name }));
+      });
+    });
+    each(spec, one => delete one.tipped);
+    each(spec, touchable);
+  }
+
+  /* A line gets points that nobody sees, for the pointer. */
+  function touchable(view) {
+    const marks = (layers(view).length ? layers(view) : [view]).filter(one => kind(one) === "line" && !one.mark.point);
+    if (!marks.length) return;
+    const points = marks.map(one => {
+      const { x, y, tooltip } = { ...view.encoding, ...one.encoding };
+      return { mark: { type: "point", filled: true, size: 90, opacity: 0 }, encoding: { x, y, tooltip },
+        ...(one.data && one !== view ? { data: one.data } : {}), ...(one.transform && one !== view ? { transform: one.transform } : {}) };
+    }).filter(one => one.encoding.x && one.encoding.y && one.encoding.tooltip);
+    if (view.layer) {
+      view.layer.push(...points);
+      return;
+    }
+    view.layer = [{ mark: view.mark, encoding: view.encoding }, ...points];
+    delete view.mark;
+    delete view.encoding;
+  }
+
+  function entries(encoding, title, row, panel) {
+    const found = panel && panel in row ? [["", get(panel)]] : [];
+    const told = new Set([panel]);
+    for (const name of ["y", "x", "color", "shape", "detail"]) {
+      const one = encoding[name];
+      if (!one || !one.field || !["nominal", "ordinal"].includes(one.type) || told.has(one.field) || row[one.field] === "") continue;
+      told.add(one.field);
+      found.push([[one.title || (one.field === "colour" ? "" : one.field)].flat().join(" "), get(one.field)]);
+    }
+    for (const name of ["x", "y"]) {
+      const one = encoding[name], words = title(name);
+      if (one && one.field && one.type === "quantitative" && words && one.scale !== null)
+        found.push([[words].flat().join(" "), span(one, encoding[`${name}2`])]);
+    }
+    for (const field of ["words", "text"]) if (field in row) found.push(["", get(field)]);
+    // Vega keeps one text for each name.
+    return found.map(([name, how], at) => [name || " ".repeat(at + 1), how]);
+  }
+
+  /* A box beside the pointer. Texts stay texts: a name of a file is no element. */
+  function tip(_handler, event, item, value) {
+    const box = document.getElementById("tip") || document.body.appendChild(Object.assign(document.createElement("div"), { id: "tip" }));
+    // A line has the words of its first point.
+    const seen = value && typeof value === "object" && !["line", "area"].includes(item.mark.marktype);
+    box.classList.toggle("seen", Boolean(seen));
+    if (!seen) return;
+    box.replaceChildren(...Object.entries(value).map(([name, text]) => {
+      const line = document.createElement("div"), key = document.createElement("span");
+      key.textContent = name.trim() ? `${name}: ` : "";
+      line.append(key, text);
+      return line;
     }));
-    each(spec, view => channels(view).forEach(one => { if (one.legend && one.legend.columns > most) one.legend.columns = most; }));
-    return most;
+    const left = Math.min(event.clientX + 14, document.documentElement.clientWidth - box.offsetWidth - 8);
+    const above = event.clientY + 18 + box.offsetHeight > window.innerHeight;
+    box.style.left = `${Math.max(4, left)}px`;
+    box.style.top = `${above ? event.clientY - box.offsetHeight - 10 : event.clientY + 18}px`;
   }
 
   const CONFIG = JSON.parse(document.getElementById("look").textContent);
-  const OPTIONS = { mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
+  const OPTIONS = { mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, tooltip: tip, logLevel: 1 };
 
   /* The chart for a room, its plots wider by `more`. */
   function fitted(chart, room, more, zoomed) {
     const spec = reflow(structuredClone((room < NARROW && chart.narrow) || chart.wide), room);
+    even(spec);
     widen(spec, more);
     wrap(spec, room);
+    heads(spec);
     steep(spec);
+    tips(spec);
     if (zoomed) zoom(spec);
     const legend = { ...CONFIG.legend, columns: legends(spec, room) };
-    return { ...spec, padding: 2, config: { ...CONFIG, legend, mark: { tooltip: true } } };
+    return { ...spec, padding: 2, config: { ...CONFIG, legend } };
   }
 
   const shown = new Map();

@@ -146,15 +146,15 @@ def scripts() -> Scripts:
     import vl_convert
 
     own = resources.files("nandlab.report").joinpath("live.js").read_text(encoding="utf-8")
-    library = vl_convert.javascript_bundle()
+    library = vl_convert.javascript_bundle()  # type: ignore[call-arg] # the stub has no default
     # Inside of a script these two would begin or end an element; in JavaScript they are the same text.
     library = library.replace("</script", "<\\/script").replace("<!--", "<\\!--")
     return Scripts(LICENCE + library, own, inline_json(_CONFIG))
 
 
 LICENCE = (
-    "/* Vega, Vega-Lite, Vega-Embed: Copyright University of Washington Interactive Data Lab and contributors, "
-    "BSD 3-Clause licence; parts of D3: Copyright Mike Bostock, ISC licence. */\n"
+    "/* Vega, Vega-Lite, Vega-Embed: Copyright University of Washington Interactive Data Lab and "
+    "contributors, BSD 3-Clause licence; parts of D3: Copyright Mike Bostock, ISC licence. */\n"
 )
 
 

@@ -335,7 +335,7 @@ def _pareto(layout: Layout, wide: int) -> charts.Spec:
     return _spec(chart.properties(width=size[0], height=size[1]))
 
 
-def _names(named: Sequence[dict[str, Any]], x: altair.X, y: altair.Y) -> list[altair.Chart]:
+def _names(named: Sequence[dict[str, Any]], x: Any, y: Any) -> list[altair.Chart]:  # noqa: ANN401 - channels
     """The names of a front's points, a layer for each side at which they begin."""
     import altair as alt
 
@@ -388,8 +388,8 @@ class Reach:
         """Its axis's scale."""
         import altair as alt
 
-        kind: Any = "log" if self.is_log else "linear"
-        return alt.Scale(type=kind, domain=[self.low, self.high], nice=False, zero=False)
+        kind: dict[str, Any] = {"type": "log"} if self.is_log else {"zero": False}
+        return alt.Scale(**kind, domain=[self.low, self.high], nice=False)
 
 
 def _named(

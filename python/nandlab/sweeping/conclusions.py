@@ -37,7 +37,8 @@ def conclusions(found: Sweep) -> list[str]:
             said += _matters(layout, at)
             said += _near(goal, values) if len(found.goals) == 1 else []
     if len(found.goals) > 1 and any(found.front):
-        said.append(f"{sum(found.front)} of {len(found.points)} points are on the front.")
+        on_it = sum(found.front)
+        said.append(f"{on_it} of {len(found.points)} points {'is' if on_it == 1 else 'are'} on the front.")
     return [*said, *sentences(found)][:MOST]
 
 
