@@ -5,7 +5,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from conftest import SMALL, write
+from conftest import SMALL, without_scripts, write
 
 import nandlab
 from nandlab.report import compared, course, html, theme
@@ -58,10 +58,6 @@ def pages(small_result):
         run_page(small_result, "nandlab run small.toml"),
         comparison_page(pairs, "nandlab compare small.toml"),
     ]
-
-
-def without_scripts(text):
-    return re.sub(r"(<script[^>]*>).*?</script>", r"\1</script>", text, flags=re.DOTALL)
 
 
 def test_a_report_loads_nothing(pages):
