@@ -29,10 +29,12 @@ def main() -> None:
         experiment.run().report(report, "nandlab run experiments/page-op7.toml --report report.html")
         for dark, name in ((False, "report-light.png"), (True, "report-dark.png")):
             page.open(report, WIDTH, 3400, dark)
+            page.value("window.chartsDrawn.then(() => true)")
             page.screenshot(HERE / name)
     demo = ROOT / "reports" / "demo.html"
     if demo.exists():
         page.open(demo, WIDTH, HEIGHT)
+        page.value("window.chartsDrawn.then(() => true)")
         page.screenshot(HERE / "demo.png")
     page.close()
 

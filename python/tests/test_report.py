@@ -1,10 +1,11 @@
 """Reports: one file that needs nothing else, and holds what was measured."""
 
+import json
 import re
 from html.parser import HTMLParser
 
 import pytest
-from conftest import SMALL, write
+from conftest import SMALL, without_scripts, write
 
 import nandlab
 from nandlab.report import compared, course, html, theme
@@ -60,13 +61,40 @@ def pages(small_result):
 
 
 def test_a_report_loads_nothing(pages):
+    """A script comes with the page; test_browser.py sees that it asks for nothing either."""
     for text in pages:
         page = Page(text)
-        assert not {"script", "link", "img", "iframe", "object", "embed"} & set(page.tags)
+        assert not {"link", "img", "iframe", "object", "embed"} & set(page.tags)
         assert [reference for reference in page.references if not reference.startswith("#")] == []
-        assert not re.search(r"url\(|@import", text)
+        still = without_scripts(text)
+        assert not re.search(r"url\(|@import", still)
         # Names of XML languages are no addresses.
-        assert set(re.findall(r"https?://[^\"'\s<]+", text)) <= {"http://www.w3.org/2000/svg"}
+        assert set(re.findall(r"https?://[^\"'\s<]+", still)) <= {"http://www.w3.org/2000/svg"}
+
+
+def charts_of(text):
+    """The specifications in a page."""
+    found = re.findall(r'<script type="application/json" class="chart">(.*?)</script>', text, re.DOTALL)
+    return [json.loads(each) for each in found]
+
+
+def test_a_report_has_every_chart_still_and_live_and_the_library_once(pages):
+    for text in pages:
+        assert len(charts_of(text)) == text.count("<figure>") > 5
+        assert without_scripts(text).count("<svg ") == text.count("<figure>")
+        assert text.count("window.vegaEmbed=") == 1
+    assert "<script" not in html.page("no charts", "", [html.paragraph("none")])
+
+
+def test_no_name_ends_the_script_it_stands_in(small_result):
+    name = "</script><script>alert(1)</script><!--"
+    text = comparison_page([({"n": name}, small_result), ({"n": "b"}, small_result)], None)
+    assert "alert(1)</script>" not in text
+    assert "<script>alert" not in text
+    charts = charts_of(text)
+    assert charts and all(name in json.dumps(chart) for chart in charts)
+    # Each script ends where it should: the library, the page's own, the look, and the charts.
+    assert Page(text).tags.count("script") == len(charts) + 3
 
 
 def test_a_report_is_small(pages):
@@ -291,7 +319,7 @@ def test_a_last_short_sample_is_no_spike():
 
 
 def test_what_may_be_wide_scrolls_in_its_own_box(pages):
-    for text in pages:
+    for text in map(without_scripts, pages):
         wide = len(re.findall(r"<table|<svg ", text))
         assert wide == len(re.findall(r'<div class="scroll(?: broad)?"[^>]*>(?:<table|<svg )', text))
 

@@ -23,7 +23,7 @@ ROOMS = {
     "experiment": "_native figures policy record report traces writing",
     "running": "_native experiment writing",
     "sweeping": "_native experiment figures record report running writing",
-    "choosing": "_native experiment listing report running writing",
+    "choosing": "_native experiment figures listing report running writing",
     "comparing": "_native experiment report running sweeping writing",
     "reproduce": "_native experiment figures record report running writing",
     "calibrate": "_native experiment listing report running sweeping writing",

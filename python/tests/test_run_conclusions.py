@@ -2,6 +2,7 @@
 where they do; and what a notebook shows."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 from conftest import write
@@ -103,6 +104,43 @@ def test_a_comparison_follows_its_figures(runs):
     assert "do not differ in erases" in of_comparison({"": noisy})[0]
     panels = of_comparison({"w1": {"page": [page], "fast": [fast]}, "w2": {"page": [page], "fast": [better]}})
     assert panels[0].startswith("w1: page wears") and panels[1].startswith("w2: fast wears")
+    assert len(panels) == 6 and panels[2].startswith("w1: page is fastest")
+    many = of_comparison({f"w{at}": {"page": [page], "fast": [fast]} for at in range(9)})
+    assert len(many) == 6 and all("wears least" in each for each in many)
+
+
+def test_runs_that_ended_early_are_counted(runs):
+    page = runs["page"]
+    early = changed(page, partial=True)
+    said = of_comparison({"": {"a": [page], "b": [runs["fast"]], "c": [early], "d": [early]}})
+    assert said[-1] == "2 runs ended early and are not compared."
+    said = of_comparison({"": {"a": [page], "b": [runs["fast"]], "c": [early]}})
+    assert said[-1] == "1 run ended early and is not compared."
+
+
+def test_a_sweep_of_one_key_says_whether_its_end_is_best():
+    said = of_sweep(nandlab.sweep(experiment(), {"device.over_provisioning": "0.2,0.3,0.5"}))
+    assert len(said) == 3
+    assert said[2] == "waf is best at OP 50 %, an end of its values: a value beyond it may be better."
+    flat = of_sweep(nandlab.sweep(experiment(), {"device.over_provisioning": "2.0,2.5,2.9"}))
+    assert any(each.startswith("waf: no gain beyond OP") for each in flat)
+    assert not any("an end of its values" in each for each in flat)
+
+
+def test_no_page_says_more_than_six_sentences(monkeypatch):
+    from nandlab.choosing import page as choice
+    from nandlab.searching import words
+
+    advice = advised(given("fast", 1.0, 6.0, 64), given("slow", 10.0, 12.0, 32))
+    advice = replace(advice, why=[f"reason {at}" for at in range(8)])
+    said = choice.conclusions(advice)
+    assert len(said) == 6 and said[-1].startswith("Next to fast")
+    monkeypatch.setattr(words, "_outcome", lambda _found: [f"outcome {at}" for at in range(9)])
+    for name in ("_mattered", "_ends"):
+        monkeypatch.setattr(words, name, lambda _found: ["more"])
+    monkeypatch.setattr(words, "_rest", lambda _found: ["the last tries gained nothing"])
+    assert words.sentences(None)[-1] == "the last tries gained nothing"
+    assert len(words.sentences(None)) == 6
 
 
 def test_a_sweep_names_best_worst_and_what_matters():

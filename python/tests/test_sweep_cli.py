@@ -11,7 +11,7 @@ import time
 
 import polars
 import pytest
-from conftest import SMALL, files_in, write
+from conftest import SMALL, files_in, without_scripts, write
 
 VARY = ("--vary", "device.over_provisioning=0.25..0.5:3", "--vary", "seed=1,2")
 
@@ -102,7 +102,7 @@ def test_the_file_the_report_and_the_pictures(nandlab_command, small, tmp_path):
         # A file of its own needs no page around it.
         assert b"var(--" not in path.read_bytes()
     page = (folder / "r.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 3
+    assert without_scripts(page).count("<svg") == 3
     for words in (
         "Pareto front",
         "mean of 2 seeds",
@@ -110,7 +110,7 @@ def test_the_file_the_report_and_the_pictures(nandlab_command, small, tmp_path):
         "ram total (KiB)",
     ):
         assert words in page
-    assert not re.search(r"(?:src|href)=|https?://(?!www\.w3\.org)|<script", page)
+    assert not re.search(r"(?:src|href)=|https?://(?!www\.w3\.org)", without_scripts(page))
     frame = polars.read_parquet(folder / "p.parquet")
     assert frame["seed"].to_list() == [1, 2] * 3
     assert frame.columns[:2] == ["device.over_provisioning", "seed"]

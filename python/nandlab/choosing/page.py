@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection
 
 from nandlab.choosing import COARSE, Advice, Measured
+from nandlab.figures.conclusions import MOST
 from nandlab.report import device_charts, html
 from nandlab.report.charts import Rows
 from nandlab.writing import units
@@ -102,8 +103,9 @@ def conclusions(advice: Advice) -> list[str]:
         words = f"{1 / factor:.1f} times faster" if factor < 1 / 1.05 else words
         verb = "is" if factor < 1 / 1.05 else "takes"
         told = units.time_us(times[name])
-        said.append(f"Next to {advice.take.name}, {name} {verb} {words}: {told} a transaction.")
-    return said
+        next_one = f"Next to {advice.take.name}, {name} {verb} {words}: {told} a transaction."
+        said = [*said[: MOST - 1], next_one]
+    return said[:MOST]
 
 
 def write_choice(advice: Advice, path: str | os.PathLike[str], command: str | None = None) -> None:

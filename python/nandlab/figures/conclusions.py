@@ -10,6 +10,8 @@ from nandlab.figures.interval import half_width
 from nandlab.record.record import Record
 from nandlab.writing import units
 
+MOST = 6
+"""Most sentences before a report."""
 ALIKE = 0.01
 """Figures within this share are the same."""
 LARGE = 0.25
@@ -36,7 +38,7 @@ def of_run(result: Record) -> list[str]:
     found = [*_amplification(result), *_asked(result), *_tail(result), *_wear(result), *_written(result)]
     if result.stopped is not None:
         found.insert(0, "The run ended before its workload did: every figure is of the part until then.")
-    return found[:6]
+    return found[:MOST]
 
 
 def _amplification(result: Record) -> Iterator[str]:
@@ -95,23 +97,28 @@ def _written(result: Record) -> Iterator[str]:
 
 def of_comparison(panels: Mapping[str, Designs]) -> list[str]:
     """What several designs come to, by workload and name; one workload may have an empty name."""
-    found = []
-    for panel, designs in panels.items():
-        whole = {
+    whole = {
+        panel: {
             name: records
             for name, records in designs.items()
             if not any(record.partial for record in records)
         }
-        start = f"{panel}: " if len(panels) > 1 else ""
-        # With several workloads there is room for what wears least alone.
-        told = COMPARED[: 1 if len(panels) > 1 else None]
-        found += [f"{start}{each}" for row in told for each in _best(whole, *row)]
-        if len(panels) == 1:
-            found += _costliest(whole)
-            missing = len(designs) - len(whole)
-            if missing:
-                found.append(f"{units.counted(missing, 'run')} ended early and is not compared.")
-    return found[:6]
+        for panel, designs in panels.items()
+    }
+    if len(panels) > 1:
+        # What wears least comes first, for every workload there is room for.
+        told = COMPARED[: max(1, MOST // len(panels))]
+        found = [f"{panel}: {each}" for row in told for panel in whole for each in _best(whole[panel], *row)]
+        return found[:MOST]
+    found = []
+    for panel, designs in whole.items():
+        found += [each for row in COMPARED for each in _best(designs, *row)]
+        found += _costliest(designs)
+        missing = len(panels[panel]) - len(designs)
+        if missing:
+            verb = "is" if missing == 1 else "are"
+            found.append(f"{units.counted(missing, 'run')} ended early and {verb} not compared.")
+    return found[:MOST]
 
 
 def _best(

@@ -1,7 +1,8 @@
-"""Self-contained HTML reports: one file, no script, nothing loaded from anywhere.
+"""Self-contained HTML reports: one file, nothing loaded from anywhere.
 
-Charts are drawn once, by Vega-Lite through vl-convert, and stand in the page as SVG. Their colours are CSS
-variables, so that one drawing serves light, dark and paper.
+Vega-Lite draws each chart, through vl-convert, as an SVG for paper and for readers without scripts. Beside
+it is its specification, from which the page's script (`live.js`) draws it in the page's width, with tooltips
+and zoom. Colours are CSS variables, so that one drawing serves light, dark and paper.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def grouped_bars(
     colours: Sequence[str],
     title: str,
     marks: Sequence[tuple[str, float]] = (),
-) -> str:
+) -> theme.Drawing:
     """Bars in groups, as SVG.
 
     Args:

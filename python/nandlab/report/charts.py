@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nandlab.report.theme import COLOURS, DASHES, HALO, Spec, require_vl_convert, standalone, svg
+from nandlab.report.theme import COLOURS, DASHES, HALO, Drawing, Spec, require_vl_convert, standalone, svg
 
 __all__ = [
     "COLOURS",
     "DASHES",
     "Axes",
+    "Drawing",
     "Mark",
     "Rows",
     "Spec",
@@ -84,7 +85,7 @@ def curves(
     panels: Sequence[str],
     axes: Axes,
     marks: Sequence[Mark] = (),
-) -> str:
+) -> Drawing:
     """Lines with points, in panels side by side with one vertical axis.
 
     Overlapping lines each have their own pattern and points, so that both are seen.

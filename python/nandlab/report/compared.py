@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from nandlab.report import theme
-from nandlab.report.pictures import INK, LINE, STEP, WIDTH, Chart, Picture, colour, log_time, rows_of
+from nandlab.report.picture import INK, LINE, STEP, WIDTH, Chart, Picture, colour, log_time, rows_of
 from nandlab.report.theme import COLOURS
 
 Rows = Sequence[dict[str, Any]]

@@ -12,7 +12,8 @@ from nandlab.figures.best import Figure, best_of_groups
 from nandlab.record.record import Record
 from nandlab.report import compared, html, parts, tables, theme
 from nandlab.report.course import gathered
-from nandlab.report.pictures import WINDOWED, Picture
+from nandlab.report.picture import Picture
+from nandlab.report.pictures import WINDOWED
 from nandlab.writing import units
 
 MOST_COLOURS = len(theme.COLOURS)

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from nandlab.report.charts import COLOURS, Rows, Spec, svg
+from nandlab.report.charts import COLOURS, Drawing, Rows, Spec, svg
 
 GREY = "#8a9099"
 FREE, INVALID = "free", "invalid"
@@ -24,7 +24,7 @@ STEP = 22
 """A bar's height with its gap."""
 
 
-def block_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], y_title: str) -> str:
+def block_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], y_title: str) -> Drawing:
     """A number for each block over its address, in panels beside and below one another.
 
     Args:
@@ -64,11 +64,15 @@ def block_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], y_title:
         "spacing": {"row": 4, "column": 30},
     }
     drawn = svg({"data": {"values": named}, **chart})
-    # With thousands of blocks, a tenth of a pixel is enough.
-    return re.sub(r"(\d\.\d)\d+", r"\1", drawn)
+    return _rounded(drawn)
 
 
-def pages(cells: Rows) -> str:
+def _rounded(drawn: Drawing) -> Drawing:
+    """With thousands of marks, a tenth of a pixel is enough."""
+    return Drawing.of(re.sub(r"(\d\.\d)\d+", r"\1", drawn), drawn.wide)
+
+
+def pages(cells: Rows) -> Drawing:
     """Every page in some blocks, before and after something.
 
     Args:
@@ -104,7 +108,7 @@ def pages(cells: Rows) -> str:
     return svg({"data": {"values": list(cells)}, "facet": facet, "spec": panel})
 
 
-def writes(points: Rows) -> str:
+def writes(points: Rows) -> Drawing:
     """The address of each written page, one after the other: `x`, `y` and `colour`."""
     chart: Spec = {
         "data": {"values": list(points)},
@@ -124,10 +128,10 @@ def writes(points: Rows) -> str:
             },
         },
     }
-    return re.sub(r"(\d\.\d)\d+", r"\1", svg(chart))
+    return _rounded(svg(chart))
 
 
-def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = False) -> str:
+def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = False) -> Drawing:
     """Bars with their figures, a panel for each quantity.
 
     On logarithmic axes a length says nothing: there a line leads to a point, from a power of ten below the

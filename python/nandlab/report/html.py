@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from html import escape
 from importlib import resources
 
+from nandlab.report.theme import Drawing, scripts
+
 MARK = "h"
+CHART = "chart"
+"""The class of elements with a chart's specification."""
 
 LANDSCAPE = 150
 """A table with this many letters in a line is printed across the page."""
@@ -53,13 +57,23 @@ Cell = str | Wide | Mark | Named
 def page(title: str, subtitle: str, body: Iterable[str]) -> str:
     """A whole page."""
     style = resources.files("nandlab.report").joinpath("style.css").read_text(encoding="utf-8")
+    content = "\n".join(body)
+    drawing = _scripts() if f'class="{CHART}"' in content else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
         f'<h1>{escape(title)}</h1>\n<p class="subtitle">{escape(subtitle)}</p>\n'
-        + "\n".join(body)
-        + "\n</main>\n</body>\n</html>\n"
+        f"{content}\n</main>\n{drawing}</body>\n</html>\n"
+    )
+
+
+def _scripts() -> str:
+    """What draws the charts anew, behind the page that it finds."""
+    found = scripts()
+    return (
+        f'<script type="application/json" id="look">{found.config}</script>\n'
+        f"<script>\n{found.library}</script>\n<script>\n{found.own}</script>\n"
     )
 
 
@@ -203,6 +217,10 @@ def _cell(tag: str, at: int, text: Cell, numbers: set[int], share: float = 0.0) 
 
 
 def figure(svg: str, caption: str = "") -> str:
-    """A chart with its caption."""
+    """A chart with its caption; a `Drawing` has its specification beside it, for the page's script."""
     words = f"<figcaption>{prose(caption)}</figcaption>" if caption else ""
-    return f'<figure><div class="scroll">{svg}</div>{words}</figure>'
+    live = ""
+    if isinstance(svg, Drawing):
+        chart = f'<script type="application/json" class="{CHART}">{svg.data()}</script>'
+        live = f'<div class="live"></div>{chart}'
+    return f'<figure><div class="scroll">{svg}</div>{live}{words}</figure>'

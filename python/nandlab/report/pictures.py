@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -18,66 +17,9 @@ from nandlab.report import theme
 from nandlab.report.course import gathered
 from nandlab.report.longest import drawn as longest_drawn
 from nandlab.report.parts import number
+from nandlab.report.picture import INK, STEP, WIDTH, Chart, Picture, colour, log_time, rows_of
 from nandlab.report.theme import COLOURS
 from nandlab.writing import units
-
-Chart = Any
-"""An altair chart in any class."""
-
-WIDTH, STEP = 560, 22
-"""A chart's width and a row's height, in pixels."""
-
-INK, LINE, SOFT = "var(--ink)", "var(--line)", "var(--soft)"
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A chart, its caption, and the names beside it."""
-
-    chart: Chart
-    caption: str = ""
-    names: Sequence[str] = ()
-
-    def svg(self) -> str:
-        """For a page: colours are its variables."""
-        return theme.svg(self.spec(), self.names)
-
-    def spec(self) -> theme.Spec:
-        """The chart as Vega-Lite."""
-        with theme.unchecked():
-            spec: theme.Spec = self.chart.to_dict(validate=False)
-        return spec
-
-    def file(self, form: str, colours: theme.Theme = "light") -> bytes:
-        """For a file of its own, `svg` or `png`."""
-        if form == "png":
-            return theme.png(self.spec(), colours)
-        return theme.standalone(self.svg(), colours).encode()
-
-    def themed(self, colours: theme.Theme = "light") -> Chart:
-        """The chart with plain colours, as a notebook shows it."""
-        return alt.Chart.from_dict(theme.themed(self.spec(), colours))
-
-
-def colour(field: str, order: Sequence[str], title: str | None = None, **more: Any) -> alt.Color:  # noqa: ANN401 - options
-    """A colour for each value in `field`, in this order."""
-    names = list(order)
-    scale = alt.Scale(domain=names, range=[COLOURS[at % len(COLOURS)] for at in range(len(names))])
-    return alt.Color(field, type="nominal", title=title, sort=names, scale=scale, **more)
-
-
-def rows_of(field: str, order: Sequence[str]) -> alt.Y:
-    """A row for each value in `field`, in this order."""
-    return alt.Y(field, type="nominal", sort=list(order), title=None)
-
-
-def log_time(title: str) -> dict[str, Any]:
-    """Options for a logarithmic axis in microseconds."""
-    return {
-        "title": title,
-        "scale": alt.Scale(type="log", nice=False, padding=12),
-        "axis": alt.Axis(tickCount=8, labelExpr=theme.TIME_LABELS, labelSeparation=8),
-    }
 
 
 def waf(result: Record) -> Picture | None:
@@ -150,11 +92,18 @@ def latency(result: Record) -> Picture | None:
     low, high = _reach(histogram)
     x = log_time("latency (simulated time)")
     x["scale"] = alt.Scale(type="log", nice=False, domain=[low, high])
-    panels = [
-        _distribution(histogram.filter(pl.col("request") == row["request"]), row, x, (low, high), at)
-        for at, row in enumerate(found)
-    ]
-    return Picture(alt.vconcat(*panels, spacing=10), "Bars: share of the requests; rules: percentiles.")
+
+    def panels(width: int) -> Chart:
+        each = [
+            _distribution(
+                histogram.filter(pl.col("request") == row["request"]), row, x, (low, high), at, width
+            )
+            for at, row in enumerate(found)
+        ]
+        return alt.vconcat(*each, spacing=10)
+
+    words = "Bars: share of the requests; rules: percentiles."
+    return Picture(panels(WIDTH + 100), words, narrow=panels(theme.TELEPHONE))
 
 
 def _reach(histogram: pl.DataFrame) -> tuple[float, float]:
@@ -163,7 +112,12 @@ def _reach(histogram: pl.DataFrame) -> tuple[float, float]:
 
 
 def _distribution(
-    buckets: pl.DataFrame, row: dict[str, Any], x: dict[str, Any], reach: tuple[float, float], at: int
+    buckets: pl.DataFrame,
+    row: dict[str, Any],
+    x: dict[str, Any],
+    reach: tuple[float, float],
+    at: int,
+    width: int,
 ) -> Chart:
     bars = (
         alt.Chart(buckets.with_columns(percent=100 * pl.col("share"), zero=pl.lit(0.0)))
@@ -179,7 +133,7 @@ def _distribution(
     marks = pl.DataFrame({"us": [max(row[name], reach[0]) for name in MARKED]}, schema={"us": float})
     rules = alt.Chart(marks).mark_rule(color=INK, strokeDash=[4, 3]).encode(x=alt.X("us:Q", **x))
     layers = [bars, rules]
-    labels = _labels(row, reach)
+    labels = _labels(row, reach, width)
     for align in ("left", "right"):
         own = [(us, words) for us, words, side in labels if side == align]
         if own:
@@ -189,13 +143,14 @@ def _distribution(
             )
             layers.append(text.encode(x=alt.X("us:Q", **x), y=alt.value(0), text="words:N"))
     title = alt.Title(f"{row['request']}: {units.counted(row['count'], 'request')}", offset=16)
-    return alt.layer(*layers, width=WIDTH + 100, height=110, title=title)
+    return alt.layer(*layers, width=width, height=110, title=title)
 
 
-def _labels(row: dict[str, Any], reach: tuple[float, float]) -> list[tuple[float, str, str]]:
+def _labels(
+    row: dict[str, Any], reach: tuple[float, float], width: int = WIDTH + 100
+) -> list[tuple[float, str, str]]:
     """Places for words, and their side beside the rule; words without room between them stand together."""
     span = math.log(reach[1] / reach[0])
-    width = WIDTH + 100
     groups = [([max(row[name], reach[0])], [words]) for name, words in MARKED.items()]
 
     def place(group: tuple[list[float], list[str]]) -> tuple[float, float, str]:
@@ -485,11 +440,11 @@ def of_run(result: Record, names: Collection[str] = tuple(PICTURES)) -> dict[str
     return {name: picture for name, picture in drawn.items() if picture is not None}
 
 
-def svgs_of_run(result: Record, names: Collection[str]) -> dict[str, tuple[str, str]]:
+def svgs_of_run(result: Record, names: Collection[str]) -> dict[str, tuple[theme.Drawing, str]]:
     """SVG and caption for each picture: one is drawn, outside Python's lock, while the next one is made."""
     with ThreadPoolExecutor(1) as drawing:
         waiting = {
-            name: (drawing.submit(theme.svg, picture.spec(), picture.names), picture.caption)
+            name: (drawing.submit(theme.svg, *picture.drawn()), picture.caption)
             for each in names
             for name, picture in of_run(result, [each]).items()
         }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from nandlab.figures import conclusions, summary
 from nandlab.record.record import Record
-from nandlab.report import html, parts, pictures
+from nandlab.report import html, parts, pictures, theme
 from nandlab.writing import units
 
-Drawn = dict[str, tuple[str, str]]
+Drawn = dict[str, tuple[theme.Drawing, str]]
 """Each picture's SVG and caption by its name."""
 
 SHOWN = tuple(name for name in pictures.PICTURES if name != "matrix")

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
@@ -38,6 +39,9 @@ TIME_LABELS = (
 
 SCALE = 2
 """PNG pixels per chart pixel."""
+
+TELEPHONE = 260
+"""The width of a plot on a telephone, in pixels: no page of today's makes it less wide."""
 
 HALO = "var(--paper)"
 """Stroke colour around words over lines; it is drawn below the letters."""
@@ -95,8 +99,74 @@ def unchecked() -> Iterator[None]:
         yield
 
 
-def svg(spec: Spec, names: Iterable[str] = ()) -> str:
-    """Draws a specification; `names` stand on its left and on its right."""
+class Drawing(str):
+    """A chart as SVG, and the specifications with which a page's script draws it anew in the width it has."""
+
+    wide: Spec
+    narrow: Spec | None
+
+    @classmethod
+    def of(cls, text: str, wide: Spec, narrow: Spec | None = None) -> Drawing:
+        """The SVG of `wide`; `narrow` is for a telephone, where it needs more than less wide plots."""
+        drawn = cls(text)
+        drawn.wide, drawn.narrow = wide, narrow
+        return drawn
+
+    def data(self) -> str:
+        """The specifications as JSON for a page; no text in them can end its element."""
+        found = {"wide": _bare(self.wide)}
+        if self.narrow is not None:
+            found["narrow"] = _bare(self.narrow)
+        return inline_json(found)
+
+
+def _bare(spec: Spec) -> Spec:
+    """Without the look, which a page has once."""
+    return {key: value for key, value in spec.items() if key not in ("config", "$schema")}
+
+
+def inline_json(value: object) -> str:
+    """JSON for an element of a page: without `<`, which could end the element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+@dataclass(frozen=True)
+class Scripts:
+    """What a page with charts needs besides them, once."""
+
+    library: str
+    own: str
+    config: str
+
+
+@cache
+def scripts() -> Scripts:
+    """Vega, Vega-Lite and Vega-Embed as one script, the page's own script, and the look of charts as JSON."""
+    import vl_convert
+
+    own = resources.files("nandlab.report").joinpath("live.js").read_text(encoding="utf-8")
+    library = vl_convert.javascript_bundle()  # type: ignore[call-arg] # the stub has no default
+    # Inside of a script these two would begin or end an element; in JavaScript they are the same text.
+    library = library.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return Scripts(LICENCE + library, own, inline_json(_CONFIG))
+
+
+LICENCE = (
+    "/* Vega, Vega-Lite, Vega-Embed: Copyright University of Washington Interactive Data Lab and "
+    "contributors, BSD 3-Clause licence; parts of D3: Copyright Mike Bostock, ISC licence. */\n"
+)
+
+
+def svg(spec: Spec, names: Iterable[str] = (), narrow: Spec | None = None) -> Drawing:
+    """Draws a specification.
+
+    Args:
+        spec: The chart, whose plots may get wider in a page.
+        names: Texts on its left and on its right.
+        narrow: The chart for a telephone, where it needs more than less wide plots.
+
+    """
     require_vl_convert()
     import vl_convert
 
@@ -106,7 +176,8 @@ def svg(spec: Spec, names: Iterable[str] = ()) -> str:
     text = vl_convert.vegalite_to_svg({**spec, "padding": padding, "config": _CONFIG})
     text = text.replace(f'stroke="{HALO}"', f'stroke="{HALO}" paint-order="stroke"')
     # On a narrower page the chart takes the page's width; its own size is in the view box.
-    return re.sub(r"(<svg [^>]*?)\s*xmlns:xlink=\"[^\"]*\"", r"\1", text, count=1)
+    text = re.sub(r"(<svg [^>]*?)\s*xmlns:xlink=\"[^\"]*\"", r"\1", text, count=1)
+    return Drawing.of(text, spec, narrow)
 
 
 @cache

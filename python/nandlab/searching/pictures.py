@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 620, 220
 
 
-def pictures(found: Search) -> dict[str, str]:
+def pictures(found: Search) -> dict[str, charts.Drawing]:
     """Every picture as SVG with a page's colours, by name."""
     drawn = {}
     if len(found.goals) == 2 and len(found.best) > 1:
@@ -29,7 +29,7 @@ def pictures(found: Search) -> dict[str, str]:
     return drawn
 
 
-def _tries(found: Search, at: int, goal: Goal) -> str:
+def _tries(found: Search, at: int, goal: Goal) -> charts.Drawing:
     """A goal try by try, and the best one so far."""
     known = [value for point in found.points if (value := found.figures(point)[at]) is not None]
     unit = quantity(goal.name, known)
@@ -71,7 +71,7 @@ def _tries(found: Search, at: int, goal: Goal) -> str:
     return charts.svg(spec, order)
 
 
-def _importance(found: Search) -> str:
+def _importance(found: Search) -> charts.Drawing:
     """Each key's share, a bar for each goal."""
     rows = [
         {"key": key, "share": 100 * share, "goal": goal.name}

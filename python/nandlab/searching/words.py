@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from nandlab.figures.conclusions import MOST
 from nandlab.searching.space import Free, size_of
 from nandlab.sweeping.words import axis_titles, figure, labels
 from nandlab.writing import units
@@ -20,7 +21,8 @@ DECIDES, HARDLY = 0.5, 0.05
 
 def sentences(found: Search) -> list[str]:
     """What the search found: the best try, the limits, what mattered, and whether more tries promise more."""
-    return [*_outcome(found), *_mattered(found), *_ends(found), *_rest(found)]
+    rest = list(_rest(found))
+    return [*_outcome(found), *_mattered(found), *_ends(found)][: MOST - len(rest)] + rest
 
 
 def name(found: Search, point: Point) -> str:

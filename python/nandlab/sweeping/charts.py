@@ -16,6 +16,7 @@ from nandlab.figures.interval import half_width
 from nandlab.report import charts, theme
 from nandlab.sweeping.axes import Axis
 from nandlab.sweeping.goals import Goal, fronts
+from nandlab.sweeping.lettering import SIZE as LETTERS
 from nandlab.sweeping.lettering import lines, placed, width
 from nandlab.sweeping.shading import is_log, is_narrow, scale_words, shades
 from nandlab.sweeping.words import Quantity, axis_titles, labels, quantity
@@ -124,7 +125,7 @@ class Layout:
         return Shown(points[0], means, [half_width(values) if len(values) > 1 else 0.0 for values in known])
 
 
-def pictures(found: Sweep) -> dict[str, str]:
+def pictures(found: Sweep) -> dict[str, charts.Drawing]:
     """Every picture as SVG with a page's colours, by name."""
     layout = Layout(found)
     drawn = {}
@@ -132,11 +133,12 @@ def pictures(found: Sweep) -> dict[str, str]:
         if any(each.figures[at] is not None for each in layout.shown):
             drawn[goal.name.replace(".", "-")] = _curves(layout, at, goal)
     if len(found.goals) == 2 and any(None not in each.figures for each in layout.shown):
-        drawn["pareto"] = _pareto(layout)
+        wide, narrow = (_pareto(layout, width) for width in (WIDTH, theme.TELEPHONE))
+        drawn["pareto"] = charts.svg(wide, narrow=narrow)
     return drawn
 
 
-def _curves(layout: Layout, at: int, goal: Goal) -> str:
+def _curves(layout: Layout, at: int, goal: Goal) -> charts.Drawing:
     """A goal over a key, a line for each value in another key, in panels for the others."""
     import altair as alt
 
@@ -178,7 +180,7 @@ def _range(goal: Goal, values: Sequence[float], unit: Quantity) -> altair.TitleP
     return alt.TitleParams(words, fontWeight="normal", fontSize=SIZE, color="var(--soft)")
 
 
-def _grid(layout: Layout, at: int, goal: Goal, shown: Sequence[Shown]) -> str:
+def _grid(layout: Layout, at: int, goal: Goal, shown: Sequence[Shown]) -> charts.Drawing:
     """A goal as a cell for each pair in two keys' values, deeper if it is more."""
     import altair as alt
 
@@ -294,7 +296,7 @@ def _colour(layout: Layout, curves: bool = True) -> dict[str, Any]:
     return channels
 
 
-def _pareto(layout: Layout) -> str:
+def _pareto(layout: Layout, wide: int) -> charts.Spec:
     """Both goals for every point; unbeaten points are joined and named."""
     import altair as alt
 
@@ -325,17 +327,31 @@ def _pareto(layout: Layout) -> str:
         size=alt.condition("datum.front", alt.value(110), alt.value(35)),
         shape=alt.condition("datum.front", alt.value("diamond"), alt.value("circle")),
     )
-    size = {"width": WIDTH, "height": HEIGHT + 60}
-    named = _named(best, rows, reaches, (WIDTH, HEIGHT + 60))
-    text = alt.Chart(alt.Data(values=named)).mark_text(
-        align="left", baseline="alphabetic", color="var(--ink)", fontSize=11, stroke=theme.HALO, strokeWidth=3
-    )
+    size = (wide, HEIGHT + 60)
     if layout.colour is not None and layout.colour.is_given():
         line = line.encode(color=_colour(layout, curves=False)["color"])
-    # Pixels, not values: each name has its own place.
-    at = {field: channel(f"{field}:Q", scale=None) for field, channel in (("x", alt.X), ("y", alt.Y))}
-    chart = alt.layer(line.encode(x=x, y=y, detail="group:N"), dots, text.encode(text="name:N", **at))
-    return charts.svg(_spec(chart.properties(**size)))
+    named = _names(_named(best, rows, reaches, size), x, y)
+    chart = alt.layer(line.encode(x=x, y=y, detail="group:N"), dots, *named)
+    return _spec(chart.properties(width=size[0], height=size[1]))
+
+
+def _names(named: Sequence[dict[str, Any]], x: Any, y: Any) -> list[altair.Chart]:  # noqa: ANN401 - channels
+    """The names of a front's points, a layer for each side at which they begin."""
+    import altair as alt
+
+    found = []
+    for align in dict.fromkeys(row["align"] for row in named):
+        rows = [row for row in named if row["align"] == align]
+        text = alt.Chart(alt.Data(values=rows)).mark_text(
+            align=align,
+            baseline="alphabetic",
+            color="var(--ink)",
+            fontSize=LETTERS,
+            stroke=theme.HALO,
+            strokeWidth=3,
+        )
+        found.append(text.encode(text="name:N", x=x, y=y))
+    return found
 
 
 @dataclass(frozen=True)
@@ -362,12 +378,18 @@ class Reach:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
+    def value(self, share: float) -> float:
+        """The value at a place, 0 to 1."""
+        if self.is_log:
+            return self.low * (self.high / self.low) ** share
+        return self.low + share * (self.high - self.low)
+
     def scale(self) -> altair.Scale:
         """Its axis's scale."""
         import altair as alt
 
-        kind: Any = "log" if self.is_log else "linear"
-        return alt.Scale(type=kind, domain=[self.low, self.high], nice=False, zero=False)
+        kind: dict[str, Any] = {"type": "log"} if self.is_log else {"zero": False}
+        return alt.Scale(**kind, domain=[self.low, self.high], nice=False)
 
 
 def _named(
@@ -376,7 +398,7 @@ def _named(
     reaches: dict[str, Reach],
     size: tuple[float, float],
 ) -> list[dict[str, Any]]:
-    """A front's names with their pixels; a name without room is left out."""
+    """A front's names with their places as values on the axes; a name without room is left out."""
 
     def pixels(row: dict[str, Any]) -> tuple[float, float]:
         across, up = (reaches[field].share(row[field]) for field in "xy")
@@ -384,7 +406,15 @@ def _named(
 
     names = [(row["name"], *pixels(row)) for row in best]
     found = placed(names, [pixels(row) for row in rows], size)
-    return [{"name": each.name, "x": each.x, "y": each.y} for each in found]
+    return [
+        {
+            "name": each.name,
+            "align": each.align,
+            "x": reaches["x"].value(each.edge / size[0]),
+            "y": reaches["y"].value(1 - each.y / size[1]),
+        }
+        for each in found
+    ]
 
 
 def _unit(layout: Layout, at: int) -> Quantity:

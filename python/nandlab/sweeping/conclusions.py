@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nandlab.figures.conclusions import ALIKE, of_figures
+from nandlab.figures.conclusions import ALIKE, MOST, of_figures
 from nandlab.sweeping.charts import Layout
 from nandlab.sweeping.gains import sentences
 from nandlab.sweeping.words import figure
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from nandlab.sweeping import Sweep
     from nandlab.sweeping.goals import Goal
 
-MOST = 6
 NEAR = 0.1
 """Points within this share of the best one are near it."""
 
@@ -37,7 +36,8 @@ def conclusions(found: Sweep) -> list[str]:
             said += _matters(layout, at)
             said += _near(goal, values) if len(found.goals) == 1 else []
     if len(found.goals) > 1 and any(found.front):
-        said.append(f"{sum(found.front)} of {len(found.points)} points are on the front.")
+        on_it = sum(found.front)
+        said.append(f"{on_it} of {len(found.points)} points {'is' if on_it == 1 else 'are'} on the front.")
     return [*said, *sentences(found)][:MOST]
 
 

@@ -39,11 +39,30 @@ def sentences(found: Sweep) -> list[str]:
         text = _last_gain(axis, rows, goal.maximise)
         if text is not None:
             said.append(f"{goal.name}: no gain beyond {title} {shown[place][text]}, within {PERCENT}.")
+        elif (end := _best_end(axis, rows, goal.maximise)) is not None:
+            said.append(
+                f"{goal.name} is best at {title} {shown[place][end]}, an end of its values: "
+                "a value beyond it may be better."
+            )
     return said
 
 
 def _alike(one: float, other: float) -> bool:
     return abs(one - other) <= ALIKE * max(abs(one), abs(other))
+
+
+def _best_end(
+    axis: Axis, rows: Sequence[tuple[tuple[str, ...], str, float | None]], maximise: bool
+) -> str | None:
+    """The best point's value if it is the least or the largest; None otherwise."""
+    known = [(figure, text) for _, text, figure in rows if figure is not None]
+    if not known:
+        return None
+    (_, best) = (max if maximise else min)(known, key=lambda pair: pair[0])
+    order = [
+        text for _, text in sorted(zip(axis.meant(), axis.values, strict=True), key=lambda pair: pair[0])
+    ]
+    return best if best in (order[0], order[-1]) else None
 
 
 def _last_gain(

@@ -53,11 +53,21 @@ class Box:
 
 @dataclass(frozen=True)
 class Placed:
-    """A name with its start and its base line, in pixels."""
+    """A name with its start and its base line, in pixels.
+
+    `align` is the side of the name that keeps `edge`, close to its point: a wider picture spreads names as it
+    spreads their points, and none comes over another.
+    """
 
     name: str
     x: float
     y: float
+    align: str = "left"
+
+    @property
+    def edge(self) -> float:
+        """Where the aligned side is, in pixels."""
+        return self.x + {"left": 0.0, "center": 0.5, "right": 1.0}[self.align] * width(self.name)
 
 
 DOT, FRONT = 4.0, 7.0
@@ -83,12 +93,12 @@ def placed(
     found = []
     for name, x, y in names:
         long = width(name)
-        for at, base in _offers(x, y, long):
+        for at, base, align in _offers(x, y, long):
             box = Box(at - 1, base - SIZE, at + long + 1, base + 3)
             inside = box.left >= 0 and box.top >= 0 and box.right <= room[0] and box.bottom <= room[1]
             if inside and not any(box.meets(other) for other in taken):
                 taken.append(box)
-                found.append(Placed(name, at, base))
+                found.append(Placed(name, at, base, align))
                 break
     return found
 
@@ -97,12 +107,12 @@ def _around(x: float, y: float, half: float) -> Box:
     return Box(x - half, y - half, x + half, y + half)
 
 
-def _offers(x: float, y: float, long: float) -> Iterator[tuple[float, float]]:
-    """Places for a name in order: beside its point, above and below."""
+def _offers(x: float, y: float, long: float) -> Iterator[tuple[float, float, str]]:
+    """Places for a name in order, each with its aligned side: beside its point, above and below."""
     right, left = x + FRONT + 2, x - FRONT - 2 - long
     for base in (y - 5, y + 4, y + 13):
-        yield right, base
-        yield left, base
-    for start in (x - long / 2, x - FRONT, x + FRONT - long):
-        yield start, y - FRONT - 5
-        yield start, y + FRONT + 12
+        yield right, base, "left"
+        yield left, base, "right"
+    for start, align in ((x - long / 2, "center"), (x - FRONT, "left"), (x + FRONT - long, "right")):
+        yield start, y - FRONT - 5, align
+        yield start, y + FRONT + 12, align
