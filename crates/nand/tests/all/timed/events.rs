@@ -383,7 +383,6 @@ fn random_reads_take_as_long_as_in_a_plain_event_model() {
 }
 
 /// By issue, a waiting read keeps its time, so the rest of a gap may be too short for others: up to 10 % are lost.
-/// Without gaps it would be more than half.
 #[test]
 fn by_issue_reads_behind_map_pages_take_little_longer() {
     let (channels, dies) = (2, 16);
