@@ -41,6 +41,9 @@ TRACES = os.environ.get("NANDLAB_TRACES")
 MEASUREMENTS = os.environ.get("NANDLAB_MEASUREMENTS")
 """The folder with measurements on real drives."""
 
+PEERS = os.environ.get("NANDLAB_PEERS")
+"""A folder with checkouts: MQSim, SimpleSSD, SimpleSSD-Standalone, FEMU, nvmevirt and flashsim."""
+
 
 def without_scripts(page):
     """A report without its scripts' text, where addresses are names; test_browser.py sees what it loads."""
@@ -53,8 +56,9 @@ def begins(item):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out tests nobody asked for: long ones, and tests on published traces and measurements."""
-    asked = {"long": IS_LONG, "traces": TRACES is not None, "measurements": MEASUREMENTS is not None}
+    """Leaves out tests nobody asked for: long ones, and tests on files that are no part of the project."""
+    folders = {"traces": TRACES, "measurements": MEASUREMENTS, "peers": PEERS}
+    asked = {"long": IS_LONG} | {marker: folder is not None for marker, folder in folders.items()}
     missing = [marker for marker, is_asked in asked.items() if not is_asked]
     left_out = [item for item in items if any(map(item.get_closest_marker, missing))]
     if left_out:

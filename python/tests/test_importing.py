@@ -1,17 +1,14 @@
 """`nandlab import`: configurations of other simulators, written here with their keys."""
 
-import os
 import re
 from pathlib import Path
 
 import pytest
+from conftest import PEERS
 
 import nandlab
 from nandlab.importing import Request, import_files, simulator_of
 from nandlab.importing.keys import DIFFERS, TOLD, UNUSED
-
-PEERS = os.environ.get("NANDLAB_PEERS")
-"""A folder with checkouts: MQSim, SimpleSSD, SimpleSSD-Standalone, FEMU, nvmevirt and flashsim."""
 
 DEVICE = """<?xml version="1.0"?>
 <Execution_Parameter_Set>
@@ -375,9 +372,9 @@ SHIPPED = [
 ]
 
 
-@pytest.mark.skipif(PEERS is None, reason="NANDLAB_PEERS names no folder")
+@pytest.mark.peers
 @pytest.mark.parametrize(("simulator", "files", "options"), SHIPPED)
 def test_shipped_configurations_are_imported(simulator, files, options):
     # Each import has been inspected as an experiment.
-    found = imported(simulator, *(Path(PEERS or "") / file for file in files), **options)
+    found = imported(simulator, *(Path(PEERS) / file for file in files), **options)
     assert len(found.rows) > 20

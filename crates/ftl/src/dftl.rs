@@ -40,9 +40,10 @@
 //! is that of public simulators, where a new entry is protected at once.
 //!
 //! The paper has one chip. On several dies each die carries out operations in issue order. A program that waits for a
-//! read on another die holds its own die until then; so does a read that waits for a map page. With
-//! `allocation = "static"` a partial write reads from the die that takes the page, as in the super-page map, so a
-//! comparison shows the maps alone. Waiting for a map page on another die still holds the own die.
+//! read on another die holds its own die until then. A read that waits for its map page lets other reads go first, if
+//! no program stands behind it. With `allocation = "static"` a partial write reads from the die that takes the page, as
+//! in the super-page map, so a comparison shows the maps alone. A partial write that waits for a map page on another
+//! die still holds the own die.
 //!
 //! The map fills as many blocks at a time as it has, on as many dies (`parts/flash_map.rs`). So a small map lies on few
 //! dies: 1,024 map pages at 256 per block lie on four of 32. With many outstanding reads these dies limit the device

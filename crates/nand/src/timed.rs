@@ -16,10 +16,12 @@
 //! ```
 //!
 //! A read takes its bus in the future, after its array time; a transfer of another die may use the gap before.
-//! So a channel remembers its units' transfers, and a new transfer goes into the first sufficient gap.
+//! So a channel remembers its units' transfers, and a new transfer goes into the first sufficient gap. A unit remembers
+//! gaps, too, but only those in front of reads that wait for other operations ([`gaps`]).
 
 mod by_events;
 mod channel;
+mod gaps;
 mod pages;
 mod partial;
 mod runs;
@@ -36,6 +38,7 @@ use crate::rules::Rules;
 use crate::timeline::Steps;
 use crate::wrapper::ways_inside;
 use channel::Channel;
+use gaps::Gap;
 use pages::Pages;
 use suspending::Suspending;
 use together::Together;
@@ -60,6 +63,8 @@ pub struct Timed<N, const EXTRAS: bool = false> {
     /// Host reads move the asked sectors alone.
     moves_sectors: bool,
     units: Vec<Unit>,
+    /// By unit: its gaps in time order; void if [`Unit::idle_until`] is 0.
+    gaps: Vec<Vec<Gap>>,
     channels: Vec<Channel>,
     /// Suspendable operations, if any.
     suspending: Option<Box<Suspending>>,
@@ -80,6 +85,8 @@ pub fn clock_bytes(geometry: &Geometry) -> u64 {
 struct Unit {
     free: Time,
     busy: Time,
+    /// End of its last gap; 0 without one.
+    idle_until: Time,
     channel: u32,
     /// Its number among the channel's units.
     lane: u32,
@@ -122,7 +129,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             let channel = geometry.channel_of_die(n / units_per_die);
             let lane = lanes[channel as usize];
             lanes[channel as usize] += 1;
-            Unit { free: 0, busy: 0, channel, lane }
+            Unit { free: 0, busy: 0, idle_until: 0, channel, lane }
         };
         let units: Vec<Unit> = (0..geometry.dies() * units_per_die).map(unit).collect();
         Self {
@@ -138,6 +145,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
                 Vec::new()
             },
             pages: Pages::new(timing, units.len()).map(Box::new),
+            gaps: vec![Vec::new(); units.len()],
             units,
             channels: lanes.into_iter().map(|units| Channel::new(units as usize)).collect(),
             geometry,
@@ -156,6 +164,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             units_are_planes: self.units_are_planes,
             moves_sectors: self.moves_sectors,
             units: self.units,
+            gaps: self.gaps,
             channels: self.channels,
             suspending: self.suspending,
             together: self.together,
@@ -247,6 +256,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             return self.issue(unit, from, Steps { before: 0, transfer, after: array });
         }
         let start = from.max(self.units[unit].free);
+        self.units[unit].idle_until = 0;
         let end = self.transfer(unit, start, transfer) + array;
         self.hold(unit, (start, end), 0, (array, transfer));
         end
@@ -261,6 +271,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             return self.issue(unit, from, Steps { before: read, transfer: 2 * page_transfer, after: program });
         }
         let start = from.max(self.units[unit].free);
+        self.units[unit].idle_until = 0;
         let end = self.transfer(unit, start + read, 2 * page_transfer) + program;
         self.hold(unit, (start, end), read, (read + program, 2 * page_transfer));
         end
@@ -292,18 +303,6 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.channels[channel].take(lane, from, ns)
     }
 
-    /// Drops a channel's transfers beyond the reach of later operations.
-    #[cold]
-    fn forget_past(&mut self, channel: usize) {
-        // A transfer starts after its request's arrival, and after its unit is free.
-        let of_channel = self.units.iter().filter(|unit| unit.channel as usize == channel);
-        let first_free = of_channel.map(|unit| unit.free).min().unwrap_or(0);
-        let arrival = self.inner.ctx().arrival();
-        // A read does not wait for the operation it suspends.
-        let past = if EXTRAS { arrival } else { first_free.max(arrival) };
-        self.channels[channel].forget(past);
-    }
-
     #[inline]
     fn time_read(&mut self, at: Ppa, array: Time, transfer: Time) -> Done {
         let (unit, ready) = (self.unit_of_page(at), self.inner.ctx().ready());
@@ -311,8 +310,16 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         if let Some(end) = early {
             return self.complete(end);
         }
-        let free = self.units[unit].free;
+        let Unit { free, idle_until, .. } = self.units[unit];
+        if ready < idle_until {
+            if let Some(done) = self.read_in_gap(unit, ready, (array, transfer)) {
+                return done;
+            }
+        }
         let end = self.read_out(unit, ready, array, transfer);
+        if ready > free && ready > self.inner.ctx().arrival() {
+            self.leave_gap(unit, free, ready);
+        }
         self.complete_after((ready, free), array + transfer, end)
     }
 
@@ -322,33 +329,6 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         let free = self.units[unit].free;
         let end = self.write_in(unit, ready, array, transfer);
         self.complete_after((ready, free), array + transfer, end)
-    }
-
-    #[inline]
-    fn time_copy(&mut self, source_page: Ppa, target_page: Ppa) -> Done {
-        let (from, to) = (self.geometry.block_of(source_page), self.geometry.block_of(target_page));
-        let (source, target) = (self.unit_of(from), self.unit_of(to));
-        let ready = self.inner.ctx().ready();
-        let reached =
-            source == target && (!self.copy_in_plane || self.geometry.plane_of(from) == self.geometry.plane_of(to));
-        let (read, program) = (self.array_read(source_page), self.array_program(target_page, target));
-        let Durations { page_transfer, copy_inside, .. } = self.times;
-        let end = match copy_inside {
-            Some(total) if reached && EXTRAS => {
-                let total = self.times.copied(total, self.times_in(from), self.times_in(to));
-                self.write_in(source, ready, total, 0)
-            }
-            Some(total) if reached => self.write_in(source, ready, total, 0),
-            _ if source == target => self.copy_over_bus(source, ready, (read, program)),
-            _ => {
-                let out = self.read_out(source, ready, read, page_transfer);
-                self.write_in(target, out, program, page_transfer)
-            }
-        };
-        if EXTRAS {
-            self.offer_program(to, end);
-        }
-        self.complete(end)
     }
 }
 

@@ -12,6 +12,10 @@
 //!
 //! Ends are known later than issues. So each operation is issued with an *estimated end*, under which the software above
 //! refers to it: an operation that must wait for another has its estimated end as its earliest start.
+//!
+//! A read that must wait for another operation, as a data page's read for its map page, joins its unit's queue when that
+//! operation has ended; until then the unit serves others. A program or an erase keeps its place in the queue while it
+//! waits, because a block's pages are programmed in order.
 
 mod history;
 mod requests;
@@ -75,6 +79,8 @@ struct Op {
     reads: u32,
     /// Whether it moves a page for the host.
     is_host: bool,
+    /// Whether it goes ahead of others on its unit.
+    goes_first: bool,
     /// Requests that wait for it.
     requests: Vec<(u64, Part)>,
     /// Operations that wait for it.
@@ -254,6 +260,7 @@ impl Timeline {
             gives_way: gives_way && steps.after > 0,
             reads: 0,
             is_host: cause == Cause::Host,
+            goes_first: self.rules.read_first && steps.is_read() && part.is_waited_for,
             requests: request.into_iter().collect(),
             followers: Vec::new(),
             since: 0,
@@ -263,16 +270,23 @@ impl Timeline {
         };
         self.issued += 1;
         self.tell(|| Work::Issued { number: op.number, request: owner, unit });
-        let goes_first = self.rules.read_first && steps.is_read() && part.is_waited_for;
         let number = self.store(op);
         self.by_name.insert(name, number);
         if let Some(leader) = leader {
             self.ops[leader as usize].followers.push(number);
         }
-        let unit_state = &mut self.units[unit as usize];
-        if goes_first { &mut unit_state.reads } else { &mut unit_state.others }.push_back(number);
+        if leader.is_none() || !steps.is_read() {
+            self.queue(number);
+        }
         self.look_for_work(unit);
         name
+    }
+
+    /// Queues an operation for its unit.
+    fn queue(&mut self, number: u32) {
+        let Op { unit, goes_first, .. } = self.ops[number as usize];
+        let unit = &mut self.units[unit as usize];
+        if goes_first { &mut unit.reads } else { &mut unit.others }.push_back(number);
     }
 
     /// Makes the open request wait for the operation of this name, too.
@@ -422,7 +436,10 @@ impl Timeline {
         for follower in followers {
             let op = &mut self.ops[follower as usize];
             op.ready = self.now;
-            let unit = op.unit;
+            let (unit, is_read) = (op.unit, op.steps.is_read());
+            if is_read {
+                self.queue(follower);
+            }
             self.look_for_work(unit);
         }
     }

@@ -214,9 +214,8 @@ impl Trail {
     /// The span before `until` with its end `at`: on the unit busy until then, else anywhere.
     fn what_ended(&self, at: Time, until: usize, unit: Option<u32>) -> Option<usize> {
         let spans = &self.spans[..until];
-        let on_unit = unit.and_then(|unit| spans.iter().rposition(|span| span.unit() == unit));
+        let on_unit = unit.and_then(|unit| spans.iter().rposition(|span| span.unit() == unit && span.end == at));
         on_unit
-            .filter(|&n| spans[n].end == at)
             .or_else(|| spans.iter().rposition(|span| span.end == at && span.start < at))
             // A merged span has several operations; the needed one may not be its last.
             .or_else(|| unit.and_then(|_| spans.iter().rposition(|span| span.start < at && at < span.end)))

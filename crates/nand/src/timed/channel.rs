@@ -4,9 +4,10 @@ use crate::context::Time;
 
 /// A bus and the units on it.
 ///
-/// Each unit transfers in the order of its operations, so its own transfers ascend in time, and it passes every
+/// Each unit mostly transfers in the order of its operations, so its own transfers ascend in time, and it passes every
 /// other unit's transfers in order. It keeps its place among them, and a place only moves forward. Finding a
-/// gap costs a constant number of steps per transfer, however far apart in time the units work.
+/// gap costs a constant number of steps per transfer, however far apart in time the units work. The rare transfer in
+/// front of later ones of its unit ([`Channel::take_until`]) searches without places.
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     units: usize,
@@ -84,9 +85,46 @@ impl Channel {
         start + ns
     }
 
-    /// Drops transfers with an end up to `past`, if every other unit has passed them. The room grows while most
-    /// entries are future transfers, so the cost stays constant per operation.
-    pub(super) fn forget(&mut self, past: Time) {
+    /// As [`Self::take`], in front of the unit's later transfers; `None` if it would end after `until`. The unit has no
+    /// transfer from `from` until then.
+    #[cold]
+    pub(super) fn take_until(&mut self, unit: usize, from: Time, ns: Time, until: Time) -> Option<Time> {
+        // The unit's places are behind this time.
+        let place = |distance: usize| {
+            let first = (unit + distance) % self.units * self.room;
+            let passed = self.taken[first..first + self.room].partition_point(|interval| interval.end <= from);
+            (first + passed) as u32
+        };
+        let mut others: Vec<u32> = (1..self.units).map(place).collect();
+        let start = first_gap(&self.taken, &mut others, from, ns);
+        let end = start + ns;
+        if end > until {
+            return None;
+        }
+        self.busy += ns;
+        self.insert(unit, Interval { start, end });
+        Some(end)
+    }
+
+    /// Inserts a transfer before later ones of its unit; places behind it move with them.
+    fn insert(&mut self, unit: usize, new: Interval) {
+        let (units, first) = (self.units, unit * self.room);
+        let last = self.places[unit * units] as usize;
+        let at = first + self.taken[first..last].partition_point(|interval| interval.end <= new.start);
+        self.taken.copy_within(at..last, at + 1);
+        self.taken[at] = new;
+        for of in 0..units {
+            let place = &mut self.places[of * units + (unit + units - of) % units];
+            if of == unit || *place as usize > at {
+                *place += 1;
+            }
+        }
+    }
+
+    /// Drops transfers with an end up to `past`, and later ones that every other unit has passed, unless a unit
+    /// `has_gaps` before them. The room grows while most entries are future transfers, so the cost stays constant per
+    /// operation.
+    pub(super) fn forget(&mut self, past: Time, has_gaps: bool) {
         let (units, room) = (self.units, self.room);
         for unit in 0..units {
             let first = unit * room;
@@ -94,7 +132,8 @@ impl Channel {
             let passed = taken.partition_point(|interval| interval.end <= past);
             let places = || (0..units).map(|of| of * units + (unit + units - of) % units);
             let dead = |place: usize| (self.places[place] as usize - first).max(passed);
-            let dead = places().map(dead).min().expect("a bus has a unit");
+            let all_passed = places().map(dead).min().expect("a bus has a unit");
+            let dead = if has_gaps { passed } else { all_passed };
             taken.copy_within(dead.., 0);
             taken[room - dead..].fill(Interval::NEVER);
             for place in places() {
@@ -203,7 +242,7 @@ mod tests {
                 let (unit, ns) = (random.below(units as u64) as usize, 1 + random.below(12));
                 let from = arrival.max(free[unit]) + random.below(3) * random.below(200);
                 if channel.is_full(unit) {
-                    channel.forget(free.iter().copied().min().unwrap().max(arrival));
+                    channel.forget(free.iter().copied().min().unwrap().max(arrival), false);
                 }
                 let mut start = from;
                 for &(taken, end) in &all {
@@ -226,14 +265,14 @@ mod tests {
         let mut channel = Channel::new(2);
         for n in 1..=10_000 {
             if channel.is_full(0) {
-                channel.forget(10 * n - 200);
+                channel.forget(10 * n - 200, false);
             }
             channel.take(0, 10 * n, 5);
         }
         assert_eq!(channel.room, Channel::FIRST_ROOM);
         for n in 1..=1_000 {
             if channel.is_full(0) {
-                channel.forget(0);
+                channel.forget(0, false);
             }
             channel.take(0, 200_000 + 10 * n, 5);
         }

@@ -1,10 +1,39 @@
-//! Times of many copies at once.
+//! Times of copies, one by one and many at once.
 
 use super::Timed;
 use crate::address::Ppa;
-use crate::nand::Nand;
+use crate::nand::{Done, Nand};
+use crate::profile::Durations;
 
 impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
+    #[inline]
+    pub(super) fn time_copy(&mut self, source_page: Ppa, target_page: Ppa) -> Done {
+        let (from, to) = (self.geometry.block_of(source_page), self.geometry.block_of(target_page));
+        let (source, target) = (self.unit_of(from), self.unit_of(to));
+        let ready = self.inner.ctx().ready();
+        let reached =
+            source == target && (!self.copy_in_plane || self.geometry.plane_of(from) == self.geometry.plane_of(to));
+        let (read, program) = (self.array_read(source_page), self.array_program(target_page, target));
+        let Durations { page_transfer, copy_inside, .. } = self.times;
+        let end = match copy_inside {
+            Some(total) if reached && EXTRAS => {
+                let total = self.times.copied(total, self.times_in(from), self.times_in(to));
+                self.write_in(source, ready, total, 0)
+            }
+            Some(total) if reached => self.write_in(source, ready, total, 0),
+            _ if source == target => self.copy_over_bus(source, ready, (read, program)),
+            _ => {
+                self.units[source].idle_until = 0;
+                let out = self.read_out(source, ready, read, page_transfer);
+                self.write_in(target, out, program, page_transfer)
+            }
+        };
+        if EXTRAS {
+            self.offer_program(to, end);
+        }
+        self.complete(end)
+    }
+
     /// Copies of the pages `from` of one block to `to` and the following pages of another, one after the other.
     #[inline]
     pub(super) fn time_copies(&mut self, from: &[Ppa], to: Ppa) {

@@ -3,6 +3,7 @@
 use super::*;
 use nandlab_nand::profile::{ByType, Order, PageTypes, Suspend};
 use nandlab_nand::Answer;
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 fn events() -> Timing {
@@ -30,9 +31,14 @@ impl Player {
 
     /// A request at `arrival`; returns its number.
     fn request(&mut self, arrival: Time, work: impl FnOnce(&mut Timed<Counting, true>)) -> u64 {
+        self.pass(arrival);
+        self.issue(arrival, work)
+    }
+
+    /// The same, when everything before it took place.
+    fn issue(&mut self, arrival: Time, work: impl FnOnce(&mut Timed<Counting, true>)) -> u64 {
         let number = self.requests;
         self.requests += 1;
-        self.pass(arrival);
         self.nand.ctx().begin(Origin::HOST, arrival);
         self.nand.ctx().timeline().unwrap().open(number);
         work(&mut self.nand);
@@ -114,6 +120,84 @@ fn a_copy_between_dies_waits_for_its_read() {
     assert_eq!(player.ends(), [60 * US, 120 * US + PAGE + PROGRAM]);
 }
 
+/// A read that needs the page of `first` to find its own, as a data page behind its map page.
+fn read_behind(player: &mut Player, arrival: Time, first: Ppa, then: Ppa) {
+    player.request(arrival, |nand| {
+        read(nand, first);
+        let found = nand.ctx().last();
+        let before = nand.ctx().after(found);
+        read(nand, then);
+        nand.ctx().set_ready(before);
+    });
+}
+
+/// Requests 1 and 2 each read a map page `m`, then a data page `d`; request 3 reads the data page `d3` alone.
+///
+/// ```text
+/// die 0  |-- m1 --|-- m2 --|-- d2 --|
+/// die 1   |-- d3 --|-- d1 --|            not: d1 first, after an idle time as long as m1
+/// ```
+#[test]
+fn a_read_that_waits_for_its_map_page_leaves_its_die_to_others() {
+    for read_first in [false, true] {
+        let timing = Timing { read_first, ..events() };
+        let one = READ + PAGE;
+        let mut player = Player::new(2, 1, &timing);
+        // Both map pages on die 0, the data of 1 on die 1, that of 2 on die 0.
+        read_behind(&mut player, 0, old(0, 0), old(1, 0));
+        read_behind(&mut player, 0, old(0, 1), old(0, 2));
+        // Die 1 is idle until the first map page is there, at `one`.
+        player.request(1, |nand| {
+            read(nand, old(1, 1));
+        });
+        let ends = [one + one + 1, 3 * one, 1 + one];
+        assert_eq!(player.ends(), ends, "read_first = {read_first}");
+
+        // Crossed: each die has one request's map page and the other's data page, and both work all the time.
+        let mut player = Player::new(2, 1, &timing);
+        read_behind(&mut player, 0, old(0, 0), old(1, 0));
+        read_behind(&mut player, 0, old(1, 1), old(0, 1));
+        assert_eq!(player.ends(), [2 * one; 2], "read_first = {read_first}");
+    }
+}
+
+#[test]
+fn by_issue_a_read_uses_the_gap_before_one_that_waits_for_its_map_page() {
+    let one = READ + PAGE;
+    let behind = |nand: &mut Timed<Counting>, first: Ppa, then: Ppa| {
+        nand.ctx().begin(Origin::HOST, 0);
+        let found = read(nand, first);
+        nand.ctx().after(found);
+        read(nand, then)
+    };
+    // Crossed, as above.
+    let mut nand = super::device(2, 1, 1, &timing());
+    let ends = [behind(&mut nand, old(0, 0), old(1, 0)), behind(&mut nand, old(1, 1), old(0, 1))];
+    assert_eq!(ends, [2 * one; 2]);
+    // Die 1 is idle from 0 to `one`: a read must end by then, and a program closes the gap.
+    let waiting = || {
+        let mut nand = super::device(2, 1, 1, &timing());
+        behind(&mut nand, old(0, 0), old(1, 0));
+        nand
+    };
+    for (arrival, end) in [(0, one), (1, 3 * one), (one, 3 * one)] {
+        let mut nand = waiting();
+        nand.ctx().begin(Origin::HOST, arrival);
+        assert_eq!(read(&mut nand, old(1, 1)), end, "arrival {arrival}");
+        assert_eq!(read(&mut nand, old(1, 2)), end.max(2 * one) + one, "the gap is full");
+    }
+    let mut nand = waiting();
+    nand.ctx().begin(Origin::HOST, 0);
+    let programmed = program(&mut nand, new(1, 0));
+    assert_eq!(programmed, 2 * one + PAGE + PROGRAM);
+    assert_eq!(read(&mut nand, old(1, 1)), programmed + one);
+    // Spare areas are shorter: several fit.
+    let (mut nand, spare) = (waiting(), READ + SPARE);
+    nand.ctx().begin(Origin::HOST, one - spare);
+    nand.read_spare(old(1, 1)).unwrap();
+    assert_eq!(nand.ctx().last(), one);
+}
+
 #[test]
 fn reads_go_ahead_of_waiting_programs() {
     let requests = [(0, 'p', 0, 0), (0, 'p', 0, 1), (0, 'r', 0, 0)];
@@ -188,91 +272,138 @@ fn page_types_have_their_own_times() {
 }
 
 /// Random reads in a closed loop, one event after the other: dies read in order of arrival and hold their page until
-/// it is transferred; the channel serves the die that was ready first. Returns all latencies.
-fn plain_model(channels: usize, dies: usize, depth: u64, reads: &[usize]) -> Vec<Time> {
-    let mut queues = vec![VecDeque::new(); dies];
+/// it is transferred; the channel serves the die that was ready first. A request has `steps` reads, each of which
+/// needs the page of the one before. Returns all latencies.
+fn plain_model<'a>(channels: usize, dies: usize, depth: u64, reads: &'a [usize], steps: usize) -> Vec<Time> {
+    // By die, the requests' arrivals and their reads from this die's on.
+    type Waiting<'a> = (Time, &'a [usize]);
+    let mut queues: Vec<VecDeque<Waiting<'a>>> = vec![VecDeque::new(); dies];
     let mut ready: Vec<VecDeque<usize>> = vec![VecDeque::new(); channels];
     let mut is_moving = vec![false; channels];
     let mut events = BinaryHeap::new();
-    let (mut latencies, mut number, mut reads) = (Vec::new(), 0, reads.iter().copied());
-    let mut arrive = |time: Time, queues: &mut Vec<VecDeque<Time>>, events: &mut BinaryHeap<_>, number: &mut u64| {
-        let Some(die) = reads.next() else { return };
-        queues[die].push_back(time);
+    let (mut latencies, mut requests) = (Vec::new(), reads.chunks(steps));
+    let number = Cell::new(0);
+    let next = || number.replace(number.get() + 1);
+    let join = |one: Waiting<'a>, time: Time, queues: &mut Vec<VecDeque<Waiting<'a>>>, events: &mut BinaryHeap<_>| {
+        let die = one.1[0];
+        queues[die].push_back(one);
         if queues[die].len() == 1 {
-            *number += 1;
-            events.push(Reverse((time + READ, *number, false, die)));
+            events.push(Reverse((time + READ, next(), false, die)));
         }
     };
-    for _ in 0..depth {
-        arrive(0, &mut queues, &mut events, &mut number);
+    for reads in requests.by_ref().take(depth as usize) {
+        join((0, reads), 0, &mut queues, &mut events);
     }
     while let Some(Reverse((time, _, is_transfer, die))) = events.pop() {
-        let channel = die * channels / dies;
+        let channel = die % channels;
+        let mut moved = None;
         if is_transfer {
-            latencies.push(time - queues[die].pop_front().unwrap());
+            moved = queues[die].pop_front();
             is_moving[channel] = false;
             if !queues[die].is_empty() {
-                number += 1;
-                events.push(Reverse((time + READ, number, false, die)));
+                events.push(Reverse((time + READ, next(), false, die)));
             }
         } else {
             ready[channel].push_back(die);
         }
         if !is_moving[channel] {
-            if let Some(next) = ready[channel].pop_front() {
+            if let Some(first) = ready[channel].pop_front() {
                 is_moving[channel] = true;
-                number += 1;
-                events.push(Reverse((time + PAGE, number, true, next)));
+                events.push(Reverse((time + PAGE, next(), true, first)));
             }
         }
-        if is_transfer {
-            arrive(time, &mut queues, &mut events, &mut number);
+        let Some((arrival, reads)) = moved else { continue };
+        if reads.len() > 1 {
+            join((arrival, &reads[1..]), time, &mut queues, &mut events);
+            continue;
+        }
+        latencies.push(time - arrival);
+        if let Some(reads) = requests.next() {
+            join((time, reads), time, &mut queues, &mut events);
         }
     }
     latencies
 }
 
-/// Within 1 %: the two resolve ties of equal times in different ways.
+/// The same on a device; returns all latencies.
+fn device_reads(channels: u32, dies: u32, depth: u64, reads: &[usize], steps: usize) -> Vec<Time> {
+    let mut player = Player::new(channels, dies / channels, &events());
+    let mut outstanding = VecDeque::from(vec![0; depth as usize]);
+    let (mut arrivals, mut found) = (Vec::new(), Vec::new());
+    for reads in reads.chunks(steps) {
+        while outstanding.is_empty() {
+            if let Some(Answer::Done { request, at }) = player.nand.ctx().timeline().unwrap().step(Time::MAX) {
+                found.push(at - arrivals[request as usize]);
+                outstanding.push_back(at);
+            }
+        }
+        let arrival = outstanding.pop_front().unwrap();
+        arrivals.push(arrival);
+        player.issue(arrival, |nand| {
+            for &die in reads {
+                let end = read(nand, old(die as u32, 0));
+                nand.ctx().after(end);
+            }
+        });
+    }
+    while let Some(answer) = player.nand.ctx().timeline().unwrap().step(Time::MAX) {
+        if let Answer::Done { request, at } = answer {
+            found.push(at - arrivals[request as usize]);
+        }
+    }
+    found
+}
+
+/// The mean is within 1 %: the two resolve ties of equal times in different ways.
 #[test]
 fn random_reads_take_as_long_as_in_a_plain_event_model() {
     let (channels, dies) = (2, 16);
-    for depth in [1, 4, 16, 64] {
+    // One read a request, and two, as of a data page behind its map page.
+    for (steps, depth) in [1, 2].into_iter().flat_map(|steps| [1, 4, 16, 64].map(|depth| (steps, depth))) {
         let mut random = Random::new(depth);
-        let reads: Vec<usize> = (0..20_000).map(|_| random.below(dies) as usize).collect();
-        let mut expected = plain_model(channels, dies as usize, depth, &reads);
-
-        let mut player = Player::new(channels as u32, dies as u32 / channels as u32, &events());
-        let mut outstanding = VecDeque::from(vec![0; depth as usize]);
-        let (mut arrivals, mut found) = (Vec::new(), Vec::new());
-        for &die in &reads {
-            while outstanding.is_empty() {
-                if let Some(Answer::Done { request, at }) = player.nand.ctx().timeline().unwrap().step(Time::MAX) {
-                    found.push(at - arrivals[request as usize]);
-                    outstanding.push_back(at);
-                }
-            }
-            let arrival = outstanding.pop_front().unwrap();
-            arrivals.push(arrival);
-            let number = player.requests;
-            player.requests += 1;
-            player.nand.ctx().begin(Origin::HOST, arrival);
-            player.nand.ctx().timeline().unwrap().open(number);
-            read(&mut player.nand, old(die as u32, 0));
-            player.nand.ctx().timeline().unwrap().close(arrival);
-        }
-        while let Some(answer) = player.nand.ctx().timeline().unwrap().step(Time::MAX) {
-            if let Answer::Done { request, at } = answer {
-                found.push(at - arrivals[request as usize]);
-            }
-        }
+        let reads: Vec<usize> = (0..20_000 * steps).map(|_| random.below(dies) as usize).collect();
+        let mut expected = plain_model(channels, dies as usize, depth, &reads, steps);
+        let mut found = device_reads(channels as u32, dies as u32, depth, &reads, steps);
         let total = |latencies: &[Time]| latencies.iter().sum::<Time>() as f64;
         assert_eq!(found.len(), expected.len());
         let difference = total(&found) / total(&expected) - 1.0;
-        assert!(difference.abs() < 1e-2, "depth {depth}: mean latency {difference:+}");
+        assert!(difference.abs() < 1e-2, "depth {depth}, {steps} reads: mean latency {difference:+}");
         found.sort_unstable();
         expected.sort_unstable();
         let p99 = found.len() * 99 / 100;
-        let difference = found[p99] as f64 / expected[p99] as f64 - 1.0;
-        assert!(difference.abs() < 1e-2, "depth {depth}: p99 {difference:+}");
+        // Latencies are multiples of a transfer; with two reads, more ties are resolved in other ways.
+        let allowed = (expected[p99] / 100).max(if steps == 1 { 0 } else { PAGE });
+        assert!(
+            found[p99].abs_diff(expected[p99]) <= allowed,
+            "{depth}, {steps}: {} for {}",
+            found[p99],
+            expected[p99]
+        );
+    }
+}
+
+/// By issue, a waiting read keeps its time, so the rest of a gap may be too short for others: up to 10 % are lost.
+#[test]
+fn by_issue_reads_behind_map_pages_take_little_longer() {
+    let (channels, dies) = (2, 16);
+    for depth in [4, 16, 64] {
+        let mut random = Random::new(depth);
+        let reads: Vec<usize> = (0..2 * 20_000).map(|_| random.below(dies) as usize).collect();
+        let expected = plain_model(channels, dies as usize, depth, &reads, 2).iter().sum::<Time>() as f64;
+        let mut nand = super::device(channels as u32, dies as u32 / channels as u32, 1, &timing());
+        let mut outstanding: BinaryHeap<_> = vec![Reverse(0); depth as usize].into();
+        let mut found = 0;
+        for reads in reads.chunks(2) {
+            let Reverse(arrival) = outstanding.pop().unwrap();
+            nand.ctx().begin(Origin::HOST, arrival);
+            for &die in reads {
+                let end = read(&mut nand, old(die as u32, 0));
+                nand.ctx().after(end);
+            }
+            outstanding.push(Reverse(nand.ctx().finish()));
+            found += nand.ctx().finish() - arrival;
+        }
+        let longer = found as f64 / expected - 1.0;
+        assert!((0.0..0.1).contains(&longer), "depth {depth}: {longer:+}");
     }
 }

@@ -8,34 +8,63 @@ use nandlab_nand::{BlockId, Cause, Nand, Origin, Ppa, Time};
 /// The clock's rules in a naive, slow form.
 struct Naive {
     buses: Vec<Vec<(Time, Time)>>,
-    /// The time when each die (or plane, if planes overlap) is free.
-    units: Vec<Time>,
+    /// By die (or plane, if planes overlap): the times of its operations.
+    units: Vec<Vec<(Time, Time)>>,
+    /// By die: the first time that later reads may use.
+    open: Vec<Time>,
     units_per_die: u32,
     planes_per_die: u32,
     copy: PageCopy,
 }
 
 impl Naive {
-    fn bus(&mut self, unit: usize, from: Time, ns: Time) -> Time {
-        let (die, channels) = (unit / self.units_per_die as usize, self.buses.len());
-        let taken = &mut self.buses[die % channels];
+    /// The first start on the bus from `from` on.
+    fn bus_start(&self, unit: usize, from: Time, ns: Time) -> Time {
+        let taken = &self.buses[unit / self.units_per_die as usize % self.buses.len()];
         let free = |start: Time| taken.iter().all(|&(s, e)| start + ns <= s || e <= start);
         let starts = std::iter::once(from).chain(taken.iter().map(|&(_, end)| end).filter(|&end| end > from));
-        let start = starts.filter(|&start| free(start)).min().unwrap();
-        taken.push((start, start + ns));
+        starts.filter(|&start| free(start)).min().unwrap()
+    }
+
+    fn bus(&mut self, unit: usize, from: Time, ns: Time) -> Time {
+        let start = self.bus_start(unit, from, ns);
+        let channels = self.buses.len();
+        self.buses[unit / self.units_per_die as usize % channels].push((start, start + ns));
         start + ns
     }
 
+    /// When all operations of a unit so far have ended.
+    fn free(&self, unit: usize) -> Time {
+        self.units[unit].iter().map(|&(_, end)| end).max().unwrap_or(0)
+    }
+
+    /// A read, at the first time at which the unit is idle long enough since its last write or copy.
     fn read(&mut self, unit: usize, ready: Time, bus: Time) -> Time {
-        let sensed = ready.max(self.units[unit]) + READ;
-        self.units[unit] = self.bus(unit, sensed, bus);
-        self.units[unit]
+        let ready = ready.max(self.open[unit]);
+        let ends = self.units[unit].iter().map(|&(_, end)| end).filter(|&end| end > ready);
+        let fits = |&start: &Time| {
+            let end = self.bus_start(unit, start + READ, bus) + bus;
+            self.units[unit].iter().all(|&(s, e)| end <= s || e <= start)
+        };
+        let start = std::iter::once(ready).chain(ends).filter(fits).min().unwrap();
+        let end = self.bus(unit, start + READ, bus);
+        self.units[unit].push((start, end));
+        end
+    }
+
+    /// A copy's read, behind everything.
+    fn read_last(&mut self, unit: usize, ready: Time, bus: Time) -> Time {
+        self.open[unit] = self.free(unit);
+        self.open[unit] = self.read(unit, ready, bus);
+        self.open[unit]
     }
 
     fn write(&mut self, unit: usize, ready: Time, array: Time, bus: Time) -> Time {
-        let start = ready.max(self.units[unit]);
-        self.units[unit] = array + if bus == 0 { start } else { self.bus(unit, start, bus) };
-        self.units[unit]
+        let start = ready.max(self.free(unit));
+        let end = array + if bus == 0 { start } else { self.bus(unit, start, bus) };
+        self.units[unit].push((start, end));
+        self.open[unit] = end;
+        end
     }
 }
 
@@ -107,7 +136,8 @@ impl Naive {
         let units_per_die = if timing.plane_overlap == PlaneOverlap::Independent { planes_per_die } else { 1 };
         let units = channels * dies_per_channel * units_per_die;
         let buses = vec![vec![]; channels as usize];
-        Self { buses, units: vec![0; units as usize], units_per_die, planes_per_die, copy: timing.copy }
+        let (units, open) = (vec![vec![]; units as usize], vec![0; units as usize]);
+        Self { buses, units, open, units_per_die, planes_per_die, copy: timing.copy }
     }
 
     /// The plane's unit: its die, or the plane itself if planes overlap.
@@ -133,11 +163,11 @@ impl Naive {
             PageCopy::TotalUs(us) if from == to => self.write(to, ready, us as Time * US, 0),
             _ if from == to => {
                 // The register holds one page, so the bus stays taken until the page is back.
-                let loaded = self.read(from, ready, 2 * PAGE);
+                let loaded = self.read_last(from, ready, 2 * PAGE);
                 self.write(to, loaded, PROGRAM, 0)
             }
             _ => {
-                let out = self.read(from, ready, PAGE);
+                let out = self.read_last(from, ready, PAGE);
                 self.write(to, out, PROGRAM, PAGE)
             }
         }
