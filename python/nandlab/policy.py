@@ -29,9 +29,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nandlab import _native
+from nandlab.one_line import one_line
+
+if TYPE_CHECKING:
+    import ast
 
 Known = Mapping[str, int]
 """What a new policy may know: seed, dies, blocks_per_die, pages_per_block, page_bytes and logical_pages.
@@ -121,7 +125,62 @@ class Maker:
         start = getattr(policy, "start", None)
         if start is not None:
             start(known)
-        return policy
+        if getattr(policy, "learn", None) is None:
+            return policy
+        return _Learns(policy, known["logical_pages"], self.frontiers)
+
+
+class _Learns:
+    """A placement whose tables are checked before they become bytes: NaN and 256 would both become 0."""
+
+    def __init__(self, policy: object, pages: int, frontiers: int) -> None:
+        self._policy, self._pages, self._frontiers = policy, pages, frontiers
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the policy's own
+        return getattr(self._policy, name)
+
+    def learn(self, pages: Any) -> Any:  # noqa: ANN401 - arrays
+        """The policy's tables.
+
+        Raises:
+            ValueError: One of them holds something other than numbers of frontiers.
+
+        """
+        import numpy as np
+
+        tables = self._policy.learn(pages)  # type: ignore[attr-defined]
+        # The compiled part has a sentence for anything but two tables.
+        pair = tables if isinstance(tables, tuple | list) and len(tables) == 2 else ()
+        for table, use in zip(pair, ("writes", "moves"), strict=False):
+            array = np.asarray(table)
+            if array.shape != (self._pages,):
+                continue
+            if array.dtype.kind not in "iub":
+                raise ValueError(f"the table for {use} holds {array.dtype}: expected whole numbers")
+            wrong = np.flatnonzero((array < 0) | (array >= self._frontiers))
+            if wrong.size:
+                at = wrong[0]
+                raise ValueError(
+                    f"the table for {use} holds {array[at]} for page {at}: "
+                    f"frontiers have the numbers 0 to {self._frontiers - 1}"
+                )
+        return tables
+
+
+def ended(error: BaseException) -> _native.PolicyError:
+    """The error for what ended a run in a policy: in one line, and never an exit of the whole process."""
+    if isinstance(error, _native.PolicyError):
+        told = _native.PolicyError(one_line(str(error)))
+        told.__cause__ = error.__cause__
+        return told
+    import traceback
+
+    # sys.exit() in a policy would end a command as if all was well.
+    place = traceback.extract_tb(error.__traceback__)[-1:]
+    at = "".join(f" in {frame.name}(), {frame.filename}:{frame.lineno}" for frame in place)
+    told = _native.PolicyError(one_line(f"a policy raised {type(error).__name__}: {error}{at}"))
+    told.__cause__ = error
+    return told
 
 
 _KEPT: dict[str, Policy] = {}
@@ -190,7 +249,8 @@ class Permit:
             _native.allow_policy(name, Maker(self._objects[name]))
             return None
         module, _, rest = name.partition(":")
-        if not module or not rest:
+        words = [*module.split("."), rest.partition("(")[0]]
+        if not all(word.isidentifier() for word in words):
             return "names no class: it is module:Class, or module:Class(option=1)"
         if not self._allow_code:
             allow = "allow it with --policies, in Python with allow_code=True"
@@ -198,7 +258,7 @@ class Permit:
         try:
             _native.allow_policy(name, Maker(load(name, self._folder)))
         except Exception as error:  # noqa: BLE001 - whatever the module does
-            return f"cannot be loaded: {type(error).__name__}: {error}"
+            return one_line(f"cannot be loaded: {type(error).__name__}: {error}")
         return None
 
 
@@ -217,11 +277,26 @@ def load(name: str, folder: str) -> object:
         import ast
 
         call = ast.parse(rest, mode="eval").body
-        if not isinstance(call, ast.Call):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             raise ValueError(f"{rest} is not a class with its options")
-        given = [ast.literal_eval(value) for value in call.args]
-        options_by_name = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    return getattr(_module(module, folder), of)(*given, **options_by_name)
+        given = [_literal(value) for value in call.args]
+        options_by_name = {str(word.arg): _literal(word.value) for word in call.keywords if word.arg}
+        if len(options_by_name) < len(call.keywords):
+            raise ValueError("an option is a name and a value, such as first=0.2")
+    found = getattr(_module(module, folder), of)
+    if not (isinstance(found, type) and issubclass(found, Policy)):
+        # A function would run now, and with the file's own arguments.
+        raise TypeError(f"{of} is no class of nandlab.policy")
+    return found(*given, **options_by_name)
+
+
+def _literal(node: ast.expr) -> Any:  # noqa: ANN401 - a number, a text, a list of such ...
+    import ast
+
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise ValueError(f"the option {ast.unparse(node)} is no plain value") from None
 
 
 def _module(name: str, folder: str) -> ModuleType:

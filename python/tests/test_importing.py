@@ -1,5 +1,6 @@
 """`nandlab import`: configurations of other simulators, written here with their keys."""
 
+import random
 import re
 from pathlib import Path
 
@@ -287,6 +288,13 @@ REFUSED = [
     ("femu", "nchs=2", "nch=2", "FEMU has no key nch; did you mean nchs?"),
     ("femu", "gc_thres_pcent_high=95", "gc_thres_pcent_high=", "has no value; are the options cut?"),
     ("femu", "femu_mode=1", "femu_mode=3", "zones"),
+    ("mqsim", "Seed>7", "Seed>-inf", "Seed -inf: expected"),
+    ("flashsim", "PLANE_SIZE 64", "PLANE_SIZE 6\x004", r"PLANE_SIZE 6\x004: expected a whole number"),
+    ("simplessd", "blocksize = 4K", "blocksize = 0", "bs = 0 cannot work"),
+    ("nvmevirt", "MB(64)", "MB()", "NS_CAPACITY_0 MB(): expected a number"),
+    ("nvmevirt", "(35760 - 6000)", "(1e999)", "NAND_4KB_READ_LATENCY_LSB inf: expected at least 1 and at"),
+    ("nvmevirt", "MB(64)", "1 << 99999999999", "NS_CAPACITY_0 1 << 99999999999: expected a number"),
+    ("nvmevirt", "MB(64)", "(" * 5000 + ")" * 5000, "expected a number"),
     ("nvmevirt", "#endif", "", "#if has no #endif; is the file cut?"),
     ("nvmevirt", "NAND_CHANNELS (2)", "NAND_CHANNELS (0)", "expected at least 1"),
     ("nvmevirt", "NAND_PROG_LATENCY (", "NAND_PROGRAM (", "NVMeVirt has no key NAND_PROGRAM"),
@@ -301,9 +309,8 @@ def test_a_bad_configuration_is_told_in_a_sentence(nandlab_command, samples, sim
         assert old in given[0]
         given = [given[0].replace(old, new)]
     else:
-        path = Path(given[0])
+        path = next(path for path in map(Path, given) if old in path.read_text(encoding="utf-8"))
         text = path.read_text(encoding="utf-8")
-        assert old in text
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
     ended = nandlab_command("import", simulator, *given)
     assert (ended.status, ended.out) == (2, "")
@@ -315,6 +322,53 @@ def test_a_cut_file_names_the_part_that_it_ends_in(nandlab_command, tmp_path):
     path = write(tmp_path / "ssdconfig.xml", DEVICE[: DEVICE.index("<Page_No_Per_Block>")])
     ended = nandlab_command("import", "mqsim", path)
     assert "the file ends inside Flash_Parameter_Set" in ended.err
+
+
+@pytest.mark.parametrize("end", ["secs", ",secs_p", ",\\\nsecs_p"])
+def test_no_option_of_a_cut_script_is_dropped(nandlab_command, tmp_path, end):
+    cut = FEMU.partition(",secs_per_pg")[0]
+    ended = nandlab_command("import", "femu", write(tmp_path / "run.sh", f"qemu {cut},{end.lstrip(',')}"))
+    assert (ended.status, ended.out) == (2, "")
+    assert "has no value; are the options cut?" in ended.err
+
+
+@pytest.mark.parametrize("simulator", ["flashsim", "simplessd"])
+def test_a_file_that_ends_within_a_line_is_told(samples, simulator):
+    path = Path(samples[simulator][-1])
+    whole = path.read_text(encoding="utf-8")
+    assert not any("ends within a line" in note for note in imported(simulator, *samples[simulator]).notes)
+    # A number cut in its middle is a number.
+    write(path, whole[:-1])
+    found = imported(simulator, *samples[simulator])
+    assert f"{path} ends within a line: if it was cut there" in found.notes[-1]
+
+
+@pytest.mark.parametrize("simulator", ["mqsim", "flashsim", "simplessd", "nvmevirt"])
+def test_files_of_an_editor_with_a_byte_order_mark_are_read(samples, simulator):
+    before = imported(simulator, *samples[simulator]).flat
+    for path in map(Path, samples[simulator]):
+        write(path, "\ufeff" + path.read_text(encoding="utf-8"))
+    assert imported(simulator, *samples[simulator]).flat == before
+
+
+def test_a_damaged_file_is_read_or_told_in_a_sentence(samples):
+    draw = random.Random(45)
+    samples["femu"] = [write(Path(samples["mqsim"][0]).parent / "run.sh", f"qemu {FEMU}\n")]
+    for simulator, files in samples.items():
+        path = Path(files[-1])
+        whole = path.read_bytes()
+        cuts = [whole[:end] for end in range(0, len(whole), max(1, len(whole) // 20))]
+        flips = []
+        for _ in range(60):
+            flipped = bytearray(whole)
+            flipped[draw.randrange(len(whole))] = draw.randrange(256)
+            flips.append(bytes(flipped))
+        for damaged in [*cuts, *flips, whole.decode().encode("utf-16"), b"\0" * 4000]:
+            path.write_bytes(damaged)
+            try:
+                imported(simulator, *files)
+            except nandlab.ConfigError as error:
+                assert str(error).isprintable() and len(str(error)) < 1000
 
 
 def test_sizes_that_do_not_fit_are_found_before_a_run(nandlab_command, tmp_path):

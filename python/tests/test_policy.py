@@ -168,9 +168,63 @@ class Incomplete(policy.Policy):
     pass
 
 
-class ShortTable(policy.Placement):
+class Tables(policy.Placement):
+    """A number for each page, or one table as it is."""
+
+    def __init__(self, number, kind):
+        self.number, self.kind = number, kind
+
+    def start(self, known):
+        self.pages = known["logical_pages"]
+
     def learn(self, pages):
-        return [0], [0]
+        table = np.zeros(1 if isinstance(self.number, list) else self.pages, self.kind) + self.number
+        return table, table
+
+
+class Raises(policy.Victim):
+    def __init__(self, error, when="pick"):
+        self.error, self.when = error, when
+
+    def start(self, known):
+        if self.when == "start":
+            raise self.error
+
+    def pick(self, blocks):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (SystemExit(0), r"a policy raised SystemExit: 0 in pick\(\), .*test_policy.py:\d+$"),
+        (GeneratorExit(), "a policy raised GeneratorExit"),
+        (ValueError("two\nlines\x00"), r"pick\(\) raised ValueError: two\\nlines\\x00; it was shown"),
+        (ValueError("x" * 10_000), r"raised ValueError: x{50,}\.\.\."),
+    ],
+)
+def test_whatever_a_policy_raises_ends_its_run_in_one_line(error, said):
+    for when in ("pick", "start"):
+        with pytest.raises(nandlab.PolicyError, match=said if when == "pick" else "raised") as raised:
+            experiment(ftl=nandlab.ftl.page(victim=Raises(error, when))).run()
+        assert len(str(raised.value)) <= 600 and "\n" not in str(raised.value)
+        assert type(raised.value.__cause__) is type(error)
+
+
+class Asks(own.Greedy):
+    """Runs an experiment with a policy of its own, once."""
+
+    waf = 0
+
+    def pick(self, blocks):
+        if not self.waf:
+            self.waf = experiment(5000, ftl=nandlab.ftl.page(victim=own.Greedy())).run().waf
+        return super().pick(blocks)
+
+
+def test_a_policy_may_run_an_experiment():
+    runs = [experiment(ftl=nandlab.ftl.page(victim=mine)).run() for mine in (Asks(), own.Greedy())]
+    assert counts(runs[0]) == counts(runs[1])
 
 
 @pytest.mark.parametrize(
@@ -178,7 +232,13 @@ class ShortTable(policy.Placement):
     [
         ({"ftl": nandlab.ftl.page(placement=Overlapping())}, "though `shares` is False"),
         ({"ftl": nandlab.ftl.page(placement=FarFrontier())}, "frontiers have the numbers 0 to 1"),
-        ({"ftl": nandlab.ftl.page(placement=ShortTable())}, r"learn\(\) returned something else"),
+        ({"ftl": nandlab.ftl.page(placement=Tables([0], np.uint8))}, r"learn\(\) returned something else"),
+        (
+            {"ftl": nandlab.ftl.page(placement=Tables(np.nan, float))},
+            "writes holds float64: expected whole",
+        ),
+        ({"ftl": nandlab.ftl.page(placement=Tables(256, int))}, "holds 256 for page 0: frontiers .* 0 to 1"),
+        ({"ftl": nandlab.ftl.page(placement=Tables(-1, int))}, "holds -1 for page 0: frontiers .* 0 to 1"),
         ({"ftl": nandlab.ftl.page(victim=Incomplete())}, r"no method pick\(\)"),
         (
             {"buffer": nandlab.buffer.python(policy=Unknown(), size="64 KiB")},
@@ -273,6 +333,13 @@ def test_a_file_runs_no_code_by_itself(written, capsys):
         ("Mine", "names no class"),
         ("math:Mine", "cannot be loaded: AttributeError"),
         ("math:Mine(", "cannot be loaded: SyntaxError"),
+        ("os:getcwd", "getcwd is no class of nandlab.policy"),
+        ("subprocess:Popen('true')", "Popen is no class of nandlab.policy"),
+        ("own_policies:Greedy(1)(2)", "is not a class with its options"),
+        ("own_policies:Greedy(abs(2))", r"the option abs\(2\) is no plain value"),
+        ("own_policies:Greedy(**{'a': 1})", "an option is a name and a value"),
+        ("../own_policies:Greedy", "names no class"),
+        ("/tmp/own_policies:Greedy", "names no class"),
     ],
 )
 def test_a_name_that_means_nothing(name, said):

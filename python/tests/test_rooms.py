@@ -14,7 +14,8 @@ ROOMS = {
     "_native": "",
     "bundled": "",
     "listing": "_native",
-    "policy": "_native",
+    "one_line": "",
+    "policy": "_native one_line",
     "writing": "_native policy",
     "record": "writing",
     "figures": "record writing",
@@ -29,7 +30,7 @@ ROOMS = {
     "calibrate": "_native experiment listing report running sweeping writing",
     "explaining": "_native experiment figures running sweeping writing",
     "searching": "_native experiment figures report running sweeping writing",
-    "importing": "_native experiment writing",
+    "importing": "_native experiment one_line writing",
     "cli": "_native bundled calibrate choosing experiment explaining figures importing listing record report "
     "reproduce running searching sweeping traces writing",
 }

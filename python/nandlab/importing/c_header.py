@@ -21,6 +21,8 @@ OPERATORS = {
     ast.LShift: operator.lshift,
 }
 DEEPEST = 20
+WIDEST_SHIFT = 63
+"""A C integer has 64 bits; a wider shift would only fill the memory."""
 
 
 def defines(path: str, chosen: Mapping[str, str]) -> dict[str, Found]:
@@ -107,7 +109,7 @@ def number(name: str, found: Mapping[str, Found], depth: int = 0) -> int | float
     plain = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", text)
     try:
         return _value(ast.parse(plain.strip(), mode="eval").body, found, depth)
-    except (SyntaxError, ZeroDivisionError, ValueError, TypeError):
+    except (SyntaxError, ArithmeticError, ValueError, TypeError, RecursionError, MemoryError):
         raise ConfigError(f"{place}: {name} {text or 'without a value'}: expected a number") from None
 
 
@@ -116,9 +118,11 @@ def _value(node: ast.expr, found: Mapping[str, Found], depth: int) -> int | floa
         return node.value
     if isinstance(node, ast.Name) and depth < DEEPEST:
         return number(node.id, found, depth + 1)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in UNITS:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in UNITS and node.args:
         return UNITS[node.func.id] * _value(node.args[0], found, depth)
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         left, right = _value(node.left, found, depth), _value(node.right, found, depth)
+        if isinstance(node.op, ast.LShift) and right > WIDEST_SHIFT:
+            raise ValueError
         return OPERATORS[type(node.op)](left, right)
     raise ValueError
