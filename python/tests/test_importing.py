@@ -324,6 +324,13 @@ def test_a_cut_file_names_the_part_that_it_ends_in(nandlab_command, tmp_path):
     assert "the file ends inside Flash_Parameter_Set" in ended.err
 
 
+@pytest.mark.parametrize("given", ["-device nvme,serial=1", "-device femu"])
+def test_another_device_is_no_missing_file(nandlab_command, given):
+    ended = nandlab_command("import", "femu", given)
+    assert (ended.status, ended.out) == (2, "")
+    assert "expected -device femu,KEY=VALUE,... or a script with it" in ended.err
+
+
 @pytest.mark.parametrize("end", ["secs", ",secs_p", ",\\\nsecs_p"])
 def test_no_option_of_a_cut_script_is_dropped(nandlab_command, tmp_path, end):
     cut = FEMU.partition(",secs_per_pg")[0]
@@ -407,6 +414,17 @@ def test_run_proposes_the_import(nandlab_command, samples, tmp_path):
     ended = nandlab_command("run", samples["mqsim"][0])
     assert ended.status == 2
     assert f"nandlab import mqsim {samples['mqsim'][0]} workload.xml" in ended.err
+    for simulator, at, arguments in [
+        ("mqsim", 1, "mqsim ssdconfig.xml {}"),
+        ("simplessd", 0, "simplessd {}"),
+        ("simplessd", 1, "simplessd {}"),
+        ("flashsim", 0, "flashsim {}"),
+        ("nvmevirt", 0, "nvmevirt {}"),
+    ]:
+        path = samples[simulator][at]
+        ended = nandlab_command("run", path)
+        assert ended.status == 2
+        assert f"nandlab import {arguments.format(path)}" in ended.err
     script = write(tmp_path / "run.sh", f'FEMU_OPTIONS="{FEMU}"\n')
     assert simulator_of(script) == "femu"
     assert simulator_of(samples["nvmevirt"][0]) == "nvmevirt"

@@ -211,6 +211,22 @@ def test_whatever_a_policy_raises_ends_its_run_in_one_line(error, said):
         assert type(raised.value.__cause__) is type(error)
 
 
+class Holds(own.Greedy):
+    def __init__(self):
+        self.lock = threading.Lock()
+
+
+@pytest.mark.parametrize("executor", ["processes", "dask"])
+def test_a_policy_that_cannot_be_pickled_is_told_before_a_process_has_it(executor):
+    with pytest.raises(nandlab.ConfigError, match="Holds cannot go to another process: .*lock"):
+        nandlab.sweep(
+            experiment(ftl=nandlab.ftl.page(victim=Holds())),
+            {"device.over_provisioning": [0.2, 0.3]},
+            executor=executor,
+            jobs=1,
+        )
+
+
 class Asks(own.Greedy):
     """Runs an experiment with a policy of its own, once."""
 

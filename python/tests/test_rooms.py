@@ -23,7 +23,7 @@ ROOMS = {
     "traces": "_native report writing",
     "experiment": "_native figures policy record report traces writing",
     "running": "_native experiment writing",
-    "sweeping": "_native experiment figures record report running writing",
+    "sweeping": "_native experiment figures one_line record report running writing",
     "choosing": "_native experiment figures listing report running writing",
     "comparing": "_native experiment report running sweeping writing",
     "reproduce": "_native experiment figures record report running writing",

@@ -142,6 +142,8 @@ def _found(given: str) -> tuple[str, dict[str, Found]]:
     if "femu" in given and "," in given and not Path(given).exists():
         options = re.sub(r"^\s*(-?device\s+)?femu\s*,", "", given)
         return "-device femu", _options(options.split(","), "-device femu")
+    if re.match(r"\s*-?device\s", given) and not Path(given).exists():
+        raise ConfigError(f"{given}: expected -device femu,KEY=VALUE,... or a script with it")
     # A shell joins lines that end with a backslash.
     text = read_text(given).replace("\\\n", "")
     variables = dict(re.findall(r"^\s*(\w+)=[\"']?([\w.]+)", text, re.MULTILINE))

@@ -104,6 +104,7 @@ MARKS = {
     "PLANE_SIZE ": "flashsim",
     "[pal]": "simplessd",
     "[icl]": "simplessd",
+    "[generator]": "simplessd",
     "-device femu": "femu",
     "BASE_SSD ==": "nvmevirt",
 }
@@ -118,6 +119,20 @@ def simulator_of(path: str) -> str | None:
         OSError: The file cannot be read.
 
     """
-    with Path(path).open("rb") as file:
-        text = file.read(LARGEST).decode("utf-8", "replace")
+    text = _head(path)
     return next((name for mark, name in MARKS.items() if mark in text), None)
+
+
+def has_flows(path: str) -> bool:
+    """Whether it is MQSim's second file, which has a workload and no device.
+
+    Raises:
+        OSError: The file cannot be read.
+
+    """
+    return "<MQSim_IO_Scenarios" in _head(path)
+
+
+def _head(path: str) -> str:
+    with Path(path).open("rb") as file:
+        return file.read(LARGEST).decode("utf-8", "replace")
