@@ -306,7 +306,11 @@ def _module(name: str, folder: str) -> ModuleType:
     if file is None:
         return importlib.import_module(name)
     known = sys.modules.get(name)
-    if known is not None and getattr(known, "__file__", None) == str(file):
+    if known is not None:
+        if not _is_file_of(known, file):
+            # A run finds its policy by its name, and pickle a class by its module's.
+            at = getattr(known, "__file__", None) or "a part of Python"
+            raise ImportError(f"{name} is {at} in this process already; give {file} another name")
         return known
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -320,6 +324,13 @@ def _module(name: str, folder: str) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def _is_file_of(module: ModuleType, file: Path) -> bool:
+    try:
+        return file.samefile(getattr(module, "__file__", None) or "")
+    except OSError:
+        return False
 
 
 def file_of(module: str, folder: str) -> Path | None:

@@ -342,6 +342,22 @@ def test_a_file_runs_no_code_by_itself(written, capsys):
     assert permitted.fingerprint() != before
 
 
+def test_two_modules_of_a_name_are_never_mixed_up(written, tmp_path):
+    # Both designs would run with the policy of the last one.
+    other = tmp_path / "other"
+    other.mkdir()
+    module = next(tmp_path.glob("mine_*.py"))
+    (other / module.name).write_text(MINE.replace("argmin", "argmax"))
+    (other / "mine.toml").write_text(written.read_text())
+    (other / "json.py").write_text(MINE)
+    (other / "own.toml").write_text(written.read_text().replace(module.stem, "json"))
+    nandlab.Experiment.from_toml(written, allow_code=True).resolve()
+    for file in ("mine.toml", "own.toml"):
+        with pytest.raises(nandlab.ConfigError, match="in this process already; give .* another name"):
+            nandlab.Experiment.from_toml(other / file, allow_code=True).resolve()
+    nandlab.Experiment.from_toml(written, allow_code=True).resolve()
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
