@@ -188,17 +188,20 @@ _KEPT: dict[str, Policy] = {}
 
 
 def keep(policy: Policy) -> str:
-    """A name for an object: equal objects of a class have equal ones."""
+    """A name for an object as it is now: equal objects of a class have equal ones."""
     import hashlib
     import pickle
 
     of = type(policy)
     try:
         held = pickle.dumps(policy)
-    except (pickle.PicklingError, AttributeError, TypeError):
+        # An experiment cannot be changed, so neither can its policy.
+        policy = copy.deepcopy(policy)
+    except Exception:  # noqa: BLE001 - whatever the object's own methods raise
         # An object like no other.
         held = str(id(policy)).encode()
-    digest = hashlib.sha256(held + _source(of).encode()).hexdigest()[:12]
+    sources = "".join(map(_source, of.__mro__))
+    digest = hashlib.sha256(held + sources.encode()).hexdigest()[:12]
     name = f"{of.__module__}:{of.__qualname__}#{digest}"
     _KEPT[name] = policy
     return name

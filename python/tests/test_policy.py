@@ -111,6 +111,36 @@ def test_a_second_run_begins_as_the_first():
     assert counts(again.run()) == counts(mine.run())
 
 
+class Switched(own.Greedy):
+    is_fifo = False
+
+    def pick(self, blocks):
+        return blocks.first if self.is_fifo else super().pick(blocks)
+
+
+def test_an_experiment_keeps_its_policy_as_it_was():
+    mine = Switched()
+    before = experiment(ftl=nandlab.ftl.page(victim=mine))
+    expected = counts(before.run())
+    mine.is_fifo = True
+    after = experiment(ftl=nandlab.ftl.page(victim=mine))
+    assert after != before and counts(after.run()) != expected
+    assert counts(before.run()) == expected
+
+
+class Named(policy.Victim):
+    pick = own.Greedy.pick
+
+
+def test_names_of_objects_hold_the_sources_of_all_bases(monkeypatch):
+    first = policy.keep(Named())
+    assert policy.keep(Named()) == first
+    monkeypatch.setattr(policy, "_source", lambda of: "other" if of is policy.Victim else "")
+    second = policy.keep(Named())
+    monkeypatch.setattr(policy, "_source", lambda of: "")
+    assert policy.keep(Named()) != second != first
+
+
 class Wrong(policy.Victim):
     def __init__(self, answer):
         self.answer = answer
