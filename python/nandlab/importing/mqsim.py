@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from nandlab._native import ConfigError
 from nandlab.importing.keys import DIFFERS, TOLD, UNUSED, Key, Values, count, differs, taken, told, unused
 from nandlab.importing.parts import cell_times, ratio, rules
 from nandlab.importing.xml_file import Element, read_xml
