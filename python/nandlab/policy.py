@@ -153,13 +153,12 @@ class _Learns:
         pair = tables if isinstance(tables, tuple | list) and len(tables) == 2 else ()
         for table, use in zip(pair, ("writes", "moves"), strict=False):
             array = np.asarray(table)
-            if array.shape != (self._pages,):
+            if array.shape != (self._pages,) or not array.size:
                 continue
             if array.dtype.kind not in "iub":
                 raise ValueError(f"the table for {use} holds {array.dtype}: expected whole numbers")
-            wrong = np.flatnonzero((array < 0) | (array >= self._frontiers))
-            if wrong.size:
-                at = wrong[0]
+            if array.min() < 0 or array.max() >= self._frontiers:
+                at = np.flatnonzero((array < 0) | (array >= self._frontiers))[0]
                 raise ValueError(
                     f"the table for {use} holds {array[at]} for page {at}: "
                     f"frontiers have the numbers 0 to {self._frontiers - 1}"
