@@ -265,6 +265,20 @@ def test_nvmevirt_programs_what_one_shot_holds(samples):
     assert "DRIVE" in found.notes[0]
 
 
+def test_conditions_of_a_header_without_names_are_decided(samples):
+    path = Path(samples["nvmevirt"][0])
+    whole = path.read_text(encoding="utf-8")
+    expected = imported("nvmevirt", path).flat
+    channels = "#define NAND_CHANNELS ({})\n"
+    for first, then in [("0", "else"), ("(0)", "elif 1"), ("0", "elif (BASE_SSD == DRIVE)")]:
+        branches = (
+            f"#if {first}\n{channels.format(7)}#{then}\n{channels.format(2)}#else\n{channels.format(9)}#endif"
+        )
+        branches = branches.replace(f"#else\n{channels.format(9)}", "") if then == "else" else branches
+        write(path, whole.replace(channels.format(2).strip(), branches))
+        assert imported("nvmevirt", path, model="DRIVE").flat == expected
+
+
 REFUSED = [
     ("mqsim", "<Seed>7</Seed>", "<Seeds>7</Seeds>", "MQSim has no key Seeds; did you mean Seed?"),
     ("mqsim", "Seed>7", "Seed>x", "Seed x: expected a whole number"),
@@ -319,6 +333,12 @@ REFUSED = [
     ("mqsim", "Seed>7", "Seed>-inf", "Seed -inf: expected"),
     ("flashsim", "PLANE_SIZE 64", "PLANE_SIZE 6\x004", r"PLANE_SIZE 6\x004: expected a whole number"),
     ("simplessd", "blocksize = 4K", "blocksize = 0", "bs = 0 cannot work"),
+    (
+        "nvmevirt",
+        "#define NAND_CHANNELS (2)",
+        "#if (CELL_MODE > 1)\n#define NAND_CHANNELS (4)\n#else\n#define NAND_CHANNELS (2)\n#endif",
+        "line 8: NAND_CHANNELS depends on an #if that only a compiler can decide",
+    ),
     ("nvmevirt", "MB(64)", "MB()", "NS_CAPACITY_0 MB(): expected a number"),
     ("nvmevirt", "(35760 - 6000)", "(1e999)", "NAND_4KB_READ_LATENCY_LSB inf: expected at least 1 and at"),
     ("nvmevirt", "MB(64)", "1 << 99999999999", "NS_CAPACITY_0 1 << 99999999999: expected a number"),
