@@ -29,9 +29,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nandlab import _native
+from nandlab.one_line import one_line
+
+if TYPE_CHECKING:
+    import ast
 
 Known = Mapping[str, int]
 """What a new policy may know: seed, dies, blocks_per_die, pages_per_block, page_bytes and logical_pages.
@@ -121,7 +125,61 @@ class Maker:
         start = getattr(policy, "start", None)
         if start is not None:
             start(known)
-        return policy
+        if getattr(policy, "learn", None) is None:
+            return policy
+        return _Learns(policy, known["logical_pages"], self.frontiers)
+
+
+class _Learns:
+    """A placement whose tables are checked before they become bytes: NaN and 256 would both become 0."""
+
+    def __init__(self, policy: object, pages: int, frontiers: int) -> None:
+        self._policy, self._pages, self._frontiers = policy, pages, frontiers
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the policy's own
+        return getattr(self._policy, name)
+
+    def learn(self, pages: Any) -> Any:  # noqa: ANN401 - arrays
+        """The policy's tables.
+
+        Raises:
+            ValueError: One of them holds something other than numbers of frontiers.
+
+        """
+        import numpy as np
+
+        tables = self._policy.learn(pages)  # type: ignore[attr-defined]
+        # The compiled part has a sentence for anything but two tables.
+        pair = tables if isinstance(tables, tuple | list) and len(tables) == 2 else ()
+        for table, use in zip(pair, ("writes", "moves"), strict=False):
+            array = np.asarray(table)
+            if array.shape != (self._pages,) or not array.size:
+                continue
+            if array.dtype.kind not in "iub":
+                raise ValueError(f"the table for {use} holds {array.dtype}: expected whole numbers")
+            if array.min() < 0 or array.max() >= self._frontiers:
+                at = np.flatnonzero((array < 0) | (array >= self._frontiers))[0]
+                raise ValueError(
+                    f"the table for {use} holds {array[at]} for page {at}: "
+                    f"frontiers have the numbers 0 to {self._frontiers - 1}"
+                )
+        return tables
+
+
+def ended(error: BaseException) -> _native.PolicyError:
+    """The error for what ended a run in a policy: in one line, and never an exit of the whole process."""
+    if isinstance(error, _native.PolicyError):
+        told = _native.PolicyError(one_line(str(error)))
+        told.__cause__ = error.__cause__
+        return told
+    import traceback
+
+    # sys.exit() in a policy would end a command as if all was well.
+    place = traceback.extract_tb(error.__traceback__)[-1:]
+    at = "".join(f" in {frame.name}(), {frame.filename}:{frame.lineno}" for frame in place)
+    told = _native.PolicyError(one_line(f"a policy raised {type(error).__name__}: {error}{at}"))
+    told.__cause__ = error
+    return told
 
 
 _KEPT: dict[str, Policy] = {}
@@ -129,17 +187,20 @@ _KEPT: dict[str, Policy] = {}
 
 
 def keep(policy: Policy) -> str:
-    """A name for an object: equal objects of a class have equal ones."""
+    """A name for an object as it is now: equal objects of a class have equal ones."""
     import hashlib
     import pickle
 
     of = type(policy)
     try:
         held = pickle.dumps(policy)
-    except (pickle.PicklingError, AttributeError, TypeError):
+        # An experiment cannot be changed, so neither can its policy.
+        policy = copy.deepcopy(policy)
+    except Exception:  # noqa: BLE001 - whatever the object's own methods raise
         # An object like no other.
         held = str(id(policy)).encode()
-    digest = hashlib.sha256(held + _source(of).encode()).hexdigest()[:12]
+    sources = "".join(map(_source, of.__mro__))
+    digest = hashlib.sha256(held + sources.encode()).hexdigest()[:12]
     name = f"{of.__module__}:{of.__qualname__}#{digest}"
     _KEPT[name] = policy
     return name
@@ -190,7 +251,8 @@ class Permit:
             _native.allow_policy(name, Maker(self._objects[name]))
             return None
         module, _, rest = name.partition(":")
-        if not module or not rest:
+        words = [*module.split("."), rest.partition("(")[0]]
+        if not all(word.isidentifier() for word in words):
             return "names no class: it is module:Class, or module:Class(option=1)"
         if not self._allow_code:
             allow = "allow it with --policies, in Python with allow_code=True"
@@ -198,7 +260,7 @@ class Permit:
         try:
             _native.allow_policy(name, Maker(load(name, self._folder)))
         except Exception as error:  # noqa: BLE001 - whatever the module does
-            return f"cannot be loaded: {type(error).__name__}: {error}"
+            return one_line(f"cannot be loaded: {type(error).__name__}: {error}")
         return None
 
 
@@ -217,11 +279,26 @@ def load(name: str, folder: str) -> object:
         import ast
 
         call = ast.parse(rest, mode="eval").body
-        if not isinstance(call, ast.Call):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             raise ValueError(f"{rest} is not a class with its options")
-        given = [ast.literal_eval(value) for value in call.args]
-        options_by_name = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    return getattr(_module(module, folder), of)(*given, **options_by_name)
+        given = [_literal(value) for value in call.args]
+        options_by_name = {str(word.arg): _literal(word.value) for word in call.keywords if word.arg}
+        if len(options_by_name) < len(call.keywords):
+            raise ValueError("an option is a name and a value, such as first=0.2")
+    found = getattr(_module(module, folder), of)
+    if not (isinstance(found, type) and issubclass(found, Policy)):
+        # A function would run now, and with the file's own arguments.
+        raise TypeError(f"{of} is no class of nandlab.policy")
+    return found(*given, **options_by_name)
+
+
+def _literal(node: ast.expr) -> Any:  # noqa: ANN401 - a number, a text, a list of such ...
+    import ast
+
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise ValueError(f"the option {ast.unparse(node)} is no plain value") from None
 
 
 def _module(name: str, folder: str) -> ModuleType:
@@ -231,7 +308,11 @@ def _module(name: str, folder: str) -> ModuleType:
     if file is None:
         return importlib.import_module(name)
     known = sys.modules.get(name)
-    if known is not None and getattr(known, "__file__", None) == str(file):
+    if known is not None:
+        if not _is_file_of(known, file):
+            # A run finds its policy by its name, and pickle a class by its module's.
+            at = getattr(known, "__file__", None) or "a part of Python"
+            raise ImportError(f"{name} is {at} in this process already; give {file} another name")
         return known
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -245,6 +326,13 @@ def _module(name: str, folder: str) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def _is_file_of(module: ModuleType, file: Path) -> bool:
+    try:
+        return file.samefile(getattr(module, "__file__", None) or "")
+    except OSError:
+        return False
 
 
 def file_of(module: str, folder: str) -> Path | None:

@@ -1,5 +1,6 @@
 """`nandlab import`: configurations of other simulators, written here with their keys."""
 
+import random
 import re
 from pathlib import Path
 
@@ -264,6 +265,20 @@ def test_nvmevirt_programs_what_one_shot_holds(samples):
     assert "DRIVE" in found.notes[0]
 
 
+def test_conditions_of_a_header_without_names_are_decided(samples):
+    path = Path(samples["nvmevirt"][0])
+    whole = path.read_text(encoding="utf-8")
+    expected = imported("nvmevirt", path).flat
+    channels = "#define NAND_CHANNELS ({})\n"
+    for first, then in [("0", "else"), ("(0)", "elif 1"), ("0", "elif (BASE_SSD == DRIVE)")]:
+        branches = (
+            f"#if {first}\n{channels.format(7)}#{then}\n{channels.format(2)}#else\n{channels.format(9)}#endif"
+        )
+        branches = branches.replace(f"#else\n{channels.format(9)}", "") if then == "else" else branches
+        write(path, whole.replace(channels.format(2).strip(), branches))
+        assert imported("nvmevirt", path, model="DRIVE").flat == expected
+
+
 REFUSED = [
     ("mqsim", "<Seed>7</Seed>", "<Seeds>7</Seeds>", "MQSim has no key Seeds; did you mean Seed?"),
     ("mqsim", "Seed>7", "Seed>x", "Seed x: expected a whole number"),
@@ -287,6 +302,47 @@ REFUSED = [
     ("femu", "nchs=2", "nch=2", "FEMU has no key nch; did you mean nchs?"),
     ("femu", "gc_thres_pcent_high=95", "gc_thres_pcent_high=", "has no value; are the options cut?"),
     ("femu", "femu_mode=1", "femu_mode=3", "zones"),
+    (
+        "mqsim",
+        "<Host_P",
+        "<Seed>7</Seed><Host_P",
+        "Seed has no place in Execution_Parameter_Set; it has Host",
+    ),
+    (
+        "mqsim",
+        "<Seed>",
+        "<More><Seed>1</Seed></More><Seed>",
+        "line 5: More has no place in Device_Parameter_Set",
+    ),
+    (
+        "mqsim",
+        "<IO_Sc",
+        "<Flow>1</Flow><IO_Sc",
+        "Flow has no place in MQSim_IO_Scenarios; it has IO_Scenario",
+    ),
+    ("mqsim", "<Read_", "<A><Read_Percentage>1</Read_Percentage></A><Read_", "A has no place in IO_Flow"),
+    (
+        "mqsim",
+        "<Flash_P",
+        "<Flash_Parameter_Set><Page_Capacity>1</Page_Capacity></Flash_Parameter_Set><Flash_P",
+        "Flash_Parameter_Set is there twice",
+    ),
+    ("mqsim", '"1.0"?>', '"1.0" encoding="none"?>', "line 1: unknown encoding: none; expected an encoding"),
+    ("mqsim", '"1.0"?>', '"1.0" encoding="utf-7"?>', "expected an encoding such as UTF-8"),
+    ("mqsim", "<Exec", '<!DOCTYPE a [<!ENTITY b "b">]><Exec', "the entity b is no part of a configuration"),
+    ("mqsim", "Seed>7", "Seed>-inf", "Seed -inf: expected"),
+    ("flashsim", "PLANE_SIZE 64", "PLANE_SIZE 6\x004", r"PLANE_SIZE 6\x004: expected a whole number"),
+    ("simplessd", "blocksize = 4K", "blocksize = 0", "bs = 0 cannot work"),
+    (
+        "nvmevirt",
+        "#define NAND_CHANNELS (2)",
+        "#if (CELL_MODE > 1)\n#define NAND_CHANNELS (4)\n#else\n#define NAND_CHANNELS (2)\n#endif",
+        "line 8: NAND_CHANNELS depends on an #if that only a compiler can decide",
+    ),
+    ("nvmevirt", "MB(64)", "MB()", "NS_CAPACITY_0 MB(): expected a number"),
+    ("nvmevirt", "(35760 - 6000)", "(1e999)", "NAND_4KB_READ_LATENCY_LSB inf: expected at least 1 and at"),
+    ("nvmevirt", "MB(64)", "1 << 99999999999", "NS_CAPACITY_0 1 << 99999999999: expected a number"),
+    ("nvmevirt", "MB(64)", "(" * 5000 + ")" * 5000, "expected a number"),
     ("nvmevirt", "#endif", "", "#if has no #endif; is the file cut?"),
     ("nvmevirt", "NAND_CHANNELS (2)", "NAND_CHANNELS (0)", "expected at least 1"),
     ("nvmevirt", "NAND_PROG_LATENCY (", "NAND_PROGRAM (", "NVMeVirt has no key NAND_PROGRAM"),
@@ -301,9 +357,8 @@ def test_a_bad_configuration_is_told_in_a_sentence(nandlab_command, samples, sim
         assert old in given[0]
         given = [given[0].replace(old, new)]
     else:
-        path = Path(given[0])
+        path = next(path for path in map(Path, given) if old in path.read_text(encoding="utf-8"))
         text = path.read_text(encoding="utf-8")
-        assert old in text
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
     ended = nandlab_command("import", simulator, *given)
     assert (ended.status, ended.out) == (2, "")
@@ -315,6 +370,60 @@ def test_a_cut_file_names_the_part_that_it_ends_in(nandlab_command, tmp_path):
     path = write(tmp_path / "ssdconfig.xml", DEVICE[: DEVICE.index("<Page_No_Per_Block>")])
     ended = nandlab_command("import", "mqsim", path)
     assert "the file ends inside Flash_Parameter_Set" in ended.err
+
+
+@pytest.mark.parametrize("given", ["-device nvme,serial=1", "-device femu"])
+def test_another_device_is_no_missing_file(nandlab_command, given):
+    ended = nandlab_command("import", "femu", given)
+    assert (ended.status, ended.out) == (2, "")
+    assert "expected -device femu,KEY=VALUE,... or a script with it" in ended.err
+
+
+@pytest.mark.parametrize("end", ["secs", ",secs_p", ",\\\nsecs_p"])
+def test_no_option_of_a_cut_script_is_dropped(nandlab_command, tmp_path, end):
+    cut = FEMU.partition(",secs_per_pg")[0]
+    ended = nandlab_command("import", "femu", write(tmp_path / "run.sh", f"qemu {cut},{end.lstrip(',')}"))
+    assert (ended.status, ended.out) == (2, "")
+    assert "has no value; are the options cut?" in ended.err
+
+
+@pytest.mark.parametrize("simulator", ["flashsim", "simplessd"])
+def test_a_file_that_ends_within_a_line_is_told(samples, simulator):
+    path = Path(samples[simulator][-1])
+    whole = path.read_text(encoding="utf-8")
+    assert not any("ends within a line" in note for note in imported(simulator, *samples[simulator]).notes)
+    # A number cut in its middle is a number.
+    write(path, whole[:-1])
+    found = imported(simulator, *samples[simulator])
+    assert f"{path} ends within a line: if it was cut there" in found.notes[-1]
+
+
+@pytest.mark.parametrize("simulator", ["mqsim", "flashsim", "simplessd", "nvmevirt"])
+def test_files_of_an_editor_with_a_byte_order_mark_are_read(samples, simulator):
+    before = imported(simulator, *samples[simulator]).flat
+    for path in map(Path, samples[simulator]):
+        write(path, "\ufeff" + path.read_text(encoding="utf-8"))
+    assert imported(simulator, *samples[simulator]).flat == before
+
+
+def test_a_damaged_file_is_read_or_told_in_a_sentence(samples):
+    draw = random.Random(45)
+    samples["femu"] = [write(Path(samples["mqsim"][0]).parent / "run.sh", f"qemu {FEMU}\n")]
+    for simulator, files in samples.items():
+        path = Path(files[-1])
+        whole = path.read_bytes()
+        cuts = [whole[:end] for end in range(0, len(whole), max(1, len(whole) // 20))]
+        flips = []
+        for _ in range(60):
+            flipped = bytearray(whole)
+            flipped[draw.randrange(len(whole))] = draw.randrange(256)
+            flips.append(bytes(flipped))
+        for damaged in [*cuts, *flips, whole.decode().encode("utf-16"), b"\0" * 4000]:
+            path.write_bytes(damaged)
+            try:
+                imported(simulator, *files)
+            except nandlab.ConfigError as error:
+                assert str(error).isprintable() and len(str(error)) < 1000
 
 
 def test_sizes_that_do_not_fit_are_found_before_a_run(nandlab_command, tmp_path):
@@ -353,6 +462,17 @@ def test_run_proposes_the_import(nandlab_command, samples, tmp_path):
     ended = nandlab_command("run", samples["mqsim"][0])
     assert ended.status == 2
     assert f"nandlab import mqsim {samples['mqsim'][0]} workload.xml" in ended.err
+    for simulator, at, arguments in [
+        ("mqsim", 1, "mqsim ssdconfig.xml {}"),
+        ("simplessd", 0, "simplessd {}"),
+        ("simplessd", 1, "simplessd {}"),
+        ("flashsim", 0, "flashsim {}"),
+        ("nvmevirt", 0, "nvmevirt {}"),
+    ]:
+        path = samples[simulator][at]
+        ended = nandlab_command("run", path)
+        assert ended.status == 2
+        assert f"nandlab import {arguments.format(path)}" in ended.err
     script = write(tmp_path / "run.sh", f'FEMU_OPTIONS="{FEMU}"\n')
     assert simulator_of(script) == "femu"
     assert simulator_of(samples["nvmevirt"][0]) == "nvmevirt"

@@ -111,6 +111,36 @@ def test_a_second_run_begins_as_the_first():
     assert counts(again.run()) == counts(mine.run())
 
 
+class Switched(own.Greedy):
+    is_fifo = False
+
+    def pick(self, blocks):
+        return blocks.first if self.is_fifo else super().pick(blocks)
+
+
+def test_an_experiment_keeps_its_policy_as_it_was():
+    mine = Switched()
+    before = experiment(ftl=nandlab.ftl.page(victim=mine))
+    expected = counts(before.run())
+    mine.is_fifo = True
+    after = experiment(ftl=nandlab.ftl.page(victim=mine))
+    assert after != before and counts(after.run()) != expected
+    assert counts(before.run()) == expected
+
+
+class Named(policy.Victim):
+    pick = own.Greedy.pick
+
+
+def test_names_of_objects_hold_the_sources_of_all_bases(monkeypatch):
+    first = policy.keep(Named())
+    assert policy.keep(Named()) == first
+    monkeypatch.setattr(policy, "_source", lambda of: "other" if of is policy.Victim else "")
+    second = policy.keep(Named())
+    monkeypatch.setattr(policy, "_source", lambda of: "")
+    assert policy.keep(Named()) != second != first
+
+
 class Wrong(policy.Victim):
     def __init__(self, answer):
         self.answer = answer
@@ -168,9 +198,79 @@ class Incomplete(policy.Policy):
     pass
 
 
-class ShortTable(policy.Placement):
+class Tables(policy.Placement):
+    """A number for each page, or one table as it is."""
+
+    def __init__(self, number, kind):
+        self.number, self.kind = number, kind
+
+    def start(self, known):
+        self.pages = known["logical_pages"]
+
     def learn(self, pages):
-        return [0], [0]
+        table = np.zeros(1 if isinstance(self.number, list) else self.pages, self.kind) + self.number
+        return table, table
+
+
+class Raises(policy.Victim):
+    def __init__(self, error, when="pick"):
+        self.error, self.when = error, when
+
+    def start(self, known):
+        if self.when == "start":
+            raise self.error
+
+    def pick(self, blocks):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (SystemExit(0), r"a policy raised SystemExit: 0 in pick\(\), .*test_policy.py:\d+$"),
+        (GeneratorExit(), "a policy raised GeneratorExit"),
+        (ValueError("two\nlines\x00"), r"pick\(\) raised ValueError: two\\nlines\\x00; it was shown"),
+        (ValueError("x" * 10_000), r"raised ValueError: x{50,}\.\.\."),
+    ],
+)
+def test_whatever_a_policy_raises_ends_its_run_in_one_line(error, said):
+    for when in ("pick", "start"):
+        with pytest.raises(nandlab.PolicyError, match=said if when == "pick" else "raised") as raised:
+            experiment(ftl=nandlab.ftl.page(victim=Raises(error, when))).run()
+        assert len(str(raised.value)) <= 600 and "\n" not in str(raised.value)
+        assert type(raised.value.__cause__) is type(error)
+
+
+class Holds(own.Greedy):
+    def __init__(self):
+        self.lock = threading.Lock()
+
+
+@pytest.mark.parametrize("executor", ["processes", "dask"])
+def test_a_policy_that_cannot_be_pickled_is_told_before_a_process_has_it(executor):
+    with pytest.raises(nandlab.ConfigError, match="Holds cannot go to another process: .*lock"):
+        nandlab.sweep(
+            experiment(ftl=nandlab.ftl.page(victim=Holds())),
+            {"device.over_provisioning": [0.2, 0.3]},
+            executor=executor,
+            jobs=1,
+        )
+
+
+class Asks(own.Greedy):
+    """Runs an experiment with a policy of its own, once."""
+
+    waf = 0
+
+    def pick(self, blocks):
+        if not self.waf:
+            self.waf = experiment(5000, ftl=nandlab.ftl.page(victim=own.Greedy())).run().waf
+        return super().pick(blocks)
+
+
+def test_a_policy_may_run_an_experiment():
+    runs = [experiment(ftl=nandlab.ftl.page(victim=mine)).run() for mine in (Asks(), own.Greedy())]
+    assert counts(runs[0]) == counts(runs[1])
 
 
 @pytest.mark.parametrize(
@@ -178,7 +278,13 @@ class ShortTable(policy.Placement):
     [
         ({"ftl": nandlab.ftl.page(placement=Overlapping())}, "though `shares` is False"),
         ({"ftl": nandlab.ftl.page(placement=FarFrontier())}, "frontiers have the numbers 0 to 1"),
-        ({"ftl": nandlab.ftl.page(placement=ShortTable())}, r"learn\(\) returned something else"),
+        ({"ftl": nandlab.ftl.page(placement=Tables([0], np.uint8))}, r"learn\(\) returned something else"),
+        (
+            {"ftl": nandlab.ftl.page(placement=Tables(np.nan, float))},
+            "writes holds float64: expected whole",
+        ),
+        ({"ftl": nandlab.ftl.page(placement=Tables(256, int))}, "holds 256 for page 0: frontiers .* 0 to 1"),
+        ({"ftl": nandlab.ftl.page(placement=Tables(-1, int))}, "holds -1 for page 0: frontiers .* 0 to 1"),
         ({"ftl": nandlab.ftl.page(victim=Incomplete())}, r"no method pick\(\)"),
         (
             {"buffer": nandlab.buffer.python(policy=Unknown(), size="64 KiB")},
@@ -266,6 +372,22 @@ def test_a_file_runs_no_code_by_itself(written, capsys):
     assert permitted.fingerprint() != before
 
 
+def test_two_modules_of_a_name_are_never_mixed_up(written, tmp_path):
+    # Both designs would run with the policy of the last one.
+    other = tmp_path / "other"
+    other.mkdir()
+    module = next(tmp_path.glob("mine_*.py"))
+    (other / module.name).write_text(MINE.replace("argmin", "argmax"))
+    (other / "mine.toml").write_text(written.read_text())
+    (other / "json.py").write_text(MINE)
+    (other / "own.toml").write_text(written.read_text().replace(module.stem, "json"))
+    nandlab.Experiment.from_toml(written, allow_code=True).resolve()
+    for file in ("mine.toml", "own.toml"):
+        with pytest.raises(nandlab.ConfigError, match="in this process already; give .* another name"):
+            nandlab.Experiment.from_toml(other / file, allow_code=True).resolve()
+    nandlab.Experiment.from_toml(written, allow_code=True).resolve()
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -273,6 +395,13 @@ def test_a_file_runs_no_code_by_itself(written, capsys):
         ("Mine", "names no class"),
         ("math:Mine", "cannot be loaded: AttributeError"),
         ("math:Mine(", "cannot be loaded: SyntaxError"),
+        ("os:getcwd", "getcwd is no class of nandlab.policy"),
+        ("subprocess:Popen('true')", "Popen is no class of nandlab.policy"),
+        ("own_policies:Greedy(1)(2)", "is not a class with its options"),
+        ("own_policies:Greedy(abs(2))", r"the option abs\(2\) is no plain value"),
+        ("own_policies:Greedy(**{'a': 1})", "an option is a name and a value"),
+        ("../own_policies:Greedy", "names no class"),
+        ("/tmp/own_policies:Greedy", "names no class"),
     ],
 )
 def test_a_name_that_means_nothing(name, said):

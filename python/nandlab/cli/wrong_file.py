@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -9,12 +10,15 @@ import click
 
 IMPORTS = {
     "mqsim": "mqsim {} workload.xml",
+    "mqsim's workload": "mqsim ssdconfig.xml {}",
     "simplessd": "simplessd {}",
     "flashsim": "flashsim {}",
     "femu": "femu {}",
     "nvmevirt": "nvmevirt {}",
 }
 """How each simulator's configuration is imported."""
+TABLES = {"workload", "ftl", "device", "fs", "index", "buffer"}
+"""Of an experiment; a file with none of them is another one's."""
 
 
 def refuse_trace(path: str) -> None:
@@ -28,12 +32,14 @@ def refuse_trace(path: str) -> None:
     from nandlab.traces import trace_file
 
     try:
-        _native.toml_to_json(Path(path).read_text(encoding="utf-8"), path)
+        tables = json.loads(_native.toml_to_json(Path(path).read_text(encoding="utf-8"), path))
     except (OSError, UnicodeDecodeError, _native.NandlabError):
-        pass
-    else:
+        tables = None
+    if tables is None or not TABLES & tables.keys():
+        # A file of sections and a header, whose lines begin with #, can be TOML too.
+        _refuse_configuration(path)
+    if tables is not None:
         return
-    _refuse_configuration(path)
     try:
         found = trace_file.head(path, ["side_by_side=true"], {"count": 1})
     except _native.TraceError as error:
@@ -56,10 +62,12 @@ def refuse_trace(path: str) -> None:
 
 def _refuse_configuration(path: str) -> None:
     from nandlab.importing import simulator_of
+    from nandlab.importing.read import has_flows
 
     simulator = simulator_of(path)
     if simulator is not None:
-        command = IMPORTS[simulator].format(shlex.quote(path))
+        kind = "mqsim's workload" if has_flows(path) else simulator
+        command = IMPORTS[kind].format(shlex.quote(path))
         raise click.UsageError(
             f"{path} is a configuration of {simulator}; `nandlab import {command} --output experiment.toml` "
             "makes an experiment from it"

@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 
-from nandlab import _native
+from nandlab import _native, policy
 from nandlab.experiment.result import Result
 
 POLL_S = 0.05
@@ -96,7 +96,15 @@ class Run:
 
     def partial_result(self) -> Result:
         """As `result()`, but a run that cannot go on, or has no room left, is no error: `stopped` says so."""
-        return Result(json.loads(self._job.result()), self._folder)
+        try:
+            text = self._job.result()
+        except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, _native.PolicyError):
+                raise policy.ended(error) from error.__cause__
+            raise
+        except BaseException as error:
+            raise policy.ended(error) from error
+        return Result(json.loads(text), self._folder)
 
 
 def end_policy_call() -> None:

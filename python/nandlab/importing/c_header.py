@@ -21,6 +21,8 @@ OPERATORS = {
     ast.LShift: operator.lshift,
 }
 DEEPEST = 20
+WIDEST_SHIFT = 63
+"""A C integer has 64 bits; a wider shift would only fill the memory."""
 
 
 def defines(path: str, chosen: Mapping[str, str]) -> dict[str, Found]:
@@ -32,15 +34,16 @@ def defines(path: str, chosen: Mapping[str, str]) -> dict[str, Found]:
 
     Raises:
         OSError: The file cannot be read.
-        ConfigError: An #if without #endif: the file is cut.
+        ConfigError: An #if without #endif: the file is cut. Or a name depends on a condition that only a
+            compiler can decide.
 
     """
     text = re.sub(
         r"/\*.*?(\*/|\Z)", lambda found: "\n" * found[0].count("\n"), read_text(path), flags=re.DOTALL
     )
     found: dict[str, Found] = {}
-    # For each #if: whether its branch is taken now, and whether any was.
-    branches: list[tuple[bool, bool]] = []
+    # For each #if: whether its branch is taken now, and whether any was; None: only a compiler knows.
+    branches: list[tuple[bool | None, bool | None]] = []
     opened: list[int] = []
     for number, line in enumerate(text.split("\n"), 1):
         content = re.sub(r"//.*", "", line).strip()
@@ -54,13 +57,16 @@ def defines(path: str, chosen: Mapping[str, str]) -> dict[str, Found]:
         elif word in ("elif", "else", "endif") and not branches:
             raise ConfigError(f"{path}, line {number}: #{word} without #if")
         elif word in ("elif", "else"):
-            was = branches[-1][1]
-            is_taken = not was and (word == "else" or _holds(rest, chosen))
-            branches[-1] = (is_taken, was or is_taken)
+            branches[-1] = _next_branch(branches[-1][1], word == "else" or _holds(rest, chosen))
         elif word == "endif":
             branches.pop()
             opened.pop()
-        elif word == "define" and all(taken for taken, _ in branches):
+        elif word == "define" and all(taken is not False for taken, _ in branches):
+            if not all(taken for taken, _ in branches):
+                name = rest.partition(" ")[0]
+                raise ConfigError(
+                    f"{path}, line {number}: {name} depends on an #if that only a compiler can decide"
+                )
             _define(rest, f"{path}, line {number}", found)
     if branches:
         raise ConfigError(f"{path}, line {opened[-1]}: #if has no #endif; is the file cut?")
@@ -69,18 +75,29 @@ def defines(path: str, chosen: Mapping[str, str]) -> dict[str, Found]:
 
 def _first_branch(
     word: str, rest: str, found: Mapping[str, Found], chosen: Mapping[str, str]
-) -> tuple[bool, bool]:
+) -> tuple[bool | None, bool | None]:
     is_known = rest.strip() in found or rest.strip() in chosen
     holds = {"ifdef": is_known, "ifndef": not is_known}.get(word)
     holds = _holds(rest, chosen) if holds is None else holds
     return holds, holds
 
 
-def _holds(condition: str, chosen: Mapping[str, str]) -> bool:
-    compared = re.fullmatch(r"\(?\s*(\w+)\s*==\s*(\w+)\s*\)?", condition.strip())
-    if compared is None:
-        return condition.strip() == "1"
-    return chosen.get(compared[1]) == compared[2]
+def _next_branch(was: bool | None, holds: bool | None) -> tuple[bool | None, bool | None]:
+    """The branch of an #elif or #else whose condition holds, behind others of which one `was` taken."""
+    if was or holds is False:
+        return False, was
+    is_taken = holds if was is False else None
+    return is_taken, is_taken
+
+
+def _holds(condition: str, chosen: Mapping[str, str]) -> bool | None:
+    plain = condition.strip().removeprefix("(").removesuffix(")").strip()
+    if plain.isdecimal():
+        return int(plain) != 0
+    compared = re.fullmatch(r"(\w+)\s*==\s*(\w+)", plain)
+    if compared is None or compared[1] not in chosen:
+        return None
+    return chosen[compared[1]] == compared[2]
 
 
 def _define(rest: str, place: str, found: dict[str, Found]) -> None:
@@ -107,7 +124,7 @@ def number(name: str, found: Mapping[str, Found], depth: int = 0) -> int | float
     plain = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", text)
     try:
         return _value(ast.parse(plain.strip(), mode="eval").body, found, depth)
-    except (SyntaxError, ZeroDivisionError, ValueError, TypeError):
+    except (SyntaxError, ArithmeticError, ValueError, TypeError, RecursionError, MemoryError):
         raise ConfigError(f"{place}: {name} {text or 'without a value'}: expected a number") from None
 
 
@@ -116,9 +133,11 @@ def _value(node: ast.expr, found: Mapping[str, Found], depth: int) -> int | floa
         return node.value
     if isinstance(node, ast.Name) and depth < DEEPEST:
         return number(node.id, found, depth + 1)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in UNITS:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in UNITS and node.args:
         return UNITS[node.func.id] * _value(node.args[0], found, depth)
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         left, right = _value(node.left, found, depth), _value(node.right, found, depth)
+        if isinstance(node.op, ast.LShift) and right > WIDEST_SHIFT:
+            raise ValueError
         return OPERATORS[type(node.op)](left, right)
     raise ValueError

@@ -142,12 +142,17 @@ def _found(given: str) -> tuple[str, dict[str, Found]]:
     if "femu" in given and "," in given and not Path(given).exists():
         options = re.sub(r"^\s*(-?device\s+)?femu\s*,", "", given)
         return "-device femu", _options(options.split(","), "-device femu")
-    text = read_text(given)
+    if re.match(r"\s*-?device\s", given) and not Path(given).exists():
+        raise ConfigError(f"{given}: expected -device femu,KEY=VALUE,... or a script with it")
+    # A shell joins lines that end with a backslash.
+    text = read_text(given).replace("\\\n", "")
     variables = dict(re.findall(r"^\s*(\w+)=[\"']?([\w.]+)", text, re.MULTILINE))
-    lines = [line for line in text.split("\n") if re.search(r"-device femu|FEMU_OPTIONS\}?\",", line)]
-    if not lines:
+    words = re.findall(
+        r"^(?!\s*#).*?(?:-device femu|FEMU_OPTIONS\}?\"(?=,))(,[^\"'\s]*)?", text, re.MULTILINE
+    )
+    if not words:
         raise ConfigError(f"{given}: there is no -device femu in this file")
-    parts = [part for line in lines for part in re.findall(r",(\w[\w.]*=[^,\"\s]*)", line)]
+    parts = [part for word in words if word for part in word[1:].split(",")]
     replaced = [
         re.sub(r"\$\{?(\w+)\}?", lambda name: variables.get(name[1], name[0]), part) for part in parts
     ]

@@ -228,7 +228,7 @@ def _number(key: str, entry: Key, text: str, found: Found) -> int | float:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if value != value or (is_whole and value != int(min(value, MOST))):
+    if value != value or (is_whole and abs(value) <= MOST and not value.is_integer()):
         noun = "a whole number" if is_whole else "a number"
         raise ConfigError(f"{found.place}: {key} {text or 'without a value'}: expected {noun}")
     if not entry.least <= value <= entry.most:

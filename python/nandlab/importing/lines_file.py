@@ -10,7 +10,7 @@ from nandlab.importing.keys import Found
 
 
 def read_text(path: str) -> str:
-    """The file's text.
+    """The file's text, without a byte order mark.
 
     Raises:
         OSError: The file cannot be read.
@@ -18,7 +18,7 @@ def read_text(path: str) -> str:
 
     """
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from nandlab._native import ConfigError
 from nandlab.importing.keys import DIFFERS, TOLD, UNUSED, Key, Values, count, differs, taken, told, unused
 from nandlab.importing.parts import cell_times, ratio, rules
 from nandlab.importing.xml_file import Element, read_xml
@@ -144,10 +145,10 @@ class Device:
             ConfigError: It is not MQSim's, or has an impossible key or value.
 
         """
-        root = read_xml(path, ROOT)
+        root = read_xml(path, ROOT).check(path, "Host_Parameter_Set", "Device_Parameter_Set")
         self.host = _values(root, "Host_Parameter_Set", HOST, path, instead)
-        device = _part(root, "Device_Parameter_Set")
-        self.values = Values(NAME, DEVICE, device.values(path), instead)
+        device = _part(root, "Device_Parameter_Set", path)
+        self.values = Values(NAME, DEVICE, device.values(path, "Flash_Parameter_Set"), instead)
         self.flash = _values(device, "Flash_Parameter_Set", FLASH, path, instead)
 
     @property
@@ -339,10 +340,12 @@ class Device:
         return max(2, self.values.whole("CMT_Capacity") // math.ceil(bits / 8))
 
 
-def _part(root: Element, tag: str) -> Element:
+def _part(root: Element, tag: str, path: str) -> Element:
     found = root.all(tag)
+    if len(found) > 1:
+        raise ConfigError(f"{path}, line {found[1].line}: {tag} is there twice")
     return found[0] if found else Element(tag, root.line)
 
 
 def _values(root: Element, tag: str, table: dict[str, Key], path: str, instead: Mapping[str, str]) -> Values:
-    return Values(NAME, table, _part(root, tag).values(path), instead)
+    return Values(NAME, table, _part(root, tag, path).values(path), instead)

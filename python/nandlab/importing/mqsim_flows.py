@@ -84,7 +84,7 @@ class Scenario:
             ConfigError: It is not MQSim's, or nothing here plays it.
 
         """
-        scenarios = read_xml(path, ROOT).all("IO_Scenario")
+        scenarios = read_xml(path, ROOT).check(path, "IO_Scenario").all("IO_Scenario")
         if not 1 <= number <= len(scenarios):
             raise ConfigError(f"{path}: there is no scenario {number}; it has {len(scenarios)}")
         self.path, self.device, self.count = path, device, len(scenarios)

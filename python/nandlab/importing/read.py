@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from nandlab._native import ConfigError
+from nandlab._native import ConfigError, TraceError
 from nandlab.importing.imported import Imported
 from nandlab.importing.request import Request
+from nandlab.one_line import one_line
 
 
 def _mqsim(request: Request) -> Imported:
@@ -58,13 +60,27 @@ def import_files(simulator: str, request: Request) -> Imported:
             something nandlab lacks.
 
     """
-    found = SIMULATORS[simulator](request)
+    try:
+        found = SIMULATORS[simulator](request)
+    except ConfigError as error:
+        # A damaged file's bytes stand in the sentence.
+        raise ConfigError(one_line(str(error))) from None
     known = {row.key.rpartition(" ")[2].rpartition(".")[2] for row in found.rows}
     for key in request.instead:
         if key not in known:
             raise ConfigError(f"--instead {key}: there is no such key among those read")
     _check(found, request.folder)
-    return found
+    ends = [path for path in request.files if simulator in LINE_BY_LINE and _ends_in_a_line(path)]
+    return replace(found, notes=(*found.notes, *map(UNFINISHED.format, ends)))
+
+
+LINE_BY_LINE = ("flashsim", "simplessd", "femu")
+"""Simulators whose files have no closing mark, so a cut one can look whole."""
+UNFINISHED = "{} ends within a line: if it was cut there, the last value is short and keys are missing."
+
+
+def _ends_in_a_line(path: str) -> bool:
+    return Path(path).is_file() and not Path(path).read_bytes().endswith(b"\n")
 
 
 def _check(found: Imported, folder: str) -> None:
@@ -74,7 +90,7 @@ def _check(found: Imported, folder: str) -> None:
     tree = found.tree
     try:
         Experiment(**tree, base=folder).inspect()
-    except ConfigError as error:
+    except (ConfigError, TraceError) as error:
         key = getattr(error, "key", None)
         theirs = sorted({row.key for row in found.rows if key and key in row.here})
         names = f" ({', '.join(theirs)})" if theirs else ""
@@ -88,6 +104,7 @@ MARKS = {
     "PLANE_SIZE ": "flashsim",
     "[pal]": "simplessd",
     "[icl]": "simplessd",
+    "[generator]": "simplessd",
     "-device femu": "femu",
     "BASE_SSD ==": "nvmevirt",
 }
@@ -102,6 +119,20 @@ def simulator_of(path: str) -> str | None:
         OSError: The file cannot be read.
 
     """
-    with Path(path).open("rb") as file:
-        text = file.read(LARGEST).decode("utf-8", "replace")
+    text = _head(path)
     return next((name for mark, name in MARKS.items() if mark in text), None)
+
+
+def has_flows(path: str) -> bool:
+    """Whether it is MQSim's second file, which has a workload and no device.
+
+    Raises:
+        OSError: The file cannot be read.
+
+    """
+    return "<MQSim_IO_Scenarios" in _head(path)
+
+
+def _head(path: str) -> str:
+    with Path(path).open("rb") as file:
+        return file.read(LARGEST).decode("utf-8", "replace")

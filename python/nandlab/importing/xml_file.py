@@ -16,28 +16,45 @@ class Element:
 
     tag: str
     line: int
-    text: str = ""
+    texts: list[str] = field(default_factory=list)
     inner: list[Element] = field(default_factory=list)
 
     def all(self, tag: str) -> list[Element]:
         """The elements in it with this tag."""
         return [element for element in self.inner if element.tag == tag]
 
-    def values(self, path: str) -> dict[str, Found]:
-        """The texts of its innermost elements.
+    def check(self, path: str, *parts: str) -> Element:
+        """Itself, if nothing but these parts is in it.
 
         Raises:
-            ConfigError: A key stands there twice.
+            ConfigError: Another element is there.
+
+        """
+        for element in self.inner:
+            if element.tag not in parts:
+                raise ConfigError(
+                    f"{path}, line {element.line}: {element.tag} has no place in {self.tag}; "
+                    f"it has {', '.join(parts)}"
+                )
+        return self
+
+    def values(self, path: str, *parts: str) -> dict[str, Found]:
+        """The texts of its keys, all its elements but these parts.
+
+        Raises:
+            ConfigError: A key stands there twice, or has elements in it.
 
         """
         found: dict[str, Found] = {}
         for element in self.inner:
-            if element.inner:
+            if element.tag in parts:
                 continue
             place = f"{path}, line {element.line}"
+            if element.inner:
+                raise ConfigError(f"{place}: {element.tag} has no place in {self.tag}")
             if element.tag in found:
                 raise ConfigError(f"{place}: {element.tag} is there twice")
-            found[element.tag] = Found(element.text.strip(), place)
+            found[element.tag] = Found("".join(element.texts).strip(), place)
         return found
 
 
@@ -61,8 +78,15 @@ def read_xml(path: str, root: str) -> Element:
         stack.pop()
 
     def text(part: str) -> None:
-        stack[-1].text += part
+        stack[-1].texts.append(part)
 
+    def entity(name: str, *_: object) -> None:
+        # A few of them can stand for more text than memory has.
+        raise ConfigError(
+            f"{path}, line {parser.CurrentLineNumber}: the entity {name} is no part of a configuration"
+        )
+
+    parser.EntityDeclHandler = entity
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     content = Path(path).read_bytes()
     try:
@@ -72,6 +96,8 @@ def read_xml(path: str, root: str) -> Element:
         is_cut = error.lineno >= content.rstrip().count(b"\n") + 1 and len(stack) > 1
         what = f"the file ends inside {stack[-1].tag}" if is_cut else f"this is no XML: {words}"
         raise ConfigError(f"{path}, line {error.lineno}: {what}") from None
+    except (LookupError, ValueError) as error:
+        raise ConfigError(f"{path}, line 1: {error}; expected an encoding such as UTF-8") from None
     found = stack[0].inner[0]
     if found.tag != root:
         raise ConfigError(f"{path}, line {found.line}: expected {root}, found {found.tag}")

@@ -23,7 +23,7 @@ from nandlab.sweeping.axes import Axis, Value, axes_of
 from nandlab.sweeping.engines import Engine, engine
 from nandlab.sweeping.goals import Goal, fronts, goal_of
 from nandlab.sweeping.store import Store, require_polars
-from nandlab.sweeping.work import Done, Sent, Task, run_task
+from nandlab.sweeping.work import Done, Sent, Task, refuse_unpicklable, run_task
 
 if TYPE_CHECKING:
     import pandas
@@ -361,6 +361,8 @@ class Running:
             # A worker elsewhere has another current folder.
             one = one.absolute()
             one, sent = one.with_policies({}), Sent.of(one)
+        elif made.by_pickle:
+            refuse_unpicklable(one)
         try:
             return made.executor.submit(run_task, Task(at, one, made.token, sent))
         except BrokenExecutor as error:

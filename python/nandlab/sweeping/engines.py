@@ -38,6 +38,8 @@ class Engine:
     """Each point's progress, if the workers report it."""
     is_there: Callable[[], bool] = lambda: True
     """Whether the workers can still be heard: a lost cluster's futures may stay open for ever."""
+    by_pickle: bool = False
+    """Whether points go to other processes by pickle."""
     hurried: bool = False
     """Whether the sweep was stopped, and somebody waits for its end."""
 
@@ -131,7 +133,7 @@ def _processes(jobs: int, points: int) -> Iterator[Engine]:
         begun = (token, stop, shares, Path(folder), STOP_S)
         executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=begin, initargs=begun)
         try:
-            yield Engine(_Deaf(executor), token, stop, shares=shares)
+            yield Engine(_Deaf(executor), token, stop, shares=shares, by_pickle=True)
         finally:
             stop.set()
             executor.shutdown(wait=True, cancel_futures=True)

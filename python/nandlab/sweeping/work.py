@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 from nandlab._native import ConfigError, NandlabError, TraceError
 from nandlab.experiment import Experiment
 from nandlab.experiment.run import POLL_S
+from nandlab.one_line import one_line
 
 ASK_CLUSTER_S = 0.5
 """How often a cluster's worker asks whether to stop: each time is a message."""
@@ -90,7 +91,12 @@ class Sent:
 
     @classmethod
     def of(cls, experiment: Experiment) -> Sent:
-        """Policies go by value, with the code of their modules: a worker may have none of these."""
+        """Policies go by value, with the code of their modules: a worker may have none of these.
+
+        Raises:
+            ConfigError: A policy cannot be pickled.
+
+        """
         import cloudpickle
 
         objects = experiment.policies()
@@ -101,6 +107,7 @@ class Sent:
         for module in modules:
             cloudpickle.register_pickle_by_value(module)
         try:
+            refuse_unpicklable(experiment, cloudpickle.dumps)
             return cls(experiment.digests(), cloudpickle.dumps(objects))
         finally:
             for module in modules:
@@ -121,6 +128,21 @@ class Sent:
                     f"{path} {what} on the worker {socket.gethostname()}: the machines of a cluster read "
                     "files from the same path as the machine of the sweep"
                 )
+
+
+def refuse_unpicklable(experiment: Experiment, dumps: Callable[[object], bytes] = pickle.dumps) -> None:
+    """Refuses a policy that cannot go to another process, before any does.
+
+    Raises:
+        ConfigError: With its class.
+
+    """
+    for each in experiment.policies().values():
+        try:
+            dumps(each)
+        except (Exception, RecursionError) as error:
+            of = f"{type(each).__module__}:{type(each).__qualname__}"
+            raise ConfigError(f"policy {of} cannot go to another process: {one_line(str(error))}") from None
 
 
 @dataclass(frozen=True)
