@@ -289,6 +289,19 @@ impl Timeline {
         if goes_first { &mut unit.reads } else { &mut unit.others }.push_back(number);
     }
 
+    /// Queues a read whose wait is over: before operations that still wait, because one of them may wait for it, as the
+    /// program of a page waits for the read of its older part.
+    fn queue_late(&mut self, number: u32) {
+        let Op { unit, goes_first, .. } = self.ops[number as usize];
+        if goes_first {
+            return self.queue(number);
+        }
+        let queue = &mut self.units[unit as usize].others;
+        let is_waiting = |&other: &u32| self.ops[other as usize].ready == NEVER;
+        let place = queue.iter().position(is_waiting).unwrap_or(queue.len());
+        queue.insert(place, number);
+    }
+
     /// Makes the open request wait for the operation of this name, too.
     pub(crate) fn wait_for(&mut self, name: Time) {
         let Some(&op) = self.by_name.get(&name) else { return };
@@ -438,7 +451,7 @@ impl Timeline {
             op.ready = self.now;
             let (unit, is_read) = (op.unit, op.steps.is_read());
             if is_read {
-                self.queue(follower);
+                self.queue_late(follower);
             }
             self.look_for_work(unit);
         }

@@ -114,7 +114,7 @@ fn make(own: Own, about: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>) -> Pol
         };
         let known = PyDict::new(py);
         let made = about(&known).and_then(|()| make.call1(py, (known,)));
-        Policy::new(own, made.unwrap_or_else(|error| own::stop(call::raised(py, own, "__init__", "", error))))
+        Policy::new(own, made.unwrap_or_else(|error| own::stop(call::raised(py, own, "start", "", error))))
     })
 }
 

@@ -98,12 +98,8 @@ class Run:
         """As `result()`, but a run that cannot go on, or has no room left, is no error: `stopped` says so."""
         try:
             text = self._job.result()
-        except (Exception, KeyboardInterrupt) as error:
-            if isinstance(error, _native.PolicyError):
-                raise policy.ended(error) from error.__cause__
-            raise
-        except BaseException as error:
-            raise policy.ended(error) from error
+        except _native.PolicyError as error:
+            raise policy.ended(error) from error.__cause__
         return Result(json.loads(text), self._folder)
 
 

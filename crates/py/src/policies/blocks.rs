@@ -3,7 +3,7 @@
 use nandlab_lab::own::{BlockUse, Blocks};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes};
+use pyo3::types::{PyByteArray, PyBytes, PyMemoryView};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What is shown during a call.
@@ -24,8 +24,9 @@ impl Column {
     fn new(py: Python<'_>, kind: &str, length: usize) -> PyResult<Self> {
         let bytes = PyByteArray::new(py, &[]);
         bytes.resize(4 * length)?;
-        let array = py.import("numpy")?.call_method1("frombuffer", (&bytes, kind))?;
-        array.call_method1("setflags", (false,))?;
+        // Of a read-only view, so nobody makes it writable again.
+        let view = PyMemoryView::from(&bytes)?.call_method0("toreadonly")?;
+        let array = py.import("numpy")?.call_method1("frombuffer", (view, kind))?;
         Ok(Self { bytes: bytes.unbind(), array: array.unbind() })
     }
 

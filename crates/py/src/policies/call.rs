@@ -46,7 +46,7 @@ pub(crate) fn policy_call() -> Option<(u64, f64, &'static str)> {
 
 /// The exception for `error` in a policy's `method`, which saw `shown`.
 pub(super) fn raised(py: Python<'_>, own: Own, method: &str, shown: &str, error: PyErr) -> PyErr {
-    if !error.is_instance_of::<pyo3::exceptions::PyException>(py) {
+    if error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) {
         // Ctrl-C is nobody's mistake.
         return error;
     }

@@ -161,6 +161,38 @@ fn a_read_that_waits_for_its_map_page_leaves_its_die_to_others() {
     }
 }
 
+/// A part of a page is written: its map page `m` tells where the older part `d` is, and the program `p` waits for both. A
+/// read that was issued behind the program goes behind it.
+///
+/// ```text
+/// die 0  |-- m --|
+/// die 1          |-- d --|-- p --|-- r --|
+/// ```
+#[test]
+fn a_read_that_a_waiting_program_needs_goes_before_it() {
+    for read_first in [false, true] {
+        let one = READ + PAGE;
+        let mut player = Player::new(2, 1, &Timing { read_first, ..events() });
+        player.request(0, |nand| {
+            read(nand, old(0, 0));
+            let found = nand.ctx().last();
+            let before = nand.ctx().after(found);
+            read(nand, old(1, 0));
+            let older = nand.ctx().last();
+            nand.ctx().after(older);
+            program(nand, new(1, 0));
+            nand.ctx().set_ready(before);
+        });
+        player.request(one + 1, |nand| {
+            read(nand, old(1, 1));
+        });
+        let written = 2 * one + PAGE + PROGRAM;
+        let ends = if read_first { [one + written, 3 * one] } else { [written, written + one] };
+        assert_eq!(player.ends(), ends, "read_first = {read_first}");
+        assert!(player.nand.ctx().timeline().unwrap().is_idle());
+    }
+}
+
 #[test]
 fn by_issue_a_read_uses_the_gap_before_one_that_waits_for_its_map_page() {
     let one = READ + PAGE;
