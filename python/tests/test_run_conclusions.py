@@ -268,6 +268,19 @@ def test_a_choice_says_how_many_fit_and_how_far_the_next_is():
     assert of_choice(advised(given("fast", 1.0, 6.0, 64)))[-1] == "The only candidate fits."
 
 
+def test_a_choice_in_which_none_fits_says_what_is_missing():
+    need = [
+        replace(given(name, 1.0, 6.0, 64), why_not="it needs RAM", missing_ram=lacks)
+        for name, lacks in (("one", 4096), ("two", 2048))
+    ]
+    said = of_choice(advised(*need))
+    assert said == [
+        "No candidate fits: each line says why.",
+        "0 of 2 candidates fit.",
+        "Too little RAM keeps out 2 of 2; two lacks least, 2 KiB.",
+    ]
+
+
 def test_pages_say_first_what_they_come_to(runs, tmp_path):
     runs["page"].report(tmp_path / "run.html")
     nandlab.compare({"page": experiment(), "fast": experiment("fast")}).report(tmp_path / "compare.html")

@@ -204,14 +204,13 @@ def _best(
     ]
     # Verbs follow their number.
     plural = {"wears": "wear", "is": "are", "needs": "need", "has": "have"}
-    unit = f" {noun}" if noun.startswith("erases") else ""
+    best = write(known[least])
+    if noun.startswith("erases"):
+        best = f"{best} {noun}" if known[least] != 1 else f"1 {noun.replace('erases', 'erase')}"
     verb, _, rest = words.partition(" ")
     verb = verb if len(leaders) == 1 else plural[verb]
     factor = f", {_more(known[most] / known[least])}" if known[least] else ""
-    yield (
-        f"{_listed(leaders)} {verb} {rest} ({write(known[least])}{unit}); "
-        f"{_quoted(most)} has {write(known[most])}{factor}."
-    )
+    yield (f"{_listed(leaders)} {verb} {rest} ({best}); {_quoted(most)} has {write(known[most])}{factor}.")
 
 
 def _listed(names: Sequence[str]) -> str:
