@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates profiles memories papers -name '*.rs' -o -name '*.toml' -o -name '*.csv')
-PYTHON_SOURCES := $(shell find python/nandlab -name '*.py' -o -name '*.css' -o -name '*.js')
+PYTHON_SOURCES := $(shell find python/nandlab -name '*.py' -o -name '*.css' -o -name '*.js' -o -name '*.txt')
 # cargo builds for the interpreter of the virtual environment.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 

@@ -82,7 +82,7 @@ def test_what_does_not_fit_says_why(nandlab_command):
     assert all(f"of its {units.size(each['ram_bytes'])} are" in each["why_not"] for each in cut)
     none = nandlab_command(*small, "--ram", "16").document
     assert none["take"] is None
-    assert none["why"] == ["None of the candidates does: each line says why."]
+    assert none["why"] == ["No candidate fits: each line says why."]
 
 
 def test_a_workload_that_outgrows_the_flash_is_told_where(nandlab_command):

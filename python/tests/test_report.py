@@ -97,6 +97,24 @@ def test_no_name_ends_the_script_it_stands_in(small_result):
     assert Page(text).tags.count("script") == len(charts) + 3
 
 
+def test_a_page_with_charts_has_the_licences_of_its_script(pages):
+    for text in pages:
+        before = text.partition("window.vegaEmbed=")[0]
+        # What BSD-3-Clause, ISC and MIT ask a copy to have: the holder, the conditions, the disclaimer.
+        for words in (
+            "University of Washington Interactive Data Lab",
+            "Redistributions of source code must retain the above copyright",
+            "Neither the name of the copyright holder nor the names",
+            "Mike Bostock",
+            "provided that the above copyright notice",
+            "Joachim Wester",
+            "The above copyright notice and this permission notice shall be",
+        ):
+            assert words in before, words
+        assert text.count("== Vega-Embed ==") == 1
+    assert "Interactive Data Lab" not in html.page("no charts", "", [html.paragraph("none")])
+
+
 def test_a_report_is_small(pages):
     assert all(len(text.encode()) < 2_000_000 for text in pages)
 

@@ -51,18 +51,31 @@ def test_a_run_names_its_largest_cause(runs):
 def test_a_run_without_extra_programs_says_so():
     fresh = experiment(requests=100).run()
     said = of_run(fresh)
-    assert said[0] == "Each page of host writes costs 1.00 page programs, nearly all of them the host's own."
+    assert (
+        said[0]
+        == "Each page of host writes costs 1.00 page programs, nearly all of them for the writes themselves."
+    )
     assert any(each.startswith("No block was erased") for each in said)
     reads = experiment().replace(workload=nandlab.workload.uniform(requests=50, read_share=1.0)).run()
-    assert of_run(reads)[0] == "Nothing was written to the flash."
+    said = of_run(reads)
+    assert said[0] == "Nothing was written to the flash." and not any("too short" in each for each in said)
+    counting = of_run(experiment(model="counting").run())
+    assert len(counting) == 3 and counting[-1] == "The host wrote 78.1 MiB; the device keeps no time."
 
 
 def test_tails_and_wear_follow_their_figures(runs):
     page = runs["page"]
     write = {f"latency_us__write__{name}": value for name, value in (("p50", 100.0), ("p99", 1500.0))}
     assert any("or longer, 15 times the median" in each for each in of_run(changed(page, **write)))
-    write["latency_us__write__p99"] = 150.0
+    write.update(latency_us__write__p99=150.0, latency_us__write__max=190.0)
     assert any("nearly the same time" in each for each in of_run(changed(page, **write)))
+    write["latency_us__write__max"] = 145000.0
+    slowest = "99 of 100 writes end within 150 µs; the slowest takes 145 ms, 1,450 times the median."
+    assert slowest in of_run(changed(page, **write))
+    few = changed(page, wear__max=1, wear__mean=0.024)
+    assert "Too few blocks were erased to judge how even wear is: none has more than 1 P/E cycle." in of_run(
+        few
+    )
     uneven = changed(page, wear__max=100, wear__mean=10.0)
     assert "Wear is uneven: the most worn block has 10 times the mean P/E cycles." in of_run(uneven)
     even = changed(page, wear__max=11, wear__mean=10.0)
@@ -76,7 +89,7 @@ def test_origins_are_named_with_their_share(runs):
     data["matrix"] = [cell, other]
     assert any("half of the erases" in each for each in of_run(Result(data)))
     other["erases"] = 3 * cell["erases"]
-    assert "Journal causes 75 % of the erases." in of_run(Result(data))
+    assert "The journal causes 75 % of the erases." in of_run(Result(data))
 
 
 def test_a_comparison_names_best_and_worst(runs):
@@ -120,7 +133,7 @@ def test_runs_that_ended_early_are_counted(runs):
 
 def test_a_sweep_of_one_key_says_whether_its_end_is_best():
     said = of_sweep(nandlab.sweep(experiment(), {"device.over_provisioning": "0.2,0.3,0.5"}))
-    assert len(said) == 3
+    assert len(said) == 4
     assert said[2] == "waf is best at OP 50 %, an end of its values: a value beyond it may be better."
     flat = of_sweep(nandlab.sweep(experiment(), {"device.over_provisioning": "2.0,2.5,2.9"}))
     assert any(each.startswith("waf: no gain beyond OP") for each in flat)
@@ -148,7 +161,10 @@ def test_a_sweep_names_best_worst_and_what_matters():
     said = of_sweep(nandlab.sweep(experiment("fast"), vary))
     assert said[0].startswith("waf is least with OP 50 %")
     assert "OP moves waf most, log blocks less than half as far." in said
-    assert "No other of 4 points is within 10 % of the best." in said
+    assert any(
+        each.startswith("No other of 4 points is within 10 % of the best; the next is OP 50 %")
+        for each in said
+    )
     other = of_sweep(
         nandlab.sweep(experiment("fast"), {**vary, "ftl.fast.log_blocks": "4,9"}, goals="ram.total_bytes")
     )
@@ -157,7 +173,86 @@ def test_a_sweep_names_best_worst_and_what_matters():
     assert most[0].startswith("waf is largest with OP 20 %")
     assert "2 of 4 points are within 10 % of the best." in most
     flat = of_sweep(nandlab.sweep(experiment(), {"seed": "1,2"}, goals="host.requests"))
-    assert flat == ["host.requests does not tell the points apart: it differs by less than 1 %."]
+    assert flat == ["host.requests is the same with all 2 seeds: 20,000."]
+
+
+def test_a_sweep_over_seeds_alone_names_no_best_one():
+    found = nandlab.sweep(experiment(), {"seed": "1,2,3"}, goals="flash.erases")
+    erases = [point.result.flash.erases for point in found.points]
+    (said,) = of_sweep(found)
+    assert f"from {min(erases)} to {max(erases)}" in said and "least" not in said
+    assert f"the mean {sum(erases) / 3:,.0f}" in said or f"the mean {sum(erases) / 3:,.3f}" in said
+
+
+def test_a_sweep_with_nothing_to_compare_says_so():
+    one = nandlab.sweep(experiment(), {"device.over_provisioning": "0.25"})
+    assert of_sweep(one) == [f"The only point OP 25 %: {one.points[0].result.waf:.3f}."]
+    reads = {"workload.uniform.read_share": "0.0,1.0"}
+    half = nandlab.sweep(experiment(requests=500), reads)
+    assert of_sweep(half)[0] == "Only one of 2 points has a waf, so nothing is compared: read share 0: 1.000."
+    none = nandlab.sweep(experiment(requests=500), reads, goals="latency_us.trim.p99")
+    assert of_sweep(none)[0] == "No point has a latency_us.trim.p99."
+    zero = nandlab.sweep(
+        experiment(requests=50), {"device.over_provisioning": "0.25,0.3"}, goals="flash.erases"
+    )
+    assert of_sweep(zero) == ["flash.erases is 0 at every point: it does not tell them apart."]
+
+
+def test_a_sweep_does_not_call_chance_a_difference(runs):
+    # Two designs whose seeds reach farther than what is between them.
+    vary = {"ftl.page.victim": "greedy,cost_benefit", "seed": "1,2,3"}
+    found = nandlab.sweep(experiment(requests=12000), vary, goals="flash.erases")
+    means = [
+        [p.result.flash.erases for p in found.points if p.texts[0] == name]
+        for name in ("greedy", "cost_benefit")
+    ]
+    assert max(map(max, means)) > min(map(min, means)) > 0
+    said = of_sweep(found)
+    assert not any("least with" in each for each in said), said
+
+
+def test_designs_of_other_blocks_are_compared_by_wear_of_a_block():
+    shapes = {number: experiment(shape={"pages_per_block": number}).run() for number in (32, 128)}
+    per_block = {number: run.flash.erases / run.device.blocks for number, run in shapes.items()}
+    # Fewer erases in all, and more of each block.
+    assert shapes[128].flash.erases < shapes[32].flash.erases and per_block[128] > per_block[32]
+    said = of_comparison({"": {f"of {number}": [run] for number, run in shapes.items()}})
+    assert said[0].startswith(f"of 32 wears least ({per_block[32]:.3g} erases per block); of 128 has")
+
+
+def test_other_workloads_and_directories_are_not_compared_by_totals(runs):
+    short, whole = experiment(requests=100).run(), runs["page"]
+    said = of_comparison({"": {"short": [short], "whole": [whole]}})
+    assert said[0] == "The designs run different workloads: times and totals are not compared."
+    assert said[1].startswith("short has the least WAF (1.000)")
+    assert not any("fastest" in each or "wears" in each for each in said)
+    directory = changed(whole, device__blocks=0, flash__erases=0)
+    said = of_comparison({"": {"page": [whole], "fast": [runs["fast"]], "posix": [directory]}})
+    assert not any("posix" in each for each in said)
+
+
+def test_names_and_small_factors_read_well(runs):
+    page = runs["page"]
+    erases = page.flash.erases
+    more = changed(page, flash__erases=round(erases * 1.03))
+    said = of_comparison({"": {"a, b": [page], "c": [more]}})
+    assert said[0].startswith(f'"a, b" wears least ({erases} erases); c has') and said[0].endswith("% more.")
+    many = {f"d{at}": [page] for at in range(9)} | {"fast": [runs["fast"]]}
+    assert of_comparison({"": many})[0].startswith("d0, d1, d2 and 6 more wear least")
+
+
+def test_a_comparison_counts_the_first_seed_too(runs):
+    from nandlab.report.comparison import Runs, _by_panel
+
+    first, other = runs["page"], changed(runs["page"], flash__erases=7)
+    (panel,) = _by_panel(Runs([({"ftl": "page"}, first)], [[other]])).values()
+    assert list(panel.values()) == [[first, other]]
+
+
+def test_small_writes_are_told_apart_from_collection():
+    small = experiment().replace(workload=nandlab.workload.uniform(requests=9000, size="512"))
+    said = of_run(small.run())
+    assert "of them without any collection or merge" in said[0]
 
 
 def test_a_choice_says_how_many_fit_and_how_far_the_next_is():
@@ -171,6 +266,19 @@ def test_a_choice_says_how_many_fit_and_how_far_the_next_is():
     near = of_choice(advised(given("one", 1.0, 6.0, 64), given("two", 1.02, 6.0, 64)))
     assert "takes about as long" in near[-1]
     assert of_choice(advised(given("fast", 1.0, 6.0, 64)))[-1] == "The only candidate fits."
+
+
+def test_a_choice_in_which_none_fits_says_what_is_missing():
+    need = [
+        replace(given(name, 1.0, 6.0, 64), why_not="it needs RAM", missing_ram=lacks)
+        for name, lacks in (("one", 4096), ("two", 2048))
+    ]
+    said = of_choice(advised(*need))
+    assert said == [
+        "No candidate fits: each line says why.",
+        "0 of 2 candidates fit.",
+        "Too little RAM keeps out 2 of 2; two lacks least, 2 KiB.",
+    ]
 
 
 def test_pages_say_first_what_they_come_to(runs, tmp_path):

@@ -180,6 +180,9 @@ def test_a_sweep_s_file_is_no_search_s(tmp_path):
             ("--free", "device.over_provisioning=0.5..0.5"),
             "0.5..0.5: both ends are 0.5; a single value stands alone",
         ),
+        (("--free", "device.over_provisioning=few..0.5"), "few..0.5: expected a number at both ends"),
+        (("--free", "device.over_provisioning=nan..0.5"), "nan..0.5: expected a number at both ends"),
+        (("--free", "device.over_provisioning=1e400..2"), "1e400 is larger than any number"),
         (("--free", "device.over_provisioning="), "expected values, given none"),
         (("--free", "device.over_provisioning"), "is not of the form key=range"),
         (("--free", "device.over_provisioning=-1..0.5"), "--free device.over_provisioning=-1.0: "),
@@ -296,7 +299,10 @@ def test_sentences_follow_the_tries():
     )
     assert "ftl.fast.log_blocks decides ram.total_bytes" in " ".join(sentences(ram))
     assert "device.over_provisioning decides" not in " ".join(sentences(ram))
-    most = nandlab.search(fast(500), {"ftl.fast.log_blocks": "4..40"}, budget=5, goals="waf:max")
+    flat = nandlab.search(fast(500), {"ftl.fast.log_blocks": "4..40"}, budget=5, goals="waf")
+    assert len({point.result.waf for point in flat.points}) == 1
+    assert sentences(flat) == [f"waf does not tell the tries apart: {flat.best[0].result.waf:.3f} in all 5."]
+    most = nandlab.search(fast(), {"ftl.fast.log_blocks": "4..40"}, budget=5, goals="waf:max")
     assert "waf is largest with" in sentences(most)[0]
 
 

@@ -346,7 +346,7 @@ def advise(wish: Wish, measured: list[Measured]) -> Advice:
     figures = {each.name: each.figures(wish) for each in measured if each.fits}
     fitting = [each for each in measured if each.fits]
     if not fitting:
-        return Advice(wish, measured, None, ["None of the candidates does: each line says why."])
+        return Advice(wish, measured, None, ["No candidate fits: each line says why."])
     # An unknown life does not count as long enough.
     lasting = [each for each in fitting if _number(figures[each.name], "life_years", -1.0) >= wish.years]
     unknown = [each for each in fitting if figures[each.name]["life_years"] is None]

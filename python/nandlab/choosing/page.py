@@ -90,6 +90,11 @@ def conclusions(advice: Advice) -> list[str]:
     all_of_them = len(advice.measured)
     fits = f"{len(fitting)} of {all_of_them} candidates fit{'s' * (len(fitting) == 1)}."
     said = [*advice.why, "The only candidate fits." if len(fitting) == all_of_them == 1 else fits]
+    short = [each for each in advice.measured if each.missing_ram]
+    if short and not fitting:
+        least = min(short, key=lambda each: each.missing_ram)
+        rest = f"{least.name} lacks least, {units.size(least.missing_ram)}"
+        said.append(f"Too little RAM keeps out {len(short)} of {all_of_them}; {rest}.")
     times = {
         each.name: time
         for each in fitting

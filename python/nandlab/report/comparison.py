@@ -109,7 +109,7 @@ def _by_panel(runs: Runs) -> dict[str, dict[str, Sequence[Record]]]:
     """By workload and design the results of all seeds."""
     found: dict[str, dict[str, Sequence[Record]]] = {}
     for run in runs.shown:
-        found.setdefault(run.panel, {})[run.design] = run.repeats or [run.result]
+        found.setdefault(run.panel, {})[run.design] = [run.result, *run.repeats]
     return found
 
 

@@ -18,7 +18,7 @@ WIDTH, STEP = 620, 24
 OUTSIDE = "outside of the flash"
 WHOSE = {"its own": 1.0, "earlier requests'": 0.45}
 """How dark a bar is, by whose operation it is."""
-SCALES = ((1e6, "s", 1e6), (1e3, "ms", 1e4), (1.0, "us", 0.0))
+SCALES = ((1e6, "s", 1e6), (1e3, "ms", 1e4), (1.0, "µs", 0.0))
 """A unit's length in microseconds, its name, and the least latency that is told in it."""
 
 

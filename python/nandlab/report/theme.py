@@ -149,13 +149,9 @@ def scripts() -> Scripts:
     library = vl_convert.javascript_bundle()  # type: ignore[call-arg] # the stub has no default
     # Inside of a script these two would begin or end an element; in JavaScript they are the same text.
     library = library.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    return Scripts(LICENCE + library, own, inline_json(_CONFIG))
-
-
-LICENCE = (
-    "/* Vega, Vega-Lite, Vega-Embed: Copyright University of Washington Interactive Data Lab and "
-    "contributors, BSD 3-Clause licence; parts of D3: Copyright Mike Bostock, ISC licence. */\n"
-)
+    # Their licences ask that a copy has their texts.
+    texts = resources.files("nandlab.report").joinpath("vega-licences.txt").read_text(encoding="utf-8")
+    return Scripts(f"/*\n{texts}*/\n{library}", own, inline_json(_CONFIG))
 
 
 def svg(spec: Spec, names: Iterable[str] = (), narrow: Spec | None = None) -> Drawing:

@@ -166,7 +166,8 @@ def off(measured: float, published: float) -> str:
     """
     if published == 0:
         return f"{'+' if measured >= 0 else '-'}{short(abs(measured))}"
-    return f"{(measured - published) / abs(published) * 100:+.1f} %"
+    # Adding 0 turns -0.0 into 0.0: no deviation has a sign that its digits do not show.
+    return f"{round((measured - published) / abs(published) * 100, 1) + 0.0:+.1f} %"
 
 
 def short(value: float) -> str:

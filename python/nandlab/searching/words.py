@@ -45,12 +45,26 @@ def _outcome(found: Search) -> Iterator[str]:
         point = pick(best, key=lambda each, at=at: found.figures(each)[at] or 0.0)  # type: ignore[misc]
         rows = [found.figures(each)[at] for each in finished if found.is_within(each)]
         middle = statistics.median(value for value in rows if value is not None)
+        if not _differs(found, at):
+            same = figure(goal.name, rows[0])
+            yield f"{goal.name} does not tell the tries apart: {same} in {_each_of(len(rows))}."
+            continue
         word = "largest" if goal.maximise else "least"
         own, usual = (figure(goal.name, value) for value in (found.figures(point)[at], middle))
         yield f"{goal.name} is {word} with {name(found, point)}: {own}; the median try has {usual}."
     if len(found.goals) > 1 and best:
         verb = "are" if len(best) > 1 else "is"
         yield f"{len(best)} of {units.counted(len(found.points), 'try')} {verb} on the front."
+
+
+def _differs(found: Search, at: int) -> bool:
+    """Whether a goal tells any two tries apart that keep the limits."""
+    figures = [found.figures(point) for point in found.points if found.is_within(point)]
+    return len({each[at] for each in figures if None not in each}) > 1
+
+
+def _each_of(tries: int) -> str:
+    return f"all {tries}" if tries > 1 else "the only one with a result"
 
 
 def _limits(found: Search, finished: list[Point]) -> str:
@@ -72,7 +86,9 @@ def _limits(found: Search, finished: list[Point]) -> str:
 def _mattered(found: Search) -> Iterator[str]:
     if len(found.space) < 2:
         return
-    for goal, shares in zip(found.goals, found.importances, strict=False):
+    for at, (goal, shares) in enumerate(zip(found.goals, found.importances, strict=False)):
+        if found.best and not _differs(found, at):
+            continue
         most = max(shares, key=lambda key: shares[key])
         hardly = [key for key, share in shares.items() if share < HARDLY]
         if shares[most] >= DECIDES:
@@ -89,7 +105,7 @@ def _matter(keys: list[str]) -> str:
 def _ends(found: Search) -> Iterator[str]:
     """Ranges in whose end the best try is: a wider one may have more."""
     best = found.best
-    if len(found.goals) > 1 or not best:
+    if len(found.goals) > 1 or not best or not _differs(found, 0):
         return
     for free, text in zip(found.space, best[0].texts, strict=True):
         if _is_end(free, text):
@@ -107,6 +123,8 @@ def _rest(found: Search) -> Iterator[str]:
         return
     last = max((at for at, is_on in enumerate(found.front) if is_on and _is_new(found, at)), default=None)
     if last is None:
+        return
+    if not any(_differs(found, at) for at in range(len(found.goals))):
         return
     after = len(found.points) - 1 - last
     if after >= len(found.points) / 3:

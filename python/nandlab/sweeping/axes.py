@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -180,6 +181,9 @@ def _expanded(key: str, item: str) -> tuple[str, list[str]]:
     if end is None:
         raise refused(key, f"{item}: expected a number behind the two points, as in 0.07..0.5:8")
     unit = _unit(key, item, start[2], end[2])
+    for number in (start[1], end[1]):
+        if math.isinf(float(number.replace("_", ""))):
+            raise refused(key, f"{item}: {number} is larger than any number")
     low, high = (Fraction(number.replace("_", "")) for number in (start[1], end[1]))
     if end[2] and end[2] != start[2]:
         high = high * UNITS[end[2]] / UNITS[start[2]]

@@ -23,9 +23,11 @@ def sentences(found: Sweep) -> list[str]:
     for at, goal in enumerate(found.goals):
         known = [each[at] for each in figures]
         numbers = [value for value in known if value is not None]
-        if len(numbers) > 1 and _alike(min(numbers), max(numbers)):
+        if len(numbers) > 1 and not any(numbers):
+            said.append(f"{goal.name} is 0 at every point: it does not tell them apart.")
+        elif len(numbers) > 1 and _alike(min(numbers), max(numbers)):
             said.append(f"{goal.name} does not tell the points apart: it differs by less than {PERCENT}.")
-    if len(found.goals) > 1 or said or found.stopped:
+    if len(found.goals) > 1 or said or found.stopped or all(axis.key == "seed" for axis in found.axes):
         return said
     (goal,) = found.goals
     titles, shown = axis_titles(found.axes), labels(found.axes)

@@ -30,6 +30,9 @@ def range_of(key: str, text: str) -> Range:
     except ConfigError as error:
         # Two values are a means here; nobody asked for them.
         raise ConfigError(str(error).replace(f":2:{spacing.strip() or 'linear'}", "")) from None
+    if len(axis.values) != 2:
+        # An end that is no number makes a list with one text.
+        raise refused(key, f"{text}: expected a number at both ends, as in 40..80, or 1..100:log")
     low, high = axis.meant()
     if isinstance(low, str) or isinstance(high, str):
         raise refused(key, f"{text!r}: expected numbers")
