@@ -73,6 +73,25 @@ fn fields(line: &str) -> Vec<&str> {
     line.split(',').collect()
 }
 
+/// When an operation took its die. A read may take it before reads that wait for others: in one of the `gaps` before them.
+fn start(gaps: &mut Vec<(i64, i64)>, free: &mut i64, what: &str, (ready, end): (i64, i64)) -> i64 {
+    let is_read = matches!(what, "read" | "tail_read");
+    if is_read && end <= *free {
+        let at = gaps.iter().position(|&(from, until)| from < end && end <= until).expect("a gap");
+        let (from, until) = gaps[at];
+        let start = ready.max(from);
+        gaps.splice(at..=at, [(from, start), (end, until)]);
+        return start;
+    }
+    let start = ready.max(*free);
+    match is_read {
+        true => gaps.push((*free, start)),
+        false => gaps.clear(),
+    }
+    *free = end;
+    start
+}
+
 fn replay(log: &str, drawn: &Drawn) -> Logged {
     let rows: Vec<Vec<&str>> = log.lines().skip(1).map(fields).collect();
     // Where a copy reads.
@@ -80,6 +99,7 @@ fn replay(log: &str, drawn: &Drawn) -> Logged {
         rows.iter().map(|row| (row[5].parse().unwrap(), row[4].parse().unwrap())).collect();
     let mut found = Logged { die: vec![0; drawn.dies], channel: vec![0; drawn.channels], ..Logged::default() };
     let mut free = vec![0; drawn.dies];
+    let mut gaps = vec![Vec::new(); drawn.dies];
     for row in rows.iter().filter(|row| row[0] == "workload") {
         let [ready, end] = [1, 2].map(|at| row[at].parse::<i64>().unwrap());
         let die: usize = row[4].parse().unwrap();
@@ -95,6 +115,7 @@ fn replay(log: &str, drawn: &Drawn) -> Logged {
                     assert_eq!(drawn.transfer, 0, "these copies hold the bus");
                     found.die[from] += READ;
                     free[from] = ready.max(free[from]) + READ;
+                    gaps[from].clear();
                     (PROGRAM, 0)
                 }
             }
@@ -102,8 +123,7 @@ fn replay(log: &str, drawn: &Drawn) -> Logged {
         };
         found.die[die] += array + transfer;
         found.channel[die % drawn.channels] += transfer;
-        let start = ready.max(free[die]);
-        free[die] = end;
+        let start = start(&mut gaps[die], &mut free[die], row[3], (ready, end));
         if ["host", "read_modify_write", "map"].contains(&row[10]) {
             assert_ne!(row[3], "copy");
             found.waits.0 += start - ready;
@@ -245,8 +265,8 @@ fn writes_that_were_answered_early_wait_for_the_buffer_alone() {
     }
 }
 
-/// The map pages are on few dies, and all reads need them. These dies do not work all the time: a read of data holds its
-/// die until its map page is there, also a die with map pages.
+/// The map pages are on four dies of 32, and all reads need them: these dies work nearly all the time. Each has a fourth of
+/// the map reads, and like the others a 32nd of the reads of data.
 #[test]
 fn reads_of_a_map_on_flash_name_the_dies_that_hold_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -269,7 +289,11 @@ fn reads_of_a_map_on_flash_name_the_dies_that_hold_it() {
         }
         let dies = &told["parts"]["dies"];
         assert_eq!(told["parts"]["limit"], "dies", "{order}");
-        assert!(dies["most"].as_f64().unwrap() > 0.75 && dies["mean"].as_f64().unwrap() < 0.2, "{order}: {dies}");
+        let (most, mean) = (dies["most"].as_f64().unwrap(), dies["mean"].as_f64().unwrap());
+        assert!(most > 0.95, "{order}: {dies}");
+        // A read of a map page takes up to a tenth less: it moves the page from the entry to the end.
+        let expected = |map: f64| (map + 1.0) / 32.0 / (map / 4.0 + 1.0 / 32.0);
+        assert!((expected(1.0)..expected(0.9)).contains(&(mean / most)), "{order}: {dies}");
         let mut by_work: Vec<(i64, u64)> = each_ns(&dies["busy_us"]).into_iter().zip(0..).collect();
         by_work.sort_unstable_by(|a, b| b.cmp(a));
         let busiest: BTreeSet<u64> = by_work[..map_reads.len()].iter().map(|&(_, die)| die).collect();
