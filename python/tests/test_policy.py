@@ -227,15 +227,17 @@ class Raises(policy.Victim):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (SystemExit(0), r"Raises: pick\(\) raised SystemExit: 0; it was shown"),
-        (GeneratorExit(), r"Raises: pick\(\) raised GeneratorExit"),
+        (SystemExit(0), r"Raises#\w+: pick\(\) raised SystemExit: 0; it was shown"),
+        (GeneratorExit(), r"Raises#\w+: pick\(\) raised GeneratorExit"),
         (ValueError("two\nlines\x00"), r"pick\(\) raised ValueError: two\\nlines\\x00; it was shown"),
         (ValueError("x" * 10_000), r"raised ValueError: x{50,}\.\.\."),
     ],
 )
 def test_whatever_a_policy_raises_ends_its_run_in_one_line(error, said):
     for when in ("pick", "start"):
-        with pytest.raises(nandlab.PolicyError, match=said if when == "pick" else r"start\(\) raised") as raised:
+        with pytest.raises(
+            nandlab.PolicyError, match=said if when == "pick" else r"start\(\) raised"
+        ) as raised:
             experiment(ftl=nandlab.ftl.page(victim=Raises(error, when))).run()
         assert len(str(raised.value)) <= 600 and "\n" not in str(raised.value)
         assert type(raised.value.__cause__) is type(error)
@@ -401,7 +403,7 @@ def test_two_modules_of_a_name_are_never_mixed_up(written, tmp_path):
         ("own_policies:Greedy(abs(2))", r"the option abs\(2\) is no plain value"),
         ("own_policies:Greedy(**{'a': 1})", "an option is a name and a value"),
         ("../own_policies:Greedy", "names no class"),
-        ("/tmp/own_policies:Greedy", "names no class"),
+        ("/own_policies:Greedy", "names no class"),
     ],
 )
 def test_a_name_that_means_nothing(name, said):

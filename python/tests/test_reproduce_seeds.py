@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from conftest import without_scripts
 
 from nandlab import ConfigError
 from nandlab.reproduce import parse, reproduce, write_reproduction
@@ -97,7 +98,7 @@ def test_with_one_seed_or_all_there_is_nothing_to_say(found):
 
 def test_the_report_has_the_caption(found, tmp_path):
     write_reproduction([found], tmp_path / "r.html", None)
-    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = without_scripts((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert page.count("copies. First seed.") == 2 and ".." not in re.sub(r"<[^>]*>", "", page)
 
 
