@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -51,9 +52,10 @@ class Policy:
         """Called once, before everything else of a run."""
 
 
-class Victim(Policy):
+class Victim(Policy, ABC):
     """Chooses the block that collection empties next; asked once for each victim."""
 
+    @abstractmethod
     def pick(self, blocks: Any) -> int:  # noqa: ANN401 - a class of the compiled module
         """The number of a closed block.
 
@@ -66,7 +68,6 @@ class Victim(Policy):
                 the latest call; copy what you keep.
 
         """
-        raise NotImplementedError
 
 
 class Placement(Policy):
@@ -74,7 +75,8 @@ class Placement(Policy):
 
     A class with `learn(pages)` is asked once for 4,096 pages written by the host, and before the first of
     them. It is given their numbers, and returns two arrays with a frontier for each logical page, for writes
-    and for moves, or None to keep the ones before.
+    and for moves, or None to keep the ones before. A class that says nothing divides pages as `two` does:
+    the host's at frontier 0, moved ones at the last.
     """
 
     frontiers: ClassVar[int] = 2
@@ -83,32 +85,35 @@ class Placement(Policy):
     """Whether moved pages may go where the host's pages go."""
 
     def written(self, page: int, origin: int) -> int:
-        """The frontier for a page of the host; asked for each one."""
-        raise NotImplementedError
+        """The frontier for a page of the host; asked for each one. 0 unless a class says something else."""
+        return 0
 
     def moved(self, page: int | None, block: int) -> int:
-        """The frontier for a page that leaves `block`; asked for each one. None: a page of the FTL."""
-        raise NotImplementedError
+        """The frontier for a page that leaves `block`; asked for each one. None: a page of the FTL.
+
+        The last frontier unless a class says something else.
+        """
+        return self.frontiers - 1
 
 
-class Wear(Policy):
+class Wear(Policy, ABC):
     """Moves data for the sake of wear; free blocks are filled in the order of their erases."""
 
+    @abstractmethod
     def next_move(self, blocks: Any, free: Any) -> tuple[int, bool] | None:  # noqa: ANN401 - as above
         """A closed block, and whether its data goes to the most worn free one; asked once for each victim."""
-        raise NotImplementedError
 
 
-class Replacement(Policy):
+class Replacement(Policy, ABC):
     """Chooses the page that leaves a full buffer, or whose map entry leaves a full memory (`dftl`).
 
     Besides `victim()` it may have `hit(page)`, `miss(page)`, `insert(page)`, `evicted(page)`, `forget(page)`
     for a trimmed page, and `flushed()`.
     """
 
+    @abstractmethod
     def victim(self) -> int:
         """The page that leaves."""
-        raise NotImplementedError
 
 
 class Maker:

@@ -89,15 +89,24 @@ def test_set_without_a_value_is_refused(nandlab_command, small):
     assert "key=value" in ended.err
 
 
+@pytest.mark.parametrize("words", [("sweep", "--vary"), ("search", "--free"), ("compare", "--vary")])
+def test_neither_does_a_key_that_varies(nandlab_command, small, words):
+    command, option = words
+    ended = nandlab_command(command, small, option, ".".join(["a"] * 30_000) + "=1,2")
+    assert ended.status == 2
+    assert "tables and lists are nested too deeply" in ended.err
+    assert len(ended.err) < 500
+
+
 @pytest.mark.parametrize("command", ["check", "run", "compare"])
 def test_a_key_of_set_nests_no_deeper_than_a_file_may(nandlab_command, small, command):
     ended = nandlab_command(command, small, "--set", ".".join(["a"] * 30_000) + "=1")
     assert ended.status == 2
-    assert "tables are nested too deeply" in ended.err
+    assert "tables and lists are nested too deeply" in ended.err
     assert len(ended.err) < 500
     key = ".".join(["a"] * 81)
     with pytest.raises(nandlab.ConfigError, match="nested too deeply"):
-        nandlab.Experiment.from_toml(small, [f"{key}=1"])
+        nandlab.Experiment.from_toml(small, [f"{key}=1"]).resolve()
     # One level less is a key like any other, and unknown.
     ended = nandlab_command("check", small, "--set", f"{key[2:]}=1")
     assert ended.status == 2

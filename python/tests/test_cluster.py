@@ -10,17 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import SMALL
 
 import nandlab
 
-SMALL = """
-[workload.uniform]
-requests = 20000
-[ftl.page]
-[device]
-capacity = "16 MiB"
-over_provisioning = 0.25
-"""
 POLICY = """
 from nandlab.policy import Victim
 

@@ -16,6 +16,7 @@ from programs import process, program
 
 import nandlab
 
+# The kernel mounts a file system for root alone, from a loop device; no machine need give a test both.
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not Path("/dev/loop-control").exists() or shutil.which("fusermount3") is None,
     reason="root, loop devices or fusermount3 are not there",

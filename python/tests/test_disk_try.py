@@ -15,6 +15,7 @@ MISSING = [
     name for name in ("mke2fs", "e2fsck", "fuse2fs", "fusermount3") if not shutil.which(name, path=PATH)
 ]
 
+# `disk try` refuses to run without them, so there is nothing to test; .ci/run installs them.
 pytestmark = pytest.mark.skipif(
     bool(MISSING) or not Path("/dev/fuse").exists(), reason=f"{MISSING or 'FUSE'} is not there"
 )

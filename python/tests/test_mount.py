@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from programs import process, program
 
+# Without FUSE there is no mount to test; .ci/run installs it.
 pytestmark = pytest.mark.skipif(
     shutil.which("fusermount3") is None or not Path("/dev/fuse").exists(),
     reason="fusermount3 or /dev/fuse is not there",

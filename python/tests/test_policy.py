@@ -198,6 +198,10 @@ class Incomplete(policy.Policy):
     pass
 
 
+class Apart(policy.Placement):
+    shares = False
+
+
 class Tables(policy.Placement):
     """A number for each page, or one table as it is."""
 
@@ -297,6 +301,19 @@ def test_a_policy_may_run_an_experiment():
 def test_other_wrong_answers(given, said):
     with pytest.raises(nandlab.PolicyError, match=said):
         experiment(**given).run()
+
+
+@pytest.mark.parametrize("kind", [policy.Victim, policy.Wear, policy.Replacement])
+def test_a_class_without_its_decision_is_refused_where_it_is_made(kind):
+    with pytest.raises(TypeError, match="abstract"):
+        type("Undecided", (kind,), {})()
+
+
+def test_a_placement_that_says_nothing_divides_as_two_does():
+    theirs = experiment(ftl=nandlab.ftl.page(placement=Apart())).run()
+    ours = experiment(ftl=nandlab.ftl.page(placement="two")).run()
+    assert (theirs.flash, theirs.matrix) == (ours.flash, ours.matrix)
+    assert theirs.waf > 1.1
 
 
 def test_arrays_cannot_be_changed_and_end_with_the_call():

@@ -83,6 +83,7 @@ def test_it_is_for_every_python_and_for_every_linux_since_2014(wheel):
         assert any(system.startswith("manylinux2014_") for system in systems.split("."))
 
 
+# A wheel for macOS has no manylinux tag to agree with.
 @pytest.mark.skipif(sys.platform != "linux", reason="auditwheel reads wheels for Linux")
 def test_auditwheel_agrees(wheel):
     """It reads the symbols that the compiled module asks the C library for."""
@@ -96,6 +97,7 @@ def test_auditwheel_agrees(wheel):
 
 
 @pytest.mark.long
+# No wheel is built for Windows, where programs of an environment lie elsewhere.
 @pytest.mark.skipif(os.name != "posix", reason="environments are laid out otherwise")
 def test_somebody_new_can_use_it(wheel, capfd):
     times = try_wheel.try_wheel(wheel, getattr(sys, "_base_executable", sys.executable))

@@ -11,10 +11,12 @@ from nandlab.cli import DONE, FAILED
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
+    folder_for_files,
     json_option,
     override,
     refuse_overwriting,
     sets_option,
+    values_by_key,
     writable,
 )
 from nandlab.cli.output import print_json, print_table, say
@@ -27,20 +29,6 @@ if TYPE_CHECKING:
 FILE = click.Path(exists=True, dir_okay=False, readable=True)
 
 
-def _free(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    free: dict[str, str] = {}
-    for text in given:
-        key, separator, values = (part.strip() for part in text.partition("="))
-        if not separator or not key:
-            raise click.BadParameter(
-                f"{text!r} is not of the form KEY=LOW..HIGH, as in device.timing.read_us=40..80"
-            )
-        if key in free:
-            raise click.BadParameter(f"{key} is given twice")
-        free[key] = values
-    return free
-
-
 def _output(_ctx: click.Context, _parameter: click.Parameter, path: str) -> str:
     if not path.endswith(".toml"):
         raise click.BadParameter(f"{path}: a profile is a .toml file")
@@ -48,17 +36,12 @@ def _output(_ctx: click.Context, _parameter: click.Parameter, path: str) -> str:
     return path
 
 
-def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
+def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -> str | None:
     if folder is not None:
-        from nandlab.report.plots import check_folder
         from nandlab.report.theme import require_vl_convert
 
         require_vl_convert()
-        try:
-            check_folder(folder)
-        except OSError as error:
-            raise click.BadParameter(str(error)) from None
-    return folder
+    return folder_for_files(ctx, parameter, folder)
 
 
 @click.command("calibrate")
@@ -74,7 +57,7 @@ def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None)
     metavar="KEY=LOW..HIGH",
     multiple=True,
     required=True,
-    callback=_free,
+    callback=values_by_key("KEY=LOW..HIGH, as in device.timing.read_us=40..80"),
     help="A number of the device that is fitted, and its range; LOW..HIGH:log for a range of several "
     "decades. KEY[0,1] are items of a list. Can be repeated.",
 )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nandlab.running.varied import Pair, label, override, split_commas, titles_of
-from nandlab.writing.levels import TOO_DEEP, is_too_deep
 from nandlab.writing.new_file import check_writable, readable
 
 if TYPE_CHECKING:
@@ -48,8 +47,6 @@ def _split(text: str, option: str) -> Pair:
         raise click.BadParameter(
             f"{text!r} is not of the form key=value, as in {option} device.over_provisioning=0.28"
         )
-    if is_too_deep(key):
-        raise click.BadParameter(f"{key.strip()[:20]}...: {TOO_DEEP}")
     return key.strip(), value.strip()
 
 
@@ -60,6 +57,35 @@ def _report(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
 
         require_vl_convert()
     return path
+
+
+def values_by_key(form: str) -> Callable[..., dict[str, str]]:
+    """A callback for `KEY=VALUES` given several times: the values by key; `form` shows one in errors."""
+
+    def read_all(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for text in given:
+            key, separator, values = (part.strip() for part in text.partition("="))
+            if not separator or not key:
+                raise click.BadParameter(f"{text!r} is not of the form {form}")
+            if key in found:
+                raise click.BadParameter(f"{key} is given twice")
+            found[key] = values
+        return found
+
+    return read_all
+
+
+def folder_for_files(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
+    """Refuses a folder into which nothing can be written, before any work is done."""
+    if folder is not None:
+        from nandlab.report.plots import check_folder
+
+        try:
+            check_folder(folder)
+        except OSError as error:
+            raise click.BadParameter(str(error)) from None
+    return folder
 
 
 def writable(path: str) -> None:

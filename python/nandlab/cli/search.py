@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +13,7 @@ from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
+    folder_for_files,
     json_option,
     override,
     policies_option,
@@ -22,40 +22,16 @@ from nandlab.cli.options import (
     report_option,
     sets_option,
     state_option,
-    writable,
+    values_by_key,
 )
 from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
-from nandlab.cli.sweep import executor_named, points_file
+from nandlab.cli.points import goal_option, points_options, require_drawing
 
 if TYPE_CHECKING:
     from nandlab.searching import Plan, Search
-    from nandlab.sweeping import Point
 
 MOST = 20
 """Most tries of a front to print; JSON and the report have all."""
-
-
-def _free(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    free: dict[str, str] = {}
-    for text in given:
-        key, separator, values = (part.strip() for part in text.partition("="))
-        if not separator or not key:
-            raise click.BadParameter(
-                f"{text!r} is not of the form key=range, as in host.queue_depth=1..64:log"
-            )
-        if key in free:
-            raise click.BadParameter(f"{key} is given twice")
-        free[key] = values
-    return free
-
-
-def _best(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
-    if folder is not None:
-        place = Path(folder)
-        while not place.exists() and place != place.parent:
-            place = place.parent
-        writable(str(place / "best-1.toml"))
-    return folder
 
 
 @click.command("search")
@@ -65,19 +41,11 @@ def _best(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) 
     metavar="KEY=RANGE",
     multiple=True,
     required=True,
-    callback=_free,
+    callback=values_by_key("key=range, as in host.queue_depth=1..64:log"),
     help="What may change: FROM..TO, every whole number or every fraction; FROM..TO:log; "
     "FROM..TO:N, N values; a,b,c.",
 )
-@click.option(
-    "--goal",
-    "goals",
-    metavar="NAME[:max]",
-    multiple=True,
-    default=("waf",),
-    show_default=True,
-    help="A figure of the record that is to be small, or with :max large. Several have a front.",
-)
+@goal_option("Several have a front.")
 @click.option(
     "--limit",
     "limits",
@@ -98,30 +66,12 @@ def _best(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) 
 @sets_option
 @policies_option
 @state_option
-@click.option(
-    "--output",
-    metavar="FILE.parquet",
-    callback=points_file,
-    help="Keep every try as it ends; the same command goes on after an interruption, "
-    "or with a larger --budget.",
-)
-@click.option("--fresh", is_flag=True, help="Begin anew where --output holds tries.")
-@click.option(
-    "--executor",
-    metavar="threads|processes|dask[=ADDRESS]",
-    default="threads",
-    show_default=True,
-    callback=executor_named,
-    help="What runs the tries; dask without an address is a cluster on this machine.",
-)
-@click.option(
-    "--jobs", type=click.IntRange(min=1), help="Tries at once, at most 4; one for each processor by default."
-)
+@points_options("try", "tries", "after an interruption, or with a larger --budget", ", at most 4")
 @click.option(
     "--best",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    callback=_best,
+    callback=folder_for_files,
     help="Write the best experiments into DIR, best-1.toml first.",
 )
 @report_option
@@ -146,10 +96,7 @@ def command(  # noqa: PLR0913 - one for each option
 
     Ctrl-C stops and prints the finished tries, with exit status 1; with --output they are kept.
     """
-    if report is not None:
-        from nandlab.sweeping.charts import require_altair
-
-        require_altair()
+    require_drawing(report)
     planned = _planned(file, free, sets, (goals, limits), (budget, seed))
     inputs = planned.experiment.inputs()
     refuse_overwriting({"--report": report, "--output": output}, inputs)
@@ -258,14 +205,10 @@ def _print(found: Search) -> None:
         echo_wrapped(sentence)
 
 
-def _name(point: Point) -> str:
-    return ", ".join(f"{key}={text}" for key, text in zip(point.values, point.texts, strict=True))
-
-
 def _say_end(found: Search, output: str | None) -> None:
     failed = [point for point in found.points if point.error is not None]
     for point in failed[:MOST]:
-        say(f"no result: {_name(point)}: {point.error}")
+        say(f"no result: {point.name}: {point.error}")
     if len(failed) > MOST:
         say(f"and {len(failed) - MOST:,} more without a result")
     if found.reused:

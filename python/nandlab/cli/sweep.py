@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +13,7 @@ from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
+    folder_for_files,
     json_option,
     override,
     policies_option,
@@ -22,57 +22,19 @@ from nandlab.cli.options import (
     report_option,
     sets_option,
     state_option,
-    writable,
+    values_by_key,
 )
 from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
+from nandlab.cli.points import goal_option, points_options, require_drawing
 from nandlab.running.varied import as_typed
 
 if TYPE_CHECKING:
     from nandlab.sweeping import Plan, Point, Sweep
 
 
-def _vary(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    vary: dict[str, str] = {}
-    for text in given:
-        key, separator, values = (part.strip() for part in text.partition("="))
-        if not separator or not key:
-            raise click.BadParameter(f"{text!r} is not of the form key=values, as in seed=1..5")
-        if key in vary:
-            raise click.BadParameter(f"{key} is given twice")
-        vary[key] = values
-    return vary
-
-
-def points_file(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    """Refuses what is no writable Parquet file, before any run."""
-    if path is not None:
-        if not path.endswith(".parquet"):
-            raise click.BadParameter(f"{path}: the points of a sweep are a .parquet file")
-        writable(path)
-        from nandlab.sweeping.store import require_polars
-
-        require_polars()
-    return path
-
-
-def executor_named(_ctx: click.Context, _parameter: click.Parameter, name: str) -> str:
-    """Refuses the name of no executor, before any run."""
-    from nandlab.sweeping.engines import check_name
-
-    check_name(name)
-    return name
-
-
-def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
-    if folder is not None:
-        from nandlab.sweeping.charts import require_altair
-
-        require_altair()
-        place = Path(folder)
-        while not place.exists() and place != place.parent:
-            place = place.parent
-        writable(str(place / "waf.svg"))
-    return folder
+def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -> str | None:
+    require_drawing(folder)
+    return folder_for_files(ctx, parameter, folder)
 
 
 @click.command("sweep")
@@ -82,38 +44,15 @@ def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None)
     metavar="KEY=VALUES",
     multiple=True,
     required=True,
-    callback=_vary,
+    callback=values_by_key("key=values, as in seed=1..5"),
     help="Values of a key: a,b,c; FROM..TO:N, evenly spaced; FROM..TO:N:log; FROM..TO, every whole number. "
     "Several --vary make every combination.",
 )
 @sets_option
 @policies_option
 @state_option
-@click.option(
-    "--goal",
-    "goals",
-    metavar="NAME[:max]",
-    multiple=True,
-    default=("waf",),
-    show_default=True,
-    help="A figure of the record that is to be small, or with :max large. Two have a Pareto front.",
-)
-@click.option(
-    "--output",
-    metavar="FILE.parquet",
-    callback=points_file,
-    help="Keep every point as it ends; the same command goes on after an interruption.",
-)
-@click.option("--fresh", is_flag=True, help="Begin anew where --output holds points.")
-@click.option(
-    "--executor",
-    metavar="threads|processes|dask[=ADDRESS]",
-    default="threads",
-    show_default=True,
-    callback=executor_named,
-    help="What runs the points; dask without an address is a cluster on this machine.",
-)
-@click.option("--jobs", type=click.IntRange(min=1), help="Points at once; one for each processor by default.")
+@goal_option("Two have a Pareto front.")
+@points_options("point", "points", "after an interruption")
 @report_option
 @click.option(
     "--plots",
@@ -140,10 +79,7 @@ def command(  # noqa: PLR0913 - one for each option
 
     Ctrl-C stops and prints the finished points, with exit status 1; with --output they are kept.
     """
-    if report is not None:
-        from nandlab.sweeping.charts import require_altair
-
-        require_altair()
+    require_drawing(report)
     planned = _planned(file, vary, sets, goals)
     outputs = {"--report": report, "--output": output}
     refuse_overwriting(outputs, {path for point in planned.points for path in point.experiment.inputs()})
@@ -193,11 +129,7 @@ def _say_twins(planned: Plan) -> None:
     for point in planned.points:
         twin = first.setdefault(point.key, point)
         if twin is not point:
-            say(f"note: {_name(point)} is the same experiment as {_name(twin)}, and runs once")
-
-
-def _name(point: Point) -> str:
-    return ", ".join(f"{key}={text}" for key, text in zip(point.values, point.texts, strict=True))
+            say(f"note: {point.name} is the same experiment as {twin.name}, and runs once")
 
 
 def _document(found: Sweep) -> dict[str, Any]:
@@ -269,9 +201,9 @@ def _draw(found: Sweep, report: str | None, plots: str | None, as_json: bool) ->
 def _say_end(found: Sweep, output: str | None) -> None:
     for point in found.points:
         if point.error is not None:
-            say(f"error: {_name(point)}: {as_typed(str(point.error))}")
+            say(f"error: {point.name}: {as_typed(str(point.error))}")
         elif point.result is not None and point.result.stopped is not None:
-            say(f"error: {_name(point)}: {point.result.stopped.message}")
+            say(f"error: {point.name}: {point.result.stopped.message}")
     if found.reused:
         say(f"{found.reused} of {len(found.points)} points were finished before, and did not run again")
     if not found.stopped and all(point.record is None for point in found.points):

@@ -15,7 +15,6 @@ from nandlab import _native, policy
 from nandlab.experiment.config import Device, Host, Memory, Precondition
 from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, Run, unless_it_failed
-from nandlab.writing.levels import TOO_DEEP, is_too_deep
 from nandlab.writing.new_file import readable, target_of
 from nandlab.writing.parquet import csv_beside, require_polars, to_parquet
 from nandlab.writing.plain import plain, refused
@@ -162,8 +161,6 @@ class Experiment:
         for override in sets:
             if override != readable(override):
                 raise _native.ConfigError(f"--set {readable(override)}: this is not UTF-8 text")
-            if is_too_deep(override.partition("=")[0]):
-                raise _native.ConfigError(f"--set {override[:20]}...: {TOO_DEEP}")
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
@@ -223,12 +220,9 @@ class Experiment:
 
         Args:
             op_log: A .csv or .csv.gz file; it gets a line for every flash operation.
-            save_state: A file for the device's state after preconditioning.
-            timeline: A .perfetto or .pftrace file; it gets the times of every request and flash operation,
-                for ui.perfetto.dev.
-            timeline_window: The part of the workload in it: a time, as in "2s..3s" (ns, us, ms or s from its
-                start), or requests, as in "1000..2000" (counted from 1, both included). One end may be
-                missing.
+            save_state: As in `run`.
+            timeline: As in `run`.
+            timeline_window: As in `run`.
 
         Raises:
             ConfigError: The experiment or the window is not valid.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab.sweeping.words import figure
-from nandlab.writing.new_file import write_whole
+from nandlab.writing.new_file import made_folder, write_whole
 from nandlab.writing.toml_text import toml_text
 
 if TYPE_CHECKING:
@@ -27,11 +27,7 @@ def parquet_of(found: Search, mark: str) -> bytes:
 
 def write_best(found: Search, folder: str | os.PathLike[str]) -> list[Path]:
     """Writes the front's experiments; raises as `Search.write_best`."""
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(f"cannot write into {place}: {(error.strerror or str(error)).lower()}") from None
+    place = made_folder(folder)
     paths = []
     for number, point in enumerate(found.best, 1):
         values = [f"# {key} = {text}" for key, text in zip(point.values, point.texts, strict=True)]

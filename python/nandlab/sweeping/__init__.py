@@ -62,10 +62,14 @@ class Point:
             return None
         return Result(self.record, os.path.abspath(self.experiment.folder))  # noqa: PTH100 - `..` stays what it is
 
+    @property
+    def name(self) -> str:
+        """Its keys and values, as they were written."""
+        return ", ".join(f"{key}={text}" for key, text in zip(self.values, self.texts, strict=True))
+
     def __repr__(self) -> str:
-        values = ", ".join(f"{key}={text}" for key, text in zip(self.values, self.texts, strict=True))
         state = self.error or ("no result" if self.result is None else repr(self.result))
-        return f"<Point {values}: {state}>"
+        return f"<Point {self.name}: {state}>"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nandlab.figures import summary
@@ -14,7 +13,7 @@ from nandlab.sweeping.conclusions import conclusions
 from nandlab.sweeping.shading import scale_words, shades
 from nandlab.sweeping.words import columns, figure, quantity
 from nandlab.writing import units
-from nandlab.writing.new_file import write_whole
+from nandlab.writing.new_file import made_folder, write_whole
 
 if TYPE_CHECKING:
     from nandlab.sweeping import Sweep
@@ -33,11 +32,7 @@ def write_plots(found: Sweep, folder: str | os.PathLike[str]) -> list[str]:
     require_altair()
     import vl_convert
 
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(f"cannot write into {place}: {(error.strerror or str(error)).lower()}") from None
+    place = made_folder(folder)
     paths = []
     for name, drawn in pictures(found).items():
         text = charts.standalone(drawn)

@@ -36,6 +36,22 @@ def target_of(path: str | os.PathLike[str]) -> Path:
         raise OSError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from None
 
 
+def made_folder(folder: str | os.PathLike[str]) -> Path:
+    """A folder for files, made if it is not there.
+
+    Raises:
+        OSError: With a sentence that names the folder and the reason.
+
+    """
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise OSError(f"cannot write into {readable(path)}: {reason}") from None
+    return path
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Finds out before a long run whether `path` can be written after it; leaves nothing behind.
 

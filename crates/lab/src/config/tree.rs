@@ -196,6 +196,12 @@ impl Tree {
     pub fn set(&mut self, set: &str) -> Result<(), ConfigError> {
         let refuse =
             |message: String| ConfigError { message, file: Some(format!("--set {set}")), ..Default::default() };
+        // Only the key's start is told: it is as long as whoever wrote it likes.
+        if set.split('=').next().is_some_and(|path| path.matches('.').count() >= MOST_LEVELS) {
+            let start: String = set.chars().take(20).collect();
+            let file = Some(format!("--set {start}..."));
+            return Err(ConfigError { message: TOO_DEEP.into(), file, ..Default::default() });
+        }
         let Some((path, text)) = set.split_once('=').map(|(path, text)| (path.trim(), text.trim())) else {
             return Err(refuse("expected KEY=VALUE, such as device.capacity=64MiB".into()));
         };
@@ -288,10 +294,15 @@ impl Tree {
     }
 }
 
+/// Most tables above an overridden key, as in a TOML file.
+const MOST_LEVELS: usize = 80;
+
+const TOO_DEEP: &str = "tables and lists are nested too deeply; no experiment needs more than ten levels";
+
 /// A parser's message, in words for users.
 fn syntax(message: String) -> String {
     match message.contains("recurs") {
-        true => "tables and lists are nested too deeply; no experiment needs more than ten levels".to_owned(),
+        true => TOO_DEEP.to_owned(),
         false => message,
     }
 }

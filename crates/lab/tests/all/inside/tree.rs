@@ -46,6 +46,19 @@ fn syntax_errors_have_a_place() {
 }
 
 #[test]
+fn an_override_nests_no_deeper_than_a_file() {
+    let mut tree = Tree::parse("", Format::Toml, "").unwrap();
+    let key = |levels: usize| vec!["a"; levels].join(".");
+    tree.set(&format!("{}=1", key(80))).unwrap();
+    for levels in [81, 30_000] {
+        let error = tree.set(&format!("{}=1", key(levels))).unwrap_err().to_string();
+        assert!(error.starts_with("--set a.a.a.a.a.a.a.a.a.a....: tables and lists are nested too deeply"), "{error}");
+    }
+    // A value is no key.
+    tree.set(&format!("b={}", ".".repeat(100))).unwrap();
+}
+
+#[test]
 fn both_formats_take_the_same_numbers() {
     for (text, whole) in [("18446744073709551615", u64::MAX), ("9223372036854775808", 1 << 63), ("0", 0)] {
         let toml = Tree::parse(&format!("a = {text}"), Format::Toml, "").unwrap();
