@@ -5,7 +5,7 @@ Units stand last in column names, as in the record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nandlab.record.record import Record
@@ -214,14 +214,3 @@ def frame(result: Record, name: str) -> Any:  # noqa: ANN401 - a polars.DataFram
     if name not in FRAMES:
         raise KeyError(f"there is no frame {name!r}; there are: {', '.join(FRAMES)}")
     return FRAMES[name](result)
-
-
-def side_by_side(labels: Sequence[dict[str, str]], frames: Sequence[Any]) -> Any:  # noqa: ANN401 - as above
-    """Frames from several runs as one, with each run's labels in front."""
-    import polars
-
-    parts = [
-        each.select(*(polars.lit(text).alias(title) for title, text in own.items()), polars.all())
-        for own, each in zip(labels, frames, strict=True)
-    ]
-    return polars.concat(parts)
