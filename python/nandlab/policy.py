@@ -251,8 +251,10 @@ class Permit:
         if not all(word.isidentifier() for word in words):
             return "names no class: it is module:Class, or module:Class(option=1)"
         if not self._allow_code:
-            allow = "allow it with --policies, in Python with allow_code=True"
-            return f"would run code from the module {module}: {allow}"
+            return (
+                f"would run code from the module {module}: run, check, compare, sweep, search and explain "
+                "allow it with --policies, Python with allow_code=True"
+            )
         try:
             _native.allow_policy(name, Maker(load(name, self._folder)))
         except Exception as error:  # noqa: BLE001 - whatever the module does

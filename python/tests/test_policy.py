@@ -407,6 +407,26 @@ def test_two_modules_of_a_name_are_never_mixed_up(written, tmp_path):
     nandlab.Experiment.from_toml(written, allow_code=True).resolve()
 
 
+def test_papers_and_calibrations_run_no_code(nandlab_command, written):
+    number = written.read_text().partition('"mine_')[2].partition(":")[0]
+    module = written.parent / f"mine_{number}.py"
+    module.write_text(f"open({str(module.parent / 'ran')!r}, 'w')\n" + module.read_text())
+    (written.parent / "rows.csv").write_text("name,rw,bs,iodepth,mean_us\na,randread,4096,1,80\n")
+    (written.parent / "paper.toml").write_text(
+        'title = "t"\nsource = "s"\nseeds = 1\n[template.device]\ncapacity = "2 MiB"\nover_provisioning = 2\n'
+        "[parts.short.workload.uniform]\nrequests = 700\n"
+        f'[parts.mine.ftl.page]\nvictim = {{ python = "mine_{number}:Mine" }}\n'
+        '[measures]\nprograms = "flash.programs"\n[[claims]]\nid = "first"\nwhere = "T1"\nkind = "value"\n'
+        'published = 100\ntolerance = "at least"\nstatement = "programs"\nmeasured = "short.mine.programs"\n'
+    )
+    fit = ("--measured", "rows.csv", "--free", "device.timing.read_us=40..80", "--output", "p.toml")
+    for words in (("calibrate", written, *fit), ("reproduce", "paper.toml")):
+        ended = nandlab_command(*words, cwd=written.parent)
+        assert ended.status != 0
+        assert f"would run code from the module mine_{number}" in ended.err
+    assert not (module.parent / "ran").exists()
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
