@@ -24,7 +24,7 @@ pub use mirror::{Blank, Mirror, Switch};
 pub use path::{HeldUp, PathTimes, PathUse, PathWaits};
 pub use quantity::ByteCount;
 pub use ram::RamUse;
-pub use request::{Op, Request};
+pub use request::{Author, Op, Request};
 pub use suggest::nearest;
 
 use nandlab_nand::{Time, Timeline};

@@ -1,4 +1,4 @@
-use nandlab_nand::{Origin, Time};
+use nandlab_nand::{Origin, PlacementId, Time};
 
 /// A request's kind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -11,6 +11,15 @@ pub enum Op {
     Trim,
     /// Make everything acknowledged so far survive a power cut.
     Flush,
+}
+
+/// Who wrote some sectors, and where the host asked them to go: a write-back keeps both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Author {
+    /// The host part.
+    pub origin: Origin,
+    /// Where the host asked the sectors to go.
+    pub placement: PlacementId,
 }
 
 /// One host request.
@@ -26,12 +35,27 @@ pub struct Request {
     pub op: Op,
     /// The host part that asks.
     pub origin: Origin,
+    /// Where the host asks a write to go.
+    pub placement: PlacementId,
 }
 
 impl Request {
-    /// A request at time 0, from the host as a whole.
+    /// A request at time 0, from the host as a whole, without a placement.
     pub fn new(op: Op, sector: u64, sectors: u32) -> Self {
-        Self { time: 0, sector, sectors, op, origin: Origin::HOST }
+        Self { time: 0, sector, sectors, op, origin: Origin::HOST, placement: PlacementId::NONE }
+    }
+
+    /// The author of what the request writes.
+    #[inline]
+    pub fn author(&self) -> Author {
+        Author { origin: self.origin, placement: self.placement }
+    }
+
+    /// The same request by this author.
+    #[must_use]
+    #[inline]
+    pub fn by(self, Author { origin, placement }: Author) -> Self {
+        Self { origin, placement, ..self }
     }
 
     /// The first sector after the request.

@@ -55,8 +55,8 @@ pub struct Devices<'a> {
 /// recovers the NVRAM contents.
 ///
 /// Without bytes ([`Payload::None`]) the buffer sends the same requests below and makes the same NVRAM
-/// accesses. A write-back carries the origin of the request that wrote the data, not of the request that
-/// evicts it.
+/// accesses. A write-back carries the origin and the placement of the request that wrote the data, not of the request
+/// that evicts it.
 pub trait Buffer: Send {
     /// Carries out one request that arrived at `request.time`, using the devices below as needed.
     ///

@@ -112,6 +112,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
             self.idle(request.time).map_err(|error| failed(&error, request.sector))?;
         }
         self.nand.ctx().begin(request.origin, request.time);
+        self.nand.ctx().place(request.placement);
         if request.op == Op::Flush {
             return self.ftl.flush(&mut self.nand).map_err(|error| failed(&error, request.sector));
         }

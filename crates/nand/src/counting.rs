@@ -310,7 +310,11 @@ impl<S: SpareStore> Nand for Counting<S> {
         let old = if page < self.states.high_water(source) { self.spare.get(from, source) } else { None };
         let Some(old) = old else { panic!("copy of page {from}: the page is erased") };
         let origin = old.origin;
-        let oob = if oob.lpn.is_some() { Oob { origin, ..oob } } else { Oob { aux: oob.aux, seq: oob.seq, ..old } };
+        let oob = if oob.lpn.is_some() {
+            Oob { origin, handle: old.handle, ..oob }
+        } else {
+            Oob { aux: oob.aux, seq: oob.seq, ..old }
+        };
         // Copies mostly follow page order, so this prefetches the next cache line, or a later one.
         self.spare.prefetch(Ppa(from.0 + COPIES_AHEAD));
         self.store(to, oob);
@@ -345,7 +349,7 @@ impl<S: SpareStore> Nand for Counting<S> {
     }
 
     fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
-        let Oob { origin, .. } = self.programmed_page(at, "spare program");
+        let Oob { origin, handle, .. } = self.programmed_page(at, "spare program");
         let programs = self.respared.get(at).map_or(2, |&programs| programs + 1);
         assert!(
             programs <= self.rules.partial_programs,
@@ -354,7 +358,7 @@ impl<S: SpareStore> Nand for Counting<S> {
         );
         self.respared.insert(at, programs);
         let block = self.geometry.block_of(at);
-        self.spare.set(at, block, false, Oob { origin, ..oob });
+        self.spare.set(at, block, false, Oob { origin, handle, ..oob });
         self.ctx.count(oob.origin).spare_programs += 1;
         Ok(Done::default())
     }

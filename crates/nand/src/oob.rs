@@ -2,6 +2,7 @@
 
 use crate::address::{Lpn, Seq};
 use crate::context::Origin;
+use crate::placement::PlacementId;
 
 /// Page contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -61,9 +62,18 @@ pub struct Oob {
     pub kind: Kind,
     /// The page's author; copies keep it.
     pub origin: Origin,
+    /// The reclaim unit handle through which the host wrote the page, below [`PlacementId::HANDLES`]; copies keep it.
+    pub handle: u8,
     /// Program order; the flash stores 48 bits.
     pub seq: Seq,
 }
+
+/// Bits of a kind in the spare area, and of an origin.
+const KIND_BITS: u32 = 4;
+const ORIGIN_BITS: u32 = 5;
+
+const _: () = assert!(Kind::ALL.len() < 1 << KIND_BITS, "an erased page has no kind");
+const _: () = assert!(Origin::COUNT == 1 << ORIGIN_BITS && PlacementId::HANDLES == 1 << (16 - KIND_BITS - ORIGIN_BITS));
 
 impl Oob {
     /// Size in the spare area.
@@ -72,26 +82,40 @@ impl Oob {
     /// Metadata for a host-data page.
     #[inline]
     pub fn data(lpn: Lpn, seq: Seq, origin: Origin) -> Self {
-        Self { lpn, aux: 0, kind: Kind::Data, origin, seq }
+        Self { lpn, aux: 0, kind: Kind::Data, origin, handle: 0, seq }
     }
 
-    /// Metadata for a copy that keeps logical page, kind and author.
+    /// Metadata for a copy that keeps logical page, kind, author and handle.
     #[inline]
     pub fn renewed(aux: u16, seq: Seq) -> Self {
         Self { aux, ..Self::data(Lpn::NONE, seq, Origin::HOST) }
     }
 
-    /// The stored bytes: logical page, aux, kind, origin, sequence (48 bits), checksum; little endian.
+    /// The stored bytes: logical page, aux, kind (4 bits), handle (low 4 bits), origin (5 bits), handle (high 3 bits),
+    /// sequence (48 bits), checksum; little endian.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[0..4].copy_from_slice(&self.lpn.0.to_le_bytes());
         bytes[4..6].copy_from_slice(&self.aux.to_le_bytes());
-        bytes[6] = self.kind as u8;
-        bytes[7] = self.origin.0;
+        bytes[6..8].copy_from_slice(&self.author());
         bytes[8..14].copy_from_slice(&self.seq.0.to_le_bytes()[..6]);
         let sum = checksum(&bytes[..14]);
         bytes[14..].copy_from_slice(&sum.to_le_bytes());
         bytes
+    }
+
+    /// Kind, origin and handle in two bytes.
+    #[inline]
+    pub(crate) fn author(&self) -> [u8; 2] {
+        [self.kind as u8 | self.handle << KIND_BITS, self.origin.0 | self.handle >> KIND_BITS << ORIGIN_BITS]
+    }
+
+    /// The reverse of [`Self::author`]; `None` if there is no such kind.
+    #[inline]
+    pub(crate) fn from_author([low, high]: [u8; 2]) -> Option<(Kind, Origin, u8)> {
+        let kind = Kind::from_byte(low & ((1 << KIND_BITS) - 1))?;
+        let handle = low >> KIND_BITS | high >> ORIGIN_BITS << KIND_BITS;
+        Some((kind, Origin(high & ((1 << ORIGIN_BITS) - 1)), handle))
     }
 
     /// The metadata in `bytes`; `None` if the checksum or the kind is wrong.
@@ -100,13 +124,15 @@ impl Oob {
         if sum != checksum(&bytes[..14]) {
             return None;
         }
+        let (kind, origin, handle) = Self::from_author([bytes[6], bytes[7]])?;
         let mut seq = [0; 8];
         seq[..6].copy_from_slice(&bytes[8..14]);
         Some(Self {
             lpn: Lpn(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
             aux: u16::from_le_bytes([bytes[4], bytes[5]]),
-            kind: Kind::from_byte(bytes[6])?,
-            origin: Origin(bytes[7]),
+            kind,
+            origin,
+            handle,
             seq: Seq(u64::from_le_bytes(seq)),
         })
     }
@@ -144,7 +170,14 @@ mod tests {
 
     #[test]
     fn bytes_round_trip_and_every_flipped_bit_is_seen() {
-        let oob = Oob { lpn: Lpn(77), aux: 3, kind: Kind::Header, origin: Origin::JOURNAL, seq: Seq(0xABCD_1234_5678) };
+        let oob = Oob {
+            lpn: Lpn(77),
+            aux: 3,
+            kind: Kind::Header,
+            origin: Origin::JOURNAL,
+            handle: 101,
+            seq: Seq(0xABCD_1234_5678),
+        };
         let bytes = oob.to_bytes();
         assert_eq!(Oob::from_bytes(&bytes), Some(oob));
         for bit in 0..128 {

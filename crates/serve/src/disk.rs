@@ -14,7 +14,7 @@ use nandlab_fs::{FileSystem, FsConfig};
 use nandlab_lab::served::{Access, Asked, Checked, Lifetime, Live, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
 use nandlab_lab::LabError;
 use nandlab_nand::backed::{BackedError, ImageFile};
-use nandlab_nand::{Time, SECTOR_BYTES};
+use nandlab_nand::{PlacementId, Time, SECTOR_BYTES};
 use serde_json::Value;
 use std::any::Any;
 use std::io;
@@ -371,7 +371,7 @@ impl Inner {
     /// Asks for sectors with one origin; returns the end.
     fn ask(&mut self, op: Op, sector: u64, sectors: u64, data: Payload<'_>) -> Result<Time, Error> {
         let origin = self.regions.origin(sector);
-        let request = Request { time: 0, sector, sectors: sectors as u32, op, origin };
+        let request = Request { time: 0, sector, sectors: sectors as u32, op, origin, placement: PlacementId::NONE };
         if let Some(followed) = &mut self.followed {
             followed.take(&request, &data);
         }

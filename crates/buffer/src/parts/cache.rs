@@ -3,8 +3,8 @@
 use super::io::{Io, NO_PADDING};
 use super::pages::{Pages, Slot};
 use crate::{Buffer, Counts, Devices, Memory, Placement};
-use nandlab_block::{Completion, Error, Op, Payload, RamUse, Request};
-use nandlab_nand::{Origin, SectorMask, SECTOR_BYTES};
+use nandlab_block::{Author, Completion, Error, Op, Payload, RamUse, Request};
+use nandlab_nand::{SectorMask, SECTOR_BYTES};
 
 /// How many requests ahead table cells are prefetched.
 const LOOKAHEAD: usize = 16;
@@ -140,7 +140,7 @@ impl<P: Policy> Cached<P> {
                 }
             };
             let bytes = bytes.map(|bytes| &bytes[piece.bytes(request)]);
-            io.store(slot, piece.first, piece.count, request.origin, bytes)?;
+            io.store(slot, piece.first, piece.count, request.author(), bytes)?;
             policy.stored(io, slot)?;
         }
         Ok(())
@@ -169,14 +169,14 @@ impl<P: Policy> Cached<P> {
                 }
                 Some(slot) => {
                     io.pages.counts.read_misses += 1;
-                    Self::fetch(io, &piece, request.origin)?;
+                    Self::fetch(io, &piece, request.author())?;
                     io.fill(slot)?;
                     policy.touch(io, slot, &access)?;
                     io.load(slot, piece.first, piece.count, out)?;
                 }
                 None => {
                     io.pages.counts.read_misses += 1;
-                    Self::fetch(io, &piece, request.origin)?;
+                    Self::fetch(io, &piece, request.author())?;
                     if let Some(out) = out {
                         out.copy_from_slice(&io.pages.fetched[super::pages::bytes_of(piece.first, piece.count)]);
                     }
@@ -190,8 +190,8 @@ impl<P: Policy> Cached<P> {
     }
 
     /// Reads the whole page; an error names the sector requested by the host.
-    fn fetch(io: &mut Io<'_>, piece: &Piece, origin: Origin) -> Result<(), Error> {
-        io.fetch(piece.lpn, origin).map_err(|error| match error {
+    fn fetch(io: &mut Io<'_>, piece: &Piece, author: Author) -> Result<(), Error> {
+        io.fetch(piece.lpn, author).map_err(|error| match error {
             Error::Unreadable { .. } => Error::Unreadable { sector: piece.sector },
             other => other,
         })

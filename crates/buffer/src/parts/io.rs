@@ -3,9 +3,9 @@
 use super::list::NONE;
 use super::pages::{bytes_of, runs, Pages, Slot};
 use crate::Memory;
-use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
+use nandlab_block::{Author, BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_nand::nvm::{Nvm, PowerLost};
-use nandlab_nand::{Origin, Time};
+use nandlab_nand::Time;
 use std::ops::Range;
 
 /// No padding: only the given pages.
@@ -27,7 +27,7 @@ pub(crate) struct Io<'a> {
 struct Run {
     sector: u64,
     sectors: u32,
-    origin: Origin,
+    author: Author,
 }
 
 fn lost(_: PowerLost) -> Error {
@@ -77,14 +77,14 @@ impl<'a> Io<'a> {
         self.submit(&Request::new(Op::Flush, 0, 0), Payload::None).map(drop)
     }
 
-    fn whole_page(&self, op: Op, lpn: u32, origin: Origin) -> Request {
+    fn whole_page(&self, op: Op, lpn: u32, author: Author) -> Request {
         let shift = self.pages.page_shift;
-        Request { origin, ..Request::new(op, u64::from(lpn) << shift, 1 << shift) }
+        Request::new(op, u64::from(lpn) << shift, 1 << shift).by(author)
     }
 
     /// Reads a page from below, for [`Self::fill`].
-    pub(super) fn fetch(&mut self, lpn: u32, origin: Origin) -> Result<(), Error> {
-        let request = self.whole_page(Op::Read, lpn, origin);
+    pub(super) fn fetch(&mut self, lpn: u32, author: Author) -> Result<(), Error> {
+        let request = self.whole_page(Op::Read, lpn, author);
         let Pages { has_bytes, ref mut fetched, .. } = *self.pages;
         let data = if has_bytes { Payload::Read(fetched) } else { Payload::None };
         let completion = self.below.submit(&Request { time: self.ready, ..request }, data)?;
@@ -155,12 +155,12 @@ impl<'a> Io<'a> {
         slot: Slot,
         first: u32,
         count: u32,
-        origin: Origin,
+        author: Author,
         bytes: Option<&[u8]>,
     ) -> Result<(), Error> {
         let mask = nandlab_nand::SectorMask::run(first, count).0;
         if self.pages.memory(slot) == Memory::Nvram {
-            return self.store_nvram(slot, (first, count), origin, bytes).map_err(lost);
+            return self.store_nvram(slot, (first, count), author, bytes).map_err(lost);
         }
         let pages = &mut *self.pages;
         pages.counts.dram.writes += 1;
@@ -169,7 +169,7 @@ impl<'a> Io<'a> {
         }
         let frame = &mut pages.frames[slot as usize];
         frame.valid |= mask;
-        frame.origin = origin;
+        frame.author = author;
         let dirty = frame.dirty | mask;
         pages.set_dirty(slot, dirty);
         Ok(())
@@ -180,7 +180,7 @@ impl<'a> Io<'a> {
         &mut self,
         slot: Slot,
         (first, count): (u32, u32),
-        origin: Origin,
+        author: Author,
         bytes: Option<&[u8]>,
     ) -> Result<(), PowerLost> {
         let Pages { frames, places, scratch, counts, .. } = &mut *self.pages;
@@ -208,8 +208,8 @@ impl<'a> Io<'a> {
         }
         frame.valid |= mask;
         frame.dirty |= mask;
-        frame.origin = origin;
-        places.set(self.nvram, frame.place, frame.lpn, origin, frame.dirty)?;
+        frame.author = author;
+        places.set(self.nvram, frame.place, frame.lpn, author, frame.dirty)?;
         if survives {
             places.clear(self.nvram, old)?;
             places.give_back(old);
@@ -247,7 +247,7 @@ impl<'a> Io<'a> {
             }
             return Ok(());
         }
-        let (lpn, origin, dirty) = (frame.lpn, frame.origin, frame.dirty);
+        let (lpn, author, dirty) = (frame.lpn, frame.author, frame.dirty);
         assert!(dirty & overwritten == 0, "page {lpn} would be gone until it is written");
         if kept != 0 {
             counts.dram.reads += 1;
@@ -258,7 +258,7 @@ impl<'a> Io<'a> {
             let bytes = if *has_bytes { &self.pages.dram_page(slot)[all] } else { &scratch[all] };
             self.nvram.write(at, bytes).map_err(lost)?;
             if dirty != 0 {
-                self.pages.places.set(self.nvram, place, lpn, origin, dirty).map_err(lost)?;
+                self.pages.places.set(self.nvram, place, lpn, author, dirty).map_err(lost)?;
             }
         }
         self.pages.set_dirty(slot, 0);
@@ -298,33 +298,33 @@ impl<'a> Io<'a> {
     fn write_batch(&mut self, batch: &[(u32, Slot)]) -> Result<(), Error> {
         self.pages.run_bytes.clear();
         let (shift, full) = (self.pages.page_shift, self.pages.full);
-        let author = |slot: Slot, pages: &Pages| pages.frames[slot as usize].origin;
+        let author_of = |slot: Slot, pages: &Pages| pages.frames[slot as usize].author;
         let first = batch.iter().find(|&&(_, slot)| slot != NONE);
-        let mut origin = first.map_or(Origin::HOST, |&(_, slot)| author(slot, self.pages));
+        let mut author = first.map_or(Author::default(), |&(_, slot)| author_of(slot, self.pages));
         let mut run: Option<Run> = None;
         for (at, &(lpn, slot)) in batch.iter().enumerate() {
             let sector = u64::from(lpn) << shift;
             let (mut parts, mut alone) = (full, false);
             if slot != NONE {
                 let frame = self.pages.frames[slot as usize];
-                origin = frame.origin;
+                author = frame.author;
                 let follows = |one: usize, other: usize| batch[one].0 + 1 == batch[other].0;
                 let joined = at > 0 && follows(at - 1, at) || at + 1 < batch.len() && follows(at, at + 1);
                 alone = frame.valid != full && !joined && runs(frame.dirty).count() == 1;
                 parts = if alone { frame.dirty } else { full };
             }
             // Close the run first: the completed page's bytes come after the run's bytes.
-            self.close_unless(&mut run, sector + u64::from(parts.trailing_zeros()), origin)?;
+            self.close_unless(&mut run, sector + u64::from(parts.trailing_zeros()), author)?;
             if !alone && !self.complete(lpn, slot)? {
                 // The data below is lost, so only the dirty sectors are written.
                 parts = if slot == NONE { 0 } else { self.pages.frames[slot as usize].dirty };
             }
             for (first, count) in runs(parts) {
-                self.close_unless(&mut run, sector + u64::from(first), origin)?;
+                self.close_unless(&mut run, sector + u64::from(first), author)?;
                 if parts != full {
                     self.append(slot, first, count)?;
                 }
-                let run = run.get_or_insert(Run { sector: sector + u64::from(first), sectors: 0, origin });
+                let run = run.get_or_insert(Run { sector: sector + u64::from(first), sectors: 0, author });
                 run.sectors += count;
             }
         }
@@ -339,8 +339,8 @@ impl<'a> Io<'a> {
         if valid == full {
             return self.append(slot, 0, full.count_ones()).map(|()| true);
         }
-        let origin = if slot == NONE { Origin::HOST } else { self.pages.frames[slot as usize].origin };
-        let request = Request { time: self.ready, ..self.whole_page(Op::Read, lpn, origin) };
+        let author = if slot == NONE { Author::default() } else { self.pages.frames[slot as usize].author };
+        let request = Request { time: self.ready, ..self.whole_page(Op::Read, lpn, author) };
         let start = self.pages.run_bytes.len();
         let data = if self.pages.has_bytes {
             let end = start + self.pages.page_bytes;
@@ -400,17 +400,17 @@ impl<'a> Io<'a> {
         loaded
     }
 
-    /// Sends the run below, unless it continues at `sector` with the same origin.
-    fn close_unless(&mut self, run: &mut Option<Run>, sector: u64, origin: Origin) -> Result<(), Error> {
+    /// Sends the run below, unless it continues at `sector` by the same author.
+    fn close_unless(&mut self, run: &mut Option<Run>, sector: u64, author: Author) -> Result<(), Error> {
         match run {
-            Some(open) if open.sector + u64::from(open.sectors) == sector && open.origin == origin => Ok(()),
+            Some(open) if open.sector + u64::from(open.sectors) == sector && open.author == author => Ok(()),
             _ => self.close(run.take()),
         }
     }
 
     fn close(&mut self, run: Option<Run>) -> Result<(), Error> {
-        let Some(Run { sector, sectors, origin }) = run else { return Ok(()) };
-        let request = Request { time: self.ready, origin, ..Request::new(Op::Write, sector, sectors) };
+        let Some(Run { sector, sectors, author }) = run else { return Ok(()) };
+        let request = Request { time: self.ready, ..Request::new(Op::Write, sector, sectors).by(author) };
         let pages = &mut *self.pages;
         let data = if pages.has_bytes { Payload::Write(&pages.run_bytes) } else { Payload::None };
         let completion = self.below.submit(&request, data)?;
@@ -449,7 +449,7 @@ impl<'a> Io<'a> {
     #[inline]
     fn write_page(&mut self, slot: Slot) -> Result<(), Error> {
         let frame = &self.pages.frames[slot as usize];
-        let request = Request { time: self.ready, ..self.whole_page(Op::Write, frame.lpn, frame.origin) };
+        let request = Request { time: self.ready, ..self.whole_page(Op::Write, frame.lpn, frame.author) };
         let data = if self.pages.has_bytes { Payload::Write(self.pages.dram_page(slot)) } else { Payload::None };
         let completion = self.below.submit(&request, data)?;
         self.done = self.done.max(completion.done);

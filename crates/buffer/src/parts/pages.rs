@@ -4,10 +4,11 @@ use super::list::{Links, NONE};
 use super::places::{Header, Places};
 use super::table::Table;
 use crate::{Counts, Memory, MountError};
+use nandlab_block::Author;
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::tables::reserve;
-use nandlab_nand::{Geometry, Origin, SECTOR_BYTES};
+use nandlab_nand::{Geometry, SECTOR_BYTES};
 
 /// A buffered page's number; policies keep their lists over slots.
 pub(crate) type Slot = u32;
@@ -24,8 +25,8 @@ pub(super) struct Frame {
     pub lpn: u32,
     /// Its place in NVRAM; [`NONE`] in DRAM.
     pub place: u32,
-    /// The last write's origin.
-    pub origin: Origin,
+    /// Who wrote it last.
+    pub author: Author,
     pub memory: Memory,
     /// Whether the slot is in `unflushed`.
     pub listed: bool,
@@ -96,7 +97,7 @@ impl Pages {
             dram_ns: (0.0, 0.0),
         };
         let mut slots = Vec::new();
-        for (Header { lpn, origin, dirty, .. }, place) in found {
+        for (Header { lpn, author, dirty, .. }, place) in found {
             if lpn >= geometry.pages() || dirty & !pages.full != 0 {
                 return Err(MountError::Config(format!(
                     "the NVRAM holds page {lpn}, which the device below cannot have: it belongs to another device"
@@ -104,7 +105,7 @@ impl Pages {
             }
             let slot = pages.take(lpn, Memory::Nvram);
             let frame = &mut pages.frames[slot as usize];
-            (frame.valid, frame.dirty, frame.origin, frame.place) = (dirty, dirty, origin, place);
+            (frame.valid, frame.dirty, frame.author, frame.place) = (dirty, dirty, author, place);
             slots.push(slot);
         }
         Ok((pages, slots))
@@ -156,7 +157,7 @@ impl Pages {
     #[inline]
     pub(crate) fn take(&mut self, lpn: u32, memory: Memory) -> Slot {
         let fresh =
-            Frame { valid: 0, dirty: 0, lpn, place: NONE, origin: Origin::HOST, memory, listed: false, mark: 0 };
+            Frame { valid: 0, dirty: 0, lpn, place: NONE, author: Author::default(), memory, listed: false, mark: 0 };
         let slot = match self.free.pop() {
             Some(slot) => {
                 let frame = &mut self.frames[slot as usize];

@@ -1,7 +1,7 @@
 //! Page places in NVRAM, recoverable at mount.
 //!
 //! The memory starts with a word that describes its layout, followed by the headers of all places, then their
-//! pages. A header has four words: the page number and its origin, the dirty sectors, a sequence number, and
+//! pages. A header has four words: the page number and its author, the dirty sectors, a sequence number, and
 //! a checksum of these three. A checksum of 0 means the place holds no surviving data. The checksum is stored
 //! after everything else in its place, and cleared before any change to it. A word store is never torn, so a
 //! place is valid wholly or not at all. A changed page goes to a new place. Until the old header is
@@ -9,8 +9,9 @@
 
 use super::list::NONE;
 use crate::MountError;
+use nandlab_block::Author;
 use nandlab_nand::nvm::{Nvm, PowerLost, WORD_BYTES};
-use nandlab_nand::Origin;
+use nandlab_nand::{Origin, PlacementId};
 
 const HEADER_BYTES: u64 = 4 * WORD_BYTES;
 /// Checksum offset in a header.
@@ -23,7 +24,7 @@ const FORMAT: u64 = 0x6E61_6E64_6C61_6201;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
     pub lpn: u32,
-    pub origin: Origin,
+    pub author: Author,
     /// Dirty sectors: newer than below.
     pub dirty: u64,
     pub sequence: u64,
@@ -31,11 +32,15 @@ pub(crate) struct Header {
 
 impl Header {
     fn words(&self) -> [u64; 3] {
-        [u64::from(self.lpn) | u64::from(self.origin.0) << 32, self.dirty, self.sequence]
+        let Author { origin, placement } = self.author;
+        // Inverted, so that a page without a placement has no bit of it.
+        let placement = u64::from(!placement.number());
+        [u64::from(self.lpn) | u64::from(origin.0) << 32 | placement << 40, self.dirty, self.sequence]
     }
 
     fn of([page, dirty, sequence]: [u64; 3]) -> Self {
-        Self { lpn: page as u32, origin: Origin((page >> 32) as u8), dirty, sequence }
+        let placement = PlacementId::from_number(!((page >> 40) as u16));
+        Self { lpn: page as u32, author: Author { origin: Origin((page >> 32) as u8), placement }, dirty, sequence }
     }
 }
 
@@ -177,10 +182,10 @@ impl Places {
         nvram: &mut dyn Nvm,
         place: u32,
         lpn: u32,
-        origin: Origin,
+        author: Author,
         dirty: u64,
     ) -> Result<(), PowerLost> {
-        let words = Header { lpn, origin, dirty, sequence: self.next_sequence }.words();
+        let words = Header { lpn, author, dirty, sequence: self.next_sequence }.words();
         self.next_sequence += 1;
         let mut bytes = [0; VALID as usize];
         for (bytes, word) in bytes.chunks_exact_mut(8).zip(words) {
@@ -197,5 +202,20 @@ impl Places {
     pub(crate) fn clear(&mut self, nvram: &mut dyn Nvm, place: u32) -> Result<(), PowerLost> {
         self.stored_words += 1;
         nvram.store(self.header(place) + VALID, [0; 8])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_keeps_the_author_and_has_no_bit_of_an_absent_placement() {
+        let header = |author| Header { lpn: 77, author, dirty: 0b101, sequence: 9 };
+        let placed = Author { origin: Origin::FAT, placement: PlacementId { group: 3, handle: 127 } };
+        for author in [Author::default(), placed] {
+            assert_eq!(Header::of(header(author).words()), header(author));
+        }
+        assert_eq!(header(Author::default()).words()[0], 77);
     }
 }

@@ -103,16 +103,17 @@ fn requests_and_counts_are_the_same_without_bytes() {
 }
 
 #[test]
-fn what_is_written_back_carries_the_origin_of_its_author() {
-    use nandlab_nand::Origin;
+fn what_is_written_back_carries_its_author() {
+    use nandlab_block::Author;
+    use nandlab_nand::{Origin, PlacementId};
     for (name, config) in subjects() {
         let mut rig = Rig::new(&config, geometry(), SECTORS);
         let mut random = Random::stream(9, 79);
-        let mut author = vec![Origin::HOST; SECTORS as usize];
+        let mut author = vec![Author::default(); SECTORS as usize];
         let mut written = 0;
         for step in 0..800 {
             let mut request = request(&mut random);
-            // A page has one origin here, and padding takes its neighbours' origin. So use whole pages and no
+            // A page has one author here, and padding takes its neighbours' author. So use whole pages and no
             // padding.
             if request.op == Op::Trim
                 || request.op == Op::Write && (request.sector % 4 != 0 || request.sectors % 4 != 0)
@@ -120,10 +121,13 @@ fn what_is_written_back_carries_the_origin_of_its_author() {
                 continue;
             }
             request.origin = Origin((step % 5) as u8);
+            if step % 4 > 0 {
+                request.placement = PlacementId { group: (step % 2) as u8, handle: (step % 7) as u8 };
+            }
             rig.disk.log.clear();
             let before = author.clone();
             if request.op == Op::Write {
-                author[request.sector as usize..request.end() as usize].fill(request.origin);
+                author[request.sector as usize..request.end() as usize].fill(request.author());
             }
             rig.submit(&request, Payload::None).unwrap();
             if rig.buffer.counts().padded_pages > 0 {
@@ -132,9 +136,9 @@ fn what_is_written_back_carries_the_origin_of_its_author() {
             for sent in rig.disk.log.iter().filter(|sent| sent.op == Op::Write) {
                 written += 1;
                 for sector in sent.sector as usize..sent.end() as usize {
-                    // A write-back during the request may have the old origin or the new one.
+                    // A write-back during the request may have the old author or the new one.
                     let authors = [before[sector], author[sector]];
-                    assert!(authors.contains(&sent.origin), "{name}, step {step}: {sent:?}, {authors:?}");
+                    assert!(authors.contains(&sent.author()), "{name}, step {step}: {sent:?}, {authors:?}");
                 }
             }
         }

@@ -58,7 +58,7 @@ impl Tags {
         } else {
             u64::from(self.sequence) << 8 | u64::from(self.shrinks) << 7 | u64::from(self.bytes >> 10)
         };
-        Oob { lpn: Lpn(low as u32), aux: (low >> 32) as u16, kind, origin, seq: Seq(seq) }
+        Oob { lpn: Lpn(low as u32), aux: (low >> 32) as u16, kind, origin, handle: 0, seq: Seq(seq) }
     }
 
     /// Reads the stored form.

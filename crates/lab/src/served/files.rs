@@ -6,7 +6,7 @@ use crate::error::LabError;
 use crate::stack::{unmountable, Engine};
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_fs::{FileSystem, FsConfig, Over};
-use nandlab_nand::{Origin, Time, SECTOR_BYTES};
+use nandlab_nand::{Origin, PlacementId, Time, SECTOR_BYTES};
 
 /// What a program asked of a file, for the counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +37,14 @@ pub(super) fn format(experiment: &Experiment, engine: &mut dyn Engine) -> Result
     let Some(fs) = experiment.fs.as_ref().filter(|fs| fs.over() == Over::Device) else { return Ok(()) };
     let mut device = Sectors(engine);
     fs.format(&mut device).map_err(|error| unmountable(fs, error))?;
-    let flush = Request { time: 0, sector: 0, sectors: 0, op: Op::Flush, origin: Origin::default() };
+    let flush = Request {
+        time: 0,
+        sector: 0,
+        sectors: 0,
+        op: Op::Flush,
+        origin: Origin::default(),
+        placement: PlacementId::NONE,
+    };
     let flushed = device.submit(&flush, Payload::None);
     flushed.map(drop).map_err(|error| LabError::DeviceFull(error.to_string()))
 }
@@ -64,7 +71,8 @@ impl Served {
         if let Some(Asked { op, at, bytes }) = asked {
             let sector = at / u64::from(SECTOR_BYTES);
             let sectors = ((at + bytes).div_ceil(u64::from(SECTOR_BYTES)) - sector) as u32;
-            let request = Request { time: arrival, sector, sectors, op, origin: Origin::FILE_DATA };
+            let request =
+                Request { time: arrival, sector, sectors, op, origin: Origin::FILE_DATA, placement: PlacementId::NONE };
             self.meter.add(&[request], &[Completion { arrival, done }], &[]);
         }
         done - arrival

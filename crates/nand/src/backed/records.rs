@@ -300,7 +300,7 @@ fn fill_gaps(found: &mut Vec<(u32, Found)>, page: u32) {
 
 /// Metadata for an unreadable page.
 pub(super) fn torn_oob(seq: Seq) -> Oob {
-    Oob { lpn: Lpn::NONE, aux: 0, kind: Kind::Data, origin: Origin::HOST, seq }
+    Oob { lpn: Lpn::NONE, aux: 0, kind: Kind::Data, origin: Origin::HOST, handle: 0, seq }
 }
 
 #[cfg(test)]

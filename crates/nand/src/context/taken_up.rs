@@ -8,6 +8,7 @@ impl Ctx {
     pub(crate) fn take_up(&mut self, other: &Self) {
         self.origin = other.origin;
         self.cause = other.cause;
+        self.placement = other.placement;
         self.ready = other.ready;
         self.buffered = other.buffered;
         self.asked = other.asked;

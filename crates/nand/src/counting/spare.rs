@@ -39,8 +39,8 @@ pub trait SpareStore: Send + 'static {
     fn forget(&mut self, _pages: std::ops::Range<u32>) {}
 }
 
-/// Four bytes per page: a 27-bit logical page, a 5-bit origin. It forgets `aux` and the sequence number, since
-/// only mounts need them. A side table holds exceptions, such as metadata pages.
+/// Four bytes per page: a 27-bit logical page, a 5-bit origin. It forgets `aux`, the handle and the sequence number,
+/// since only mounts need them. A side table holds exceptions, such as metadata pages.
 #[derive(Clone, Debug)]
 pub struct Lean {
     words: Vec<u32>,
@@ -121,7 +121,7 @@ impl SpareStore for Lean {
     }
 }
 
-/// Twelve bytes per page: logical page, aux, kind, origin, and the sequence as an offset from the block's base.
+/// Twelve bytes per page: logical page, aux, kind, origin, handle, and the sequence as an offset from the block's base.
 /// A page programmed too long after the block's first page, for example in an idle frontier, has its sequence
 /// in a side table.
 #[derive(Clone, Debug)]
@@ -135,8 +135,8 @@ pub struct Full {
 struct Word {
     lpn: u32,
     aux: u16,
-    kind: u8,
-    origin: u8,
+    /// Kind, origin and handle.
+    author: [u8; 2],
     /// Programs since the base; [`Full::FAR`] if the sequence is in the side table.
     delta: u32,
 }
@@ -145,8 +145,8 @@ const _: () = assert!(size_of::<Word>() == 12, "the memory that a page may take"
 
 impl Full {
     const FAR: u32 = u32::MAX;
-    const ERASED_KIND: u8 = u8::MAX;
-    const ERASED: Word = Word { lpn: u32::MAX, aux: 0, kind: Self::ERASED_KIND, origin: 0, delta: 0 };
+    const ERASED_AUTHOR: [u8; 2] = [u8::MAX; 2];
+    const ERASED: Word = Word { lpn: u32::MAX, aux: 0, author: Self::ERASED_AUTHOR, delta: 0 };
 }
 
 impl SpareStore for Full {
@@ -168,20 +168,19 @@ impl SpareStore for Full {
         if delta == Self::FAR {
             self.far.insert(at, oob.seq);
         }
-        self.words[at.index()] =
-            Word { lpn: oob.lpn.0, aux: oob.aux, kind: oob.kind as u8, origin: oob.origin.0, delta };
+        self.words[at.index()] = Word { lpn: oob.lpn.0, aux: oob.aux, author: oob.author(), delta };
     }
 
     #[inline]
     fn get(&self, at: Ppa, block: BlockId) -> Option<Oob> {
         let word = self.words[at.index()];
-        let kind = Kind::from_byte(word.kind)?;
+        let (kind, origin, handle) = Oob::from_author(word.author)?;
         let seq = if word.delta == Self::FAR {
             *self.far.get(at).expect("a page whose sequence is aside was stored with it")
         } else {
             Seq(self.bases[block.index()] + u64::from(word.delta))
         };
-        Some(Oob { lpn: Lpn(word.lpn), aux: word.aux, kind, origin: Origin(word.origin), seq })
+        Some(Oob { lpn: Lpn(word.lpn), aux: word.aux, kind, origin, handle, seq })
     }
 
     #[inline]
@@ -191,7 +190,7 @@ impl SpareStore for Full {
 
     #[inline]
     fn is_erased(&self, at: Ppa) -> bool {
-        self.words[at.index()].kind == Self::ERASED_KIND
+        self.words[at.index()].author == Self::ERASED_AUTHOR
     }
 
     fn clear(&mut self, pages: std::ops::Range<u32>) {

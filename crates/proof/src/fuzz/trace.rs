@@ -10,7 +10,7 @@
 
 use super::sentence;
 use nandlab_block::{Op, Request};
-use nandlab_nand::Origin;
+use nandlab_nand::{Origin, PlacementId};
 use nandlab_workload::trace::{
     Addresses, Column, ColumnOptions, Config, DeviceColumns, Format, FormatName, Found, Frame, Line, Malformed,
     OnError, ReaderOptions, Separator, FORMATS,
@@ -176,11 +176,11 @@ fn plain(line: &[u8], columns: usize) -> Option<Request> {
     };
     let (sector, sectors) = (number(fields[2], 1 << 49)?, number(fields[3], longest)?);
     if op == Op::Flush {
-        return Some(Request { time, sector: 0, sectors: 0, op, origin });
+        return Some(Request { time, sector: 0, sectors: 0, op, origin, placement: PlacementId::NONE });
     }
     // The rest comes in further requests.
     let sectors = sectors.min(Found::MOST_SECTORS.into()) as u32;
-    (sectors > 0).then_some(Request { time, sector, sectors, op, origin })
+    (sectors > 0).then_some(Request { time, sector, sectors, op, origin, placement: PlacementId::NONE })
 }
 
 /// The whole file as a workload.

@@ -31,7 +31,7 @@ use crate::{Options, Setting, Workload, WorkloadError};
 use job::Job;
 use nandlab_block::{Completion, Request};
 use nandlab_nand::random::{self, Random};
-use nandlab_nand::{Origin, Time, SECTOR_BYTES};
+use nandlab_nand::{Origin, PlacementId, Time, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 use source::Source;
 use std::cmp::Reverse;
@@ -391,6 +391,7 @@ impl Workload for Jobs {
             sectors: (ask.length / sector) as u32,
             op: ask.op,
             origin: clone.origin,
+            placement: PlacementId::NONE,
         });
         if self.later.is_some() {
             self.leave_open(number);

@@ -187,6 +187,7 @@ pub(crate) fn write_record(out: &mut impl Write, request: &Request, device: Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nandlab_nand::PlacementId;
 
     fn csv(header: &str) -> Csv {
         let mut csv = Csv::new(&ReaderOptions::default());
@@ -205,7 +206,14 @@ mod tests {
     fn records_of_every_op() {
         let mut csv = csv("time_us,op,sector,sectors,origin");
         let mut record = |line: &str| request(&mut csv, line);
-        let write = Request { time: 12_000, sector: 4096, sectors: 8, op: Op::Write, origin: Origin::JOURNAL };
+        let write = Request {
+            time: 12_000,
+            sector: 4096,
+            sectors: 8,
+            op: Op::Write,
+            origin: Origin::JOURNAL,
+            placement: PlacementId::NONE,
+        };
         assert_eq!(record("12,W,4096,8,journal"), write);
         assert_eq!(record("12,R,4096,8,").origin, Origin::HOST);
         assert_eq!(record("13,T,0,128,wal").op, Op::Trim);
@@ -261,7 +269,14 @@ mod tests {
     fn what_is_written_is_read_again() {
         let mut csv = csv("time_us,op,sector,sectors,origin,device");
         for (time, device) in [(12_345, "hm,1"), (12_340, ""), (12_000, "8,16"), (0, "a b")] {
-            let written = Request { time, sector: 9, sectors: 3, op: Op::Read, origin: Origin::JOURNAL };
+            let written = Request {
+                time,
+                sector: 9,
+                sectors: 3,
+                op: Op::Read,
+                origin: Origin::JOURNAL,
+                placement: PlacementId::NONE,
+            };
             let mut text = Vec::new();
             write_record(&mut text, &written, Some(device.as_bytes())).unwrap();
             match csv.record(text.trim_ascii_end()).unwrap() {

@@ -4,7 +4,7 @@ mod dates;
 
 use super::line::{Found, Line, Malformed};
 use nandlab_block::{Op, Request};
-use nandlab_nand::{Origin, Time};
+use nandlab_nand::{Origin, PlacementId, Time};
 
 /// The unit that a column of times counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -304,7 +304,7 @@ pub(crate) fn in_sectors<'a>(
         return Err(too_large(at.size, "a size in 512-byte sectors", most_sectors(op)));
     }
     let first = sectors.min(Found::MOST_SECTORS.into()) as u32;
-    let request = Request { time, sector, sectors: first, op, origin: Origin::HOST };
+    let request = Request { time, sector, sectors: first, op, origin: Origin::HOST, placement: PlacementId::NONE };
     Ok(Line::Request(Found { rest: sectors - u64::from(first), ..Found::new(request, device) }))
 }
 

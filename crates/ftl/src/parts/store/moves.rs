@@ -119,7 +119,7 @@ impl Store {
     fn copy_stale<N: Nand>(&mut self, nand: &mut N, at: Lpn, from: Ppa, to: Ppa) -> Result<bool, FtlError> {
         let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
         let aux = self.fill.program(block, place);
-        let oob = Oob { lpn: at, aux, kind: Kind::Deleted, origin: Origin::FTL, seq: self.next_seq() };
+        let oob = Oob { lpn: at, aux, kind: Kind::Deleted, origin: Origin::FTL, handle: 0, seq: self.next_seq() };
         match nand.copy(from, to, oob) {
             Ok(_) => Ok(true),
             Err(NandError::ProgramFailed(_)) => Ok(false),
@@ -351,7 +351,7 @@ impl Store {
         at: Lpn,
         kind: Kind,
     ) -> Result<bool, FtlError> {
-        let oob = Oob { lpn: at, aux, kind, origin: Origin::FTL, seq: self.next_seq() };
+        let oob = Oob { lpn: at, aux, kind, origin: Origin::FTL, handle: 0, seq: self.next_seq() };
         verified(nand.program(to, &N::Buf::zeroed(self.geometry.page_bytes()), &[], oob))
     }
 }

@@ -66,7 +66,7 @@ fn device(channels: u32, dies_per_channel: u32, planes_per_die: u32, timing: &Ti
 }
 
 fn oob(lpn: u32) -> Oob {
-    Oob { lpn: Lpn(lpn), aux: 0, kind: Kind::Data, origin: Origin::HOST, seq: Seq(1) }
+    Oob { lpn: Lpn(lpn), aux: 0, kind: Kind::Data, origin: Origin::HOST, handle: 0, seq: Seq(1) }
 }
 
 /// A programmed page in plane `plane`.
