@@ -158,7 +158,7 @@ impl Path {
             Op::Read if has_list => times.read_command + times.read_list,
             Op::Read => times.read_command,
             Op::Write if has_list => times.write_command + times.write_list,
-            Op::Write | Op::Trim | Op::Flush => times.write_command,
+            Op::Write | Op::Trim | Op::Flush | Op::UnitUpdate => times.write_command,
         };
         self.used.processor += command;
         self.queued = self.processor_free.saturating_sub(arrival);
@@ -253,7 +253,7 @@ impl Path {
         match request.op {
             Op::Write => self.buffer.is_some(),
             Op::Flush => self.buffer.is_some() && self.times.is_protected,
-            Op::Read | Op::Trim => false,
+            Op::Read | Op::Trim | Op::UnitUpdate => false,
         }
     }
 

@@ -11,6 +11,9 @@ pub enum Op {
     Trim,
     /// Make everything acknowledged so far survive a power cut.
     Flush,
+    /// The placement's handle begins another reclaim unit with its next page (NVMe's Reclaim Unit Handle Update); nothing
+    /// on a device without data placement. It has no sectors.
+    UnitUpdate,
 }
 
 /// Who wrote some sectors, and where the host asked them to go: a write-back keeps both.
@@ -29,7 +32,7 @@ pub struct Request {
     pub time: Time,
     /// First 512-byte sector.
     pub sector: u64,
-    /// Sector count; 0 for a flush.
+    /// Sector count; 0 for a flush and for an update of a unit.
     pub sectors: u32,
     /// The request's kind.
     pub op: Op,

@@ -60,7 +60,7 @@ impl Buffer for PassThrough {
         match request.op {
             Op::Read => self.counts.read_misses += pages,
             Op::Write => self.counts.write_misses += pages,
-            Op::Trim | Op::Flush => {}
+            Op::Trim | Op::Flush | Op::UnitUpdate => {}
         }
         devices.below.submit(request, data)
     }

@@ -17,7 +17,7 @@ mod chip;
 pub use chip::{BlockKind, Busy, Chip, Device};
 
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, RamUse, Request};
-use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlConfig, FtlError, Recycling, Visitor};
+use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlConfig, FtlError, PlacementUse, Recycling, Visitor};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;
@@ -49,6 +49,9 @@ pub trait Drive: BlockDevice + Send {
 
     /// As [`Ftl::recyclings`].
     fn recyclings(&self) -> Vec<Recycling>;
+
+    /// As [`Ftl::placement_use`].
+    fn placement_use(&self) -> Option<PlacementUse>;
 
     /// As [`Ftl::blocks`].
     fn blocks(&self) -> Vec<BlockState>;
@@ -255,6 +258,10 @@ impl<F: Ftl, N: Nand + Chip + Send> Drive for Mounted<F, N> {
 
     fn recyclings(&self) -> Vec<Recycling> {
         self.disk.ftl().recyclings()
+    }
+
+    fn placement_use(&self) -> Option<PlacementUse> {
+        self.disk.ftl().placement_use()
     }
 
     fn blocks(&self) -> Vec<BlockState> {

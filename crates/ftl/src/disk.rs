@@ -113,8 +113,8 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         }
         self.nand.ctx().begin(request.origin, request.time);
         self.nand.ctx().place(request.placement);
-        if request.op == Op::Flush {
-            return self.ftl.flush(&mut self.nand).map_err(|error| failed(&error, request.sector));
+        if matches!(request.op, Op::Flush | Op::UnitUpdate) {
+            return self.carry_out_whole(request);
         }
         let mut sector = request.sector;
         let end = request.end();
@@ -135,12 +135,22 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
                 Op::Write => self.write(&piece, request, &data),
                 Op::Read => self.read(&piece, pages, request, &mut data),
                 Op::Trim => self.ftl.trim(&mut self.nand, piece.at, SectorMask::run(piece.first, piece.count)),
-                Op::Flush => Ok(()),
+                Op::Flush | Op::UnitUpdate => Ok(()),
             };
             done.map_err(|error| failed(&error, sector))?;
             sector += u64::from(piece.count);
         }
         Ok(())
+    }
+
+    /// Carries out a request without sectors.
+    #[cold]
+    fn carry_out_whole(&mut self, request: &Request) -> Result<(), Error> {
+        if request.op == Op::UnitUpdate {
+            self.ftl.update_unit(request.placement);
+            return Ok(());
+        }
+        self.ftl.flush(&mut self.nand).map_err(|error| failed(&error, request.sector))
     }
 
     /// Whole pages between two sectors, beginning with the first; no more than go together.
@@ -328,7 +338,7 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
 
     fn look_ups(&self, request: &Request) -> u64 {
         let (mut sector, end, mut entries) = (request.sector, request.end().min(self.sectors), 0);
-        while sector < end && request.op != Op::Flush {
+        while sector < end && !matches!(request.op, Op::Flush | Op::UnitUpdate) {
             let piece = self.piece(sector, end);
             entries += self.ftl.look_ups(request.op, piece.at, SectorMask::run(piece.first, piece.count));
             sector += u64::from(piece.count);

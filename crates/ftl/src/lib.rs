@@ -33,10 +33,11 @@ pub use disk::Disk;
 pub use error::FtlError;
 pub use facts::{Choice, Facts, Trims};
 pub use nandlab_block::RamUse;
+pub use parts::placement::{HandleUse, PlacementUse};
 pub use recycling::{Recycling, RecyclingKind};
 
 use nandlab_block::Op;
-use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Rules, SectorMask, Time};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId, Rules, SectorMask, Time};
 
 /// A flash translation layer: the RAM state. The flash is a separate value.
 ///
@@ -143,6 +144,15 @@ pub trait Ftl: Sized + Send + 'static {
     #[inline]
     fn pause<N: Nand>(&mut self, _nand: &mut N, _until: Option<Time>) -> Result<(), FtlError> {
         Ok(())
+    }
+
+    /// Ends the reclaim unit of a handle: the next page written through it begins another one. An FTL without data
+    /// placement does nothing.
+    fn update_unit(&mut self, _placement: PlacementId) {}
+
+    /// The use of reclaim units since the mount; `None` without data placement.
+    fn placement_use(&self) -> Option<PlacementUse> {
+        None
     }
 
     /// Map entries looked up by firmware for these sectors in a page, as things are now. Called only if a look-up takes

@@ -58,13 +58,14 @@ mod slc;
 #[cfg(test)]
 mod tests;
 mod trim_notes;
+mod units;
 
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::table::BlockTable;
 use crate::parts::noted_map::NotedMap;
 use crate::parts::partial::{merged, padded, read_mapped};
-pub use crate::parts::placement::{Dac, Placement, Streams, TwoPools};
+pub use crate::parts::placement::{Dac, FdpOptions, Handles, Origins, Placement, PlacementUse, Streams, TwoPools};
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
 use crate::parts::wear::WearPolicy;
@@ -72,7 +73,9 @@ use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
 pub use config::{Config, OverDies, Stripe, ValidPages};
 use dies::{Die, Dies};
 pub use idle::{Collect, Idle};
-use nandlab_nand::{scoped, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Time};
+use nandlab_nand::{
+    scoped, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PlacementId, Ppa, Rules, SectorMask, Time,
+};
 use placing::Placing;
 use room::{balance_pages, usable_pages};
 pub use slc::{Dynamic, Fixed, SlcCache, SlcFull};
@@ -108,7 +111,10 @@ impl PageMap {
         if self.cache.is_some() {
             return self.store_cached(nand, at, page);
         }
-        let frontier = self.placing.frontier_of(at, nand.ctx().origin());
+        let frontier = self.placing.frontier_of(at, nand.ctx());
+        if self.placing.is_by_host() {
+            return self.store_in_unit(nand, frontier, at, page);
+        }
         self.store_at(nand, frontier, at, page)
     }
 
@@ -178,7 +184,8 @@ impl PageMap {
             // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
             let (to, mark) = self.dies[die].frontiers[frontier].take();
             let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
-            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.keeper.next_seq(), origin) };
+            let handle = self.placing.handle_at(frontier);
+            let oob = Oob { kind, aux: mark, handle, ..Oob::data(at, self.keeper.next_seq(), origin) };
             match nand.program(to, page, tail, oob) {
                 Ok(_) => return Ok((die, to)),
                 Err(NandError::ProgramFailed(_)) => {
@@ -220,8 +227,9 @@ impl Ftl for PageMap {
         config.check()?;
         let geometry = &config.stripe.view(geometry);
         config.check_slc(geometry, rules)?;
+        config.check_units(geometry)?;
         let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die() - config.fixed_slc_blocks());
-        let frontiers = config.filled_blocks();
+        let frontiers = config.kept_open(geometry)?;
         if reserve == 0 {
             return Err(FtlError::Config(
                 "ftl.page.reserve_blocks = 0 would deadlock: relocation needs at least 1 free block on each die".into(),
@@ -294,8 +302,8 @@ impl Ftl for PageMap {
     }
 
     fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
-        // What the cache takes is filled block by block.
-        if self.dies.planes() > 1 && self.cache.is_none() {
+        // What the cache or a reclaim unit takes is filled page by page.
+        if self.dies.planes() > 1 && self.cache.is_none() && !self.placing.is_by_host() {
             return self.store_over_planes(nand, first, pages);
         }
         let full = self.geometry.full_mask();
@@ -321,6 +329,14 @@ impl Ftl for PageMap {
         if let Some(old) = self.map.get(at.index()) {
             self.table.prefetch(old);
         }
+    }
+
+    fn update_unit(&mut self, placement: PlacementId) {
+        self.retire_unit(placement);
+    }
+
+    fn placement_use(&self) -> Option<PlacementUse> {
+        self.use_of_units()
     }
 
     fn logical_pages(&self) -> u32 {

@@ -4,6 +4,7 @@ pub(crate) mod blocks;
 mod buffer;
 mod device;
 mod energy;
+mod fdp;
 mod figures;
 mod fs;
 mod index;
@@ -25,6 +26,7 @@ pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, Savin
 pub use device::{device_record, ControllerRecord, DeviceRecord};
 pub(crate) use energy::Powers;
 pub use energy::{BufferEnergyRecord, EnergyRecord, MemoryEnergyRecord, WholeEnergyRecord};
+pub use fdp::{FdpRecord, HandleRecord};
 pub(crate) use figures::{rate, us, waf};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
@@ -94,6 +96,8 @@ pub struct Record {
     pub migrations: u64,
     /// History of single log blocks; null if none was kept, or if the FTL's options keep none.
     pub recyclings: Option<RecyclingRecord>,
+    /// Data placement by the host; null without it.
+    pub fdp: Option<FdpRecord>,
     /// Garbage collection.
     pub gc: Gc,
     /// Activity of a map paged in from flash; null for other FTLs.

@@ -217,7 +217,7 @@ impl Run<'_> {
             timeline.end(&work);
         }
         assert_conservation(self.engine, self.sizing.geometry.pages_per_block(), self.begun);
-        let mut record = self.record(meter, &start, mount, precondition);
+        let mut record = self.record(meter, &start, (mount, precondition));
         let goes_on = |stopped: &Stopped| !matches!(stopped.why, StopReason::WornOut | StopReason::Unreadable);
         if stopped.as_ref().is_none_or(goes_on) {
             self.remount(&mut record, left.take_volume());

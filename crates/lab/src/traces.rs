@@ -161,6 +161,7 @@ fn word(op: Op) -> &'static str {
         Op::Write => "write",
         Op::Trim => "trim",
         Op::Flush => "flush",
+        Op::UnitUpdate => "unit_update",
     }
 }
 

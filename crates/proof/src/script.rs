@@ -2,7 +2,7 @@
 
 use nandlab_block::{Op, Request};
 use nandlab_nand::random::Random;
-use nandlab_nand::Origin;
+use nandlab_nand::{Origin, PlacementId};
 
 /// One script step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,7 +80,12 @@ fn request(random: &mut Random, op: Op, sectors: u64, sectors_per_page: u32) -> 
         length = length.div_ceil(page) * page;
     }
     let origin = Origin(random.below(3) as u8 * 7);
-    Request { origin, ..Request::new(op, sector, length.min(sectors - sector) as u32) }
+    // Some without an identifier, some with one that no device has.
+    let placement = match sector % 5 {
+        0 => PlacementId::NONE,
+        handle => PlacementId::of(handle as u8 - 1),
+    };
+    Request { origin, placement, ..Request::new(op, sector, length.min(sectors - sector) as u32) }
 }
 
 /// A script from a fuzzer's bytes, four a step.

@@ -77,6 +77,11 @@ impl<'a> Io<'a> {
         self.submit(&Request::new(Op::Flush, 0, 0), Payload::None).map(drop)
     }
 
+    /// Sends a request without sectors below.
+    pub(super) fn pass_on(&mut self, request: &Request) -> Result<(), Error> {
+        self.submit(&Request { time: self.ready, ..*request }, Payload::None).map(drop)
+    }
+
     fn whole_page(&self, op: Op, lpn: u32, author: Author) -> Request {
         let shift = self.pages.page_shift;
         Request::new(op, u64::from(lpn) << shift, 1 << shift).by(author)

@@ -13,6 +13,9 @@ pub(super) fn check<N: Nand>(ftl: &PageMap, nand: &mut N) {
     pages_have_one_owner(ftl);
     let newest = newest_on_flash(ftl, nand);
     ftl.map.check(nand, |at| newest[at.index()].map_or(0, |(seq, _)| seq));
+    if let Some(fdp) = ftl.placing.fdp() {
+        fdp.units.check(&ftl.table);
+    }
     for page in ftl.map.valid() {
         let tells = nand.read_spare(page).ok().flatten().is_some_and(|oob| oob.aux & SLC != 0);
         let slc = nand.is_slc(ftl.geometry.block_of(page));

@@ -167,7 +167,11 @@ impl PageMap {
                 return Some((block, Reason::Wear { to_most_worn }));
             }
         }
-        let block = if self.placing.pools().is_some() { self.victim_of_pools(die) } else { self.victim_of_all(die) }?;
+        let block = match &self.placing {
+            placing if placing.pools().is_some() => self.victim_of_pools(die),
+            placing if placing.is_by_host() => self.victim_of_units(die),
+            _ => self.victim_of_all(die),
+        }?;
         // The policy's pick may have more valid pages than there is room for.
         let block = Some(block).filter(|&block| self.fits(die, block));
         block.or_else(|| self.table.die(die as u32).fewest_valid()).map(|block| (block, Reason::Room))
@@ -247,7 +251,8 @@ impl PageMap {
         (die, to): (usize, usize),
         from: Ppa,
     ) -> Result<(), FtlError> {
-        let frontier = match self.placing.owner(from) {
+        let owner = self.placing.owner(from);
+        let frontier = match owner {
             None => to,
             Some(at) => self.frontier_of_moved(die, at),
         };
@@ -256,6 +261,9 @@ impl PageMap {
             Ok(copied) => copied,
             Err(error) => return self.not_copied(nand, (die, from), error),
         };
+        if let Some(at) = owner {
+            self.placing.moved_page(at);
+        }
         self.map.prefetch(at);
         let end = nand.ctx().last();
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
@@ -369,7 +377,8 @@ impl PageMap {
             }
             let (to, mark) = self.dies[on].frontiers[frontier].take();
             // Only notes and Lost pages are new; a copy keeps its author.
-            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.keeper.next_seq(), Origin::FTL) };
+            let handle = if kind == Kind::Lost { self.placing.handle_of(at) } else { 0 };
+            let oob = Oob { kind, aux: mark, handle, ..Oob::data(at, self.keeper.next_seq(), Origin::FTL) };
             match source.program(nand, to, oob) {
                 Ok(stored) => return Ok((on, to, stored)),
                 Err(NandError::ProgramFailed(_)) => {

@@ -3,7 +3,7 @@
 use super::idle::{Collect, Idle};
 use super::slc::{Dynamic, Fixed, SlcCache, SlcFull};
 use crate::options::options;
-use crate::parts::placement::{Dac, Placement, Streams, TwoPools};
+use crate::parts::placement::{Dac, FdpOptions, Handles, Placement, Streams, TwoPools};
 use crate::parts::victim::{DChoices, Victim, WindowedGreedy};
 use crate::parts::wear::{Bet, DualPool, Threshold, Wear};
 use crate::{error, Choice, Facts, FtlError, Trims, Variant};
@@ -105,7 +105,7 @@ impl Config {
     /// Collection in gaps that never ends, since it waits for more free blocks than a full device has.
     fn never_enough(&self, geometry: &Geometry, logical_pages: u32) -> Option<String> {
         let holding = logical_pages.div_ceil(geometry.dies()).div_ceil(geometry.pages_per_block());
-        let others = holding + self.reserve_blocks + self.filled_blocks();
+        let others = holding + self.reserve_blocks + self.kept_open(geometry).unwrap_or(0);
         let most = (geometry.blocks_per_die() - self.fixed_slc_blocks()).saturating_sub(others);
         let blocks = self.idle.collected().filter(|&blocks| blocks > most)?;
         Some(format!(
@@ -226,6 +226,20 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("sepbit", Config { victim: Victim::CostBenefitFlash, ..placement(Placement::Sepbit) }),
         Variant::safe("pools", pools(2)),
         Variant::safe("pools_fifo", Config { victim: Victim::Fifo, wear: Wear::Dynamic, ..pools(2) }),
+        Variant::safe("fdp", placement(Placement::Fdp(FdpOptions { handles: 2, ..FdpOptions::default() }))),
+        Variant::safe(
+            "fdp_isolated",
+            Config {
+                victim: Victim::CostBenefit,
+                wear: Wear::Dynamic,
+                ..placement(Placement::Fdp(FdpOptions {
+                    handles: 2,
+                    persistent: Handles::ALL,
+                    unit_blocks: 2,
+                    ..FdpOptions::default()
+                }))
+            },
+        ),
         Variant::safe("threshold", wear(Wear::Threshold(Threshold { erases: 2 }))),
         Variant::safe("bet", Config { victim: Victim::Random, ..wear(Wear::Bet(Bet { erases: 2, set_blocks: 2 })) }),
         Variant::safe(

@@ -64,7 +64,7 @@ fn blank(
         keeper: Keeper::with_apart(geometry, highest, apart),
         dies: Dies::new(geometry, config, planes),
         geometry: *geometry,
-        policy: config.victim.policy(geometry, config.seed),
+        policy: config.victim.policy(&config.victims(geometry), config.seed),
         wear_policy: config.wear.policy(geometry, config.seed),
         refreshing: Refreshing::new(config.refresh_percent, geometry),
         config: config.clone(),
@@ -86,6 +86,7 @@ impl PageMap {
             self.placing.own(page, at);
         }
         self.adopt_pools(scans);
+        let handles = self.adopt_handles(scans);
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             if scan.is_none() {
                 self.table.set_bad(block);
@@ -96,7 +97,7 @@ impl PageMap {
         self.keeper.adopt(scans, Cause::Gc, |block| self.table.usage(block) != BlockUse::Free);
         for die in 0..self.dies.len() {
             self.adopt_cycles(die, scans);
-            self.resume(die, scans, slc);
+            self.resume(die, scans, slc, &handles);
             self.resume_cached(die, scans, slc);
         }
         // The other open blocks are closed, in the order in which they were filled.
@@ -108,6 +109,7 @@ impl PageMap {
         let mut closed: Vec<(u64, BlockId)> =
             found.filter(|&(_, block)| self.table.usage(block) == BlockUse::Open && !is_frontier(block)).collect();
         closed.sort_unstable();
+        self.adopt_units(&closed, &handles);
         for (highest, block) in closed {
             if slc[block.index()] && self.adopts(block) {
                 self.dies[self.geometry.die_of(block) as usize].slc.full.push_back(block);
@@ -136,7 +138,7 @@ impl PageMap {
     }
 
     /// Fills open blocks further: the roomiest one for relocation, the next one for the host.
-    fn resume(&mut self, die: usize, scans: &[Option<BlockScan>], slc: &[bool]) {
+    fn resume(&mut self, die: usize, scans: &[Option<BlockScan>], slc: &[bool], handles: &[Option<u8>]) {
         let mut partial: Vec<(u32, BlockId)> = self.dies[die]
             .blocks
             .clone()
@@ -152,10 +154,13 @@ impl PageMap {
         partial.sort_unstable();
         for (used, block) in partial {
             let frontiers = &self.dies[die].frontiers;
-            let open = self.frontiers_for(die, block).rev().find(|&at| !frontiers[at].block.is_some());
+            let open = self.frontiers_for(die, block, handles).into_iter().find(|&at| !frontiers[at].block.is_some());
             if let Some(at) = open {
                 let frontier = Frontier::resumed(&self.geometry, block, used).with_cycles(self.table.cycles(block));
                 self.dies[die].frontiers[at] = frontier;
+                if self.placing.is_by_host() {
+                    self.placing.opened(block, at);
+                }
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::FtlError;
 use nandlab_nand::{scoped, Nand};
 
 /// Free blocks that the host leaves for moved pages. While the reserve is not whole, collection goes on.
-const LEFT_FOR_MOVED: u32 = 1;
+pub(super) const LEFT_FOR_MOVED: u32 = 1;
 
 impl PageMap {
     /// Replaces a full host frontier, emptying victims until another block stays free.
@@ -146,6 +146,7 @@ impl PageMap {
         let full = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
         if full.block.is_some() {
             self.table.close_in(self.pool_of(full.block), full.block, self.keeper.seq());
+            self.placing.closed(full.block, self.keeper.seq());
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Config;
 use crate::parts::placement::{PlacementPolicy, Written};
 use nandlab_nand::tables::filled;
-use nandlab_nand::{Geometry, Lpn, Origin, Ppa};
+use nandlab_nand::{Ctx, Geometry, Lpn, Ppa};
 use std::ops::{Deref, DerefMut};
 
 /// A placement at work.
@@ -16,6 +16,8 @@ pub(super) struct Placing {
     owners: Vec<Lpn>,
     /// Whether no host page goes elsewhere: to one-bit blocks neither.
     has_one_way: bool,
+    /// Whether the host says where pages go.
+    is_by_host: bool,
     /// Whether moved pages fill the host's blocks.
     shares: bool,
     /// Whether copies may be carried out later: their places are known before, and only copies go to their block.
@@ -30,6 +32,7 @@ impl Placing {
             has_one_for_host: config.placement.has_one_for_host(),
             has_one_way: config.placement.has_one_for_host() && !is_cached,
             shares: config.placement.shares(),
+            is_by_host: config.placement.fdp().is_some(),
             lets_copies_wait: !asks && !config.placement.shares() && !is_cached,
             owners: if asks { filled(Lpn::NONE, geometry.pages() as usize) } else { Vec::new() },
             policy: config.placement.policy(geometry, logical_pages, config.seed),
@@ -41,13 +44,53 @@ impl Placing {
         self.has_one_way
     }
 
-    /// The frontier for a host page.
+    /// The frontier for a host page of the present request.
     #[inline]
-    pub(super) fn frontier_of(&mut self, at: Lpn, origin: Origin) -> usize {
+    pub(super) fn frontier_of(&mut self, at: Lpn, ctx: &Ctx) -> usize {
         if self.has_one_for_host {
             return 0;
         }
-        self.policy.written(Written { at, origin })
+        self.policy.written(Written { at, origin: ctx.origin(), placement: ctx.placement() })
+    }
+
+    /// Whether the host says where pages go.
+    #[inline]
+    pub(super) fn is_by_host(&self) -> bool {
+        self.is_by_host
+    }
+
+    /// The handle that goes with a page of the host at `frontier`.
+    #[inline]
+    pub(super) fn handle_at(&self, frontier: usize) -> u8 {
+        if !self.is_by_host {
+            return 0;
+        }
+        self.policy.fdp().map_or(0, |fdp| fdp.handle_at(frontier))
+    }
+
+    /// The frontier for the FTL's own pages.
+    pub(super) fn own_frontier(&self) -> usize {
+        self.policy.fdp().map_or(0, |fdp| fdp.own_frontier())
+    }
+
+    /// The handle through which the host wrote a page last.
+    pub(super) fn handle_of(&self, at: Lpn) -> u8 {
+        self.policy.fdp().map_or(0, |fdp| fdp.handle_of(at))
+    }
+
+    /// Most blocks of a reclaim unit on a die; 1 without units.
+    pub(super) fn blocks_of_unit(&self) -> u32 {
+        self.policy.fdp().map_or(1, |fdp| fdp.units.layout.slots)
+    }
+
+    /// Records a page that was moved.
+    #[inline]
+    pub(super) fn moved_page(&mut self, at: Lpn) {
+        if self.is_by_host {
+            if let Some(fdp) = self.policy.fdp_mut() {
+                fdp.moved_page(at);
+            }
+        }
     }
 
     pub(super) fn shares(&self) -> bool {

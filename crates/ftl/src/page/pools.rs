@@ -97,11 +97,14 @@ impl PageMap {
         }
     }
 
-    /// The frontiers that may fill a block found by a mount further: its pool's, or any.
-    pub(super) fn frontiers_for(&self, die: usize, block: BlockId) -> std::ops::Range<usize> {
-        match self.placing.pools().map(|pools| pools.of_block(block)) {
-            Some(pool) => pool..pool + 1,
-            None => 0..self.dies[die].frontiers.all().len(),
+    /// The frontiers that may fill a block found by a mount further, the best first: its pool's, its handle's, or any.
+    pub(super) fn frontiers_for(&self, die: usize, block: BlockId, handles: &[Option<u8>]) -> Vec<usize> {
+        if let Some(pools) = self.placing.pools() {
+            return vec![pools.of_block(block)];
+        }
+        match self.placing.fdp() {
+            Some(fdp) => fdp.frontiers_for(handles[block.index()]),
+            None => (0..self.dies[die].frontiers.all().len()).rev().collect(),
         }
     }
 

@@ -144,7 +144,7 @@ impl PageMap {
 
     /// Most valid pages with which a die still takes a host block.
     pub(super) fn most_valid(&self, die: usize) -> u32 {
-        let kept = self.config.reserve_blocks + self.filled_blocks();
+        let kept = self.config.reserve_blocks + self.filled_blocks() * self.placing.blocks_of_unit();
         let usable = usable_pages(&self.geometry, self.keeper.good_in(die as u32), kept);
         usable.saturating_sub(balance_pages(&self.geometry))
     }
@@ -179,11 +179,12 @@ impl PageMap {
         self.dies.weaken(die);
     }
 
-    /// The other dies that take pages, the one with most room to lend first.
+    /// The other dies that take pages, the one with most room to lend first; those of other reclaim groups last.
     pub(super) fn lenders_for(&self, die: usize) -> std::vec::IntoIter<usize> {
+        let others = self.placing.fdp().map_or(self.dies.len() as u32, |fdp| fdp.units.layout.dies) as usize;
         let room = |&at: &usize| {
             let left = self.dies[at].relocation.as_ref().map_or(0, |own| self.table.valid_pages(own.block));
-            (Reverse(i64::from(self.room_in(at)) - i64::from(left)), at)
+            (at / others != die / others, Reverse(i64::from(self.room_in(at)) - i64::from(left)), at)
         };
         let mut lenders: Vec<usize> = self.dies.all_working().filter(|&at| at != die).collect();
         lenders.sort_by_key(room);

@@ -1,4 +1,4 @@
-//! Trim notes: each is written at the host frontier and moved like any other page.
+//! Trim notes: each is written at a host frontier, or at that of moved pages if the host fills reclaim units, and moved like any other page.
 
 use super::PageMap;
 use crate::FtlError;
@@ -10,13 +10,14 @@ impl PageMap {
         self.map.note(segment, self.keeper.seq())
     }
 
-    /// Writes a new note for `segment` at the host frontier.
+    /// Writes a new note for `segment`.
     pub(super) fn write_note<N: Nand>(&mut self, nand: &mut N, segment: u32) -> Result<(), FtlError> {
         let note = self.note(segment);
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
-        let die = self.next_die(0);
+        let frontier = self.placing.own_frontier();
+        let die = self.next_die(frontier);
         scoped(nand, Cause::Trim, |nand| {
-            let (die, to) = self.program(nand, (die, 0), &blank, &note, (Lpn(segment), Kind::TrimNote))?;
+            let (die, to) = self.program(nand, (die, frontier), &blank, &note, (Lpn(segment), Kind::TrimNote))?;
             self.adopt_note(nand, segment, to);
             self.collect(nand, die)
         })

@@ -6,15 +6,17 @@
 //! need none.
 
 mod dac;
+pub(crate) mod fdp;
 pub(crate) mod pools;
 mod sepbit;
 mod streams;
 
-use super::blocks::frontier::Frontiers;
 pub use super::policy::{Moved, PlacementPolicy, Written};
 use crate::own::{self, About, Divided};
 use crate::{error, FtlError};
 pub use dac::Options as Dac;
+pub(crate) use fdp::{Fdp, Layout};
+pub use fdp::{HandleUse, Handles, Options as FdpOptions, Origins, PlacementUse};
 use nandlab_block::own::Own;
 use nandlab_nand::Geometry;
 pub use pools::Options as TwoPools;
@@ -38,12 +40,14 @@ pub enum Placement {
     Sepbit,
     /// The first logical pages from the others; each pool has its part of the blocks.
     Pools(TwoPools),
+    /// As the host says, by reclaim unit handles (flexible data placement).
+    Fdp(FdpOptions),
     /// As a class of one's own says, `module:Class`.
     Python(Own),
 }
 
-/// Most frontiers an option may ask for: wear levelling may need one more.
-pub const MOST_FRONTIERS: u32 = Frontiers::MOST - 1;
+/// Most frontiers a policy may ask for, except the host's own placement.
+pub const MOST_FRONTIERS: u32 = 15;
 
 impl Placement {
     /// Blocks filled at the same time.
@@ -55,6 +59,7 @@ impl Placement {
             Self::Dac(Dac { regions }) => regions,
             Self::Sepbit => sepbit::CLASSES,
             Self::Pools(_) => POOLS,
+            Self::Fdp(options) => options.frontiers(),
             Self::Python(policy) => own::host().divided(policy).frontiers,
         }
     }
@@ -62,7 +67,15 @@ impl Placement {
     /// Whether a moved page's frontier depends on the page. Garbage collection learns a page's number only from the
     /// copy, so a table must tell it before.
     pub fn asks_who_moves(self) -> bool {
-        matches!(self, Self::Dac(_) | Self::Sepbit | Self::Pools(_) | Self::Python(_))
+        matches!(self, Self::Dac(_) | Self::Sepbit | Self::Pools(_) | Self::Fdp(_) | Self::Python(_))
+    }
+
+    /// The options of the placement by the host.
+    pub(crate) fn fdp(self) -> Option<FdpOptions> {
+        match self {
+            Self::Fdp(options) => Some(options),
+            _ => None,
+        }
     }
 
     /// Whether all host pages go to frontier 0.
@@ -74,7 +87,7 @@ impl Placement {
     pub(crate) fn shares(self) -> bool {
         match self {
             Self::One | Self::Dac(_) | Self::Pools(_) => true,
-            Self::Two | Self::Origin(_) | Self::Sepbit => false,
+            Self::Two | Self::Origin(_) | Self::Sepbit | Self::Fdp(_) => false,
             Self::Python(policy) => own::host().divided(policy).shares,
         }
     }
@@ -88,6 +101,7 @@ impl Placement {
             Self::Dac(options) => Box::new(dac::Dac::new(options, logical_pages)),
             Self::Sepbit => Box::new(sepbit::SepBit::new(geometry, logical_pages)),
             Self::Pools(options) => Box::new(Pools::new(options, geometry.blocks())),
+            Self::Fdp(options) => Box::new(Fdp::new(options, geometry, logical_pages)),
             Self::Python(policy) => own::host().placement(policy, &About { geometry: *geometry, logical_pages, seed }),
         }
     }
@@ -100,6 +114,7 @@ impl Placement {
         match self {
             Self::Origin(options) => options.check(key),
             Self::Dac(options) => options.check(key),
+            Self::Fdp(options) => options.check(key),
             Self::One | Self::Two | Self::Sepbit | Self::Pools(_) => Ok(()),
             Self::Python(policy) => {
                 own::check(policy, key)?;

@@ -3,8 +3,9 @@
 //! Each trait has policies of nandlab in the folder of its name, and may have others (`own.rs`).
 
 use super::blocks::table::Blocks;
+use super::placement::fdp::Fdp;
 use super::placement::pools::Pools;
-use nandlab_nand::{BlockId, Lpn, Origin};
+use nandlab_nand::{BlockId, Lpn, Origin, PlacementId};
 
 /// Chooses victims.
 pub trait VictimPolicy: std::fmt::Debug + Send {
@@ -37,6 +38,8 @@ pub struct Written {
     pub at: Lpn,
     /// The author, such as a journal.
     pub origin: Origin,
+    /// Where the host asked it to go.
+    pub placement: PlacementId,
 }
 
 /// A page that moves out of a block.
@@ -59,6 +62,9 @@ pub trait PlacementPolicy: std::fmt::Debug + Send {
     /// Records a block opened at this frontier: once a block.
     fn opened(&mut self, _block: BlockId, _frontier: usize) {}
 
+    /// Records a block that takes no more pages, after so many programs in all.
+    fn closed(&mut self, _block: BlockId, _programs: u64) {}
+
     /// Records an emptied block: once an erase.
     fn emptied(&mut self, _block: BlockId) {}
 
@@ -72,6 +78,16 @@ pub trait PlacementPolicy: std::fmt::Debug + Send {
 
     /// The two pools, to be told of blocks.
     fn pools_mut(&mut self) -> Option<&mut Pools> {
+        None
+    }
+
+    /// The placement by the host, if there is one.
+    fn fdp(&self) -> Option<&Fdp> {
+        None
+    }
+
+    /// The placement by the host, to be told of dies and pages.
+    fn fdp_mut(&mut self) -> Option<&mut Fdp> {
         None
     }
 

@@ -6,6 +6,7 @@ mod bast;
 mod block;
 mod dftl;
 mod fast;
+mod fdp;
 mod flushes;
 mod fmax;
 mod gaps;

@@ -145,5 +145,6 @@ fn name(op: Op) -> &'static str {
         Op::Write => "write",
         Op::Trim => "trim",
         Op::Flush => "flush",
+        Op::UnitUpdate => "unit_update",
     }
 }

@@ -5,7 +5,7 @@ use super::series::Below;
 use crate::record::{waf, PartsMark};
 use crate::stack::{BufferCounts, Engine, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
-use nandlab_ftl::Events;
+use nandlab_ftl::{Events, PlacementUse};
 use nandlab_nand::aging::AgingCounts;
 use nandlab_nand::{Matrix, Time, ERASE_SHARE};
 
@@ -26,6 +26,8 @@ pub(crate) struct Mark {
     pub(crate) spared_transfer: Time,
     /// The next recycling's number in the FTL.
     pub(crate) recyclings: u64,
+    /// The use of reclaim units, if there are any.
+    pub(crate) placement: Option<PlacementUse>,
     /// By block.
     pub(crate) pe_cycles: Vec<u32>,
     /// Pages that are programmed.
@@ -50,6 +52,7 @@ impl Mark {
             reads_ahead: engine.reads_ahead(),
             spared_transfer: engine.spared_transfer(),
             recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
+            placement: engine.placement_use(),
             pe_cycles: engine.chip().pe_cycles().to_vec(),
             programmed_pages: engine.chip().programmed_pages(),
             buffer: engine.buffer(),

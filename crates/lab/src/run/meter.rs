@@ -130,6 +130,7 @@ impl Meter {
                 }
                 Op::Trim => (host.trims, host.trimmed_sectors) = (host.trims + 1, host.trimmed_sectors + sectors),
                 Op::Flush => host.flushes += 1,
+                Op::UnitUpdate => {}
             }
         }
         for request in failed.iter().map(|&at| &requests[at]) {
@@ -138,7 +139,7 @@ impl Meter {
                 Op::Write => host.written_sectors -= sectors,
                 Op::Read => host.read_sectors -= sectors,
                 Op::Trim => host.trimmed_sectors -= sectors,
-                Op::Flush => {}
+                Op::Flush | Op::UnitUpdate => {}
             }
         }
         if self.latency.is_none() {

@@ -5,9 +5,9 @@ use super::session::Run;
 use crate::latency::LatencyMeter;
 use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
-    FlashCounts, FsNvramRecord, HostCounts, Life, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges,
-    MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord,
-    Speed, Throughput, Wear, WholeEnergyRecord,
+    FdpRecord, FlashCounts, FsNvramRecord, HostCounts, Life, LifetimeRecord, LongestRequest, MapCounts, MatrixRow,
+    Merges, MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord,
+    SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord,
 };
 use crate::run::meter::{Meter, Pace};
 use crate::run::notices::{
@@ -24,8 +24,7 @@ impl Run<'_> {
         &mut self,
         mut meter: Meter,
         start: &Mark,
-        mount: MountRecord,
-        precondition: Option<PreconditionRecord>,
+        (mount, precondition): (MountRecord, Option<PreconditionRecord>),
     ) -> Record {
         let end = self.end(&mut meter, start);
         let (time, drain) = self.times(end.time - start.time, meter.answered.saturating_sub(start.time)).unzip();
@@ -52,6 +51,7 @@ impl Run<'_> {
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,
             recyclings: self.recyclings(start),
+            fdp: FdpRecord::between(start.placement.as_ref(), end.placement.as_ref()),
             gc: end.gc_since(start),
             map: MapCounts::between(&start.events, &end.events),
             slc: slc.as_ref().map(|slc| SlcRecord::between((&start.events, &end.events), &matrix, slc)),

@@ -5,7 +5,7 @@ use super::verify::Oracle;
 use nandlab_block::{BlockDevice, Completion, EarlyBuffer, Error, HostClock, Payload, Request};
 use nandlab_buffer::Buffered;
 use nandlab_drive::{Chip, Drive, DriveOn};
-use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Recycling};
+use nandlab_ftl::{BlockState, Events, FtlError, PlacementUse, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::work::Work;
 use nandlab_nand::{BlockId, Matrix, NandError, Stall, Time, Waits};
@@ -286,6 +286,10 @@ impl Engine for Stack {
 
     fn recyclings(&self) -> Vec<Recycling> {
         self.below.drive().recyclings()
+    }
+
+    fn placement_use(&self) -> Option<PlacementUse> {
+        self.below.drive().placement_use()
     }
 
     fn blocks(&self) -> Vec<BlockState> {

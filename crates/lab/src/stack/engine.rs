@@ -5,7 +5,7 @@ use nandlab_buffer::{Buffer, Counts, Placement};
 use nandlab_drive::Chip;
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FsError};
-use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Recycling};
+use nandlab_ftl::{BlockState, Events, FtlError, PlacementUse, RamUse, Recycling};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, NvmUsage};
 use nandlab_nand::work::Work;
@@ -158,6 +158,11 @@ pub trait Engine: Send {
 
     /// The last ended or renewed log blocks, if the FTL keeps them.
     fn recyclings(&self) -> Vec<Recycling>;
+
+    /// The use of reclaim units, if the FTL has data placement.
+    fn placement_use(&self) -> Option<PlacementUse> {
+        None
+    }
 
     /// Each block's state.
     fn blocks(&self) -> Vec<BlockState>;

@@ -42,7 +42,7 @@ impl Oracle {
                 self.trimmed[range(request)].fill(true);
                 Ok(completion)
             }
-            Op::Flush => disk.submit(request, Payload::None),
+            Op::Flush | Op::UnitUpdate => disk.submit(request, Payload::None),
         }
     }
 

@@ -308,7 +308,7 @@ fn pictures(
         match request.op {
             Op::Read => cells.entry(cell).or_default().0 += sectors,
             Op::Write => cells.entry(cell).or_default().1 += sectors,
-            Op::Trim | Op::Flush => {}
+            Op::Trim | Op::Flush | Op::UnitUpdate => {}
         }
     }
     let mut stretches: BTreeMap<u64, (f64, f64)> = BTreeMap::new();

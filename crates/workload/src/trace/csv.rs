@@ -175,6 +175,7 @@ pub(crate) fn write_record(out: &mut impl Write, request: &Request, device: Opti
         Op::Write => 'W',
         Op::Trim => 'T',
         Op::Flush => 'F',
+        Op::UnitUpdate => 'U',
     };
     write!(out, ",{op},{},{},{}", request.sector, request.sectors, request.origin.name())?;
     if let Some(device) = device {

@@ -292,7 +292,8 @@ impl<W: Write> Writer<W> {
             Op::Read => 0,
             Op::Write => 1,
             Op::Trim => 2,
-            Op::Flush => 3,
+            // A flush with a placement, which no flush has.
+            Op::Flush | Op::UnitUpdate => 3,
         };
         self.body.push(tag);
         // Without a table, a record belongs to the host and an unnamed device.

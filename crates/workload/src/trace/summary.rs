@@ -113,6 +113,7 @@ impl Summary {
             Op::Write => self.writes += 1,
             Op::Trim => self.trims += 1,
             Op::Flush => self.flushes += 1,
+            Op::UnitUpdate => {}
         }
         if self.requests == 0 {
             self.first_ns = request.time;
@@ -130,7 +131,7 @@ impl Summary {
             Op::Read => self.read_sectors += sectors,
             Op::Write => self.written_sectors += sectors,
             Op::Trim => self.trimmed_sectors += sectors,
-            Op::Flush => {}
+            Op::Flush | Op::UnitUpdate => {}
         }
         self.end_sector = self.end_sector.max(request.end());
         if request.op != Op::Trim {

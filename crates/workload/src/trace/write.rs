@@ -145,7 +145,7 @@ impl<W: Write> Fio<W> {
             Op::Read => b"read",
             Op::Write => b"write",
             Op::Trim => b"trim",
-            Op::Flush => b"sync",
+            Op::Flush | Op::UnitUpdate => b"sync",
         };
         let first = *self.first.get_or_insert(request.time);
         let time = request.time.saturating_sub(first);

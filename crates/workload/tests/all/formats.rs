@@ -16,6 +16,7 @@ fn letter(op: Op) -> char {
         Op::Write => 'W',
         Op::Trim => 'T',
         Op::Flush => 'F',
+        Op::UnitUpdate => 'U',
     }
 }
 

@@ -149,33 +149,26 @@ impl Frontier {
     }
 }
 
-/// A die's frontiers. Every page needs one, so they lie in an array with a constant size: no index needs a bounds
-/// check.
+/// A die's frontiers.
 #[derive(Clone, Debug)]
 pub struct Frontiers {
-    list: [Frontier; Self::ROOM],
-    count: usize,
+    list: Box<[Frontier]>,
 }
 
 impl Frontiers {
-    const ROOM: usize = 16;
-    /// Most frontiers possible.
-    pub const MOST: u32 = Self::ROOM as u32;
-
     /// `count` frontiers without a block.
     pub fn none(count: u32) -> Self {
-        assert!(count <= Self::MOST, "{count} frontiers are too many");
-        Self { list: std::array::from_fn(|_| Frontier::none()), count: count as usize }
+        Self { list: (0..count).map(|_| Frontier::none()).collect() }
     }
 
     /// All of them.
     pub fn all(&self) -> &[Frontier] {
-        &self.list[..self.count]
+        &self.list
     }
 
     /// All of them.
     pub fn all_mut(&mut self) -> &mut [Frontier] {
-        &mut self.list[..self.count]
+        &mut self.list
     }
 }
 
@@ -184,16 +177,14 @@ impl Index<usize> for Frontiers {
 
     #[inline]
     fn index(&self, at: usize) -> &Frontier {
-        debug_assert!(at < self.count, "frontier {at} of {}", self.count);
-        &self.list[at % Self::ROOM]
+        &self.list[at]
     }
 }
 
 impl IndexMut<usize> for Frontiers {
     #[inline]
     fn index_mut(&mut self, at: usize) -> &mut Frontier {
-        debug_assert!(at < self.count, "frontier {at} of {}", self.count);
-        &mut self.list[at % Self::ROOM]
+        &mut self.list[at]
     }
 }
 

@@ -51,6 +51,11 @@ impl BlockTable {
         }
     }
 
+    /// All blocks free; a table of counts alone, without the pages: [`Self::hold`] sets them.
+    pub fn of_counts(geometry: &Geometry) -> Self {
+        Self { bits: Vec::new(), ..Self::with_pools(geometry, 1) }
+    }
+
     /// All blocks free; policies see the closed blocks on all dies at once.
     pub fn of_all_dies(geometry: &Geometry) -> Self {
         Self::with_pools(geometry, 0)
@@ -150,6 +155,26 @@ impl BlockTable {
             at = (at / 64 + 1) * 64;
         }
         None
+    }
+
+    /// Sets the valid pages of an open or closed block in a table of counts alone.
+    pub fn hold(&mut self, block: BlockId, valid: u32) {
+        self.counts.set(block, valid);
+    }
+
+    /// The die of `block`.
+    pub fn die_of(&self, block: BlockId) -> u32 {
+        self.geometry.die_of(block)
+    }
+
+    /// The blocks of `die`.
+    pub fn blocks_of_die(&self, die: u32) -> Range<u32> {
+        self.geometry.blocks_of_die(die)
+    }
+
+    /// Pages per block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.geometry.pages_per_block()
     }
 
     /// Opens a free block, or one found at mount that will be filled further or closed.

@@ -1,5 +1,5 @@
 use super::*;
-use nandlab_nand::{BlockId, Lpn, Origin};
+use nandlab_nand::{BlockId, Lpn, Origin, PlacementId};
 
 const ORIGIN: Placement = Placement::Origin(Streams { streams: 3 });
 const DAC: Placement = Placement::Dac(Dac { regions: 4 });
@@ -8,6 +8,10 @@ const TWO_POOLS: Placement = Placement::Pools(TwoPools { pages: 60, blocks: 20 }
 const ALL: [Placement; 6] = [Placement::One, Placement::Two, ORIGIN, DAC, Placement::Sepbit, TWO_POOLS];
 
 type Placer = Box<dyn PlacementPolicy>;
+
+fn page(at: Lpn, origin: Origin) -> Written {
+    Written { at, origin, placement: PlacementId::NONE }
+}
 
 fn placer(placement: Placement) -> Placer {
     placement.policy(&Geometry::single_die(64, 4, 512).unwrap(), 100, 1)
@@ -20,7 +24,7 @@ fn frontiers_are_below_their_number() {
         let frontiers = placement.frontiers() as usize;
         for turn in 0..400 {
             let (at, block) = (Lpn(turn * 37 % 100), BlockId(turn % 64));
-            assert!(placer.written(Written { at, origin: Origin((turn % 7) as u8) }) < frontiers);
+            assert!(placer.written(page(at, Origin((turn % 7) as u8))) < frontiers);
             assert!(placer.moved(Moved { at: Lpn(turn * 11 % 100), from: block }) < frontiers);
             assert!(placer.moved(Moved { at: Lpn::NONE, from: block }) < frontiers);
             placer.opened(block, turn as usize % frontiers);
@@ -33,7 +37,7 @@ fn frontiers_are_below_their_number() {
 fn origins_get_frontiers_in_the_order_in_which_they_come() {
     let mut placer = placer(ORIGIN);
     let origins = [Origin::BOOT, Origin::FAT, Origin::BOOT, Origin::FILE_DATA, Origin::JOURNAL, Origin::HOST];
-    assert_eq!(origins.map(|origin| placer.written(Written { at: Lpn(0), origin })), [0, 1, 0, 2, 2, 2]);
+    assert_eq!(origins.map(|origin| placer.written(page(Lpn(0), origin))), [0, 1, 0, 2, 2, 2]);
     assert_eq!(placer.moved(Moved { at: Lpn(0), from: BlockId(0) }), 3);
 }
 
@@ -41,19 +45,19 @@ fn origins_get_frontiers_in_the_order_in_which_they_come() {
 #[test]
 fn temperature_rises_with_writes_and_falls_with_moves() {
     let mut placer = placer(DAC);
-    let written: Vec<usize> = (0..6).map(|_| placer.written(Written { at: Lpn(7), origin: Origin::HOST })).collect();
+    let written: Vec<usize> = (0..6).map(|_| placer.written(page(Lpn(7), Origin::HOST))).collect();
     assert_eq!(written, [0, 1, 2, 3, 3, 3]);
     let moved: Vec<usize> = (0..5).map(|_| placer.moved(Moved { at: Lpn(7), from: BlockId(0) })).collect();
     assert_eq!(moved, [2, 1, 0, 0, 0]);
-    assert_eq!(placer.written(Written { at: Lpn(7), origin: Origin::HOST }), 1);
+    assert_eq!(placer.written(page(Lpn(7), Origin::HOST)), 1);
     placer.trimmed(Lpn(7));
-    assert_eq!(placer.written(Written { at: Lpn(7), origin: Origin::HOST }), 0);
+    assert_eq!(placer.written(page(Lpn(7), Origin::HOST)), 0);
 }
 
 #[test]
 fn pages_stay_in_their_pool_and_the_pool_beyond_its_part_is_collected() {
     let mut placer = placer(TWO_POOLS);
-    let written = [0, 59, 60, 99].map(|at| placer.written(Written { at: Lpn(at), origin: Origin::HOST }));
+    let written = [0, 59, 60, 99].map(|at| placer.written(page(Lpn(at), Origin::HOST)));
     let moved = [0, 59, 60, 99].map(|at| placer.moved(Moved { at: Lpn(at), from: BlockId(7) }));
     assert_eq!((written, moved), ([0, 0, 1, 1], [0, 0, 1, 1]));
     placer.opened(BlockId(7), 1);
@@ -79,7 +83,7 @@ fn pages_stay_in_their_pool_and_the_pool_beyond_its_part_is_collected() {
 #[test]
 fn classes_follow_lifetimes() {
     let mut placer = placer(Placement::Sepbit);
-    let write = |placer: &mut Placer, at| placer.written(Written { at: Lpn(at), origin: Origin::HOST });
+    let write = |placer: &mut Placer, at| placer.written(page(Lpn(at), Origin::HOST));
     let write_often = |placer: &mut Placer, at, times| {
         for _ in 0..times {
             write(placer, at);

@@ -1,0 +1,205 @@
+//! Reclaim units of the host's placement: their needs, which die fills one next, and which one is emptied next.
+
+use super::open::LEFT_FOR_MOVED;
+use super::{Config, PageMap};
+use crate::parts::blocks::scan::BlockScan;
+use crate::parts::placement::{Fdp, Layout, PlacementUse};
+use crate::{error, FtlError};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId};
+
+impl Config {
+    /// Checks the placement by the host on a device.
+    pub(super) fn check_units(&self, geometry: &Geometry) -> Result<(), FtlError> {
+        let Some(options) = self.placement.fdp() else { return Ok(()) };
+        let Layout { slots, .. } = Layout::new(options, geometry.dies(), self.stripe.unit())?;
+        let key = "ftl.page.placement.fdp";
+        if let Some(kind) = self.slc_cache.name() {
+            return Err(FtlError::Config(format!(
+                "{key} fills reclaim units, and ftl.page.slc_cache.{kind} would take the host's pages first, those of all \
+                 handles together: take one of the two"
+            )));
+        }
+        if let Some(wear) = self.wear.mover().filter(|_| self.wear.has_frontier()) {
+            return Err(FtlError::Config(format!(
+                "{key} keeps the pages of handles apart, and ftl.page.wear = \"{wear}\" would move cold data of several to \
+                 one block: take \"none\", \"dynamic\" or \"bet\""
+            )));
+        }
+        let (unit, blocks) = (self.stripe.unit(), geometry.blocks_per_die());
+        let (filled, moved) = (options.handles, options.frontiers() - options.handles);
+        let (filled, moved) = (filled.saturating_mul(slots), moved.saturating_mul(slots));
+        let needed = [moved, self.reserve_blocks, 2].into_iter().fold(filled, u32::saturating_add);
+        if blocks < needed {
+            return Err(FtlError::Config(format!(
+                "{key} needs {} on each {unit}: {filled} for the units of the handles, {} for the units of moved pages, \
+                 {} in reserve, one of data and one to collect; a {unit} of this device has {blocks}",
+                error::blocks(needed),
+                moved,
+                self.reserve_blocks,
+            )));
+        }
+        Ok(())
+    }
+
+    /// Blocks on a die that the host and moved pages fill, or that wait for the rest of their unit.
+    pub(super) fn kept_open(&self, geometry: &Geometry) -> Result<u32, FtlError> {
+        let slots = match self.placement.fdp() {
+            Some(options) => Layout::new(options, geometry.dies(), self.stripe.unit())?.slots,
+            None => 1,
+        };
+        Ok(self.filled_blocks().saturating_mul(slots))
+    }
+
+    /// The device as a victim policy sees it: reclaim units are its blocks.
+    pub(super) fn victims(&self, geometry: &Geometry) -> Geometry {
+        self.placement.fdp().map_or(*geometry, |options| Fdp::as_blocks(options, geometry))
+    }
+}
+
+impl PageMap {
+    /// Writes a host page to a handle's unit and maps it.
+    pub(super) fn store_in_unit<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        handle: usize,
+        at: Lpn,
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
+        let die = self.die_of_unit(handle);
+        let die = self.store_on(nand, (die, handle), at, page)?;
+        self.collect(nand, die)
+    }
+
+    /// The die for the next page through a handle: those of its unit in turn, except dies that hold more than their share.
+    fn die_of_unit(&mut self, handle: usize) -> usize {
+        let Some(fdp) = self.placing.fdp_mut() else { return 0 };
+        let (layout, group, turn) = (fdp.units.layout, fdp.group(), *fdp.turn_mut(handle));
+        let row = layout.row_of(turn.die);
+        let dies = layout.dies_of_row(row);
+        let first = if turn.left > 0 { turn.die } else { turn.die + 1 };
+        let in_unit = (0..layout.span).map(|step| dies.start + (first - dies.start + step) % layout.span);
+        let next = in_unit.into_iter().find(|&die| self.has_place(die, handle) && self.takes(die as usize, handle));
+        if let Some(die) = next {
+            return self.take_turn(handle, die);
+        }
+        // The unit is full: the next one lies in the next row.
+        let rows = layout.rows(group);
+        let turns = (1..=rows.len() as u32).map(|step| rows.start + (row - rows.start + step) % rows.len() as u32);
+        let next = turns.flat_map(|row| layout.dies_of_row(row)).find(|&die| self.takes(die as usize, handle));
+        if let Some(die) = next {
+            return self.take_turn(handle, die);
+        }
+        let die = self.roomiest_die();
+        if let Some(fdp) = self.placing.fdp_mut().filter(|_| die as u32 / layout.dies != group) {
+            fdp.changed_implicitly();
+        }
+        die
+    }
+
+    /// Whether a die has room for a handle's page in the unit being filled.
+    fn has_place(&self, die: u32, handle: usize) -> bool {
+        let frontier = &self.dies[die as usize].frontiers[handle];
+        !frontier.is_full() || self.placing.fdp().is_some_and(|fdp| fdp.units.takes(die, handle))
+    }
+
+    fn take_turn(&mut self, handle: usize, die: u32) -> usize {
+        let pages = self.config.stripe.pages();
+        if let Some(fdp) = self.placing.fdp_mut() {
+            let turn = fdp.turn_mut(handle);
+            let same = turn.left > 0 && turn.die == die;
+            turn.left = if same { turn.left } else { pages } - 1;
+            turn.die = die;
+        }
+        die as usize
+    }
+
+    /// The block to empty next if there are units. It is in the unit that the victim policy picks; each die of the unit
+    /// empties its part of it before another unit is picked.
+    pub(super) fn victim_of_units(&mut self, die: usize) -> Option<BlockId> {
+        let full = self.geometry.pages_per_block();
+        // A die without an invalid page in a closed block gains nothing.
+        let best = self.table.die(die as u32).fewest_valid().filter(|&block| self.table.valid_pages(block) < full)?;
+        let is_urgent = self.free_in(die) <= LEFT_FOR_MOVED || !self.has_reserve(die);
+        loop {
+            let fdp = self.placing.fdp_mut()?;
+            if let Some(block) = fdp.units.next_condemned(die) {
+                let gains = self.table.valid_pages(block) < full;
+                return Some(if is_urgent && !gains { best } else { block });
+            }
+            let row = fdp.units.layout.row_of(die as u32);
+            let blocks = fdp.units.weighed(row, &self.table).die(row);
+            let Some(unit) = self.policy.pick(blocks, self.keeper.seq()) else { return Some(best) };
+            let is_full = |unit| blocks.valid_pages(unit) == blocks.pages_per_block();
+            if is_full(unit) && blocks.fewest_valid().is_none_or(is_full) {
+                return Some(best);
+            }
+            fdp.units.condemn(unit, &self.table);
+        }
+    }
+
+    /// Ends the unit of a handle: its next page begins another one. Nothing happens if there is no such handle, or if its
+    /// unit has no page.
+    pub(super) fn retire_unit(&mut self, placement: PlacementId) {
+        let handle = usize::from(placement.handle);
+        let Some(fdp) = self.placing.fdp().filter(|fdp| fdp.has(placement)) else { return };
+        let row = fdp.row(placement.group.into(), handle);
+        let Some(left) = fdp.units.blocks_left(row, handle) else { return };
+        let mut is_unfilled = left > 0;
+        for die in fdp.units.layout.dies_of_row(row) {
+            let frontier = &self.dies[die as usize].frontiers[handle];
+            is_unfilled |= !frontier.is_full();
+            self.close_frontier(die as usize, handle);
+        }
+        let programs = self.keeper.seq();
+        if let Some(fdp) = self.placing.fdp_mut() {
+            fdp.retire(row, handle, (is_unfilled, programs));
+        }
+    }
+
+    /// The use of reclaim units since the mount; `None` if the host does not place.
+    pub(super) fn use_of_units(&self) -> Option<PlacementUse> {
+        let fdp = self.placing.fdp()?;
+        let layout = fdp.units.layout;
+        let left = |group, handle| {
+            let row = fdp.row(group, handle);
+            let b = self.geometry.pages_per_block();
+            // A handle without a unit points to an empty one.
+            let Some(blocks) = fdp.units.blocks_left(row, handle) else { return layout.blocks() * b };
+            let dies = layout.dies_of_row(row);
+            blocks * b + dies.map(|die| self.dies[die as usize].frontiers[handle].left()).sum::<u32>()
+        };
+        let groups = self.dies.len() as u32 / layout.dies;
+        let mut used = fdp.used();
+        let handles = 0..used.handles.len();
+        used.pages_left =
+            (0..groups).map(|group| handles.clone().map(|handle| left(group, handle)).collect()).collect();
+        Some(used)
+    }
+
+    /// Tells a placement by the host about pages found by a mount. Returns each block's handle: `None` if it holds pages of
+    /// several.
+    pub(super) fn adopt_handles(&mut self, scans: &[Option<BlockScan>]) -> Vec<Option<u8>> {
+        let Some(fdp) = self.placing.fdp_mut() else { return Vec::new() };
+        let mut handles = vec![None; scans.len()];
+        for (block, scan) in (0..).map(BlockId).zip(scans) {
+            let Some(scan) = scan else { continue };
+            for page in scan.copies() {
+                if self.map.get(page.oob.lpn.index()) == Some(self.geometry.page(block, page.place)) {
+                    fdp.found(page.oob.lpn, page.oob.handle);
+                }
+            }
+            let first = scan.copies().next().map(|page| page.oob.handle);
+            handles[block.index()] = first.filter(|&first| scan.copies().all(|page| page.oob.handle == first));
+        }
+        handles
+    }
+
+    /// Forms units of blocks found full by a mount, in the order in which they were filled.
+    pub(super) fn adopt_units(&mut self, closed: &[(u64, BlockId)], handles: &[Option<u8>]) {
+        if let Some(fdp) = self.placing.fdp_mut() {
+            let found: Vec<_> =
+                closed.iter().map(|&(highest, block)| (highest, block, handles[block.index()])).collect();
+            fdp.adopt(&found);
+        }
+    }
+}

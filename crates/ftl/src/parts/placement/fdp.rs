@@ -1,0 +1,286 @@
+//! FDP: flexible data placement, where the host says which pages belong together.
+//!
+//! ## Idea
+//! A write names a reclaim group and a reclaim unit handle. A group is a set of dies. A handle points to a reclaim unit,
+//! `unit_blocks` blocks on the group's dies, and its pages fill the unit over all its dies in turn. A full unit is replaced
+//! by an empty one. A unit is reclaimed as a whole: the victim policy chooses among closed units, and each die empties its
+//! part of the chosen unit when it next needs room.
+//!
+//! Moved pages of a *persistently isolated* handle go to units of their own. Those of *initially isolated* handles share
+//! units. No page leaves its group.
+//!
+//! ## Identifiers
+//! A request may carry an identifier. Without one, `origins` has a handle for the request's origin, and the groups take
+//! turns. An identifier with an unknown group or handle counts as an event, and the write goes through handle 0. The spare
+//! area of each page has its handle, so a mount finds it.
+//!
+//! ## Recovery
+//! A mount goes on with blocks that were being filled, each at the frontier of its handle. It forms units of full blocks
+//! anew: the n-th blocks of a handle on the dies belong together, in the order in which they were filled. A block with
+//! pages of several handles belongs to the moved pages.
+//!
+//! ## Differences
+//! A block is erased when its own pages have moved, not when the unit's last page has. A unit counts as erased with its
+//! last block. If no closed unit has an invalid page, or the chosen unit gains a die nothing while the die's reserve is not
+//! whole, the die empties its block with the fewest valid pages, whatever unit it is in. If failures leave a group no
+//! room, or the host writes more into a group than it holds, other groups take the pages; a host page that does so counts
+//! as an implicit change.
+//!
+//! ## References
+//! NVM Express: TP4146, Flexible Data Placement, 2022. M. Allison et al.: Towards Efficient Flash Caches with Emerging NVMe
+//! Flexible Data Placement SSDs. EuroSys 2025.
+
+mod options;
+mod units;
+
+use super::{Moved, PlacementPolicy, Written};
+use nandlab_nand::{BlockId, Geometry, Lpn, Origin, PlacementId};
+pub(crate) use options::Layout;
+use options::{as_blocks, Destinations};
+pub use options::{Handles, Options, Origins};
+pub(crate) use units::Units;
+
+/// A handle's use since the mount.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct HandleUse {
+    /// Pages that the host wrote through it.
+    pub host_pages: u64,
+    /// Pages last written through it that were moved.
+    pub moved_pages: u64,
+    /// Reclaim units begun for pages of the host.
+    pub units: u64,
+    /// Reclaim units that the host retired before they were full.
+    pub unfilled_units: u64,
+}
+
+/// The use of reclaim units since the mount.
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct PlacementUse {
+    /// By handle.
+    pub handles: Vec<HandleUse>,
+    /// Reclaim units begun for moved pages.
+    pub units_for_moved: u64,
+    /// Reclaim units erased.
+    pub erased_units: u64,
+    /// Writes with an identifier of an unknown group or handle.
+    pub invalid_identifiers: u64,
+    /// Pages of the host that another group than the named one took.
+    pub implicit_changes: u64,
+    /// By group and handle: pages that can still be written to its unit.
+    pub pages_left: Vec<Vec<u32>>,
+}
+
+/// Where a handle's next page goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) die: u32,
+    /// Pages that this die still takes in its turn.
+    pub(crate) left: u32,
+}
+
+/// A placement by the host.
+#[derive(Debug)]
+pub struct Fdp {
+    options: Options,
+    destinations: Destinations,
+    pub(crate) units: Units,
+    /// By logical page: the handle through which it was written last.
+    handle_of: Vec<u8>,
+    /// By group and handle.
+    turns: Vec<Turn>,
+    /// The group of the last host page.
+    group: u32,
+    /// The group of the last host page without an identifier.
+    free_group: u32,
+    /// By origin: its handle, [`UNKNOWN`] until it comes.
+    origins: [u8; Origin::COUNT],
+    given: u32,
+    used: PlacementUse,
+}
+
+const UNKNOWN: u8 = u8::MAX;
+
+impl Fdp {
+    pub(super) fn new(options: Options, geometry: &Geometry, logical_pages: u32) -> Self {
+        let layout = Layout::new(options, geometry.dies(), "die").expect("the options were checked for this device");
+        let last = |group| Turn { die: layout.dies_of_row(layout.rows(group).end - 1).end - 1, left: 0 };
+        let turns = (0..options.groups).flat_map(|group| vec![last(group); options.handles as usize]);
+        Self {
+            destinations: Destinations::new(options),
+            units: Units::new(geometry, layout, options.frontiers()),
+            handle_of: vec![0; logical_pages as usize],
+            turns: turns.collect(),
+            group: 0,
+            free_group: options.groups - 1,
+            origins: match options.origins {
+                Origins::Each => [UNKNOWN; Origin::COUNT],
+                Origins::Table(table) => table,
+            },
+            given: 0,
+            used: PlacementUse { handles: vec![HandleUse::default(); options.handles as usize], ..Default::default() },
+            options,
+        }
+    }
+
+    /// The units of a device as blocks of another one, for a victim policy.
+    pub(crate) fn as_blocks(options: Options, geometry: &Geometry) -> Geometry {
+        let layout = Layout::new(options, geometry.dies(), "die").expect("the options were checked for this device");
+        as_blocks(geometry, layout)
+    }
+
+    /// Group and handle for a page of the host.
+    fn resolve(&mut self, placement: PlacementId, origin: Origin) -> (u32, u8) {
+        let (group, handle) = (u32::from(placement.group), placement.handle);
+        if placement.is_some() && group < self.options.groups && u32::from(handle) < self.options.handles {
+            return (group, handle);
+        }
+        self.free_group = (self.free_group + 1) % self.options.groups;
+        if placement.is_some() {
+            self.used.invalid_identifiers += 1;
+            return (self.free_group, 0);
+        }
+        (self.free_group, self.handle_of_origin(origin))
+    }
+
+    fn handle_of_origin(&mut self, origin: Origin) -> u8 {
+        let handle = &mut self.origins[usize::from(origin.0) % Origin::COUNT];
+        if *handle == UNKNOWN {
+            *handle = self.given.min(self.options.handles - 1) as u8;
+            self.given += 1;
+        }
+        *handle
+    }
+
+    /// The group of the last host page.
+    pub(crate) fn group(&self) -> u32 {
+        self.group
+    }
+
+    /// Whether the group and the handle exist.
+    pub(crate) fn has(&self, placement: PlacementId) -> bool {
+        u32::from(placement.group) < self.options.groups && u32::from(placement.handle) < self.options.handles
+    }
+
+    /// The turn of a handle in the group of the last host page.
+    pub(crate) fn turn_mut(&mut self, handle: usize) -> &mut Turn {
+        &mut self.turns[self.group as usize * self.options.handles as usize + handle]
+    }
+
+    /// The row in which a handle's unit of a group lies.
+    pub(crate) fn row(&self, group: u32, handle: usize) -> u32 {
+        self.units.layout.row_of(self.turns[group as usize * self.options.handles as usize + handle].die)
+    }
+
+    /// The handle through which a page was written last.
+    pub(crate) fn handle_of(&self, at: Lpn) -> u8 {
+        self.handle_of.get(at.index()).copied().unwrap_or(0)
+    }
+
+    /// A frontier's handle: 0 for those of moved pages.
+    pub(crate) fn handle_at(&self, frontier: usize) -> u8 {
+        if frontier < self.options.handles as usize {
+            frontier as u8
+        } else {
+            0
+        }
+    }
+
+    /// The frontier for the FTL's own pages.
+    pub(crate) fn own_frontier(&self) -> usize {
+        self.destinations.own
+    }
+
+    /// Counts a page of the host that another group took.
+    pub(crate) fn changed_implicitly(&mut self) {
+        self.used.implicit_changes += 1;
+    }
+
+    /// Counts a page that was moved.
+    pub(crate) fn moved_page(&mut self, at: Lpn) {
+        if let Some(&handle) = self.handle_of.get(at.index()) {
+            self.used.handles[usize::from(handle)].moved_pages += 1;
+        }
+    }
+
+    /// Ends the unit of a handle in a row; `unfilled` if it has room for more pages.
+    pub(crate) fn retire(&mut self, row: u32, handle: usize, (unfilled, programs): (bool, u64)) {
+        self.used.handles[handle].unfilled_units += u64::from(unfilled);
+        self.units.retire(row, handle, programs);
+    }
+
+    /// Records a page found by a mount with its handle.
+    pub(crate) fn found(&mut self, at: Lpn, handle: u8) {
+        self.handle_of[at.index()] = if u32::from(handle) < self.options.handles { handle } else { 0 };
+    }
+
+    /// The frontiers that may fill a block found by a mount further: that of the host's pages first. `handle` wrote all its
+    /// pages; `None`: several did.
+    pub(crate) fn frontiers_for(&self, handle: Option<u8>) -> Vec<usize> {
+        match handle.filter(|&handle| u32::from(handle) < self.options.handles) {
+            Some(handle) => vec![handle.into(), self.destinations.moved(handle)],
+            None => vec![self.destinations.own],
+        }
+    }
+
+    /// Forms units of blocks that a mount found full, with the programs when they were filled and their handles.
+    pub(crate) fn adopt(&mut self, found: &[(u64, BlockId, Option<u8>)]) {
+        let frontier = |handle| self.frontiers_for(handle)[0];
+        let found: Vec<_> =
+            found.iter().map(|&(programs, block, handle)| (programs, block, frontier(handle))).collect();
+        self.units.adopt(&found);
+    }
+
+    /// The use of handles and units since the mount.
+    pub(crate) fn used(&self) -> PlacementUse {
+        PlacementUse { erased_units: self.units.erased, ..self.used.clone() }
+    }
+}
+
+impl PlacementPolicy for Fdp {
+    fn written(&mut self, Written { at, origin, placement }: Written) -> usize {
+        let (group, handle) = self.resolve(placement, origin);
+        self.group = group;
+        self.handle_of[at.index()] = handle;
+        self.used.handles[usize::from(handle)].host_pages += 1;
+        handle.into()
+    }
+
+    fn moved(&mut self, Moved { at, .. }: Moved) -> usize {
+        match self.handle_of.get(at.index()) {
+            Some(&handle) => self.destinations.moved(handle),
+            None => self.destinations.own,
+        }
+    }
+
+    fn opened(&mut self, block: BlockId, frontier: usize) {
+        if self.units.open(block, frontier) {
+            match self.used.handles.get_mut(frontier) {
+                Some(handle) => handle.units += 1,
+                None => self.used.units_for_moved += 1,
+            }
+        }
+    }
+
+    fn closed(&mut self, block: BlockId, programs: u64) {
+        self.units.close(block, programs);
+    }
+
+    fn emptied(&mut self, block: BlockId) {
+        self.units.give_up(block);
+    }
+
+    fn fdp(&self) -> Option<&Fdp> {
+        Some(self)
+    }
+
+    fn fdp_mut(&mut self) -> Option<&mut Fdp> {
+        Some(self)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.handle_of.len() as u64 + self.units.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests;
