@@ -1,7 +1,7 @@
 //! A page map's placement, and each page's owner, if the placement asks.
 
 use super::Config;
-use crate::parts::placement::{PlacementPolicy, Written};
+use crate::parts::placement::{Fdp, PlacementPolicy, Written};
 use nandlab_nand::tables::filled;
 use nandlab_nand::{Ctx, Geometry, Lpn, Ppa};
 use std::ops::{Deref, DerefMut};
@@ -70,7 +70,7 @@ impl Placing {
 
     /// The frontier for the FTL's own pages.
     pub(super) fn own_frontier(&self) -> usize {
-        self.policy.fdp().map_or(0, |fdp| fdp.own_frontier())
+        self.policy.fdp().map_or(0, Fdp::own_frontier)
     }
 
     /// The handle through which the host wrote a page last.
