@@ -18,6 +18,7 @@ pub(crate) mod recycling;
 mod reliability;
 mod slc;
 mod speed;
+mod tenants;
 mod worn;
 
 pub use blocks::{BlockGroup, BlocksRecord, Sample, Wear};
@@ -42,6 +43,7 @@ pub use reliability::ReliabilityRecord;
 pub(crate) use slc::busy_us;
 pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
+pub use tenants::TenantRecord;
 pub use worn::Worn;
 
 use crate::config::Experiment;
@@ -128,6 +130,8 @@ pub struct Record {
     pub latency_us: Option<Latencies>,
     /// Latencies and histograms by origin; null without time, and if one origin made all requests.
     pub latency_by_origin: Option<Vec<OriginLatency>>,
+    /// Each tenant's part in the run; null without tenants.
+    pub tenants: Option<Vec<TenantRecord>>,
     /// Latencies as histograms; null without time.
     pub latency_histogram: Option<LatencyHistograms>,
     /// From arrival to end of all trace requests when the trace was recorded, us; null without

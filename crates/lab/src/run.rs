@@ -18,6 +18,7 @@ pub(crate) mod session;
 mod source;
 pub(crate) mod state;
 pub(crate) mod steady;
+mod tenants;
 
 use crate::config::footprint::refuse_too_large;
 use crate::config::{Arrival, Experiment, Model, Sizing};

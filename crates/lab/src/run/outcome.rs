@@ -68,6 +68,7 @@ impl Run<'_> {
             in_flight: time.and_then(|time| meter.in_flight(time)),
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
             latency_by_origin: meter.latency.as_ref().and_then(LatencyMeter::by_origin),
+            tenants: self.tenants(&meter, start.time),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
             recorded_latency_us: None,
             recorded_service_us: None,
