@@ -245,6 +245,10 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
         click.echo()
         titles = summary.LATENCY_TITLES
         print_table(latencies, titles, right=range(1, len(titles)))
+    tenants = summary.tenant_table(result)
+    if tenants:
+        click.echo()
+        print_table(tenants, summary.TENANT_TITLES, right=range(1, len(summary.TENANT_TITLES)))
     if result.notices:
         click.echo()
     for notice in result.notices:
