@@ -37,7 +37,10 @@ KEY = "workload.tenants.alone"
 
 @dataclass(frozen=True)
 class Slowdown:
-    """A tenant beside the others, and alone. Latencies are means over all its requests, us of simulated time."""
+    """A tenant beside the others, and alone.
+
+    Latencies are means over all its requests, us of simulated time.
+    """
 
     name: str
     share: float | None
@@ -49,7 +52,7 @@ class Slowdown:
     alone_requests_per_s: float
     alone_mean_us: float | None
     slowdown: float | None
-    """`mean_us` over `alone_mean_us`; None where one of them is missing, or where its requests alone take no time."""
+    """`mean_us` over `alone_mean_us`; None where one is missing, or where its requests alone take no time."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,10 @@ class Fairness:
 
     tenants: list[Slowdown]
     fairness: float | None
-    """The smallest slowdown over the largest: 1 if all suffer alike. 0 if a tenant had no request at all; None where a
-    slowdown is not known for another reason."""
+    """The smallest slowdown over the largest: 1 if all suffer alike.
+
+    0 if a tenant had no request at all; None where a slowdown is not known for another reason.
+    """
     shared: Result
     """The run of all together."""
     alone: dict[str, Result]
@@ -75,8 +80,9 @@ def fairness(
     jobs: int | None = None,
     progress: Callable[[State], object] | None = None,
 ) -> Fairness | None:
-    """Runs an experiment with tenants, and each tenant alone, with the same parts of the device and the same requests.
+    """Runs an experiment with tenants, and each tenant alone.
 
+    Alone, a tenant has the same part of the device and makes the same requests.
     Fairness is that of FLIN (Tavakkol et al., ISCA 2018).
 
     Args:
@@ -98,7 +104,9 @@ def fairness(
         kind = next(iter(resolved["workload"]))
         raise ConfigError(f"fairness compares tenants, and workload.{kind} has none: see workload.tenants")
     if "alone" in tenants:
-        raise ConfigError(f'{KEY} = "{tenants["alone"]}" leaves one tenant, and fairness compares all; leave it out')
+        raise ConfigError(
+            f'{KEY} = "{tenants["alone"]}" leaves one tenant, and fairness compares all; leave it out'
+        )
     names = [tenant["name"] for tenant in tenants["tenant"]]
     each = [experiment.override(f"{KEY}={toml_value(name)}") for name in names]
     outcomes, stopped = run_all([experiment, *each], jobs, progress)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from nandlab.cli import DONE, FAILED
-from nandlab.cli.options import Pair, experiment_argument, json_option, override, policies_option, read, sets_option
+from nandlab.cli.options import (
+    Pair,
+    experiment_argument,
+    json_option,
+    override,
+    policies_option,
+    read,
+    sets_option,
+)
 from nandlab.cli.output import echo_wrapped, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -26,8 +34,8 @@ TITLES = ("tenant", "share", "requests/s", "alone", "mean latency", "in queue", 
 def command(file: str, sets: list[Pair], jobs: int | None, as_json: bool) -> int:
     """Run the tenants in FILE together and each alone, and compare.
 
-    A tenant's slowdown is its mean latency beside the others over that alone. Fairness is the smallest slowdown
-    over the largest. Ctrl-C stops it without figures, with exit status 1.
+    A tenant's slowdown is its mean latency beside the others over that alone. Fairness is the smallest
+    slowdown over the largest. Ctrl-C stops it without figures, with exit status 1.
     """
     from nandlab.cli.progress import Waiting
     from nandlab.sharing import fairness
