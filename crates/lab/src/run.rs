@@ -13,6 +13,7 @@ pub(crate) mod notices;
 mod outcome;
 mod play;
 pub(crate) mod precondition;
+mod queued;
 pub(crate) mod series;
 pub(crate) mod session;
 mod source;

@@ -181,25 +181,6 @@ def latency_table(result: Record) -> list[tuple[str, ...]]:
     return rows
 
 
-TENANT_TITLES = ("tenant", "requests", "share", "requests/s", "MB/s", "mean latency", "in queue")
-
-
-def tenant_table(result: Record) -> list[tuple[str, ...]]:
-    """A row under `TENANT_TITLES` for each tenant. Older records have no such key."""
-    return [
-        (
-            tenant.name,
-            units.count(tenant.requests),
-            units.NO_VALUE if tenant.share is None else units.percent(tenant.share),
-            units.short(tenant.requests_per_s),
-            units.short(tenant.mb_per_s),
-            units.time_us(tenant.mean_us),
-            units.time_us(tenant.wait_us),
-        )
-        for tenant in getattr(result, "tenants", None) or []
-    ]
-
-
 def _throughput(result: Record) -> str:
     rate = result.throughput
     if rate is None or not result.time_us:

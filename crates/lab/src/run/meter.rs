@@ -2,8 +2,8 @@
 
 use crate::latency::LatencyMeter;
 use crate::record::{HostCounts, Longest, Worn};
+use crate::run::queued::TenantsMeter;
 use crate::run::series::Series;
-use crate::run::tenants::TenantsMeter;
 use crate::stack::Timeline;
 use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, PathWaits, Request};
 use nandlab_nand::{Geometry, Time};

@@ -3,7 +3,7 @@
 use super::begun::Begun;
 use super::mark::Mark;
 use super::meter::Meter;
-use super::tenants::TenantsMeter;
+use super::queued::TenantsMeter;
 use crate::config::{Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
 use crate::error::LabError;

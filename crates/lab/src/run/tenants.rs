@@ -1,66 +1,9 @@
-//! What each tenant asked for, and how long its commands waited.
+//! The record's rows of tenants.
 
 use super::meter::Meter;
 use super::session::Run;
 use crate::record::{rate, us, TenantRecord};
-use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::{Origin, Time, SECTOR_BYTES};
-use std::collections::BTreeMap;
-
-/// The tenants' counts.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TenantsMeter {
-    counts: BTreeMap<Origin, Counts>,
-    /// The waits of requests under way, by number from 1.
-    waits: BTreeMap<u64, Time>,
-}
-
-/// A tenant's counts.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    requests: u64,
-    sectors: u64,
-    /// Sum over the requests that ended, and their number.
-    waited: u128,
-    ended: u64,
-    last_end: Time,
-}
-
-/// Sectors read or written.
-fn moved(request: &Request) -> u64 {
-    match request.op {
-        Op::Read | Op::Write => request.sectors.into(),
-        Op::Trim | Op::Flush => 0,
-    }
-}
-
-impl TenantsMeter {
-    pub(super) fn note_wait(&mut self, number: u64, wait: Time) {
-        self.waits.insert(number, wait);
-    }
-
-    /// Adds requests; `failed` has the indexes of those with lost data.
-    pub(super) fn add(&mut self, requests: &[Request], failed: &[usize]) {
-        for request in requests {
-            let counts = self.counts.entry(request.origin).or_default();
-            counts.requests += 1;
-            counts.sectors += moved(request);
-        }
-        for request in failed.iter().map(|&at| &requests[at]) {
-            self.counts.entry(request.origin).or_default().sectors -= moved(request);
-        }
-    }
-
-    /// A request ended; returns its wait.
-    pub(super) fn end(&mut self, number: u64, request: &Request, completion: &Completion) -> Time {
-        let wait = self.waits.remove(&number).unwrap_or(0);
-        let counts = self.counts.entry(request.origin).or_default();
-        counts.waited += u128::from(wait);
-        counts.ended += 1;
-        counts.last_end = counts.last_end.max(completion.done);
-        wait
-    }
-}
 
 impl Run<'_> {
     /// Each tenant's part since `start`, in the experiment's order.

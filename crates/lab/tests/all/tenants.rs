@@ -224,7 +224,6 @@ fn a_warm_up_goes_over_into_the_measured_part() {
 fn tenants_that_cannot_work_are_refused_with_a_sentence() {
     let one = tenant("a", "", READS);
     let other = |keys: &str| tenant("b", keys, READS);
-    let both = format!("{one}{}", other(""));
     let own =
         |workload: &str| format!("{one}[[workload.tenants.tenant]]\nname = \"b\"\nworkload.{workload}\n{ONE_DIE}");
     let generator = "a tenant's workload is sequential, uniform, zipf or hot_cold";
@@ -262,6 +261,21 @@ fn tenants_that_cannot_work_are_refused_with_a_sentence() {
         (own("fio.text = \"[a]\""), "", "workload.tenants.tenant[1].workload", "it has queues of its own"),
         (own("postmark = {}"), "", "workload.tenants.tenant[1].workload", generator),
         (own("ycsb = {}"), "", "workload.tenants.tenant[1].workload", generator),
+        (
+            format!("{}{ONE_DIE}", tenant("a", "", "read_share = 2.0")),
+            "",
+            "workload.tenants.tenant[0].workload.uniform.read_share",
+            "a share is a number from 0 to 1",
+        ),
+    ] {
+        check_refused(&text, set, key, why);
+    }
+}
+
+#[test]
+fn a_host_that_does_not_fit_tenants_is_refused_with_a_sentence() {
+    let both = tenant("a", "", READS) + &tenant("b", "", READS);
+    for (text, set, key, why) in [
         (format!("{both}{ONE_DIE}"), "host.queues.burst=3", "host.queues.burst", "burst = 3 cannot work: a turn has"),
         (
             format!("{both}{WEIGHTED}{ONE_DIE}"),
@@ -282,15 +296,14 @@ fn tenants_that_cannot_work_are_refused_with_a_sentence() {
             "host.queues",
             "only tenants have submission queues",
         ),
-        (
-            format!("{}{ONE_DIE}", tenant("a", "", "read_share = 2.0")),
-            "",
-            "workload.tenants.tenant[0].workload.uniform.read_share",
-            "a share is a number from 0 to 1",
-        ),
     ] {
-        let sets: Vec<_> = [set].into_iter().filter(|set| !set.is_empty()).collect();
-        let error = refused(&text, &sets);
-        assert!(error.message.contains(why) && error.key.as_deref() == Some(key), "{error} ({:?})", error.key);
+        check_refused(&text, set, key, why);
     }
+}
+
+/// The experiment is refused at this key, for this reason; an empty `set` changes nothing.
+fn check_refused(text: &str, set: &str, key: &str, why: &str) {
+    let sets: Vec<_> = [set].into_iter().filter(|set| !set.is_empty()).collect();
+    let error = refused(text, &sets);
+    assert!(error.message.contains(why) && error.key.as_deref() == Some(key), "{error} ({:?})", error.key);
 }
