@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nandlab.explaining import Explanation, explain
     from nandlab.listing import lists
     from nandlab.searching import Search, search
+    from nandlab.sharing import Fairness, fairness
     from nandlab.sweeping import Sweep, sweep
     from nandlab.traces.trace import Trace
 
@@ -46,6 +47,7 @@ __all__ = [
     "DeviceFull",
     "Experiment",
     "Explanation",
+    "Fairness",
     "Host",
     "NandlabError",
     "PolicyError",
@@ -64,6 +66,7 @@ __all__ = [
     "choose",
     "compare",
     "explain",
+    "fairness",
     "fs",
     "ftl",
     "index",
@@ -95,6 +98,8 @@ _HOME = {
     "Comparison": "comparing",
     "compare": "comparing",
     "Explanation": "explaining",
+    "Fairness": "sharing",
+    "fairness": "sharing",
     "Search": "searching",
     "search": "searching",
     "Sweep": "sweeping",

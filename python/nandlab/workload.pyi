@@ -156,6 +156,21 @@ def fio(
             environment.
     """
 
+def tenants(
+    *,
+    tenant: Sequence[Mapping[str, Any]],
+    until: Literal['first', 'last'] | None = None,
+    alone: str | None = None,
+) -> Choice:
+    """Several owners of submission queues, each with a workload of its own, on one device.
+
+    Args:
+        tenant: The tenants, each with a name, a workload, and the queues' priority, number and depth.
+        until: The tenant whose last request ends the run: the `"first"` one that is done, so that all
+            compete as long as it lasts, or the `"last"`. Default "first".
+        alone: The tenant that runs alone, by its name; the others ask for nothing.
+    """
+
 def trace(
     *,
     path: str,

@@ -27,12 +27,13 @@ ROOMS = {
     "choosing": "_native experiment figures listing report running writing",
     "comparing": "_native experiment report running sweeping writing",
     "reproduce": "_native experiment figures record report running writing",
+    "sharing": "_native experiment record running writing",
     "calibrate": "_native experiment listing report running sweeping writing",
     "explaining": "_native experiment figures running sweeping writing",
     "searching": "_native experiment figures report running sweeping writing",
     "importing": "_native experiment one_line writing",
     "cli": "_native bundled calibrate choosing experiment explaining figures importing listing record report "
-    "reproduce running searching sweeping traces writing",
+    "reproduce running searching sharing sweeping traces writing",
 }
 """Each room, a package or a module of `nandlab`, and the rooms that it may see."""
 

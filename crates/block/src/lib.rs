@@ -4,6 +4,7 @@
 //! [`BlockDevice`] is object-safe: it is crossed once a request, or once a batch. A [`Mirror`] keeps the bytes for a
 //! device without. [`ByteCount`] is the type for sizes in all options above.
 
+mod arbiter;
 mod by_events;
 mod clock;
 mod early;
@@ -16,6 +17,7 @@ mod ram;
 mod request;
 mod suggest;
 
+pub use arbiter::{Arbiter, Arbitration, Burst, Priority, Queues, Weights};
 pub use by_events::submit as submit_late;
 pub use clock::HostClock;
 pub use early::{Early, EarlyBuffer};

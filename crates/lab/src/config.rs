@@ -22,6 +22,7 @@ mod memory;
 mod over_provisioning;
 mod path;
 mod precondition;
+mod queues;
 mod reader;
 mod reliability;
 mod sizing;
@@ -295,8 +296,14 @@ impl Experiment {
             Kind::Files(_) => return fs::check_fit(self, sizing),
         };
         let watch = |_| true;
-        let setting =
-            Setting { sectors: sizing.sectors(), seed: self.seed, base: Path::new(""), watch: &watch, took: None };
+        let setting = Setting {
+            sectors: sizing.sectors(),
+            seed: self.seed,
+            base: Path::new(""),
+            watch: &watch,
+            took: None,
+            queues: self.host.queues(),
+        };
         let opened = options.open(&setting).map_err(|error| workload_key_error(error, workload))?;
         self.refuse_endless_warm_up(opened.len_hint().unwrap_or(0))
     }

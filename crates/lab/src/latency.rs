@@ -130,6 +130,14 @@ impl LatencyMeter {
         histograms(&self.all())
     }
 
+    /// Of this origin, with the mean over all kinds of requests; `None` without requests.
+    pub fn of(&self, asks: Origin) -> Option<(Latencies, f64)> {
+        let (_, ops) = self.origins.iter().find(|(origin, _)| *origin == asks)?;
+        let ended = ops.iter().flatten();
+        let (sum, count) = ended.fold((0, 0), |(sum, count), op| (sum + op.sum, count + op.histogram.len()));
+        Some((summaries(ops), sum as f64 / count as f64 / 1000.0))
+    }
+
     /// By origin, in numeric order; `None` for one origin or none.
     pub fn by_origin(&self) -> Option<Vec<OriginLatency>> {
         let mut origins: Vec<_> = self.origins.iter().collect();

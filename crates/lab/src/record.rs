@@ -19,6 +19,7 @@ pub(crate) mod recycling;
 mod reliability;
 mod slc;
 mod speed;
+mod tenants;
 mod worn;
 
 pub use blocks::{BlockGroup, BlocksRecord, Sample, Wear};
@@ -44,6 +45,7 @@ pub use reliability::ReliabilityRecord;
 pub(crate) use slc::busy_us;
 pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
+pub use tenants::TenantRecord;
 pub use worn::Worn;
 
 use crate::config::Experiment;
@@ -132,6 +134,8 @@ pub struct Record {
     pub latency_us: Option<Latencies>,
     /// Latencies and histograms by origin; null without time, and if one origin made all requests.
     pub latency_by_origin: Option<Vec<OriginLatency>>,
+    /// Each tenant's part in the run; null without tenants.
+    pub tenants: Option<Vec<TenantRecord>>,
     /// Latencies as histograms; null without time.
     pub latency_histogram: Option<LatencyHistograms>,
     /// From arrival to end of all trace requests when the trace was recorded, us; null without

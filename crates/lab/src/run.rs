@@ -13,11 +13,13 @@ pub(crate) mod notices;
 mod outcome;
 mod play;
 pub(crate) mod precondition;
+mod queued;
 pub(crate) mod series;
 pub(crate) mod session;
 mod source;
 pub(crate) mod state;
 pub(crate) mod steady;
+mod tenants;
 
 use crate::config::footprint::refuse_too_large;
 use crate::config::{Arrival, Experiment, Model, Sizing};

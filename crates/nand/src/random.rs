@@ -35,6 +35,8 @@ pub enum Stream {
     FioClones = 0x6669_6F01,
     /// Transactions of the workload `phone`.
     Phone = 0x7068_6F6E,
+    /// The second tenant's seed; each further tenant has the next number, and the first the experiment's.
+    Tenants = 0x7465_6E61_6E74,
     /// Garbage collection victims.
     Victims = 0x7669_6374_696D,
 }

@@ -12,9 +12,11 @@ pub mod files;
 pub mod fio;
 pub mod hot_cold;
 pub mod keys;
+mod origins;
 mod permutation;
 pub mod sequential;
 mod size;
+pub mod tenants;
 pub mod trace;
 pub mod uniform;
 pub mod zipf;
@@ -27,7 +29,7 @@ pub use nandlab_block::{nearest, ByteCount};
 pub use permutation::Permutation;
 pub use size::{Size, SizeRange, WeightedSize};
 
-use nandlab_block::{Completion, Op, Request};
+use nandlab_block::{Completion, Op, Queues, Request};
 use nandlab_nand::{Origin, Time};
 
 use std::path::Path;
@@ -70,6 +72,11 @@ pub trait Workload: Send {
     /// The request with this number ended; they are counted from 0 since [`Self::tells_later`].
     fn ended(&mut self, _number: u64, _end: Time) {}
 
+    /// How long the last request of [`Self::fill`] stood in a submission queue; its time is when it left the queue.
+    fn waited(&self) -> Time {
+        0
+    }
+
     /// Names for its requests' origins without a fixed name ([`Origin::NAMES`]).
     fn origins(&self) -> Vec<(Origin, String)> {
         Vec::new()
@@ -93,6 +100,8 @@ pub struct Setting<'a> {
     pub watch: &'a (dyn Fn(u64) -> bool + Sync),
     /// Gets each trace request's recorded duration, if the trace has durations.
     pub took: Option<&'a dyn Fn(Op, Took)>,
+    /// How the controller takes commands from submission queues; only tenants have them.
+    pub queues: Queues,
 }
 
 impl std::fmt::Debug for Setting<'_> {
@@ -239,6 +248,8 @@ workloads! {
     Requests HotCold(hot_cold), "hot_cold", "hot_cold.rs";
     /// Several jobs at once, as a job file of fio describes them.
     Requests Fio(fio), "fio", "fio/mod.rs";
+    /// Several tenants, each with submission queues and a workload of its own.
+    Requests Tenants(tenants), "tenants", "tenants/mod.rs";
     /// Requests that were recorded.
     Requests Trace(trace), "trace", "trace/mod.rs";
     /// Keys are inserted: at random, in order, or skewed.

@@ -125,7 +125,7 @@ pub enum Footprint {
 
 impl Footprint {
     /// Footprint in whole sectors, on a device with `sectors`.
-    fn sectors(self, sectors: u64) -> u64 {
+    pub(crate) fn sectors(self, sectors: u64) -> u64 {
         match self {
             Self::Share(share) => (share * sectors as f64).round() as u64,
             Self::Bytes(bytes) => bytes.0 / u64::from(SECTOR_BYTES),

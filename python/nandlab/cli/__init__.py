@@ -23,6 +23,7 @@ from nandlab.cli import background
 COMMANDS = (
     "run",
     "compare",
+    "fairness",
     "sweep",
     "search",
     "explain",

@@ -234,7 +234,7 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
     if as_json:
         print_json(result.to_dict())
         return
-    from nandlab.figures import summary
+    from nandlab.figures import summary, tenants
 
     click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
     if result.stopped is not None:
@@ -245,6 +245,10 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
         click.echo()
         titles = summary.LATENCY_TITLES
         print_table(latencies, titles, right=range(1, len(titles)))
+    shares = tenants.table(result)
+    if shares:
+        click.echo()
+        print_table(shares, tenants.TITLES, right=range(1, len(tenants.TITLES)))
     if result.notices:
         click.echo()
     for notice in result.notices:

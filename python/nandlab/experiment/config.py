@@ -77,6 +77,8 @@ class Host:
         sample_transactions: Transactions between samples in a workload with files; by default enough for
             at most 100 samples.
         sample_blocks: Whether a file system's samples on bare flash hold each block's live pages.
+        queues: How the controller takes commands from tenants' submission queues: `arbitration`, `burst` and
+            `commands`.
 
     >>> Host(queue_depth=32).to_dict()
     {'queue_depth': 32}
@@ -92,6 +94,7 @@ class Host:
     daily: Bytes | None = None
     sample_transactions: int | None = None
     sample_blocks: bool | None = None
+    queues: Table | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The TOML table as a dictionary, without keys left out."""

@@ -177,8 +177,8 @@ def _is_closed(experiment: Mapping[str, Any]) -> bool:
     """Whether a request comes as soon as one is done.
 
     Recorded requests come at their trace's times, slots in a closed loop may think first, and fio jobs may
-    do either.
+    do either; so may tenants.
     """
     host = experiment["host"]
     waits = host["arrival"] == "closed" and not host.get("think_time_us")
-    return waits and "fio" not in experiment["workload"]
+    return waits and not {"fio", "tenants"} & experiment["workload"].keys()

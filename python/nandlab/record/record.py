@@ -18,6 +18,7 @@ from nandlab.record.index import IndexFigures
 from nandlab.record.latencies import Latencies, LongestRequest, OriginLatency
 from nandlab.record.recyclings import Recyclings
 from nandlab.record.speed import Speed
+from nandlab.record.tenants import Tenant
 from nandlab.record.view import View
 from nandlab.writing.units import counted
 
@@ -375,6 +376,7 @@ class Record(View):
         energy_j: Flash energy; None if its profile states none.
         energy_all_j: Energy with buffer and NVRAM added; None if nothing states one.
         latency_by_origin: Latencies by the asking part in the host; None if only one part asked.
+        tenants: Each tenant's part in the run; None without tenants.
         longest_request: The slowest request, and its waits; None without time.
         latency_histogram: By request kind, pairs: an upper bound in microseconds, and a count.
         recorded_latency_us: Latencies as the trace recorded them, issue to end; None without
@@ -419,6 +421,7 @@ class Record(View):
     in_flight: float | None
     latency_us: Latencies | None
     latency_by_origin: list[OriginLatency] | None
+    tenants: list[Tenant] | None
     latency_histogram: dict[str, list[list[float]]] | None
     recorded_latency_us: Latencies | None
     recorded_service_us: Latencies | None

@@ -6,6 +6,7 @@ use crate::control::Control;
 use crate::error::LabError;
 use crate::run::session::Run;
 use crate::stack::{self, Logs, Start};
+use nandlab_block::Queues;
 use nandlab_nand::SECTOR_BYTES;
 use nandlab_workload::{ByteCount, Kind, Setting};
 use std::collections::BTreeMap;
@@ -91,7 +92,14 @@ impl Loop<'_> {
         run.precondition(None)?;
         let mut values = Vec::new();
         for seed in 0..repetitions(quick) as u64 {
-            let setting = Setting { sectors: sizing.sectors(), seed, base, watch: &|_| true, took: None };
+            let setting = Setting {
+                sectors: sizing.sectors(),
+                seed,
+                base,
+                watch: &|_| true,
+                took: None,
+                queues: Queues::default(),
+            };
             let Kind::Requests(options) = experiment.workload.kind() else { unreachable!("the text above") };
             let opened = options.open(&setting);
             let mut workload = opened.map_err(|error| LabError::from_workload(error, "uniform"))?;

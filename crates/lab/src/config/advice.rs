@@ -187,7 +187,14 @@ impl<'a> Advice<'a> {
 /// Whether the workload fits a device with `sectors`.
 fn open(experiment: &Experiment, sectors: u64) -> Result<(), WorkloadError> {
     let watch = |_| true;
-    let setting = Setting { sectors, seed: experiment.seed, base: &experiment.base, watch: &watch, took: None };
+    let setting = Setting {
+        sectors,
+        seed: experiment.seed,
+        base: &experiment.base,
+        watch: &watch,
+        took: None,
+        queues: experiment.host.queues(),
+    };
     match experiment.workload.kind() {
         Kind::Requests(options) => options.open(&setting).map(drop),
         // An index or files reveal their need only when the device is full.

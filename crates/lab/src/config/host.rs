@@ -2,7 +2,7 @@
 
 use super::tree::KeyError;
 use super::{Experiment, Model};
-use nandlab_block::ByteCount;
+use nandlab_block::{ByteCount, Queues};
 use nandlab_fs::{FsConfig, Over};
 use nandlab_nand::profile::Order;
 use nandlab_nand::Time;
@@ -51,6 +51,9 @@ pub struct Host {
     /// Whether these samples include each single block's live pages.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sample_blocks: bool,
+    /// How the controller takes commands from the submission queues of tenants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<Queues>,
 }
 
 impl Default for Host {
@@ -65,6 +68,7 @@ impl Default for Host {
             daily: None,
             sample_transactions: 0,
             sample_blocks: false,
+            queues: None,
         }
     }
 }
@@ -121,6 +125,7 @@ impl Experiment {
         if !(1..=MAX_QUEUE_DEPTH).contains(&queue_depth) {
             return refuse("host.queue_depth", &queue_depth, "1 to 65536 requests can be outstanding");
         }
+        self.check_queues(refuse)?;
         if self.paces_itself() {
             self.check_paced(refuse)?;
         }

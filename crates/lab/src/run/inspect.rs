@@ -41,7 +41,14 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
         };
         // Opening also checks against the device: whether the addresses fit.
         let watch = |_| true;
-        let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch, took: None };
+        let setting = Setting {
+            sectors: sizing.sectors(),
+            seed: experiment.seed,
+            base,
+            watch: &watch,
+            took: None,
+            queues: experiment.host.queues(),
+        };
         match experiment.workload.kind() {
             Kind::Requests(options) => {
                 let opened = options.open(&setting)?;

@@ -2,6 +2,7 @@
 
 use crate::latency::LatencyMeter;
 use crate::record::{HostCounts, Longest, Worn};
+use crate::run::queued::TenantsMeter;
 use crate::run::series::Series;
 use crate::stack::Timeline;
 use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, PathWaits, Request};
@@ -37,6 +38,8 @@ pub(crate) struct Meter {
     pub(crate) path_waits: PathWaits,
     /// The longest request's wait for space in the controller's write buffer.
     pub(crate) held_up: HeldUp,
+    /// The tenants' part in it, if the workload has tenants.
+    pub(crate) tenants: Option<TenantsMeter>,
     /// Hears of each request.
     pub(crate) timeline: Option<Timeline>,
 }
@@ -72,6 +75,7 @@ impl Meter {
             path: None,
             path_waits: PathWaits::default(),
             held_up: HeldUp::default(),
+            tenants: None,
             timeline: None,
         }
     }
@@ -89,6 +93,7 @@ impl Meter {
         self.page_reads = 0;
         self.longest = None;
         (self.answered, self.events) = (0, (0, 0));
+        self.tenants = self.tenants.take().map(|_| TenantsMeter::default());
     }
 
     /// Notes the wear at this moment: erases since the start, pages that were programmed then and now, and the P/E cycles
@@ -106,6 +111,13 @@ impl Meter {
         pace.last = last.arrival;
         if !self.by_events {
             pace.done = done.iter().fold(pace.done, |latest, one| latest.max(one.done));
+        }
+    }
+
+    /// The next request stood so long in a submission queue.
+    pub(crate) fn note_wait(&mut self, wait: Time) {
+        if let Some(tenants) = &mut self.tenants {
+            tenants.note_wait(self.host.requests + 1, wait);
         }
     }
 
@@ -142,6 +154,9 @@ impl Meter {
                 Op::Flush | Op::UnitUpdate => {}
             }
         }
+        if let Some(tenants) = &mut self.tenants {
+            tenants.add(requests, failed);
+        }
         if self.latency.is_none() {
             return;
         }
@@ -172,6 +187,14 @@ impl Meter {
     #[inline]
     fn add_latency(&mut self, number: u64, request: &Request, completion: &Completion) {
         let Some(latency) = &mut self.latency else { return };
+        let completion = &match &mut self.tenants {
+            Some(tenants) => {
+                let wait = tenants.end(number, request, completion);
+                self.events.0 -= u128::from(wait);
+                Completion { arrival: completion.arrival - wait, ..*completion }
+            }
+            None => *completion,
+        };
         self.answered = self.answered.max(completion.done);
         self.events.1 += u128::from(completion.done);
         if let Some(timeline) = &self.timeline {

@@ -29,8 +29,7 @@ impl Run<'_> {
         let end = self.end(&mut meter, start);
         let (time, drain) = self.times(end.time - start.time, meter.answered.saturating_sub(start.time)).unzip();
         let (matrix, powers) = (end.matrix.since(&start.matrix), self.powers(time, &meter));
-        let (slc, total, nvram) = (end.slc_since(start), matrix.total(), end.nvram_since(start));
-        let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
+        let (slc, total, nvram, host) = (end.slc_since(start), matrix.total(), end.nvram_since(start), meter.host);
         let (device, buffer) = (&self.experiment.device, self.buffer((start, &end), powers.as_ref()));
         let (energy_j, energy_all_j) = self.energies(&total, buffer.as_ref(), nvram.as_ref(), host.written_sectors);
         let mut record = Record {
@@ -68,6 +67,7 @@ impl Run<'_> {
             in_flight: time.and_then(|time| meter.in_flight(time)),
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
             latency_by_origin: meter.latency.as_ref().and_then(LatencyMeter::by_origin),
+            tenants: self.tenants(&meter, start.time),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
             recorded_latency_us: None,
             recorded_service_us: None,
@@ -91,10 +91,11 @@ impl Run<'_> {
         record
     }
 
-    /// The counters at the end, whose wear `meter` sees.
+    /// The counters at the end, whose wear and lost reads `meter` sees.
     fn end(&mut self, meter: &mut Meter, start: &Mark) -> Mark {
         let end = self.mark();
         let erases = end.matrix.since(&start.matrix).total().erase_shares / ERASE_SHARE;
+        meter.host.unreadable = end.unreadable - start.unreadable;
         meter.see_wear(erases, (start.programmed_pages, end.programmed_pages), &end.pe_cycles);
         end
     }

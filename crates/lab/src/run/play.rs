@@ -41,6 +41,7 @@ impl Run<'_> {
                 batch.iter_mut().for_each(|request| request.time = request.time.saturating_sub(played) + start.time);
             } else if paces_itself {
                 self.place_in_time(&mut batch, start.time);
+                meter.note_wait(workload.waited());
             }
             let mut left = &batch[..];
             while !left.is_empty() && worn_out.is_none() && !self.control.is_cancelled() {

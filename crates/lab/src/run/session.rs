@@ -3,6 +3,7 @@
 use super::begun::Begun;
 use super::mark::Mark;
 use super::meter::Meter;
+use super::queued::TenantsMeter;
 use crate::config::{Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
 use crate::error::LabError;
@@ -56,6 +57,7 @@ impl<'a> Run<'a> {
     pub(crate) fn meter(&self, total: u64) -> Meter {
         let mut meter = Meter::new(total, self.keeps_time(), &self.sizing.geometry);
         meter.timeline = self.timeline.cloned();
+        meter.tenants = self.experiment.tenants().map(|_| TenantsMeter::default());
         meter
     }
 

@@ -37,7 +37,14 @@ impl Source {
         let explain = |error| experiment.explain(error);
         match experiment.workload.kind() {
             Kind::Requests(options) => {
-                let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch, took };
+                let setting = Setting {
+                    sectors: sizing.sectors(),
+                    seed: experiment.seed,
+                    base,
+                    watch: &watch,
+                    took,
+                    queues: experiment.host.queues(),
+                };
                 match options.open(&setting) {
                     Err(WorkloadError::Stopped) => Ok(Self::Requests(Box::new(Nothing))),
                     opened => Ok(Self::Requests(opened.map_err(explain)?)),

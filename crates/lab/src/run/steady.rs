@@ -215,7 +215,14 @@ fn opened(experiment: &Experiment, sectors: u64, seed: u64, control: &Control) -
         unreachable!("only a workload of requests was let pass");
     };
     let watch = |_| !control.is_cancelled();
-    match options.open(&Setting { sectors, seed, base: &experiment.base, watch: &watch, took: None }) {
+    match options.open(&Setting {
+        sectors,
+        seed,
+        base: &experiment.base,
+        watch: &watch,
+        took: None,
+        queues: experiment.host.queues(),
+    }) {
         Err(WorkloadError::Stopped) => Ok(Box::new(crate::run::source::Nothing)),
         opened => opened.map_err(|error| experiment.explain(error)),
     }

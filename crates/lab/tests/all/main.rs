@@ -24,4 +24,5 @@ mod slc;
 mod state;
 mod steady;
 mod support;
+mod tenants;
 mod ways_out;

@@ -9,7 +9,7 @@
 //! ```
 
 use super::sentence;
-use nandlab_block::{Op, Request};
+use nandlab_block::{Op, Queues, Request};
 use nandlab_nand::{Origin, PlacementId};
 use nandlab_workload::trace::{
     Addresses, Column, ColumnOptions, Config, DeviceColumns, Format, FormatName, Found, Frame, Line, Malformed,
@@ -227,7 +227,7 @@ impl Drop for Scratch {
 
 /// Plays a trace: refused with a sentence, or every request inside the device and in order.
 fn play_file(folder: &Path, config: &Config, sectors: u64) {
-    let setting = Setting { sectors, seed: 1, base: folder, watch: &|_| true, took: None };
+    let setting = Setting { sectors, seed: 1, base: folder, watch: &|_| true, took: None, queues: Queues::default() };
     let mut workload = match config.open(&setting) {
         Ok(workload) => workload,
         Err(error) => return refused(&error),

@@ -27,6 +27,7 @@ mod stream;
 mod subjob;
 mod text;
 
+use crate::origins::{named, origins};
 use crate::{Options, Setting, Workload, WorkloadError};
 use job::Job;
 use nandlab_block::{Completion, Request};
@@ -189,11 +190,6 @@ fn kb_base(section: &Section<'_>) -> Result<Option<KbBase>, Malformed> {
         Some("1024") => Ok(Some(KbBase(1024))),
         _ => Err(entry.wrong(format!("kb_base = {} cannot work: expected 1000 or 1024", entry.value.unwrap_or("")))),
     })
-}
-
-/// Numbers no host part uses: one for each job.
-fn origins() -> impl Iterator<Item = Origin> {
-    (Origin::NAMES.len()..Origin::COUNT - 1).map(|number| Origin(number as u8))
 }
 
 /// Ignored settings, in sentences.
@@ -428,8 +424,7 @@ impl Workload for Jobs {
     }
 
     fn origins(&self) -> Vec<(Origin, String)> {
-        let name = |name: &String| if Origin::from_name(name).is_some() { format!("[{name}]") } else { name.clone() };
-        origins().zip(self.names.iter().map(name)).collect()
+        named(self.names.iter().map(String::as_str))
     }
 
     fn len_hint(&self) -> Option<u64> {

@@ -3,12 +3,16 @@
 //! `fio/*.log` are requests issued by fio 3.33 for the job files beside them, recorded by `fio/record.sh`. fio draws
 //! its own random numbers, so random jobs are compared in order-independent properties.
 
-use nandlab_block::{Completion, Op, Request};
+use nandlab_block::{Completion, Op, Queues, Request};
 use nandlab_nand::{Origin, Time};
 use nandlab_workload::fio::{Config, Variable};
 use nandlab_workload::{Options, Setting, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+fn setting(sectors: u64, seed: u64, base: &Path) -> Setting<'_> {
+    Setting { sectors, seed, base, watch: &|_| true, took: None, queues: Queues::default() }
+}
 
 pub const US: Time = 1000;
 const DEVICE_BYTES: u64 = 64 << 20;
@@ -21,7 +25,7 @@ fn folder() -> PathBuf {
 }
 
 fn open_on(config: &Config, bytes: u64, seed: u64) -> Result<Box<dyn Workload>, WorkloadError> {
-    config.open(&Setting { sectors: bytes / 512, seed, base: &folder(), watch: &|_| true, took: None })
+    config.open(&setting(bytes / 512, seed, &folder()))
 }
 
 pub fn text(text: &str) -> Config {
@@ -469,7 +473,7 @@ fn included_lines_belong_to_the_section_that_includes_them() {
     write("more.fio", "number_ios=3\n");
     write("test.fio", "ioengine=libaio\niodepth=4\n");
     let config = Config { path: Some("a.fio".to_owned()), ..Default::default() };
-    let open = || config.open(&Setting { sectors: 4096, seed: 1, base: &path, watch: &|_| true, took: None });
+    let open = || config.open(&setting(4096, 1, &path));
     assert_eq!(play(open().unwrap(), |_| US).iter().map(|one| one.time).collect::<Vec<_>>(), [0, 0, 0]);
     let refused = || open().err().unwrap().to_string();
     write("more.fio", "# one\nnumber_os=3\n");

@@ -3,7 +3,7 @@
 //! visit, or by shares, within five standard errors of the difference between two shares of one half.
 
 use super::fio::{line, play, text, Line};
-use nandlab_block::Request;
+use nandlab_block::{Queues, Request};
 use nandlab_workload::fio::keys::{find, Class, KEYS};
 use nandlab_workload::{Options, Setting};
 use std::collections::BTreeMap;
@@ -64,7 +64,14 @@ fn theirs(folder: &Folder, keys: &str) -> Vec<(String, Line)> {
 }
 
 fn ours(keys: &str) -> Vec<Request> {
-    let setting = Setting { sectors: DEVICE_BYTES / 512, seed: 1, base: Path::new("."), watch: &|_| true, took: None };
+    let setting = Setting {
+        sectors: DEVICE_BYTES / 512,
+        seed: 1,
+        base: Path::new("."),
+        watch: &|_| true,
+        took: None,
+        queues: Queues::default(),
+    };
     let opened = text(&job(keys)).open(&setting);
     play(opened.unwrap_or_else(|error| panic!("{keys}: {error}")), |_| 0)
 }

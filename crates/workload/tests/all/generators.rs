@@ -1,6 +1,6 @@
 //! Behaviour of the generators, seen from outside.
 
-use nandlab_block::{Op, Request};
+use nandlab_block::{Op, Queues, Request};
 use nandlab_workload::{
     hot_cold, sequential, uniform, zipf, ByteCount, Footprint, Options, Setting, Size, SizeRange, WorkloadError,
 };
@@ -10,7 +10,14 @@ use std::path::Path;
 const SECTORS: u64 = 1 << 16;
 
 fn open(options: &dyn Options, seed: u64) -> Result<Vec<Request>, WorkloadError> {
-    let setting = Setting { sectors: SECTORS, seed, base: Path::new("."), watch: &|_| true, took: None };
+    let setting = Setting {
+        sectors: SECTORS,
+        seed,
+        base: Path::new("."),
+        watch: &|_| true,
+        took: None,
+        queues: Queues::default(),
+    };
     let mut workload = options.open(&setting)?;
     let mut all = Vec::new();
     // Odd batches: where a batch ends must not matter.

@@ -1,7 +1,7 @@
 //! Reading and playing traces.
 
 use crate::support::{gzip, Folder};
-use nandlab_block::{Op, Request};
+use nandlab_block::{Op, Queues, Request};
 use nandlab_workload::trace::{Action, Addresses, Config, FormatName};
 use nandlab_workload::{Options, Setting, Workload, WorkloadError};
 use std::path::Path;
@@ -9,7 +9,14 @@ use std::path::Path;
 const HEADER: &str = "time_us,op,sector,sectors,origin\n";
 
 fn open(folder: &Folder, config: &Config, sectors: u64) -> Result<Box<dyn Workload>, WorkloadError> {
-    config.open(&Setting { sectors, seed: 1, base: &folder.path, watch: &|_| true, took: None })
+    config.open(&Setting {
+        sectors,
+        seed: 1,
+        base: &folder.path,
+        watch: &|_| true,
+        took: None,
+        queues: Queues::default(),
+    })
 }
 
 fn play(folder: &Folder, config: &Config, sectors: u64) -> Result<Vec<Request>, WorkloadError> {
@@ -156,8 +163,14 @@ fn summary_counts() {
 fn looking_through_a_trace_can_be_stopped() {
     let folder = Folder::new("stop");
     let config = folder.write("long.csv", many(200_000).as_bytes());
-    let setting =
-        Setting { sectors: 100_000, seed: 1, base: Path::new(&folder.path), watch: &|seen| seen < 100_000, took: None };
+    let setting = Setting {
+        sectors: 100_000,
+        seed: 1,
+        base: Path::new(&folder.path),
+        watch: &|seen| seen < 100_000,
+        took: None,
+        queues: Queues::default(),
+    };
     assert_eq!(config.open(&setting).map(|_| ()).unwrap_err(), WorkloadError::Stopped);
 }
 

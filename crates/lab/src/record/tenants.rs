@@ -1,0 +1,29 @@
+//! The record's part about tenants.
+
+use super::Latencies;
+use serde::Serialize;
+
+/// A tenant's part in a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TenantRecord {
+    /// Its name.
+    pub name: String,
+    /// Requests that the controller took from its queues.
+    pub requests: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+    /// Its share of the bytes that all tenants read and wrote; null if there are none.
+    pub share: Option<f64>,
+    /// Time from the workload's start to the answer to its last request, us.
+    pub time_us: f64,
+    /// Requests a second in this time; 0 without requests.
+    pub requests_per_s: f64,
+    /// 10^6 bytes a second in this time; 0 without requests.
+    pub mb_per_s: f64,
+    /// Mean wait in a submission queue, us, and before it for room; null without requests.
+    pub wait_us: Option<f64>,
+    /// Mean latency of all its requests, us, with the wait; null without requests.
+    pub mean_us: Option<f64>,
+    /// Latencies by request kind, us, with the wait; null without requests.
+    pub latency_us: Option<Latencies>,
+}
