@@ -13,6 +13,7 @@ pub mod fio;
 pub mod hot_cold;
 pub mod keys;
 mod permutation;
+mod placement;
 pub mod sequential;
 mod size;
 pub mod trace;
@@ -25,6 +26,7 @@ pub use keys::KeyOptions;
 pub use mix::{Footprint, Mix};
 pub use nandlab_block::{nearest, ByteCount};
 pub use permutation::Permutation;
+pub use placement::Placement;
 pub use size::{Size, SizeRange, WeightedSize};
 
 use nandlab_block::{Completion, Op, Request};

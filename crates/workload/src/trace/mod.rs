@@ -62,11 +62,12 @@ mod write;
 pub use action::Action;
 pub use addresses::{Addresses, TouchedPages};
 pub use column_options::{Column, ColumnOptions, DeviceColumns, Separator};
+pub(crate) use fields::shown;
 pub use fields::TimeUnit;
 pub use format::{Entry, Format, FormatName, ReaderOptions, FORMATS};
 pub use line::{Found, Frame, Line, Malformed, Took};
 pub use records::Records;
-pub use summary::{DeviceSummary, Summary};
+pub use summary::{DeviceSummary, PlacementSummary, Summary};
 pub use tally::Tally;
 pub use write::{Output, OutputFormat};
 

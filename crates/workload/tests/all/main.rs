@@ -9,6 +9,7 @@ mod fio_passes;
 mod formats;
 mod generators;
 mod keys;
+mod placed;
 mod postmark;
 mod support;
 mod trace;
