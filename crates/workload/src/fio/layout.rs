@@ -16,6 +16,8 @@ pub(super) struct Region {
     pub(super) job: usize,
     /// Its beginning in each file, from the device's start.
     pub(super) starts: Vec<u64>,
+    /// Its beginning in each file, from the file's start.
+    pub(super) offset: u64,
     /// Bytes in each file.
     pub(super) length: u64,
     /// How much is to be moved.
@@ -152,5 +154,5 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
         (_, Some(Amount::Bytes(size))) if size > 0 => size.min(all),
         _ => all,
     };
-    Ok((offset, Region { job: number, starts: Vec::new(), length, limit }))
+    Ok((offset, Region { job: number, starts: Vec::new(), offset, length, limit }))
 }

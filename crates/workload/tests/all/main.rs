@@ -6,6 +6,7 @@ mod files;
 mod fio;
 mod fio_itself;
 mod fio_passes;
+mod fio_placing;
 mod formats;
 mod generators;
 mod keys;
