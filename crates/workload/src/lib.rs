@@ -8,6 +8,7 @@
 mod error;
 #[macro_use]
 mod mix;
+pub mod cachelib;
 pub mod files;
 pub mod fio;
 pub mod hot_cold;
@@ -239,6 +240,8 @@ workloads! {
     Requests Zipf(zipf), "zipf", "zipf.rs";
     /// A few addresses take most of the accesses.
     Requests HotCold(hot_cold), "hot_cold", "hot_cold.rs";
+    /// What a flash cache writes: buckets of small objects at random, large objects in order.
+    Requests Cachelib(cachelib), "cachelib", "cachelib.rs";
     /// Several jobs at once, as a job file of fio describes them.
     Requests Fio(fio), "fio", "fio/mod.rs";
     /// Requests that were recorded.
