@@ -324,7 +324,7 @@ mod tests {
         let mut both = csv("time_us,op,sector,sectors,origin,placement,device");
         match both.record(b"0,W,0,8,wal,7,a,b").unwrap() {
             Line::Request(found) => {
-                assert_eq!((found.request.placement, found.device), (PlacementId::of(7), &b"a,b"[..]))
+                assert_eq!((found.request.placement, found.device), (PlacementId::of(7), &b"a,b"[..]));
             }
             other => panic!("{other:?}"),
         }
