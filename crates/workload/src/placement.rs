@@ -1,6 +1,6 @@
 //! Placement identifiers in traces and options: a handle (`5`), or a reclaim group and a handle (`1:5`).
 
-use crate::trace::shown;
+use crate::trace::fields::shown;
 use nandlab_nand::PlacementId;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};

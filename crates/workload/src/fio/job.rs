@@ -329,6 +329,17 @@ impl Job {
         self.covers && is_uniform && !self.align.iter().zip(&self.lengths).any(is_aligned)
     }
 
+    /// Whether some of its requests are writes.
+    pub(super) fn writes(&self) -> bool {
+        !matches!(self.asks, Asks::Only(Op::Read | Op::Trim))
+    }
+
+    /// An error about the job as a whole.
+    pub(super) fn wrong(&self, message: &str) -> Malformed {
+        let message = format!("the job [{}] cannot work: {message}", self.name);
+        Malformed { line: self.line, column: 1, message }
+    }
+
     /// The job's shortest request.
     pub(super) fn least(&self) -> u64 {
         let shortest = self.asks.directions().iter().map(|&direction| self.lengths[direction].least()).min();

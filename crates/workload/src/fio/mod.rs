@@ -138,7 +138,7 @@ impl Options for Config {
         }
         let folder = self.folder(setting.base);
         for job in &mut jobs {
-            job.choice = job.placing.choice(job, &folder, &source)?;
+            job.choice = job.placing.choice(job.writes(), (&folder, &source), |message| job.wrong(message))?;
         }
         let sector = u64::from(SECTOR_BYTES);
         let (regions, needed) = layout::lay_out(&jobs, setting.sectors * sector).map_err(in_file)?;
@@ -177,16 +177,11 @@ fn read_jobs<'a>(sections: &[Section<'a>]) -> Result<(Vec<Job>, BTreeSet<&'a str
         }
         let mut job = Job { name: section.name.to_owned(), line: section.line, ..global.clone() };
         job.take(&section.entries, base, &mut ignored)?;
-        let wrong = |message: &str| Malformed {
-            line: section.line,
-            column: 1,
-            message: format!("the job [{}] cannot work: {message}", section.name),
-        };
         if job.is_time_based && job.runtime == 0 {
-            return Err(wrong("it is time_based, and runtime does not say for how long"));
+            return Err(job.wrong("it is time_based, and runtime does not say for how long"));
         }
         if jobs.len() == origins().count() {
-            return Err(wrong(&format!("{} jobs can be told apart; numjobs makes more of one", origins().count())));
+            return Err(job.wrong(&format!("{} jobs can be told apart; numjobs makes more of one", origins().count())));
         }
         jobs.push(job);
     }

@@ -4,13 +4,11 @@
 //! of August 2026), `fdp`, `dataplacement`, `plid_select`, `plids`, `dp_scheme`; options.c and dataplacement.c where it
 //! leaves a choice open: identifiers are sorted before their turns, and each file of a clone has its own turn.
 
-use super::job::{Asks, Job};
 use super::source::{contents, Source};
 use super::text::{whole_number, Entry};
 use super::Malformed;
 use crate::placement::HANDLES;
 use crate::WorkloadError;
-use nandlab_block::Op;
 use nandlab_nand::random::Random;
 use nandlab_nand::PlacementId;
 use std::path::Path;
@@ -107,12 +105,15 @@ impl Placing {
         Ok(())
     }
 
-    /// The choice for `job`, with its scheme read; a relative path starts at `folder`.
-    pub(super) fn choice(&self, job: &Job, folder: &Path, source: &Source) -> Result<Choice, WorkloadError> {
-        let wrong = |message: &str| {
-            let message = format!("the job [{}] cannot work: {message}", job.name);
-            source.error(Malformed { line: job.line, column: 1, message })
-        };
+    /// The choice for a job that `writes`, with its scheme read; a relative path starts at `folder`. `wrong` makes an
+    /// error about the job as a whole.
+    pub(super) fn choice(
+        &self,
+        writes: bool,
+        (folder, source): (&Path, &Source),
+        wrong: impl Fn(&str) -> Malformed,
+    ) -> Result<Choice, WorkloadError> {
+        let wrong = |message: &str| source.error(wrong(message));
         let interface = match (self.fdp, self.interface) {
             (true, Some(Interface::None | Interface::Streams)) => {
                 return Err(wrong("fdp = 1 is dataplacement = fdp, and it has another one"));
@@ -120,7 +121,6 @@ impl Placing {
             (true, _) => Interface::Fdp,
             (false, interface) => interface.unwrap_or(Interface::None),
         };
-        let writes = !matches!(job.asks, Asks::Only(Op::Read | Op::Trim));
         if interface == Interface::None || !writes {
             return Ok(Choice::None);
         }

@@ -114,8 +114,7 @@ impl Stream {
             unsynced: 0,
             held: None,
             // A job without writes has nothing to flush.
-            ends_with_fsync: (job.end_fsync || job.fsync_on_close)
-                && !matches!(job.asks, Asks::Only(Op::Read | Op::Trim)),
+            ends_with_fsync: (job.end_fsync || job.fsync_on_close) && job.writes(),
         }
     }
 

@@ -133,18 +133,7 @@ impl Format for Columns {
             };
         }
         let placement = placed(line, placement)?;
-        let device = match self.devices.len() {
-            0 => &b""[..],
-            1 => &line[named(line, devices[0])?],
-            several => {
-                self.device.clear();
-                for (number, place) in devices[..several].iter().enumerate() {
-                    self.device.extend_from_slice(if number == 0 { b"" } else { b"," });
-                    self.device.extend_from_slice(&line[named(line, *place)?]);
-                }
-                &self.device
-            }
-        };
+        let device = device(&mut self.device, line, &devices[..self.devices.len()])?;
         let is_rwbs = kind == Op::Write && name.contains(&b'F') && name.iter().all(|letter| b"FWSAM".contains(letter));
         if is_rwbs && bytes == 0 {
             return Ok(flush(when, device));
@@ -182,6 +171,23 @@ fn when(mut fields: Fields<'_>, unit: TimeUnit) -> Result<Time, Malformed> {
     let cell = &fields.line[fields.at..];
     let found = fields.time("time", unit).and_then(|when| fields.end().map(|()| when));
     found.or_else(|bad| time_of(cell, unit).ok_or(bad))
+}
+
+/// The device in these places; `joined` keeps a name from several.
+#[inline]
+fn device<'a>(joined: &'a mut Vec<u8>, line: &'a [u8], places: &[(usize, usize)]) -> Result<&'a [u8], Malformed> {
+    match *places {
+        [] => Ok(b""),
+        [one] => Ok(&line[named(line, one)?]),
+        _ => {
+            joined.clear();
+            for (number, place) in places.iter().enumerate() {
+                joined.extend_from_slice(if number == 0 { b"" } else { b"," });
+                joined.extend_from_slice(&line[named(line, *place)?]);
+            }
+            Ok(joined)
+        }
+    }
 }
 
 /// A write's placement; a line that ends before the column has none.
