@@ -92,9 +92,10 @@ class Trace:
         from_s: float | None = None,
         to_s: float | None = None,
     ) -> polars.DataFrame:
-        """Its requests: `time_us`, `op` (read, write, trim, flush), `sector`, `sectors`, `origin`, `placement`, `device`.
+        """Its requests: `time_us`, `op`, `sector`, `sectors`, `origin`, `placement`, `device`.
 
-        A placement is a handle such as `5`, or group and handle such as `1:5`; null for requests without one.
+        `op` is read, write, trim or flush. A placement is a handle such as `5`, or group and handle such as
+        `1:5`; null for requests without one.
 
         Args:
             count: So many at most.
