@@ -16,6 +16,7 @@ def sequential(
     footprint: float | str | None = None,
     alignment: int | str | None = None,
     requests_per_s: float | None = None,
+    placement: int | str | None = None,
 ) -> Choice:
     """One request after the other.
 
@@ -34,6 +35,8 @@ def sequential(
         alignment: Requests start at multiples of this many bytes. Default "4 KiB".
         requests_per_s: Mean arrivals a second, with exponentially distributed gaps; for `host.arrival =
             "recorded"`.
+        placement: Where the host asks writes to go: a reclaim unit handle such as 5, or a reclaim group
+            and a handle such as `"1:5"`.
     """
 
 def uniform(
@@ -47,6 +50,7 @@ def uniform(
     footprint: float | str | None = None,
     alignment: int | str | None = None,
     requests_per_s: float | None = None,
+    placement: int | str | None = None,
 ) -> Choice:
     """Every address equally often.
 
@@ -65,6 +69,8 @@ def uniform(
         alignment: Requests start at multiples of this many bytes. Default "4 KiB".
         requests_per_s: Mean arrivals a second, with exponentially distributed gaps; for `host.arrival =
             "recorded"`.
+        placement: Where the host asks writes to go: a reclaim unit handle such as 5, or a reclaim group
+            and a handle such as `"1:5"`.
     """
 
 def zipf(
@@ -80,6 +86,7 @@ def zipf(
     footprint: float | str | None = None,
     alignment: int | str | None = None,
     requests_per_s: float | None = None,
+    placement: int | str | None = None,
 ) -> Choice:
     """The k-th most popular address with a frequency proportional to 1 / k^theta.
 
@@ -101,6 +108,8 @@ def zipf(
         alignment: Requests start at multiples of this many bytes. Default "4 KiB".
         requests_per_s: Mean arrivals a second, with exponentially distributed gaps; for `host.arrival =
             "recorded"`.
+        placement: Where the host asks writes to go: a reclaim unit handle such as 5, or a reclaim group
+            and a handle such as `"1:5"`.
     """
 
 def hot_cold(
@@ -108,6 +117,7 @@ def hot_cold(
     hot_share: float | None = None,
     hot_accesses: float | None = None,
     scatter: bool | None = None,
+    hot_placement: int | str | None = None,
     requests: int | None = None,
     read_share: float | None = None,
     trim_share: float | None = None,
@@ -117,6 +127,7 @@ def hot_cold(
     footprint: float | str | None = None,
     alignment: int | str | None = None,
     requests_per_s: float | None = None,
+    placement: int | str | None = None,
 ) -> Choice:
     """A few addresses take most of the accesses.
 
@@ -125,6 +136,8 @@ def hot_cold(
         hot_accesses: Share of the accesses that goes to the hot addresses, 0 to 1. Default 0.8.
         scatter: Spread the hot addresses over the footprint by a fixed permutation, instead of its
             first part. Default true.
+        hot_placement: Where the host asks writes to hot addresses to go, if not to `placement`: a
+            handle such as 5, or group and handle such as `"1:5"`.
         requests: Requests in all, flushes included. Default 100000.
         read_share: Share of reads among the requests, 0 to 1. Default 0.0.
         trim_share: Share of trims among the requests, 0 to 1; the rest are writes. Default 0.0.
@@ -137,6 +150,52 @@ def hot_cold(
         footprint: Part of the device that is used, from its start: a share up to 1, or bytes such as
             `"64 MiB"`. Default 1.0.
         alignment: Requests start at multiples of this many bytes. Default "4 KiB".
+        requests_per_s: Mean arrivals a second, with exponentially distributed gaps; for `host.arrival =
+            "recorded"`.
+        placement: Where the host asks writes to go: a reclaim unit handle such as 5, or a reclaim group
+            and a handle such as `"1:5"`.
+    """
+
+def cachelib(
+    *,
+    requests: int | None = None,
+    footprint: float | str | None = None,
+    soc_share: float | None = None,
+    small_share: float | None = None,
+    bucket: int | str | None = None,
+    bucket_reads: bool | None = None,
+    keys: int | None = None,
+    theta: float | None = None,
+    segment: int | str | None = None,
+    large_size: int | str | Sequence[Any] | Mapping[str, Any] | None = None,
+    trim: bool | None = None,
+    placement: bool | None = None,
+    soc_handle: int | str | None = None,
+    loc_handle: int | str | None = None,
+    requests_per_s: float | None = None,
+) -> Choice:
+    """What a flash cache with small and large objects writes to its drive.
+
+    Args:
+        requests: Requests in all: writes, reads of buckets and trims. Default 100000.
+        footprint: Part of the device that the cache uses, from its start: a share up to 1, or bytes
+            such as `"64 MiB"`. Default 1.0.
+        soc_share: Part of the footprint for small objects, from its start; above 0 and below 1. Default
+            0.04.
+        small_share: Share of the bytes written that small objects cause, as whole buckets; 0 to 1. The
+            default is about that of replays of CacheLib's key-value traces. Default 0.77.
+        bucket: Size of a bucket of small objects, in whole sectors. Default "4 KiB".
+        bucket_reads: Read a bucket before it is written, as an insert does. Default true.
+        keys: Different keys of small objects. Default 100000000.
+        theta: Exponent of the keys' popularity among inserts, 0 (all equal) to 10. Default 0.0.
+        segment: Size of a region of large objects, in whole sectors. Default "16 MiB".
+        large_size: Size of a large object, at most a region: as `size` of other workloads. Default
+            {"min": "16 KiB", "max": "256 KiB"}.
+        trim: Trim a region before it is filled again. Default false.
+        placement: Writes carry the placement identifiers `soc_handle` and `loc_handle`. Default true.
+        soc_handle: Where small objects go: a handle such as 5, or group and handle such as `"1:5"`.
+            Default 1.
+        loc_handle: Where large objects go. Default 2.
         requests_per_s: Mean arrivals a second, with exponentially distributed gaps; for `host.arrival =
             "recorded"`.
     """

@@ -71,6 +71,26 @@ def test_conversions_there_and_back_are_equal(nandlab_command, tmp_path):
     assert any("microseconds, as fio writes and replays" in sentence for sentence in log["notices"])
 
 
+def test_placements_are_told_and_kept(nandlab_command, tmp_path):
+    path, native, back = tmp_path / "a.csv", tmp_path / "a.nltr", tmp_path / "b.csv"
+    lines = "time_us,op,sector,sectors,origin,placement\n0,W,0,8,host,1:5\n1,R,0,8,host,\n2,W,8,16,host,7\n"
+    path.write_text(lines, encoding="utf-8")
+    nandlab_command("trace", "convert", path, native)
+    nandlab_command("trace", "convert", native, back)
+    assert back.read_text(encoding="utf-8") == lines
+    found = nandlab_command("trace", "info", native, "--json").document
+    assert found["placements"] == [
+        {"placement": "7", "writes": 1, "written_sectors": 16},
+        {"placement": "1:5", "writes": 1, "written_sectors": 8},
+    ]
+    assert "2 of writes: 7 (8 KiB), 1:5 (4 KiB)" in nandlab_command("trace", "info", native).out
+    assert [row.get("placement") for row in trace_file.head(native)["requests"]] == ["1:5", None, "7"]
+    assert "placement" in nandlab_command("trace", "head", native).out
+    assert "placement" not in nandlab_command("trace", "head", SAMPLES / "csv").out
+    log = nandlab_command("trace", "convert", native, tmp_path / "c.iolog", "--json").document
+    assert any("2 requests have a placement" in sentence for sentence in log["dropped"])
+
+
 def test_a_conversion_goes_to_stdout_where_that_is_asked_for(nandlab_command, spc, tmp_path):
     done = nandlab_command("trace", "convert", spc, "-", "--to", "csv")
     assert done.status == 0 and "stdout: 4 requests, from spc to csv" in done.err

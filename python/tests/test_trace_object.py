@@ -26,11 +26,22 @@ def test_requests_are_those_of_the_file(path):
         "sector": polars.Int64,
         "sectors": polars.Int64,
         "origin": polars.String,
+        "placement": polars.String,
         "device": polars.String,
     }
-    assert frame.rows()[:2] == [(0.0, "write", 0, 8, "wal", "0"), (250.5, "read", 8, 16, "database", "0")]
+    assert frame.rows()[:2] == [
+        (0.0, "write", 0, 8, "wal", None, "0"),
+        (250.5, "read", 8, 16, "database", None, "0"),
+    ]
     assert trace.frame(count=1, skip=1)["op"].to_list() == ["read"]
     assert trace.frame(from_s=0.0005)["op"].to_list() == ["trim"]
+
+
+def test_a_frame_has_the_placements_of_writes(tmp_path):
+    lines = "time_us,op,sector,sectors,origin,placement\n0,W,0,8,wal,1:5\n1,W,8,8,,\n2,R,8,8,,7\n3,W,0,8,,7\n"
+    trace = nandlab.Trace(write(tmp_path / "placed.csv", lines))
+    assert trace.frame()["placement"].to_list() == ["1:5", None, None, "7"]
+    assert [one["placement"] for one in trace.info()["placements"]] == ["7", "1:5"]
 
 
 def test_a_trace_is_a_workload(path):

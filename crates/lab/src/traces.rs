@@ -14,7 +14,7 @@ use flate2::write::GzEncoder;
 use flate2::Compression;
 use nandlab_block::{Op, Request};
 use nandlab_workload::trace::{Config, Output, OutputFormat, Records, Summary};
-use nandlab_workload::{WorkloadConfig, WorkloadError};
+use nandlab_workload::{Placement, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -127,6 +127,9 @@ struct Shown {
     sector: u64,
     sectors: u32,
     origin: String,
+    /// Only if the request has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    placement: Option<String>,
     device: String,
 }
 
@@ -144,6 +147,7 @@ pub fn head(config: &Config, base: &Path, part: &Part) -> Result<String, LabErro
             sector: request.sector,
             sectors: request.sectors,
             origin: request.origin.name(),
+            placement: Placement::try_from(request.placement).ok().map(|placement| placement.to_string()),
             device: String::from_utf8_lossy(selected.records.device_name(device)).into_owned(),
         });
     }
@@ -208,7 +212,7 @@ pub fn convert(
     let file = BufWriter::with_capacity(1 << 18, File::create(path).map_err(io)?);
     let sink: Box<dyn Write> =
         if is_gzip { Box::new(GzEncoder::new(file, Compression::default())) } else { Box::new(file) };
-    let mut output = Output::new(format, sink, &names).map_err(io)?;
+    let mut output = Output::new(format, sink, &names, !summary.placements.is_empty()).map_err(io)?;
     while let Some((request, device)) = next {
         if selected.given % (1 << 16) == 1 && !watch(selected.given) {
             return Err(stopped());

@@ -20,7 +20,7 @@ impl Recorder {
             io::Error::new(error.kind(), format!("the trace {} cannot be written: {error}", path.display()))
         };
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(named)?;
-        let out = Output::new(OutputFormat::Native, BufWriter::new(file), &[]).map_err(named)?;
+        let out = Output::new(OutputFormat::Native, BufWriter::new(file), &[], false).map_err(named)?;
         Ok(Self { out, path: path.to_owned(), requests: 0 })
     }
 

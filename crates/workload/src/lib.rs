@@ -8,12 +8,14 @@
 mod error;
 #[macro_use]
 mod mix;
+pub mod cachelib;
 pub mod files;
 pub mod fio;
 pub mod hot_cold;
 pub mod keys;
 mod origins;
 mod permutation;
+mod placement;
 pub mod sequential;
 mod size;
 pub mod tenants;
@@ -27,6 +29,7 @@ pub use keys::KeyOptions;
 pub use mix::{Footprint, Mix};
 pub use nandlab_block::{nearest, ByteCount};
 pub use permutation::Permutation;
+pub use placement::Placement;
 pub use size::{Size, SizeRange, WeightedSize};
 
 use nandlab_block::{Completion, Op, Queues, Request};
@@ -246,6 +249,8 @@ workloads! {
     Requests Zipf(zipf), "zipf", "zipf.rs";
     /// A few addresses take most of the accesses.
     Requests HotCold(hot_cold), "hot_cold", "hot_cold.rs";
+    /// What a flash cache writes: buckets of small objects at random, large objects in order.
+    Requests Cachelib(cachelib), "cachelib", "cachelib.rs";
     /// Several jobs at once, as a job file of fio describes them.
     Requests Fio(fio), "fio", "fio/mod.rs";
     /// Several tenants, each with submission queues and a workload of its own.

@@ -1,11 +1,12 @@
 //! Common generator options: request count, kinds, lengths and addresses.
 
 use crate::error::WorkloadError;
+use crate::placement::Placement;
 use crate::size::{share, Size, Sizes};
 use crate::{Setting, Workload};
 use nandlab_block::{ByteCount, Op, Request};
 use nandlab_nand::random::{Random, Stream};
-use nandlab_nand::{Time, SECTOR_BYTES};
+use nandlab_nand::{PlacementId, Time, SECTOR_BYTES};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::Serialize;
 use std::fmt;
@@ -34,6 +35,8 @@ pub struct Mix {
     pub alignment: ByteCount,
     /// Requests a second with exponentially distributed gaps, for `host.arrival = "recorded"`.
     pub requests_per_s: Option<f64>,
+    /// Where the host asks writes to go.
+    pub placement: Option<Placement>,
 }
 
 /// Makes a generator's `Config`: its own options, and the common ones from [`Mix`].
@@ -64,16 +67,22 @@ macro_rules! generator_options {
             /// Mean arrivals a second, with exponentially distributed gaps; for `host.arrival = "recorded"`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub requests_per_s: Option<f64>,
+            /// Where the host asks writes to go: a reclaim unit handle such as 5, or a reclaim group and a handle such as
+            /// `"1:5"`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub placement: Option<$crate::Placement>,
         }
 
         impl Default for Config {
             fn default() -> Self {
                 let $crate::Mix {
                     requests, read_share, trim_share, flush_every, flush_at_end, size, footprint, alignment, requests_per_s,
+                    placement,
                 } = $crate::Mix::default();
                 Self {
                     $($field: $default,)*
                     requests, read_share, trim_share, flush_every, flush_at_end, size, footprint, alignment, requests_per_s,
+                    placement,
                 }
             }
         }
@@ -91,6 +100,7 @@ macro_rules! generator_options {
                     footprint: self.footprint,
                     alignment: self.alignment,
                     requests_per_s: self.requests_per_s,
+                    placement: self.placement,
                 }
             }
         }
@@ -109,6 +119,7 @@ impl Default for Mix {
             footprint: Footprint::Share(1.0),
             alignment: ByteCount(4096),
             requests_per_s: None,
+            placement: None,
         }
     }
 }
@@ -215,7 +226,7 @@ impl Mix {
                 "it is a share above 0 and up to 1, or a number of bytes",
             ));
         }
-        Sizes::new(&self.size).map(|_| ())
+        Sizes::new("size", &self.size).map(|_| ())
     }
 
     /// Whether requests carry their own times.
@@ -233,7 +244,7 @@ impl Mix {
                 format!("the device exports {device}: give it a larger device, or a footprint as a share, 1.0 at most");
             return Err(WorkloadError::option("footprint", &self.footprint, why));
         }
-        let largest = Sizes::new(&self.size)?.largest();
+        let largest = Sizes::new("size", &self.size)?.largest();
         let slot = self.alignment.0 / u64::from(SECTOR_BYTES);
         let slots = sectors / slot;
         if slots == 0 || u64::from(largest) > sectors {
@@ -261,7 +272,7 @@ impl Mix {
             slot_sectors: self.alignment.0 / u64::from(SECTOR_BYTES),
             end: self.footprint.sectors(setting.sectors),
             slots,
-            sizes: Sizes::new(&self.size)?,
+            sizes: Sizes::new("size", &self.size)?,
             only_writes: self.read_share + self.trim_share == 0.0,
             read_below,
             trim_below: read_below.saturating_add(share(self.trim_share)),
@@ -270,9 +281,8 @@ impl Mix {
             since_flush: 0,
             left: self.requests,
             requests: self.requests,
-            gap_ns: self.requests_per_s.map_or(0.0, |rate| 1e9 / rate),
-            time: 0,
-            carried_ns: 0.0,
+            gaps: Gaps::new(self.requests_per_s),
+            placement: self.placement.map_or(PlacementId::NONE, Placement::id),
         }))
     }
 }
@@ -281,6 +291,11 @@ impl Mix {
 pub(crate) trait Pattern: Send {
     /// The slot for a request's start; `fitting` slots leave room for it, and it covers `length` slots.
     fn start(&mut self, random: &mut Random, fitting: u64, length: u64) -> u64;
+
+    /// The placement of a write at the last start, unless it is the mix's.
+    fn placement(&self) -> Option<PlacementId> {
+        None
+    }
 }
 
 struct Generator<P> {
@@ -301,25 +316,44 @@ struct Generator<P> {
     since_flush: u64,
     left: u64,
     requests: u64,
+    gaps: Gaps,
+    placement: PlacementId,
+}
+
+/// When requests come: after exponentially distributed gaps.
+pub(crate) struct Gaps {
     /// Mean gap between requests; 0: all come at time 0.
-    gap_ns: f64,
+    mean_ns: f64,
     time: Time,
     /// Nanosecond fraction missing in `time`: without it the rate would be too high.
     carried_ns: f64,
 }
 
-impl<P: Pattern> Generator<P> {
+impl Gaps {
+    pub(crate) fn new(requests_per_s: Option<f64>) -> Self {
+        Self { mean_ns: requests_per_s.map_or(0.0, |rate| 1e9 / rate), time: 0, carried_ns: 0.0 }
+    }
+
+    /// The next request's time.
     #[inline]
-    fn next(&mut self) -> Request {
-        if self.gap_ns > 0.0 {
+    pub(crate) fn next(&mut self, random: &mut Random) -> Time {
+        if self.mean_ns > 0.0 {
             // 1 - unit is above 0, so the logarithm is finite.
-            let gap_ns = -libm::log(1.0 - self.random.unit()) * self.gap_ns + self.carried_ns;
+            let gap_ns = -libm::log(1.0 - random.unit()) * self.mean_ns + self.carried_ns;
             self.carried_ns = gap_ns.fract();
             self.time += gap_ns as Time;
         }
+        self.time
+    }
+}
+
+impl<P: Pattern> Generator<P> {
+    #[inline]
+    fn next(&mut self) -> Request {
+        let time = self.gaps.next(&mut self.random);
         if self.flush_every > 0 && self.since_flush == self.flush_every {
             self.since_flush = 0;
-            return Request { time: self.time, ..Request::new(Op::Flush, 0, 0) };
+            return Request { time, ..Request::new(Op::Flush, 0, 0) };
         }
         self.since_flush += 1;
         let op = if self.only_writes { Op::Write } else { self.op() };
@@ -332,7 +366,11 @@ impl<P: Pattern> Generator<P> {
             (fitting.min(self.slots), length.div_ceil(self.slot_sectors))
         };
         let slot = self.pattern.start(&mut self.random, fitting, covered);
-        Request { time: self.time, ..Request::new(op, slot * self.slot_sectors, sectors) }
+        let placement = match op {
+            Op::Write => self.pattern.placement().unwrap_or(self.placement),
+            _ => PlacementId::NONE,
+        };
+        Request { time, placement, ..Request::new(op, slot * self.slot_sectors, sectors) }
     }
 
     #[inline]

@@ -119,29 +119,29 @@ pub(crate) enum Sizes {
 }
 
 impl Sizes {
-    /// Checks `size`.
-    pub(crate) fn new(size: &Size) -> Result<Self, WorkloadError> {
+    /// Checks `size`, the value of `key`.
+    pub(crate) fn new(key: &str, size: &Size) -> Result<Self, WorkloadError> {
         match size {
-            Size::Fixed(bytes) => Ok(Self::Fixed(sectors("size", *bytes)?)),
-            Size::Weighted(choice) => Self::weighted(choice),
-            Size::Range(range) => Self::range(range),
+            Size::Fixed(bytes) => Ok(Self::Fixed(sectors(key, *bytes)?)),
+            Size::Weighted(choice) => Self::weighted(key, choice),
+            Size::Range(range) => Self::range(key, range),
         }
     }
 
-    fn weighted(choice: &[WeightedSize]) -> Result<Self, WorkloadError> {
+    fn weighted(key: &str, choice: &[WeightedSize]) -> Result<Self, WorkloadError> {
         let total: f64 = choice.iter().map(|one| one.weight).sum();
         let mut below = 0.0;
         let mut bounds = Vec::with_capacity(choice.len());
         for (at, one) in choice.iter().enumerate() {
             if !(one.weight.is_finite() && one.weight >= 0.0) {
-                let key = format!("size[{at}].weight");
+                let key = format!("{key}[{at}].weight");
                 return Err(WorkloadError::option(&key, &one.weight, "a weight is a number of 0 or more"));
             }
             below += one.weight;
-            bounds.push((share(below / total), sectors(&format!("size[{at}].size"), one.size)?));
+            bounds.push((share(below / total), sectors(&format!("{key}[{at}].size"), one.size)?));
         }
         if total <= 0.0 || choice.is_empty() {
-            return Err(WorkloadError::option("size", &"[]", "a choice needs a size with a weight above 0"));
+            return Err(WorkloadError::option(key, &"[]", "a choice needs a size with a weight above 0"));
         }
         // Rounding must not leave a gap at the top; sizes with weight 0 at the end stay out of reach.
         let last = choice.iter().rposition(|one| one.weight > 0.0).expect("the weights sum to more than 0");
@@ -150,13 +150,13 @@ impl Sizes {
         Ok(Self::Weighted(bounds))
     }
 
-    fn range(range: &SizeRange) -> Result<Self, WorkloadError> {
-        let min = sectors("size.min", range.min)?;
-        let max = sectors("size.max", range.max)?;
-        let step = sectors("size.step", range.step.unwrap_or(range.min))?;
+    fn range(key: &str, range: &SizeRange) -> Result<Self, WorkloadError> {
+        let min = sectors(&format!("{key}.min"), range.min)?;
+        let max = sectors(&format!("{key}.max"), range.max)?;
+        let step = sectors(&format!("{key}.step"), range.step.unwrap_or(range.min))?;
         if max < min {
             let why = format!("the largest size is at least the smallest ({})", range.min);
-            return Err(WorkloadError::option("size.max", &range.max, why));
+            return Err(WorkloadError::option(&format!("{key}.max"), &range.max, why));
         }
         Ok(Self::Range { min, step, count: u64::from((max - min) / step) + 1 })
     }
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn weights_are_frequencies() {
-        let sizes = Sizes::new(&weighted(&[(512, 3.0), (4096, 0.0), (8192, 1.0), (1024, 0.0)])).unwrap();
+        let sizes = Sizes::new("size", &weighted(&[(512, 3.0), (4096, 0.0), (8192, 1.0), (1024, 0.0)])).unwrap();
         let mut random = Random::new(3);
         let mut counts = std::collections::BTreeMap::new();
         for _ in 0..40_000 {
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn a_range_steps_from_the_smallest() {
         let range = SizeRange { min: ByteCount(4096), max: ByteCount(18_000 / 512 * 512), step: None };
-        let sizes = Sizes::new(&Size::Range(range)).unwrap();
+        let sizes = Sizes::new("size", &Size::Range(range)).unwrap();
         let mut random = Random::new(3);
         let seen: std::collections::BTreeSet<_> = (0..1000).map(|_| sizes.draw(&mut random)).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [8, 16, 24, 32]);
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_size_is_refused_with_its_key() {
-        let error = |size| Sizes::new(&size).unwrap_err().to_string();
+        let error = |size| Sizes::new("size", &size).unwrap_err().to_string();
         assert!(error(Size::Fixed(ByteCount(1000))).starts_with("size = 1000 B cannot work"));
         assert!(error(weighted(&[])).starts_with("size = []"));
         assert!(error(weighted(&[(512, 1.0), (512, -1.0)])).starts_with("size[1].weight = -1"));

@@ -150,6 +150,7 @@ def _facts(found: dict[str, Any]) -> list[list[str]]:
         ["bytes written", units.size(found["written_sectors"] * 512)],
         ["span", units.span_s(found["span_s"])],
         ["devices", f"{len(devices)}" + (f": {names}{', ...' if len(devices) > 8 else ''}" if names else "")],
+        *([["placements", _placements(found["placements"])]] if found["placements"] else []),
         [
             "addresses",
             f"sector {found['lowest_sector']:,} to {found['end_sector']:,} "
@@ -178,6 +179,16 @@ def _facts(found: dict[str, Any]) -> list[list[str]]:
         )
         facts.append(["skew of the writes", f"{told} of the written pages"])
     return facts
+
+
+def _placements(placements: list[dict[str, Any]]) -> str:
+    """The bytes written with each placement identifier; the first eight."""
+    from nandlab.writing import units
+
+    listed = ", ".join(
+        f"{one['placement']} ({units.size(one['written_sectors'] * 512)})" for one in placements[:8]
+    )
+    return f"{len(placements)} of writes: {listed}{', ...' if len(placements) > 8 else ''}"
 
 
 def _print_sizes(found: dict[str, Any]) -> None:
@@ -226,9 +237,10 @@ def head(as_json: bool, count: int, file: str, **given: Any) -> None:  # noqa: A
     if as_json:
         print_json(found)
         return
-    titles = ["time_us", "op", "sector", "sectors", "origin", "device"]
+    placed = ["placement"] if any("placement" in row for row in found["requests"]) else []
+    titles = ["time_us", "op", "sector", "sectors", "origin", *placed, "device"]
     rows = [
-        [f"{row['time_us']:.3f}".removesuffix(".000"), *(str(row[title]) for title in titles[1:])]
+        [f"{row['time_us']:.3f}".removesuffix(".000"), *(str(row.get(title, "")) for title in titles[1:])]
         for row in found["requests"]
     ]
     print_table(rows, titles, right=(0, 2, 3))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nandlab.traces.trace_file import Watch
 
-COLUMNS = ("time_us", "op", "sector", "sectors", "origin", "device")
+COLUMNS = ("time_us", "op", "sector", "sectors", "origin", "placement", "device")
 
 
 class Trace:
@@ -92,7 +92,10 @@ class Trace:
         from_s: float | None = None,
         to_s: float | None = None,
     ) -> polars.DataFrame:
-        """Its requests: `time_us`, `op` (read, write, trim, flush), `sector`, `sectors`, `origin`, `device`.
+        """Its requests: `time_us`, `op`, `sector`, `sectors`, `origin`, `placement`, `device`.
+
+        `op` is read, write, trim or flush. A placement is a handle such as `5`, or group and handle such as
+        `1:5`; null for requests without one.
 
         Args:
             count: So many at most.

@@ -42,7 +42,7 @@ fn contents(records: u64, form: Form) -> Vec<u8> {
     if matches!(form, Form::Csv | Form::Gzip) {
         text += "time_us,op,sector,sectors,origin\n";
     }
-    let mut native = Output::new(OutputFormat::Native, Vec::new(), &[]).expect("memory takes every byte");
+    let mut native = Output::new(OutputFormat::Native, Vec::new(), &[], false).expect("memory takes every byte");
     let mut time = 0;
     for _ in 0..records {
         time += random.below(2_000);

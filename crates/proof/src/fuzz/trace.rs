@@ -60,6 +60,7 @@ fn columns() -> ColumnOptions {
         fixed_size_bytes: None,
         skip_lines: 0,
         device: Some(DeviceColumns::Several(vec![Column::Number(5), Column::Number(6)])),
+        placement: Some(Column::Number(7)),
         separator: Separator::Comma,
         header: true,
         address_unit_bytes: 4096,
@@ -103,7 +104,9 @@ fn lines(file: &[u8], format: FormatName, reader: &mut dyn Format) {
         sentence(&bad.message, 0);
         return;
     }
-    let columns = 1 + header.iter().filter(|&&byte| byte == b',').count();
+    let names: Vec<String> =
+        header.split(|&byte| byte == b',').map(|name| String::from_utf8_lossy(name.trim_ascii()).into()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     for line in lines {
         let found = reader.record(line);
         if format == FormatName::Csv {
@@ -112,7 +115,7 @@ fn lines(file: &[u8], format: FormatName, reader: &mut dyn Format) {
                 _ => None,
             };
             let shown = String::from_utf8_lossy(line);
-            assert_eq!(request, plain(line, columns), "{shown:?} with {columns} columns");
+            assert_eq!(request, plain(line, &names), "{shown:?} with the columns {names:?}");
         }
         sound(line, found);
     }
@@ -124,6 +127,8 @@ fn sound(bytes: &[u8], found: Result<Line<'_>, Malformed>) {
         Ok(Line::Request(found)) => {
             let request = found.request;
             assert_eq!(request.sectors == 0, request.op == Op::Flush, "{request:?}");
+            let placement = request.placement;
+            assert!(!placement.is_some() || request.op == Op::Write && placement.handle < 128, "{request:?}");
             assert!(request.end() < 1 << 50 && request.time <= u64::MAX / 2, "{request:?}");
             let most = if request.op == Op::Trim { 1 << 40 } else { 1 << 37 };
             assert!(u64::from(request.sectors) + found.rest <= most, "{found:?}");
@@ -138,13 +143,14 @@ fn sound(bytes: &[u8], found: Result<Line<'_>, Malformed>) {
 }
 
 /// The slow reader for the project's own format.
-fn plain(line: &[u8], columns: usize) -> Option<Request> {
+fn plain(line: &[u8], names: &[&str]) -> Option<Request> {
     // A device may hold anything: it is the line's rest.
-    let mut fields: Vec<&[u8]> = line.splitn(columns, |&byte| byte == b',').collect();
-    if fields.len() != columns || columns < 6 && fields.last()?.contains(&b',') {
+    let mut fields: Vec<&[u8]> = line.splitn(names.len(), |&byte| byte == b',').collect();
+    let has_device = names.last() == Some(&"device");
+    if fields.len() != names.len() || !has_device && fields.last()?.contains(&b',') {
         return None;
     }
-    fields.truncate(5);
+    fields.truncate(names.len() - usize::from(has_device));
     let fields: Vec<&str> = fields.into_iter().map(std::str::from_utf8).collect::<Result<_, _>>().ok()?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = |text: &str, most: u64| {
@@ -152,6 +158,8 @@ fn plain(line: &[u8], columns: usize) -> Option<Request> {
     };
     let name = fields.get(4).copied().unwrap_or_default();
     let origin = if name.is_empty() { Origin::HOST } else { Origin::from_name(name)? };
+    let placement = names.iter().position(|&name| name == "placement").map_or("", |at| fields[at]);
+    let placement = if placement.is_empty() { PlacementId::NONE } else { plain_placement(placement)? };
     let (mantissa, exponent) = fields[0].split_once(['e', 'E']).unwrap_or((fields[0], "0"));
     let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
     if !is_number(part) || !is_number(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)) {
@@ -180,7 +188,20 @@ fn plain(line: &[u8], columns: usize) -> Option<Request> {
     }
     // The rest comes in further requests.
     let sectors = sectors.min(Found::MOST_SECTORS.into()) as u32;
-    (sectors > 0).then_some(Request { time, sector, sectors, op, origin, placement: PlacementId::NONE })
+    let placement = if op == Op::Write { placement } else { PlacementId::NONE };
+    (sectors > 0).then_some(Request { time, sector, sectors, op, origin, placement })
+}
+
+/// `5` or `1:5`: at most seven bits, behind a byte other than 255.
+fn plain_placement(text: &str) -> Option<PlacementId> {
+    let (group, handle) = text.split_once(':').unwrap_or(("0", text));
+    let number = |text: &str| -> Option<u128> {
+        let digits = text.trim_start_matches('0');
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| if digits.len() > 30 { u128::MAX } else { digits.parse().unwrap_or(0) })
+    };
+    let (group, handle) = (number(group)?, number(handle)?);
+    (group < 255 && handle < 128).then_some(PlacementId { group: group as u8, handle: handle as u8 })
 }
 
 /// The whole file as a workload.

@@ -1,6 +1,7 @@
 //! A job file's section.
 
 use super::keys::{find, Class, KEYS, SYNCHRONOUS};
+use super::placing::{Choice, Placing};
 use super::skew::Distribution;
 use super::text::{amount, by_direction, bytes, number, switch, time, Amount, Entry, KbBase};
 use super::Malformed;
@@ -121,6 +122,9 @@ pub(super) struct Job {
     pub(super) align: [Option<u64>; 3],
     /// How much longer it runs, before fio measures.
     pub(super) ramp: Time,
+    /// The keys for the placement identifiers of its writes, and what they choose.
+    pub(super) placing: Placing,
+    pub(super) choice: Choice,
 }
 
 impl Default for Job {
@@ -162,6 +166,8 @@ impl Default for Job {
             random_share: [100; 3],
             align: [None; 3],
             ramp: 0,
+            placing: Placing::default(),
+            choice: Choice::None,
         }
     }
 }
@@ -245,6 +251,8 @@ impl Job {
             "random_distribution" => self.distribution = Distribution::parse(entry, base)?,
             "percentage_random" | "blockalign" | "ba" => self.set_places(entry, base)?,
             "ramp_time" => self.ramp = time(entry, S)?,
+            "fdp" | "dataplacement" | "data_placement" | "plids" | "fdp_pli" | "plid_select" | "fdp_pli_select"
+            | "dp_scheme" => self.placing.set(entry)?,
             _ => return Err(unknown(entry)),
         }
         Ok(())
@@ -319,6 +327,17 @@ impl Job {
             |(align, lengths): (&Option<u64>, &Lengths)| align.is_some_and(|align| align != lengths.least());
         let is_uniform = self.distribution == Distribution::Uniform;
         self.covers && is_uniform && !self.align.iter().zip(&self.lengths).any(is_aligned)
+    }
+
+    /// Whether some of its requests are writes.
+    pub(super) fn writes(&self) -> bool {
+        !matches!(self.asks, Asks::Only(Op::Read | Op::Trim))
+    }
+
+    /// An error about the job as a whole.
+    pub(super) fn wrong(&self, message: &str) -> Malformed {
+        let message = format!("the job [{}] cannot work: {message}", self.name);
+        Malformed { line: self.line, column: 1, message }
     }
 
     /// The job's shortest request.

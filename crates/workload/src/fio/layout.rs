@@ -14,8 +14,10 @@ const FILE_ALIGNMENT: u64 = 4096;
 pub(super) struct Region {
     /// Job number.
     pub(super) job: usize,
-    /// Its beginning in each file, from the device's start.
+    /// Its beginning in each file, in bytes of the device.
     pub(super) starts: Vec<u64>,
+    /// The same in bytes of the file.
+    pub(super) offset: u64,
     /// Bytes in each file.
     pub(super) length: u64,
     /// How much is to be moved.
@@ -66,26 +68,20 @@ pub(super) fn lay_out(jobs: &[Job], device: u64) -> Result<(Vec<Region>, u64), M
     Ok((regions, needed))
 }
 
-fn wrong(job: &Job, message: impl Into<String>) -> Malformed {
-    let message = message.into();
-    Malformed { line: job.line, column: 1, message: format!("the job [{}] cannot work: {message}", job.name) }
-}
-
 /// Refuses several files if one is a device with unknown extent, and files that do not take turns.
 fn refuse_files(jobs: &[Job], files: usize) -> Result<(), Malformed> {
     let device = |job: &Job| job.files.iter().find(|file| file.starts_with("/dev/")).cloned();
     let has_bytes = |job: &Job| matches!(job.size, Some(Amount::Bytes(1..))) || job.filesize.is_some();
     let open = jobs.iter().find_map(|job| device(job).filter(|_| !has_bytes(job)).map(|device| (job, device)));
     if let Some((job, device)) = open.filter(|_| files > 1) {
-        return Err(wrong(
-            job,
-            format!("a job on the device {device} leaves no room for other files; give it a size in bytes"),
-        ));
+        return Err(
+            job.wrong(&format!("a job on the device {device} leaves no room for other files; give it a size in bytes"))
+        );
     }
     let in_turn = jobs.iter().find(|job| job.files.len() > 1 && job.service.is_some());
     in_turn.map_or(Ok(()), |job| {
         let service = job.service.as_deref().unwrap_or_default();
-        Err(wrong(job, format!("file_service_type = {service} is not followed: the files of a job come in turn")))
+        Err(job.wrong(&format!("file_service_type = {service} is not followed: the files of a job come in turn")))
     })
 }
 
@@ -108,7 +104,7 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
         if whole.is_single || whole.is_own {
             Ok(part)
         } else {
-            Err(wrong(job, message()))
+            Err(job.wrong(&message()))
         }
     };
     let bytes = |key: &str, amount: Amount| match amount {
@@ -122,12 +118,12 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
         offset = offset.next_multiple_of(job.offset_align.unwrap_or(least));
     }
     if offset % u64::from(SECTOR_BYTES) != 0 {
-        return Err(wrong(job, format!("it starts at {offset} bytes, within a sector of 512")));
+        return Err(job.wrong(&format!("it starts at {offset} bytes, within a sector of 512")));
     }
     let rest = || {
         let what = "it needs a size, since several files share the device";
         let rest = whole.is_single.then(|| whole.bytes.saturating_sub(offset));
-        rest.ok_or_else(|| wrong(job, what))
+        rest.ok_or_else(|| job.wrong(what))
     };
     let files = job.files.len().max(1) as u64;
     let length = match (job.filesize, job.size) {
@@ -143,7 +139,7 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
     };
     if length < least {
         let (room, request) = (ByteCount(length), ByteCount(least));
-        return Err(wrong(job, format!("from its offset on there are {room}, and a request has {request}")));
+        return Err(job.wrong(&format!("from its offset on there are {room}, and a request has {request}")));
     }
     let all = length.saturating_mul(files);
     let limit = match (job.io_size, job.size) {
@@ -152,5 +148,5 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
         (_, Some(Amount::Bytes(size))) if size > 0 => size.min(all),
         _ => all,
     };
-    Ok((offset, Region { job: number, starts: Vec::new(), length, limit }))
+    Ok((offset, Region { job: number, starts: Vec::new(), offset, length, limit }))
 }

@@ -5,7 +5,8 @@
 //! outstanding. All jobs run at the same time. Each is a separate origin, so the record separates their latencies,
 //! flash operations and writes. Earlier ends decide the next request: it is the job with the earliest next request, at
 //! equal times the job first in the file. docs/hosts.md lists the supported keys and how they act. A notice lists keys
-//! about the machine alone. An unsupported key with an effect on the requests is refused, with its line.
+//! about the machine alone. An unsupported key with an effect on the requests is refused, with its line. Writes of a job
+//! with `fdp` carry a placement identifier: index i of fio's list is handle i of the first reclaim group.
 //!
 //! ## Differences
 //! From fio itself: random numbers differ. A permutation draws random places that come once, a new one for each pass;
@@ -21,6 +22,7 @@
 mod job;
 pub mod keys;
 mod layout;
+mod placing;
 mod skew;
 mod source;
 mod stream;
@@ -32,12 +34,12 @@ use crate::{Options, Setting, Workload, WorkloadError};
 use job::Job;
 use nandlab_block::{Completion, Request};
 use nandlab_nand::random::{self, Random};
-use nandlab_nand::{Origin, PlacementId, Time, SECTOR_BYTES};
+use nandlab_nand::{Origin, Time, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 use source::Source;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use stream::Stream;
 use subjob::Subjob;
 use text::{KbBase, Section};
@@ -107,6 +109,12 @@ impl Config {
         let _ = Source::read(self, base, &mut look);
         self.variables.extend(found);
     }
+
+    /// The job file's folder; that of the experiment for `text`.
+    fn folder(&self, base: &Path) -> PathBuf {
+        let file = self.path.as_ref().map(|path| base.join(path));
+        file.as_deref().and_then(Path::parent).unwrap_or(base).to_owned()
+    }
 }
 
 impl Options for Config {
@@ -125,9 +133,13 @@ impl Options for Config {
         let file = source.name();
         let in_file = |bad| source.error(bad);
         let sections = text::sections(&source.text).map_err(in_file)?;
-        let (jobs, ignored) = read_jobs(&sections).map_err(in_file)?;
+        let (mut jobs, ignored) = read_jobs(&sections).map_err(in_file)?;
         if jobs.is_empty() {
             return Err(WorkloadError::File { file, message: "it has no job: a section such as `[job1]`".to_owned() });
+        }
+        let folder = self.folder(setting.base);
+        for job in &mut jobs {
+            job.choice = job.placing.choice(job.writes(), (&folder, &source), |message| job.wrong(message))?;
         }
         let sector = u64::from(SECTOR_BYTES);
         let (regions, needed) = layout::lay_out(&jobs, setting.sectors * sector).map_err(in_file)?;
@@ -166,16 +178,11 @@ fn read_jobs<'a>(sections: &[Section<'a>]) -> Result<(Vec<Job>, BTreeSet<&'a str
         }
         let mut job = Job { name: section.name.to_owned(), line: section.line, ..global.clone() };
         job.take(&section.entries, base, &mut ignored)?;
-        let wrong = |message: &str| Malformed {
-            line: section.line,
-            column: 1,
-            message: format!("the job [{}] cannot work: {message}", section.name),
-        };
         if job.is_time_based && job.runtime == 0 {
-            return Err(wrong("it is time_based, and runtime does not say for how long"));
+            return Err(job.wrong("it is time_based, and runtime does not say for how long"));
         }
         if jobs.len() == origins().count() {
-            return Err(wrong(&format!("{} jobs can be told apart; numjobs makes more of one", origins().count())));
+            return Err(job.wrong(&format!("{} jobs can be told apart; numjobs makes more of one", origins().count())));
         }
         jobs.push(job);
     }
@@ -387,7 +394,7 @@ impl Workload for Jobs {
             sectors: (ask.length / sector) as u32,
             op: ask.op,
             origin: clone.origin,
-            placement: PlacementId::NONE,
+            placement: ask.placement,
         });
         if self.later.is_some() {
             self.leave_open(number);

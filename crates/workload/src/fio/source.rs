@@ -115,15 +115,16 @@ impl Refused {
     }
 }
 
-fn contents(file: &Path) -> Result<String, String> {
+/// A file's text, unpacked.
+pub(super) fn contents(file: &Path) -> Result<String, String> {
     let mut text = Vec::new();
     let opened = unpack::open(file, None);
     let read = opened.and_then(|contents| contents.source.take(MAX_FILE_BYTES + 1).read_to_end(&mut text));
     read.map_err(|error| unpack::sentence(&error))?;
     if text.len() as u64 > MAX_FILE_BYTES {
-        return Err(format!("a job file has at most {MAX_FILE_BYTES} bytes, and this one has more"));
+        return Err(format!("a file of a job has at most {MAX_FILE_BYTES} bytes, and this one has more"));
     }
-    String::from_utf8(text).map_err(|_| "a job file is text, in UTF-8".to_owned())
+    String::from_utf8(text).map_err(|_| "a file of a job is text, in UTF-8".to_owned())
 }
 
 /// A line with its variables replaced behind the equals sign (HOWTO of fio 3.33, "Environment variables"). An error

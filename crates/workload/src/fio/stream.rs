@@ -2,10 +2,12 @@
 
 use super::job::{Asks, Job, Lengths};
 use super::layout::Region;
+use super::placing::Placer;
 use super::skew::Skew;
 use crate::permutation::Permutation;
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
+use nandlab_nand::PlacementId;
 
 /// A request, in bytes from the device's start; a flush has none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,9 +15,11 @@ pub(super) struct Ask {
     pub(super) op: Op,
     pub(super) offset: u64,
     pub(super) length: u64,
+    /// Of writes alone.
+    pub(super) placement: PlacementId,
 }
 
-const FLUSH: Ask = Ask { op: Op::Flush, offset: 0, length: 0 };
+const FLUSH: Ask = Ask { op: Op::Flush, offset: 0, length: 0, placement: PlacementId::NONE };
 
 /// A clone's requests.
 #[derive(Debug)]
@@ -30,6 +34,9 @@ pub(super) struct Stream {
     random_share: [u64; 3],
     is_endless: bool,
     random: Random,
+    placer: Placer,
+    /// Its beginning in each file, in bytes of the file.
+    offset: u64,
     /// Bytes all passes move, and bytes moved so far.
     limit: u64,
     moved: u64,
@@ -75,6 +82,7 @@ enum Places {
 
 impl Stream {
     pub(super) fn new(job: &Job, region: &Region, mut random: Random) -> Self {
+        let placer = Placer::new(&job.choice, region.starts.len(), &random);
         let parts = region.starts.iter().map(|&start| Part {
             start,
             room: region.length,
@@ -94,6 +102,8 @@ impl Stream {
             random_share: if job.is_random { job.random_share } else { [0; 3] },
             is_endless: false,
             random,
+            placer,
+            offset: region.offset,
             limit: region.limit.saturating_mul(job.loops),
             moved: 0,
             passes: job.loops,
@@ -104,8 +114,7 @@ impl Stream {
             unsynced: 0,
             held: None,
             // A job without writes has nothing to flush.
-            ends_with_fsync: (job.end_fsync || job.fsync_on_close)
-                && !matches!(job.asks, Asks::Only(Op::Read | Op::Trim)),
+            ends_with_fsync: (job.end_fsync || job.fsync_on_close) && job.writes(),
         }
     }
 
@@ -169,21 +178,27 @@ impl Stream {
         self.in_turn(op).or_else(|| self.anew(op))
     }
 
+    /// A request in this file; a write gets its placement.
+    fn ask(&mut self, at: usize, op: Op, (offset, length): (u64, u64)) -> Ask {
+        let in_file = self.offset + offset;
+        let placement = if op == Op::Write { self.placer.next(at, in_file) } else { PlacementId::NONE };
+        Ask { op, offset: self.parts[at].start + offset, length, placement }
+    }
+
     /// The next request from the file in turn; `None` if no file has one.
     fn in_turn(&mut self, op: Op) -> Option<Ask> {
         for _ in 0..self.parts.len() {
             let at = self.turn;
             self.turn = (at + 1) % self.parts.len();
             if let Some((offset, length)) = self.parts[at].trimmed.take() {
-                return Some(Ask { op: Op::Write, offset: self.parts[at].start + offset, length });
+                return Some(self.ask(at, Op::Write, (offset, length)));
             }
             if self.moved >= self.limit {
                 continue;
             }
             if let Some((offset, length)) = self.place(at, op) {
-                let part = &mut self.parts[at];
-                part.trimmed = (self.asks == Asks::TrimWrite).then_some((offset, length));
-                return Some(Ask { op, offset: part.start + offset, length });
+                self.parts[at].trimmed = (self.asks == Asks::TrimWrite).then_some((offset, length));
+                return Some(self.ask(at, op, (offset, length)));
             }
         }
         None

@@ -83,6 +83,11 @@ fn split_number(text: &str) -> Option<(u64, &str)> {
     u64::from_str_radix(&digits[..end], radix).ok().map(|number| (number, &digits[end..]))
 }
 
+/// Decimal or hexadecimal digits and nothing else.
+pub(super) fn whole_number(text: &str) -> Option<u64> {
+    split_number(text).and_then(|(number, rest)| rest.is_empty().then_some(number))
+}
+
 /// A whole number.
 pub(super) fn number(entry: &Entry<'_>, least: u64, most: u64) -> Result<u64, Malformed> {
     let value = entry.value.unwrap_or("");

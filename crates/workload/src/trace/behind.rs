@@ -2,6 +2,7 @@
 
 use super::line::Found;
 use nandlab_block::{Op, Request};
+use nandlab_nand::PlacementId;
 
 /// A request with its device number.
 pub type Recorded = (Request, u32);
@@ -22,7 +23,7 @@ impl Behind {
     /// Splits a record into its first request and the rest; `request` is its own, with its time.
     #[cold]
     pub(super) fn of(found: &Found<'_>, (request, device): Recorded) -> (Request, Self) {
-        let flush = Request { op: Op::Flush, sector: 0, sectors: 0, ..request };
+        let flush = Request { op: Op::Flush, sector: 0, sectors: 0, placement: PlacementId::NONE, ..request };
         let behind = Self {
             request: found.has_flush_before.then_some((request, device)),
             part: Some((Request { sector: request.end(), ..request }, device)),

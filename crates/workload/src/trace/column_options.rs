@@ -69,6 +69,9 @@ pub struct ColumnOptions {
     /// The device: a column, or a list of columns such as the host and its disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceColumns>,
+    /// Where the host asks a write to go: a handle such as `5`, or a group and a handle such as `1:5`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Column>,
     /// What stands between two columns.
     #[serde(default)]
     pub separator: Separator,
@@ -123,8 +126,8 @@ fn flush() -> Vec<String> {
 }
 
 impl ColumnOptions {
-    pub(super) fn wanted(&self) -> [Option<&Column>; 4] {
-        [self.time.as_ref(), Some(&self.op), Some(&self.address), self.size.as_ref()]
+    pub(super) fn wanted(&self) -> [Option<&Column>; KEYS.len()] {
+        [self.time.as_ref(), Some(&self.op), Some(&self.address), self.size.as_ref(), self.placement.as_ref()]
     }
 
     pub(super) fn devices(&self) -> &[Column] {
@@ -173,6 +176,6 @@ impl ColumnOptions {
     }
 }
 
-pub(super) const KEYS: [&str; 4] = ["time", "op", "address", "size"];
+pub(super) const KEYS: [&str; 5] = ["time", "op", "address", "size", "placement"];
 
 pub(super) const MAX_DEVICE_COLUMNS: usize = 4;

@@ -1,7 +1,7 @@
 //! Columns: any text with one request a line, whose columns and units the experiment names.
 //!
-//! `[workload.trace.columns]` gives the columns for time, operation, address, size and device (by the names in the
-//! first line or by numbers from 1), the separator, and the bytes per unit for address and size. `time_unit` is the
+//! `[workload.trace.columns]` gives the columns for time, operation, address, size, device and placement (by the names
+//! in the first line or by numbers from 1), the separator, and the bytes per unit for address and size. `time_unit` is the
 //! time column's unit, microseconds by default, `date_time` for dates such as `2024-05-31 12:30:00.25`, `05/31/2024
 //! 12:30 PM` (the month first) or `31.05.2024 12:30` (the day first); a time may have a decimal comma (`0,5`) or its
 //! own unit (`2.471ms`). Without a time column all times are 0. Several columns may name the device together. Addresses
@@ -10,13 +10,14 @@
 //! as in the kernel (`FWS`, `WFS`) has its flushes. Lines starting with `#` are skipped, as are the first `skip_lines`.
 
 use super::cells::{bytes_of, time_of, Split};
-use super::column_options::{Column, ColumnOptions, Separator, MAX_DEVICE_COLUMNS};
+use super::column_options::{Column, ColumnOptions, Separator, KEYS, MAX_DEVICE_COLUMNS};
 use super::fields::{flush, in_bytes, shown, Columns as Places, Fields, TimeUnit};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
 use super::rwbs::Rwbs;
+use crate::placement;
 use nandlab_block::{nearest, Op};
-use nandlab_nand::Time;
+use nandlab_nand::{PlacementId, Time};
 
 /// Reads one line.
 #[derive(Debug)]
@@ -25,8 +26,8 @@ pub struct Columns {
     unit: TimeUnit,
     /// Lines still to skip at the start.
     skips: u32,
-    /// The four columns' positions, from 0; `usize::MAX` for a missing one.
-    at: [usize; 4],
+    /// The positions of the columns in [`KEYS`], from 0; `usize::MAX` for a missing one.
+    at: [usize; KEYS.len()],
     /// The device columns' positions, and their joint name on the line before.
     devices: Vec<usize>,
     device: Vec<u8>,
@@ -40,7 +41,8 @@ impl Columns {
         };
         let columns = options.columns.as_ref();
         Self {
-            at: columns.map_or([usize::MAX; 4], |columns| columns.wanted().map(|one| one.map_or(usize::MAX, place))),
+            at: columns
+                .map_or([usize::MAX; KEYS.len()], |columns| columns.wanted().map(|one| one.map_or(usize::MAX, place))),
             devices: columns.map_or_else(Vec::new, |columns| columns.devices().iter().map(place).collect()),
             device: Vec::new(),
             skips: columns.map_or(0, |columns| columns.skip_lines),
@@ -91,7 +93,7 @@ impl Format for Columns {
             return Ok(Line::Other);
         }
         const ABSENT: (usize, usize) = (usize::MAX, usize::MAX);
-        let mut found = [(line.len(), line.len()); 4];
+        let mut found = [(line.len(), line.len()); KEYS.len()];
         let mut devices = [ABSENT; MAX_DEVICE_COLUMNS];
         for (number, place) in Split::new(line, options.separator).enumerate() {
             let wanted = self.at.iter().chain(&self.devices);
@@ -101,7 +103,7 @@ impl Format for Columns {
                 }
             }
         }
-        let [time, op, address, size] = found;
+        let [time, op, address, size, placement] = found;
         let field = |(start, end): (usize, usize)| Fields { line: &line[..end], at: start };
         let name = &line[op.0..op.1];
         let is = |names: &[String]| names.iter().any(|known| known.as_bytes() == name);
@@ -130,18 +132,8 @@ impl Format for Columns {
                 Some(bytes) => bytes,
             };
         }
-        let device = match self.devices.len() {
-            0 => &b""[..],
-            1 => &line[named(line, devices[0])?],
-            several => {
-                self.device.clear();
-                for (number, place) in devices[..several].iter().enumerate() {
-                    self.device.extend_from_slice(if number == 0 { b"" } else { b"," });
-                    self.device.extend_from_slice(&line[named(line, *place)?]);
-                }
-                &self.device
-            }
-        };
+        let placement = placed(line, placement)?;
+        let device = device(&mut self.device, line, &devices[..self.devices.len()])?;
         let is_rwbs = kind == Op::Write && name.contains(&b'F') && name.iter().all(|letter| b"FWSAM".contains(letter));
         if is_rwbs && bytes == 0 {
             return Ok(flush(when, device));
@@ -149,6 +141,9 @@ impl Format for Columns {
         let mut line = in_bytes((when, kind), (start, bytes), device, Places { address: address.0, size: size.0 })?;
         if is_rwbs {
             Rwbs::of(name).add_flushes(&mut line);
+        }
+        if let (Line::Request(found), Op::Write) = (&mut line, kind) {
+            found.request.placement = placement;
         }
         Ok(line)
     }
@@ -176,6 +171,29 @@ fn when(mut fields: Fields<'_>, unit: TimeUnit) -> Result<Time, Malformed> {
     let cell = &fields.line[fields.at..];
     let found = fields.time("time", unit).and_then(|when| fields.end().map(|()| when));
     found.or_else(|bad| time_of(cell, unit).ok_or(bad))
+}
+
+/// The device in these places; `joined` keeps a name from several.
+#[inline]
+fn device<'a>(joined: &'a mut Vec<u8>, line: &'a [u8], places: &[(usize, usize)]) -> Result<&'a [u8], Malformed> {
+    match *places {
+        [] => Ok(b""),
+        [one] => Ok(&line[named(line, one)?]),
+        _ => {
+            joined.clear();
+            for (number, place) in places.iter().enumerate() {
+                joined.extend_from_slice(if number == 0 { b"" } else { b"," });
+                joined.extend_from_slice(&line[named(line, *place)?]);
+            }
+            Ok(joined)
+        }
+    }
+}
+
+/// A write's placement; a line that ends before the column has none.
+#[inline]
+fn placed(line: &[u8], (start, end): (usize, usize)) -> Result<PlacementId, Malformed> {
+    placement::parse(line[start..end].trim_ascii()).map_err(|message| Malformed::new(start, message))
 }
 
 /// A device column's place: a shorter line belongs to no known device.

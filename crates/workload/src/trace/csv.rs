@@ -1,47 +1,69 @@
 //! Csv: the project's own text format.
 //!
-//! Comma-separated, one request a line. The first line is the header `time_us,op,sector,sectors,origin,device`; its
-//! last columns may be missing: `device`, or `origin` and `device`. `time_us` is a time in microseconds, with three
-//! decimals or an exponent, and never decreases. `op` is `R` read, `W` write, `T` trim or `F` flush, or such a word, in
+//! Comma-separated, one request a line. The first line is the header
+//! `time_us,op,sector,sectors,origin,placement,device`; its last columns may be missing: `device`, `placement`, both, or
+//! `origin` with them. `time_us` is a time in microseconds, with three decimals or an exponent, and never decreases. `op` is `R` read, `W` write, `T` trim or `F` flush, or such a word, in
 //! capitals or not. `sector` and `sectors` count 512-byte sectors and are 0 for a flush. `origin` names the asking part
-//! on the host (`database`, `journal`, `wal`, ...; `host` if the column is missing or empty). `device` is any text up
-//! to the end of the line.
+//! on the host (`database`, `journal`, `wal`, ...; `host` if the column is missing or empty). `placement` says where the
+//! host asks a write to go: a reclaim unit handle (`5`), or a reclaim group and a handle (`1:5`); empty for none. Only
+//! writes keep it. `device` is any text up to the end of the line.
 
 use super::fields::{flush, in_sectors, most_sectors, shown, Columns, Fields, TimeUnit, MAX_SECTOR};
 use super::format::{Format, ReaderOptions};
 use super::line::{Line, Malformed};
+use crate::placement;
 use nandlab_block::{nearest, Op, Request};
-use nandlab_nand::Origin;
+use nandlab_nand::{Origin, PlacementId};
 use std::io::{self, Write};
 
 /// Reads one line.
 #[derive(Debug)]
 pub struct Csv {
-    columns: usize,
+    has: Optional,
     /// The previous line's origin, by name: most lines repeat it.
     last_origin: Vec<u8>,
     last: Origin,
+}
+
+/// The columns that a file may lack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Optional {
+    pub(crate) origin: bool,
+    pub(crate) placement: bool,
+    pub(crate) device: bool,
+}
+
+impl Optional {
+    /// The columns behind the first four, each with its comma.
+    fn names(self) -> String {
+        let columns = [(self.origin, ",origin"), (self.placement, ",placement"), (self.device, ",device")];
+        columns.into_iter().filter_map(|(is_there, name)| is_there.then_some(name)).collect()
+    }
+
+    /// The columns in a header's `rest`.
+    fn of(rest: &[u8]) -> Option<Self> {
+        let with_origin = [(false, false), (false, true), (true, false), (true, true)]
+            .map(|(placement, device)| Self { origin: true, placement, device });
+        let mut all = [Self::default()].into_iter().chain(with_origin);
+        all.find(|columns| columns.names().as_bytes() == rest)
+    }
 }
 
 const HEADER: &str = "time_us,op,sector,sectors";
 
 impl Csv {
     pub(crate) fn new(_: &ReaderOptions) -> Self {
-        Self { columns: 4, last_origin: Vec::new(), last: Origin::HOST }
+        Self { has: Optional::default(), last_origin: Vec::new(), last: Origin::HOST }
     }
 }
 
 impl Format for Csv {
     fn header(&mut self, line: &[u8]) -> Result<bool, Malformed> {
-        self.columns = match line.trim_ascii().strip_prefix(HEADER.as_bytes()) {
-            Some(b"") => 4,
-            Some(b",origin") => 5,
-            Some(b",origin,device") => 6,
-            _ => {
-                let message = format!("expected the header `{HEADER},origin`, found {}", shown(line.trim_ascii()));
-                return Err(Malformed::new(0, message));
-            }
-        };
+        let rest = line.trim_ascii().strip_prefix(HEADER.as_bytes());
+        self.has = rest.and_then(Optional::of).ok_or_else(|| {
+            let message = format!("expected the header `{HEADER},origin`, found {}", shown(line.trim_ascii()));
+            Malformed::new(0, message)
+        })?;
         Ok(true)
     }
 
@@ -57,27 +79,10 @@ impl Format for Csv {
         fields.byte(b',', "sectors")?;
         let size = fields.at;
         let sectors = fields.number("sectors, a whole number of 512-byte sectors", most_sectors(op))?;
-        let mut origin = Origin::HOST;
-        let mut device = &b""[..];
-        if self.columns == 4 {
-            if fields.at != line.len() {
-                return Err(fields.unexpected("the end of the line: the header names four columns"));
-            }
-        } else {
-            fields.byte(b',', "origin")?;
-            let rest = &line[fields.at..];
-            let length = if self.columns == 5 { None } else { rest.iter().position(|&byte| byte == b',') };
-            let name = &rest[..length.unwrap_or(rest.len())];
-            origin = self.origin(fields.at, name)?;
-            fields.at += name.len();
-            if self.columns == 6 {
-                fields.byte(b',', "device")?;
-                device = &line[fields.at..];
-            }
-        }
+        let (origin, placement, device) = self.who(&mut fields)?;
         if op == Op::Flush {
             let mut line = flush(time, device);
-            set_origin(&mut line, origin);
+            set_author(&mut line, (origin, placement));
             return Ok(line);
         }
         if sectors == 0 {
@@ -85,7 +90,7 @@ impl Format for Csv {
             return Err(Malformed::new(size, message));
         }
         let mut line = in_sectors((time, op), (sector, sectors), device, Columns { address, size })?;
-        set_origin(&mut line, origin);
+        set_author(&mut line, (origin, placement));
         Ok(line)
     }
 
@@ -95,9 +100,12 @@ impl Format for Csv {
 }
 
 #[inline]
-fn set_origin(line: &mut Line<'_>, origin: Origin) {
+fn set_author(line: &mut Line<'_>, (origin, placement): (Origin, PlacementId)) {
     if let Line::Request(found) = line {
         found.request.origin = origin;
+        if found.request.op == Op::Write {
+            found.request.placement = placement;
+        }
     }
 }
 
@@ -134,6 +142,35 @@ fn op_word(fields: &mut Fields<'_>) -> Result<Op, Malformed> {
 }
 
 impl Csv {
+    /// Origin, placement and device, as far as the header names them.
+    #[inline]
+    fn who<'a>(&mut self, fields: &mut Fields<'a>) -> Result<(Origin, PlacementId, &'a [u8]), Malformed> {
+        let line = fields.line;
+        let Optional { origin, placement, device } = self.has;
+        let mut found = (Origin::HOST, PlacementId::NONE, &b""[..]);
+        if !origin {
+            if fields.at != line.len() {
+                return Err(fields.unexpected("the end of the line: the header names four columns"));
+            }
+            return Ok(found);
+        }
+        fields.byte(b',', "origin")?;
+        let name = cell(&line[fields.at..], !placement && !device);
+        found.0 = self.origin(fields.at, name)?;
+        fields.at += name.len();
+        if placement {
+            fields.byte(b',', "placement")?;
+            let text = cell(&line[fields.at..], !device);
+            found.1 = placement::parse(text).map_err(|message| Malformed::new(fields.at, message))?;
+            fields.at += text.len();
+        }
+        if device {
+            fields.byte(b',', "device")?;
+            found.2 = &line[fields.at..];
+        }
+        Ok(found)
+    }
+
     #[inline]
     fn origin(&mut self, column: usize, name: &[u8]) -> Result<Origin, Malformed> {
         if name == self.last_origin {
@@ -158,13 +195,20 @@ fn unknown_origin(column: usize, name: &[u8]) -> Malformed {
     Malformed::new(column, format!("origin {} is not known{hint} (known: {known})", shown(name)))
 }
 
-/// Writes the header.
-pub(crate) fn write_header(out: &mut impl Write, has_device: bool) -> io::Result<()> {
-    writeln!(out, "{HEADER},origin{}", if has_device { ",device" } else { "" })
+/// The text before the next comma, or `rest` as a whole in the last column.
+#[inline]
+fn cell(rest: &[u8], is_last: bool) -> &[u8] {
+    let end = if is_last { None } else { rest.iter().position(|&byte| byte == b',') };
+    &rest[..end.unwrap_or(rest.len())]
 }
 
-/// Writes a request; `device` only if the header names it.
-pub(crate) fn write_record(out: &mut impl Write, request: &Request, device: Option<&[u8]>) -> io::Result<()> {
+/// Writes the header.
+pub(crate) fn write_header(out: &mut impl Write, has: Optional) -> io::Result<()> {
+    writeln!(out, "{HEADER}{}", has.names())
+}
+
+/// Writes a request; placement and device only if the header names them.
+pub(crate) fn write_record(out: &mut impl Write, has: Optional, request: &Request, device: &[u8]) -> io::Result<()> {
     write!(out, "{}", request.time / 1000)?;
     if request.time % 1000 > 0 {
         let decimals = format!("{:03}", request.time % 1000);
@@ -178,7 +222,10 @@ pub(crate) fn write_record(out: &mut impl Write, request: &Request, device: Opti
         Op::UnitUpdate => 'U',
     };
     write!(out, ",{op},{},{},{}", request.sector, request.sectors, request.origin.name())?;
-    if let Some(device) = device {
+    if has.placement {
+        write!(out, ",{}", placement::text(request.placement))?;
+    }
+    if has.device {
         out.write_all(b",")?;
         out.write_all(device)?;
     }
@@ -188,7 +235,6 @@ pub(crate) fn write_record(out: &mut impl Write, request: &Request, device: Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nandlab_nand::PlacementId;
 
     fn csv(header: &str) -> Csv {
         let mut csv = Csv::new(&ReaderOptions::default());
@@ -267,19 +313,55 @@ mod tests {
     }
 
     #[test]
+    fn writes_keep_the_placement_of_their_line() {
+        let mut alone = csv("time_us,op,sector,sectors,origin,placement");
+        let placed = |csv: &mut Csv, line: &str| request(csv, line).placement;
+        assert_eq!(placed(&mut alone, "0,W,0,8,wal,5"), PlacementId::of(5));
+        assert_eq!(placed(&mut alone, "0,W,0,8,,1:5"), PlacementId { group: 1, handle: 5 });
+        assert_eq!(placed(&mut alone, "0,W,0,8,wal,"), PlacementId::NONE);
+        for op in ["R", "T", "F"] {
+            assert_eq!(placed(&mut alone, &format!("0,{op},0,8,wal,5")), PlacementId::NONE, "{op}");
+        }
+        let mut both = csv("time_us,op,sector,sectors,origin,placement,device");
+        match both.record(b"0,W,0,8,wal,7,a,b").unwrap() {
+            Line::Request(found) => {
+                assert_eq!((found.request.placement, found.device), (PlacementId::of(7), &b"a,b"[..]));
+            }
+            other => panic!("{other:?}"),
+        }
+        for (line, column, expected) in [
+            ("0,W,0,8,wal", 11, "expected `,` and then placement, found the end of the line"),
+            ("0,W,0,8,wal,128", 12, "`128` is no placement: a handle is a number from 0 to 127"),
+            ("0,W,0,8,wal,255:1", 12, "`255:1` is no placement: a group is a number from 0 to 254"),
+            ("0,R,0,8,wal,x", 12, "`x` is no placement: expected a handle such as 5"),
+            ("0,W,0,8,wal,1:", 12, "`1:` is no placement"),
+            ("0,W,0,8,wal,1,2", 12, "`1,2` is no placement"),
+        ] {
+            let error = alone.record(line.as_bytes()).unwrap_err();
+            assert!(error.message.contains(expected), "{line}: {error:?}");
+            assert_eq!(error.column, column, "{line}: {error:?}");
+        }
+        assert!(Csv::new(&ReaderOptions::default()).header(b"time_us,op,sector,sectors,placement").is_err());
+    }
+
+    #[test]
     fn what_is_written_is_read_again() {
-        let mut csv = csv("time_us,op,sector,sectors,origin,device");
+        let has = Optional { origin: true, placement: true, device: true };
+        let mut header = Vec::new();
+        write_header(&mut header, has).unwrap();
+        assert_eq!(header, b"time_us,op,sector,sectors,origin,placement,device\n");
+        let mut csv = csv("time_us,op,sector,sectors,origin,placement,device");
         for (time, device) in [(12_345, "hm,1"), (12_340, ""), (12_000, "8,16"), (0, "a b")] {
             let written = Request {
                 time,
                 sector: 9,
                 sectors: 3,
-                op: Op::Read,
+                op: Op::Write,
                 origin: Origin::JOURNAL,
-                placement: PlacementId::NONE,
+                placement: if time == 0 { PlacementId::NONE } else { PlacementId { group: 3, handle: 4 } },
             };
             let mut text = Vec::new();
-            write_record(&mut text, &written, Some(device.as_bytes())).unwrap();
+            write_record(&mut text, has, &written, device.as_bytes()).unwrap();
             match csv.record(text.trim_ascii_end()).unwrap() {
                 Line::Request(found) => assert_eq!((found.request, found.device), (written, device.as_bytes())),
                 other => panic!("{other:?}"),

@@ -144,7 +144,7 @@ macro_rules! formats {
 formats! {
     /// The project's own binary format.
     Native(native::Native), "native.rs";
-    /// The project's own text format: `time_us,op,sector,sectors,origin,device`.
+    /// The project's own text format: `time_us,op,sector,sectors,origin,placement,device`.
     Csv(csv::Csv), "csv.rs";
     /// SPC, as the traces of the UMass repository.
     Spc(spc::Spc), "spc.rs";

@@ -26,7 +26,7 @@ mod csv;
 mod detect;
 mod devices;
 mod disksim;
-mod fields;
+pub(crate) mod fields;
 mod fio;
 mod fiu;
 mod flashsim;
@@ -66,7 +66,7 @@ pub use fields::TimeUnit;
 pub use format::{Entry, Format, FormatName, ReaderOptions, FORMATS};
 pub use line::{Found, Frame, Line, Malformed, Took};
 pub use records::Records;
-pub use summary::{DeviceSummary, Summary};
+pub use summary::{DeviceSummary, PlacementSummary, Summary};
 pub use tally::Tally;
 pub use write::{Output, OutputFormat};
 

@@ -1,14 +1,14 @@
 //! Native: the project's own binary format, for traces that are read often.
 //!
-//! Everything a trace can hold (time in nanoseconds, operation, sectors, origin, device) in 5 to 10 bytes a record,
-//! without loss, in blocks with checksums; `docs/traces.md` describes the bytes. `nandlab trace convert` writes it.
+//! Everything a trace can hold (time in nanoseconds, operation, sectors, origin, placement, device) in 5 to 10 bytes a
+//! record, without loss, in blocks with checksums; `docs/traces.md` describes the bytes. `nandlab trace convert` writes it.
 
 use super::fields::{most_sectors, MAX_SECTOR, MAX_TIME};
 use super::format::{Format, ReaderOptions};
 use super::line::{Found, Frame, Line, Malformed};
 use flate2::Crc;
 use nandlab_block::{Op, Request};
-use nandlab_nand::{Origin, Time};
+use nandlab_nand::{Origin, PlacementId, Time};
 use std::io::{self, Write};
 
 /// A file's first bytes. The very first is no text; damaged line ends show up here.
@@ -20,7 +20,9 @@ pub(crate) const HEADER_BYTES: usize = 16;
 /// Block header bytes: body bytes, records, body checksum.
 pub(crate) const BLOCK_HEADER_BYTES: usize = 12;
 
+/// A file without placements, and one with them: the tag's highest bit then announces one.
 const VERSION: u16 = 1;
+const PLACED: u16 = 2;
 
 /// Records in a block.
 const BLOCK_RECORDS: u32 = 4096;
@@ -38,7 +40,7 @@ const SAME_SECTORS: u8 = 1 << 3;
 const HAS_ORIGIN: u8 = 1 << 4;
 const HAS_DEVICE: u8 = 1 << 5;
 const SAME_TIME: u8 = 1 << 6;
-const RESERVED: u8 = 1 << 7;
+const HAS_PLACEMENT: u8 = 1 << 7;
 
 /// The base for the next record's differences.
 #[derive(Debug, Default)]
@@ -48,11 +50,14 @@ struct State {
     sectors: u32,
     origin: usize,
     device: usize,
+    placement: PlacementId,
 }
 
 /// Reads one record.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Native {
+    /// Whether records may have placements.
+    is_placed: bool,
     state: State,
     origins: Vec<Origin>,
     devices: Vec<Vec<u8>>,
@@ -61,7 +66,11 @@ pub struct Native {
 
 impl Native {
     pub(crate) fn new(_: &ReaderOptions) -> Self {
-        Self::default()
+        Self::reading(true)
+    }
+
+    fn reading(is_placed: bool) -> Self {
+        Self { is_placed, state: State::default(), origins: Vec::new(), devices: Vec::new(), taken: 0 }
     }
 }
 
@@ -71,8 +80,8 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Checks a file header.
-pub(crate) fn check_header(header: &[u8]) -> Result<(), String> {
+/// Checks a file header; returns the version.
+fn check_header(header: &[u8]) -> Result<u16, String> {
     if header.len() < HEADER_BYTES || header[..8] != MAGIC {
         return Err("expected the header of a native trace".to_owned());
     }
@@ -81,10 +90,10 @@ pub(crate) fn check_header(header: &[u8]) -> Result<(), String> {
         return Err("the header is damaged: its checksum does not fit".to_owned());
     }
     let version = number(8) as u16;
-    if version != VERSION || number(8) >> 16 != 0 {
-        return Err(format!("the trace has version {version} of the native format, expected {VERSION}"));
+    if ![VERSION, PLACED].contains(&version) || number(8) >> 16 != 0 {
+        return Err(format!("the trace has version {version} of the native format, expected {VERSION} or {PLACED}"));
     }
-    Ok(())
+    Ok(version)
 }
 
 /// A block header's fields.
@@ -155,6 +164,16 @@ impl<'a> Body<'a> {
         Err(Malformed::new(self.at, "expected a number of at most 64 bits".to_owned()))
     }
 
+    /// A placement: 0 for none, or the number of the identifier and 1.
+    fn placement(&mut self) -> Result<PlacementId, Malformed> {
+        let number = self.number()?;
+        let placement = number.checked_sub(1).map_or(Some(PlacementId::NONE), |number| {
+            let placement = PlacementId::from_number(u16::try_from(number).ok()?);
+            (placement.is_some() && u32::from(placement.handle) < PlacementId::HANDLES).then_some(placement)
+        });
+        placement.ok_or_else(|| Malformed::new(self.at, format!("expected the number of a placement, found {number}")))
+    }
+
     /// A number in a table in this block; with the name if it is new.
     fn entry(&mut self, known: usize) -> Result<(usize, Option<&'a [u8]>), Malformed> {
         let number = self.number()? as usize;
@@ -176,15 +195,24 @@ impl Format for Native {
         Frame::Block
     }
 
+    fn header(&mut self, header: &[u8]) -> Result<bool, Malformed> {
+        let version = check_header(header).map_err(|message| Malformed::new(0, message))?;
+        *self = Self::reading(version == PLACED);
+        Ok(true)
+    }
+
     #[inline]
     fn record<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Line<'a>, Malformed> {
         let mut body = Body { bytes, at: 0 };
         let tag = body.byte()?;
-        if tag & RESERVED != 0 {
+        if tag & HAS_PLACEMENT != 0 && !self.is_placed {
             return Err(Malformed::new(0, "expected the first byte of a record".to_owned()));
         }
         if tag & (HAS_DEVICE | HAS_ORIGIN) != 0 {
             self.names(tag, &mut body)?;
+        }
+        if tag & HAS_PLACEMENT != 0 {
+            self.state.placement = body.placement()?;
         }
         let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][usize::from(tag & 3)];
         let state = &mut self.state;
@@ -215,6 +243,9 @@ impl Format for Native {
         if let Some(&origin) = self.origins.get(state.origin) {
             request.origin = origin;
         }
+        if op == Op::Write {
+            request.placement = state.placement;
+        }
         let device = self.devices.get(state.device).map_or(&b""[..], Vec::as_slice);
         Ok(Line::Request(Found::new(request, device)))
     }
@@ -224,7 +255,7 @@ impl Format for Native {
     }
 
     fn start_block(&mut self) {
-        *self = Self::default();
+        *self = Self::reading(self.is_placed);
     }
 
     fn keeps_order(&self) -> bool {
@@ -259,6 +290,7 @@ impl Native {
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
+    is_placed: bool,
     body: Vec<u8>,
     records: u32,
     state: State,
@@ -267,18 +299,19 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes the header.
+    /// Writes the header; only if the trace `is_placed`, requests may have placements.
     ///
     /// # Errors
     /// As `out`.
-    pub fn new(mut out: W) -> io::Result<Self> {
+    pub fn new(mut out: W, is_placed: bool) -> io::Result<Self> {
         let mut header = Vec::from(MAGIC);
-        header.extend(VERSION.to_le_bytes());
+        header.extend(if is_placed { PLACED } else { VERSION }.to_le_bytes());
         header.extend([0, 0]);
         header.extend(checksum(&header).to_le_bytes());
         out.write_all(&header)?;
         let body = Vec::with_capacity(MAX_BODY_BYTES);
-        Ok(Self { out, body, records: 0, state: State::default(), origins: Vec::new(), devices: Vec::new() })
+        let state = State::default();
+        Ok(Self { out, is_placed, body, records: 0, state, origins: Vec::new(), devices: Vec::new() })
     }
 
     /// Appends a request to `device`; times do not decrease, and a device name has at most 4096 bytes.
@@ -307,6 +340,13 @@ impl<W: Write> Writer<W> {
         if first_device || self.devices.get(self.state.device).is_some_and(|known| known != device) {
             tag |= HAS_DEVICE;
             self.state.device = enter(&mut self.devices, &mut self.body, &device.to_vec(), device);
+        }
+        if request.op == Op::Write && request.placement != self.state.placement {
+            assert!(self.is_placed, "a trace begun without placements has none");
+            tag |= HAS_PLACEMENT;
+            let number = if request.placement.is_some() { u64::from(request.placement.number()) + 1 } else { 0 };
+            put(&mut self.body, number);
+            self.state.placement = request.placement;
         }
         match request.time.saturating_sub(self.state.time) {
             0 => tag |= SAME_TIME,
@@ -397,13 +437,58 @@ mod tests {
 
     #[test]
     fn a_header_says_its_version_and_damage() {
-        let header = Writer::new(Vec::new()).unwrap().out;
-        assert_eq!(check_header(&header), Ok(()));
+        let header = Writer::new(Vec::new(), false).unwrap().out;
+        assert_eq!(check_header(&header), Ok(VERSION));
+        assert_eq!(check_header(&Writer::new(Vec::new(), true).unwrap().out), Ok(PLACED));
         let mut damaged = header.clone();
-        damaged[8] = 2;
+        damaged[8] = 3;
         assert!(check_header(&damaged).unwrap_err().contains("checksum"));
         let sum = checksum(&damaged[..12]).to_le_bytes();
         damaged[12..].copy_from_slice(&sum);
-        assert!(check_header(&damaged).unwrap_err().contains("version 2 of the native format, expected 1"));
+        assert!(check_header(&damaged).unwrap_err().contains("version 3 of the native format, expected 1 or 2"));
+    }
+
+    #[test]
+    fn a_placement_stands_once_until_it_changes() {
+        let write = |sector, placement| Request { placement, ..Request::new(Op::Write, sector, 8) };
+        let far = PlacementId { group: 1, handle: 5 };
+        let requests = [
+            write(0, PlacementId::NONE),
+            write(8, far),
+            Request::new(Op::Read, 16, 8),
+            write(24, far),
+            write(32, PlacementId::NONE),
+        ];
+        let mut writer = Writer::new(Vec::new(), true).unwrap();
+        requests.iter().for_each(|request| writer.write(request, b"").unwrap());
+        // By hand: tags (1 write, 4 follows, 8 same sectors, 64 same time, 128 placement), 8 sectors, and 262 = 5 + 256 + 1.
+        let expected =
+            [1 + 4 + 64, 8, 1 + 4 + 8 + 64 + 128, 0x86, 2, 4 + 8 + 64, 1 + 4 + 8 + 64, 1 + 4 + 8 + 64 + 128, 0];
+        assert_eq!(writer.body, expected);
+        let mut native = Native::new(&ReaderOptions::default());
+        let mut at = 0;
+        for request in requests {
+            match native.record(&expected[at..]).unwrap() {
+                Line::Request(found) => assert_eq!(found.request, request),
+                other => panic!("{other:?}"),
+            }
+            at += native.taken();
+        }
+        assert_eq!(at, expected.len());
+    }
+
+    #[test]
+    fn what_is_no_placement_is_refused() {
+        let mut native = Native::new(&ReaderOptions::default());
+        for number in [129, 65_536, 1 << 20, u64::MAX] {
+            let mut bytes = vec![1 + 4 + 64 + HAS_PLACEMENT];
+            put(&mut bytes, number);
+            bytes.push(8);
+            let said = native.record(&bytes).unwrap_err().message;
+            assert!(said.contains(&format!("the number of a placement, found {number}")), "{said}");
+        }
+        // A file of version 1 has the bit free.
+        native.header(&Writer::new(Vec::new(), false).unwrap().out).unwrap();
+        assert!(native.record(&[1 + 4 + 64 + HAS_PLACEMENT, 1, 8]).unwrap_err().message.contains("first byte"));
     }
 }

@@ -183,7 +183,7 @@ impl Records {
             Frame::Bytes(_) => Ok(()),
             Frame::Block => {
                 let header = self.lines.piece(native::HEADER_BYTES).map_err(|error| unreadable(&self.file, &error))?;
-                native::check_header(header).map_err(|message| refused(&self.file, message))
+                self.format.header(header).map(|_| ()).map_err(|bad| refused(&self.file, bad.message))
             }
             Frame::Line => self.header_line(),
         }

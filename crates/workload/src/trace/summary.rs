@@ -7,6 +7,7 @@ use super::{Config, FormatName, Took};
 use crate::WorkloadError;
 use nandlab_block::{Op, Request};
 use nandlab_nand::Time;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Records between two calls to the watch.
@@ -27,6 +28,17 @@ pub struct DeviceSummary {
     pub requests: u64,
     /// First sector after its highest address.
     pub end_sector: u64,
+}
+
+/// What a trace's writes ask for by one placement identifier.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct PlacementSummary {
+    /// The handle, such as `5`, or group and handle, such as `1:5`.
+    pub placement: String,
+    /// Writes with it.
+    pub writes: u64,
+    /// Their sectors.
+    pub written_sectors: u64,
 }
 
 /// A trace's contents.
@@ -60,6 +72,8 @@ pub struct Summary {
     pub last_ns: Time,
     /// The devices by first occurrence.
     pub devices: Vec<DeviceSummary>,
+    /// The placement identifiers of writes, by group and handle; empty if no write has one.
+    pub placements: Vec<PlacementSummary>,
     /// Things ignored or changed during reading.
     pub tally: Tally,
     /// The same in sentences, with the reason for the format.
@@ -83,9 +97,15 @@ impl Summary {
         mut also: impl FnMut(&Request, u32, Option<Took>),
     ) -> Result<Self, WorkloadError> {
         let mut sum = Self { format: records.format(), ..Self::default() };
+        let mut placed = BTreeMap::new();
         while let Some((request, device)) = records.next_request()? {
             if sum.requests % WATCH_EVERY == 0 && !watch(sum.requests) {
                 return Err(WorkloadError::Stopped);
+            }
+            if request.placement.is_some() {
+                let (writes, sectors) = placed.entry(request.placement).or_insert((0, 0));
+                *writes += u64::from(!records.is_rest());
+                *sectors += u64::from(request.sectors);
             }
             if records.is_rest() {
                 sum.parts += 1;
@@ -100,6 +120,14 @@ impl Summary {
         for (number, device) in sum.devices.iter_mut().enumerate() {
             device.name = shown(records.devices().name(number as u32));
         }
+        sum.placements = placed
+            .into_iter()
+            .map(|(placement, (writes, written_sectors))| PlacementSummary {
+                placement: crate::placement::text(placement),
+                writes,
+                written_sectors,
+            })
+            .collect();
         sum.tally = records.tally();
         sum.notices = records.notices();
         sum.no_request = (sum.requests == 0).then(|| records.no_request());

@@ -1,5 +1,6 @@
 //! Writes traces: native, csv, and fio's I/O logs.
 
+use super::csv::Optional;
 use super::devices::shown;
 use super::native;
 use nandlab_block::{Op, Request};
@@ -27,7 +28,7 @@ pub struct Output<W: Write>(Kind<W>);
 #[derive(Debug)]
 enum Kind<W: Write> {
     Native(native::Writer<W>),
-    Csv { out: W, has_device: bool },
+    Csv { out: W, has: Optional },
     Fio(Fio<W>),
 }
 
@@ -37,8 +38,9 @@ struct Fio<W: Write> {
     /// The file name by device name; no two are equal.
     files: BTreeMap<Vec<u8>, Vec<u8>>,
     first: Option<u64>,
-    /// Requests whose origin, or whose time below a microsecond, the format cannot hold.
+    /// Requests whose origin, placement, or time below a microsecond the format cannot hold.
     origins: u64,
+    placements: u64,
     times: u64,
 }
 
@@ -52,17 +54,19 @@ const LONGEST_NAME: usize = 240;
 const LISTED: usize = 8;
 
 impl<W: Write> Output<W> {
-    /// Starts a trace; `devices` are its future devices, by first request.
+    /// Starts a trace; `devices` are its future devices, by first request. Only if it `is_placed`, its requests may have
+    /// placements.
     ///
     /// # Errors
     /// As `out`.
-    pub fn new(format: OutputFormat, mut out: W, devices: &[Vec<u8>]) -> io::Result<Self> {
+    pub fn new(format: OutputFormat, mut out: W, devices: &[Vec<u8>], is_placed: bool) -> io::Result<Self> {
         Ok(Self(match format {
-            OutputFormat::Native => Kind::Native(native::Writer::new(out)?),
+            OutputFormat::Native => Kind::Native(native::Writer::new(out, is_placed)?),
             OutputFormat::Csv => {
-                let has_device = devices.iter().any(|name| !name.is_empty());
-                super::csv::write_header(&mut out, has_device)?;
-                Kind::Csv { out, has_device }
+                let device = devices.iter().any(|name| !name.is_empty());
+                let has = Optional { origin: true, placement: is_placed, device };
+                super::csv::write_header(&mut out, has)?;
+                Kind::Csv { out, has }
             }
             OutputFormat::Fio => Kind::Fio(Fio::new(out, devices)?),
         }))
@@ -75,7 +79,7 @@ impl<W: Write> Output<W> {
     pub fn write(&mut self, request: &Request, device: &[u8]) -> io::Result<()> {
         match &mut self.0 {
             Kind::Native(writer) => writer.write(request, device),
-            Kind::Csv { out, has_device } => super::csv::write_record(out, request, has_device.then_some(device)),
+            Kind::Csv { out, has } => super::csv::write_record(out, *has, request, device),
             Kind::Fio(fio) => fio.write(request, device),
         }
     }
@@ -123,7 +127,7 @@ fn files(devices: &[Vec<u8>]) -> BTreeMap<Vec<u8>, Vec<u8>> {
 impl<W: Write> Fio<W> {
     fn new(mut out: W, devices: &[Vec<u8>]) -> io::Result<Self> {
         out.write_all(b"fio version 3 iolog\n")?;
-        let mut fio = Self { out, files: files(devices), first: None, origins: 0, times: 0 };
+        let mut fio = Self { out, files: files(devices), first: None, origins: 0, placements: 0, times: 0 };
         for device in devices {
             for action in [&b"add"[..], b"open"] {
                 fio.line(0, device, action)?;
@@ -152,6 +156,7 @@ impl<W: Write> Fio<W> {
         self.line(time / 1000, device, action)?;
         writeln!(self.out, " {} {}", request.sector * 512, u64::from(request.sectors) * 512)?;
         self.origins += u64::from(request.origin != Origin::HOST);
+        self.placements += u64::from(request.placement.is_some());
         self.times += u64::from(time % 1000 != 0);
         Ok(())
     }
@@ -172,6 +177,11 @@ impl<W: Write> Fio<W> {
                 self.origins,
                 "request has an origin, for which fio has no place",
                 "requests have an origin, for which fio has no place",
+            ),
+            (
+                self.placements,
+                "request has a placement, for which fio has no place",
+                "requests have a placement, for which fio has no place",
             ),
             (
                 self.times,

@@ -274,7 +274,7 @@ fn columns_say_what_they_miss() {
 fn converted(config: &Config, base: &Path, format: OutputFormat) -> (Vec<u8>, Vec<String>) {
     let summary = config.summary(base, &|_| true).unwrap();
     let devices: Vec<Vec<u8>> = summary.devices.iter().map(|device| device.name.clone().into_bytes()).collect();
-    let mut output = Output::new(format, Vec::new(), &devices).unwrap();
+    let mut output = Output::new(format, Vec::new(), &devices, !summary.placements.is_empty()).unwrap();
     let mut records = config.records(base).unwrap();
     while let Some((request, device)) = records.next_request().unwrap() {
         output.write(&request, records.device_name(device)).unwrap();

@@ -1,8 +1,10 @@
 //! Behaviour of the generators, seen from outside.
 
 use nandlab_block::{Op, Queues, Request};
+use nandlab_nand::PlacementId;
 use nandlab_workload::{
-    hot_cold, sequential, uniform, zipf, ByteCount, Footprint, Options, Setting, Size, SizeRange, WorkloadError,
+    hot_cold, sequential, uniform, zipf, ByteCount, Footprint, Options, Placement, Setting, Size, SizeRange,
+    WorkloadError,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -186,4 +188,44 @@ fn options_out_of_range_are_refused_with_the_key() {
     }
     let small = uniform::Config { footprint: Footprint::Bytes(ByteCount(512)), ..Default::default() };
     assert!(open(&small, 1).unwrap_err().to_string().contains("no room for a request of 4 KiB"));
+}
+
+#[test]
+fn writes_carry_the_placement_that_was_chosen() {
+    let placement = Some(Placement::of(3));
+    let of = PlacementId::of;
+    for options in [
+        Box::new(uniform::Config { placement, read_share: 0.3, trim_share: 0.1, ..Default::default() })
+            as Box<dyn Options>,
+        Box::new(zipf::Config { placement, flush_every: 3, ..Default::default() }),
+        Box::new(sequential::Config { placement, flush_at_end: true, ..Default::default() }),
+    ] {
+        let wanted = |one: &Request| if one.op == Op::Write { of(3) } else { PlacementId::NONE };
+        assert!(requests(&*options).iter().all(|one| one.placement == wanted(one)));
+    }
+    assert!(requests(&uniform::Config::default()).iter().all(|one| !one.placement.is_some()));
+    let said = serde_json::from_str::<uniform::Config>(r#"{"placement": "1:128"}"#).unwrap_err().to_string();
+    assert!(said.contains("`1:128` is no placement: a handle is a number from 0 to 127"), "{said}");
+    let text = r#"{"placement": "1:5"}"#;
+    let read: uniform::Config = serde_json::from_str(text).unwrap();
+    assert_eq!(read.placement.unwrap().id(), PlacementId { group: 1, handle: 5 });
+    assert!(serde_json::to_string(&read).unwrap().contains(r#""placement":"1:5""#));
+}
+
+#[test]
+fn hot_addresses_may_have_a_placement_of_their_own() {
+    let plain =
+        hot_cold::Config { hot_share: 0.1, hot_accesses: 0.6, scatter: false, read_share: 0.2, ..Default::default() };
+    let hot_placement = Some("1:4".parse().unwrap());
+    for placement in [None, Some(Placement::of(9))] {
+        let all = requests(&hot_cold::Config { hot_placement, placement, ..plain.clone() });
+        let hot_end = (SECTORS / 8 + 5) / 10 * 8;
+        let cold = placement.map_or(PlacementId::NONE, Placement::id);
+        for one in &all {
+            let of_write = if one.sector < hot_end { PlacementId { group: 1, handle: 4 } } else { cold };
+            assert_eq!(one.placement, if one.op == Op::Write { of_write } else { PlacementId::NONE }, "{one:?}");
+        }
+        let bare = |one: &Request| Request { placement: PlacementId::NONE, ..*one };
+        assert!(all.iter().map(bare).eq(requests(&plain)), "identifiers change nothing else");
+    }
 }

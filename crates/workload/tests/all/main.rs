@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+mod cachelib;
 mod files;
 mod fio;
 mod fio_itself;
 mod fio_passes;
+mod fio_placing;
 mod formats;
 mod generators;
 mod keys;
+mod placed;
 mod postmark;
 mod support;
 mod trace;

@@ -22,6 +22,7 @@ pub fn columns() -> ColumnOptions {
         fixed_size_bytes: None,
         skip_lines: 0,
         device: Some(DeviceColumns::One(name("disk"))),
+        placement: None,
         separator: Separator::Semicolon,
         header: false,
         address_unit_bytes: 4096,
