@@ -265,7 +265,7 @@ impl Served {
     /// What was measured since the opening, as a run measures it.
     pub fn record(&mut self) -> Record {
         let mut run = Run::new(&self.experiment, &self.sizing, &self.control, &mut *self.engine);
-        let record = run.record(self.meter.clone(), &self.start, self.mount, None);
+        let record = run.record(self.meter.clone(), &self.start, (self.mount, None));
         Record { notices: [&self.experiment.notices[..], &self.notices].concat(), ..record }
     }
 
