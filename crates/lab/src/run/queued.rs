@@ -27,7 +27,7 @@ pub(super) struct Counts {
 fn moved(request: &Request) -> u64 {
     match request.op {
         Op::Read | Op::Write => request.sectors.into(),
-        Op::Trim | Op::Flush => 0,
+        Op::Trim | Op::Flush | Op::UnitUpdate => 0,
     }
 }
 

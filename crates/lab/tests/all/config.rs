@@ -152,16 +152,16 @@ fn every_mistake_gets_a_sentence_with_its_place() {
             "workload = 3\n[ftl.page]",
             "workload",
             Some((1, 12)),
-            "expected one of sequential, uniform, zipf, hot_cold, cachelib, fio, tenants, trace, inserts, ycsb, load_update, keys, postmark, \
-             directories, large_files, phone, fax, event_recorder, camera, given 3",
+            "expected one of sequential, uniform, zipf, hot_cold, cachelib, fio, tenants, trace, inserts, ycsb, load_update, \
+             keys, postmark, directories, large_files, phone, fax, event_recorder, camera, given 3",
         ),
         ("[workload.unifrom]\n[ftl.page]", "workload", Some((1, 2)), "given `unifrom`; did you mean `uniform`?"),
         (
             "[workload.uniform]\n[workload.zipf]\n[ftl.page]",
             "workload.zipf",
             Some((2, 11)),
-            "expected exactly one of sequential, uniform, zipf, hot_cold, cachelib, fio, tenants, trace, inserts, ycsb, load_update, keys, \
-             postmark, directories, large_files, phone, fax, event_recorder, camera; found uniform, zipf",
+            "expected exactly one of sequential, uniform, zipf, hot_cold, cachelib, fio, tenants, trace, inserts, ycsb, \
+             load_update, keys, postmark, directories, large_files, phone, fax, event_recorder, camera; found uniform, zipf",
         ),
         (&with("size = \"4 KIB\"", ""), "workload.uniform.size", Some((2, 8)), "`KIB` is no unit of bytes"),
         (&with("size = 1000", ""), "workload.uniform.size", Some((2, 8)), "workload.uniform.size = 1000 B cannot work"),

@@ -126,9 +126,10 @@ fn sound(bytes: &[u8], found: Result<Line<'_>, Malformed>) {
     match found {
         Ok(Line::Request(found)) => {
             let request = found.request;
-            assert_eq!(request.sectors == 0, request.op == Op::Flush, "{request:?}");
+            assert_eq!(request.sectors == 0, matches!(request.op, Op::Flush | Op::UnitUpdate), "{request:?}");
             let placement = request.placement;
-            assert!(!placement.is_some() || request.op == Op::Write && placement.handle < 128, "{request:?}");
+            let may_have = matches!(request.op, Op::Write | Op::UnitUpdate);
+            assert!(!placement.is_some() || may_have && placement.handle < 128, "{request:?}");
             assert!(request.end() < 1 << 50 && request.time <= u64::MAX / 2, "{request:?}");
             let most = if request.op == Op::Trim { 1 << 40 } else { 1 << 37 };
             assert!(u64::from(request.sectors) + found.rest <= most, "{found:?}");
@@ -180,11 +181,15 @@ fn plain(line: &[u8], names: &[&str]) -> Option<Request> {
         "w" | "write" => (Op::Write, 1 << 37),
         "t" | "trim" => (Op::Trim, 1 << 40),
         "f" | "flush" => (Op::Flush, 1 << 37),
+        "u" | "update" => (Op::UnitUpdate, 1 << 37),
         _ => return None,
     };
     let (sector, sectors) = (number(fields[2], 1 << 49)?, number(fields[3], longest)?);
     if op == Op::Flush {
         return Some(Request { time, sector: 0, sectors: 0, op, origin, placement: PlacementId::NONE });
+    }
+    if op == Op::UnitUpdate {
+        return placement.is_some().then_some(Request { time, sector: 0, sectors: 0, op, origin, placement });
     }
     // The rest comes in further requests.
     let sectors = sectors.min(Found::MOST_SECTORS.into()) as u32;
@@ -264,7 +269,7 @@ fn play_file(folder: &Path, config: &Config, sectors: u64) {
         for request in &requests[before..] {
             assert!(request.end() <= sectors, "{request:?} on a device of {sectors} sectors");
             assert!(request.time >= last, "{request:?} after {last}");
-            assert_eq!(request.sectors == 0, request.op == Op::Flush, "{request:?}");
+            assert_eq!(request.sectors == 0, matches!(request.op, Op::Flush | Op::UnitUpdate), "{request:?}");
             last = request.time;
         }
         if requests.len() > MAX_REQUESTS {

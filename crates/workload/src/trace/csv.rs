@@ -2,15 +2,16 @@
 //!
 //! Comma-separated, one request a line. The first line is the header
 //! `time_us,op,sector,sectors,origin,placement,device`; its last columns may be missing: `device`, `placement`, both, or
-//! `origin` with them. `time_us` is a time in microseconds, with three decimals or an exponent, and never decreases. `op` is `R` read, `W` write, `T` trim or `F` flush, or such a word, in
-//! capitals or not. `sector` and `sectors` count 512-byte sectors and are 0 for a flush. `origin` names the asking part
-//! on the host (`database`, `journal`, `wal`, ...; `host` if the column is missing or empty). `placement` says where the
-//! host asks a write to go: a reclaim unit handle (`5`), or a reclaim group and a handle (`1:5`); empty for none. Only
-//! writes keep it. `device` is any text up to the end of the line.
+//! `origin` with them. `time_us` is a time in microseconds, with three decimals or an exponent, and never decreases. `op`
+//! is `R` read, `W` write, `T` trim, `F` flush or `U` update, or such a word, in capitals or not. `sector` and `sectors`
+//! count 512-byte sectors and are 0 for a flush and an update. `origin` names the asking part on the host (`database`,
+//! `journal`, `wal`, ...; `host` if the column is missing or empty). `placement` says where the host asks a write to go: a
+//! reclaim unit handle (`5`), or a reclaim group and a handle (`1:5`); empty for none. An update begins another reclaim unit
+//! for its handle. Only writes and updates keep the placement. `device` is any text up to the end of the line.
 
-use super::fields::{flush, in_sectors, most_sectors, shown, Columns, Fields, TimeUnit, MAX_SECTOR};
+use super::fields::{in_sectors, most_sectors, shown, Columns, Fields, TimeUnit, MAX_SECTOR};
 use super::format::{Format, ReaderOptions};
-use super::line::{Line, Malformed};
+use super::line::{Found, Line, Malformed};
 use crate::placement;
 use nandlab_block::{nearest, Op, Request};
 use nandlab_nand::{Origin, PlacementId};
@@ -80,13 +81,19 @@ impl Format for Csv {
         let size = fields.at;
         let sectors = fields.number("sectors, a whole number of 512-byte sectors", most_sectors(op))?;
         let (origin, placement, device) = self.who(&mut fields)?;
-        if op == Op::Flush {
-            let mut line = flush(time, device);
+        if matches!(op, Op::Flush | Op::UnitUpdate) {
+            if op == Op::UnitUpdate && !placement.is_some() {
+                let message =
+                    "expected a handle in the column placement: an update (U) begins its next unit".to_owned();
+                return Err(Malformed::new(line.len(), message));
+            }
+            let request = Request { time, origin, ..Request::new(op, 0, 0) };
+            let mut line = Line::Request(Found::new(request, device));
             set_author(&mut line, (origin, placement));
             return Ok(line);
         }
         if sectors == 0 {
-            let message = "expected sectors, at least 1; only a flush (F) has none".to_owned();
+            let message = "expected sectors, at least 1; only a flush (F) and an update (U) have none".to_owned();
             return Err(Malformed::new(size, message));
         }
         let mut line = in_sectors((time, op), (sector, sectors), device, Columns { address, size })?;
@@ -103,7 +110,7 @@ impl Format for Csv {
 fn set_author(line: &mut Line<'_>, (origin, placement): (Origin, PlacementId)) {
     if let Line::Request(found) = line {
         found.request.origin = origin;
-        if found.request.op == Op::Write {
+        if matches!(found.request.op, Op::Write | Op::UnitUpdate) {
             found.request.placement = placement;
         }
     }
@@ -116,6 +123,7 @@ fn op(fields: &mut Fields<'_>) -> Result<Op, Malformed> {
         Some(b'R') => Op::Read,
         Some(b'T') => Op::Trim,
         Some(b'F') => Op::Flush,
+        Some(b'U') => Op::UnitUpdate,
         _ => return op_word(fields),
     };
     if fields.line.get(fields.at + 1) != Some(&b',') {
@@ -135,7 +143,8 @@ fn op_word(fields: &mut Fields<'_>) -> Result<Op, Malformed> {
         b"r" | b"read" => Op::Read,
         b"t" | b"trim" => Op::Trim,
         b"f" | b"flush" => Op::Flush,
-        _ => return Err(fields.unexpected("op, one of R, W, T, F or read, write, trim, flush")),
+        b"u" | b"update" => Op::UnitUpdate,
+        _ => return Err(fields.unexpected("op, one of R, W, T, F, U or read, write, trim, flush, update")),
     };
     fields.at += word.len();
     Ok(op)
@@ -288,8 +297,8 @@ mod tests {
             ("", 0, "expected time_us"),
             ("1.,W,0,8,wal", 2, "digits after the point"),
             ("-1,W,0,8,wal", 0, "expected time_us"),
-            ("1,x,0,8,wal", 2, "one of R, W, T, F or read, write, trim, flush"),
-            ("1,Wr,0,8,wal", 2, "one of R, W, T, F or read, write, trim, flush, found `Wr,0,8,wal`"),
+            ("1,x,0,8,wal", 2, "one of R, W, T, F, U or read, write, trim, flush, update"),
+            ("1,Wr,0,8,wal", 2, "one of R, W, T, F, U or read, write, trim, flush, update, found `Wr,0,8,wal`"),
             ("1,W", 3, "expected `,` and then sector"),
             ("1,W,,8,wal", 4, "expected sector"),
             ("1,W,0,0,wal", 6, "at least 1"),
@@ -319,6 +328,13 @@ mod tests {
         assert_eq!(placed(&mut alone, "0,W,0,8,wal,5"), PlacementId::of(5));
         assert_eq!(placed(&mut alone, "0,W,0,8,,1:5"), PlacementId { group: 1, handle: 5 });
         assert_eq!(placed(&mut alone, "0,W,0,8,wal,"), PlacementId::NONE);
+        let update = request(&mut alone, "3,U,0,0,wal,1:5");
+        assert_eq!(
+            (update.op, update.sectors, update.placement),
+            (Op::UnitUpdate, 0, PlacementId { group: 1, handle: 5 })
+        );
+        let nothing = alone.record(b"3,U,0,0,wal,").unwrap_err();
+        assert!(nothing.message.contains("a handle in the column placement"), "{nothing:?}");
         for op in ["R", "T", "F"] {
             assert_eq!(placed(&mut alone, &format!("0,{op},0,8,wal,5")), PlacementId::NONE, "{op}");
         }

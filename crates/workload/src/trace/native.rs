@@ -214,8 +214,12 @@ impl Format for Native {
         if tag & HAS_PLACEMENT != 0 {
             self.state.placement = body.placement()?;
         }
-        let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][usize::from(tag & 3)];
+        let mut op = [Op::Read, Op::Write, Op::Trim, Op::Flush][usize::from(tag & 3)];
         let state = &mut self.state;
+        // No flush has a placement, so one with a placement is an update of its unit.
+        if op == Op::Flush && tag & HAS_PLACEMENT != 0 && state.placement.is_some() {
+            op = Op::UnitUpdate;
+        }
         if tag & SAME_TIME == 0 {
             state.time = state.time.saturating_add(body.number()?);
             if state.time > MAX_TIME {
@@ -223,7 +227,7 @@ impl Format for Native {
             }
         }
         let mut request = Request { time: state.time, origin: Origin::HOST, ..Request::new(op, 0, 0) };
-        if op != Op::Flush {
+        if !matches!(op, Op::Flush | Op::UnitUpdate) {
             if tag & FOLLOWS == 0 {
                 let step = body.number()?;
                 state.end = state.end.wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
@@ -243,7 +247,7 @@ impl Format for Native {
         if let Some(&origin) = self.origins.get(state.origin) {
             request.origin = origin;
         }
-        if op == Op::Write {
+        if matches!(op, Op::Write | Op::UnitUpdate) {
             request.placement = state.placement;
         }
         let device = self.devices.get(state.device).map_or(&b""[..], Vec::as_slice);
@@ -325,7 +329,6 @@ impl<W: Write> Writer<W> {
             Op::Read => 0,
             Op::Write => 1,
             Op::Trim => 2,
-            // A flush with a placement, which no flush has.
             Op::Flush | Op::UnitUpdate => 3,
         };
         self.body.push(tag);
@@ -341,7 +344,8 @@ impl<W: Write> Writer<W> {
             tag |= HAS_DEVICE;
             self.state.device = enter(&mut self.devices, &mut self.body, &device.to_vec(), device);
         }
-        if request.op == Op::Write && request.placement != self.state.placement {
+        let is_new = request.op == Op::Write && request.placement != self.state.placement;
+        if is_new || request.op == Op::UnitUpdate {
             assert!(self.is_placed, "a trace begun without placements has none");
             tag |= HAS_PLACEMENT;
             let number = if request.placement.is_some() { u64::from(request.placement.number()) + 1 } else { 0 };
@@ -353,7 +357,7 @@ impl<W: Write> Writer<W> {
             gap => put(&mut self.body, gap),
         }
         self.state.time = self.state.time.max(request.time);
-        if request.op != Op::Flush {
+        if !matches!(request.op, Op::Flush | Op::UnitUpdate) {
             match request.sector.wrapping_sub(self.state.end) {
                 0 => tag |= FOLLOWS,
                 step => put(&mut self.body, step << 1 ^ ((step as i64) >> 63) as u64),
@@ -457,13 +461,17 @@ mod tests {
             write(8, far),
             Request::new(Op::Read, 16, 8),
             write(24, far),
+            Request { placement: far, ..Request::new(Op::UnitUpdate, 0, 0) },
+            Request::new(Op::Flush, 0, 0),
             write(32, PlacementId::NONE),
         ];
         let mut writer = Writer::new(Vec::new(), true).unwrap();
         requests.iter().for_each(|request| writer.write(request, b"").unwrap());
-        // By hand: tags (1 write, 4 follows, 8 same sectors, 64 same time, 128 placement), 8 sectors, and 262 = 5 + 256 + 1.
+        // By hand: tags (1 write, 3 flush, 4 follows, 8 same sectors, 64 same time, 128 placement), 8 sectors, and
+        // 262 = 5 + 256 + 1. An update is a flush with a placement, which stands there each time.
+        let (write, placed, update) = (1 + 4 + 8 + 64, [1 + 4 + 8 + 64 + 128, 0x86, 2], [3 + 64 + 128, 0x86, 2]);
         let expected =
-            [1 + 4 + 64, 8, 1 + 4 + 8 + 64 + 128, 0x86, 2, 4 + 8 + 64, 1 + 4 + 8 + 64, 1 + 4 + 8 + 64 + 128, 0];
+            [&[1 + 4 + 64, 8], &placed[..], &[4 + 8 + 64, write], &update, &[3 + 64, write + 128, 0]].concat();
         assert_eq!(writer.body, expected);
         let mut native = Native::new(&ReaderOptions::default());
         let mut at = 0;

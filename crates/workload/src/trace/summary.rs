@@ -104,7 +104,7 @@ impl Summary {
             }
             if request.placement.is_some() {
                 let (writes, sectors) = placed.entry(request.placement).or_insert((0, 0));
-                *writes += u64::from(!records.is_rest());
+                *writes += u64::from(request.op == Op::Write && !records.is_rest());
                 *sectors += u64::from(request.sectors);
             }
             if records.is_rest() {

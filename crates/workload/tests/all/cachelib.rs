@@ -1,6 +1,6 @@
 //! The workload `cachelib`, seen from outside.
 
-use nandlab_block::{Op, Request};
+use nandlab_block::{Op, Queues, Request};
 use nandlab_nand::{Origin, PlacementId};
 use nandlab_workload::cachelib::Config;
 use nandlab_workload::{ByteCount, Footprint, Options, Placement, Setting, Size, SizeRange};
@@ -13,7 +13,14 @@ const SMALL: Origin = Origin(Origin::NAMES.len() as u8);
 const LARGE: Origin = Origin(SMALL.0 + 1);
 
 fn open(config: &Config, seed: u64) -> Result<Vec<Request>, String> {
-    let setting = Setting { sectors: SECTORS, seed, base: Path::new("."), watch: &|_| true, took: None };
+    let setting = Setting {
+        sectors: SECTORS,
+        seed,
+        base: Path::new("."),
+        watch: &|_| true,
+        took: None,
+        queues: Queues::default(),
+    };
     let mut workload = config.open(&setting).map_err(|error| error.to_string())?;
     let mut all = Vec::new();
     for room in (1..100).cycle() {

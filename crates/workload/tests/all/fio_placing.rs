@@ -2,7 +2,7 @@
 
 use crate::fio::{open, play, text};
 use crate::support::Folder;
-use nandlab_block::{Op, Request};
+use nandlab_block::{Op, Queues, Request};
 use nandlab_nand::PlacementId;
 use nandlab_workload::fio::Config;
 use nandlab_workload::{Options, Setting};
@@ -24,7 +24,14 @@ fn requests(jobs: &str) -> Vec<Request> {
 fn with_scheme(scheme: &str, jobs: &str) -> Result<Vec<Request>, String> {
     let folder = Folder::new("scheme");
     folder.write("scheme.txt", scheme.as_bytes());
-    let setting = Setting { sectors: 1 << 17, seed: 1, base: &folder.path, watch: &|_| true, took: None };
+    let setting = Setting {
+        sectors: 1 << 17,
+        seed: 1,
+        base: &folder.path,
+        watch: &|_| true,
+        took: None,
+        queues: Queues::default(),
+    };
     let workload = text(jobs).open(&setting).map_err(|error| error.to_string())?;
     Ok(play(workload, |_| 1000))
 }
@@ -118,7 +125,14 @@ fn a_scheme_lies_beside_its_job_file() {
     folder.write("jobs/s.txt", b"0,4096,6\n");
     folder.write("jobs/a.fio", b"[a]\nrw=write\nsize=4k\nfdp=1\nplid_select=scheme\ndp_scheme=s.txt\n");
     let config = Config { path: Some("jobs/a.fio".to_owned()), ..Config::default() };
-    let setting = Setting { sectors: 1 << 17, seed: 1, base: &folder.path, watch: &|_| true, took: None };
+    let setting = Setting {
+        sectors: 1 << 17,
+        seed: 1,
+        base: &folder.path,
+        watch: &|_| true,
+        took: None,
+        queues: Queues::default(),
+    };
     assert_eq!(handles(&play(config.open(&setting).unwrap(), |_| 1000)), [Some(6)]);
 }
 
