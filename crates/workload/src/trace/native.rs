@@ -216,7 +216,7 @@ impl Format for Native {
         }
         let mut op = [Op::Read, Op::Write, Op::Trim, Op::Flush][usize::from(tag & 3)];
         let state = &mut self.state;
-        // No flush has a placement, so one with a placement is an update of its unit.
+        // No flush has a placement.
         if op == Op::Flush && tag & HAS_PLACEMENT != 0 && state.placement.is_some() {
             op = Op::UnitUpdate;
         }
@@ -467,8 +467,7 @@ mod tests {
         ];
         let mut writer = Writer::new(Vec::new(), true).unwrap();
         requests.iter().for_each(|request| writer.write(request, b"").unwrap());
-        // By hand: tags (1 write, 3 flush, 4 follows, 8 same sectors, 64 same time, 128 placement), 8 sectors, and
-        // 262 = 5 + 256 + 1. An update is a flush with a placement, which stands there each time.
+        // By hand: tags (1 write, 3 flush or update, 4 follows, 8 same sectors, 64 same time, 128 placement), 8, and 262.
         let (write, placed, update) = (1 + 4 + 8 + 64, [1 + 4 + 8 + 64 + 128, 0x86, 2], [3 + 64 + 128, 0x86, 2]);
         let expected =
             [&[1 + 4 + 64, 8], &placed[..], &[4 + 8 + 64, write], &update, &[3 + 64, write + 128, 0]].concat();
@@ -476,10 +475,8 @@ mod tests {
         let mut native = Native::new(&ReaderOptions::default());
         let mut at = 0;
         for request in requests {
-            match native.record(&expected[at..]).unwrap() {
-                Line::Request(found) => assert_eq!(found.request, request),
-                other => panic!("{other:?}"),
-            }
+            let Line::Request(found) = native.record(&expected[at..]).unwrap() else { panic!("at {at}") };
+            assert_eq!(found.request, request);
             at += native.taken();
         }
         assert_eq!(at, expected.len());
