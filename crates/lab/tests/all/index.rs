@@ -303,7 +303,7 @@ fn keys_without_an_index_and_an_index_without_keys_are_refused() {
     assert_eq!(
         lonely.message,
         "workload.ycsb asks for keys, and there is no index that has any: add a table [index.btree], or choose a \
-         workload that asks for sectors (sequential, uniform, zipf, hot_cold, fio, tenants, trace)"
+         workload that asks for sectors (sequential, uniform, zipf, hot_cold, cachelib, fio, tenants, trace)"
     );
     let idle = refused("[workload.zipf]\n[index.btree]\n[ftl.page]\n", &[]);
     assert_eq!((idle.key.as_deref(), idle.line, idle.column), (Some("index.btree"), Some(2), Some(8)));
@@ -323,7 +323,7 @@ fn files_are_refused_without_a_file_system_whether_there_is_an_index_or_not() {
         assert_eq!(
             refused.message,
             "workload.phone asks for files, and there is no file system that has any: add a table [fs.fat] or \
-             [fs.yaffs] or [fs.minv] or [fs.posix], or choose a workload that asks for sectors (sequential, uniform, zipf, hot_cold, fio, tenants, trace)"
+             [fs.yaffs] or [fs.minv] or [fs.posix], or choose a workload that asks for sectors (sequential, uniform, zipf, hot_cold, cachelib, fio, tenants, trace)"
         );
     }
 }
