@@ -177,7 +177,7 @@ impl PageMap {
         block.or_else(|| self.table.die(die as u32).fewest_valid()).map(|block| (block, Reason::Room))
     }
 
-    fn victim_of_all(&mut self, die: usize) -> Option<BlockId> {
+    pub(super) fn victim_of_all(&mut self, die: usize) -> Option<BlockId> {
         let blocks = self.table.die(die as u32);
         let block = self.policy.pick(blocks, self.keeper.seq())?;
         // A policy that weighs more than valid pages may take a full block, if another block is not full.

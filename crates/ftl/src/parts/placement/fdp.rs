@@ -122,9 +122,12 @@ impl Fdp {
         }
     }
 
-    /// The units of a device as blocks of another one, for a victim policy.
+    /// The units of a device as blocks of another one, for a victim policy; the device itself if a block is a unit.
     pub(crate) fn as_blocks(options: Options, geometry: &Geometry) -> Geometry {
         let layout = Layout::new(options, geometry.dies(), "die").expect("the options were checked for this device");
+        if layout.blocks() == 1 {
+            return *geometry;
+        }
         as_blocks(geometry, layout)
     }
 

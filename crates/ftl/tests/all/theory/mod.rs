@@ -3,6 +3,7 @@
 mod dftl;
 mod dies;
 mod forms;
+mod handles;
 mod policies;
 mod pools;
 mod sectors;
