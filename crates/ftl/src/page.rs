@@ -11,7 +11,7 @@
 //!    free block, which is kept for relocated pages, it waits until a victim is empty.
 //! 3. The page is programmed and mapped; the old copy is invalid.
 //! 4. On a die with `reserve_blocks` or fewer free blocks the host page also moves a few of the victim's pages, enough
-//!    to keep the free space constant. `idle = "collect"` does the same work in gaps between requests.
+//!    to keep the free space constant (`collection`). `idle = "collect"` does the same work in gaps between requests.
 //! 5. If the reserve is not whole by then, the victim is emptied at once.
 //!
 //! With `placement.pools` two parts of the address space own a part of each die's blocks. With `slc_cache` host
@@ -70,7 +70,7 @@ use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
 use crate::parts::wear::WearPolicy;
 use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
-pub use config::{Config, OverDies, Stripe, ValidPages};
+pub use config::{Collection, Config, OverDies, Stripe, ValidPages};
 use dies::{Die, Dies};
 pub use idle::{Collect, Idle};
 use nandlab_nand::{

@@ -16,6 +16,10 @@
 //! So a host page waits for a whole victim in two cases only: victims gain next to nothing, or the placement gives the
 //! host several frontiers and two of them fill up right after each other.
 //!
+//! The credit is what others call tokens: a host page brings some, and copies use them up. With `collection = "at_once"`
+//! step 4 empties the whole victim instead (MQSim-E compares the two: D. Lee, D. Hong, W. Choi, J. Kim: MQSim-E, An
+//! Enterprise SSD Simulator. IEEE Computer Architecture Letters 21(1), 2022).
+//!
 //! A victim's rate is fixed when it is chosen, with v valid pages then: `floor(65536 * v / g) + 1` parts of 65,536,
 //! where the victim gains g = max(b - v, floor(b / 16), 1) pages. Each victim starts with credit 0. When it is empty,
 //! the rest of the whole part is lost; the fraction stays for the next page while the victim lasts. A victim begun in a
@@ -31,7 +35,7 @@
 //! counts choose among the free blocks. A new device has no frontiers, and its blocks are free in ascending order.
 
 use super::relocation::{Move, Moves, Reason, Relocation, Run, Source, MOVES, ONE};
-use super::{Die, PageMap, ValidPages};
+use super::{Collection, Die, PageMap, ValidPages};
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::noted_map::Holds;
 use crate::parts::placement::Moved;
@@ -65,6 +69,10 @@ impl PageMap {
         // A victim begun in a gap can wait for the next gap until room is needed.
         if relocation.in_gap && free > self.config.reserve_blocks && state.failing.is_empty() {
             return Ok(());
+        }
+        if self.config.collection == Collection::AtOnce {
+            self.empty_victim(nand, die)?;
+            return self.restore_reserve(nand, die);
         }
         // Each block missing in the reserve adds one rate.
         let missing = u64::from(self.config.reserve_blocks.saturating_sub(free));

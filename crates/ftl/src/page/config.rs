@@ -29,6 +29,8 @@ pub struct Config {
     /// blocks or in the rest of open ones; at least 1. With 1, a program failure or a torn page during relocation may
     /// leave no room; 2 is safe.
     pub reserve_blocks: u32,
+    /// When a victim's pages move: a few with each host page, or all at once.
+    pub collection: Collection,
     /// Work done while the host asks nothing. It takes a device that keeps time.
     pub idle: Idle,
     /// How garbage collection tells a victim's valid pages.
@@ -53,6 +55,7 @@ impl Default for Config {
             wear: Wear::None,
             refresh_percent: 0,
             reserve_blocks: 2,
+            collection: Collection::Tokens,
             idle: Idle::None,
             valid_pages: ValidPages::Bitmap,
             durable_trim: true,
@@ -185,6 +188,17 @@ impl Stripe {
     }
 }
 
+/// When garbage collection moves a victim's pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Collection {
+    /// By tokens: each host page to a die moves as many pages as keep the die's free space constant.
+    #[default]
+    Tokens,
+    /// At once: the host page that finds too few free blocks waits until the victim is empty.
+    AtOnce,
+}
+
 /// How garbage collection tells a victim's valid pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -212,6 +226,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("reserve_3", Config { reserve_blocks: 3, ..usual() }),
         Variant::safe("spare", Config { valid_pages: ValidPages::Spare, ..usual() }),
         Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        Variant::safe("at_once", Config { collection: Collection::AtOnce, ..usual() }),
         Variant::safe("idle", Config { idle: Idle::Collect(Collect { blocks: 3, ..Collect::default() }), ..usual() }),
         Variant::safe("planes", Config { stripe: Stripe::Planes, ..usual() }),
         Variant::safe("fifo", victim(Victim::Fifo)),

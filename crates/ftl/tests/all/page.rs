@@ -2,7 +2,7 @@
 
 use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, HostClock, Op, Payload, Request};
-use nandlab_ftl::page::{Config, PageMap};
+use nandlab_ftl::page::{Collection, Config, PageMap};
 use nandlab_ftl::Ftl;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;
@@ -49,6 +49,10 @@ fn a_partial_write_programs_behind_its_read() {
 type Striped = Timed<WithContent<Counting<Lean>>>;
 
 fn striped(op: f64, timing: &Profile) -> Lab {
+    striped_with(op, timing, &Config::default())
+}
+
+fn striped_with(op: f64, timing: &Profile, config: &Config) -> Lab {
     let shape = Shape {
         channels: 4,
         dies_per_channel: 2,
@@ -59,10 +63,10 @@ fn striped(op: f64, timing: &Profile) -> Lab {
         spare_bytes: 64,
     };
     let geometry = Geometry::new(shape).unwrap();
-    let most = PageMap::max_logical_pages(&geometry, &Rules::default(), &Config::default()).unwrap();
+    let most = PageMap::max_logical_pages(&geometry, &Rules::default(), config).unwrap();
     let pages = most.min((f64::from(geometry.pages()) / (1.0 + op)) as u32);
     let nand: Striped = Timed::new(WithContent::new(Counting::new(geometry, Rules::default())), &timing.timing);
-    mount(nand, pages, &Config::default())
+    mount(nand, pages, config)
 }
 
 fn profile() -> Profile {
@@ -118,4 +122,20 @@ fn no_write_waits_for_a_whole_victim() {
         victim as f64 / 1e6
     );
     assert!(p999 < victim, "99.9 % of the writes took up to {p999} ns");
+}
+
+/// Pages that become invalid while a victim is emptied by tokens need no copy, so it moves slightly less.
+#[test]
+fn collection_at_once_costs_as_much_and_makes_a_write_wait_for_a_victim() {
+    let profile = profile();
+    let [tokens, at_once] = [Collection::Tokens, Collection::AtOnce].map(|collection| {
+        let mut disk = striped_with(0.28, &profile, &Config { collection, ..Config::default() });
+        let latencies = overwrite(&mut disk, 1, 400_000);
+        (disk.ctx().matrix().total(), latencies[latencies.len() * 9999 / 10_000])
+    });
+    let copies = [tokens, at_once].map(|(total, _)| total.copies as f64);
+    assert!((1.0..1.06).contains(&(copies[1] / copies[0])), "{copies:?} copies");
+    let victim = profile.busy_ns(&nandlab_nand::Cell { copies: copies[1] as u64, ..Default::default() });
+    let victim = victim / at_once.0.erases() as u64;
+    assert!(at_once.1 >= victim && tokens.1 < victim, "99.99 %: {} and {} ns, a victim {victim}", tokens.1, at_once.1);
 }

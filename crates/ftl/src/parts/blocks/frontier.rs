@@ -149,26 +149,46 @@ impl Frontier {
     }
 }
 
-/// A die's frontiers.
+/// A die's frontiers. Every page needs one, so the usual few lie in an array with a constant size: they are in the die's
+/// own cache lines, and no index needs a bounds check.
 #[derive(Clone, Debug)]
 pub struct Frontiers {
-    list: Box<[Frontier]>,
+    few: [Frontier; Self::FEW],
+    count: usize,
+    /// All of them if they are more than a few, else empty.
+    many: Box<[Frontier]>,
 }
 
 impl Frontiers {
+    const FEW: usize = 16;
+
     /// `count` frontiers without a block.
     pub fn none(count: u32) -> Self {
-        Self { list: (0..count).map(|_| Frontier::none()).collect() }
+        let count = count as usize;
+        let many = if count > Self::FEW { count } else { 0 };
+        Self {
+            few: std::array::from_fn(|_| Frontier::none()),
+            count,
+            many: (0..many).map(|_| Frontier::none()).collect(),
+        }
     }
 
     /// All of them.
     pub fn all(&self) -> &[Frontier] {
-        &self.list
+        if self.many.is_empty() {
+            &self.few[..self.count]
+        } else {
+            &self.many
+        }
     }
 
     /// All of them.
     pub fn all_mut(&mut self) -> &mut [Frontier] {
-        &mut self.list
+        if self.many.is_empty() {
+            &mut self.few[..self.count]
+        } else {
+            &mut self.many
+        }
     }
 }
 
@@ -177,14 +197,24 @@ impl Index<usize> for Frontiers {
 
     #[inline]
     fn index(&self, at: usize) -> &Frontier {
-        &self.list[at]
+        debug_assert!(at < self.count, "frontier {at} of {}", self.count);
+        if self.many.is_empty() {
+            &self.few[at % Self::FEW]
+        } else {
+            &self.many[at]
+        }
     }
 }
 
 impl IndexMut<usize> for Frontiers {
     #[inline]
     fn index_mut(&mut self, at: usize) -> &mut Frontier {
-        &mut self.list[at]
+        debug_assert!(at < self.count, "frontier {at} of {}", self.count);
+        if self.many.is_empty() {
+            &mut self.few[at % Self::FEW]
+        } else {
+            &mut self.many[at]
+        }
     }
 }
 
