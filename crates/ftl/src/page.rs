@@ -184,7 +184,8 @@ impl PageMap {
             // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
             let (to, mark) = self.dies[die].frontiers[frontier].take();
             let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
-            let handle = self.placing.handle_at(frontier);
+            // Handle 0 is at frontier 0.
+            let handle = if frontier == 0 { 0 } else { self.placing.handle_at(frontier) };
             let oob = Oob { kind, aux: mark, handle, ..Oob::data(at, self.keeper.next_seq(), origin) };
             match nand.program(to, page, tail, oob) {
                 Ok(_) => return Ok((die, to)),

@@ -26,7 +26,7 @@ pub(super) fn check<N: Nand>(ftl: &PageMap, nand: &mut N) {
 /// Every block is in exactly one place, and its use in the table says so.
 fn blocks_have_one_use(ftl: &PageMap) {
     let places = ftl.dies.iter().flat_map(|die| {
-        let frontiers = die.frontiers.all().iter().chain([&die.slc.frontier]).map(|frontier| frontier.block);
+        let frontiers = die.frontiers.iter().chain([&die.slc.frontier]).map(|frontier| frontier.block);
         let emptied = die.relocation.as_ref().map(Relocation::block);
         frontiers.filter(|block| block.is_some()).chain(die.slc.full.iter().chain(&die.failing).copied()).chain(emptied)
     });

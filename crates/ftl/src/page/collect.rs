@@ -70,10 +70,6 @@ impl PageMap {
         if relocation.in_gap && free > self.config.reserve_blocks && state.failing.is_empty() {
             return Ok(());
         }
-        if self.config.collection == Collection::AtOnce {
-            self.empty_victim(nand, die)?;
-            return self.restore_reserve(nand, die);
-        }
         // Each block missing in the reserve adds one rate.
         let missing = u64::from(self.config.reserve_blocks.saturating_sub(free));
         relocation.credit += relocation.rate * (1 + missing);
@@ -99,6 +95,9 @@ impl PageMap {
     /// Relocations that a host page pays for while a victim with `valid` pages is emptied. The host page takes one page
     /// from the victim's gain and pays the same part of its copies, so the die's room stays constant.
     fn rate(&self, valid: u32) -> u64 {
+        if self.config.collection == Collection::AtOnce {
+            return u64::from(u32::MAX) * ONE;
+        }
         let pages = self.geometry.pages_per_block();
         let gained = (pages - valid).max(pages / MOST_COPIES).max(1);
         u64::from(valid) * ONE / u64::from(gained) + 1
@@ -322,7 +321,7 @@ impl PageMap {
     fn frontier_of_moved(&mut self, die: usize, at: Lpn) -> usize {
         let die = &self.dies[die];
         match die.relocation.as_ref().map(|relocation| (relocation.reason, relocation.block)) {
-            Some((Reason::Wear { to_most_worn: true }, _)) => die.frontiers.all().len() - 1,
+            Some((Reason::Wear { to_most_worn: true }, _)) => die.frontiers.count() - 1,
             Some((_, from)) => self.placing.moved(Moved { at, from }),
             None => self.placing.moved(Moved { at, from: BlockId(0) }),
         }

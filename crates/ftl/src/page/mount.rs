@@ -103,7 +103,7 @@ impl PageMap {
         // The other open blocks are closed, in the order in which they were filled.
         let found = (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((scan.as_ref()?.highest, block)));
         let is_frontier = |block| {
-            let frontiers = self.dies.iter().flat_map(|die| die.frontiers.all().iter().chain([&die.slc.frontier]));
+            let frontiers = self.dies.iter().flat_map(|die| die.frontiers.iter().chain([&die.slc.frontier]));
             frontiers.into_iter().any(|frontier| frontier.block == block)
         };
         let mut closed: Vec<(u64, BlockId)> =

@@ -91,7 +91,7 @@ impl PageMap {
     /// Replaces a full frontier for moved pages; false if the die has no room.
     fn open_reserved<N: Nand>(&mut self, nand: &mut N, die: usize, frontier: usize) -> Result<bool, FtlError> {
         self.close_frontier(die, frontier);
-        let is_cold = self.config.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.all().len();
+        let is_cold = self.config.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.count();
         let choice: Choice = if is_cold { wear::most_worn } else { wear::least_worn };
         while self.free_in(die) > 0 && !self.dies[die].is_weak {
             if self.open_free(nand, (die, frontier), self.config.wear.is_dynamic().then_some(choice))? {
@@ -100,8 +100,8 @@ impl PageMap {
             }
         }
         // Many frontiers or failures have used up the reserve; another frontier's rest is room as well.
-        let frontiers = self.dies[die].frontiers.all_mut();
-        let roomiest = (0..frontiers.len()).max_by_key(|&at| (frontiers[at].left(), std::cmp::Reverse(at)));
+        let frontiers = &mut self.dies[die].frontiers;
+        let roomiest = (0..frontiers.count()).max_by_key(|&at| (frontiers[at].left(), std::cmp::Reverse(at)));
         frontiers.swap(frontier, roomiest.expect("a die has a frontier"));
         self.join_pool(die, frontier);
         Ok(!self.dies[die].frontiers[frontier].is_full())

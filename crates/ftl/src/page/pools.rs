@@ -104,7 +104,7 @@ impl PageMap {
         }
         match self.placing.fdp() {
             Some(fdp) => fdp.frontiers_for(handles[block.index()]),
-            None => (0..self.dies[die].frontiers.all().len()).rev().collect(),
+            None => (0..self.dies[die].frontiers.count()).rev().collect(),
         }
     }
 

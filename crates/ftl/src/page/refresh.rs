@@ -71,7 +71,7 @@ impl PageMap {
     /// Marks `block` to be rewritten next, if possible.
     pub(super) fn mark(&mut self, die: usize, block: BlockId) {
         if self.dies[die].relocation.is_none() {
-            let frontier = self.dies[die].frontiers.all().iter().position(|frontier| frontier.block == block);
+            let frontier = self.dies[die].frontiers.iter().position(|frontier| frontier.block == block);
             if let Some(frontier) = frontier {
                 self.close_frontier(die, frontier);
             }

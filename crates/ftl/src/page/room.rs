@@ -80,7 +80,7 @@ impl PageMap {
 
     /// Pages that a die can take before it needs another block: room in its frontiers and free blocks.
     pub(super) fn room_in(&self, die: usize) -> u32 {
-        let left: u32 = self.dies[die].frontiers.all().iter().map(Frontier::left).sum();
+        let left: u32 = self.dies[die].frontiers.iter().map(Frontier::left).sum();
         left + self.free_in(die) * self.geometry.pages_per_block()
     }
 
@@ -163,7 +163,7 @@ impl PageMap {
     /// Blocks that a die fills at the same time, except a fixed cache's.
     pub(super) fn filled_blocks(&self) -> u32 {
         let cached = self.cache.as_ref().is_some_and(slc::Cache::is_dynamic);
-        self.dies[0].frontiers.all().len() as u32 + u32::from(cached)
+        self.dies[0].frontiers.count() as u32 + u32::from(cached)
     }
 
     pub(super) fn good_blocks(&self, die: usize) -> u32 {
@@ -175,7 +175,7 @@ impl PageMap {
         if self.dies.working() == 1 || self.dies[die].is_weak || self.most_valid(die) > 0 {
             return;
         }
-        (0..self.dies[die].frontiers.all().len()).for_each(|frontier| self.close_frontier(die, frontier));
+        (0..self.dies[die].frontiers.count()).for_each(|frontier| self.close_frontier(die, frontier));
         self.dies.weaken(die);
     }
 

@@ -149,14 +149,14 @@ impl Frontier {
     }
 }
 
-/// A die's frontiers. Every page needs one, so the usual few lie in an array with a constant size: they are in the die's
-/// own cache lines, and no index needs a bounds check.
+/// A die's frontiers. Every page needs one, so the first few lie in an array with a constant size: they are in the die's own
+/// cache lines.
 #[derive(Clone, Debug)]
 pub struct Frontiers {
     few: [Frontier; Self::FEW],
     count: usize,
-    /// All of them if they are more than a few, else empty.
-    many: Box<[Frontier]>,
+    /// Those behind the first few.
+    more: Box<[Frontier]>,
 }
 
 impl Frontiers {
@@ -165,30 +165,28 @@ impl Frontiers {
     /// `count` frontiers without a block.
     pub fn none(count: u32) -> Self {
         let count = count as usize;
-        let many = if count > Self::FEW { count } else { 0 };
         Self {
             few: std::array::from_fn(|_| Frontier::none()),
             count,
-            many: (0..many).map(|_| Frontier::none()).collect(),
+            more: (Self::FEW..count).map(|_| Frontier::none()).collect(),
         }
     }
 
-    /// All of them.
-    pub fn all(&self) -> &[Frontier] {
-        if self.many.is_empty() {
-            &self.few[..self.count]
-        } else {
-            &self.many
-        }
+    /// Their number.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     /// All of them.
-    pub fn all_mut(&mut self) -> &mut [Frontier] {
-        if self.many.is_empty() {
-            &mut self.few[..self.count]
-        } else {
-            &mut self.many
-        }
+    pub fn iter(&self) -> impl Iterator<Item = &Frontier> {
+        self.few[..self.count.min(Self::FEW)].iter().chain(&*self.more)
+    }
+
+    /// Exchanges two of them.
+    pub fn swap(&mut self, one: usize, other: usize) {
+        let first = std::mem::replace(&mut self[one], Frontier::none());
+        let second = std::mem::replace(&mut self[other], first);
+        self[one] = second;
     }
 }
 
@@ -198,10 +196,9 @@ impl Index<usize> for Frontiers {
     #[inline]
     fn index(&self, at: usize) -> &Frontier {
         debug_assert!(at < self.count, "frontier {at} of {}", self.count);
-        if self.many.is_empty() {
-            &self.few[at % Self::FEW]
-        } else {
-            &self.many[at]
+        match at.checked_sub(Self::FEW) {
+            None => &self.few[at],
+            Some(at) => &self.more[at],
         }
     }
 }
@@ -210,10 +207,9 @@ impl IndexMut<usize> for Frontiers {
     #[inline]
     fn index_mut(&mut self, at: usize) -> &mut Frontier {
         debug_assert!(at < self.count, "frontier {at} of {}", self.count);
-        if self.many.is_empty() {
-            &mut self.few[at % Self::FEW]
-        } else {
-            &mut self.many[at]
+        match at.checked_sub(Self::FEW) {
+            None => &mut self.few[at],
+            Some(at) => &mut self.more[at],
         }
     }
 }
