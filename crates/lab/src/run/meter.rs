@@ -184,17 +184,27 @@ impl Meter {
         (time > 0).then(|| (answers - arrivals) as f64 / time as f64)
     }
 
+    /// Adds a latency, with the wait in a submission queue if there are tenants.
     #[inline]
     fn add_latency(&mut self, number: u64, request: &Request, completion: &Completion) {
+        if self.tenants.is_some() {
+            return self.add_latency_of_tenant(number, request, completion);
+        }
+        self.add_latency_alone(number, request, completion);
+    }
+
+    #[cold]
+    fn add_latency_of_tenant(&mut self, number: u64, request: &Request, completion: &Completion) {
+        let Some(tenants) = self.tenants.as_mut().filter(|_| self.latency.is_some()) else { return };
+        let wait = tenants.end(number, request, completion);
+        self.events.0 -= u128::from(wait);
+        let completion = Completion { arrival: completion.arrival - wait, ..*completion };
+        self.add_latency_alone(number, request, &completion);
+    }
+
+    #[inline]
+    fn add_latency_alone(&mut self, number: u64, request: &Request, completion: &Completion) {
         let Some(latency) = &mut self.latency else { return };
-        let completion = &match &mut self.tenants {
-            Some(tenants) => {
-                let wait = tenants.end(number, request, completion);
-                self.events.0 -= u128::from(wait);
-                Completion { arrival: completion.arrival - wait, ..*completion }
-            }
-            None => *completion,
-        };
         self.answered = self.answered.max(completion.done);
         self.events.1 += u128::from(completion.done);
         if let Some(timeline) = &self.timeline {
