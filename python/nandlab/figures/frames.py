@@ -188,7 +188,7 @@ def longest_steps(result: Record) -> polars.DataFrame:
 
 
 def handles(result: Record) -> polars.DataFrame:
-    """A row for each reclaim unit handle: `handle`, and the record's figures; empty without data placement."""
+    """A row for each reclaim unit handle: `handle`, and the record's figures; empty without placement."""
     found = getattr(result, "fdp", None)
     columns = {"host_pages": int, "moved_pages": int, "waf": float, "units": int, "unfilled_units": int}
     each = enumerate([] if found is None else found.handles)
