@@ -26,7 +26,7 @@ def run(tmp_path, lines, **device):
 
 @pytest.mark.parametrize("model", ["timed", "counting"])
 def test_an_update_retires_a_unit_with_room_left(tmp_path, model):
-    """Three pages of 32, an update, a page; an update of a handle without a page; a handle that there is not."""
+    """Three pages of 32, an update, a page; an update without a page; a handle that there is not."""
     writes = [f"{at},W,{8 * at},8,,2," for at in range(3)]
     lines = [*writes, "3,U,0,0,,2,", "4,W,24,8,,2,", "5,U,0,0,,1,", "6,W,32,8,,9,"]
     found = run(tmp_path, lines, model=model)
