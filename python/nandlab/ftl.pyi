@@ -10,7 +10,7 @@ def page(
     *,
     stripe: Literal['dies', 'planes'] | Mapping[str, Any] | None = None,
     victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | Policy | None = None,
-    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit'] | Mapping[str, Any] | Policy | None = None,
+    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit', 'fdp'] | Mapping[str, Any] | Policy | None = None,
     wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | Mapping[str, Any] | Policy | None = None,
     refresh_percent: int | None = None,
     reserve_blocks: int | None = None,
@@ -42,6 +42,17 @@ def page(
         placement.pools.blocks: Blocks on each die for the first pool, at least 2. One is being filled,
             so its over-provisioning is `(blocks - 1) * pages_per_block * dies / pages - 1`. The second
             pool's data blocks are all others but `reserve_blocks`.
+        placement.fdp.handles: Reclaim unit handles, 1 to 128. Default 8.
+        placement.fdp.persistent: Persistently isolated handles: `"all"`, `"none"`, or their numbers.
+            Their moved pages stay among themselves; moved pages of the others share units. With
+            `"none"` all handles are initially isolated. Default `"none"`. Default "none".
+        placement.fdp.groups: Reclaim groups: parts of the device with equally many dies. Default 1.
+        placement.fdp.unit_blocks: Blocks in a reclaim unit: a multiple of the dies in a group, or a
+            divisor. 0 stands for one block on each die of a group. Default 0.
+        placement.fdp.origins: Handles for writes without an identifier, by origin, such as `{ fat = 1,
+            file_data = 2 }`; other origins write through handle 0. `"each"`: each origin has a handle
+            of its own, given in the order in which they come, and the last handle serves all others.
+            Default {}.
         wear: How the wear is evened out between blocks. Default "none".
         wear.threshold.erases: Data moves if two blocks' erases differ by more; at least 1. Default 20.
         wear.bet.erases: Erases per erased set at which the other sets are emptied; at least 1. Default

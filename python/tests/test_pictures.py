@@ -14,6 +14,7 @@ from conftest import files_in, without_privilege, write
 import nandlab
 from nandlab.figures import best, frames
 from nandlab.report import compared, comparison, course, pictures, plots
+from nandlab.report.run import run_page
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -111,8 +112,9 @@ def test_blocks_of_every_ftl_hold_what_the_host_wrote(ftl):
 
 def test_every_picture_names_its_units(result):
     drawn = result.pictures()
-    # Nobody asked for the longest request's steps.
-    assert list(drawn) == [name for name in pictures.PICTURES if name != "longest"]
+    # Nobody asked for the longest request's steps, and the host has no parts.
+    absent = ("longest", "handles", "tenants")
+    assert list(drawn) == [name for name in pictures.PICTURES if name not in absent]
     titles = {
         "waf": "flash programs / host writes",
         "latency": "requests (%)",
@@ -125,6 +127,36 @@ def test_every_picture_names_its_units(result):
     }
     for name, title in titles.items():
         assert title in drawn[name].svg(), name
+
+
+def test_handles_have_their_write_amplification_in_a_frame_a_picture_and_the_report():
+    """Uniform writes through two of four handles; the WAF comes from the counts of the matrix."""
+    tenant = {"name": "writer", "workload": nandlab.workload.uniform(requests=20_000)}
+    placed = nandlab.workload.hot_cold(requests=20_000, placement=3, hot_placement=1)
+    ftl = nandlab.ftl.page(placement={"fdp": {"handles": 4}}, durable_trim=False)
+    before = {"fill": "sequential"}
+    done = experiment(workload=placed, ftl=ftl, precondition=before).run()
+    frame = done.frames()["handles"]
+    written, moved = frame["host_pages"].sum(), frame["moved_pages"].sum()
+    assert frame["host_pages"].to_list()[0::2] == [0, 0]
+    assert (written, moved) == (20_000, done.flash.copies)
+    assert (written + moved) / written == pytest.approx(done.waf)
+    drawing = done.pictures()["handles"].svg()
+    page = run_page(done, None)
+    for handle in (1, 3):
+        ratio = f"{frame['waf'][handle]:.3f}"
+        assert ratio in drawing
+        assert f"handle {handle}" in drawing
+        assert ratio in page.partition("Data placement</h2>")[2].partition("</section>")[0]
+    assert "handle 0" not in drawing
+    assert done.frames()["tenants"].height == 0
+
+    done = experiment(workload=nandlab.workload.tenants(tenant=[tenant])).run()
+    assert done.frames()["handles"].height == 0
+    assert done.frames()["tenants"]["mean_us"].to_list() == [
+        pytest.approx(done.latency_us.write.mean, rel=1e-3)
+    ]
+    assert "mean latency (ms)" in done.pictures()["tenants"].svg()
 
 
 def test_the_longest_request_has_a_timeline_without_gaps():

@@ -227,8 +227,8 @@ impl Ftl for PageMap {
     fn max_logical_pages(geometry: &Geometry, rules: &Rules, config: &Config) -> Result<u32, FtlError> {
         config.check()?;
         let geometry = &config.stripe.view(geometry);
-        config.check_slc(geometry, rules)?;
         config.check_units(geometry)?;
+        config.check_slc(geometry, rules)?;
         let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die() - config.fixed_slc_blocks());
         let frontiers = config.kept_open(geometry)?;
         if reserve == 0 {

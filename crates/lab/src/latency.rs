@@ -87,6 +87,10 @@ impl LatencyMeter {
     /// Adds a request; true if it took longer than all earlier requests with this kind and origin.
     #[inline]
     pub fn add(&mut self, request: &Request, completion: &Completion) -> bool {
+        // An update moves no data; the record has no latencies of this kind.
+        if request.op == Op::UnitUpdate {
+            return false;
+        }
         let ops = match self.origins.get_mut(self.last) {
             Some((origin, ops)) if *origin == request.origin => ops,
             _ => self.other(request.origin),

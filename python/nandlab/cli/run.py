@@ -234,7 +234,7 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
     if as_json:
         print_json(result.to_dict())
         return
-    from nandlab.figures import summary, tenants
+    from nandlab.figures import fdp, summary, tenants
 
     click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
     if result.stopped is not None:
@@ -245,10 +245,11 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
         click.echo()
         titles = summary.LATENCY_TITLES
         print_table(latencies, titles, right=range(1, len(titles)))
-    shares = tenants.table(result)
-    if shares:
-        click.echo()
-        print_table(shares, tenants.TITLES, right=range(1, len(tenants.TITLES)))
+    for part in (tenants, fdp):
+        found = part.table(result)
+        if found:
+            click.echo()
+            print_table(found, part.TITLES, right=range(1, len(part.TITLES)))
     if result.notices:
         click.echo()
     for notice in result.notices:

@@ -187,6 +187,26 @@ def longest_steps(result: Record) -> polars.DataFrame:
     return _frame(rows, part=str, cause=str, own=bool, from_us=float, to_us=float)
 
 
+def handles(result: Record) -> polars.DataFrame:
+    """A row for each reclaim unit handle: `handle`, and the record's figures; empty without placement."""
+    found = getattr(result, "fdp", None)
+    columns = {"host_pages": int, "moved_pages": int, "waf": float, "units": int, "unfilled_units": int}
+    each = enumerate([] if found is None else found.handles)
+    rows = [(number, *(getattr(handle, name) for name in columns)) for number, handle in each]
+    return _frame(rows, handle=int, **columns)
+
+
+def tenants(result: Record) -> polars.DataFrame:
+    """A row for each `tenant`: the record's figures, without percentiles; empty without tenants."""
+    rates = ("share", "time_us", "requests_per_s", "mb_per_s", "wait_us", "mean_us")
+    columns = {"requests": int, "bytes": int, **dict.fromkeys(rates, float)}
+    rows = [
+        (tenant.name, *(getattr(tenant, name) for name in columns))
+        for tenant in getattr(result, "tenants", None) or []
+    ]
+    return _frame(rows, tenant=str, **columns)
+
+
 FRAMES: dict[str, Callable[[Record], Any]] = {
     each.__name__: each
     for each in (
@@ -197,6 +217,8 @@ FRAMES: dict[str, Callable[[Record], Any]] = {
         latency_by_origin,
         longest_request,
         longest_steps,
+        handles,
+        tenants,
         series,
         wear,
         valid_pages,

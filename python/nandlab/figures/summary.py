@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from nandlab.figures import file_system, index, path, recyclings
+from nandlab.figures import fdp, file_system, index, path, recyclings
 from nandlab.figures.longest import longest_words
 from nandlab.figures.table import Column
 from nandlab.record.buffer import BufferCounts
@@ -93,6 +93,7 @@ def headline(result: Record) -> list[tuple[str, str, str]]:
         rows.append(("write buffer", _share_of_hits(result.buffer), _buffer_parts(result.buffer)))
         rows += _saving(result.buffer)
     rows += _slc(result.slc)
+    rows += fdp.rows(result)
     rows += _memory(result)
     faults = result.faults
     if faults is not None:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from nandlab.record.blocks import Blocks, Lifetime, Sample, Wear
 from nandlab.record.buffer import BufferCounts
 from nandlab.record.cells import Reliability, SlcCounts
+from nandlab.record.fdp import Fdp
 from nandlab.record.fs import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
 from nandlab.record.index import IndexFigures
 from nandlab.record.latencies import Latencies, LongestRequest, OriginLatency
@@ -365,6 +366,7 @@ class Record(View):
             records of older versions.
         waf: Write amplification: programs x sectors per page / sectors written by the host;
             None when nothing was written.
+        fdp: Reclaim units and their handles; None without `placement.fdp`.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
         nvram: A file system's NVRAM; None without.
         mount: Cost to open the device.
@@ -405,6 +407,7 @@ class Record(View):
     merges: Merges
     migrations: int
     recyclings: Recyclings | None
+    fdp: Fdp | None
     gc: Gc
     map: MapCounts | None
     slc: SlcCounts | None

@@ -13,7 +13,7 @@ import polars as pl
 from nandlab.figures import frames
 from nandlab.figures.summary import plain
 from nandlab.record.record import Record
-from nandlab.report import theme
+from nandlab.report import shares, theme
 from nandlab.report.course import gathered
 from nandlab.report.longest import drawn as longest_drawn
 from nandlab.report.parts import number
@@ -421,6 +421,8 @@ def longest(result: Record) -> Picture | None:
 PICTURES: dict[str, Callable[[Record], Picture | None]] = {
     "waf": waf,
     "matrix": matrix,
+    "handles": shares.handles,
+    "tenants": shares.tenants,
     "latency": latency,
     "latency-tail": tail,
     "longest": longest,

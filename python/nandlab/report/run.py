@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from nandlab.figures import conclusions, summary
+from collections.abc import Sequence
+
+from nandlab.figures import conclusions, fdp, summary, tenants
 from nandlab.record.record import Record
 from nandlab.report import html, parts, pictures, theme
 from nandlab.writing import units
@@ -44,6 +46,8 @@ def _of_device(result: Record) -> list[str]:
             note="Rows: the part of the host that the page belongs to. Columns: why the flash did it. "
             "An erase is shared by the origins whose pages it cleared, in proportion.",
         ),
+        html.section("Data placement", _figure(drawn, "handles"), _rows(fdp.TITLES, fdp.table(result))),
+        html.section("Tenants", _figure(drawn, "tenants"), _rows(tenants.TITLES, tenants.table(result))),
         html.section(
             "Latency",
             parts.latencies(result),
@@ -104,6 +108,11 @@ def _waf(result: Record, drawn: Drawn) -> str:
         right=(1,),
     )
     return _figure(drawn, "waf") + table
+
+
+def _rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of figures with names in its first column; empty without rows."""
+    return html.table(titles, rows, right=range(1, len(titles))) if rows else ""
 
 
 def _figure(drawn: Drawn, name: str) -> str:

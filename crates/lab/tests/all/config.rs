@@ -273,6 +273,43 @@ fn every_mistake_deep_in_a_table_does_too() {
     ]);
 }
 
+/// A device with four dies of 40 blocks, where the host places.
+#[test]
+fn placements_that_a_device_cannot_have_are_refused() {
+    let text =
+        "[workload.uniform]\nrequests = 10\n[ftl.page]\nplacement.fdp.handles = 8\n[device]\nphysical = \"20 MiB\"\n\
+                over_provisioning = 0.5\n[device.shape]\nchannels = 4\ndies_per_channel = 1\npages_per_block = 32\n";
+    let cases: [(&[&str], &str); 15] = [
+        (&["ftl.page.placement.fdp.handles=129"], "ftl.page.placement.fdp.handles = 129: it is at least 1 and at most 128"),
+        (&["ftl.page.placement.fdp.groups=0"], "ftl.page.placement.fdp.groups = 0: it is at least 1"),
+        (&["ftl.page.placement.fdp.groups=3"], "ftl.page.placement.fdp.groups = 3: each group has as many dies"),
+        (&["ftl.page.placement.fdp.unit_blocks=3"], "unit_blocks = 3: a group has 4 dies"),
+        (&["ftl.page.placement.fdp.persistent=[128]"], "persistent: there is no handle 128: a device has 128 at most"),
+        (&["ftl.page.placement.fdp.persistent=[9]"], "persistent names handle 9: with handles = 8 there are 0 to 7"),
+        (&["ftl.page.placement.fdp.persistent=most"], "persistent: expected \"all\", \"none\" or a list of handles"),
+        (&["ftl.page.placement.fdp.origins={ fatt = 1 }"], "origins: `fatt` is no origin; did you mean `fat`?"),
+        (&["ftl.page.placement.fdp.origins={ fat = 8 }"], "origins names handle 8: with handles = 8 there are 0 to 7"),
+        (&["ftl.page.placement.fdp.origins={ fat = 300 }"], "origins: there is no handle 300: a device has 128 at most"),
+        (
+            &["ftl.page.slc_cache=dynamic"],
+            "ftl.page.placement.fdp fills reclaim units, and ftl.page.slc_cache.dynamic would take the host's pages first",
+        ),
+        (&["ftl.page.wear=threshold"], "and ftl.page.wear = \"threshold\" would move cold data"),
+        (
+            &["ftl.page.placement.fdp.handles=64"],
+            "needs 69 blocks on each die: 64 for the units of the handles, 1 for the units of moved pages, 2 in reserve, one \
+             of data and one to collect; a die of this device has 40",
+        ),
+        (&["device.over_provisioning=0.01"], "ftl.page can export"),
+        (&["workload.uniform.placement=128"], "`128` is no placement: a handle is a number from 0 to 127"),
+    ];
+    assert!(crate::support::parse(text, &[]).is_ok());
+    for (sets, expected) in cases {
+        let said = crate::support::refused(text, sets).to_string();
+        assert!(said.contains(expected), "{sets:?}: {said}");
+    }
+}
+
 #[test]
 fn memories_of_a_controller_are_sizes() {
     refused(&[

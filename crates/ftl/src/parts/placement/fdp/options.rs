@@ -16,7 +16,7 @@ options! {
         /// Reclaim unit handles, 1 to 128. Default 8.
         handles: u32 = 8,
         /// Persistently isolated handles: `"all"`, `"none"`, or their numbers. Their moved pages stay among themselves;
-        /// moved pages of the others share units. Default `"none"`: all handles are initially isolated.
+        /// moved pages of the others share units. With `"none"` all handles are initially isolated. Default `"none"`.
         persistent: Handles = Handles::NONE,
         /// Reclaim groups: parts of the device with equally many dies. Default 1.
         groups: u32 = 1,
@@ -66,11 +66,19 @@ impl<'de> Deserialize<'de> for Handles {
             Named::Word(word) if word == "all" => Ok(Self::ALL),
             Named::Word(word) if word == "none" => Ok(Self::NONE),
             Named::Word(_) => Err(D::Error::custom(EXPECTED_HANDLES)),
-            Named::List(list) => match list.iter().find(|&&handle| handle >= PlacementId::HANDLES) {
-                Some(handle) => Err(D::Error::custom(format!("there is no handle {handle}: a device has 128 at most"))),
+            Named::List(list) => match list.iter().find_map(|&handle| known(handle).err()) {
+                Some(why) => Err(D::Error::custom(why)),
                 None => Ok(list.into_iter().collect()),
             },
         }
+    }
+}
+
+/// A handle that some device has, or a sentence.
+fn known(handle: u32) -> Result<u8, String> {
+    match u8::try_from(handle) {
+        Ok(small) if handle < PlacementId::HANDLES => Ok(small),
+        _ => Err(format!("there is no handle {handle}: a device has {} at most", PlacementId::HANDLES)),
     }
 }
 
@@ -110,7 +118,7 @@ pub enum Origins {
 #[serde(untagged)]
 enum ByOrigin {
     Word(String),
-    Table(BTreeMap<String, u8>),
+    Table(BTreeMap<String, u32>),
 }
 
 impl<'de> Deserialize<'de> for Origins {
@@ -128,7 +136,7 @@ impl<'de> Deserialize<'de> for Origins {
                 let all = || format!(": there are {}", Origin::NAMES.join(", "));
                 return Err(D::Error::custom(format!("`{name}` is no origin{}", hint.unwrap_or_else(all))));
             };
-            table[usize::from(origin.0)] = handle;
+            table[usize::from(origin.0)] = known(handle).map_err(D::Error::custom)?;
         }
         Ok(Self::Table(table))
     }

@@ -1,0 +1,54 @@
+"""Reclaim unit handles of a run as a table, and events of data placement as a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nandlab.writing import units
+
+if TYPE_CHECKING:
+    from nandlab.record.fdp import Fdp, Handle
+    from nandlab.record.record import Record
+
+TITLES = ("handle", "pages written", "pages moved", "WAF", "units", "left unfilled")
+
+
+def used(result: Record) -> list[tuple[int, Handle]]:
+    """Number and figures of each handle with a page written or moved. Older records have no such key."""
+    found = getattr(result, "fdp", None)
+    handles = enumerate([] if found is None else found.handles)
+    return [(number, handle) for number, handle in handles if handle.host_pages or handle.moved_pages]
+
+
+def table(result: Record) -> list[tuple[str, ...]]:
+    """A row under `TITLES` for each handle in use."""
+    return [
+        (
+            str(number),
+            units.count(handle.host_pages),
+            units.count(handle.moved_pages),
+            units.ratio(handle.waf),
+            units.count(handle.units),
+            units.count(handle.unfilled_units),
+        )
+        for number, handle in used(result)
+    ]
+
+
+def rows(result: Record) -> list[tuple[str, str, str]]:
+    """Name, value and explanation for the reclaim units; empty without data placement."""
+    found = getattr(result, "fdp", None)
+    if found is None:
+        return []
+    begun = sum(handle.units for handle in found.handles) + found.units_for_moved
+    words = [
+        f"begun, {units.count(found.units_for_moved)} of them for moved pages",
+        f"{units.count(found.erased_units)} erased",
+        *_events(found),
+    ]
+    return [("reclaim units", units.count(begun), ", ".join(words))]
+
+
+def _events(found: Fdp) -> list[str]:
+    named = ((found.invalid_identifiers, "invalid identifier"), (found.implicit_changes, "implicit change"))
+    return [units.counted(number, name) for number, name in named if number]

@@ -1,0 +1,54 @@
+"""Data placement from a trace to the record, by hand-worked examples."""
+
+import pytest
+
+import nandlab
+
+DEVICE = {
+    "capacity": "16 MiB",
+    "over_provisioning": 0.25,
+    "shape": {"page_bytes": 4096, "pages_per_block": 32},
+}
+
+
+def run(tmp_path, lines, **device):
+    """A trace of these lines on a page map with four handles."""
+    path = tmp_path / "placed.csv"
+    path.write_text(
+        "time_us,op,sector,sectors,origin,placement,device\n" + "".join(f"{each}\n" for each in lines)
+    )
+    return nandlab.Experiment(
+        workload={"trace": {"path": str(path)}},
+        ftl=nandlab.ftl.page(placement={"fdp": {"handles": 4}}, durable_trim=False),
+        device={**DEVICE, **device},
+    ).run()
+
+
+@pytest.mark.parametrize("model", ["timed", "counting"])
+def test_an_update_retires_a_unit_with_room_left(tmp_path, model):
+    """Three pages of 32, an update, a page; an update without a page; a handle that there is not."""
+    writes = [f"{at},W,{8 * at},8,,2," for at in range(3)]
+    lines = [*writes, "3,U,0,0,,2,", "4,W,24,8,,2,", "5,U,0,0,,1,", "6,W,32,8,,9,"]
+    found = run(tmp_path, lines, model=model)
+    handle = found.fdp.handles[2]
+    assert (handle.host_pages, handle.moved_pages, handle.waf) == (4, 0, 1.0)
+    assert (handle.units, handle.unfilled_units) == (2, 1)
+    assert found.fdp.pages_left == [[31, 32, 31, 32]]
+    assert found.fdp.handles[1].unfilled_units == 0
+    assert (found.fdp.invalid_identifiers, found.fdp.handles[0].host_pages) == (1, 1)
+    assert (found.host.requests, found.host.writes) == (7, 5)
+
+
+def test_the_table_of_a_run_has_the_handles_in_use(nandlab_command, tmp_path):
+    (tmp_path / "placed.csv").write_text(
+        "time_us,op,sector,sectors,origin,placement,device\n0,W,0,8,,2,\n1,U,0,0,,2,\n2,W,8,8,,9,\n"
+    )
+    (tmp_path / "e.toml").write_text(
+        '[workload.trace]\npath = "placed.csv"\n[ftl.page]\nplacement.fdp.handles = 4\n'
+        '[device]\ncapacity = "16 MiB"\nover_provisioning = 0.25\n'
+    )
+    out = nandlab_command("run", tmp_path / "e.toml").out
+    rows = [line.split() for line in out.partition("pages written")[2].splitlines()]
+    assert ["0", "1", "0", "1.000", "1", "0"] in rows
+    assert ["2", "1", "0", "1.000", "1", "1"] in rows
+    assert "1 invalid identifier" in out
