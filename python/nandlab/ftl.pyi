@@ -45,7 +45,7 @@ def page(
         placement.fdp.handles: Reclaim unit handles, 1 to 128. Default 8.
         placement.fdp.persistent: Persistently isolated handles: `"all"`, `"none"`, or their numbers.
             Their moved pages stay among themselves; moved pages of the others share units. With
-            `"none"` all handles are initially isolated. Default `"none"`. Default "none".
+            `"none"` all handles are initially isolated. Default "none".
         placement.fdp.groups: Reclaim groups: parts of the device with equally many dies. Default 1.
         placement.fdp.unit_blocks: Blocks in a reclaim unit: a multiple of the dies in a group, or a
             divisor. 0 stands for one block on each die of a group. Default 0.

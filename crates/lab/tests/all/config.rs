@@ -273,11 +273,11 @@ fn every_mistake_deep_in_a_table_does_too() {
     ]);
 }
 
-/// A device with four dies of 40 blocks, where the host places.
+/// A device with four dies of 39 blocks, where the host places.
 #[test]
 fn placements_that_a_device_cannot_have_are_refused() {
     let text =
-        "[workload.uniform]\nrequests = 10\n[ftl.page]\nplacement.fdp.handles = 8\n[device]\nphysical = \"20 MiB\"\n\
+        "[workload.uniform]\nrequests = 10\n[ftl.page]\nplacement.fdp.handles = 8\n[device]\ncapacity = \"13 MiB\"\n\
                 over_provisioning = 0.5\n[device.shape]\nchannels = 4\ndies_per_channel = 1\npages_per_block = 32\n";
     let cases: [(&[&str], &str); 15] = [
         (&["ftl.page.placement.fdp.handles=129"], "ftl.page.placement.fdp.handles = 129: it is at least 1 and at most 128"),
@@ -298,7 +298,7 @@ fn placements_that_a_device_cannot_have_are_refused() {
         (
             &["ftl.page.placement.fdp.handles=64"],
             "needs 69 blocks on each die: 64 for the units of the handles, 1 for the units of moved pages, 2 in reserve, one \
-             of data and one to collect; a die of this device has 40",
+             of data and one to collect; a die of this device has 39",
         ),
         (&["device.over_provisioning=0.01"], "ftl.page can export"),
         (&["workload.uniform.placement=128"], "`128` is no placement: a handle is a number from 0 to 127"),

@@ -16,7 +16,7 @@ options! {
         /// Reclaim unit handles, 1 to 128. Default 8.
         handles: u32 = 8,
         /// Persistently isolated handles: `"all"`, `"none"`, or their numbers. Their moved pages stay among themselves;
-        /// moved pages of the others share units. With `"none"` all handles are initially isolated. Default `"none"`.
+        /// moved pages of the others share units. With `"none"` all handles are initially isolated.
         persistent: Handles = Handles::NONE,
         /// Reclaim groups: parts of the device with equally many dies. Default 1.
         groups: u32 = 1,
