@@ -9,6 +9,7 @@ use crate::error::ConfigError;
 pub const LIST: &[Bundled] = bundled! { "papers":
     "btree",
     "drives",
+    "fdp",
     "migration",
     "minv",
     "sector-map",
