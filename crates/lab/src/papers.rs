@@ -20,6 +20,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
 /// Searches of the papers, by the same names: measurements of `nandlab reproduce PAPER --search`.
 pub const SEARCHES: &[Bundled] = bundled! { "papers/search", ".csv":
     "btree",
+    "fdp",
     "migration",
     "minv",
     "sector-map",
