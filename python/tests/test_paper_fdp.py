@@ -66,7 +66,7 @@ def test_the_published_values_of_the_theorem_solve_it(name, a):
 
 @pytest.mark.parametrize(("name", "share"), [("soc4", 0.04), ("soc20", 0.2), ("soc40", 0.4)])
 def test_the_steady_state_of_a_cache_is_the_theorem_times_the_share_of_small_objects(name, share):
-    """All spare space, 20 %, is for small objects, with 77 % of the bytes; large ones need a program a page."""
+    """Spare space of 20 % is for small objects alone, 77 % of the bytes; large ones need a program a page."""
     (claim,) = (claim for claim in load("fdp").claims if claim.id == f"ssd-a.{name}.theorem")
     expected = 0.77 * theorem((share + 0.2) / share) + 0.23
     assert claim.published == pytest.approx(expected, rel=1e-3)
