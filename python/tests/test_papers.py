@@ -45,6 +45,11 @@ LISTED = {
         "ad8dc7ded88b48aa236bebfd739cd248f2c21a1d34b41527e156f48043cbf8d2",
         ("zn540.", "980pro.", "nvme-a.", "nvme-b.", "warp-ssd-a.", "emmc."),
     ),
+    "fdp": (
+        56,
+        "1f10dcbcc7365714f51cfd628628e09acb3020b2ec582c8433414ee2eb156bf7",
+        ("warp.", "ssd-a.", "cachelib.", "theorem.", "pools.", "femu.", "p4510.", "weights."),
+    ),
     "theory": (
         114,
         "8d5903419ab146ff9506b445f41b05bf9fe34f520cc73f5e81540b3cd70beb9c",

@@ -9,6 +9,7 @@ use crate::error::ConfigError;
 pub const LIST: &[Bundled] = bundled! { "papers":
     "btree",
     "drives",
+    "fdp",
     "migration",
     "minv",
     "sector-map",
@@ -19,6 +20,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
 /// Searches of the papers, by the same names: measurements of `nandlab reproduce PAPER --search`.
 pub const SEARCHES: &[Bundled] = bundled! { "papers/search", ".csv":
     "btree",
+    "fdp",
     "migration",
     "minv",
     "sector-map",
