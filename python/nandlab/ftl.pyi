@@ -14,6 +14,7 @@ def page(
     wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | Mapping[str, Any] | Policy | None = None,
     refresh_percent: int | None = None,
     reserve_blocks: int | None = None,
+    collection: Literal['tokens', 'at_once'] | None = None,
     idle: Literal['none', 'collect'] | Mapping[str, Any] | None = None,
     valid_pages: Literal['bitmap', 'spare'] | None = None,
     durable_trim: bool | None = None,
@@ -65,6 +66,8 @@ def page(
         reserve_blocks: Free blocks on each die at which garbage collection begins. Relocation always
             has so much room left, in free blocks or in the rest of open ones; at least 1. With 1, a
             program failure or a torn page during relocation may leave no room; 2 is safe. Default 2.
+        collection: When a victim's pages move: a few with each host page, or all at once. Default
+            "tokens".
         idle: Work done while the host asks nothing. It takes a device that keeps time. Default "none".
         idle.collect.blocks: Blocks on each die made free beyond `reserve_blocks`, at least 1. Default
             2.
