@@ -14,7 +14,7 @@
 //! is not there, because nothing here sends it commands.
 //!
 //! ## References
-//! NVM Express Base Specification 2.0, section 3.4.4 (command arbitration) and feature 01h (arbitration).
+//! NVM Express Base Specification 2.0: command arbitration, and the arbitration feature.
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};

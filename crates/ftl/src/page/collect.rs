@@ -17,8 +17,8 @@
 //! host several frontiers and two of them fill up right after each other.
 //!
 //! The credit is what others call tokens: a host page brings some, and copies use them up. With `collection = "at_once"`
-//! step 4 empties the whole victim instead (MQSim-E compares the two: D. Lee, D. Hong, W. Choi, J. Kim: MQSim-E, An
-//! Enterprise SSD Simulator. IEEE Computer Architecture Letters 21(1), 2022).
+//! step 4 empties the whole victim instead. Tokens are one of the additions of MQSim-E (D. Hong, D. Lee, J. Kim: MQSim-E:
+//! Design and Implementation of an NVMe SSD Simulator for Enterprise SSDs. Journal of KIISE 49(4), 2022).
 //!
 //! A victim's rate is fixed when it is chosen, with v valid pages then: `floor(65536 * v / g) + 1` parts of 65,536,
 //! where the victim gains g = max(b - v, floor(b / 16), 1) pages. Each victim starts with credit 0. When it is empty,

@@ -1,9 +1,10 @@
 //! The workload `cachelib`, seen from outside.
 
-use nandlab_block::{Op, Queues, Request};
+use crate::support::setting;
+use nandlab_block::{Op, Request};
 use nandlab_nand::{Origin, PlacementId};
 use nandlab_workload::cachelib::Config;
-use nandlab_workload::{ByteCount, Footprint, Options, Placement, Setting, Size, SizeRange};
+use nandlab_workload::{ByteCount, Footprint, Options, Placement, Size, SizeRange};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -13,14 +14,7 @@ const SMALL: Origin = Origin(Origin::NAMES.len() as u8);
 const LARGE: Origin = Origin(SMALL.0 + 1);
 
 fn open(config: &Config, seed: u64) -> Result<Vec<Request>, String> {
-    let setting = Setting {
-        sectors: SECTORS,
-        seed,
-        base: Path::new("."),
-        watch: &|_| true,
-        took: None,
-        queues: Queues::default(),
-    };
+    let setting = setting(SECTORS, seed, Path::new("."));
     let mut workload = config.open(&setting).map_err(|error| error.to_string())?;
     let mut all = Vec::new();
     for room in (1..100).cycle() {

@@ -3,16 +3,13 @@
 //! `fio/*.log` are requests issued by fio 3.33 for the job files beside them, recorded by `fio/record.sh`. fio draws
 //! its own random numbers, so random jobs are compared in order-independent properties.
 
-use nandlab_block::{Completion, Op, Queues, Request};
+use crate::support::setting;
+use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::{Origin, Time};
 use nandlab_workload::fio::{Config, Variable};
-use nandlab_workload::{Options, Setting, Workload, WorkloadError};
+use nandlab_workload::{Options, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-fn setting(sectors: u64, seed: u64, base: &Path) -> Setting<'_> {
-    Setting { sectors, seed, base, watch: &|_| true, took: None, queues: Queues::default() }
-}
 
 pub const US: Time = 1000;
 const DEVICE_BYTES: u64 = 64 << 20;

@@ -3,9 +3,10 @@
 //! visit, or by shares, within five standard errors of the difference between two shares of one half.
 
 use super::fio::{line, play, text, Line};
-use nandlab_block::{Queues, Request};
+use crate::support::setting;
+use nandlab_block::Request;
 use nandlab_workload::fio::keys::{find, Class, KEYS};
-use nandlab_workload::{Options, Setting};
+use nandlab_workload::Options;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -64,14 +65,7 @@ fn theirs(folder: &Folder, keys: &str) -> Vec<(String, Line)> {
 }
 
 fn ours(keys: &str) -> Vec<Request> {
-    let setting = Setting {
-        sectors: DEVICE_BYTES / 512,
-        seed: 1,
-        base: Path::new("."),
-        watch: &|_| true,
-        took: None,
-        queues: Queues::default(),
-    };
+    let setting = setting(DEVICE_BYTES / 512, 1, Path::new("."));
     let opened = text(&job(keys)).open(&setting);
     play(opened.unwrap_or_else(|error| panic!("{keys}: {error}")), |_| 0)
 }

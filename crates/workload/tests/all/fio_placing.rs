@@ -1,11 +1,11 @@
 //! Placement identifiers of fio's jobs, worked by hand from the HOWTO's text.
 
 use crate::fio::{open, play, text};
-use crate::support::Folder;
-use nandlab_block::{Op, Queues, Request};
+use crate::support::{setting, Folder};
+use nandlab_block::{Op, Request};
 use nandlab_nand::PlacementId;
 use nandlab_workload::fio::Config;
-use nandlab_workload::{Options, Setting};
+use nandlab_workload::Options;
 
 /// The handles of a job's writes; `None` without one.
 fn handles(all: &[Request]) -> Vec<Option<u8>> {
@@ -24,14 +24,7 @@ fn requests(jobs: &str) -> Vec<Request> {
 fn with_scheme(scheme: &str, jobs: &str) -> Result<Vec<Request>, String> {
     let folder = Folder::new("scheme");
     folder.write("scheme.txt", scheme.as_bytes());
-    let setting = Setting {
-        sectors: 1 << 17,
-        seed: 1,
-        base: &folder.path,
-        watch: &|_| true,
-        took: None,
-        queues: Queues::default(),
-    };
+    let setting = setting(1 << 17, 1, &folder.path);
     let workload = text(jobs).open(&setting).map_err(|error| error.to_string())?;
     Ok(play(workload, |_| 1000))
 }
@@ -125,14 +118,7 @@ fn a_scheme_lies_beside_its_job_file() {
     folder.write("jobs/s.txt", b"0,4096,6\n");
     folder.write("jobs/a.fio", b"[a]\nrw=write\nsize=4k\nfdp=1\nplid_select=scheme\ndp_scheme=s.txt\n");
     let config = Config { path: Some("jobs/a.fio".to_owned()), ..Config::default() };
-    let setting = Setting {
-        sectors: 1 << 17,
-        seed: 1,
-        base: &folder.path,
-        watch: &|_| true,
-        took: None,
-        queues: Queues::default(),
-    };
+    let setting = setting(1 << 17, 1, &folder.path);
     assert_eq!(handles(&play(config.open(&setting).unwrap(), |_| 1000)), [Some(6)]);
 }
 

@@ -1,10 +1,10 @@
 //! Behaviour of the generators, seen from outside.
 
-use nandlab_block::{Op, Queues, Request};
+use crate::support::setting;
+use nandlab_block::{Op, Request};
 use nandlab_nand::PlacementId;
 use nandlab_workload::{
-    hot_cold, sequential, uniform, zipf, ByteCount, Footprint, Options, Placement, Setting, Size, SizeRange,
-    WorkloadError,
+    hot_cold, sequential, uniform, zipf, ByteCount, Footprint, Options, Placement, Size, SizeRange, WorkloadError,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,14 +12,7 @@ use std::path::Path;
 const SECTORS: u64 = 1 << 16;
 
 fn open(options: &dyn Options, seed: u64) -> Result<Vec<Request>, WorkloadError> {
-    let setting = Setting {
-        sectors: SECTORS,
-        seed,
-        base: Path::new("."),
-        watch: &|_| true,
-        took: None,
-        queues: Queues::default(),
-    };
+    let setting = setting(SECTORS, seed, Path::new("."));
     let mut workload = options.open(&setting)?;
     let mut all = Vec::new();
     // Odd batches: where a batch ends must not matter.

@@ -1,6 +1,6 @@
 //! Reading and playing traces.
 
-use crate::support::{gzip, Folder};
+use crate::support::{gzip, setting, Folder};
 use nandlab_block::{Op, Queues, Request};
 use nandlab_workload::trace::{Action, Addresses, Config, FormatName};
 use nandlab_workload::{Options, Setting, Workload, WorkloadError};
@@ -9,14 +9,7 @@ use std::path::Path;
 const HEADER: &str = "time_us,op,sector,sectors,origin\n";
 
 fn open(folder: &Folder, config: &Config, sectors: u64) -> Result<Box<dyn Workload>, WorkloadError> {
-    config.open(&Setting {
-        sectors,
-        seed: 1,
-        base: &folder.path,
-        watch: &|_| true,
-        took: None,
-        queues: Queues::default(),
-    })
+    config.open(&setting(sectors, 1, &folder.path))
 }
 
 fn play(folder: &Folder, config: &Config, sectors: u64) -> Result<Vec<Request>, WorkloadError> {

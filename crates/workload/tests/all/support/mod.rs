@@ -1,13 +1,20 @@
-//! What the tests of traces share.
+//! What the tests share.
 
 pub mod samples;
 
 use flate2::write::GzEncoder;
 use flate2::Compression;
+use nandlab_block::Queues;
 use nandlab_workload::trace::Config;
+use nandlab_workload::Setting;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A device of so many sectors, for a workload whose files lie in `base`.
+pub fn setting(sectors: u64, seed: u64, base: &Path) -> Setting<'_> {
+    Setting { sectors, seed, base, watch: &|_| true, took: None, queues: Queues::default() }
+}
 
 /// A folder of its own for each test, removed at the end.
 pub struct Folder {
