@@ -78,23 +78,31 @@ fn a_derived_cut_is_that_of_a_replay() {
     let subjects: Vec<_> = subjects().into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
     let every: usize = if number("NANDLAB_LONG", 0) > 0 { 7 } else { 47 };
     on_all_cores(&subjects, |(place, subject)| {
-        let [device, timed] = [devices()[place % 10], timed_devices()[place % 2]];
         let faults = [Fault::Program(9), Fault::Erase(2)];
-        let mut benches = [
-            Bench { subject, device, seed: 1, faults: &[] },
-            Bench { subject, device: timed, seed: 1, faults: &[] },
-            Bench { subject, device: timed, seed: 3, faults: &faults[place % 2..][..1] },
-        ];
-        benches.rotate_left(place % 3);
-        let compared = |(at, bench): (usize, &Bench<'_>)| {
-            let stride = Stride { first: 1 + (7 * (at + place) % every) as u64, every };
-            bench.compare_with_replays(stride).unwrap_or(0)
+        let on_device = |place: usize| {
+            let [device, timed] = [devices()[place % 10], timed_devices()[place % 2]];
+            let mut benches = [
+                Bench { subject, device, seed: 1, faults: &[] },
+                Bench { subject, device: timed, seed: 1, faults: &[] },
+                Bench { subject, device: timed, seed: 3, faults: &faults[place % 2..][..1] },
+            ];
+            benches.rotate_left(place % 3);
+            let compared = |(at, bench): (usize, &Bench<'_>)| {
+                let stride = Stride { first: 1 + (7 * (at + place) % every) as u64, every };
+                bench.compare_with_replays(stride).unwrap_or(0)
+            };
+            let mut all = benches.iter().enumerate().map(compared);
+            // With other than the default options one bench will do.
+            if subject.is_default() {
+                all.sum()
+            } else {
+                all.find(|&compared| compared > 0).unwrap_or(0)
+            }
         };
-        let mut all = benches.iter().enumerate().map(compared);
-        // With other than the default options one bench will do.
-        let compared = if subject.is_default() { all.sum() } else { all.find(|&compared| compared > 0).unwrap_or(0) };
+        // Where nothing could be compared, the next device has its turn.
+        let compared = (0..10).map(|further| on_device(place + further)).find(|&compared| compared > 0).unwrap_or(0);
         println!("{subject}: {compared} cuts compared with a replay");
-        assert!(compared > 0, "{subject}: only {compared} cuts compared");
+        assert!(compared > 0, "{subject}: no cut compared on any device");
     });
 }
 
