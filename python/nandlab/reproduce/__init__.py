@@ -2,7 +2,7 @@
 
 >>> from nandlab.reproduce import bundled, load
 >>> bundled()
-['btree', 'drives', 'migration', 'minv', 'sector-map', 'theory', 'wap-lru']
+['btree', 'drives', 'fdp', 'migration', 'minv', 'sector-map', 'theory', 'wap-lru']
 >>> load("btree").claims[0].published
 120201
 """
