@@ -87,6 +87,8 @@ pub struct PageMap {
     table: BlockTable,
     keeper: Keeper,
     dies: Dies,
+    /// The bad blocks with which the exported pages were found to have enough good ones, after such a check.
+    enough_with: Option<u32>,
     geometry: Geometry,
     config: Config,
     /// Picks the block to empty next.

@@ -18,12 +18,35 @@ pub struct LatencyMeter {
 /// Histograms by operation; `None` for operations without requests.
 type ByOp = [Option<OpMeter>; 4];
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct OpMeter {
-    histogram: Histogram<u64>,
+    /// By class of latencies that an [`Histogram`] holds to be equal; ends with the longest latency's class.
+    counts: Vec<u64>,
     /// In nanoseconds.
     sum: u128,
     max: u64,
+}
+
+/// Latencies below this are classes of their own; above it, each power of two has half as many.
+const EXACT: u64 = 2048;
+
+/// The class of a latency; the same as in a histogram with three significant digits, without its searches.
+#[inline]
+fn class_of(ns: u64) -> usize {
+    let shift = class_shift(ns);
+    shift as usize * (EXACT / 2) as usize + (ns >> shift) as usize
+}
+
+#[inline]
+fn class_shift(ns: u64) -> u32 {
+    (ns | (EXACT - 1)).ilog2() - (EXACT - 1).ilog2()
+}
+
+/// The shortest latency in a class.
+fn shortest_in(class: usize) -> u64 {
+    let (class, half) = (class as u64, EXACT / 2);
+    let shift = (class / half).saturating_sub(1);
+    (class - shift * half) << shift
 }
 
 /// Resolution, and width of the first histogram bucket: 1 us.
@@ -32,17 +55,15 @@ const FIRST_BUCKET_NS: u64 = 1000;
 const BUCKET_GROWTH: f64 = 1.189_207_115_002_721;
 
 impl OpMeter {
-    fn new() -> Self {
-        // Up to a quarter of an hour without growing.
-        let histogram = Histogram::new_with_max(1 << 40, 3).expect("the bounds are ordered and 3 digits are allowed");
-        Self { histogram, sum: 0, max: 0 }
-    }
-
     /// Adds a latency; true if it is longer than all earlier ones.
     #[inline]
     fn add(&mut self, ns: u64) -> bool {
         self.sum += u128::from(ns);
-        self.histogram.saturating_record(ns);
+        let class = class_of(ns);
+        match self.counts.get_mut(class) {
+            Some(count) => *count += 1,
+            None => self.add_class(class),
+        }
         let is_longest = ns > self.max;
         if is_longest {
             self.max = ns;
@@ -50,15 +71,39 @@ impl OpMeter {
         is_longest
     }
 
+    #[cold]
+    fn add_class(&mut self, class: usize) {
+        self.counts.resize(class + 1, 0);
+        self.counts[class] = 1;
+    }
+
     fn merge(&mut self, other: &Self) {
         self.sum += other.sum;
         self.max = self.max.max(other.max);
-        self.histogram.add(&other.histogram).expect("both grow as they need");
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| *sum += count);
+    }
+
+    fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// To three significant digits, up to a quarter of an hour.
+    fn histogram(&self) -> Histogram<u64> {
+        let mut histogram =
+            Histogram::new_with_max(1 << 40, 3).expect("the bounds are ordered and 3 digits are allowed");
+        for (class, &count) in self.counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
+            histogram.saturating_record_n(shortest_in(class), count);
+        }
+        histogram
     }
 
     fn summary(&self) -> LatencySummary {
-        let count = self.histogram.len();
-        let quantile = |q| us(self.histogram.value_at_quantile(q).min(self.max));
+        let histogram = self.histogram();
+        let count = histogram.len();
+        let quantile = |q| us(histogram.value_at_quantile(q).min(self.max));
         LatencySummary {
             mean: (self.sum / u128::from(count)) as f64 / 1000.0,
             p50: quantile(0.5),
@@ -71,7 +116,8 @@ impl OpMeter {
     }
 
     fn buckets(&self) -> Vec<(f64, u64)> {
-        let steps = self.histogram.iter_log(FIRST_BUCKET_NS, BUCKET_GROWTH);
+        let histogram = self.histogram();
+        let steps = histogram.iter_log(FIRST_BUCKET_NS, BUCKET_GROWTH);
         steps
             .map(|step| (us(step.value_iterated_to()), step.count_since_last_iteration()))
             .skip_while(|&(_, count)| count == 0)
@@ -95,7 +141,7 @@ impl LatencyMeter {
             Some((origin, ops)) if *origin == request.origin => ops,
             _ => self.other(request.origin),
         };
-        let meter = ops[request.op as usize].get_or_insert_with(OpMeter::new);
+        let meter = ops[request.op as usize].get_or_insert_default();
         meter.add(completion.done - completion.arrival)
     }
 
@@ -138,7 +184,7 @@ impl LatencyMeter {
     pub fn of(&self, asks: Origin) -> Option<(Latencies, f64)> {
         let (_, ops) = self.origins.iter().find(|(origin, _)| *origin == asks)?;
         let ended = ops.iter().flatten();
-        let (sum, count) = ended.fold((0, 0), |(sum, count), op| (sum + op.sum, count + op.histogram.len()));
+        let (sum, count) = ended.fold((0, 0), |(sum, count), op| (sum + op.sum, count + op.count()));
         Some((summaries(ops), sum as f64 / count as f64 / 1000.0))
     }
 
@@ -165,9 +211,9 @@ pub struct RecordedMeter {
 impl RecordedMeter {
     /// Adds a request, with what the trace says of it.
     pub fn add(&mut self, op: Op, took: Took) {
-        self.latency[op as usize].get_or_insert_with(OpMeter::new).add(took.latency);
+        self.latency[op as usize].get_or_insert_default().add(took.latency);
         if let Some(service) = took.service {
-            self.service[op as usize].get_or_insert_with(OpMeter::new).add(service);
+            self.service[op as usize].get_or_insert_default().add(service);
         }
     }
 

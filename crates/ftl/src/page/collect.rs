@@ -184,6 +184,7 @@ impl PageMap {
         block.or_else(|| self.table.die(die as u32).fewest_valid()).map(|block| (block, Reason::Room))
     }
 
+    #[inline(always)]
     pub(super) fn victim_of_all(&mut self, die: usize) -> Option<BlockId> {
         let blocks = self.table.die(die as u32);
         let block = self.policy.pick(blocks, self.keeper.seq())?;

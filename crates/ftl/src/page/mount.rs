@@ -63,6 +63,7 @@ fn blank(
         table: BlockTable::with_pools(geometry, placing.pools().map_or(1, |_| POOLS)),
         keeper: Keeper::with_apart(geometry, highest, apart),
         dies: Dies::new(geometry, config, planes),
+        enough_with: None,
         geometry: *geometry,
         policy: config.victim.policy(&config.victims(geometry), config.seed),
         wear_policy: config.wear.policy(geometry, config.seed),

@@ -142,6 +142,7 @@ impl PageMap {
     }
 
     /// Closes a full frontier's block: from now on it may be a victim.
+    #[inline]
     pub(super) fn close_frontier(&mut self, die: usize, frontier: usize) {
         let full = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
         if full.block.is_some() {

@@ -1,9 +1,9 @@
 //! A page map's placement, and each page's owner, if the placement asks.
 
 use super::Config;
-use crate::parts::placement::{Fdp, PlacementPolicy, Written};
+use crate::parts::placement::{Fdp, PlacementPolicy, Pools, Written};
 use nandlab_nand::tables::filled;
-use nandlab_nand::{Ctx, Geometry, Lpn, Ppa};
+use nandlab_nand::{BlockId, Ctx, Geometry, Lpn, Ppa};
 use std::ops::{Deref, DerefMut};
 
 /// A placement at work.
@@ -18,6 +18,10 @@ pub(super) struct Placing {
     has_one_way: bool,
     /// Whether the host says where pages go.
     is_by_host: bool,
+    /// Whether there are two pools.
+    has_pools: bool,
+    /// Most blocks of a reclaim unit on a die; 1 without units.
+    blocks_of_unit: u32,
     /// Whether moved pages fill the host's blocks.
     shares: bool,
     /// Whether copies may be carried out later: their places are known before, and only copies go to their block.
@@ -28,14 +32,17 @@ impl Placing {
     /// `is_cached`: one-bit blocks take host pages first.
     pub(super) fn new(config: &Config, geometry: &Geometry, logical_pages: u32, is_cached: bool) -> Self {
         let asks = config.placement.asks_who_moves();
+        let policy = config.placement.policy(geometry, logical_pages, config.seed);
         Self {
             has_one_for_host: config.placement.has_one_for_host(),
             has_one_way: config.placement.has_one_for_host() && !is_cached,
             shares: config.placement.shares(),
-            is_by_host: config.placement.fdp().is_some(),
+            is_by_host: policy.fdp().is_some(),
+            has_pools: policy.pools().is_some(),
+            blocks_of_unit: policy.fdp().map_or(1, |fdp| fdp.units.layout.slots),
             lets_copies_wait: !asks && !config.placement.shares() && !is_cached,
             owners: if asks { filled(Lpn::NONE, geometry.pages() as usize) } else { Vec::new() },
-            policy: config.placement.policy(geometry, logical_pages, config.seed),
+            policy,
         }
     }
 
@@ -59,28 +66,51 @@ impl Placing {
         self.is_by_host
     }
 
+    /// The placement by the host, if there is one. Without one this asks no policy.
+    #[inline]
+    pub(super) fn fdp(&self) -> Option<&Fdp> {
+        if !self.is_by_host {
+            return None;
+        }
+        self.policy.fdp()
+    }
+
+    /// The two pools, if there are any. Without them this asks no policy.
+    #[inline]
+    pub(super) fn pools(&self) -> Option<&Pools> {
+        if !self.has_pools {
+            return None;
+        }
+        self.policy.pools()
+    }
+
+    /// Records a block that takes no more pages, after so many programs in all.
+    #[inline]
+    pub(super) fn closed(&mut self, block: BlockId, programs: u64) {
+        if self.is_by_host {
+            self.policy.closed(block, programs);
+        }
+    }
+
     /// The handle that goes with a page of the host at `frontier`.
     #[inline]
     pub(super) fn handle_at(&self, frontier: usize) -> u8 {
-        if !self.is_by_host {
-            return 0;
-        }
-        self.policy.fdp().map_or(0, |fdp| fdp.handle_at(frontier))
+        self.fdp().map_or(0, |fdp| fdp.handle_at(frontier))
     }
 
     /// The frontier for the FTL's own pages.
     pub(super) fn own_frontier(&self) -> usize {
-        self.policy.fdp().map_or(0, Fdp::own_frontier)
+        self.fdp().map_or(0, Fdp::own_frontier)
     }
 
     /// The handle through which the host wrote a page last.
     pub(super) fn handle_of(&self, at: Lpn) -> u8 {
-        self.policy.fdp().map_or(0, |fdp| fdp.handle_of(at))
+        self.fdp().map_or(0, |fdp| fdp.handle_of(at))
     }
 
     /// Most blocks of a reclaim unit on a die; 1 without units.
     pub(super) fn blocks_of_unit(&self) -> u32 {
-        self.policy.fdp().map_or(1, |fdp| fdp.units.layout.slots)
+        self.blocks_of_unit
     }
 
     /// Records a page that was moved.

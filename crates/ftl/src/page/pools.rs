@@ -65,6 +65,7 @@ impl Config {
 impl PageMap {
     /// The block to empty next if there are pools. It is in the pool beyond its part, unless nothing would be gained
     /// there.
+    #[cold]
     pub(super) fn victim_of_pools(&mut self, die: usize) -> Option<BlockId> {
         let pools = self.placing.pools()?;
         let used = self.table.used_by(die as u32, 0, pools.of_blocks());

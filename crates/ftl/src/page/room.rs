@@ -191,8 +191,19 @@ impl PageMap {
         lenders.into_iter()
     }
 
-    /// Fails if the dies that take pages have too few good blocks for the exported pages.
-    pub(super) fn refuse_worn_out(&self) -> Result<(), FtlError> {
+    /// Fails if the dies that take pages have too few good blocks for the exported pages. Only another bad block can
+    /// change the answer: a die that gets weak had no part in the room any more.
+    pub(super) fn refuse_worn_out(&mut self) -> Result<(), FtlError> {
+        let bad = Some(self.keeper.bad());
+        if self.enough_with != bad {
+            self.count_room()?;
+            self.enough_with = bad;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn count_room(&self) -> Result<(), FtlError> {
         let room: u64 = self.dies.all_working().map(|die| u64::from(self.most_valid(die))).sum();
         let pages = self.map.len() as u64 + u64::from(self.map.most_notes());
         if room < pages {

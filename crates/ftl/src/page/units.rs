@@ -113,8 +113,9 @@ impl PageMap {
         die as usize
     }
 
-    /// The block to empty next if there are units; a unit of one block is that block. Else it is in the unit that the victim policy picks; each die of the unit
-    /// empties its part of it before another unit is picked.
+    /// The block to empty next if there are units; a unit of one block is that block. Else it is in the unit that the
+    /// victim policy picks; each die of the unit empties its part of it before another unit is picked.
+    #[cold]
     pub(super) fn victim_of_units(&mut self, die: usize) -> Option<BlockId> {
         if self.placing.fdp().is_some_and(|fdp| fdp.units.layout.blocks() == 1) {
             return self.victim_of_all(die);

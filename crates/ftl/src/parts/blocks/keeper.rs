@@ -54,7 +54,9 @@ pub(crate) struct Keeper {
     count: u32,
     /// The die that gave a block last.
     turn: u32,
+    /// By block: whether it is bad.
     bad: Vec<bool>,
+    bad_blocks: u32,
     seq: u64,
     /// By block: when the last program that superseded one of its pages ends.
     superseded: Vec<Time>,
@@ -78,6 +80,7 @@ impl Keeper {
             count: 0,
             turn: geometry.dies() - 1,
             bad: vec![false; geometry.blocks() as usize],
+            bad_blocks: 0,
             seq: highest + 1,
             superseded: vec![0; geometry.blocks() as usize],
             noted: 0,
@@ -192,7 +195,7 @@ impl Keeper {
 
     /// Bad blocks on the device.
     pub(crate) fn bad(&self) -> u32 {
-        self.bad.iter().filter(|&&bad| bad).count() as u32
+        self.bad_blocks
     }
 
     /// The free blocks, die by die, then those apart.
@@ -371,7 +374,10 @@ impl Keeper {
 
     fn set_bad(&mut self, block: BlockId) {
         let shelf = self.shelf_of(block);
-        self.shelves[shelf].good -= u32::from(!std::mem::replace(&mut self.bad[block.index()], true));
+        if !std::mem::replace(&mut self.bad[block.index()], true) {
+            self.shelves[shelf].good -= 1;
+            self.bad_blocks += 1;
+        }
     }
 
     /// Each block's state; `valid` returns the valid pages in a used block.

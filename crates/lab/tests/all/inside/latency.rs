@@ -1,7 +1,9 @@
 //! Tests of `src/latency.rs`.
 
+use hdrhistogram::Histogram;
 use nandlab_block::{Completion, Op, Request};
 use nandlab_lab::inside::{LatencyMeter, RecordedMeter};
+use nandlab_nand::random::Random;
 use nandlab_nand::Origin;
 use nandlab_workload::trace::Took;
 
@@ -24,6 +26,34 @@ fn percentiles_of_known_latencies() {
     assert!(buckets.windows(2).all(|pair| pair[0].0 < pair[1].0));
     assert!((35..50).contains(&buckets.len()), "ten octaves: {buckets:?}");
     assert_eq!(meter.by_origin(), None, "one origin asked");
+}
+
+/// Percentiles of these latencies from a histogram that took each of them, in microseconds.
+fn by_histogram(latencies: &[u64]) -> [f64; 4] {
+    let mut histogram = Histogram::<u64>::new_with_max(1 << 40, 3).unwrap();
+    latencies.iter().for_each(|&ns| histogram.saturating_record(ns));
+    let longest = *latencies.iter().max().unwrap();
+    [0.5, 0.9, 0.99, 0.999].map(|q| histogram.value_at_quantile(q).min(longest) as f64 / 1000.0)
+}
+
+#[test]
+fn percentiles_are_those_of_a_histogram_that_took_each_latency() {
+    let mut random = Random::new(3);
+    let edges = (0..40).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + 1]).chain(0..5_000);
+    let alone = edges.map(|ns| vec![ns, ns + (ns >> 3) + 1]);
+    let mut one = || {
+        let bits = 1 + random.below(43);
+        random.below(1 << bits)
+    };
+    let sets: Vec<Vec<u64>> = (0..2_000).map(|_| (0..5).map(|_| one()).collect()).collect();
+    for latencies in alone.chain(sets).chain([vec![1 << 45, 7, 1 << 41]]) {
+        let mut meter = LatencyMeter::default();
+        for &ns in &latencies {
+            meter.add(&Request::new(Op::Write, 0, 8), &Completion { arrival: 9, done: 9 + ns });
+        }
+        let write = meter.summary().write.unwrap();
+        assert_eq!([write.p50, write.p90, write.p99, write.p999], by_histogram(&latencies), "{latencies:?} ns");
+    }
 }
 
 #[test]
