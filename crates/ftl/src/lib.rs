@@ -28,6 +28,8 @@ pub mod sector_map;
 pub mod superpage;
 #[cfg(test)]
 mod tests;
+pub mod zoned;
+pub mod zones;
 
 pub use disk::Disk;
 pub use error::FtlError;
@@ -447,4 +449,6 @@ ftls! {
     Log(log::Log), "log.rs", "Rosenblum, Ousterhout 1992";
     /// A map entry for every page, most of them on flash.
     Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
+    /// A page map on the host's side of a zoned device.
+    Zoned(zoned::Zoned), "zoned.rs", "dm-zoned 2017; NVMe ZNS 1.1";
 }

@@ -86,6 +86,11 @@ impl BlockScan {
         !self.gaps && self.used < pages
     }
 
+    /// Whether an erased page lies below a programmed one.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.gaps
+    }
+
     /// The host's pages.
     pub(crate) fn copies(&self) -> impl Iterator<Item = &Page> {
         self.pages.iter().filter(|page| matches!(page.oob.kind, Kind::Data | Kind::Lost))

@@ -1,0 +1,185 @@
+//! Where a zone's pages lie.
+
+use crate::parts::blocks::scan::COMPLETE;
+use crate::{error, FtlError};
+use nandlab_nand::{Geometry, Ppa};
+
+/// Options of a zoned device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ZoneOptions {
+    /// Blocks of a zone on each of its dies, at least 1. Default 1.
+    pub blocks_per_die: u32,
+    /// Dies over which a zone's pages are striped; they divide the device's dies. 0 is all of them. Default 0.
+    pub dies: u32,
+    /// Pages that can be written to a zone; 0 is all that its blocks hold. Default 0.
+    pub capacity_pages: u32,
+    /// Most zones that are open at a time; 0 is no limit. Default 0.
+    pub max_open: u32,
+    /// Most zones that are open or closed at a time; 0 is no limit. Default 0.
+    pub max_active: u32,
+    /// Blocks kept on each die in place of blocks that go bad. Default 2.
+    pub spare_blocks: u32,
+}
+
+impl Default for ZoneOptions {
+    fn default() -> Self {
+        Self { blocks_per_die: 1, dies: 0, capacity_pages: 0, max_open: 0, max_active: 0, spare_blocks: 2 }
+    }
+}
+
+/// Most block rows of all zones: a page carries its row's number in [`ROW_BITS`] bits, and 0 is none.
+const MOST_ROWS: u32 = (1 << ROW_BITS) - 1;
+
+/// Bits of a row's number in `aux`. The bit above them marks erase counts, which zones do not store.
+const ROW_BITS: u32 = 12;
+
+/// Where a zone's pages lie: page after page over its dies, block row after block row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    geometry: Geometry,
+    /// Dies of a zone.
+    pub(crate) dies: u32,
+    /// Block rows of a zone: its blocks on each of its dies.
+    pub(crate) rows: u32,
+    /// Pages that can be written to a zone.
+    pub(crate) capacity: u32,
+    pub(crate) zones: u32,
+}
+
+/// A page's place in its zone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// The block's number among the zone's blocks.
+    pub(crate) block: usize,
+    /// The page in the block.
+    pub(crate) page: u32,
+}
+
+impl Layout {
+    /// # Errors
+    /// [`FtlError::Config`] if the options do not fit the device.
+    pub(crate) fn new(geometry: &Geometry, options: &ZoneOptions) -> Result<Self, FtlError> {
+        let ZoneOptions { blocks_per_die, dies, capacity_pages, max_open, max_active, spare_blocks } = *options;
+        let dies = if dies == 0 { geometry.dies() } else { dies };
+        if !geometry.dies().is_multiple_of(dies) {
+            return Err(FtlError::Config(format!(
+                "device.zones.dies = {dies}: it divides the {} dies of the device, so that every zone has as many",
+                geometry.dies()
+            )));
+        }
+        let of_die = geometry.blocks() / geometry.dies();
+        error::in_range("device.zones.blocks_per_die", blocks_per_die, 1..=of_die)?;
+        error::in_range("device.zones.spare_blocks", spare_blocks, 0..=of_die - blocks_per_die)?;
+        let pages = u64::from(blocks_per_die) * u64::from(dies) * u64::from(geometry.pages_per_block());
+        let pages = u32::try_from(pages).unwrap_or(u32::MAX);
+        error::in_range("device.zones.capacity_pages", capacity_pages, 0..=pages)?;
+        if max_active > 0 && max_open > max_active {
+            return Err(FtlError::Config(format!(
+                "device.zones.max_open = {max_open}: an open zone is active, and device.zones.max_active = {max_active}"
+            )));
+        }
+        let zones = (of_die - spare_blocks) / blocks_per_die * (geometry.dies() / dies);
+        if zones * blocks_per_die > MOST_ROWS {
+            return Err(FtlError::Config(format!(
+                "device.zones.blocks_per_die = {blocks_per_die}: {zones} zones have {} rows of blocks, and a page can name \
+                 {MOST_ROWS} of them; take a smaller device or one with larger blocks",
+                zones * blocks_per_die
+            )));
+        }
+        let capacity = if capacity_pages == 0 { pages } else { capacity_pages };
+        Ok(Self { geometry: *geometry, dies, rows: blocks_per_die, capacity, zones })
+    }
+
+    /// Blocks of a zone.
+    pub(crate) fn blocks(&self) -> usize {
+        (self.rows * self.dies) as usize
+    }
+
+    /// The first die of a zone.
+    pub(crate) fn first_die(&self, zone: u32) -> u32 {
+        zone % (self.geometry.dies() / self.dies) * self.dies
+    }
+
+    /// The die of a zone's block.
+    pub(crate) fn die_of(&self, zone: u32, block: usize) -> u32 {
+        self.first_die(zone) + block as u32 % self.dies
+    }
+
+    /// Where the zone's page `at` lies.
+    #[inline]
+    pub(crate) fn place(&self, at: u32) -> Place {
+        let of_block = self.geometry.pages_per_block();
+        let (stripe, slot) = (at / self.dies, at % self.dies);
+        Place { block: (stripe / of_block * self.dies + slot) as usize, page: stripe % of_block }
+    }
+
+    /// The reverse of [`Self::place`].
+    pub(crate) fn at(&self, place: Place) -> u32 {
+        let (row, slot) = (place.block as u32 / self.dies, place.block as u32 % self.dies);
+        (row * self.geometry.pages_per_block() + place.page) * self.dies + slot
+    }
+
+    /// Pages of a zone's block that can be written.
+    pub(crate) fn pages_of(&self, block: usize) -> u32 {
+        self.written_in(block, self.capacity)
+    }
+
+    /// Pages in a zone's block once `written` pages were written to the zone.
+    pub(crate) fn written_in(&self, block: usize, written: u32) -> u32 {
+        let (row, slot) = (block as u32 / self.dies, block as u32 % self.dies);
+        let of_row = self.dies * self.geometry.pages_per_block();
+        let in_row = written.saturating_sub(row * of_row).min(of_row);
+        in_row / self.dies + u32::from(in_row % self.dies > slot)
+    }
+
+    /// What the pages of a zone's block carry in `aux`, beside the mark of a block that goes on after a mount. No other
+    /// FTL writes it to every page, so each refuses the other's flash.
+    pub(crate) fn tag(&self, zone: u32, block: usize) -> u16 {
+        ((zone * self.rows + block as u32 / self.dies + 1) << TAG) as u16 | COMPLETE
+    }
+
+    /// The zone and its block for a page at `page` with this `aux`; `None` if it is none of a zone.
+    pub(crate) fn tagged(&self, page: Ppa, aux: u16) -> Option<(u32, usize)> {
+        let row = u32::from(aux >> TAG).checked_sub(1).filter(|_| aux & COMPLETE != 0)?;
+        let (zone, row) = (row / self.rows, row % self.rows);
+        let die = self.geometry.die_of(self.geometry.block_of(page));
+        let slot =
+            (zone < self.zones).then(|| die.checked_sub(self.first_die(zone)))?.filter(|&slot| slot < self.dies)?;
+        Some((zone, (row * self.dies + slot) as usize))
+    }
+}
+
+/// Position of a row's number in `aux`.
+const TAG: u32 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nandlab_nand::{BlockId, Shape};
+
+    fn striped(channels: u32, blocks_per_plane: u32, pages_per_block: u32) -> Geometry {
+        let one = *Geometry::single_die(blocks_per_plane, pages_per_block, 512).unwrap().shape();
+        Geometry::new(Shape { channels, ..one }).unwrap()
+    }
+
+    #[test]
+    fn places_follow_dies_then_pages_then_rows() {
+        let geometry = striped(4, 16, 8);
+        let options = ZoneOptions { blocks_per_die: 2, dies: 2, capacity_pages: 30, ..ZoneOptions::default() };
+        let layout = Layout::new(&geometry, &options).unwrap();
+        assert_eq!((layout.zones, layout.blocks(), layout.capacity), (14, 4, 30));
+        assert_eq!(layout.place(0), Place { block: 0, page: 0 });
+        assert_eq!(layout.place(3), Place { block: 1, page: 1 });
+        assert_eq!(layout.place(16), Place { block: 2, page: 0 });
+        for at in 0..32 {
+            assert_eq!(layout.at(layout.place(at)), at);
+            let written = (0..layout.blocks()).map(|block| layout.written_in(block, at)).sum::<u32>();
+            assert_eq!(written, at);
+        }
+        assert_eq!((layout.first_die(0), layout.first_die(1), layout.first_die(2)), (0, 2, 0));
+        let page = geometry.page(BlockId(geometry.blocks_of_die(3).start), 5);
+        assert_eq!(layout.tagged(page, layout.tag(5, 3)), Some((5, 3)));
+        assert_eq!(layout.tagged(page, layout.tag(4, 3)), None, "zone 4 is on the first two dies");
+    }
+}
