@@ -84,6 +84,8 @@ pub(crate) struct Moved {
 pub(crate) struct Zones {
     geometry: Geometry,
     pub(crate) layout: Layout,
+    /// [`Layout::handle`].
+    handle: u8,
     pub(crate) keeper: Keeper,
     zones: Vec<Zone>,
     /// By block: the zone that it is in; [`NONE`] if it is in none.
@@ -112,16 +114,6 @@ impl Zones {
 
     pub(crate) fn count(&self) -> u32 {
         self.layout.zones
-    }
-
-    /// Open and closed zones.
-    pub(crate) fn active(&self) -> u32 {
-        self.active
-    }
-
-    /// When the last program of all ends.
-    pub(crate) fn ended(&self) -> Time {
-        self.ended
     }
 
     /// The place of a zone's page below its write pointer.
@@ -270,7 +262,8 @@ impl Zones {
             let state = &mut self.zones[zone as usize];
             let to = self.geometry.page(state.blocks[block], page);
             let mark = if state.resumed[block] { RESUMED } else { 0 };
-            let oob = Oob { aux: self.layout.tag(zone, block) | mark, seq: self.keeper.next_seq(), ..oob };
+            let aux = self.layout.tag(zone, block) | mark;
+            let oob = Oob { aux, handle: self.handle, seq: self.keeper.next_seq(), ..oob };
             match program(nand, to, oob) {
                 Ok(stored) => {
                     state.resumed[block] = false;
@@ -399,7 +392,7 @@ impl Zones {
             _ => (Kind::Deleted, Lpn::NONE),
         };
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
-        let oob = Oob { kind, lpn, origin: Origin::FTL, ..oob };
+        let oob = Oob { kind, lpn, origin: Origin::FTL, handle: self.handle, ..oob };
         nand.program(to, &blank, &[], oob).map(|_| oob)
     }
 
@@ -451,7 +444,7 @@ impl Zones {
                         Ok(None) => assert!(page >= written, "page {at} of zone {zone} is erased"),
                         Ok(Some(oob)) => {
                             assert!(page < written, "page {at} is beyond the write pointer of zone {zone}");
-                            assert_eq!(self.layout.tagged(at, oob.aux), Some((zone, block)), "page {at}");
+                            assert_eq!(self.layout.tagged(at, oob), Some((zone, block)), "page {at}");
                         }
                         Err(_) => assert!(page < written, "page {at} is beyond the write pointer of zone {zone}"),
                     }

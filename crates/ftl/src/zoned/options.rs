@@ -9,7 +9,8 @@ use nandlab_nand::Geometry;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Empty zones that are left when one is opened for the host, at least 1. Default 1.
+    /// Empty zones that are left when one is opened for the host, at least 1. With 1 a program failure, or notes about trims
+    /// that are due during collection, may leave no room. Default 2.
     pub reserve_zones: u32,
     /// Which zone is emptied next.
     pub victim: ZoneVictim,
@@ -23,7 +24,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            reserve_zones: 1,
+            reserve_zones: 2,
             victim: ZoneVictim::default(),
             copy: Copying::default(),
             zones: ZoneOptions::default(),
@@ -61,7 +62,7 @@ impl Config {
             Variant::safe("cost_benefit", Self { victim: ZoneVictim::CostBenefit, ..base.clone() }),
             Variant::safe("host_copies", Self { copy: Copying::Host, ..base.clone() }),
             Variant::safe("two_blocks_on_one_die", Self { zones, ..base.clone() }),
-            Variant::safe("reserve_2", Self { reserve_zones: 2, ..base }),
+            Variant::tight("reserve_1", Self { reserve_zones: 1, ..base }),
         ]
     }
 

@@ -2,7 +2,7 @@
 
 use crate::parts::blocks::scan::COMPLETE;
 use crate::{error, FtlError};
-use nandlab_nand::{Geometry, Ppa};
+use nandlab_nand::{Geometry, Oob, Ppa};
 
 /// Options of a zoned device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -139,9 +139,17 @@ impl Layout {
         ((zone * self.rows + block as u32 / self.dies + 1) << TAG) as u16 | COMPLETE
     }
 
-    /// The zone and its block for a page at `page` with this `aux`; `None` if it is none of a zone.
-    pub(crate) fn tagged(&self, page: Ppa, aux: u16) -> Option<(u32, usize)> {
-        let row = u32::from(aux >> TAG).checked_sub(1).filter(|_| aux & COMPLETE != 0)?;
+    /// What every page carries as its reclaim unit handle: a device of zones has none, and other FTLs mark no page like
+    /// this. Zones of another shape have another one, with few exceptions.
+    pub(crate) fn handle(&self) -> u8 {
+        let shape = self.rows.wrapping_mul(0x9E37_79B1) ^ self.dies.wrapping_mul(0x85EB_CA77) ^ self.capacity;
+        64 | (shape.wrapping_mul(0xC2B2_AE3D) >> 26) as u8
+    }
+
+    /// The zone and its block for a page at `page`; `None` if it is none of a zone.
+    pub(crate) fn tagged(&self, page: Ppa, oob: Oob) -> Option<(u32, usize)> {
+        let is_tagged = oob.aux & COMPLETE != 0 && oob.handle == self.handle();
+        let row = u32::from(oob.aux >> TAG).checked_sub(1).filter(|_| is_tagged)?;
         let (zone, row) = (row / self.rows, row % self.rows);
         let die = self.geometry.die_of(self.geometry.block_of(page));
         let slot =
@@ -156,7 +164,7 @@ const TAG: u32 = 2;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nandlab_nand::{BlockId, Shape};
+    use nandlab_nand::{BlockId, Seq, Shape};
 
     fn striped(channels: u32, blocks_per_plane: u32, pages_per_block: u32) -> Geometry {
         let one = *Geometry::single_die(blocks_per_plane, pages_per_block, 512).unwrap().shape();
@@ -179,7 +187,9 @@ mod tests {
         }
         assert_eq!((layout.first_die(0), layout.first_die(1), layout.first_die(2)), (0, 2, 0));
         let page = geometry.page(BlockId(geometry.blocks_of_die(3).start), 5);
-        assert_eq!(layout.tagged(page, layout.tag(5, 3)), Some((5, 3)));
-        assert_eq!(layout.tagged(page, layout.tag(4, 3)), None, "zone 4 is on the first two dies");
+        let of_zone = |zone| Oob { handle: layout.handle(), ..Oob::renewed(layout.tag(zone, 3), Seq(1)) };
+        assert_eq!(layout.tagged(page, of_zone(5)), Some((5, 3)));
+        assert_eq!(layout.tagged(page, of_zone(4)), None, "zone 4 is on the first two dies");
+        assert_eq!(layout.tagged(page, Oob { handle: 0, ..of_zone(5) }), None);
     }
 }

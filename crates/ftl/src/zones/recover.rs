@@ -32,6 +32,7 @@ impl Zones {
         let mut zones = Self {
             geometry: *geometry,
             layout,
+            handle: layout.handle(),
             keeper: Keeper::new(geometry, highest),
             zones: Vec::with_capacity(layout.zones as usize),
             of: vec![NONE; geometry.blocks() as usize],
@@ -140,7 +141,7 @@ fn claims(geometry: &Geometry, layout: &Layout, scans: &[Option<BlockScan>]) -> 
     let mut claims: Vec<Option<Claim>> = vec![None; layout.zones as usize * layout.blocks()];
     for (block, scan) in (0..).map(BlockId).zip(scans) {
         let Some(scan) = scan else { continue };
-        let tag = |page: &Page| layout.tagged(geometry.page(block, page.place), page.oob.aux);
+        let tag = |page: &Page| layout.tagged(geometry.page(block, page.place), page.oob);
         let Some(last) = scan.pages.iter().max_by_key(|page| page.place) else { continue };
         let owner = tag(last).filter(|&owner| scan.pages.iter().all(|page| tag(page) == Some(owner)));
         let Some((zone, at)) = owner else {
