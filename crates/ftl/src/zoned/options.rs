@@ -57,11 +57,13 @@ pub enum Copying {
 impl Config {
     pub(super) fn variants() -> Vec<Variant<Self>> {
         let base = Self::default();
-        let zones = ZoneOptions { blocks_per_die: 2, dies: 1, ..base.zones };
+        let one_die = ZoneOptions { dies: 1, ..base.zones };
+        let two_rows = ZoneOptions { blocks_per_die: 2, spare_blocks: 0, ..base.zones };
         vec![
             Variant::safe("cost_benefit", Self { victim: ZoneVictim::CostBenefit, ..base.clone() }),
-            Variant::safe("host_copies", Self { copy: Copying::Host, ..base.clone() }),
-            Variant::safe("two_blocks_on_one_die", Self { zones, ..base.clone() }),
+            Variant::tight("host_copies", Self { copy: Copying::Host, zones: two_rows, ..base.clone() }),
+            Variant::safe("one_die", Self { zones: one_die, ..base.clone() }),
+            Variant::tight("two_rows", Self { zones: two_rows, ..base.clone() }),
             Variant::tight("reserve_1", Self { reserve_zones: 1, ..base }),
         ]
     }

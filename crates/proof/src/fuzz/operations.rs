@@ -71,7 +71,8 @@ fn max_pages(ftl: &FtlConfig, device: &Device) -> Option<u32> {
     match ftl.max_logical_pages(&device.geometry, &device.rules) {
         Ok(pages) => Some(pages).filter(|&pages| pages > 0),
         Err(FtlError::Config(why)) => {
-            assert!(why.contains(' ') && why.contains("ftl."), "no sentence that names the key: {why}");
+            let names_key = why.contains("ftl.") || why.contains("device.zones");
+            assert!(why.contains(' ') && names_key, "no sentence that names the key: {why}");
             None
         }
         Err(error) => panic!("options are refused with a sentence, not with: {error}"),
