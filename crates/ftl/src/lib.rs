@@ -37,6 +37,7 @@ pub use facts::{Choice, Facts, Trims};
 pub use nandlab_block::RamUse;
 pub use parts::placement::{HandleUse, PlacementUse};
 pub use recycling::{Recycling, RecyclingKind};
+pub use zones::ZoneOptions;
 
 use nandlab_block::Op;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId, Rules, SectorMask, Time};

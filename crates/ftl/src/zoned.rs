@@ -21,6 +21,10 @@
 //! Every mapped page is the newest copy on flash, below the write pointer of a zone. A zone is reset after all programs
 //! before it: a page counts only if every earlier page of its zone is on flash, too.
 //!
+//! ## Differences
+//! dm-zoned keeps its map in zones that can be written anywhere and buffers writes there; here the map is in memory, and a
+//! mount finds it from what pages carry: NVMe's metadata of a block. Its unit of mapping is the zone's chunk, here a page.
+//!
 //! ## References
 //! D. Le Moal: dm-zoned, Linux kernel, Documentation/admin-guide/device-mapper/dm-zoned.rst, 2017.
 //! A. Kawaguchi, S. Nishioka, H. Motoda: A Flash-Memory Based File System. USENIX 1995 (cost-benefit).

@@ -33,11 +33,22 @@ mod recover;
 
 use crate::parts::blocks::frontier::RESUMED;
 use crate::parts::blocks::keeper::Keeper;
-use crate::FtlError;
+use crate::{FtlConfig, FtlError};
 pub(crate) use layout::Layout;
 use layout::Place;
 pub use layout::ZoneOptions;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
+
+impl FtlConfig {
+    /// Sets the zones of the device; false if the FTL is no host of zones.
+    pub fn set_zones(&mut self, zones: ZoneOptions) -> bool {
+        match self {
+            Self::Zoned(config) => config.zones = zones,
+            _ => return false,
+        }
+        true
+    }
+}
 
 /// A zone's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -2,6 +2,7 @@
 
 use crate::parts::blocks::scan::COMPLETE;
 use crate::{error, FtlError};
+use nandlab_block::ByteCount;
 use nandlab_nand::{Geometry, Oob, Ppa};
 
 /// Options of a zoned device.
@@ -12,20 +13,34 @@ pub struct ZoneOptions {
     pub blocks_per_die: u32,
     /// Dies over which a zone's pages are striped; they divide the device's dies. 0 is all of them. Default 0.
     pub dies: u32,
-    /// Pages that can be written to a zone; 0 is all that its blocks hold. Default 0.
-    pub capacity_pages: u32,
+    /// Bytes that can be written to a zone, a whole number of pages. All that its blocks hold unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<ByteCount>,
     /// Most zones that are open at a time; 0 is no limit. Default 0.
     pub max_open: u32,
     /// Most zones that are open or closed at a time; 0 is no limit. Default 0.
     pub max_active: u32,
-    /// Blocks kept on each die in place of blocks that go bad. Default 2.
+    /// Blocks kept on each die in place of blocks that go bad, at least 1: after a power cut a block may have to be written
+    /// again in another one. Default 2.
     pub spare_blocks: u32,
 }
 
 impl Default for ZoneOptions {
     fn default() -> Self {
-        Self { blocks_per_die: 1, dies: 0, capacity_pages: 0, max_open: 0, max_active: 0, spare_blocks: 2 }
+        Self { blocks_per_die: 1, dies: 0, capacity: None, max_open: 0, max_active: 0, spare_blocks: 2 }
     }
+}
+
+/// The capacity in pages.
+fn pages_in(capacity: ByteCount, most: u32, page_bytes: u32) -> Result<u32, FtlError> {
+    let (pages, rest) = (capacity.0 / u64::from(page_bytes), capacity.0 % u64::from(page_bytes));
+    if rest > 0 || pages == 0 || pages > u64::from(most) {
+        return Err(FtlError::Config(format!(
+            "device.zones.capacity = {capacity}: it is a whole number of pages of {page_bytes} bytes, 1 to the {most} that a \
+             zone's blocks hold"
+        )));
+    }
+    Ok(pages as u32)
 }
 
 /// Most block rows of all zones: a page carries its row's number in [`ROW_BITS`] bits, and 0 is none.
@@ -60,7 +75,7 @@ impl Layout {
     /// # Errors
     /// [`FtlError::Config`] if the options do not fit the device.
     pub(crate) fn new(geometry: &Geometry, options: &ZoneOptions) -> Result<Self, FtlError> {
-        let ZoneOptions { blocks_per_die, dies, capacity_pages, max_open, max_active, spare_blocks } = *options;
+        let ZoneOptions { blocks_per_die, dies, capacity, max_open, max_active, spare_blocks } = *options;
         let dies = if dies == 0 { geometry.dies() } else { dies };
         if !geometry.dies().is_multiple_of(dies) {
             return Err(FtlError::Config(format!(
@@ -70,16 +85,16 @@ impl Layout {
         }
         let of_die = geometry.blocks() / geometry.dies();
         error::in_range("device.zones.blocks_per_die", blocks_per_die, 1..=of_die)?;
-        error::in_range("device.zones.spare_blocks", spare_blocks, 0..=of_die - blocks_per_die)?;
+        error::in_range("device.zones.spare_blocks", spare_blocks, 1..=of_die.saturating_sub(blocks_per_die).max(1))?;
         let pages = u64::from(blocks_per_die) * u64::from(dies) * u64::from(geometry.pages_per_block());
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
-        error::in_range("device.zones.capacity_pages", capacity_pages, 0..=pages)?;
+        let capacity = capacity.map_or(Ok(pages), |capacity| pages_in(capacity, pages, geometry.page_bytes()))?;
         if max_active > 0 && max_open > max_active {
             return Err(FtlError::Config(format!(
                 "device.zones.max_open = {max_open}: an open zone is active, and device.zones.max_active = {max_active}"
             )));
         }
-        let zones = (of_die - spare_blocks) / blocks_per_die * (geometry.dies() / dies);
+        let zones = of_die.saturating_sub(spare_blocks) / blocks_per_die * (geometry.dies() / dies);
         if zones * blocks_per_die > MOST_ROWS {
             return Err(FtlError::Config(format!(
                 "device.zones.blocks_per_die = {blocks_per_die}: {zones} zones have {} rows of blocks, and a page can name \
@@ -87,7 +102,6 @@ impl Layout {
                 zones * blocks_per_die
             )));
         }
-        let capacity = if capacity_pages == 0 { pages } else { capacity_pages };
         Ok(Self { geometry: *geometry, dies, rows: blocks_per_die, capacity, zones })
     }
 
@@ -139,16 +153,28 @@ impl Layout {
         ((zone * self.rows + block as u32 / self.dies + 1) << TAG) as u16 | COMPLETE
     }
 
-    /// What every page carries as its reclaim unit handle: a device of zones has none, and other FTLs mark no page like
-    /// this. Zones of another shape have another one, with few exceptions.
-    pub(crate) fn handle(&self) -> u8 {
+    /// A number for the shape of the zones. Its parts stand in every page, so that zones of another shape are not taken for
+    /// these.
+    fn shape(&self) -> u32 {
         let shape = self.rows.wrapping_mul(0x9E37_79B1) ^ self.dies.wrapping_mul(0x85EB_CA77) ^ self.capacity;
-        64 | (shape.wrapping_mul(0xC2B2_AE3D) >> 26) as u8
+        shape.wrapping_mul(0xC2B2_AE3D)
+    }
+
+    /// What every page carries as its reclaim unit handle: a device of zones has none, and other FTLs mark no page like
+    /// this.
+    pub(crate) fn handle(&self) -> u8 {
+        64 | (self.shape() >> 26) as u8
+    }
+
+    /// Sequence numbers begin behind this one.
+    pub(crate) fn first_seq(&self) -> u64 {
+        u64::from(self.shape() as u8) << SEQ_BITS
     }
 
     /// The zone and its block for a page at `page`; `None` if it is none of a zone.
     pub(crate) fn tagged(&self, page: Ppa, oob: Oob) -> Option<(u32, usize)> {
-        let is_tagged = oob.aux & COMPLETE != 0 && oob.handle == self.handle();
+        let is_shaped = oob.handle == self.handle() && oob.seq.0 >> SEQ_BITS == self.first_seq() >> SEQ_BITS;
+        let is_tagged = oob.aux & COMPLETE != 0 && is_shaped;
         let row = u32::from(oob.aux >> TAG).checked_sub(1).filter(|_| is_tagged)?;
         let (zone, row) = (row / self.rows, row % self.rows);
         let die = self.geometry.die_of(self.geometry.block_of(page));
@@ -157,6 +183,9 @@ impl Layout {
         Some((zone, (row * self.dies + slot) as usize))
     }
 }
+
+/// Bits of a sequence number for the programs of a device's life.
+const SEQ_BITS: u32 = 40;
 
 /// Position of a row's number in `aux`.
 const TAG: u32 = 2;
@@ -174,7 +203,8 @@ mod tests {
     #[test]
     fn places_follow_dies_then_pages_then_rows() {
         let geometry = striped(4, 16, 8);
-        let options = ZoneOptions { blocks_per_die: 2, dies: 2, capacity_pages: 30, ..ZoneOptions::default() };
+        let options =
+            ZoneOptions { blocks_per_die: 2, dies: 2, capacity: Some(ByteCount(30 * 512)), ..ZoneOptions::default() };
         let layout = Layout::new(&geometry, &options).unwrap();
         assert_eq!((layout.zones, layout.blocks(), layout.capacity), (14, 4, 30));
         assert_eq!(layout.place(0), Place { block: 0, page: 0 });
@@ -187,7 +217,8 @@ mod tests {
         }
         assert_eq!((layout.first_die(0), layout.first_die(1), layout.first_die(2)), (0, 2, 0));
         let page = geometry.page(BlockId(geometry.blocks_of_die(3).start), 5);
-        let of_zone = |zone| Oob { handle: layout.handle(), ..Oob::renewed(layout.tag(zone, 3), Seq(1)) };
+        let of_zone =
+            |zone| Oob { handle: layout.handle(), ..Oob::renewed(layout.tag(zone, 3), Seq(layout.first_seq() + 1)) };
         assert_eq!(layout.tagged(page, of_zone(5)), Some((5, 3)));
         assert_eq!(layout.tagged(page, of_zone(4)), None, "zone 4 is on the first two dies");
         assert_eq!(layout.tagged(page, Oob { handle: 0, ..of_zone(5) }), None);

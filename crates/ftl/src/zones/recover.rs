@@ -27,7 +27,7 @@ impl Zones {
         layout: Layout,
         scans: &mut [Option<BlockScan>],
     ) -> Result<(Self, Vec<Torn>), FtlError> {
-        let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+        let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0).max(layout.first_seq());
         let claims = claims(geometry, &layout, scans)?;
         let mut zones = Self {
             geometry: *geometry,

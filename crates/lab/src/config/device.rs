@@ -8,6 +8,7 @@ use super::typed::typed;
 use super::usual;
 use crate::error::ConfigError;
 use crate::profiles;
+use nandlab_ftl::ZoneOptions;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::{aging, faulty};
 use nandlab_workload::ByteCount;
@@ -55,6 +56,8 @@ pub(super) struct DeviceTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    zones: Option<ZoneOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     faults: Option<faulty::Config>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reliability: Option<aging::Config>,
@@ -91,6 +94,7 @@ impl Default for DeviceTable {
             energy: None,
             controller: None,
             link: None,
+            zones: None,
             faults: None,
             reliability: None,
         }
@@ -116,6 +120,8 @@ pub struct Device {
     pub blocks_per_plane: Option<u32>,
     /// Simulation model.
     pub model: Model,
+    /// Zones, if the device has some.
+    pub zones: Option<ZoneOptions>,
     /// Fault options.
     pub faults: Option<faulty::Config>,
     /// Raw bit errors in aging cells.
@@ -190,6 +196,7 @@ impl Device {
             over_provisioning,
             blocks_per_plane: table.blocks_per_plane,
             model: table.model,
+            zones: table.zones,
             faults: table.faults,
             reliability: table.reliability,
             stands_in: false,
@@ -229,6 +236,7 @@ impl Device {
             energy: energy.map(|energy| object(serde_json::to_value(energy))),
             controller: controller.map(|controller| object(serde_json::to_value(controller))),
             link: link.map(|link| object(serde_json::to_value(link))),
+            zones: self.zones,
             faults: self.faults.clone(),
             reliability: self.reliability.clone(),
         }

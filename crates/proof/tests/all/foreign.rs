@@ -48,9 +48,14 @@ fn what_another_ftl_left_is_refused_or_read() {
     let counts = on_all_cores(&readers, |(at, reader)| {
         let (mut read, mut refused) = (0, 0);
         for (other, writer) in writers.iter().enumerate() {
-            let device = &devices[(at + other) % devices.len()];
-            let pages = |subject: &Subject| exportable(&subject.config, device);
-            let (Some(most), Some(enough)) = (pages(writer), pages(reader)) else { continue };
+            // The next device, in turn, that is large enough for both.
+            let turn = (at + other) % devices.len();
+            let in_turn = devices[turn..].iter().chain(&devices[..turn]);
+            let mut fitting = in_turn.filter_map(|device| {
+                let pages = |subject: &Subject| exportable(&subject.config, device);
+                Some((device, pages(writer)?, pages(reader)?))
+            });
+            let Some((device, most, enough)) = fitting.next() else { continue };
             for steps in STEPS {
                 let pages = most.min(enough);
                 let used = used(&writer.config, device, pages, steps);
