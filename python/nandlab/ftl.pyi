@@ -482,3 +482,21 @@ def dftl(
         map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at
             least, 1000 percent at most. Default 100.
     """
+
+def zoned(
+    *,
+    reserve_zones: int | None = None,
+    victim: Literal['greedy', 'cost_benefit'] | None = None,
+    copy: Literal['device', 'host'] | None = None,
+) -> Choice:
+    """A page map on the host's side of a zoned device.
+
+    After dm-zoned 2017; NVMe ZNS 1.1.
+
+    Args:
+        reserve_zones: Empty zones that are left when one is opened for the host, at least 1. With 1 a
+            program failure, or notes about trims that are due during collection, may leave no room.
+            Default 2.
+        victim: Which zone is emptied next. Default "greedy".
+        copy: Who copies a victim's valid pages. Default "device".
+    """
