@@ -46,9 +46,16 @@ impl Placing {
 
     /// The frontier for a host page of the present request.
     #[inline]
-    pub(super) fn frontier_of(&mut self, at: Lpn, ctx: &Ctx) -> usize {
+    pub(super) fn frontier_of(&mut self, at: Lpn, ctx: &mut Ctx) -> usize {
         if self.has_one_for_host {
             return 0;
+        }
+        if self.is_by_host {
+            if let Some(fdp) = self.policy.fdp_mut() {
+                // The request's further pages have the identifier that counts, so an invalid one is one event.
+                let placement = fdp.checked(ctx.placement());
+                ctx.place(placement);
+            }
         }
         self.policy.written(Written { at, origin: ctx.origin(), placement: ctx.placement() })
     }

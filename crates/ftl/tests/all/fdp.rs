@@ -77,7 +77,6 @@ fn a_unit_that_is_filled_exactly_logs_no_event_and_the_next_page_begins_another(
         write(&mut lab, page, 1);
         assert_eq!(used(&lab).pages_left, [[16, 15 - page as u32]], "it falls by the pages written");
     }
-    update(&mut lab, 1);
     assert_eq!((used(&lab).handles[1].unfilled_units, used(&lab).handles[1].units), (0, 1));
     write(&mut lab, 16, 1);
     assert_eq!((used(&lab).pages_left, used(&lab).handles[1].units), (vec![vec![16, 15]], 2));
@@ -85,7 +84,30 @@ fn a_unit_that_is_filled_exactly_logs_no_event_and_the_next_page_begins_another(
     update(&mut lab, 1);
     assert_eq!((used(&lab).pages_left, used(&lab).handles[1].unfilled_units), (vec![vec![16, 16]], 1));
     update(&mut lab, 1);
-    assert_eq!(used(&lab).handles[1].unfilled_units, 1, "an empty unit stays");
+    // An empty unit has room, too, so the event is logged; the unit stays.
+    let handle = used(&lab).handles[1];
+    assert_eq!((handle.unfilled_units, handle.units, used(&lab).pages_left), (2, 2, vec![vec![16, 16]]));
+}
+
+/// Groups of one die, and a command of 16 pages with an identifier of neither group.
+#[test]
+fn an_invalid_identifier_is_one_event_for_the_command_and_writes_through_the_default_handle() {
+    let config = config(FdpOptions { groups: 2, ..options(2, Handles::NONE) });
+    let mut lab = mount(flash(geometry(2, 13), Rules::default()), 96, &config);
+    let at = |group, handle| PlacementId { group, handle };
+    for (nth, invalid) in (0..).zip([at(2, 0), at(0, 2), at(1, 2), at(254, 127)]) {
+        send(&mut lab, Op::Write, (16 * nth, 16), invalid);
+        assert_eq!(used(&lab).invalid_identifiers, nth + 1);
+    }
+    send(&mut lab, Op::Write, (64, 8), PlacementId::NONE);
+    assert_eq!((used(&lab).handles[0].host_pages, used(&lab).invalid_identifiers), (72, 4));
+    let mapped = held(&mut lab).iter().map(Vec::len).collect::<Vec<_>>();
+    let (first, second) = (mapped[..13].iter().sum::<usize>(), mapped[13..].iter().sum::<usize>());
+    // Group 0 takes what it can; only what it has no room for goes to the other one.
+    assert_eq!(second as u64, used(&lab).implicit_changes, "{first} in group 0");
+    let before = used(&lab);
+    send(&mut lab, Op::UnitUpdate, (0, 0), at(1, 2));
+    assert_eq!(used(&lab), PlacementUse { invalid_identifiers: 5, ..before }, "an update of no handle changes nothing");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::options::options;
 use crate::{error, FtlError};
 use nandlab_block::nearest;
-use nandlab_nand::{Geometry, Origin, PlacementId};
+use nandlab_nand::{Geometry, Origin, PlacementId, PlacementIds};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -188,6 +188,11 @@ impl Options {
         Ok(())
     }
 
+    /// The identifiers that a host may use.
+    pub(crate) fn placements(self) -> PlacementIds {
+        PlacementIds { groups: self.groups, handles: self.handles }
+    }
+
     /// Whether moved pages of some handles share units.
     fn shares(self) -> bool {
         (0..self.handles).any(|handle| !self.persistent.has(handle))
@@ -229,11 +234,11 @@ impl Layout {
         let blocks = if unit_blocks == 0 { dies } else { unit_blocks };
         if blocks % dies != 0 && dies % blocks != 0 {
             let below = blocks / dies * dies;
+            let above = below.checked_add(dies).map_or(String::new(), |above| format!(" or {above}"));
             return Err(FtlError::Config(format!(
                 "{key}.unit_blocks = {unit_blocks}: a group has {dies} {unit}s, and a unit has a number of blocks that divides \
-                 it or is a multiple of it, such as {} or {}",
+                 it or is a multiple of it, such as {}{above}",
                 below.max(1),
-                below + dies
             )));
         }
         Ok(Self { dies, span: blocks.min(dies), slots: (blocks / dies).max(1) })
