@@ -24,7 +24,7 @@ options! {
         /// of a group. Default 0.
         unit_blocks: u32 = 0,
         /// Handles for writes without an identifier, by origin, such as `{ fat = 1, file_data = 2 }`; other origins write
-        /// through handle 0. `"each"`: each origin has a handle of its own, given in the order in which they come, and the
+        /// through handle 0, and all of them to group 0. `"each"`: each origin has a handle of its own, given in the order in which they come, and the
         /// last handle serves all others. Default `{}`.
         origins: Origins = Origins::Table([0; Origin::COUNT]),
     }
