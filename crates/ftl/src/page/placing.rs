@@ -80,6 +80,11 @@ impl Placing {
         self.policy.fdp().map_or(0, Fdp::own_frontier)
     }
 
+    /// The frontier for the pages that a frontier holds, when they are moved; the same for all unless the host places.
+    pub(super) fn moved_with(&self, frontier: usize) -> usize {
+        self.policy.fdp().map_or(0, |fdp| fdp.moved_with(frontier))
+    }
+
     /// The handle through which the host wrote a page last.
     pub(super) fn handle_of(&self, at: Lpn) -> u8 {
         self.policy.fdp().map_or(0, |fdp| fdp.handle_of(at))

@@ -24,7 +24,8 @@
 //! last block. If no closed unit has an invalid page, or the chosen unit gains a die nothing while the die's reserve is not
 //! whole, the die empties its block with the fewest valid pages, whatever unit it is in. If failures leave a group no
 //! room, or the host writes more into a group than it holds, other groups take the pages; a host page that does so counts
-//! as an implicit change.
+//! as an implicit change. If cuts or failures leave a die no free block, moved pages fill the rest of another frontier's
+//! block, that of the same handle first.
 //!
 //! ## References
 //! NVM Express: TP4146, Flexible Data Placement, 2022. M. Allison et al.: Towards Efficient Flash Caches with Emerging NVMe
@@ -186,6 +187,14 @@ impl Fdp {
             frontier as u8
         } else {
             0
+        }
+    }
+
+    /// The frontier for the pages that a frontier holds, when they are moved.
+    pub(crate) fn moved_with(&self, frontier: usize) -> usize {
+        match u8::try_from(frontier) {
+            Ok(handle) if frontier < self.options.handles as usize => self.destinations.moved(handle),
+            _ => frontier,
         }
     }
 
