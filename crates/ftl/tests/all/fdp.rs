@@ -83,6 +83,7 @@ fn a_unit_that_is_filled_exactly_logs_no_event_and_the_next_page_begins_another(
         write(&mut lab, page, 1);
         assert_eq!(used(&lab).pages_left, [[16, 15 - page as u32]], "it falls by the pages written");
     }
+    update(&mut lab, 1);
     assert_eq!((used(&lab).handles[1].unfilled_units, used(&lab).handles[1].units), (0, 1));
     write(&mut lab, 16, 1);
     assert_eq!((used(&lab).pages_left, used(&lab).handles[1].units), (vec![vec![16, 15]], 2));
