@@ -23,8 +23,8 @@ class Fdp(View):
     """Reclaim units and their handles with `placement.fdp`; `handles` by number.
 
     Writes and updates with an unknown group or handle count as `invalid_identifiers`; such a write goes
-    through handle 0 of group 0. Other groups than the asked ones took `implicit_changes` host pages. `pages_left` has, by group and handle, the
-    pages that its reclaim unit can still take at the end.
+    through handle 0 of group 0. Other groups than the asked ones took `implicit_changes` host pages.
+    `pages_left` has, by group and handle, the pages that its reclaim unit can still take at the end.
     """
 
     handles: list[Handle]
