@@ -40,6 +40,17 @@ def amplification(result: nandlab.Result) -> float:
     return flash.programs / (flash.programs - flash.copies)
 
 
+def row(name: str, found: list[float]) -> str:
+    """The row of a workload in the table."""
+    return f"| {name} | {' | '.join(f'{each:.3f}' for each in found)} |"
+
+
+def handles(result: nandlab.Result) -> list[str]:
+    """Pages written, pages moved and their sum over the first, for each handle in use but the default one."""
+    used = [handle for handle in result.fdp.handles[1:] if handle.host_pages]
+    return [f"| {handle.host_pages:,} | {handle.moved_pages:,} | {handle.waf:.3f} |" for handle in used]
+
+
 def main() -> None:
     """Prints the table and draws the picture."""
     rows = []
@@ -47,7 +58,7 @@ def main() -> None:
     print("|---|---|---|---|---|")
     for workload, name in WORKLOADS.items():
         found = [amplification(run(workload, placement)) for placement in PLACEMENTS]
-        print(f"| {name} | {' | '.join(f'{each:.3f}' for each in found)} |")
+        print(row(name, found))
         rows += [(name, *pair) for pair in zip(PLACEMENTS, found, strict=True)]
     schema = {"workload": str, "placement": str, "programmed": float}
     frame = pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,5 +1,6 @@
 //! Facts settled by options before an FTL runs.
 
+use nandlab_nand::PlacementIds;
 use std::fmt;
 
 /// The facts settled by an FTL's options before it runs. By default an FTL does nothing special.
@@ -23,6 +24,8 @@ pub struct Facts {
     pub pools: Option<Choice>,
     /// The setting that sends consecutive pages to a die's planes, if there is one.
     pub over_planes: Option<&'static str>,
+    /// The identifiers by which the host can say where pages go.
+    pub placements: Option<PlacementIds>,
 }
 
 impl Default for Facts {
@@ -37,6 +40,7 @@ impl Default for Facts {
             levels_wear: None,
             pools: None,
             over_planes: None,
+            placements: None,
         }
     }
 }

@@ -319,6 +319,7 @@ impl Experiment {
             watch: &watch,
             took: None,
             queues: self.host.queues(),
+            placements: self.ftl_facts().placements,
         };
         let opened = options.open(&setting).map_err(|error| workload_key_error(error, workload))?;
         self.refuse_endless_warm_up(opened.len_hint().unwrap_or(0))

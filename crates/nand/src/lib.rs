@@ -48,6 +48,6 @@ pub use controller::{Controller, Link};
 pub use counting::Counting;
 pub use nand::{scoped, Done, Nand, NandError};
 pub use oob::{Kind, Oob};
-pub use placement::PlacementId;
+pub use placement::{PlacementId, PlacementIds};
 pub use rules::{ProgramOrder, Rules};
 pub use timeline::{Answer, Timeline};

@@ -40,6 +40,29 @@ impl PlacementId {
     }
 }
 
+/// The placement identifiers of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlacementIds {
+    /// Its reclaim groups.
+    pub groups: u32,
+    /// Its reclaim unit handles.
+    pub handles: u32,
+}
+
+impl PlacementIds {
+    /// How many there are.
+    pub fn count(self) -> u32 {
+        self.groups * self.handles
+    }
+
+    /// The identifier at `index` of the list that a host gets from the device: all groups of handle 0, then those of
+    /// handle 1 and so on; `None` behind the list's end.
+    pub fn nth(self, index: u32) -> Option<PlacementId> {
+        let (group, handle) = (index % self.groups, index / self.groups);
+        (handle < self.handles).then_some(PlacementId { group: group as u8, handle: handle as u8 })
+    }
+}
+
 impl Default for PlacementId {
     fn default() -> Self {
         Self::NONE
@@ -56,5 +79,13 @@ mod tests {
         assert_eq!(PlacementId::from_number(0x0203), PlacementId { group: 2, handle: 3 });
         assert_eq!(PlacementId::from_number(PlacementId::NONE.number()), PlacementId::NONE);
         assert!(PlacementId::of(0).is_some() && !PlacementId::default().is_some());
+    }
+
+    #[test]
+    fn a_device_lists_all_groups_of_a_handle_before_the_next_handle() {
+        let ids = PlacementIds { groups: 2, handles: 3 };
+        let listed = (0..).map_while(|index| ids.nth(index)).map(|id| (id.handle, id.group)).collect::<Vec<_>>();
+        assert_eq!(listed, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]);
+        assert_eq!(listed.len() as u32, ids.count());
     }
 }

@@ -42,26 +42,36 @@ impl Mix {
 /// A random script with `steps` steps on a disk with `sectors` sectors.
 ///
 /// Half the requests fall on an eighth of the disk, so blocks have mixed ages; sizes range from one sector to a few
-/// pages.
+/// pages. Behind each flush the host gives a handle another reclaim unit, which is no step of its own.
 pub fn random(seed: u64, sectors: u64, sectors_per_page: u32, steps: usize, mix: Mix) -> Vec<Step> {
     let mut random = Random::new(seed);
     let total = mix.writes + mix.reads + mix.trims + mix.flushes + mix.remounts;
     (0..steps)
-        .map(|_| {
+        .flat_map(|step| {
             let mut draw = random.below(total.into()) as u32;
             for (share, op) in [(mix.writes, Op::Write), (mix.reads, Op::Read), (mix.trims, Op::Trim)] {
                 if draw < share {
-                    return Step::Do(request(&mut random, op, sectors, sectors_per_page));
+                    return [Some(Step::Do(request(&mut random, op, sectors, sectors_per_page))), None];
                 }
                 draw -= share;
             }
-            if draw < mix.flushes {
-                Step::Do(Request::new(Op::Flush, 0, 0))
-            } else {
-                Step::Remount
+            if draw >= mix.flushes {
+                return [Some(Step::Remount), None];
             }
+            let placement = placement(step as u64);
+            let update = Request { placement, ..Request::new(Op::UnitUpdate, 0, 0) };
+            [Some(Step::Do(Request::new(Op::Flush, 0, 0))), placement.is_some().then_some(Step::Do(update))]
         })
+        .flatten()
         .collect()
+}
+
+/// Some numbers stand for no identifier, some for one that no device has.
+fn placement(number: u64) -> PlacementId {
+    match number % 5 {
+        0 => PlacementId::NONE,
+        handle => PlacementId { group: u8::from(number / 5 % 3 == 2), handle: handle as u8 - 1 },
+    }
 }
 
 fn request(random: &mut Random, op: Op, sectors: u64, sectors_per_page: u32) -> Request {
@@ -80,12 +90,7 @@ fn request(random: &mut Random, op: Op, sectors: u64, sectors_per_page: u32) -> 
         length = length.div_ceil(page) * page;
     }
     let origin = Origin(random.below(3) as u8 * 7);
-    // Some without an identifier, some with one that no device has.
-    let placement = match sector % 5 {
-        0 => PlacementId::NONE,
-        handle => PlacementId::of(handle as u8 - 1),
-    };
-    Request { origin, placement, ..Request::new(op, sector, length.min(sectors - sector) as u32) }
+    Request { origin, placement: placement(sector), ..Request::new(op, sector, length.min(sectors - sector) as u32) }
 }
 
 /// A script from a fuzzer's bytes, four a step.

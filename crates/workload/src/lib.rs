@@ -33,7 +33,7 @@ pub use placement::Placement;
 pub use size::{Size, SizeRange, WeightedSize};
 
 use nandlab_block::{Completion, Op, Queues, Request};
-use nandlab_nand::{Origin, Time};
+use nandlab_nand::{Origin, PlacementIds, Time};
 
 use std::path::Path;
 use trace::Took;
@@ -105,6 +105,8 @@ pub struct Setting<'a> {
     pub took: Option<&'a dyn Fn(Op, Took)>,
     /// How the controller takes commands from submission queues; only tenants have them.
     pub queues: Queues,
+    /// The device's placement identifiers; `None` if its FTL knows none.
+    pub placements: Option<PlacementIds>,
 }
 
 impl std::fmt::Debug for Setting<'_> {

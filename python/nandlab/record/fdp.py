@@ -9,7 +9,7 @@ class Handle(View):
     """A reclaim unit handle: pages that the host wrote through it, and pages moved later.
 
     `waf` is the sum of both over the first; None without a page written. `units` were begun for host pages;
-    the host retired `unfilled_units` before they were full.
+    `unfilled_units` are updates by the host that found room left in the unit.
     """
 
     host_pages: int
@@ -22,9 +22,9 @@ class Handle(View):
 class Fdp(View):
     """Reclaim units and their handles with `placement.fdp`; `handles` by number.
 
-    Writes with an unknown group or handle count as `invalid_identifiers` and go through handle 0. Other
-    groups than the asked ones took `implicit_changes` host pages. `pages_left` has, by group and handle, the
-    pages that its reclaim unit can still take at the end.
+    Writes and updates with an unknown group or handle count as `invalid_identifiers`; such a write goes
+    through handle 0 of group 0. Other groups than the asked ones took `implicit_changes` host pages.
+    `pages_left` has, by group and handle, the pages that its reclaim unit can still take at the end.
     """
 
     handles: list[Handle]

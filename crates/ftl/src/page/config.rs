@@ -86,6 +86,7 @@ impl Config {
             levels_wear: levels_wear.map(|choice| choice.beginning_with(self.wear.begins_with())),
             pools: name("ftl.page.placement", pools),
             over_planes: Some("ftl.page.stripe = \"planes\""),
+            placements: self.placement.fdp().map(FdpOptions::placements),
             ..Facts::default()
         }
     }

@@ -99,9 +99,12 @@ impl PageMap {
                 return Ok(true);
             }
         }
-        // Many frontiers or failures have used up the reserve; another frontier's rest is room as well.
+        // Many frontiers, cuts or failures have used up the reserve; another frontier's rest is room as well, best of all
+        // one whose pages may share blocks with these.
         let frontiers = &mut self.dies[die].frontiers;
-        let roomiest = (0..frontiers.count()).max_by_key(|&at| (frontiers[at].left(), std::cmp::Reverse(at)));
+        let shares = |at: usize| self.placing.moved_with(at) == self.placing.moved_with(frontier);
+        let room = |at: usize| (frontiers[at].left() > 0 && shares(at), frontiers[at].left(), std::cmp::Reverse(at));
+        let roomiest = (0..frontiers.count()).max_by_key(|&at| room(at));
         frontiers.swap(frontier, roomiest.expect("a die has a frontier"));
         self.join_pool(die, frontier);
         Ok(!self.dies[die].frontiers[frontier].is_full())

@@ -53,9 +53,16 @@ impl Placing {
 
     /// The frontier for a host page of the present request.
     #[inline]
-    pub(super) fn frontier_of(&mut self, at: Lpn, ctx: &Ctx) -> usize {
+    pub(super) fn frontier_of(&mut self, at: Lpn, ctx: &mut Ctx) -> usize {
         if self.has_one_for_host {
             return 0;
+        }
+        if self.is_by_host {
+            if let Some(fdp) = self.policy.fdp_mut() {
+                // The request's further pages have the identifier that counts, so an invalid one is one event.
+                let placement = fdp.checked(ctx.placement());
+                ctx.place(placement);
+            }
         }
         self.policy.written(Written { at, origin: ctx.origin(), placement: ctx.placement() })
     }
@@ -101,6 +108,11 @@ impl Placing {
     /// The frontier for the FTL's own pages.
     pub(super) fn own_frontier(&self) -> usize {
         self.fdp().map_or(0, Fdp::own_frontier)
+    }
+
+    /// The frontier for the pages that a frontier holds, when they are moved; the same for all unless the host places.
+    pub(super) fn moved_with(&self, frontier: usize) -> usize {
+        self.policy.fdp().map_or(0, |fdp| fdp.moved_with(frontier))
     }
 
     /// The handle through which the host wrote a page last.

@@ -141,13 +141,16 @@ impl PageMap {
         }
     }
 
-    /// Ends the unit of a handle: its next page begins another one. Nothing happens if there is no such handle, or if its
-    /// unit has no page.
+    /// Ends the unit of a handle: its next page begins another one. An empty unit stays, though it counts as not filled.
+    /// An identifier with an unknown group or handle changes nothing, and counts as such.
     pub(super) fn retire_unit(&mut self, placement: PlacementId) {
+        let Some(fdp) = self.placing.fdp_mut() else { return };
+        if fdp.checked(placement) != placement || !placement.is_some() {
+            return;
+        }
         let handle = usize::from(placement.handle);
-        let Some(fdp) = self.placing.fdp().filter(|fdp| fdp.has(placement)) else { return };
         let row = fdp.row(placement.group.into(), handle);
-        let Some(left) = fdp.units.blocks_left(row, handle) else { return };
+        let Some(left) = fdp.units.blocks_left(row, handle) else { return fdp.updated_empty(handle) };
         let mut is_unfilled = left > 0;
         for die in fdp.units.layout.dies_of_row(row) {
             let frontier = &self.dies[die as usize].frontiers[handle];

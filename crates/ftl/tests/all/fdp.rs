@@ -1,12 +1,13 @@
 //! Flexible data placement: what handles keep apart, what retires a unit, and the cases that are hard.
 
-use crate::lab::{cost, flash, mount, mount_again, mounted, restored, submit, Lab};
+use crate::lab::{cost, device, flash, mount, mount_again, mounted, restored, submit, Flash, Lab};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_ftl::page::{Config, FdpOptions, Handles, Placement};
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_ftl::{Ftl, PlacementUse};
+use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
-use nandlab_nand::{BlockId, Geometry, Kind, PlacementId, Rules, Shape};
+use nandlab_nand::{BlockId, Geometry, Kind, PageBuf, PlacementId, Rules, Shape};
 
 /// Pages of one sector in a block.
 const PAGES: u32 = 8;
@@ -53,12 +54,17 @@ fn update(lab: &mut Lab, handle: u8) {
     send(lab, Op::UnitUpdate, (0, 0), PlacementId::of(handle));
 }
 
-/// By block: the handles and logical pages in its spare areas, host pages only.
+/// By block: the handles and logical pages in its spare areas, host pages only and without torn ones.
 fn held(lab: &mut Lab) -> Vec<Vec<(u8, u64)>> {
     let geometry = *lab.nand().geometry();
     let nand = lab.nand_mut();
     let mut of = |block| {
-        let spare = (0..PAGES).filter_map(|page| nand.read_spare(geometry.page(block, page)).unwrap());
+        let mut spare_of = |at| {
+            let oob = nand.read_spare(at).unwrap_or(None)?;
+            // A torn page may have a good spare area.
+            nand.read(at, &mut PageBuf::zeroed(512)).is_ok().then_some(oob)
+        };
+        let spare = (0..PAGES).filter_map(|page| spare_of(geometry.page(block, page)));
         spare.filter(|oob| oob.kind == Kind::Data).map(|oob| (oob.handle, oob.lpn.0.into())).collect()
     };
     (0..geometry.blocks()).map(|block| of(BlockId(block))).collect()
@@ -85,7 +91,30 @@ fn a_unit_that_is_filled_exactly_logs_no_event_and_the_next_page_begins_another(
     update(&mut lab, 1);
     assert_eq!((used(&lab).pages_left, used(&lab).handles[1].unfilled_units), (vec![vec![16, 16]], 1));
     update(&mut lab, 1);
-    assert_eq!(used(&lab).handles[1].unfilled_units, 1, "an empty unit stays");
+    // An empty unit has room, too, so the event is logged; the unit stays.
+    let handle = used(&lab).handles[1];
+    assert_eq!((handle.unfilled_units, handle.units, used(&lab).pages_left), (2, 2, vec![vec![16, 16]]));
+}
+
+/// Groups of one die, and a command of 16 pages with an identifier of neither group.
+#[test]
+fn an_invalid_identifier_is_one_event_for_the_command_and_writes_through_the_default_handle() {
+    let config = config(FdpOptions { groups: 2, ..options(2, Handles::NONE) });
+    let mut lab = mount(flash(geometry(2, 13), Rules::default()), 96, &config);
+    let at = |group, handle| PlacementId { group, handle };
+    for (nth, invalid) in (0..).zip([at(2, 0), at(0, 2), at(1, 2), at(254, 127)]) {
+        send(&mut lab, Op::Write, (16 * nth, 16), invalid);
+        assert_eq!(used(&lab).invalid_identifiers, nth + 1);
+    }
+    send(&mut lab, Op::Write, (64, 8), PlacementId::NONE);
+    assert_eq!((used(&lab).handles[0].host_pages, used(&lab).invalid_identifiers), (72, 4));
+    let mapped = held(&mut lab).iter().map(Vec::len).collect::<Vec<_>>();
+    let (first, second) = (mapped[..13].iter().sum::<usize>(), mapped[13..].iter().sum::<usize>());
+    // Group 0 takes what it can; only what it has no room for goes to the other one.
+    assert_eq!(second as u64, used(&lab).implicit_changes, "{first} in group 0");
+    let before = used(&lab);
+    send(&mut lab, Op::UnitUpdate, (0, 0), at(1, 2));
+    assert_eq!(used(&lab), PlacementUse { invalid_identifiers: 5, ..before }, "an update of no handle changes nothing");
 }
 
 #[test]
@@ -275,6 +304,46 @@ fn handles_survive_a_power_cut() {
             assert!(held.iter().all(|&(handle, page)| page % 3 == u64::from(handle)), "{held:?}");
             assert!(held.iter().all(|&(handle, _)| handle == held[0].0), "{held:?}");
         }
+    }
+}
+
+/// Cuts in the middle of host pages, copies and erases, in every form, with updates between the writes.
+#[test]
+fn identifiers_survive_cuts_at_any_operation_in_each_group() {
+    for (groups, seed) in (31..35).flat_map(|seed| [(1, seed), (2, seed)]) {
+        let config = config(FdpOptions { groups, ..options(3, Handles::ALL) });
+        let geometry = geometry(2, 24);
+        let pages = 6 * (u64::from(most(&geometry, &config)) / 6);
+        let mut lab = mount(flash(geometry, Rules::default()), pages as u32, &config);
+        let mut random = Random::new(seed);
+        let (mut moved, mut changed) = (0, 0);
+        for round in 0..60 {
+            let form = Form::ALL[round % Form::ALL.len()];
+            device::<Flash>(&mut lab).arm(CutPlan { operation: 100 + random.below(900), form });
+            loop {
+                let page = random.below(pages);
+                let placement = PlacementId { group: (page / 3 % u64::from(groups)) as u8, handle: (page % 3) as u8 };
+                let write = Request { placement, ..Request::new(Op::Write, page, 1) };
+                match lab.submit(&write, Payload::None) {
+                    Ok(_) if random.chance(0.02) => send(&mut lab, Op::UnitUpdate, (0, 0), placement),
+                    Ok(_) => {}
+                    Err(Error::PowerLost) => break,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            moved += used(&lab).handles.iter().map(|handle| handle.moved_pages).sum::<u64>();
+            changed += used(&lab).implicit_changes;
+            lab = mount(restored(lab), pages as u32, &config);
+            lab.check();
+            for (block, held) in (0..).map(BlockId).zip(held(&mut lab)) {
+                let group = |page| if groups == 1 { 0 } else { page / 3 % 2 };
+                let own = u64::from(geometry.die_of(block)) * u64::from(groups - 1);
+                assert!(held.iter().all(|&(handle, page)| page % 3 == u64::from(handle)), "{held:?}");
+                assert!(held.iter().all(|&(handle, _)| handle == held[0].0), "block {block}: {held:?}");
+                assert!(changed > 0 || held.iter().all(|&(_, page)| group(page) == own), "block {block}: {held:?}");
+            }
+        }
+        assert!(moved > 1_000 && changed == 0, "{moved} pages moved, {changed} changed their group");
     }
 }
 

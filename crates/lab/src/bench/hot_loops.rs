@@ -99,6 +99,7 @@ impl Loop<'_> {
                 watch: &|_| true,
                 took: None,
                 queues: Queues::default(),
+                placements: None,
             };
             let Kind::Requests(options) = experiment.workload.kind() else { unreachable!("the text above") };
             let opened = options.open(&setting);

@@ -194,6 +194,7 @@ fn open(experiment: &Experiment, sectors: u64) -> Result<(), WorkloadError> {
         watch: &watch,
         took: None,
         queues: experiment.host.queues(),
+        placements: experiment.ftl_facts().placements,
     };
     match experiment.workload.kind() {
         Kind::Requests(options) => options.open(&setting).map(drop),

@@ -12,7 +12,7 @@ pub struct FdpRecord {
     pub units_for_moved: u64,
     /// Reclaim units erased: their last block holds nothing any more.
     pub erased_units: u64,
-    /// Writes with an identifier of an unknown group or handle; they went through handle 0.
+    /// Writes and updates with an identifier of an unknown group or handle; the writes went through handle 0 of group 0.
     pub invalid_identifiers: u64,
     /// Host pages taken by another group than the one that they were meant for.
     pub implicit_changes: u64,
@@ -31,7 +31,7 @@ pub struct HandleRecord {
     pub waf: Option<f64>,
     /// Reclaim units begun for host pages.
     pub units: u64,
-    /// Reclaim units that the host retired before they were full.
+    /// Updates by the host that found room left in its reclaim unit.
     pub unfilled_units: u64,
 }
 

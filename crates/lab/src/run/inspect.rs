@@ -48,6 +48,7 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
             watch: &watch,
             took: None,
             queues: experiment.host.queues(),
+            placements: experiment.ftl_facts().placements,
         };
         match experiment.workload.kind() {
             Kind::Requests(options) => {

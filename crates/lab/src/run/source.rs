@@ -44,6 +44,7 @@ impl Source {
                     watch: &watch,
                     took,
                     queues: experiment.host.queues(),
+                    placements: experiment.ftl_facts().placements,
                 };
                 match options.open(&setting) {
                     Err(WorkloadError::Stopped) => Ok(Self::Requests(Box::new(Nothing))),

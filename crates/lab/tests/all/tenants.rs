@@ -226,7 +226,7 @@ fn tenants_that_cannot_work_are_refused_with_a_sentence() {
     let other = |keys: &str| tenant("b", keys, READS);
     let own =
         |workload: &str| format!("{one}[[workload.tenants.tenant]]\nname = \"b\"\nworkload.{workload}\n{ONE_DIE}");
-    let generator = "a tenant's workload is sequential, uniform, zipf or hot_cold";
+    let generator = "a tenant's workload is sequential, uniform, zipf, hot_cold or cachelib";
     let list = "workload.tenants.tenant";
     for (text, set, key, why) in [
         (format!("[workload.tenants]\ntenant = []\n{ONE_DIE}"), "", list, "it lists at least one tenant"),

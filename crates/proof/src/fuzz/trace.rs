@@ -253,7 +253,15 @@ impl Drop for Scratch {
 
 /// Plays a trace: refused with a sentence, or every request inside the device and in order.
 fn play_file(folder: &Path, config: &Config, sectors: u64) {
-    let setting = Setting { sectors, seed: 1, base: folder, watch: &|_| true, took: None, queues: Queues::default() };
+    let setting = Setting {
+        sectors,
+        seed: 1,
+        base: folder,
+        watch: &|_| true,
+        took: None,
+        queues: Queues::default(),
+        placements: None,
+    };
     let mut workload = match config.open(&setting) {
         Ok(workload) => workload,
         Err(error) => return refused(&error),

@@ -5,6 +5,7 @@
 //! the search cuts at every operation with all options, not only with the default ones.
 
 use nandlab_block::{Error, Op, Request};
+use nandlab_ftl::page::{Config, FdpOptions, Handles, Placement};
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_proof::cuts::{random_case, Bench, Case, Outcome, Stride};
@@ -69,6 +70,28 @@ fn nothing_flushed_is_lost_at_any_operation() {
         println!("{subject}: {cases} cases, depth {depth}");
         let least = if subject.is_default() || long { 500 } else { 500 / STRIDE as u64 };
         assert!(cases > least, "{subject}: only {cases} cases");
+    });
+}
+
+/// Two reclaim groups need several dies, so they are no option set of their own.
+#[test]
+fn nothing_flushed_is_lost_in_two_reclaim_groups() {
+    let depth = number("NANDLAB_CUT_DEPTH", 1) as usize;
+    let placed = |handles, persistent, unit_blocks| {
+        let options = FdpOptions { handles, persistent, groups: 2, unit_blocks, ..FdpOptions::default() };
+        let config = Config { placement: Placement::Fdp(options), ..Config::default() };
+        Subject { config: FtlConfig::Page(config), variant: "fdp", is_tight: false }
+    };
+    let subjects = [placed(2, Handles::NONE, 0), placed(2, Handles::ALL, 1), placed(1, Handles::NONE, 2)];
+    let every = if number("NANDLAB_LONG", 0) > 0 { 1 } else { STRIDE };
+    on_all_cores(&subjects, |subject| {
+        let search = |device: Device| {
+            let stride = Stride { first: 1, every };
+            Bench { subject, device, seed: 5, faults: &[] }.exhaust(depth, stride).unwrap_or(0)
+        };
+        let cases: Vec<u64> = devices().into_iter().chain(timed_devices()).map(search).collect();
+        println!("{:?}: {cases:?} cases, depth {depth}", subject.config.facts().placements);
+        assert!(cases.iter().sum::<u64>() > 500 / every as u64, "{cases:?}");
     });
 }
 

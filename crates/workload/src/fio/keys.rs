@@ -271,7 +271,7 @@ pub const KEYS: &[Key] = &[
     nothing(&["pi_chk"]),
     nothing(&["pingpong"]),
     followed(&["plid_select", "fdp_pli_select"], "`roundrobin`, `random` or `scheme`"),
-    followed(&["plids", "fdp_pli"], "handles of a job's writes, as in `1,2-4`; without `scheme` the list must be there"),
+    followed(&["plids", "fdp_pli"], "identifiers of a job's writes, as in `1,2-4`, by their places in the device's list; all without it"),
     nothing(&["pool"]),
     nothing(&["port"]),
     nothing(&["pre_read"]),

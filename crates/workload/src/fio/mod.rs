@@ -139,7 +139,8 @@ impl Options for Config {
         }
         let folder = self.folder(setting.base);
         for job in &mut jobs {
-            job.choice = job.placing.choice(job.writes(), (&folder, &source), |message| job.wrong(message))?;
+            let wrong = |message: &str| job.wrong(message);
+            job.choice = job.placing.choice((job.writes(), setting.placements), (&folder, &source), wrong)?;
         }
         let sector = u64::from(SECTOR_BYTES);
         let (regions, needed) = layout::lay_out(&jobs, setting.sectors * sector).map_err(in_file)?;

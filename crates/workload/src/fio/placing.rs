@@ -1,8 +1,10 @@
 //! The placement identifiers of a job's writes: keys, choices, and the scheme file.
 //!
-//! Index i of fio's list of identifiers is handle i of the first reclaim group, and so is stream i. HOWTO of fio (master
-//! of August 2026), `fdp`, `dataplacement`, `plid_select`, `plids`, `dp_scheme`; options.c and dataplacement.c where it
-//! leaves a choice open: identifiers are sorted before their turns, and each file of a clone has its own turn.
+//! Numbers in `plids` are places in the device's list of identifiers, which has all groups of handle 0 first; without
+//! `plids` it is the whole list. Stream i is handle i of the first reclaim group, and so is the number in a scheme. HOWTO
+//! of fio (master of August 2026), `fdp`, `dataplacement`, `plid_select`, `plids`, `dp_scheme`; options.c and
+//! dataplacement.c where it leaves a choice open: identifiers are sorted before their turns, and each file of a clone
+//! has its own turn.
 
 use super::source::{contents, Source};
 use super::text::{whole_number, Entry};
@@ -10,7 +12,7 @@ use super::Malformed;
 use crate::placement::HANDLES;
 use crate::WorkloadError;
 use nandlab_nand::random::Random;
-use nandlab_nand::PlacementId;
+use nandlab_nand::{PlacementId, PlacementIds};
 use std::path::Path;
 
 /// Most identifiers in a job's list, and most lines in its scheme, as in fio.
@@ -68,8 +70,8 @@ pub(super) enum Choice {
     /// They have none.
     #[default]
     None,
-    RoundRobin(Vec<u8>),
-    Random(Vec<u8>),
+    RoundRobin(Vec<PlacementId>),
+    Random(Vec<PlacementId>),
     Scheme(Vec<Range>),
 }
 
@@ -105,11 +107,11 @@ impl Placing {
         Ok(())
     }
 
-    /// The choice for a job that `writes`, with its scheme read; a relative path starts at `folder`. `wrong` makes an
-    /// error about the job as a whole.
+    /// The choice for a job that `writes`, on a device with these identifiers, with its scheme read; a relative path
+    /// starts at `folder`. `wrong` makes an error about the job as a whole.
     pub(super) fn choice(
         &self,
-        writes: bool,
+        (writes, placements): (bool, Option<PlacementIds>),
         (folder, source): (&Path, &Source),
         wrong: impl Fn(&str) -> Malformed,
     ) -> Result<Choice, WorkloadError> {
@@ -130,14 +132,37 @@ impl Placing {
             };
             return file.read(folder, source).map(Choice::Scheme);
         }
-        if self.ids.is_empty() {
-            let what = if interface == Interface::Streams { "its streams" } else { "its handles" };
-            return Err(wrong(&format!(
-                "plids names {what}, such as plids = 0-7: a workload does not know how many the device has"
-            )));
+        let ids = match interface {
+            Interface::Streams if self.ids.is_empty() => Err("plids names its streams, such as plids = 0-7".to_owned()),
+            Interface::Streams => Ok(self.ids.iter().map(|&id| PlacementId::of(id)).collect()),
+            Interface::None | Interface::Fdp => self.listed(placements),
+        };
+        let ids: Vec<PlacementId> = ids.map_err(|message| wrong(&message))?;
+        if ids.is_empty() {
+            return Ok(Choice::None);
         }
-        let ids = self.ids.clone();
         Ok(if self.select == Select::Random { Choice::Random(ids) } else { Choice::RoundRobin(ids) })
+    }
+
+    /// The identifiers at the places in `plids` of the device's list, or the first of all.
+    ///
+    /// # Errors
+    /// A sentence about a place behind the list's end.
+    fn listed(&self, placements: Option<PlacementIds>) -> Result<Vec<PlacementId>, String> {
+        // An FTL without identifiers does not look at them.
+        let Some(all) = placements else { return Ok(self.ids.iter().map(|&id| PlacementId::of(id)).collect()) };
+        if self.ids.is_empty() {
+            return Ok((0..).map_while(|place| all.nth(place)).take(MAX_IDS).collect());
+        }
+        let placed = |&id: &u8| {
+            all.nth(id.into()).ok_or_else(|| {
+                let last = all.count() - 1;
+                format!(
+                    "plids names place {id}, and the device's list of placement identifiers has the places 0 to {last}"
+                )
+            })
+        };
+        self.ids.iter().map(placed).collect()
     }
 }
 
@@ -216,8 +241,8 @@ impl Placer {
 
     /// The identifier of a write at `offset` bytes in a file.
     pub(super) fn next(&mut self, file: usize, offset: u64) -> PlacementId {
-        let handle = match &self.choice {
-            Choice::None => return PlacementId::NONE,
+        match &self.choice {
+            Choice::None => PlacementId::NONE,
             Choice::RoundRobin(ids) => {
                 let turn = self.turns[file];
                 self.turns[file] = (turn + 1) % ids.len();
@@ -226,9 +251,8 @@ impl Placer {
             Choice::Random(ids) => ids[self.random.below(ids.len() as u64) as usize],
             Choice::Scheme(ranges) => {
                 let found = ranges.iter().find(|range| (range.start..range.end).contains(&offset));
-                found.map_or(0, |range| range.handle)
+                PlacementId::of(found.map_or(0, |range| range.handle))
             }
-        };
-        PlacementId::of(handle)
+        }
     }
 }

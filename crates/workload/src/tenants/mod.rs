@@ -142,7 +142,7 @@ impl Tenant {
                     (_, Kind::Keys(_)) => "it asks an index, and a tenant asks for sectors",
                     (_, Kind::Files(_)) => "it asks a file system, and a tenant asks for sectors",
                 };
-                let why = format!("{why}; a tenant's workload is sequential, uniform, zipf or hot_cold");
+                let why = format!("{why}; a tenant's workload is sequential, uniform, zipf, hot_cold or cachelib");
                 Err(WorkloadError::option(&format!("tenant[{at}].workload"), &name, why))
             }
         }

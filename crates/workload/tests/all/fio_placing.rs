@@ -3,9 +3,10 @@
 use crate::fio::{open, play, text};
 use crate::support::{setting, Folder};
 use nandlab_block::{Op, Request};
-use nandlab_nand::PlacementId;
+use nandlab_nand::{PlacementId, PlacementIds};
 use nandlab_workload::fio::Config;
-use nandlab_workload::Options;
+use nandlab_workload::{Options, Setting};
+use std::path::Path;
 
 /// The handles of a job's writes; `None` without one.
 fn handles(all: &[Request]) -> Vec<Option<u8>> {
@@ -122,11 +123,35 @@ fn a_scheme_lies_beside_its_job_file() {
     assert_eq!(handles(&play(config.open(&setting).unwrap(), |_| 1000)), [Some(6)]);
 }
 
+/// The groups and handles of a job's writes on a device with 2 groups of 3 handles.
+fn on_two_groups(keys: &str) -> Result<Vec<(u8, u8)>, String> {
+    let placements = Some(PlacementIds { groups: 2, handles: 3 });
+    let setting = Setting { placements, ..setting(1 << 17, 1, Path::new("")) };
+    let workload = text(&format!("[a]\nrw=write\nbs=4k\nsize=28k\n{keys}")).open(&setting);
+    let all = play(workload.map_err(|error| error.to_string())?, |_| 1000);
+    Ok(all.iter().map(|request| (request.placement.group, request.placement.handle)).collect())
+}
+
+/// The list of such a device: group 0 and 1 of handle 0, of handle 1, of handle 2.
+#[test]
+fn a_job_names_places_in_the_list_of_the_device_or_has_all_of_it() {
+    let all = [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (0, 0)];
+    assert_eq!(on_two_groups("fdp=1\n").unwrap(), all);
+    assert_eq!(on_two_groups("fdp=1\nplids=1,4\n").unwrap()[..3], [(1, 0), (0, 2), (1, 0)]);
+    let random = on_two_groups("fdp=1\nplid_select=random\n").unwrap();
+    assert!(random.iter().all(|id| all.contains(id)) && random != all);
+    assert_eq!(on_two_groups("dataplacement=streams\nplids=1\n").unwrap()[0], (0, 1), "a stream has its own number");
+    let behind = on_two_groups("fdp=1\nplids=5,6\n").unwrap_err();
+    assert!(behind.contains("the job [a] cannot work: plids names place 6, and the device's list"), "{behind}");
+    assert!(behind.contains("has the places 0 to 5"), "{behind}");
+    // Without identifiers in the FTL nothing is asked of it.
+    assert_eq!(handles(&requests("[a]\nrw=write\nbs=4k\nsize=8k\nfdp=1\n")), [None, None]);
+}
+
 #[test]
 fn jobs_that_place_nothing_or_too_much_get_a_sentence() {
     let refused = |keys: &str| with_scheme("", &format!("[a]\nrw=write\nsize=4k\n{keys}")).unwrap_err();
     for (keys, said) in [
-        ("fdp=1\n", "line 1, column 1: the job [a] cannot work: plids names its handles, such as plids = 0-7"),
         ("dataplacement=streams\n", "the job [a] cannot work: plids names its streams"),
         ("fdp=1\ndataplacement=streams\nplids=1\n", "fdp = 1 is dataplacement = fdp, and it has another one"),
         ("fdp=1\ndataplacement=none\nplids=1\n", "fdp = 1 is dataplacement = fdp"),

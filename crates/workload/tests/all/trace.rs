@@ -163,6 +163,7 @@ fn looking_through_a_trace_can_be_stopped() {
         watch: &|seen| seen < 100_000,
         took: None,
         queues: Queues::default(),
+        placements: None,
     };
     assert_eq!(config.open(&setting).map(|_| ()).unwrap_err(), WorkloadError::Stopped);
 }

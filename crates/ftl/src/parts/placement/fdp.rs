@@ -10,9 +10,9 @@
 //! units. No page leaves its group.
 //!
 //! ## Identifiers
-//! A request may carry an identifier. Without one, `origins` has a handle for the request's origin, and the groups take
-//! turns. An identifier with an unknown group or handle counts as an event, and the write goes through handle 0. The spare
-//! area of each page has its handle, so a mount finds it.
+//! A request may carry an identifier. Without one, `origins` has a handle for the request's origin, in group 0. An
+//! identifier with an unknown group or handle counts as one event for the request, and its pages go through handle 0 of
+//! group 0. The spare area of each page has its handle, so a mount finds it.
 //!
 //! ## Recovery
 //! A mount goes on with blocks that were being filled, each at the frontier of its handle. It forms units of full blocks
@@ -24,7 +24,8 @@
 //! last block. If no closed unit has an invalid page, or the chosen unit gains a die nothing while the die's reserve is not
 //! whole, the die empties its block with the fewest valid pages, whatever unit it is in. If failures leave a group no
 //! room, or the host writes more into a group than it holds, other groups take the pages; a host page that does so counts
-//! as an implicit change.
+//! as an implicit change. If cuts or failures leave a die no free block, moved pages fill the rest of another frontier's
+//! block, that of the same handle first.
 //!
 //! ## References
 //! NVM Express: TP4146, Flexible Data Placement, 2022. M. Allison et al.: Towards Efficient Flash Caches with Emerging NVMe
@@ -49,7 +50,7 @@ pub struct HandleUse {
     pub moved_pages: u64,
     /// Reclaim units begun for pages of the host.
     pub units: u64,
-    /// Reclaim units that the host retired before they were full.
+    /// Updates by the host that found room left in the handle's unit.
     pub unfilled_units: u64,
 }
 
@@ -62,7 +63,7 @@ pub struct PlacementUse {
     pub units_for_moved: u64,
     /// Reclaim units erased.
     pub erased_units: u64,
-    /// Writes with an identifier of an unknown group or handle.
+    /// Writes and updates with an identifier of an unknown group or handle.
     pub invalid_identifiers: u64,
     /// Pages of the host that another group than the named one took.
     pub implicit_changes: u64,
@@ -90,8 +91,6 @@ pub struct Fdp {
     turns: Vec<Turn>,
     /// The group of the last host page.
     group: u32,
-    /// The group of the last host page without an identifier.
-    free_group: u32,
     /// By origin: its handle, [`UNKNOWN`] until it comes.
     origins: [u8; Origin::COUNT],
     given: u32,
@@ -111,7 +110,6 @@ impl Fdp {
             handle_of: vec![0; logical_pages as usize],
             turns: turns.collect(),
             group: 0,
-            free_group: options.groups - 1,
             origins: match options.origins {
                 Origins::Each => [UNKNOWN; Origin::COUNT],
                 Origins::Table(table) => table,
@@ -131,18 +129,22 @@ impl Fdp {
         as_blocks(geometry, layout)
     }
 
+    /// The identifier by which a request's pages are placed: the default one if there is no such group or handle, which
+    /// counts as an event.
+    pub(crate) fn checked(&mut self, asked: PlacementId) -> PlacementId {
+        if !asked.is_some() || self.has(asked) {
+            return asked;
+        }
+        self.used.invalid_identifiers += 1;
+        PlacementId::of(0)
+    }
+
     /// Group and handle for a page of the host.
     fn resolve(&mut self, placement: PlacementId, origin: Origin) -> (u32, u8) {
-        let (group, handle) = (u32::from(placement.group), placement.handle);
-        if placement.is_some() && group < self.options.groups && u32::from(handle) < self.options.handles {
-            return (group, handle);
+        match self.has(placement) {
+            true => (placement.group.into(), placement.handle),
+            false => (0, self.handle_of_origin(origin)),
         }
-        self.free_group = (self.free_group + 1) % self.options.groups;
-        if placement.is_some() {
-            self.used.invalid_identifiers += 1;
-            return (self.free_group, 0);
-        }
-        (self.free_group, self.handle_of_origin(origin))
     }
 
     fn handle_of_origin(&mut self, origin: Origin) -> u8 {
@@ -188,6 +190,14 @@ impl Fdp {
         }
     }
 
+    /// The frontier for the pages that a frontier holds, when they are moved.
+    pub(crate) fn moved_with(&self, frontier: usize) -> usize {
+        match u8::try_from(frontier) {
+            Ok(handle) if frontier < self.options.handles as usize => self.destinations.moved(handle),
+            _ => frontier,
+        }
+    }
+
     /// The frontier for the FTL's own pages.
     pub(crate) fn own_frontier(&self) -> usize {
         self.destinations.own
@@ -203,6 +213,11 @@ impl Fdp {
         if let Some(&handle) = self.handle_of.get(at.index()) {
             self.used.handles[usize::from(handle)].moved_pages += 1;
         }
+    }
+
+    /// Counts an update of a handle whose unit has no page.
+    pub(crate) fn updated_empty(&mut self, handle: usize) {
+        self.used.handles[handle].unfilled_units += 1;
     }
 
     /// Ends the unit of a handle in a row; `unfilled` if it has room for more pages.

@@ -3,7 +3,7 @@
 use crate::options::options;
 use crate::{error, FtlError};
 use nandlab_block::nearest;
-use nandlab_nand::{Geometry, Origin, PlacementId};
+use nandlab_nand::{Geometry, Origin, PlacementId, PlacementIds};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ options! {
         /// of a group. Default 0.
         unit_blocks: u32 = 0,
         /// Handles for writes without an identifier, by origin, such as `{ fat = 1, file_data = 2 }`; other origins write
-        /// through handle 0. `"each"`: each origin has a handle of its own, given in the order in which they come, and the
+        /// through handle 0, and all of them to group 0. `"each"`: each origin has a handle of its own, given in the order in which they come, and the
         /// last handle serves all others. Default `{}`.
         origins: Origins = Origins::Table([0; Origin::COUNT]),
     }
@@ -188,6 +188,11 @@ impl Options {
         Ok(())
     }
 
+    /// The identifiers that a host may use.
+    pub(crate) fn placements(self) -> PlacementIds {
+        PlacementIds { groups: self.groups, handles: self.handles }
+    }
+
     /// Whether moved pages of some handles share units.
     fn shares(self) -> bool {
         (0..self.handles).any(|handle| !self.persistent.has(handle))
@@ -229,11 +234,11 @@ impl Layout {
         let blocks = if unit_blocks == 0 { dies } else { unit_blocks };
         if blocks % dies != 0 && dies % blocks != 0 {
             let below = blocks / dies * dies;
+            let above = below.checked_add(dies).map_or(String::new(), |above| format!(" or {above}"));
             return Err(FtlError::Config(format!(
                 "{key}.unit_blocks = {unit_blocks}: a group has {dies} {unit}s, and a unit has a number of blocks that divides \
-                 it or is a multiple of it, such as {} or {}",
+                 it or is a multiple of it, such as {}{above}",
                 below.max(1),
-                below + dies
             )));
         }
         Ok(Self { dies, span: blocks.min(dies), slots: (blocks / dies).max(1) })

@@ -12,7 +12,8 @@ fn fdp(options: Options) -> Fdp {
     Fdp::new(options, &device(), 100)
 }
 
-fn write(fdp: &mut Fdp, at: u32, placement: PlacementId, origin: Origin) -> (u32, usize) {
+fn write(fdp: &mut Fdp, at: u32, asked: PlacementId, origin: Origin) -> (u32, usize) {
+    let placement = fdp.checked(asked);
     let handle = fdp.written(Written { at: Lpn(at), origin, placement });
     (fdp.group(), handle)
 }
@@ -24,10 +25,10 @@ fn an_identifier_comes_before_the_origin_and_an_unknown_one_is_the_default_handl
     let mut fdp = fdp(Options { handles: 4, groups: 2, origins: Origins::Table(table), ..Options::default() });
     let id = |group, handle| PlacementId { group, handle };
     assert_eq!(write(&mut fdp, 0, id(1, 2), Origin::FAT), (1, 2));
-    assert_eq!([0, 1, 2].map(|at| write(&mut fdp, at, PlacementId::NONE, Origin::FAT)), [(0, 3), (1, 3), (0, 3)]);
-    assert_eq!(write(&mut fdp, 3, PlacementId::NONE, Origin::JOURNAL), (1, 0), "an origin without a handle");
-    assert_eq!(write(&mut fdp, 4, id(0, 4), Origin::FAT).1, 0, "no handle 4");
-    assert_eq!(write(&mut fdp, 5, id(2, 1), Origin::FAT).1, 0, "no group 2");
+    assert_eq!([0, 1, 2].map(|at| write(&mut fdp, at, PlacementId::NONE, Origin::FAT)), [(0, 3); 3]);
+    assert_eq!(write(&mut fdp, 3, PlacementId::NONE, Origin::JOURNAL), (0, 0), "an origin without a handle");
+    assert_eq!(write(&mut fdp, 4, id(1, 4), Origin::FAT), (0, 0), "no handle 4");
+    assert_eq!(write(&mut fdp, 5, id(2, 1), Origin::FAT), (0, 0), "no group 2");
     let used = fdp.used();
     assert_eq!(used.invalid_identifiers, 2);
     assert_eq!(used.handles.iter().map(|handle| handle.host_pages).collect::<Vec<_>>(), [3, 0, 1, 3]);
@@ -152,4 +153,6 @@ fn units_lie_on_whole_dies_of_a_group() {
     assert!(layout(3, 0).unwrap_err().contains("groups = 3"));
     assert!(layout(1, 12).unwrap_err().contains("such as 8 or 16"));
     assert!(layout(2, 3).unwrap_err().contains("such as 1 or 4"));
+    let most = layout(1, u32::MAX).unwrap_err();
+    assert!(most.ends_with(&format!("such as {}", u32::MAX - 7)), "nothing larger can be written: {most}");
 }

@@ -1,0 +1,30 @@
+"""The tutorial "which stream for what" has the figures that its script measures."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "streams.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def script():
+    """docs/images/fdp.py."""
+    spec = importlib.util.spec_from_file_location("streams", DOCS / "images" / "fdp.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("workload", ["cachelib", "fat", "btree"])
+def test_the_page_has_what_the_script_measures(script, workload):
+    results = {placement: script.run(workload, placement) for placement in script.PLACEMENTS}
+    found = [script.amplification(result) for result in results.values()]
+    assert script.row(script.WORKLOADS[workload], found) in PAGE
+    if workload == "fat":
+        for placement in ("handles, initial", "handles, persistent"):
+            assert all(cells in PAGE for cells in script.handles(results[placement])), placement
+    for placement in ("handles, initial", "handles, persistent"):
+        assert sum(handle.moved_pages for handle in results[placement].fdp.handles) > 0, placement
