@@ -51,9 +51,9 @@ def page(
         placement.fdp.unit_blocks: Blocks in a reclaim unit: a multiple of the dies in a group, or a
             divisor. 0 stands for one block on each die of a group. Default 0.
         placement.fdp.origins: Handles for writes without an identifier, by origin, such as `{ fat = 1,
-            file_data = 2 }`; other origins write through handle 0. `"each"`: each origin has a handle
-            of its own, given in the order in which they come, and the last handle serves all others.
-            Default {}.
+            file_data = 2 }`; other origins write through handle 0, and all of them to group 0.
+            `"each"`: each origin has a handle of its own, given in the order in which they come, and
+            the last handle serves all others. Default {}.
         wear: How the wear is evened out between blocks. Default "none".
         wear.threshold.erases: Data moves if two blocks' erases differ by more; at least 1. Default 20.
         wear.bet.erases: Erases per erased set at which the other sets are emptied; at least 1. Default
