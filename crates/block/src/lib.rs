@@ -16,6 +16,7 @@ mod quantity;
 mod ram;
 mod request;
 mod suggest;
+mod zones;
 
 pub use arbiter::{Arbiter, Arbitration, Burst, Priority, Queues, Weights};
 pub use by_events::submit as submit_late;
@@ -26,8 +27,9 @@ pub use mirror::{Blank, Mirror, Switch};
 pub use path::{HeldUp, PathTimes, PathUse, PathWaits};
 pub use quantity::ByteCount;
 pub use ram::RamUse;
-pub use request::{Author, Op, Request};
+pub use request::{Author, Op, Request, ZoneCommand};
 pub use suggest::nearest;
+pub use zones::{ZoneFault, ZoneReport, ZoneState};
 
 use nandlab_nand::{Time, Timeline};
 
@@ -73,6 +75,14 @@ pub enum Error {
     /// Too few good blocks are left to take another write.
     #[error("the device is worn out: {0}")]
     WornOut(String),
+    /// A zone takes no such request now; nothing has changed.
+    #[error("zone {zone}: {fault}")]
+    Zone {
+        /// The zone's number.
+        zone: u32,
+        /// Why not.
+        fault: ZoneFault,
+    },
     /// Power is gone.
     #[error("power lost")]
     PowerLost,

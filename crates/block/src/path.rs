@@ -144,7 +144,7 @@ impl Path {
     /// When the FTL begins a request that came at `arrival`, if all earlier ends are known.
     pub(crate) fn begin(&mut self, request: &Request, arrival: Time) -> Time {
         let mut at = self.process(request, arrival);
-        if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
+        if let Some(space) = self.buffer.as_mut().filter(|_| request.op.writes()) {
             at = space.admit(at, bytes(request));
         }
         self.send(request, arrival, at)
@@ -157,8 +157,8 @@ impl Path {
         let command = match request.op {
             Op::Read if has_list => times.read_command + times.read_list,
             Op::Read => times.read_command,
-            Op::Write if has_list => times.write_command + times.write_list,
-            Op::Write | Op::Trim | Op::Flush | Op::UnitUpdate => times.write_command,
+            Op::Write | Op::Append if has_list => times.write_command + times.write_list,
+            Op::Write | Op::Append | Op::Trim | Op::Flush | Op::UnitUpdate | Op::Zone(_) => times.write_command,
         };
         self.used.processor += command;
         self.queued = self.processor_free.saturating_sub(arrival);
@@ -168,7 +168,7 @@ impl Path {
 
     /// Whether a request must wait for space in the write buffer.
     pub(crate) fn waits_for_space(&self, request: &Request) -> bool {
-        request.op == Op::Write && self.buffer.as_ref().is_some_and(|space| !space.has_room(bytes(request)))
+        request.op.writes() && self.buffer.as_ref().is_some_and(|space| !space.has_room(bytes(request)))
     }
 
     /// When the FTL begins a request that came at `arrival`, was processed, and has its space at `at`.
@@ -181,7 +181,7 @@ impl Path {
         self.waits.write_buffer += self.held_up;
         self.waits.processor += waited - self.held_up;
         self.processor_free = at;
-        if request.op != Op::Write {
+        if !request.op.writes() {
             return at;
         }
         if let Some(space) = &mut self.buffer {
@@ -197,7 +197,7 @@ impl Path {
     /// When the host has the answer to a request: it came at `arrival`, the FTL began it at `begun`, and its flash
     /// operations end at `flash`.
     pub(crate) fn end(&mut self, request: &Request, (arrival, begun): (Time, Time), flash: Time) -> Time {
-        if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
+        if let Some(space) = self.buffer.as_mut().filter(|_| request.op.writes()) {
             space.ends(flash, bytes(request));
         }
         let done = self.answer(request, (arrival, begun), flash);
@@ -251,15 +251,15 @@ impl Path {
     /// Whether the host has the answer to a request before flash ends it.
     pub(crate) fn answers_early(&self, request: &Request) -> bool {
         match request.op {
-            Op::Write => self.buffer.is_some(),
+            Op::Write | Op::Append => self.buffer.is_some(),
             Op::Flush => self.buffer.is_some() && self.times.is_protected,
-            Op::Read | Op::Trim | Op::UnitUpdate => false,
+            Op::Read | Op::Trim | Op::UnitUpdate | Op::Zone(_) => false,
         }
     }
 
     /// Flash has a write's data.
     pub(crate) fn stored(&mut self, request: &Request) {
-        if let Some(space) = self.buffer.as_mut().filter(|_| request.op == Op::Write) {
+        if let Some(space) = self.buffer.as_mut().filter(|_| request.op.writes()) {
             space.free(bytes(request));
         }
     }

@@ -14,6 +14,76 @@ pub enum Op {
     /// The placement's handle begins another reclaim unit with its next page (NVMe's Reclaim Unit Handle Update); nothing
     /// on a device without data placement. It has no sectors.
     UnitUpdate,
+    /// Write some sectors at the write pointer of the zone that begins at the request's sector (NVMe's Zone Append).
+    Append,
+    /// Change the state of the zone that begins at the request's sector. It has no sectors.
+    Zone(ZoneCommand),
+}
+
+/// A change of a zone's state (NVMe's Zone Management Send).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ZoneCommand {
+    /// It is open until the host closes or fills it.
+    Open,
+    /// It gives its place among the open zones to another one, and stays active.
+    Close,
+    /// It is full; what was not written cannot be read.
+    Finish,
+    /// It is empty.
+    Reset,
+}
+
+impl Op {
+    /// A number from 0 on, below [`Self::KINDS`].
+    #[inline]
+    pub fn number(self) -> usize {
+        match self {
+            Self::Read => 0,
+            Self::Write => 1,
+            Self::Trim => 2,
+            Self::Flush => 3,
+            Self::UnitUpdate => 4,
+            Self::Append => 5,
+            Self::Zone(ZoneCommand::Open) => 6,
+            Self::Zone(ZoneCommand::Close) => 7,
+            Self::Zone(ZoneCommand::Finish) => 8,
+            Self::Zone(ZoneCommand::Reset) => 9,
+        }
+    }
+
+    /// Kinds of requests.
+    pub const KINDS: usize = 10;
+
+    /// The name in records and traces, by [`Self::number`].
+    pub const NAMES: [&'static str; Self::KINDS] = [
+        "read",
+        "write",
+        "trim",
+        "flush",
+        "unit_update",
+        "append",
+        "zone_open",
+        "zone_close",
+        "zone_finish",
+        "zone_reset",
+    ];
+
+    /// The name in records and traces.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self.number()]
+    }
+
+    /// Whether a request of this kind brings data.
+    #[inline]
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Append)
+    }
+
+    /// Whether a request of this kind has sectors.
+    #[inline]
+    pub fn has_sectors(self) -> bool {
+        matches!(self, Self::Read | Self::Write | Self::Trim | Self::Append)
+    }
 }
 
 /// Who wrote some sectors, and where the host asked them to go: a write-back keeps both.

@@ -59,8 +59,8 @@ impl Buffer for PassThrough {
         let pages = request.end().div_ceil(self.sectors_per_page) - request.sector / self.sectors_per_page;
         match request.op {
             Op::Read => self.counts.read_misses += pages,
-            Op::Write => self.counts.write_misses += pages,
-            Op::Trim | Op::Flush | Op::UnitUpdate => {}
+            Op::Write | Op::Append => self.counts.write_misses += pages,
+            Op::Trim | Op::Flush | Op::UnitUpdate | Op::Zone(_) => {}
         }
         devices.below.submit(request, data)
     }

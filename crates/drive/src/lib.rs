@@ -16,8 +16,8 @@ mod chip;
 
 pub use chip::{BlockKind, Busy, Chip, Device};
 
-use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, RamUse, Request};
-use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlConfig, FtlError, PlacementUse, Recycling, Visitor};
+use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, RamUse, Request, ZoneReport};
+use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlConfig, FtlError, PlacementUse, Recycling, Visitor, ZoneUse};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;
@@ -52,6 +52,12 @@ pub trait Drive: BlockDevice + Send {
 
     /// As [`Ftl::placement_use`].
     fn placement_use(&self) -> Option<PlacementUse>;
+
+    /// As [`Ftl::zone_at`].
+    fn zone_at(&self, sector: u64) -> Option<ZoneReport>;
+
+    /// As [`Ftl::zone_use`].
+    fn zone_use(&self) -> Option<ZoneUse>;
 
     /// As [`Ftl::blocks`].
     fn blocks(&self) -> Vec<BlockState>;
@@ -262,6 +268,14 @@ impl<F: Ftl, N: Nand + Chip + Send> Drive for Mounted<F, N> {
 
     fn placement_use(&self) -> Option<PlacementUse> {
         self.disk.ftl().placement_use()
+    }
+
+    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
+        self.disk.ftl().zone_at(sector)
+    }
+
+    fn zone_use(&self) -> Option<ZoneUse> {
+        self.disk.ftl().zone_use()
     }
 
     fn blocks(&self) -> Vec<BlockState> {

@@ -1,7 +1,7 @@
 //! An FTL on a device as a disk of 512-byte sectors.
 
 use crate::{Ftl, FtlError};
-use nandlab_block::{submit_late, BlockDevice, Completion, Error, HostClock, Op, Payload, Request};
+use nandlab_block::{submit_late, BlockDevice, Completion, Error, HostClock, Op, Payload, Request, ZoneFault};
 use nandlab_nand::{Lpn, Nand, NandError, Origin, PageBuf, SectorMask, Time, Timeline, SECTOR_BYTES};
 
 /// How many requests ahead map entries are prefetched.
@@ -107,13 +107,23 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
 
     /// Carries out `request` at its time; the end is in the device's context.
     #[inline(always)]
-    fn carry_out(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), Error> {
+    fn carry_out(&mut self, request: &Request, data: Payload<'_>) -> Result<(), Error> {
         if request.time > self.nand.ctx().horizon() {
             self.idle(request.time).map_err(|error| failed(&error, request.sector))?;
         }
         self.nand.ctx().begin(request.origin, request.time);
         self.nand.ctx().place(request.placement);
-        if matches!(request.op, Op::Flush | Op::UnitUpdate) {
+        if F::HAS_ZONES {
+            let admitted = self.ftl.admit(&mut self.nand, request).map_err(|error| failed(&error, request.sector))?;
+            return self.carry_out_pieces(&admitted, data);
+        }
+        self.carry_out_pieces(request, data)
+    }
+
+    /// Carries out a request page by page.
+    #[inline(always)]
+    fn carry_out_pieces(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), Error> {
+        if !request.op.has_sectors() {
             return self.carry_out_whole(request);
         }
         let mut sector = request.sector;
@@ -135,7 +145,8 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
                 Op::Write => self.write(&piece, request, &data),
                 Op::Read => self.read(&piece, pages, request, &mut data),
                 Op::Trim => self.ftl.trim(&mut self.nand, piece.at, SectorMask::run(piece.first, piece.count)),
-                Op::Flush | Op::UnitUpdate => Ok(()),
+                Op::Append => Err(NO_ZONES),
+                Op::Flush | Op::UnitUpdate | Op::Zone(_) => Ok(()),
             };
             done.map_err(|error| failed(&error, sector))?;
             sector += u64::from(piece.count);
@@ -146,9 +157,15 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     /// Carries out a request without sectors.
     #[cold]
     fn carry_out_whole(&mut self, request: &Request) -> Result<(), Error> {
-        if request.op == Op::UnitUpdate {
-            self.ftl.update_unit(request.placement);
-            return Ok(());
+        match request.op {
+            Op::UnitUpdate => {
+                self.ftl.update_unit(request.placement);
+                return Ok(());
+            }
+            // A device of zones has carried it out when it was admitted.
+            Op::Zone(_) if F::HAS_ZONES => return Ok(()),
+            Op::Zone(_) => return Err(failed(&NO_ZONES, request.sector)),
+            _ => {}
         }
         self.ftl.flush(&mut self.nand).map_err(|error| failed(&error, request.sector))
     }
@@ -273,11 +290,15 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     }
 }
 
+/// An append, or a change of a zone, on a device without zones.
+const NO_ZONES: FtlError = FtlError::Zone { zone: 0, fault: ZoneFault::NoZones };
+
 /// The error for the caller; `sector` is the request's first sector in the page.
 #[cold]
 fn failed(error: &FtlError, sector: u64) -> Error {
     match error {
         FtlError::WornOut { .. } | FtlError::Full(_) => Error::WornOut(error.to_string()),
+        FtlError::Zone { zone, fault } => Error::Zone { zone: *zone, fault: *fault },
         FtlError::Nand(NandError::PowerLost) => Error::PowerLost,
         FtlError::Nand(NandError::Uncorrectable(_)) => Error::Unreadable { sector },
         FtlError::Nand(NandError::ProgramFailed(_) | NandError::EraseFailed(_) | NandError::BadBlock(_)) => {
@@ -338,7 +359,7 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
 
     fn look_ups(&self, request: &Request) -> u64 {
         let (mut sector, end, mut entries) = (request.sector, request.end().min(self.sectors), 0);
-        while sector < end && !matches!(request.op, Op::Flush | Op::UnitUpdate) {
+        while sector < end && request.op.has_sectors() {
             let piece = self.piece(sector, end);
             entries += self.ftl.look_ups(request.op, piece.at, SectorMask::run(piece.first, piece.count));
             sector += u64::from(piece.count);

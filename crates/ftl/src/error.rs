@@ -1,3 +1,4 @@
+use nandlab_block::ZoneFault;
 use nandlab_nand::{Geometry, NandError};
 use std::ops::RangeInclusive;
 
@@ -20,6 +21,14 @@ pub enum FtlError {
     /// No erased page is left, and the options free none; the sentence names them.
     #[error("{0}")]
     Full(String),
+    /// A zone takes no such request now; nothing has changed.
+    #[error("zone {zone}: {fault}")]
+    Zone {
+        /// The zone's number.
+        zone: u32,
+        /// Why not.
+        fault: ZoneFault,
+    },
     /// A flash error that the FTL cannot correct.
     #[error(transparent)]
     Nand(#[from] NandError),

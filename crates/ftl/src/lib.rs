@@ -28,6 +28,7 @@ pub mod sector_map;
 pub mod superpage;
 #[cfg(test)]
 mod tests;
+pub mod zns;
 pub mod zoned;
 pub mod zones;
 
@@ -37,9 +38,9 @@ pub use facts::{Choice, Facts, Trims};
 pub use nandlab_block::RamUse;
 pub use parts::placement::{HandleUse, PlacementUse};
 pub use recycling::{Recycling, RecyclingKind};
-pub use zones::ZoneOptions;
+pub use zones::{ZoneOptions, ZoneUse};
 
-use nandlab_block::Op;
+use nandlab_block::{Op, Request, ZoneReport};
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId, Rules, SectorMask, Time};
 
 /// A flash translation layer: the RAM state. The flash is a separate value.
@@ -147,6 +148,28 @@ pub trait Ftl: Sized + Send + 'static {
     #[inline]
     fn pause<N: Nand>(&mut self, _nand: &mut N, _until: Option<Time>) -> Result<(), FtlError> {
         Ok(())
+    }
+
+    /// Whether this is a device of zones, which [admits](Self::admit) requests.
+    const HAS_ZONES: bool = false;
+
+    /// Admits a request to a device of zones. A change of a zone is carried out here. An append becomes a write at the zone's
+    /// write pointer.
+    ///
+    /// # Errors
+    /// [`FtlError::Zone`] if the zone takes no such request; nothing has changed then. [`FtlError::Nand`].
+    fn admit<N: Nand>(&mut self, _nand: &mut N, request: &Request) -> Result<Request, FtlError> {
+        Ok(*request)
+    }
+
+    /// The zone at a sector; `None` without zones, or behind the last one.
+    fn zone_at(&self, _sector: u64) -> Option<ZoneReport> {
+        None
+    }
+
+    /// What the host did with zones since the mount; `None` without zones.
+    fn zone_use(&self) -> Option<ZoneUse> {
+        None
     }
 
     /// Ends the reclaim unit of a handle: the next page written through it begins another one. An FTL without data
@@ -351,9 +374,15 @@ macro_rules! ftls {
                 match self { $(Self::$variant(config) => visitor.visit::<$module::$ftl>(config),)* }
             }
 
-            /// Every FTL with its default options, in the order of [`LIST`].
+            /// Every FTL that takes writes anywhere, with its default options, in the order of [`LIST`].
             pub fn all() -> Vec<Self> {
-                vec![$(Self::$variant($module::Config::default()),)*]
+                let all = [$((Self::$variant($module::Config::default()), $module::$ftl::HAS_ZONES),)*];
+                all.into_iter().filter(|(_, has_zones)| !has_zones).map(|(ftl, _)| ftl).collect()
+            }
+
+            /// As [`Ftl::HAS_ZONES`].
+            pub fn has_zones(&self) -> bool {
+                match self { $(Self::$variant(_) => $module::$ftl::HAS_ZONES,)* }
             }
 
             /// The chosen FTL's option sets for the proofs: the default one first, named `default`.
@@ -452,4 +481,6 @@ ftls! {
     Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
     /// A page map on the host's side of a zoned device.
     Zoned(zoned::Zoned), "zoned.rs", "dm-zoned 2017; NVMe ZNS 1.1";
+    /// A zoned drive as its host sees it, without a map.
+    Zns(zns::Zns), "zns.rs", "NVMe ZNS 1.1";
 }

@@ -297,7 +297,7 @@ impl Ftl for Zoned {
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {
-        self.zones.check(nand);
+        self.zones.check(nand, &[]);
         let newest = newest_copies(nand, self.map.len(), self.zones.keeper.seq(), |_| false);
         self.map.check(nand, |at| newest[at.index()].map_or(0, |(seq, _)| seq));
         self.map.valid().for_each(|page| assert!(self.valid.has(page), "page {page} is not valid"));

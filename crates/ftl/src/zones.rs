@@ -37,6 +37,7 @@ use crate::{FtlConfig, FtlError};
 pub(crate) use layout::Layout;
 use layout::Place;
 pub use layout::ZoneOptions;
+use nandlab_block::ZoneFault;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 
 impl FtlConfig {
@@ -44,10 +45,36 @@ impl FtlConfig {
     pub fn set_zones(&mut self, zones: ZoneOptions) -> bool {
         match self {
             Self::Zoned(config) => config.zones = zones,
+            Self::Zns(config) => config.zones = zones,
             _ => return false,
         }
         true
     }
+}
+
+/// What a host did with zones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ZoneUse {
+    /// Appends that were carried out.
+    pub appends: u64,
+    /// Zones opened by a command.
+    pub opens: u64,
+    /// Zones closed by a command.
+    pub closes: u64,
+    /// Zones finished by a command.
+    pub finishes: u64,
+    /// Zones emptied by a command.
+    pub resets: u64,
+    /// Open zones that the device closed because another one needed the place.
+    pub implicit_closes: u64,
+    /// Pages written to fill finished zones.
+    pub filled_pages: u64,
+    /// Most zones open at a time.
+    pub most_open: u32,
+    /// Most zones active at a time.
+    pub most_active: u32,
+    /// Requests that were refused, in the order of [`ZoneFault::ALL`].
+    pub refused: [u64; ZoneFault::ALL.len()],
 }
 
 /// A zone's state.
@@ -170,6 +197,11 @@ impl Zones {
             (blocks / self.layout.rows).min((self.layout.zones + groups - 1 - group) / groups)
         };
         (0..groups).map(of_group).sum()
+    }
+
+    /// When the last program of all ends.
+    pub(crate) fn ended(&self) -> Time {
+        self.ended
     }
 
     /// Whether an empty zone finds blocks for all its pages, beside those that active zones still take.
@@ -429,14 +461,14 @@ impl Zones {
         Ok(())
     }
 
-    /// Asserts that every block is free, bad or in one zone, and that zones hold what their write pointers say.
+    /// Asserts that every block is free, bad, in one zone or among `others`, and that zones hold what their write pointers say.
     ///
     /// # Panics
     /// With the block or the zone.
-    pub(crate) fn check<N: Nand>(&self, nand: &mut N) {
+    pub(crate) fn check<N: Nand>(&self, nand: &mut N, others: &[BlockId]) {
         let mut uses = vec![0; self.geometry.blocks() as usize];
         self.keeper.free().for_each(|free| uses[free.block.index()] += 1);
-        self.failed.iter().for_each(|block| uses[block.index()] += 1);
+        self.failed.iter().chain(others).for_each(|block| uses[block.index()] += 1);
         for (zone, state) in (0..).zip(&self.zones) {
             let fits = match state.state {
                 State::Empty => state.written == 0,

@@ -2,7 +2,7 @@
 
 use crate::record::{Latencies, LatencyHistograms, LatencySummary, OriginLatency};
 use hdrhistogram::Histogram;
-use nandlab_block::{Completion, Op, Request};
+use nandlab_block::{Completion, Op, Request, ZoneCommand};
 use nandlab_nand::Origin;
 use nandlab_workload::trace::Took;
 
@@ -16,7 +16,7 @@ pub struct LatencyMeter {
 }
 
 /// Histograms by operation; `None` for operations without requests.
-type ByOp = [Option<OpMeter>; 4];
+type ByOp = [Option<OpMeter>; Op::KINDS];
 
 #[derive(Clone, Debug, Default)]
 struct OpMeter {
@@ -133,15 +133,11 @@ impl LatencyMeter {
     /// Adds a request; true if it took longer than all earlier requests with this kind and origin.
     #[inline]
     pub fn add(&mut self, request: &Request, completion: &Completion) -> bool {
-        // An update moves no data; the record has no latencies of this kind.
-        if request.op == Op::UnitUpdate {
-            return false;
-        }
         let ops = match self.origins.get_mut(self.last) {
             Some((origin, ops)) if *origin == request.origin => ops,
             _ => self.other(request.origin),
         };
-        let meter = ops[request.op as usize].get_or_insert_default();
+        let meter = ops[request.op.number()].get_or_insert_default();
         meter.add(completion.done - completion.arrival)
     }
 
@@ -173,6 +169,13 @@ impl LatencyMeter {
     /// Means and percentiles, all origins together.
     pub fn summary(&self) -> Latencies {
         summaries(&self.all())
+    }
+
+    /// Of finishes and resets of zones, all origins together; `None` without one.
+    pub fn of_zones(&self) -> (Option<LatencySummary>, Option<LatencySummary>) {
+        let all = self.all();
+        let of = |command| all[Op::Zone(command).number()].as_ref().map(OpMeter::summary);
+        (of(ZoneCommand::Finish), of(ZoneCommand::Reset))
     }
 
     /// Histograms, all origins together.
@@ -211,9 +214,9 @@ pub struct RecordedMeter {
 impl RecordedMeter {
     /// Adds a request, with what the trace says of it.
     pub fn add(&mut self, op: Op, took: Took) {
-        self.latency[op as usize].get_or_insert_default().add(took.latency);
+        self.latency[op.number()].get_or_insert_default().add(took.latency);
         if let Some(service) = took.service {
-            self.service[op as usize].get_or_insert_default().add(service);
+            self.service[op.number()].get_or_insert_default().add(service);
         }
     }
 
@@ -233,12 +236,30 @@ impl RecordedMeter {
     }
 }
 
+/// Writes and appends together.
+fn writes(ops: &ByOp) -> Option<OpMeter> {
+    let mut both = [Op::Write, Op::Append].into_iter().filter_map(|op| ops[op.number()].as_ref());
+    let mut sum = both.next()?.clone();
+    both.for_each(|other| sum.merge(other));
+    Some(sum)
+}
+
 fn summaries(ops: &ByOp) -> Latencies {
-    let of = |op: Op| ops[op as usize].as_ref().map(OpMeter::summary);
-    Latencies { read: of(Op::Read), write: of(Op::Write), trim: of(Op::Trim), flush: of(Op::Flush) }
+    let of = |op: Op| ops[op.number()].as_ref().map(OpMeter::summary);
+    Latencies {
+        read: of(Op::Read),
+        write: writes(ops).as_ref().map(OpMeter::summary),
+        trim: of(Op::Trim),
+        flush: of(Op::Flush),
+    }
 }
 
 fn histograms(ops: &ByOp) -> LatencyHistograms {
-    let of = |op: Op| ops[op as usize].as_ref().map(OpMeter::buckets).unwrap_or_default();
-    LatencyHistograms { read: of(Op::Read), write: of(Op::Write), trim: of(Op::Trim), flush: of(Op::Flush) }
+    let of = |op: Op| ops[op.number()].as_ref().map(OpMeter::buckets).unwrap_or_default();
+    LatencyHistograms {
+        read: of(Op::Read),
+        write: writes(ops).as_ref().map(OpMeter::buckets).unwrap_or_default(),
+        trim: of(Op::Trim),
+        flush: of(Op::Flush),
+    }
 }

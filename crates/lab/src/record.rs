@@ -21,6 +21,7 @@ mod slc;
 mod speed;
 mod tenants;
 mod worn;
+mod zones;
 
 pub use blocks::{BlockGroup, BlocksRecord, Sample, Wear};
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
@@ -47,6 +48,7 @@ pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
 pub use tenants::TenantRecord;
 pub use worn::Worn;
+pub use zones::ZonesRecord;
 
 use crate::config::Experiment;
 use nandlab_ftl::Events;
@@ -100,6 +102,8 @@ pub struct Record {
     pub recyclings: Option<RecyclingRecord>,
     /// Data placement by the host; null without it.
     pub fdp: Option<FdpRecord>,
+    /// What the host did with zones, and what they refused; null without a zoned drive.
+    pub zones: Option<ZonesRecord>,
     /// Garbage collection.
     pub gc: Gc,
     /// Activity of a map paged in from flash; null for other FTLs.

@@ -12,7 +12,7 @@ use crate::config::{Experiment, Format};
 use crate::error::{ConfigError, LabError};
 use flate2::write::GzEncoder;
 use flate2::Compression;
-use nandlab_block::{Op, Request};
+use nandlab_block::Request;
 use nandlab_workload::trace::{Config, Output, OutputFormat, Records, Summary};
 use nandlab_workload::{Placement, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};
@@ -143,7 +143,7 @@ pub fn head(config: &Config, base: &Path, part: &Part) -> Result<String, LabErro
     while let Some((request, device)) = selected.next()? {
         rows.push(Shown {
             time_us: request.time as f64 / 1e3,
-            op: word(request.op),
+            op: request.op.name(),
             sector: request.sector,
             sectors: request.sectors,
             origin: request.origin.name(),
@@ -157,16 +157,6 @@ pub fn head(config: &Config, base: &Path, part: &Part) -> Result<String, LabErro
     }
     let (format, notices) = (selected.records.format(), selected.records.notices());
     Ok(serde_json::json!({ "format": format, "requests": rows, "notices": notices }).to_string())
-}
-
-fn word(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Trim => "trim",
-        Op::Flush => "flush",
-        Op::UnitUpdate => "unit_update",
-    }
 }
 
 #[derive(Serialize)]

@@ -167,7 +167,7 @@ impl Stack {
         let request = Request { time: self.now, ..*request };
         let mut device = Buffered::new(&mut *self.buffer, &mut self.nvram, &mut *self.disk);
         let done = device.submit(&request, data)?.done;
-        if matches!(request.op, Op::Read | Op::Flush | Op::UnitUpdate) {
+        if matches!(request.op, Op::Read | Op::Flush | Op::UnitUpdate | Op::Zone(_)) {
             self.now = done;
         }
         Ok(())
@@ -307,13 +307,13 @@ impl<'a> Run<'a> {
         let mut bytes = match request.op {
             Op::Write => stack.model.payload(request),
             Op::Read => vec![0xA5; (request.sectors * SECTOR_BYTES) as usize],
-            Op::Trim | Op::Flush | Op::UnitUpdate => Vec::new(),
+            Op::Trim | Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => Vec::new(),
         };
         stack.model.started(request, &bytes);
         let payload = match request.op {
             Op::Write => Payload::Write(&bytes),
             Op::Read => Payload::Read(&mut bytes),
-            Op::Trim | Op::Flush | Op::UnitUpdate => Payload::None,
+            Op::Trim | Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => Payload::None,
         };
         stack.submit(request, payload)?;
         if request.op == Op::Read {

@@ -96,7 +96,7 @@ impl Host {
                 self.writes
             }
             Op::Trim => 0,
-            Op::Read | Op::Flush | Op::UnitUpdate => return,
+            Op::Read | Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => return,
         };
         (sector..sector + u64::from(sectors)).for_each(|sector| self.versions[sector as usize].push(version));
     }

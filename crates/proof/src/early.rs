@@ -139,16 +139,16 @@ impl Stack {
         let mut bytes = match request.op {
             Op::Write => self.model.payload(request),
             Op::Read => vec![0xA5; (request.sectors * SECTOR_BYTES) as usize],
-            Op::Trim | Op::Flush | Op::UnitUpdate => Vec::new(),
+            Op::Trim | Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => Vec::new(),
         };
         self.model.started(request, &bytes);
         let payload = match request.op {
             Op::Write => Payload::Write(&bytes),
             Op::Read => Payload::Read(&mut bytes),
-            Op::Trim | Op::Flush | Op::UnitUpdate => Payload::None,
+            Op::Trim | Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => Payload::None,
         };
         let done = self.buffer.on(&mut *self.disk).submit(&Request { time: self.now, ..*request }, payload)?.done;
-        if matches!(request.op, Op::Read | Op::Flush | Op::UnitUpdate) {
+        if matches!(request.op, Op::Read | Op::Flush | Op::UnitUpdate | Op::Zone(_)) {
             self.now = done;
         }
         if request.op == Op::Read {

@@ -119,7 +119,7 @@ impl Model {
                     state.trimmed_after_cut |= forgets;
                 }
             }
-            Op::Read | Op::Flush | Op::UnitUpdate => {}
+            Op::Read | Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => {}
         }
     }
 
@@ -157,7 +157,7 @@ impl Model {
                     sector.trimmed_after_cut = sector.is_trimmed;
                 }
             }
-            Op::Read | Op::UnitUpdate => {}
+            Op::Read | Op::UnitUpdate | Op::Append | Op::Zone(_) => {}
         }
     }
 

@@ -346,7 +346,7 @@ impl Disk {
             return of_image(why);
         }
         let kind = match error {
-            Error::OutOfRange { .. } => io::ErrorKind::InvalidInput,
+            Error::OutOfRange { .. } | Error::Zone { .. } => io::ErrorKind::InvalidInput,
             Error::WornOut(_) => io::ErrorKind::StorageFull,
             Error::Unreadable { .. } | Error::PowerLost => io::ErrorKind::Other,
         };

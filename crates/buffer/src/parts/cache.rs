@@ -285,7 +285,8 @@ impl<P: Policy> Buffer for Cached<P> {
             (Op::Read, _) => Self::read(policy, &mut io, request, None),
             (Op::Trim, _) => Self::trim(policy, &mut io, request),
             (Op::Flush, _) => Self::flush(policy, &mut io),
-            (Op::UnitUpdate, _) => io.pass_on(request),
+            // An experiment has no buffer over zones: it would change the order of writes.
+            (Op::UnitUpdate | Op::Append | Op::Zone(_), _) => io.pass_on(request),
         }?;
         Ok(Completion { arrival: request.time, done: io.done(before) })
     }

@@ -41,7 +41,7 @@ fn submit(rig: &mut Rig, model: &mut [Sector], request: &Request, version: u64) 
                 model[sector].push([0; SECTOR]);
             }
         }
-        Op::Flush | Op::UnitUpdate => drop(rig.submit(request, Payload::None).unwrap()),
+        Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => drop(rig.submit(request, Payload::None).unwrap()),
     }
 }
 
@@ -89,7 +89,7 @@ fn requests_and_counts_are_the_same_without_bytes() {
             let data = match request.op {
                 Op::Write => Payload::Write(&bytes),
                 Op::Read => Payload::Read(&mut bytes),
-                Op::Trim | Op::Flush | Op::UnitUpdate => Payload::None,
+                Op::Trim | Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => Payload::None,
             };
             with.submit(&request, data).unwrap();
             without.submit(&request, Payload::None).unwrap();

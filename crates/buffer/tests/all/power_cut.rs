@@ -91,7 +91,7 @@ impl Cuttable {
                 }
             }
             Op::Read => self.read(request)?,
-            Op::UnitUpdate => self.submit(request, Payload::None)?,
+            Op::UnitUpdate | Op::Append | Op::Zone(_) => self.submit(request, Payload::None)?,
             Op::Flush => {
                 self.submit(request, Payload::None)?;
                 self.model.iter_mut().for_each(|sector| sector.after_cut.clone_from(&sector.now));

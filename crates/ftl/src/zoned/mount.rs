@@ -21,7 +21,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     nand.ctx().fence();
     let mut scans = scan(nand)?;
     refuse_lean(&geometry, &scans)?;
-    let (zones, torn) = Zones::found(&geometry, layout, &mut scans)?;
+    let (zones, torn) = Zones::found(&geometry, layout, &mut scans, &[])?;
     refuse_larger(&geometry, logical_pages, &scans)?;
     let newest = Newest::of(&geometry, logical_pages, &scans);
     let map = NotedMap::found(nand, &geometry, newest, true)?;

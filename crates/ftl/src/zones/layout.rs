@@ -16,6 +16,10 @@ pub struct ZoneOptions {
     /// Bytes that can be written to a zone, a whole number of pages. All that its blocks hold unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<ByteCount>,
+    /// Bytes from one zone's start to the next one's, a whole number of pages and at least the capacity. The capacity unless
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<ByteCount>,
     /// Most zones that are open at a time; 0 is no limit. Default 0.
     pub max_open: u32,
     /// Most zones that are open or closed at a time; 0 is no limit. Default 0.
@@ -27,7 +31,7 @@ pub struct ZoneOptions {
 
 impl Default for ZoneOptions {
     fn default() -> Self {
-        Self { blocks_per_die: 1, dies: 0, capacity: None, max_open: 0, max_active: 0, spare_blocks: 2 }
+        Self { blocks_per_die: 1, dies: 0, capacity: None, size: None, max_open: 0, max_active: 0, spare_blocks: 2 }
     }
 }
 
@@ -41,6 +45,18 @@ fn pages_in(capacity: ByteCount, most: u32, page_bytes: u32) -> Result<u32, FtlE
         )));
     }
     Ok(pages as u32)
+}
+
+/// The size in pages.
+fn pitch_in(size: ByteCount, capacity: u32, page_bytes: u32) -> Result<u32, FtlError> {
+    let (pages, rest) = (size.0 / u64::from(page_bytes), size.0 % u64::from(page_bytes));
+    match u32::try_from(pages) {
+        Ok(pages) if rest == 0 && pages >= capacity => Ok(pages),
+        _ => Err(FtlError::Config(format!(
+            "device.zones.size = {size}: it is a whole number of pages of {page_bytes} bytes, and no less than the zone's \
+             capacity of {capacity} pages"
+        ))),
+    }
 }
 
 /// Most block rows of all zones: a page carries its row's number in [`ROW_BITS`] bits, and 0 is none.
@@ -60,6 +76,8 @@ pub(crate) struct Layout {
     /// Pages that can be written to a zone.
     pub(crate) capacity: u32,
     pub(crate) zones: u32,
+    /// Pages from one zone's start to the next one's.
+    pub(crate) pitch: u32,
 }
 
 /// A page's place in its zone.
@@ -75,7 +93,7 @@ impl Layout {
     /// # Errors
     /// [`FtlError::Config`] if the options do not fit the device.
     pub(crate) fn new(geometry: &Geometry, options: &ZoneOptions) -> Result<Self, FtlError> {
-        let ZoneOptions { blocks_per_die, dies, capacity, max_open, max_active, spare_blocks } = *options;
+        let ZoneOptions { blocks_per_die, dies, capacity, size, max_open, max_active, spare_blocks } = *options;
         let dies = if dies == 0 { geometry.dies() } else { dies };
         if !geometry.dies().is_multiple_of(dies) {
             return Err(FtlError::Config(format!(
@@ -102,7 +120,8 @@ impl Layout {
                 zones * blocks_per_die
             )));
         }
-        Ok(Self { geometry: *geometry, dies, rows: blocks_per_die, capacity, zones })
+        let pitch = size.map_or(Ok(capacity), |size| pitch_in(size, capacity, geometry.page_bytes()))?;
+        Ok(Self { geometry: *geometry, dies, rows: blocks_per_die, capacity, zones, pitch })
     }
 
     /// Blocks of a zone.

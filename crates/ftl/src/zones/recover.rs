@@ -18,7 +18,7 @@ struct Claim {
 }
 
 impl Zones {
-    /// The zones on flash. Pages in `scans` that are behind a write pointer are removed: they were never written.
+    /// The zones on flash; `others` are blocks of the caller. Pages in `scans` that are behind a write pointer are removed: they were never written.
     ///
     /// # Errors
     /// [`FtlError::Config`] if another FTL wrote the flash.
@@ -26,6 +26,7 @@ impl Zones {
         geometry: &Geometry,
         layout: Layout,
         scans: &mut [Option<BlockScan>],
+        others: &[BlockId],
     ) -> Result<(Self, Vec<Torn>), FtlError> {
         let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0).max(layout.first_seq());
         let claims = claims(geometry, &layout, scans)?;
@@ -54,7 +55,7 @@ impl Zones {
             };
             scan.pages.retain(|page| page.place < written);
         }
-        zones.keeper.adopt(scans, Cause::Mount, |block| zones.of[block.index()] != NONE);
+        zones.keeper.adopt(scans, Cause::Mount, |block| zones.of[block.index()] != NONE || others.contains(&block));
         Ok((zones, torn))
     }
 

@@ -1,7 +1,7 @@
 //! The record's part about the longest request and its causes.
 
 use super::figures::us;
-use nandlab_block::{Completion, HeldUp, Op, Request};
+use nandlab_block::{Completion, HeldUp, Request};
 use nandlab_nand::stall::Step;
 use nandlab_nand::{Cause, Stall, Time};
 use serde::Serialize;
@@ -108,7 +108,7 @@ impl LongestRequest {
         let space = known.filter(|_| is_held_up).map_or(0, |stall| held_up.wait.min(stall.elsewhere));
         Self {
             number: *number,
-            op: name(request.op),
+            op: request.op.name(),
             origin: request.origin.name(),
             arrival_us: us(completion.arrival.saturating_sub(start)),
             latency_us: us(took),
@@ -136,15 +136,5 @@ fn parts(stall: &Stall) -> Vec<LatencyPart> {
 impl LatencyPart {
     fn total_us(&self) -> f64 {
         self.own_us + self.waited_us
-    }
-}
-
-fn name(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Trim => "trim",
-        Op::Flush => "flush",
-        Op::UnitUpdate => "unit_update",
     }
 }

@@ -130,7 +130,7 @@ impl Meter {
         for request in requests {
             let sectors = u64::from(request.sectors);
             match request.op {
-                Op::Write => {
+                Op::Write | Op::Append => {
                     (host.writes, host.written_sectors) = (host.writes + 1, host.written_sectors + sectors);
                     let beside = (request.sector | request.end()) & ((1 << self.page_shift) - 1);
                     host.partial_writes += u64::from(beside != 0);
@@ -142,16 +142,16 @@ impl Meter {
                 }
                 Op::Trim => (host.trims, host.trimmed_sectors) = (host.trims + 1, host.trimmed_sectors + sectors),
                 Op::Flush => host.flushes += 1,
-                Op::UnitUpdate => {}
+                Op::UnitUpdate | Op::Zone(_) => {}
             }
         }
         for request in failed.iter().map(|&at| &requests[at]) {
             let sectors = u64::from(request.sectors);
             match request.op {
-                Op::Write => host.written_sectors -= sectors,
+                Op::Write | Op::Append => host.written_sectors -= sectors,
                 Op::Read => host.read_sectors -= sectors,
                 Op::Trim => host.trimmed_sectors -= sectors,
-                Op::Flush | Op::UnitUpdate => {}
+                Op::Flush | Op::UnitUpdate | Op::Zone(_) => {}
             }
         }
         if let Some(tenants) = &mut self.tenants {

@@ -7,7 +7,7 @@ use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
     FdpRecord, FlashCounts, FsNvramRecord, HostCounts, Life, LifetimeRecord, LongestRequest, MapCounts, MatrixRow,
     Merges, MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord,
-    SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord,
+    SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord, ZonesRecord,
 };
 use crate::run::meter::{Meter, Pace};
 use crate::run::notices::{
@@ -51,6 +51,11 @@ impl Run<'_> {
             migrations: end.events.migrations - start.events.migrations,
             recyclings: self.recyclings(start),
             fdp: FdpRecord::between(start.placement.as_ref(), end.placement.as_ref()),
+            zones: ZonesRecord::between(
+                start.zones.as_ref(),
+                end.zones.as_ref(),
+                meter.latency.as_ref().map_or((None, None), LatencyMeter::of_zones),
+            ),
             gc: end.gc_since(start),
             map: MapCounts::between(&start.events, &end.events),
             slc: slc.as_ref().map(|slc| SlcRecord::between((&start.events, &end.events), &matrix, slc)),

@@ -26,8 +26,8 @@ pub(super) struct Counts {
 /// Sectors read or written.
 fn moved(request: &Request) -> u64 {
     match request.op {
-        Op::Read | Op::Write => request.sectors.into(),
-        Op::Trim | Op::Flush | Op::UnitUpdate => 0,
+        Op::Read | Op::Write | Op::Append => request.sectors.into(),
+        Op::Trim | Op::Flush | Op::UnitUpdate | Op::Zone(_) => 0,
     }
 }
 

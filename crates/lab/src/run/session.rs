@@ -131,8 +131,8 @@ impl<'a> Run<'a> {
             Ok(()) => None,
             Err(error @ Error::WornOut(_)) => Some(error.to_string()),
             Err(Error::PowerLost) => return Err(LabError::PowerLost),
-            Err(error @ (Error::OutOfRange { .. } | Error::Unreadable { .. })) => {
-                panic!("the workload was opened for this device, and the engine passes over lost data: {error}")
+            Err(error @ (Error::OutOfRange { .. } | Error::Unreadable { .. } | Error::Zone { .. })) => {
+                panic!("the workload was opened for this device, and the engine passes over lost data and what zones refuse: {error}")
             }
         };
         self.log.map_or(Ok(()), OpLog::state)?;

@@ -5,7 +5,7 @@ use super::verify::Oracle;
 use nandlab_block::{BlockDevice, Completion, EarlyBuffer, Error, HostClock, Payload, Request};
 use nandlab_buffer::Buffered;
 use nandlab_drive::{Chip, Drive, DriveOn};
-use nandlab_ftl::{BlockState, Events, FtlError, PlacementUse, RamUse, Recycling};
+use nandlab_ftl::{BlockState, Events, FtlError, PlacementUse, RamUse, Recycling, ZoneUse};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::work::Work;
 use nandlab_nand::{BlockId, Matrix, NandError, Stall, Time, Waits};
@@ -142,8 +142,8 @@ impl Requests for Stack {
             };
             match carried {
                 Ok(()) => {}
-                Err(Error::Unreadable { .. }) => {
-                    self.unreadable += 1;
+                Err(error @ (Error::Unreadable { .. } | Error::Zone { .. })) => {
+                    self.unreadable += u64::from(matches!(error, Error::Unreadable { .. }));
                     self.failed.push(done.len() - first);
                     if clock.follows_events() {
                         // Its operations are under way, and end as those of any other request.
@@ -290,6 +290,10 @@ impl Engine for Stack {
 
     fn placement_use(&self) -> Option<PlacementUse> {
         self.below.drive().placement_use()
+    }
+
+    fn zone_use(&self) -> Option<ZoneUse> {
+        self.below.drive().zone_use()
     }
 
     fn blocks(&self) -> Vec<BlockState> {

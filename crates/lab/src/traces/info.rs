@@ -307,8 +307,8 @@ fn pictures(
         let cell = ((request.time - summary.first_ns) / cell_ns, at / cell_sectors);
         match request.op {
             Op::Read => cells.entry(cell).or_default().0 += sectors,
-            Op::Write => cells.entry(cell).or_default().1 += sectors,
-            Op::Trim | Op::Flush | Op::UnitUpdate => {}
+            Op::Write | Op::Append => cells.entry(cell).or_default().1 += sectors,
+            Op::Trim | Op::Flush | Op::UnitUpdate | Op::Zone(_) => {}
         }
     }
     let mut stretches: BTreeMap<u64, (f64, f64)> = BTreeMap::new();

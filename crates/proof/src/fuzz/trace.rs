@@ -126,7 +126,7 @@ fn sound(bytes: &[u8], found: Result<Line<'_>, Malformed>) {
     match found {
         Ok(Line::Request(found)) => {
             let request = found.request;
-            assert_eq!(request.sectors == 0, matches!(request.op, Op::Flush | Op::UnitUpdate), "{request:?}");
+            assert_eq!(request.sectors == 0, !request.op.has_sectors(), "{request:?}");
             let placement = request.placement;
             let may_have = matches!(request.op, Op::Write | Op::UnitUpdate);
             assert!(!placement.is_some() || may_have && placement.handle < 128, "{request:?}");
@@ -277,7 +277,7 @@ fn play_file(folder: &Path, config: &Config, sectors: u64) {
         for request in &requests[before..] {
             assert!(request.end() <= sectors, "{request:?} on a device of {sectors} sectors");
             assert!(request.time >= last, "{request:?} after {last}");
-            assert_eq!(request.sectors == 0, matches!(request.op, Op::Flush | Op::UnitUpdate), "{request:?}");
+            assert_eq!(request.sectors == 0, !request.op.has_sectors(), "{request:?}");
             last = request.time;
         }
         if requests.len() > MAX_REQUESTS {

@@ -37,7 +37,7 @@ fn submit(disk: &mut (impl BlockDevice + ?Sized), request: &Request) -> Vec<u8> 
     let payload = match request.op {
         Op::Write => Payload::Write(&bytes),
         Op::Read => Payload::Read(&mut bytes),
-        Op::Trim | Op::Flush | Op::UnitUpdate => Payload::None,
+        Op::Trim | Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => Payload::None,
     };
     disk.submit(request, payload).unwrap_or_else(|error| panic!("{request:?}: {error}"));
     bytes

@@ -310,7 +310,7 @@ fn direction(op: Op) -> usize {
         Op::Read => 0,
         Op::Write => 1,
         Op::Trim => 2,
-        Op::Flush | Op::UnitUpdate => unreachable!("a flush has no place"),
+        Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => unreachable!("a flush has no place"),
     }
 }
 

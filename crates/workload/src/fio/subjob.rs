@@ -210,7 +210,7 @@ impl Subjob {
             Op::Read => Some(0),
             Op::Write => Some(1),
             Op::Trim => Some(2),
-            Op::Flush | Op::UnitUpdate => None,
+            Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => None,
         }
     }
 }

@@ -3,8 +3,9 @@
 //! Comma-separated, one request a line. The first line is the header
 //! `time_us,op,sector,sectors,origin,placement,device`; its last columns may be missing: `device`, `placement`, both, or
 //! `origin` with them. `time_us` is a time in microseconds, with three decimals or an exponent, and never decreases. `op`
-//! is `R` read, `W` write, `T` trim, `F` flush or `U` update, or such a word, in capitals or not. `sector` and `sectors`
-//! count 512-byte sectors and are 0 for a flush and an update. `origin` names the asking part on the host (`database`,
+//! is `R` read, `W` write, `T` trim, `F` flush or `U` update, or such a word, in capitals or not. On a device of zones it
+//! is also `A` append, `O` open, `C` close, `X` finish or `Z` reset. `sector` and `sectors` count 512-byte sectors and are 0
+//! for a flush and an update; an append and a change of a zone name the zone's first sector, and the change has no sectors. `origin` names the asking part on the host (`database`,
 //! `journal`, `wal`, ...; `host` if the column is missing or empty). `placement` says where the host asks a write to go: a
 //! reclaim unit handle (`5`), or a reclaim group and a handle (`1:5`); empty for none. An update begins another reclaim unit
 //! for its handle. Only writes and updates keep the placement. `device` is any text up to the end of the line.
@@ -13,7 +14,7 @@ use super::fields::{in_sectors, most_sectors, shown, Columns, Fields, TimeUnit, 
 use super::format::{Format, ReaderOptions};
 use super::line::{Found, Line, Malformed};
 use crate::placement;
-use nandlab_block::{nearest, Op, Request};
+use nandlab_block::{nearest, Op, Request, ZoneCommand};
 use nandlab_nand::{Origin, PlacementId};
 use std::io::{self, Write};
 
@@ -81,13 +82,14 @@ impl Format for Csv {
         let size = fields.at;
         let sectors = fields.number("sectors, a whole number of 512-byte sectors", most_sectors(op))?;
         let (origin, placement, device) = self.who(&mut fields)?;
-        if matches!(op, Op::Flush | Op::UnitUpdate) {
+        if !op.has_sectors() {
             if op == Op::UnitUpdate && !placement.is_some() {
                 let message =
                     "expected a handle in the column placement: an update (U) begins its next unit".to_owned();
                 return Err(Malformed::new(line.len(), message));
             }
-            let request = Request { time, origin, ..Request::new(op, 0, 0) };
+            let sector = if matches!(op, Op::Zone(_)) { sector } else { 0 };
+            let request = Request { time, origin, ..Request::new(op, sector, 0) };
             let mut line = Line::Request(Found::new(request, device));
             set_author(&mut line, (origin, placement));
             return Ok(line);
@@ -110,7 +112,7 @@ impl Format for Csv {
 fn set_author(line: &mut Line<'_>, (origin, placement): (Origin, PlacementId)) {
     if let Line::Request(found) = line {
         found.request.origin = origin;
-        if matches!(found.request.op, Op::Write | Op::UnitUpdate) {
+        if matches!(found.request.op, Op::Write | Op::Append | Op::UnitUpdate) {
             found.request.placement = placement;
         }
     }
@@ -124,6 +126,11 @@ fn op(fields: &mut Fields<'_>) -> Result<Op, Malformed> {
         Some(b'T') => Op::Trim,
         Some(b'F') => Op::Flush,
         Some(b'U') => Op::UnitUpdate,
+        Some(b'A') => Op::Append,
+        Some(b'O') => Op::Zone(ZoneCommand::Open),
+        Some(b'C') => Op::Zone(ZoneCommand::Close),
+        Some(b'X') => Op::Zone(ZoneCommand::Finish),
+        Some(b'Z') => Op::Zone(ZoneCommand::Reset),
         _ => return op_word(fields),
     };
     if fields.line.get(fields.at + 1) != Some(&b',') {
@@ -144,7 +151,17 @@ fn op_word(fields: &mut Fields<'_>) -> Result<Op, Malformed> {
         b"t" | b"trim" => Op::Trim,
         b"f" | b"flush" => Op::Flush,
         b"u" | b"update" => Op::UnitUpdate,
-        _ => return Err(fields.unexpected("op, one of R, W, T, F, U or read, write, trim, flush, update")),
+        b"a" | b"append" => Op::Append,
+        b"o" | b"open" => Op::Zone(ZoneCommand::Open),
+        b"c" | b"close" => Op::Zone(ZoneCommand::Close),
+        b"x" | b"finish" => Op::Zone(ZoneCommand::Finish),
+        b"z" | b"reset" => Op::Zone(ZoneCommand::Reset),
+        _ => {
+            return Err(fields.unexpected(
+                "op, one of R, W, T, F, U or read, write, trim, flush, update; for zones A, O, C, X, Z or append, open, close, \
+                 finish, reset",
+            ))
+        }
     };
     fields.at += word.len();
     Ok(op)
@@ -229,6 +246,11 @@ pub(crate) fn write_record(out: &mut impl Write, has: Optional, request: &Reques
         Op::Trim => 'T',
         Op::Flush => 'F',
         Op::UnitUpdate => 'U',
+        Op::Append => 'A',
+        Op::Zone(ZoneCommand::Open) => 'O',
+        Op::Zone(ZoneCommand::Close) => 'C',
+        Op::Zone(ZoneCommand::Finish) => 'X',
+        Op::Zone(ZoneCommand::Reset) => 'Z',
     };
     write!(out, ",{op},{},{},{}", request.sector, request.sectors, request.origin.name())?;
     if has.placement {

@@ -227,7 +227,7 @@ impl Format for Native {
             }
         }
         let mut request = Request { time: state.time, origin: Origin::HOST, ..Request::new(op, 0, 0) };
-        if !matches!(op, Op::Flush | Op::UnitUpdate) {
+        if op.has_sectors() {
             if tag & FOLLOWS == 0 {
                 let step = body.number()?;
                 state.end = state.end.wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
@@ -327,9 +327,9 @@ impl<W: Write> Writer<W> {
         let tag_at = self.body.len();
         let mut tag = match request.op {
             Op::Read => 0,
-            Op::Write => 1,
+            Op::Write | Op::Append => 1,
             Op::Trim => 2,
-            Op::Flush | Op::UnitUpdate => 3,
+            Op::Flush | Op::UnitUpdate | Op::Zone(_) => 3,
         };
         self.body.push(tag);
         // Without a table, a record belongs to the host and an unnamed device.
@@ -357,7 +357,7 @@ impl<W: Write> Writer<W> {
             gap => put(&mut self.body, gap),
         }
         self.state.time = self.state.time.max(request.time);
-        if !matches!(request.op, Op::Flush | Op::UnitUpdate) {
+        if request.op.has_sectors() {
             match request.sector.wrapping_sub(self.state.end) {
                 0 => tag |= FOLLOWS,
                 step => put(&mut self.body, step << 1 ^ ((step as i64) >> 63) as u64),

@@ -138,10 +138,10 @@ impl Summary {
     fn add(&mut self, request: &Request, device: u32) {
         match request.op {
             Op::Read => self.reads += 1,
-            Op::Write => self.writes += 1,
+            Op::Write | Op::Append => self.writes += 1,
             Op::Trim => self.trims += 1,
             Op::Flush => self.flushes += 1,
-            Op::UnitUpdate => {}
+            Op::UnitUpdate | Op::Zone(_) => {}
         }
         if self.requests == 0 {
             self.first_ns = request.time;
@@ -157,9 +157,9 @@ impl Summary {
         let sectors = u64::from(request.sectors);
         match request.op {
             Op::Read => self.read_sectors += sectors,
-            Op::Write => self.written_sectors += sectors,
+            Op::Write | Op::Append => self.written_sectors += sectors,
             Op::Trim => self.trimmed_sectors += sectors,
-            Op::Flush | Op::UnitUpdate => {}
+            Op::Flush | Op::UnitUpdate | Op::Zone(_) => {}
         }
         self.end_sector = self.end_sector.max(request.end());
         if request.op != Op::Trim {

@@ -147,9 +147,9 @@ impl<W: Write> Fio<W> {
     fn write(&mut self, request: &Request, device: &[u8]) -> io::Result<()> {
         let action: &[u8] = match request.op {
             Op::Read => b"read",
-            Op::Write => b"write",
+            Op::Write | Op::Append => b"write",
             Op::Trim => b"trim",
-            Op::Flush | Op::UnitUpdate => b"sync",
+            Op::Flush | Op::UnitUpdate | Op::Zone(_) => b"sync",
         };
         let first = *self.first.get_or_insert(request.time);
         let time = request.time.saturating_sub(first);

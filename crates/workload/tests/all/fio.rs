@@ -61,7 +61,7 @@ pub fn line(request: &Request) -> Line {
         Op::Read => "read",
         Op::Write => "write",
         Op::Trim => "trim",
-        Op::Flush | Op::UnitUpdate => "sync",
+        Op::Flush | Op::UnitUpdate | Op::Append | Op::Zone(_) => "sync",
     };
     (kind.to_owned(), request.sector * 512, u64::from(request.sectors) * 512)
 }

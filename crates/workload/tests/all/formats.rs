@@ -16,7 +16,7 @@ fn letter(op: Op) -> char {
         Op::Write => 'W',
         Op::Trim => 'T',
         Op::Flush => 'F',
-        Op::UnitUpdate => 'U',
+        Op::UnitUpdate | Op::Append | Op::Zone(_) => 'U',
     }
 }
 

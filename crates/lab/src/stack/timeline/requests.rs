@@ -72,7 +72,7 @@ impl Requests {
         let done = completion.done.saturating_sub(self.base);
         if self.window.shows(number, (arrival, done)) {
             let Request { op, origin, sector, sectors, .. } = *request;
-            let op = op as u8;
+            let op = op.number() as u8;
             self.last_done = self.last_done.max(done);
             self.drawn.push(Drawn { arrival, done, number, op, origin, sector, sectors, operations });
             return;

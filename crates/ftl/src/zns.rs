@@ -1,0 +1,310 @@
+//! Zns: a zoned drive as its host sees it, without a map.
+//!
+//! ## Idea
+//! The drive's own firmware: it takes writes at a zone's write pointer alone, changes the states of zones, and refuses
+//! everything else with the status that NVMe names. What collects zones is above it: a trace, a job of fio, an LSM tree.
+//!
+//! ## Write path
+//! A request is admitted first, and refused as a whole: at its write pointer, within its zone, and with a place among the open
+//! and the active zones. An append goes to the write pointer, wherever that is. Sectors of a page that is not whole wait in
+//! memory; the page is programmed with its last sector.
+//!
+//! A zone that a write has opened may be closed to make room for another one, the one opened longest ago first. Zones that the
+//! host opened by a command stay open.
+//!
+//! A finished zone is filled with pages, as drives do whose finish takes as long as writing the rest.
+//!
+//! ## Recovery
+//! A flush writes the sectors that wait in memory to a block apart ([`stage`]), since a page is programmed once. A mount finds
+//! them there, if the page has not been programmed since. Open zones are closed then; one without a sector is empty.
+//!
+//! ## Invariants
+//! A zone's write pointer is behind the pages of its zone and the sectors that wait. It never shrinks but by a reset or a
+//! power cut, and then never below what was flushed.
+//!
+//! ## Differences
+//! There are no offline zones, and no zone random write area.
+//!
+//! ## References
+//! NVM Express: Zoned Namespace Command Set Specification, revision 1.1, 2021.
+
+mod admit;
+mod stage;
+
+use crate::zones::{Layout, ZoneOptions, ZoneUse, Zones};
+use crate::{error, BlockState, Events, Ftl, FtlError, RamUse};
+use nandlab_block::{Request, ZoneReport, ZoneState};
+use nandlab_nand::{Geometry, Lpn, Nand, Oob, PageBuf, Rules, SectorMask, SECTOR_BYTES};
+use stage::Stage;
+use std::collections::VecDeque;
+
+/// Options of the zoned drive: `device.zones` has them all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The zones of the device: `device.zones`.
+    #[serde(skip)]
+    pub zones: ZoneOptions,
+}
+
+/// Blocks that hold what a flush found waiting in memory.
+const STAGED: u32 = 3;
+
+impl Config {
+    fn layout(&self, geometry: &Geometry) -> Result<Layout, FtlError> {
+        let spare_blocks = self.zones.spare_blocks.saturating_add(STAGED.div_ceil(geometry.dies()));
+        let layout = Layout::new(geometry, &ZoneOptions { spare_blocks, ..self.zones })?;
+        if layout.zones == 0 {
+            return Err(FtlError::Config(format!(
+                "device.zones.blocks_per_die = {}: the device has no room for a zone beside {spare_blocks} spare blocks on each die",
+                self.zones.blocks_per_die
+            )));
+        }
+        Ok(layout)
+    }
+}
+
+/// The FTL.
+#[derive(Debug)]
+pub struct Zns {
+    zones: Zones,
+    states: Vec<ZoneState>,
+    /// Zones opened by writes, the one opened longest ago in front.
+    opened: VecDeque<u32>,
+    open: u32,
+    active: u32,
+    options: ZoneOptions,
+    /// By zone: the sectors of its next page that wait, if there are any.
+    waiting: Vec<Option<Box<Waiting>>>,
+    stage: Stage,
+    sectors_per_page: u32,
+    logical_pages: u32,
+    used: ZoneUse,
+}
+
+/// Sectors of a page that wait for the others.
+#[derive(Clone, Debug)]
+struct Waiting {
+    /// The first so many of the page's sectors.
+    sectors: u32,
+    /// Their bytes, on a device with bytes.
+    bytes: Vec<u8>,
+    /// Whether a flush has them on flash.
+    is_staged: bool,
+}
+
+impl Zns {
+    /// Pages from one zone's start to the next one's.
+    fn pitch(&self) -> u32 {
+        self.zones.layout.pitch
+    }
+
+    /// The zone of a logical page, and the page in it.
+    #[inline]
+    fn split(&self, at: Lpn) -> (u32, u32) {
+        (at.0 / self.pitch(), at.0 % self.pitch())
+    }
+
+    /// The next sector of a zone to be written, counted from its start.
+    fn write_pointer(&self, zone: u32) -> u64 {
+        let waiting = self.waiting[zone as usize].as_ref().map_or(0, |waiting| waiting.sectors);
+        u64::from(self.zones.written(zone)) * u64::from(self.sectors_per_page) + u64::from(waiting)
+    }
+
+    fn oob(&self, zone: u32, nand: &mut impl Nand) -> Oob {
+        let at = zone * self.pitch() + self.zones.written(zone);
+        Oob::data(Lpn(at), Default::default(), nand.ctx().origin())
+    }
+
+    fn program<N: Nand>(&mut self, nand: &mut N, zone: u32, page: &N::Buf) -> Result<(), FtlError> {
+        let oob = self.oob(zone, nand);
+        let written = self.zones.write(nand, zone, page, &[], oob);
+        // Nobody but the device knows where a zone's pages lie.
+        self.zones.take_moved();
+        if self.zones.has_failed() {
+            self.zones.retire_failed(nand)?;
+        }
+        match written {
+            Err(FtlError::WornOut { .. }) => {
+                self.leave(zone, ZoneState::ReadOnly);
+                Err(FtlError::Zone { zone, fault: nandlab_block::ZoneFault::ReadOnly })
+            }
+            written => written.map(|_| ()),
+        }
+    }
+
+    /// Adds sectors to those that wait, and programs the page with its last one.
+    fn wait<N: Nand>(&mut self, nand: &mut N, zone: u32, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
+        let page_bytes = nand.geometry().page_bytes() as usize;
+        let mut waiting = self.waiting[zone as usize].take().unwrap_or_else(|| {
+            let bytes = if page.bytes().is_some() { vec![0; page_bytes] } else { Vec::new() };
+            Box::new(Waiting { sectors: 0, bytes, is_staged: false })
+        });
+        if let Some(bytes) = page.bytes() {
+            for sector in (0..self.sectors_per_page).filter(|&sector| sectors.has(sector)) {
+                let range = (sector * SECTOR_BYTES) as usize..((sector + 1) * SECTOR_BYTES) as usize;
+                waiting.bytes[range.clone()].copy_from_slice(&bytes[range]);
+            }
+        }
+        waiting.sectors += sectors.0.count_ones();
+        waiting.is_staged = false;
+        if waiting.sectors < self.sectors_per_page {
+            self.waiting[zone as usize] = Some(waiting);
+            return Ok(());
+        }
+        let whole = waiting.page::<N::Buf>(page_bytes);
+        self.program(nand, zone, &whole)?;
+        self.stage.forget(zone);
+        Ok(())
+    }
+
+    /// Keeps a zone's state after a write.
+    fn filled(&mut self, zone: u32) {
+        if !self.zones.has_room(zone) {
+            self.leave(zone, ZoneState::Full);
+        }
+    }
+}
+
+impl Waiting {
+    fn page<B: PageBuf>(&self, page_bytes: usize) -> B {
+        let mut page = B::zeroed(page_bytes as u32);
+        if let Some(bytes) = page.bytes_mut() {
+            bytes.copy_from_slice(&self.bytes);
+        }
+        page
+    }
+}
+
+impl Ftl for Zns {
+    type Config = Config;
+    const HAS_ZONES: bool = true;
+
+    fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Config) -> Result<u32, FtlError> {
+        let layout = config.layout(geometry)?;
+        Ok(layout.zones.saturating_mul(layout.pitch))
+    }
+
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Self, FtlError> {
+        let geometry = *nand.geometry();
+        let most = Self::max_logical_pages(&geometry, nand.rules(), config)?;
+        let layout = config.layout(&geometry)?;
+        let options = format!("ftl.zns with zones of {} pages", layout.capacity);
+        error::refuse_capacity(logical_pages, most, &options, &geometry, "fewer spare blocks")?;
+        if logical_pages < layout.pitch {
+            return Err(FtlError::Config(format!(
+                "{logical_pages} logical pages are less than a zone of ftl.zns, {} pages: take a larger capacity or smaller zones",
+                layout.pitch
+            )));
+        }
+        // Everything a mount finds must stay: without a cut, programs may still be running.
+        nand.ctx().fence();
+        stage::mount(nand, logical_pages, layout, config)
+    }
+
+    fn admit<N: Nand>(&mut self, nand: &mut N, request: &Request) -> Result<Request, FtlError> {
+        let admitted = self.admit_request(nand, request);
+        if let Err(FtlError::Zone { fault, .. }) = admitted {
+            self.used.refused[fault as usize] += 1;
+        }
+        admitted
+    }
+
+    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
+        let (zone, place) = self.split(at);
+        debug_assert_eq!(place, self.zones.written(zone), "a write is admitted at the write pointer alone");
+        let is_whole = self.waiting[zone as usize].is_none() && sectors == nand.geometry().full_mask();
+        if is_whole {
+            self.program(nand, zone, page)?;
+        } else {
+            self.wait(nand, zone, sectors, page)?;
+        }
+        self.filled(zone);
+        Ok(())
+    }
+
+    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
+        let (zone, place) = self.split(at);
+        page.clear(sectors);
+        if zone >= self.zones.count() {
+            return Ok(());
+        }
+        if place < self.zones.written(zone) {
+            nand.read(self.zones.page(zone, place), page)?;
+        } else if let (true, Some(waiting)) = (place == self.zones.written(zone), &self.waiting[zone as usize]) {
+            if let Some(bytes) = page.bytes_mut() {
+                bytes.copy_from_slice(&waiting.bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// A zone gives up its pages by a reset alone.
+    fn trim<N: Nand>(&mut self, _: &mut N, _: Lpn, _: SectorMask) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        for zone in 0..self.zones.count() {
+            let waits = self.waiting[zone as usize].as_ref().is_some_and(|waiting| !waiting.is_staged);
+            if waits {
+                self.stage_zone(nand, zone)?;
+            }
+        }
+        nand.ctx().fence();
+        Ok(())
+    }
+
+    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
+        self.report(sector)
+    }
+
+    fn zone_use(&self) -> Option<ZoneUse> {
+        Some(self.used)
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.logical_pages
+    }
+
+    fn ram(&self) -> RamUse {
+        let mut ram = RamUse::default();
+        let blocks = u64::from(self.zones.count()) * self.zones.layout.blocks() as u64;
+        ram.dram.insert("zones", 4 * blocks + 8 * u64::from(self.zones.count()));
+        ram
+    }
+
+    fn events(&self) -> Events {
+        Events { retired_blocks: self.zones.keeper.retired(), ..Events::default() }
+    }
+
+    fn blocks(&self) -> Vec<BlockState> {
+        let mut valid = vec![0; self.zones.keeper.geometry().blocks() as usize];
+        for zone in 0..self.zones.count() {
+            for (at, block) in self.zones.blocks(zone).iter().enumerate() {
+                valid[block.index()] = self.zones.layout.written_in(at, self.zones.written(zone));
+            }
+        }
+        self.zones.keeper.states(|block| valid[block.index()])
+    }
+
+    fn check<N: Nand>(&self, nand: &mut N) {
+        self.zones.check(nand, &self.stage.blocks());
+        let count = |is: fn(ZoneState) -> bool| self.states.iter().filter(|&&state| is(state)).count() as u32;
+        assert_eq!(count(ZoneState::is_open), self.open, "open zones");
+        assert_eq!(count(ZoneState::is_active), self.active, "active zones");
+        for limit in [(self.options.max_open, self.open), (self.options.max_active, self.active)] {
+            assert!(limit.0 == 0 || limit.1 <= limit.0, "{limit:?} zones");
+        }
+        for (zone, &state) in (0..).zip(&self.states) {
+            let written = self.write_pointer(zone);
+            let capacity = u64::from(self.zones.layout.capacity) * u64::from(self.sectors_per_page);
+            match state {
+                ZoneState::Empty => assert_eq!(written, 0, "zone {zone}"),
+                ZoneState::Full => assert_eq!(written, capacity, "zone {zone}"),
+                ZoneState::ReadOnly => {}
+                _ => assert!(written < capacity, "zone {zone} is {state:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What a zone takes, and changes of its state.
+
+use super::Zns;
+use crate::FtlError;
+use nandlab_block::{Op, Request, ZoneCommand, ZoneFault, ZoneReport, ZoneState};
+use nandlab_nand::{Nand, PageBuf};
+
+impl Zns {
+    fn pitch_sectors(&self) -> u64 {
+        u64::from(self.pitch()) * u64::from(self.sectors_per_page)
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        u64::from(self.zones.layout.capacity) * u64::from(self.sectors_per_page)
+    }
+
+    /// The zone of a sector; the last, incomplete one has none.
+    fn zone_of(&self, sector: u64) -> Option<u32> {
+        u32::try_from(sector / self.pitch_sectors()).ok().filter(|&zone| zone < self.zones.count())
+    }
+
+    /// The zone that begins at a sector.
+    fn zone_beginning(&self, sector: u64) -> Result<u32, FtlError> {
+        match self.zone_of(sector) {
+            Some(zone) if sector % self.pitch_sectors() == 0 => Ok(zone),
+            other => refuse(other.unwrap_or(0), ZoneFault::InvalidField),
+        }
+    }
+
+    pub(super) fn report(&self, sector: u64) -> Option<ZoneReport> {
+        let zone = self.zone_of(sector)?;
+        let (start, state) = (u64::from(zone) * self.pitch_sectors(), self.states[zone as usize]);
+        let takes_none = matches!(state, ZoneState::Full | ZoneState::ReadOnly);
+        let write_pointer = (!takes_none).then(|| start + self.write_pointer(zone));
+        Some(ZoneReport { start, capacity: self.capacity_sectors(), write_pointer, state })
+    }
+
+    pub(super) fn admit_request<N: Nand>(&mut self, nand: &mut N, request: &Request) -> Result<Request, FtlError> {
+        match request.op {
+            Op::Write => {
+                let Some(zone) = self.zone_of(request.sector) else { return refuse(0, ZoneFault::Boundary) };
+                let at = request.sector - u64::from(zone) * self.pitch_sectors();
+                self.refuse_unwritable(zone)?;
+                if at != self.write_pointer(zone) {
+                    return refuse(zone, ZoneFault::InvalidWrite);
+                }
+                self.admit_write(zone, request.sectors)?;
+                Ok(*request)
+            }
+            Op::Append => {
+                let zone = self.zone_beginning(request.sector)?;
+                self.refuse_unwritable(zone)?;
+                self.admit_write(zone, request.sectors)?;
+                self.used.appends += 1;
+                Ok(Request { op: Op::Write, sector: request.sector + self.write_pointer(zone), ..*request })
+            }
+            Op::Zone(command) => {
+                let zone = self.zone_beginning(request.sector)?;
+                self.change(nand, zone, command)?;
+                Ok(*request)
+            }
+            Op::Read | Op::Trim | Op::Flush | Op::UnitUpdate => Ok(*request),
+        }
+    }
+
+    fn refuse_unwritable(&self, zone: u32) -> Result<(), FtlError> {
+        match self.states[zone as usize] {
+            ZoneState::Full => refuse(zone, ZoneFault::Full),
+            ZoneState::ReadOnly => refuse(zone, ZoneFault::ReadOnly),
+            _ => Ok(()),
+        }
+    }
+
+    /// Admits sectors at a zone's write pointer, and opens the zone for them.
+    fn admit_write(&mut self, zone: u32, sectors: u32) -> Result<(), FtlError> {
+        if self.write_pointer(zone) + u64::from(sectors) > self.capacity_sectors() {
+            return refuse(zone, ZoneFault::Boundary);
+        }
+        self.open(zone, ZoneState::ImplicitlyOpened)
+    }
+
+    /// Opens a zone, if it is not open.
+    fn open(&mut self, zone: u32, to: ZoneState) -> Result<(), FtlError> {
+        let state = self.states[zone as usize];
+        if state.is_open() {
+            if to == ZoneState::ExplicitlyOpened {
+                self.opened.retain(|&other| other != zone);
+                self.states[zone as usize] = to;
+            }
+            return Ok(());
+        }
+        let (max_open, max_active) = (self.options.max_open, self.options.max_active);
+        if !state.is_active() && max_active > 0 && self.active == max_active {
+            return refuse(zone, ZoneFault::TooManyActive);
+        }
+        if max_open > 0 && self.open == max_open {
+            let Some(oldest) = self.opened.pop_front() else { return refuse(zone, ZoneFault::TooManyOpen) };
+            self.states[oldest as usize] = ZoneState::Closed;
+            self.open -= 1;
+            self.used.implicit_closes += 1;
+        }
+        self.open += 1;
+        self.active += u32::from(!state.is_active());
+        self.states[zone as usize] = to;
+        if to == ZoneState::ImplicitlyOpened {
+            self.opened.push_back(zone);
+        }
+        self.used.most_open = self.used.most_open.max(self.open);
+        self.used.most_active = self.used.most_active.max(self.active);
+        Ok(())
+    }
+
+    /// Takes a zone from the open and the active ones.
+    pub(super) fn leave(&mut self, zone: u32, to: ZoneState) {
+        let state = self.states[zone as usize];
+        self.open -= u32::from(state.is_open());
+        self.active -= u32::from(state.is_active());
+        self.active += u32::from(to.is_active());
+        self.opened.retain(|&other| other != zone);
+        self.states[zone as usize] = to;
+    }
+
+    fn change<N: Nand>(&mut self, nand: &mut N, zone: u32, command: ZoneCommand) -> Result<(), FtlError> {
+        let state = self.states[zone as usize];
+        match (command, state) {
+            (_, ZoneState::ReadOnly) | (ZoneCommand::Open, ZoneState::Full) => {
+                refuse(zone, ZoneFault::InvalidTransition)
+            }
+            (ZoneCommand::Close, ZoneState::Empty | ZoneState::Full) => refuse(zone, ZoneFault::InvalidTransition),
+            (ZoneCommand::Open, _) => {
+                self.open(zone, ZoneState::ExplicitlyOpened)?;
+                self.used.opens += 1;
+                Ok(())
+            }
+            (ZoneCommand::Close, _) => {
+                self.leave(zone, ZoneState::Closed);
+                self.used.closes += 1;
+                Ok(())
+            }
+            (ZoneCommand::Finish, _) => {
+                self.used.finishes += 1;
+                self.finish(nand, zone)
+            }
+            (ZoneCommand::Reset, _) => {
+                self.used.resets += 1;
+                self.reset(nand, zone)
+            }
+        }
+    }
+
+    /// Fills a zone.
+    fn finish<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
+        let page_bytes = nand.geometry().page_bytes();
+        if let Some(waiting) = self.waiting[zone as usize].take() {
+            self.program(nand, zone, &waiting.page::<N::Buf>(page_bytes as usize))?;
+            self.stage.forget(zone);
+        }
+        let blank = N::Buf::zeroed(page_bytes);
+        while self.zones.has_room(zone) {
+            self.program(nand, zone, &blank)?;
+            self.used.filled_pages += 1;
+        }
+        self.leave(zone, ZoneState::Full);
+        Ok(())
+    }
+
+    fn reset<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
+        self.waiting[zone as usize] = None;
+        if self.zones.written(zone) == 0 {
+            self.unstage(nand, zone)?;
+        }
+        self.stage.forget(zone);
+        self.zones.reset(nand, zone)?;
+        self.leave(zone, ZoneState::Empty);
+        Ok(())
+    }
+}
+
+fn refuse<T>(zone: u32, fault: ZoneFault) -> Result<T, FtlError> {
+    Err(FtlError::Zone { zone, fault })
+}
