@@ -166,9 +166,7 @@ impl Zns {
 
     fn reset<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
         self.waiting[zone as usize] = None;
-        if self.zones.written(zone) == 0 {
-            self.unstage(nand, zone)?;
-        }
+        self.unstage(nand, zone)?;
         self.stage.forget(zone);
         self.zones.reset(nand, zone)?;
         self.leave(zone, ZoneState::Empty);

@@ -24,6 +24,8 @@ pub(super) struct Stage {
     used: u32,
     /// By zone: where its newest staged page lies, while it counts.
     live: BTreeMap<u32, Ppa>,
+    /// By zone: the block with its newest staged page that stood for the zone's first page.
+    first: BTreeMap<u32, BlockId>,
 }
 
 /// A staged page found by a mount.
@@ -79,31 +81,42 @@ impl Zns {
         let page_bytes = nand.geometry().page_bytes() as usize;
         let Some(waiting) = &self.waiting[zone as usize] else { return Ok(()) };
         let (page, sectors) = (waiting.page::<N::Buf>(page_bytes), waiting.sectors);
-        self.stage_page(nand, zone, &page, sectors)?;
+        self.stage_page(nand, (zone, self.zones.written(zone)), &page, sectors)?;
         if let Some(waiting) = &mut self.waiting[zone as usize] {
             waiting.is_staged = true;
         }
         self.release_oldest(nand)
     }
 
-    /// Tells a mount that nothing waits for a zone without a page, if something on flash says otherwise.
+    /// Tells a mount that nothing waits for a zone that is about to be empty, if something on flash says otherwise: a staged
+    /// page that stood for the zone's first page.
     pub(super) fn unstage<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
-        if !self.stage.live.contains_key(&zone) {
+        if !self.stage.first.get(&zone).is_some_and(|block| self.stage.blocks.contains(block)) {
             return Ok(());
         }
         let blank = N::Buf::zeroed(nand.geometry().page_bytes());
-        self.stage_page(nand, zone, &blank, 0)?;
+        self.stage_page(nand, (zone, 0), &blank, 0)?;
         nand.ctx().fence();
         self.stage.forget(zone);
         self.release_oldest(nand)
     }
 
-    fn stage_page<N: Nand>(&mut self, nand: &mut N, zone: u32, page: &N::Buf, sectors: u32) -> Result<(), FtlError> {
-        let at = Lpn(zone * self.pitch() + self.zones.written(zone));
+    /// Stages the first `sectors` sectors of a zone's page.
+    fn stage_page<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (zone, place): (u32, u32),
+        page: &N::Buf,
+        sectors: u32,
+    ) -> Result<(), FtlError> {
+        let at = Lpn(zone * self.pitch() + place);
         let oob =
             Oob { aux: COMPLETE, handle: self.zones.layout.handle(), ..Oob::data(at, Default::default(), Origin::FTL) };
         let to = self.stage.write(nand, &mut self.zones.keeper, (page, oob), sectors)?;
         self.stage.live.insert(zone, to);
+        if place == 0 {
+            self.stage.first.insert(zone, nand.geometry().block_of(to));
+        }
         Ok(())
     }
 
@@ -132,7 +145,7 @@ impl Zns {
         for zone in live {
             let Some(waiting) = &self.waiting[zone as usize] else { continue };
             let (page, sectors) = (waiting.page::<N::Buf>(geometry.page_bytes() as usize), waiting.sectors);
-            self.stage_page(nand, zone, &page, sectors)?;
+            self.stage_page(nand, (zone, self.zones.written(zone)), &page, sectors)?;
         }
         Ok(())
     }
@@ -172,7 +185,8 @@ pub(super) fn mount<N: Nand>(
     };
     zns.find_waiting(nand, staged)?;
     zns.active = zns.states.iter().filter(|state| state.is_active()).count() as u32;
-    // They are staged again before their old blocks are erased.
+    // They are staged again before their old blocks are erased, the oldest first: what a block says may be taken back by a
+    // later one alone.
     for zone in 0..layout.zones {
         zns.stage_zone(nand, zone)?;
     }
@@ -236,7 +250,8 @@ fn take_staged(geometry: &Geometry, layout: &Layout, scans: &mut [Option<BlockSc
                 staged.push(Staged { zone, at, page: geometry.page(block, page.place), seq: page.oob.seq.0 });
             }
         }
-        blocks.push(block);
+        blocks.push((scan.highest, block));
     }
-    (staged, blocks)
+    blocks.sort_unstable();
+    (staged, blocks.into_iter().map(|(_, block)| block).collect())
 }

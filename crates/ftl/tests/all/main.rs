@@ -30,3 +30,4 @@ mod sector_map;
 mod slc;
 mod superpage;
 mod theory;
+mod zns;
