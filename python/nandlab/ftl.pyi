@@ -500,3 +500,9 @@ def zoned(
         victim: Which zone is emptied next. Default "greedy".
         copy: Who copies a victim's valid pages. Default "device".
     """
+
+def zns() -> Choice:
+    """A zoned drive as its host sees it, without a map.
+
+    After NVMe ZNS 1.1.
+    """

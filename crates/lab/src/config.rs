@@ -30,6 +30,7 @@ mod slc;
 pub(crate) mod tree;
 pub(crate) mod typed;
 mod usual;
+mod zones;
 
 pub use device::{Device, Model};
 pub use fill::Fill;
@@ -172,25 +173,10 @@ impl Experiment {
         if let Some(index) = &mut experiment.index {
             index.options_mut().resolve();
         }
-        experiment.lay_zones()?;
+        notices.extend(zones::lay(&mut experiment)?);
         notices.extend(experiment.check().map_err(|error| experiment.tree.located(error))?);
         experiment.notices = notices;
         Ok(experiment)
-    }
-
-    /// Tells the FTL about the device's zones.
-    fn lay_zones(&mut self) -> Result<(), ConfigError> {
-        let Some(zones) = self.device.zones else { return Ok(()) };
-        if self.ftl.as_mut().is_some_and(|ftl| ftl.set_zones(zones)) {
-            return Ok(());
-        }
-        let other =
-            self.ftl.as_ref().map_or("a file system on bare flash".to_owned(), |ftl| format!("ftl.{}", ftl.name()));
-        let message = format!(
-            "device.zones: {other} writes anywhere on its flash and knows no zones; take ftl.zoned, a page map on the host's \
-             side, or leave the zones out"
-        );
-        Err(self.tree.error("device.zones", Part::Key, message))
     }
 
     /// Checks everything that can be checked before the run; gives sentences about rounded or ignored inputs.

@@ -39,13 +39,15 @@ pub enum Cause {
     Fold = 15,
     /// Erasing a block again before its first use after a mount, which found it erased: its erase may have been cut.
     Reerase = 16,
+    /// Filling a zone that the host finished.
+    Finish = 17,
 }
 
 impl Cause {
     /// Room for causes in tables, a power of two.
     pub const COUNT: usize = 32;
     /// All causes, in table order.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Host,
         Self::ReadModifyWrite,
         Self::Gc,
@@ -63,6 +65,7 @@ impl Cause {
         Self::ReadRetry,
         Self::Fold,
         Self::Reerase,
+        Self::Finish,
     ];
 
     /// The name in records and reports.
@@ -85,6 +88,7 @@ impl Cause {
             Self::ReadRetry => "read_retry",
             Self::Fold => "fold",
             Self::Reerase => "reerase",
+            Self::Finish => "finish",
         }
     }
 }

@@ -34,6 +34,7 @@ CAUSES = {
     "read_retry": "reading pages again that the ECC could not correct",
     "fold": "emptying blocks of one bit a cell",
     "reerase": "erasing blocks again that a mount found erased",
+    "finish": "filling zones that the host finished",
 }
 """Each cause in plain words."""
 

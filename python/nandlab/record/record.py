@@ -21,6 +21,7 @@ from nandlab.record.recyclings import Recyclings
 from nandlab.record.speed import Speed
 from nandlab.record.tenants import Tenant
 from nandlab.record.view import View
+from nandlab.record.zones import Zones
 from nandlab.writing.units import counted
 
 
@@ -367,6 +368,7 @@ class Record(View):
         waf: Write amplification: programs x sectors per page / sectors written by the host;
             None when nothing was written.
         fdp: Reclaim units and their handles; None without `placement.fdp`.
+        zones: What the host did with zones, and what they refused; None without `ftl.zns`.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
         nvram: A file system's NVRAM; None without.
         mount: Cost to open the device.
@@ -408,6 +410,7 @@ class Record(View):
     migrations: int
     recyclings: Recyclings | None
     fdp: Fdp | None
+    zones: Zones | None
     gc: Gc
     map: MapCounts | None
     slc: SlcCounts | None

@@ -3,7 +3,7 @@
 use super::Zns;
 use crate::FtlError;
 use nandlab_block::{Op, Request, ZoneCommand, ZoneFault, ZoneReport, ZoneState};
-use nandlab_nand::{Nand, PageBuf};
+use nandlab_nand::{scoped, Cause, Nand, PageBuf};
 
 impl Zns {
     fn pitch_sectors(&self) -> u64 {
@@ -156,10 +156,13 @@ impl Zns {
             self.stage.forget(zone);
         }
         let blank = N::Buf::zeroed(page_bytes);
-        while self.zones.has_room(zone) {
-            self.program(nand, zone, &blank)?;
-            self.used.filled_pages += 1;
-        }
+        scoped(nand, Cause::Finish, |nand| {
+            while self.zones.has_room(zone) {
+                self.program(nand, zone, &blank)?;
+                self.used.filled_pages += 1;
+            }
+            Ok::<(), FtlError>(())
+        })?;
         self.leave(zone, ZoneState::Full);
         Ok(())
     }

@@ -95,7 +95,7 @@ impl Layout {
     pub(crate) fn new(geometry: &Geometry, options: &ZoneOptions) -> Result<Self, FtlError> {
         let ZoneOptions { blocks_per_die, dies, capacity, size, max_open, max_active, spare_blocks } = *options;
         let dies = if dies == 0 { geometry.dies() } else { dies };
-        if !geometry.dies().is_multiple_of(dies) {
+        if geometry.dies() % dies != 0 {
             return Err(FtlError::Config(format!(
                 "device.zones.dies = {dies}: it divides the {} dies of the device, so that every zone has as many",
                 geometry.dies()

@@ -1,7 +1,7 @@
 //! A device that real programs use: an experiment without a workload.
 
 use super::tree::{Part, Tree};
-use super::{Experiment, Format};
+use super::{zones, Experiment, Format};
 use crate::error::{ConfigError, LabError};
 use nandlab_workload::WorkloadConfig;
 use serde_json::{json, Map, Value};
@@ -57,6 +57,7 @@ impl Experiment {
             }
         }
         let mut experiment = Self::from_tree(tree, base)?;
+        zones::refuse_disk(&experiment.tree, experiment.ftl.as_ref())?;
         if let Some(buffer) = &experiment.buffer {
             if buffer.profiler(&experiment.sizing()?.geometry).is_some() {
                 let key = format!("buffer.{}.thresholds", buffer.name());

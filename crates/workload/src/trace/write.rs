@@ -77,6 +77,13 @@ impl<W: Write> Output<W> {
     /// # Errors
     /// As the output.
     pub fn write(&mut self, request: &Request, device: &[u8]) -> io::Result<()> {
+        let is_for_zones = matches!(request.op, Op::Append | Op::Zone(_));
+        if is_for_zones && !matches!(self.0, Kind::Csv { .. }) {
+            return Err(io::Error::other(format!(
+                "a request of kind {} is for zones, and no format but csv has it: convert into csv",
+                request.op.name()
+            )));
+        }
         match &mut self.0 {
             Kind::Native(writer) => writer.write(request, device),
             Kind::Csv { out, has } => super::csv::write_record(out, *has, request, device),

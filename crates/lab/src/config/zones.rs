@@ -1,0 +1,69 @@
+//! Zones: what goes with a device of zones.
+
+use super::fill::Fill;
+use super::tree::{Part, Tree};
+use super::Experiment;
+use crate::error::ConfigError;
+use nandlab_ftl::FtlConfig;
+
+/// A disk of this FTL is refused if it has zones.
+pub(super) fn refuse_disk(tree: &Tree, ftl: Option<&FtlConfig>) -> Result<(), ConfigError> {
+    if !ftl.is_some_and(FtlConfig::has_zones) {
+        return Ok(());
+    }
+    let message = "ftl.zns does not go with a disk: NBD and FUSE cannot say what a zone is, so programs would write where no zone \
+                   takes it; take ftl.zoned, a page map on the host's side";
+    Err(tree.error("ftl.zns", Part::Key, message.to_owned()))
+}
+
+/// Tells the FTL about the device's zones, and refuses what does not go with them. Gives sentences about requests that zones
+/// will refuse.
+pub(super) fn lay(experiment: &mut Experiment) -> Result<Vec<String>, ConfigError> {
+    lay_zones(experiment)?;
+    if !experiment.ftl.as_ref().is_some_and(FtlConfig::has_zones) {
+        return Ok(Vec::new());
+    }
+    let host = "take ftl.zoned, a page map on the host's side, or leave it out";
+    let refuse = |key: &str, why: &str| {
+        let message = format!("[{key}] does not go with ftl.zns: {why}; {host}");
+        Err(experiment.tree.error(key, Part::Key, message))
+    };
+    if experiment.buffer.is_some() {
+        return refuse(
+            "buffer",
+            "a buffer writes pages in another order than the host, and a zone takes the next one alone",
+        );
+    }
+    if experiment.fs.is_some() {
+        return refuse("fs", "a file system writes anywhere, and a zone takes the next sector alone");
+    }
+    if experiment.index.is_some() {
+        return refuse("index", "an index writes anywhere, and a zone takes the next sector alone");
+    }
+    let before = &experiment.precondition;
+    if before.fill != Fill::default() || before.overwrites > 0.0 || before.steady.is_some() {
+        return refuse("precondition", "its writes go anywhere, and a zone takes the next sector alone");
+    }
+    let name = experiment.workload.name();
+    if matches!(name, "trace" | "fio") {
+        return Ok(Vec::new());
+    }
+    Ok(vec![format!(
+        "workload.{name} knows no zones: a zone refuses each of its writes that is not at the write pointer, and the record counts \
+         them in zones.refused"
+    )])
+}
+
+fn lay_zones(experiment: &mut Experiment) -> Result<(), ConfigError> {
+    let Some(zones) = experiment.device.zones else { return Ok(()) };
+    if experiment.ftl.as_mut().is_some_and(|ftl| ftl.set_zones(zones)) {
+        return Ok(());
+    }
+    let other =
+        experiment.ftl.as_ref().map_or("a file system on bare flash".to_owned(), |ftl| format!("ftl.{}", ftl.name()));
+    let message = format!(
+        "device.zones: {other} writes anywhere on its flash and knows no zones; take ftl.zoned, a page map on the host's side, \
+         ftl.zns, the drive without one, or leave the zones out"
+    );
+    Err(experiment.tree.error("device.zones", Part::Key, message))
+}

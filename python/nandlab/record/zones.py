@@ -1,0 +1,29 @@
+"""Zones of a drive in the result record."""
+
+from __future__ import annotations
+
+from nandlab.record.latencies import Latency
+from nandlab.record.view import View
+
+
+class Zones(View):
+    """What the host did with the zones of `ftl.zns`, and what they refused.
+
+    `appends`, `opens`, `closes`, `finishes` and `resets` were carried out. The drive closed `implicit_closes` open zones
+    to make room for others, and wrote `filled_pages` pages to fill finished zones. `most_open` and `most_active` zones
+    were so at a time. `refused` counts refused requests by the name of the reason, such as `invalid_write`.
+    `finish_us` and `reset_us` are latencies; None without such a request, or without time.
+    """
+
+    appends: int
+    opens: int
+    closes: int
+    finishes: int
+    resets: int
+    implicit_closes: int
+    filled_pages: int
+    most_open: int
+    most_active: int
+    refused: dict[str, int]
+    finish_us: Latency | None
+    reset_us: Latency | None
