@@ -19,6 +19,12 @@ use nandlab_ftl::Events;
 use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::{Cause, Cell, Matrix, Time, ERASE_SHARE, SECTOR_BYTES};
 
+/// What the host did with zones since `start`.
+fn zones(meter: &Meter, start: &Mark, end: &Mark) -> Option<ZonesRecord> {
+    let latencies = meter.latency.as_ref().map_or((None, None), LatencyMeter::of_zones);
+    ZonesRecord::between(start.zones.as_ref(), end.zones.as_ref(), latencies)
+}
+
 impl Run<'_> {
     pub(crate) fn record(
         &mut self,
@@ -51,11 +57,7 @@ impl Run<'_> {
             migrations: end.events.migrations - start.events.migrations,
             recyclings: self.recyclings(start),
             fdp: FdpRecord::between(start.placement.as_ref(), end.placement.as_ref()),
-            zones: ZonesRecord::between(
-                start.zones.as_ref(),
-                end.zones.as_ref(),
-                meter.latency.as_ref().map_or((None, None), LatencyMeter::of_zones),
-            ),
+            zones: zones(&meter, start, &end),
             gc: end.gc_since(start),
             map: MapCounts::between(&start.events, &end.events),
             slc: slc.as_ref().map(|slc| SlcRecord::between((&start.events, &end.events), &matrix, slc)),
