@@ -6,6 +6,7 @@
 
 pub mod btree;
 mod error;
+pub mod lsm;
 mod options;
 pub mod pool;
 

@@ -1,0 +1,77 @@
+//! The newest records, sorted, in memory.
+
+use std::collections::BTreeMap;
+
+/// A key's newest state: its value, or `None` for a deleted key.
+pub(super) type Entry = Option<Vec<u8>>;
+
+/// The records that no table has yet.
+#[derive(Debug, Default)]
+pub(super) struct Memtable {
+    entries: BTreeMap<Vec<u8>, Entry>,
+    bytes: u64,
+}
+
+/// Bytes of a record in a table: the key, two bytes for the value's length, the value.
+pub(super) fn record_bytes(key: &[u8], value: Option<&[u8]>) -> u64 {
+    (key.len() + 2 + value.map_or(0, <[u8]>::len)) as u64
+}
+
+impl Memtable {
+    /// Sets a key's newest state.
+    pub(super) fn set(&mut self, key: &[u8], value: Option<&[u8]>) {
+        self.bytes += record_bytes(key, value);
+        if let Some(old) = self.entries.insert(key.to_vec(), value.map(<[u8]>::to_vec)) {
+            self.bytes -= record_bytes(key, old.as_deref());
+        }
+    }
+
+    pub(super) fn get(&self, key: &[u8]) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// Bytes of the records as a table holds them.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+        self.bytes = 0;
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+        self.entries.iter().map(|(key, value)| (&key[..], value.as_deref()))
+    }
+
+    /// The first record at or, with `after`, behind `key`.
+    pub(super) fn first(&self, key: &[u8], after: bool) -> Option<(&[u8], Option<&[u8]>)> {
+        use std::ops::Bound::{Excluded, Included, Unbounded};
+        let from = if after { Excluded(key) } else { Included(key) };
+        let found = self.entries.range::<[u8], _>((from, Unbounded)).next();
+        found.map(|(key, value)| (&key[..], value.as_deref()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_follow_the_records() {
+        let mut table = Memtable::default();
+        table.set(b"ab", Some(b"123"));
+        table.set(b"cd", None);
+        assert_eq!(table.bytes(), 7 + 4);
+        table.set(b"ab", Some(b"1"));
+        table.set(b"cd", Some(b"12"));
+        assert_eq!(table.bytes(), 5 + 6);
+        assert_eq!(table.first(b"ab", true), Some((&b"cd"[..], Some(&b"12"[..]))));
+        table.clear();
+        assert!(table.is_empty() && table.bytes() == 0);
+    }
+}
