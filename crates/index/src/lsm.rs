@@ -25,7 +25,7 @@
 //!
 //! ## Differences
 //! RocksDB compacts in threads beside the puts; here one operation follows the other, so counts depend on nothing but
-//! the operations. Its memtable counts the memory of nodes and pointers, this one the records. A bulk load writes tables
+//! the operations. A memtable counts the memory that RocksDB's would take. A bulk load writes tables
 //! of the last level. An insert or an update that has to know whether the key exists reads it first.
 //!
 //! ## References

@@ -20,7 +20,7 @@ pub struct Options {
     /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shortest_value_bytes: Option<u16>,
-    /// Bytes of records in the memtable that make it a table of level 0.
+    /// Memory of the memtable that makes it a table of level 0: keys, values, and 22 bytes a record.
     pub write_buffer_bytes: ByteCount,
     /// Bytes of a table that end it, in levels from 1 on.
     pub target_file_bytes: ByteCount,
@@ -198,7 +198,7 @@ impl Options {
             let why = "a filter has up to 64 bits a key, or 0 for no filter";
             return Err(IndexError::option("bloom_bits_per_key", &self.bloom_bits_per_key, why));
         }
-        let record = u64::from(self.key_bytes) + u64::from(self.value_bytes) + 2 + HEAD_BYTES as u64;
+        let record = u64::from(self.key_bytes) + u64::from(self.value_bytes) + 22 + HEAD_BYTES as u64;
         for (key, bytes) in
             [("write_buffer_bytes", self.write_buffer_bytes.0), ("target_file_bytes", self.target_file_bytes.0)]
         {

@@ -134,7 +134,8 @@ impl<'d> Tree<'d> {
         self.check_key(key)?;
         self.guarded(|tree| {
             let record = record_bytes(key, value);
-            if !tree.memtable.is_empty() && tree.memtable.bytes() + record > tree.config.write_buffer_bytes {
+            let memory = Memtable::memory_bytes(key, value);
+            if !tree.memtable.is_empty() && tree.memtable.bytes() + memory > tree.config.write_buffer_bytes {
                 tree.write_memtable()?;
             }
             if tree.wal.as_ref().is_some_and(|wal| !wal.has_room(record)) {
@@ -299,7 +300,7 @@ impl<'d> Tree<'d> {
         std::array::from_fn(|level| (self.version.levels[level].len() as u64, self.version.bytes(level)))
     }
 
-    /// Bytes of records in the memtable.
+    /// Memory that the memtable takes.
     pub fn memtable_bytes(&self) -> u64 {
         self.memtable.bytes()
     }

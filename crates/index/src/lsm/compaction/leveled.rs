@@ -196,20 +196,17 @@ mod tests {
         let mut version = Version::default();
         let leveled = leveled();
         assert_eq!(leveled.sizes(&version).base, 6, "an empty tree: level 0 goes to the last level");
-        // Of a last level of 100, nothing above is needed; of 101 a level of 10, of 1001 one of 100, of 1010 two.
+        // A last level of 100 needs nothing above it; each level above has a tenth, up to the first of 100 or less.
         for (bytes, base, targets) in [
             (100, 6, [u64::MAX, u64::MAX, u64::MAX, 100]),
             (101, 5, [u64::MAX, u64::MAX, 100, 100]),
             (5_000, 4, [u64::MAX, 100, 500, 5_000]),
-            (20_000, 4, [u64::MAX, 100, 1000, 10_000]),
+            (20_000, 3, [100, 200, 2_000, 20_000]),
         ] {
             version.levels[6] = vec![file(1, bytes, 0, 9)];
             let sizes = leveled.sizes(&version);
-            println!("{bytes}: {sizes:?}");
             assert_eq!(sizes.base, base, "{bytes}");
-            if bytes < 20_000 {
-                assert_eq!(sizes.targets[3..], targets, "{bytes}");
-            }
+            assert_eq!(sizes.targets[3..], targets, "{bytes}");
         }
         // A table of level L has the base's size times the multiplier for each level below the base level.
         assert_eq!([4, 5, 6].map(|level| leveled.file_bytes_at(level, 4)), [10, 20, 40]);
@@ -252,7 +249,7 @@ mod tests {
     #[test]
     fn a_table_moves_only_where_nothing_overlaps() {
         let mut version = Version::default();
-        version.levels[5] = vec![file(1, 110, 10, 19)];
+        version.levels[5] = vec![file(1, 170, 10, 19)];
         version.levels[6] = vec![file(2, 800, 0, 9), file(3, 800, 20, 29)];
         let pick = leveled().pick(&version).unwrap();
         assert!(pick.is_move(&version));

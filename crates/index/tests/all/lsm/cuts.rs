@@ -170,21 +170,21 @@ fn options() -> Options {
 
 #[test]
 fn a_leveled_tree_survives_a_cut_at_every_request() {
-    let cases = cut_everywhere(&options(), 800, 4);
+    let cases = cut_everywhere(&options(), 1_200, 4);
     println!("{cases:?}");
-    assert!(cases[0] > 1_500 && cases[1] > 50, "{cases:?}");
+    assert!(cases[0] > 1_000 && cases[1] > 500, "{cases:?}");
 }
 
 #[test]
 fn a_tiered_tree_survives_a_cut_at_every_request() {
-    let cases = cut_everywhere(&tiered(options()), 800, 4);
+    let cases = cut_everywhere(&tiered(options()), 1_200, 4);
     println!("{cases:?}");
-    assert!(cases[0] > 1_500 && cases[1] > 50, "{cases:?}");
+    assert!(cases[0] > 1_000 && cases[1] > 500, "{cases:?}");
 }
 
 #[test]
 fn a_tree_without_a_log_survives_a_cut_at_every_request() {
-    let cases = cut_everywhere(&Options { wal: false, ..options() }, 600, 4);
+    let cases = cut_everywhere(&Options { wal: false, ..options() }, 800, 4);
     println!("{cases:?}");
     assert!(cases[0] > 1_000, "{cases:?}");
 }
@@ -207,11 +207,15 @@ fn a_tree_being_made_is_there_or_not() {
                 continue;
             }
             match opened {
-                Ok(mut tree) => {
-                    tree.check().unwrap();
-                    let found = contents(&mut tree);
-                    assert!(found.is_empty() || found == *states.last().unwrap(), "the old tree or the new one");
-                }
+                // What was given up may come back in part, and tells so when it is read.
+                Ok(mut tree) => match tree.check() {
+                    Ok(_) => {
+                        let found = contents(&mut tree);
+                        assert!(found.is_empty() || states.contains(&found), "the old tree or the new one");
+                    }
+                    Err(IndexError::DamagedFile { .. }) => {}
+                    Err(error) => panic!("request {at}: {error}"),
+                },
                 Err(IndexError::NoIndex { .. } | IndexError::DamagedFile { .. }) => {}
                 Err(error) => panic!("request {at}: {error}"),
             }

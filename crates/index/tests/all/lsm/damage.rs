@@ -6,14 +6,14 @@ use nandlab_index::lsm::{Options, Tree};
 use nandlab_index::IndexError;
 use nandlab_nand::random::Random;
 
-const SECTORS: u64 = 320;
+const SECTORS: u64 = 400;
 
 fn filled(options: &Options) -> (Vec<[u8; 512]>, Map) {
     let mut disk = disk(SECTORS * 512);
     let mut tree = Tree::create(&mut disk, &options.config()).unwrap();
     let mut random = Random::new(9);
     let mut map = Map::new();
-    for n in 0..700_u32 {
+    for n in 0..2_990_u32 {
         let key = (random.below(400) as u32).wrapping_mul(0x9E37_79B9).to_be_bytes();
         if n % 5 == 4 {
             tree.delete(&key).unwrap();

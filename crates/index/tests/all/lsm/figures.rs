@@ -12,8 +12,8 @@ fn universal_compaction_is_as_published() {
     let options = Options {
         key_bytes: 8,
         value_bytes: 100,
-        write_buffer_bytes: ByteCount(110 * 1000),
-        target_file_bytes: ByteCount(1 << 20),
+        write_buffer_bytes: ByteCount(64 << 20),
+        write_unit_bytes: 512,
         level0_trigger: 8,
         ..tiered(Options::default())
     };
@@ -24,7 +24,6 @@ fn universal_compaction_is_as_published() {
         for n in 0..1000 {
             tree.put(&(n * 1000 + flush).to_be_bytes(), &[flush as u8; 100]).unwrap();
         }
-        // The next put makes the full memtable a table; here it is asked for.
         tree.write_out().unwrap();
         let runs = tree.levels()[0].0 + tree.levels()[1..].iter().filter(|level| level.0 > 0).count() as u64;
         if runs == 1 && flush > 1 {
@@ -36,8 +35,8 @@ fn universal_compaction_is_as_published() {
     let unit = stats.flush_bytes as f64 / 26.0;
     let units = (stats.flush_bytes + stats.compaction_bytes()) as f64 / unit;
     println!("{units:.3} units written");
-    // Larger tables have a little less around their records.
-    assert!((units - 73.0).abs() < 0.6, "{units}");
+    // What is around the records, a footer and a unit's padding, is a little less in larger tables.
+    assert!((units - 73.0).abs() < 0.4, "{units}");
     assert_eq!(tree.check().unwrap().records, 26_000);
 }
 

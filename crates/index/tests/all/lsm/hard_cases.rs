@@ -69,6 +69,7 @@ fn ascending_keys_only_move() {
 #[test]
 fn a_moved_table_never_overlaps_another() {
     let mut disk = disk(4 << 20);
+    let mut moves = 0;
     for (trigger, step) in [(1, 3), (2, 7), (4, 1)] {
         let options = Options { level0_trigger: trigger, ..small() };
         let mut tree = Tree::create(&mut disk, &options.config()).unwrap();
@@ -80,8 +81,10 @@ fn a_moved_table_never_overlaps_another() {
             }
             tree.check().unwrap();
         }
-        assert!(tree.stats().moves > 0, "trigger {trigger}");
+        moves += tree.stats().moves;
     }
+    println!("{moves} moves");
+    assert!(moves > 10);
 }
 
 #[test]
@@ -98,9 +101,9 @@ fn tables_grow_with_the_distance_to_the_base_level() {
     assert!(base < LAST - 1, "there are three levels or more");
     for (level, &(tables, bytes)) in levels.iter().enumerate().skip(base) {
         let target = 2048 << (level - base);
-        // A table may end up to a record and what is around its data later; the last of a compaction is smaller.
+        // A table may end up to a block and what is around its data later; the last of a compaction is smaller.
         let mean = bytes / tables;
-        assert!(mean > target / 2 && mean < target * 13 / 10, "level {level}: {mean} bytes, target {target}");
+        assert!(mean > target / 3 && mean < target * 13 / 10, "level {level}: {mean} bytes, target {target}");
     }
 }
 
@@ -125,14 +128,13 @@ fn deleted_keys_are_dropped_in_the_last_level() {
 #[test]
 fn a_log_of_padding_makes_the_memtable_a_table_early() {
     let mut disk = disk(1 << 20);
-    let options = Options { write_buffer_bytes: ByteCount(8 << 10), ..small() };
+    let options = Options { write_buffer_bytes: ByteCount(16 << 10), ..small() };
     let mut tree = Tree::create(&mut disk, &options.config()).unwrap();
-    for n in 0..200_u32 {
+    for n in 0..300_u32 {
         tree.put(&n.to_be_bytes(), &[1; 12]).unwrap();
         tree.flush().unwrap();
     }
     let stats = tree.stats();
-    // Each flush writes a unit of 512 bytes for a record of 18; four logs of 8 KiB hold some 70 such units.
-    assert_eq!(stats.wal_bytes, 200 * 512);
-    assert!((2..=3).contains(&stats.memtables), "{stats:?}");
+    // Each flush writes a unit of 512 bytes for a record; four logs of 35 units hold 140 of them, the memtable 431.
+    assert_eq!((stats.wal_bytes, stats.memtables), (300 * 512, 2));
 }
