@@ -101,7 +101,8 @@ impl Tree<'_> {
         }
         let found = (records, tombstones, &first, &last.unwrap_or_default());
         if found != (file.records, file.tombstones, &file.smallest, &file.largest) {
-            let why = format!("level {level} notes {} records of it, there are {records}, or its ends differ", file.records);
+            let why =
+                format!("level {level} notes {} records of it, there are {records}, or its ends differ", file.records);
             return Err(IndexError::DamagedFile { file: file.id.0, why });
         }
         Ok(())

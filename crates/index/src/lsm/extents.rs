@@ -30,6 +30,35 @@ impl File {
     }
 }
 
+/// How a device is divided.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pieces: u64,
+    /// Pieces of each root area.
+    root_pieces: u64,
+    /// Pieces for files.
+    free: u64,
+}
+
+impl Layout {
+    pub(super) fn new(sectors: u64, unit_bytes: u32, piece_bytes: u64) -> Result<Self, IndexError> {
+        let bytes = sectors * u64::from(SECTOR_BYTES);
+        let pieces = bytes / piece_bytes;
+        let root = (bytes / ROOT_SHARE).min(ROOT_BYTES_MAX).max(ROOT_UNITS_MIN * u64::from(unit_bytes));
+        let root_pieces = root.div_ceil(piece_bytes);
+        match pieces.checked_sub(2 * root_pieces).filter(|&free| free >= 4) {
+            Some(free) => Ok(Self { pieces, root_pieces, free }),
+            None => {
+                let why = format!(
+                    "the device of {bytes} bytes has {pieces} extents of that size; the manifest takes {}, files need 4",
+                    2 * root_pieces
+                );
+                Err(IndexError::option("extent_bytes", &piece_bytes, why))
+            }
+        }
+    }
+}
+
 /// Files on a block device.
 pub struct Extents<'d> {
     device: &'d mut dyn BlockDevice,
@@ -61,17 +90,7 @@ impl<'d> Extents<'d> {
         piece_bytes: u64,
         by_level: bool,
     ) -> Result<Self, IndexError> {
-        let bytes = device.sectors() * u64::from(SECTOR_BYTES);
-        let pieces = bytes / piece_bytes;
-        let root = (bytes / ROOT_SHARE).min(ROOT_BYTES_MAX).max(ROOT_UNITS_MIN * u64::from(unit_bytes));
-        let root_pieces = root.div_ceil(piece_bytes);
-        let Some(free) = pieces.checked_sub(2 * root_pieces).filter(|&free| free >= 4) else {
-            let why = format!(
-                "the device of {bytes} bytes has {pieces} extents of that size; the manifest takes {}, and files need 4",
-                2 * root_pieces
-            );
-            return Err(IndexError::option("extent_bytes", &piece_bytes, why));
-        };
+        let Layout { pieces, root_pieces, free } = Layout::new(device.sectors(), unit_bytes, piece_bytes)?;
         let mut used = vec![false; pieces as usize];
         used[..2 * root_pieces as usize].fill(true);
         Ok(Self {
@@ -334,7 +353,10 @@ impl Storage for Extents<'_> {
         match files.iter().find(|id| !self.files.contains_key(id)) {
             Some(id) => Err(IndexError::DamagedFile { file: id.0, why: "it is in the tree and has no room".into() }),
             None => {
-                assert!(owner.iter().map(Option::is_some).eq(self.used.iter().copied()), "the free pieces are as noted");
+                assert!(
+                    owner.iter().map(Option::is_some).eq(self.used.iter().copied()),
+                    "the free pieces are as noted"
+                );
                 Ok(())
             }
         }

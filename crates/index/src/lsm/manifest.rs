@@ -5,10 +5,10 @@
 //! goes to the other area with a higher number; once the device has it, the old area is emptied. So a cut leaves the
 //! version before the commit or the one after it, and an old version never comes back in place of a damaged one.
 
+use super::codec::Parser;
 use super::frames::{replay, stream_of, FrameWriter};
 use super::storage::Storage;
 use super::version::{Edit, Version};
-use super::codec::Parser;
 use crate::IndexError;
 
 /// The first stream number; above every table's file number that could be taken for one.
@@ -37,13 +37,8 @@ impl Manifest {
             epoch = epoch.max(first_stream(store, area)?.map_or(0, |before| before + 1));
             store.reset_root(area)?;
         }
-        let mut manifest = Self {
-            area: 1,
-            epoch: epoch - 1,
-            writer: FrameWriter::new(0, store.unit_bytes()),
-            offset: 0,
-            written: 0,
-        };
+        let mut manifest =
+            Self { area: 1, epoch: epoch - 1, writer: FrameWriter::new(0, store.unit_bytes()), offset: 0, written: 0 };
         manifest.checkpoint(store, version)?;
         Ok(manifest)
     }
@@ -87,12 +82,7 @@ impl Manifest {
     }
 
     /// Makes `version`, which is the former one after `edit`, the one on the device.
-    pub(super) fn commit(
-        &mut self,
-        store: &mut dyn Storage,
-        edit: &Edit,
-        version: &Version,
-    ) -> Result<(), IndexError> {
+    pub(super) fn commit(&mut self, store: &mut dyn Storage, edit: &Edit, version: &Version) -> Result<(), IndexError> {
         // What the edit names is there before the edit.
         store.sync()?;
         let record = edit.encode();

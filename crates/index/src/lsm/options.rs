@@ -2,6 +2,7 @@
 
 use super::bloom::Bloom;
 use super::compaction::{leveled, tiered, FileChoice};
+use super::extents;
 use super::frames::HEAD_BYTES;
 use crate::IndexError;
 use nandlab_block::ByteCount;
@@ -26,6 +27,10 @@ pub struct Options {
     pub target_file_bytes: ByteCount,
     /// Tables of level 0 that start a compaction; with `compaction = { tiered = { ... } }`, sorted runs.
     pub level0_trigger: u32,
+    /// Tables of level 0 that a put waits for: with fewer, compaction that is due is put off. As many as
+    /// `level0_trigger` unless given, so that nothing is put off; RocksDB's writer runs ahead of its compaction up to 20.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level0_slowdown: Option<u32>,
     /// How tables are merged.
     pub compaction: Compaction,
     /// Bytes of the first level below level 0, `"4 MiB"` unless given; leveled only.
@@ -73,6 +78,7 @@ impl Default for Options {
             write_buffer_bytes: ByteCount(1 << 20),
             target_file_bytes: ByteCount(1 << 20),
             level0_trigger: 4,
+            level0_slowdown: None,
             compaction: Compaction::Leveled,
             level_base_bytes: None,
             level_multiplier: None,
@@ -120,7 +126,8 @@ pub struct Config {
     pub(super) key_bytes: usize,
     pub(super) value_bytes: usize,
     pub(super) write_buffer_bytes: u64,
-    pub(super) target_file_bytes: u64,
+    /// Tables of level 0 below which compaction is put off; 0: it never is.
+    pub(super) level0_slowdown: usize,
     pub(super) compaction: Strategy,
     pub(super) bloom_bits_per_key: f64,
     pub(super) bloom: Bloom,
@@ -145,6 +152,7 @@ impl Options {
     /// Fills in defaults that depend on other options.
     pub fn resolve(&mut self) {
         self.shortest_value_bytes.get_or_insert(self.value_bytes);
+        self.level0_slowdown.get_or_insert(self.level0_trigger);
         if self.compaction == Compaction::Leveled {
             self.level_base_bytes.get_or_insert(DEFAULT_BASE);
             self.level_multiplier.get_or_insert(10);
@@ -203,7 +211,9 @@ impl Options {
             [("write_buffer_bytes", self.write_buffer_bytes.0), ("target_file_bytes", self.target_file_bytes.0)]
         {
             if !(record..=1 << 40).contains(&bytes) {
-                let why = format!("it takes at least a record, here {record} bytes with what is around it, and at most 1 TiB");
+                let why = format!(
+                    "it takes at least a record, here {record} bytes with what is around it, and at most 1 TiB"
+                );
                 return Err(IndexError::option(key, &bytes, why));
             }
         }
@@ -212,7 +222,15 @@ impl Options {
 
     fn check_levels(&self) -> Result<(), IndexError> {
         if !(1..=1000).contains(&self.level0_trigger) {
-            return Err(IndexError::option("level0_trigger", &self.level0_trigger, "1 to 1000 tables start a compaction"));
+            return Err(IndexError::option(
+                "level0_trigger",
+                &self.level0_trigger,
+                "1 to 1000 tables start a compaction",
+            ));
+        }
+        if let Some(tables) = self.level0_slowdown.filter(|tables| !(self.level0_trigger..=1000).contains(tables)) {
+            let why = format!("level0_trigger, {}, to 1000 tables make a put wait", self.level0_trigger);
+            return Err(IndexError::option("level0_slowdown", &tables, why));
         }
         if let Compaction::Tiered(options) = &self.compaction {
             self.refuse_level_options()?;
@@ -253,6 +271,14 @@ impl Options {
         }
     }
 
+    /// Checks whether a device of `sectors` has room for a tree.
+    ///
+    /// # Errors
+    /// [`IndexError::Option`].
+    pub fn check_device(&self, sectors: u64) -> Result<(), IndexError> {
+        extents::Layout::new(sectors, self.write_unit_bytes, self.extent_bytes.0).map(drop)
+    }
+
     /// What the tree is made with.
     pub fn config(&self) -> Config {
         let compaction = match self.compaction {
@@ -275,7 +301,7 @@ impl Options {
             key_bytes: self.key_bytes.into(),
             value_bytes: self.value_bytes.into(),
             write_buffer_bytes: self.write_buffer_bytes.0,
-            target_file_bytes: self.target_file_bytes.0,
+            level0_slowdown: self.level0_slowdown.filter(|&tables| tables > self.level0_trigger).unwrap_or(0) as usize,
             compaction,
             bloom_bits_per_key: self.bloom_bits_per_key,
             bloom: self.bloom,
@@ -319,6 +345,7 @@ mod tests {
         refused(|o| o.write_buffer_bytes = ByteCount(9), "write_buffer_bytes");
         refused(|o| o.target_file_bytes = ByteCount(9), "target_file_bytes");
         refused(|o| o.level0_trigger = 0, "level0_trigger");
+        refused(|o| o.level0_slowdown = Some(3), "level0_slowdown");
         refused(|o| o.level_base_bytes = Some(ByteCount(0)), "level_base_bytes");
         refused(|o| o.level_multiplier = Some(1), "level_multiplier");
         refused(|o| o.target_file_multiplier = Some(0), "target_file_multiplier");

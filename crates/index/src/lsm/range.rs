@@ -62,7 +62,13 @@ impl Cursor<'_, '_> {
         loop {
             let newest = self.tree.memtable.first(&self.from, self.is_behind);
             let (key, value) = match (newest, self.merge.current()) {
-                (Some(newest), Some(older)) => if newest.0 <= older.0 { newest } else { older },
+                (Some(newest), Some(older)) => {
+                    if newest.0 <= older.0 {
+                        newest
+                    } else {
+                        older
+                    }
+                }
                 (Some(found), None) | (None, Some(found)) => found,
                 (None, None) => return Ok(None),
             };

@@ -49,7 +49,8 @@ impl<'d> Tree<'d> {
     /// # Errors
     /// As [`Self::create`].
     pub fn create_on(mut store: Box<dyn Storage + 'd>, config: &Config) -> Result<Self, IndexError> {
-        let mut version = Version { key_bytes: config.key_bytes as u16, next_file: 1, next_age: 1, ..Version::default() };
+        let mut version =
+            Version { key_bytes: config.key_bytes as u16, next_file: 1, next_age: 1, ..Version::default() };
         let wal = begin_log(&mut *store, config, &mut version)?;
         let manifest = Manifest::create(&mut *store, &version)?;
         Ok(Self::over(store, config, wal, manifest, version))
@@ -211,7 +212,12 @@ impl<'d> Tree<'d> {
                 files.iter().filter(|file| file.overlaps(key, key)).map(|file| (file.id, file.bytes)).collect()
             } else {
                 let at = files.partition_point(|file| file.largest[..] < *key);
-                files.get(at).filter(|file| file.overlaps(key, key)).map(|file| (file.id, file.bytes)).into_iter().collect()
+                files
+                    .get(at)
+                    .filter(|file| file.overlaps(key, key))
+                    .map(|file| (file.id, file.bytes))
+                    .into_iter()
+                    .collect()
             };
             for (file, bytes) in candidates {
                 if let Some(entry) = self.look_up(file, bytes, key, hash)? {
@@ -258,13 +264,11 @@ impl<'d> Tree<'d> {
     }
 
     /// Runs a change unless an earlier one failed half way, and remembers if this one does.
-    pub(super) fn guarded<T>(
-        &mut self,
-        run: impl FnOnce(&mut Self) -> Result<T, IndexError>,
-    ) -> Result<T, IndexError> {
+    pub(super) fn guarded<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, IndexError>) -> Result<T, IndexError> {
         self.check_whole()?;
         let result = run(self);
-        self.broken = matches!(&result, Err(error) if !matches!(error, IndexError::NoSpace { .. } | IndexError::BulkLoad { .. }));
+        self.broken =
+            matches!(&result, Err(error) if !matches!(error, IndexError::NoSpace { .. } | IndexError::BulkLoad { .. }));
         result
     }
 

@@ -207,8 +207,7 @@ fn take_file(parser: &mut Parser<'_>) -> Option<(usize, FileMeta)> {
     let level = usize::from(parser.u8()?);
     let [id, age, bytes, records, tombstones] =
         [parser.u64()?, parser.u64()?, parser.u64()?, parser.u64()?, parser.u64()?];
-    let [smallest, largest, place] =
-        [parser.string()?.to_vec(), parser.string()?.to_vec(), parser.string()?.to_vec()];
+    let [smallest, largest, place] = [parser.string()?.to_vec(), parser.string()?.to_vec(), parser.string()?.to_vec()];
     let file = FileMeta { id: FileId(id), age, bytes, records, tombstones, smallest, largest, place };
     (level < LEVELS).then_some((level, file))
 }
@@ -232,16 +231,7 @@ mod tests {
     fn file(id: u64, smallest: u8, largest: u8) -> FileMeta {
         let (smallest, largest) = (vec![smallest], vec![largest]);
         let place = vec![7; id as usize];
-        FileMeta {
-            id: FileId(id),
-            age: id,
-            bytes: 9,
-            records: 2,
-            tombstones: 1,
-            smallest,
-            largest,
-            place,
-        }
+        FileMeta { id: FileId(id), age: id, bytes: 9, records: 2, tombstones: 1, smallest, largest, place }
     }
 
     #[test]

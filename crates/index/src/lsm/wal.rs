@@ -49,12 +49,7 @@ impl Wal {
     }
 
     /// Adds a record; returns the bytes written.
-    pub(super) fn add(
-        &mut self,
-        store: &mut dyn Storage,
-        key: &[u8],
-        value: Option<&[u8]>,
-    ) -> Result<u64, IndexError> {
+    pub(super) fn add(&mut self, store: &mut dyn Storage, key: &[u8], value: Option<&[u8]>) -> Result<u64, IndexError> {
         let mut record = Vec::with_capacity(key.len() + 2 + value.map_or(0, <[u8]>::len));
         put_entry(&mut record, key, value);
         self.writer.push(&record);

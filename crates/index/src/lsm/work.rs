@@ -7,7 +7,7 @@ use super::options::Strategy;
 use super::storage::{FileId, Lifetime};
 use super::table::{Access, Builder, Built, RunCursor};
 use super::tree::Tree;
-use super::version::{Edit, FileMeta, LogMeta, LAST};
+use super::version::{Edit, FileMeta, LogMeta, LAST, LEVELS};
 use super::wal::Wal;
 use crate::IndexError;
 
@@ -73,7 +73,11 @@ impl Tree<'_> {
         self.wal = wal;
         self.memtable.clear();
         self.stats.memtables += 1;
-        self.compact_due()
+        while self.version.levels[0].len() >= self.config.level0_slowdown {
+            let Some(pick) = self.config.compaction.pick(&self.version) else { break };
+            self.carry_out(&pick)?;
+        }
+        Ok(())
     }
 
     /// Makes the memtable a table now, however full it is.
@@ -151,7 +155,7 @@ impl Tree<'_> {
     }
 
     /// Merges until nothing is due.
-    pub(super) fn compact_due(&mut self) -> Result<(), IndexError> {
+    fn compact_due(&mut self) -> Result<(), IndexError> {
         while let Some(pick) = self.config.compaction.pick(&self.version) {
             self.carry_out(&pick)?;
         }
@@ -245,6 +249,24 @@ impl Tree<'_> {
         })
     }
 
+    /// Merges all tables of `level` into the next level below that has any, and what is due then: the last steps of a
+    /// load.
+    ///
+    /// # Errors
+    /// As [`Tree::put`].
+    pub fn compact_level(&mut self, level: usize) -> Result<(), IndexError> {
+        self.guarded(|tree| {
+            tree.write_memtable()?;
+            let below = (level + 1..LEVELS).find(|&below| !tree.version.levels[below].is_empty());
+            let (false, Some(output)) = (tree.version.levels[level].is_empty(), below) else { return Ok(()) };
+            let both = tree.version.files().filter(|&(at, _)| at == level || at == output);
+            let inputs = both.map(|(at, file)| (at, file.id)).collect();
+            let file_bytes = tree.config.compaction.by_hand(&tree.version, 0).1;
+            tree.carry_out(&Pick { inputs, output, file_bytes, cursor: None })?;
+            tree.compact_due()
+        })
+    }
+
     fn compact_levels(&mut self, from: &[u8], to: &[u8]) -> Result<(), IndexError> {
         for level in 0..LAST {
             let deepest = self.version.deepest().unwrap_or(0);
@@ -334,4 +356,3 @@ impl Tree<'_> {
         self.end(output, builder)
     }
 }
-

@@ -76,8 +76,10 @@ impl Leveled {
 
     pub(super) fn pick(&self, version: &Version) -> Option<Pick> {
         let sizes = self.sizes(version);
-        let mut scores: Vec<(f64, usize)> =
-            (0..LAST).map(|level| (self.score(version, &sizes, level), level)).filter(|&(score, _)| score >= 1.0).collect();
+        let mut scores: Vec<(f64, usize)> = (0..LAST)
+            .map(|level| (self.score(version, &sizes, level), level))
+            .filter(|&(score, _)| score >= 1.0)
+            .collect();
         scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let (_, level) = *scores.first()?;
         let (mut chosen, output) =

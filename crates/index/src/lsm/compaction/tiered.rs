@@ -68,7 +68,8 @@ impl Tiered {
         }
         for first in 0..sizes.len() {
             let (mut end, mut joined) = (first + 1, sizes[first]);
-            while end < sizes.len() && percent(joined, 100 + self.options.size_ratio_percent) >= percent(sizes[end], 100)
+            while end < sizes.len()
+                && percent(joined, 100 + self.options.size_ratio_percent) >= percent(sizes[end], 100)
             {
                 joined += sizes[end];
                 end += 1;
@@ -82,9 +83,9 @@ impl Tiered {
 
     pub(super) fn pick(&self, version: &Version) -> Option<Pick> {
         let tables = version.levels[0].iter().map(|file| (0, vec![file.id], file.bytes));
-        let levels = (1..=LAST).filter(|&level| !version.levels[level].is_empty()).map(|level| {
-            (level, version.levels[level].iter().map(|file| file.id).collect(), version.bytes(level))
-        });
+        let levels = (1..=LAST)
+            .filter(|&level| !version.levels[level].is_empty())
+            .map(|level| (level, version.levels[level].iter().map(|file| file.id).collect(), version.bytes(level)));
         let runs: Vec<(usize, Vec<_>, u64)> = tables.chain(levels).collect();
         let sizes: Vec<u64> = runs.iter().map(|&(_, _, bytes)| bytes).collect();
         let chosen = self.choose(&sizes)?;

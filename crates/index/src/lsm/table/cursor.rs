@@ -1,7 +1,7 @@
 //! Walks over the records of a run: tables that do not overlap, in ascending order.
 
-use super::reader::Io;
 use super::super::storage::FileId;
+use super::reader::Io;
 use super::{entry, Table};
 use crate::IndexError;
 use nandlab_nand::Origin;
@@ -83,7 +83,8 @@ impl RunCursor {
     /// Goes to the next record.
     #[inline]
     pub(in super::super) fn advance(&mut self, io: &mut Io<'_>) -> Result<(), IndexError> {
-        if let Some((_, _, length)) = self.open.as_ref().and_then(|table| entry(&self.records[self.at..], table.key_bytes))
+        if let Some((_, _, length)) =
+            self.open.as_ref().and_then(|table| entry(&self.records[self.at..], table.key_bytes))
         {
             self.at += length;
         }
@@ -122,7 +123,8 @@ impl RunCursor {
         let (of, start, bytes) = &self.ahead;
         if *of != self.table || end > start + bytes.len() as u64 {
             let (_, last) = table.span(table.blocks() - 1);
-            let (bytes, skip) = io.read(table.file, from, end.max((from + READ_AHEAD).min(last)), Origin::INDEX_LEAF)?;
+            let (bytes, skip) =
+                io.read(table.file, from, end.max((from + READ_AHEAD).min(last)), Origin::INDEX_LEAF)?;
             self.read_bytes += bytes.len() as u64;
             self.ahead = (self.table, from - skip as u64, bytes);
         }

@@ -138,12 +138,7 @@ impl Table {
     ///
     /// # Errors
     /// [`IndexError::DamagedFile`], [`IndexError::Device`].
-    fn open(
-        io: &mut Io<'_>,
-        file: FileId,
-        bytes: u64,
-        key_bytes: usize,
-    ) -> Result<Self, IndexError> {
+    fn open(io: &mut Io<'_>, file: FileId, bytes: u64, key_bytes: usize) -> Result<Self, IndexError> {
         let damaged = |what: &str| IndexError::DamagedFile { file: file.0, why: format!("its {what} is not whole") };
         let footer_at = bytes.checked_sub(FOOTER_BYTES as u64).ok_or_else(|| damaged("length"))?;
         if bytes > io.store.room(file) {

@@ -2,10 +2,10 @@
 //! flush may be there or not, sector by sector and in any order, and one sector may be part new, part old.
 
 use super::{contents, small, tiered, Map};
+use nandlab_block::ByteCount;
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_index::lsm::{Options, Tree};
 use nandlab_index::IndexError;
-use nandlab_block::ByteCount;
 use nandlab_nand::random::Random;
 use std::collections::BTreeMap;
 

@@ -68,6 +68,7 @@ fn every_compaction_is_an_ordered_map() {
         (Options { level0_trigger: 1, bloom_bits_per_key: 0.0, cache_bytes: ByteCount(0), ..leveled.clone() }, 4),
         (Options { wal: false, bloom: Bloom::Lines, ..leveled.clone() }, 5),
         (Options { extent_bytes: ByteCount(4096), value_bytes: 700, block_bytes: 512, ..leveled }, 6),
+        (Options { level0_slowdown: Some(9), ..small() }, 9),
         (tiered(small()), 7),
         (Options { level0_trigger: 8, wal: false, ..tiered(small()) }, 8),
     ] {
