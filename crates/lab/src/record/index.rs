@@ -12,7 +12,7 @@ pub struct IndexRecord {
     pub operations: OperationCounts,
     /// Records returned by scans.
     pub scanned_records: u64,
-    /// Reads, updates, read-modify-writes and deletes with an absent key.
+    /// Reads, updates, read-modify-writes and deletes with an absent key; an LSM tree deletes without a look.
     pub absent: u64,
     /// Inserts with an existing key, which change nothing.
     pub present: u64,

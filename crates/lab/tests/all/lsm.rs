@@ -93,7 +93,7 @@ fn every_key_workload_runs_alike_on_every_model() {
                 (index, format!("{:?} {:?} {:?}", record.host, record.flash, record.matrix))
             };
             let timed = of(&[]);
-            assert!(timed.0.records > 3_000 && timed.0.absent == 0, "{workload}");
+            assert!(timed.0.records > 1_000 && timed.0.absent == 0, "{workload}");
             assert_eq!(timed, of(&["device.model=\"counting\""]), "{workload}");
             // The device compares every page with its last write.
             assert_eq!(timed, of(&["device.model=\"bytes\""]), "{workload}");
@@ -139,7 +139,7 @@ fn every_bad_value_is_refused_with_key_value_and_reason() {
         ("index.lsm.bloom_bits=9", "bloom_bits"),
         ("index.lsm.key_bytes=2", "index.lsm.key_bytes = 2 cannot work: workload.inserts asks for keys up to"),
     ] {
-        let message = refused(SMALL, &[set]);
+        let message = refused(SMALL, &[set]).message;
         assert!(message.contains(expected), "{set}: {message}");
     }
 }
