@@ -243,7 +243,7 @@ impl Experiment {
 
     /// The setting to open a key workload in.
     pub(crate) fn key_setting<'a>(&self, base: &'a Path) -> KeySetting<'a> {
-        let largest_key = self.index.as_ref().map_or(u64::MAX, |index| index.largest_key());
+        let largest_key = self.index.as_ref().map_or(u64::MAX, IndexConfig::largest_key);
         KeySetting { seed: self.seed, base, largest_key }
     }
 

@@ -1,5 +1,6 @@
 //! The newest records, sorted, in memory.
 
+use super::table::Item;
 use std::collections::BTreeMap;
 
 /// A key's newest state: its value, or `None` for a deleted key.
@@ -51,12 +52,12 @@ impl Memtable {
         self.bytes = 0;
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Item<'_>> {
         self.entries.iter().map(|(key, value)| (&key[..], value.as_deref()))
     }
 
     /// The first record at or, with `after`, behind `key`.
-    pub(super) fn first(&self, key: &[u8], after: bool) -> Option<(&[u8], Option<&[u8]>)> {
+    pub(super) fn first(&self, key: &[u8], after: bool) -> Option<Item<'_>> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let from = if after { Excluded(key) } else { Included(key) };
         let found = self.entries.range::<[u8], _>((from, Unbounded)).next();

@@ -1,7 +1,7 @@
 //! Merges runs: the records of all of them in order, each key once, as the newest run has it.
 
 use super::storage::FileId;
-use super::table::{Io, RunCursor};
+use super::table::{Io, Item, RunCursor};
 use super::version::{Version, LEVELS};
 use crate::IndexError;
 
@@ -19,8 +19,8 @@ impl Merge {
     }
 
     /// The current record: that of the smallest key, in the newest run that has it.
-    pub(super) fn current(&self) -> Option<(&[u8], Option<&[u8]>)> {
-        let mut best: Option<(&[u8], Option<&[u8]>)> = None;
+    pub(super) fn current(&self) -> Option<Item<'_>> {
+        let mut best: Option<Item<'_>> = None;
         for found in self.runs.iter().filter_map(RunCursor::current) {
             if best.is_none_or(|(key, _)| found.0 < key) {
                 best = Some(found);

@@ -4,6 +4,7 @@ use super::merge::Merge;
 use super::storage::FileId;
 use super::table::{Access, RunCursor};
 use super::tree::Tree;
+use crate::btree::Record;
 use crate::IndexError;
 
 /// Records in ascending order, deleted ones left out.
@@ -58,7 +59,7 @@ impl Cursor<'_, '_> {
     /// # Errors
     /// As [`Tree::get`].
     #[allow(clippy::should_implement_trait)] // the record lies in the cursor
-    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>, IndexError> {
+    pub fn next(&mut self) -> Result<Option<Record<'_>>, IndexError> {
         loop {
             let newest = self.tree.memtable.first(&self.from, self.is_behind);
             let (key, value) = match (newest, self.merge.current()) {

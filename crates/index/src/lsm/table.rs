@@ -42,9 +42,15 @@ pub(super) fn put_entry(to: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
     }
 }
 
+/// A key and its newest state: its value, or `None` if it is deleted.
+pub(super) type Item<'a> = (&'a [u8], Option<&'a [u8]>);
+
+/// An item, and its bytes in a table.
+type Whole<'a> = (&'a [u8], Option<&'a [u8]>, usize);
+
 /// The record at the front: key, value, and its bytes; `None` if it is not whole.
 #[inline]
-pub(super) fn entry(bytes: &[u8], key_bytes: usize) -> Option<(&[u8], Option<&[u8]>, usize)> {
+pub(super) fn entry(bytes: &[u8], key_bytes: usize) -> Option<Whole<'_>> {
     let (key, rest) = bytes.split_at_checked(key_bytes)?;
     let (length, rest) = rest.split_first_chunk::<2>()?;
     match u16::from_le_bytes(*length) {

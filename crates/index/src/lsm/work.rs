@@ -5,7 +5,7 @@ use super::compaction::Pick;
 use super::merge::{Below, Merge};
 use super::options::Strategy;
 use super::storage::{FileId, Lifetime};
-use super::table::{Access, Builder, Built, RunCursor};
+use super::table::{Access, Builder, Built, Item, RunCursor};
 use super::tree::Tree;
 use super::version::{Edit, FileMeta, LogMeta, LAST, LEVELS};
 use super::wal::Wal;
@@ -59,9 +59,7 @@ impl Tree<'_> {
         }
         let mut output = Output::new(0, u64::MAX, self.memtable.bytes(), self.version.next_age);
         let memtable = std::mem::take(&mut self.memtable);
-        let mut records = memtable.iter();
-        let written = self.write(&mut output, &mut |_| Ok(records.next()));
-        drop(records);
+        let written = self.write(&mut output, &mut memtable.iter());
         self.memtable = memtable;
         let log = written.and_then(|()| self.new_log(&mut output));
         let log = self.or_abandon(log, &output)?;
@@ -110,14 +108,10 @@ impl Tree<'_> {
     }
 
     /// Writes records to tables.
-    fn write<'r>(
-        &mut self,
-        output: &mut Output,
-        next: &mut dyn FnMut(&mut Self) -> Result<Option<(&'r [u8], Option<&'r [u8]>)>, IndexError>,
-    ) -> Result<(), IndexError> {
+    fn write(&mut self, output: &mut Output, records: &mut dyn Iterator<Item = Item<'_>>) -> Result<(), IndexError> {
         let config = self.config.clone();
         let mut builder = None;
-        while let Some((key, value)) = next(self)? {
+        for (key, value) in records {
             self.add(output, &config, &mut builder, key, value)?;
         }
         self.end(output, builder)

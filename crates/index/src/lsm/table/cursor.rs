@@ -2,7 +2,7 @@
 
 use super::super::storage::FileId;
 use super::reader::Io;
-use super::{entry, Table};
+use super::{entry, Item, Table};
 use crate::IndexError;
 use nandlab_nand::Origin;
 use std::rc::Rc;
@@ -74,7 +74,7 @@ impl RunCursor {
 
     /// The current record; `None` at the end.
     #[inline]
-    pub(in super::super) fn current(&self) -> Option<(&[u8], Option<&[u8]>)> {
+    pub(in super::super) fn current(&self) -> Option<Item<'_>> {
         let table = self.open.as_ref()?;
         let (key, value, _) = entry(&self.records[self.at..], table.key_bytes)?;
         Some((key, value))

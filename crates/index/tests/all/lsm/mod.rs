@@ -32,6 +32,7 @@ fn small() -> Options {
     }
 }
 
+#[allow(clippy::needless_pass_by_value)] // as an option set is written where it is used
 fn tiered(options: Options) -> Options {
     Options {
         compaction: Compaction::Tiered(TieredOptions::default()),
