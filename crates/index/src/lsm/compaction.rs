@@ -3,7 +3,6 @@
 pub(super) mod leveled;
 pub(super) mod tiered;
 
-use super::options::Strategy;
 use super::storage::FileId;
 use super::version::{Version, LAST, LEVELS};
 
@@ -26,6 +25,13 @@ impl FileChoice {
             Self::RoundRobin => "round_robin",
         }
     }
+}
+
+/// The chosen compaction with its options.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Strategy {
+    Leveled(leveled::Leveled),
+    Tiered(tiered::Tiered),
 }
 
 /// A compaction to carry out.

@@ -1,7 +1,7 @@
 //! Options of `[index.lsm]`.
 
 use super::bloom::Bloom;
-use super::compaction::{leveled, tiered, FileChoice};
+use super::compaction::{leveled, tiered, FileChoice, Strategy};
 use super::extents;
 use super::frames::HEAD_BYTES;
 use crate::IndexError;
@@ -137,13 +137,6 @@ pub struct Config {
     pub(super) extent_bytes: u64,
     pub(super) wal: bool,
     pub(super) placement: Placement,
-}
-
-/// The chosen compaction with its options.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Strategy {
-    Leveled(leveled::Leveled),
-    Tiered(tiered::Tiered),
 }
 
 const DEFAULT_BASE: ByteCount = ByteCount(4 << 20);

@@ -1,9 +1,8 @@
 //! The tree's work on tables: a memtable becomes one, compaction merges them, a bulk load writes them.
 
 use super::compaction::leveled::span;
-use super::compaction::Pick;
+use super::compaction::{Pick, Strategy};
 use super::merge::{Below, Merge};
-use super::options::Strategy;
 use super::storage::{FileId, Lifetime};
 use super::table::{Access, Builder, Built, Item, RunCursor};
 use super::tree::Tree;
