@@ -1,4 +1,4 @@
-//! An LSM tree: records are gathered in memory and written as sorted tables, which are merged in the background.
+//! An LSM tree: records are gathered in memory and written as sorted tables, which are merged into larger ones.
 //!
 //! ## Idea
 //! A put goes to a log and to the memtable. A full memtable becomes a table of level 0: no page is ever changed in
@@ -25,7 +25,7 @@
 //!
 //! ## Differences
 //! RocksDB compacts in threads beside the puts; here one operation follows the other, so counts depend on nothing but
-//! the operations. A memtable counts the memory that RocksDB's would take. A bulk load writes tables
+//! the operations; `level0_slowdown` puts work off as far as its threads would fall behind. A memtable counts the memory that RocksDB's would take. A bulk load writes tables
 //! of the last level. An insert or an update that has to know whether the key exists reads it first.
 //!
 //! ## References

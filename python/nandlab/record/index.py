@@ -43,7 +43,7 @@ class PageKinds(View):
 
 
 class Level(View):
-    """A level of an LSM tree: tables and bytes at the end, and what compaction wrote there and read from there."""
+    """A level of an LSM tree: its tables at the end, and what compaction wrote there and read from there."""
 
     tables: int
     bytes: int
@@ -54,8 +54,8 @@ class Level(View):
 class Lsm(View):
     """An LSM tree's work and its tables at the end; bytes as written and read, padding included.
 
-    `bloom_false_positive_rate` is a share of absent keys, None before the first; `space_amplification` is None if an
-    operation ended on the way.
+    `bloom_false_positive_rate` is a share of absent keys, None before the first; `space_amplification` is
+    None if an operation ended on the way.
     """
 
     levels: list[Level]
@@ -83,7 +83,8 @@ class IndexFigures(View):
     """An index's work; `host` has its requests to the device.
 
     `absent` reads, updates and deletes named missing keys, `present` inserts named existing keys.
-    Pages and fill are for the end; None if an operation ended on the way. An LSM tree has `lsm`, and no pages or pool.
+    Pages and fill are for the end; None if an operation ended on the way. An LSM tree has `lsm`, and no
+    pages or pool.
     """
 
     operations: Operations
