@@ -25,8 +25,9 @@
 //!
 //! ## Differences
 //! RocksDB compacts in threads beside the puts; here one operation follows the other, so counts depend on nothing but
-//! the operations; `level0_slowdown` puts work off as far as its threads would fall behind. A memtable counts the memory that RocksDB's would take. A bulk load writes tables
-//! of the last level. An insert or an update that has to know whether the key exists reads it first.
+//! the operations; `level0_slowdown` puts work off as far as its threads would fall behind. A memtable counts the memory
+//! that RocksDB's would take. A bulk load writes tables of the last level. An insert or an update that has to know
+//! whether the key exists reads it first.
 //!
 //! ## References
 //! P. O'Neil, E. Cheng, D. Gawlick, E. O'Neil: The log-structured merge-tree. Acta Informatica 33(4), 1996.
