@@ -121,7 +121,7 @@ def test_lists_have_indexes_and_say_what_workloads_ask(nandlab_command):
         (
             "[workload.ycsb]\n[ftl.page]\n",
             "line 1",
-            "there is no index that has any: add a table [index.btree]",
+            "there is no index that has any: add a table [index.btree] or [index.lsm]",
         ),
         ("[workload.uniform]\n[index.btree]\n[ftl.page]\n", "line 2", "leave [index.btree] out, or choose"),
         (INSERTS.replace("1024", "1000"), "line 9, column 14", "a power of two from 512 to 65536"),

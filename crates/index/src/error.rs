@@ -67,6 +67,24 @@ pub enum IndexError {
         /// The found and the expected contents.
         why: String,
     },
+    /// A file of an LSM tree has invalid contents; file 0 is the manifest.
+    #[error("{} is damaged: {why}", if *file == 0 { "the manifest".to_owned() } else { format!("file {file}") })]
+    DamagedFile {
+        /// File number.
+        file: u64,
+        /// The found and the expected contents.
+        why: String,
+    },
+    /// An LSM tree finds no room for a file. The tree is as before.
+    #[error("the index is full: it needs {needed} bytes for a file, and {free} of the device's {bytes} are free")]
+    NoSpace {
+        /// Bytes.
+        needed: u64,
+        /// Free bytes.
+        free: u64,
+        /// Device bytes.
+        bytes: u64,
+    },
     /// An operation failed half way; the index must be opened anew.
     #[error("an earlier operation failed half way: open the index anew, it is then as it was at the last flush")]
     Broken,

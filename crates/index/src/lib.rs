@@ -1,4 +1,5 @@
-//! An index on a block device: a B+tree ([`btree`]) over a buffer pool ([`pool`]), with real bytes.
+//! An index on a block device, with real bytes: a B+tree ([`btree`]) over a buffer pool ([`pool`]), or an LSM tree
+//! ([`lsm`]).
 //!
 //! The device below may be a file system's, a buffer, or an FTL on NAND; a [`nandlab_block::Mirror`] keeps the bytes
 //! for a counting device. Every request carries its page's origin: leaf, inner page, root or header. [`IndexConfig`] is
@@ -6,11 +7,14 @@
 
 pub mod btree;
 mod error;
+mod index;
+pub mod lsm;
 mod options;
 pub mod pool;
 
 pub use btree::{Config, Records, Tree};
 pub use error::IndexError;
+pub use index::{AnyIndex, Index};
 pub use options::{IndexConfig, Layout, Options};
 pub use pool::{Budget, Pool, Replacement, WriteBack};
 
@@ -28,9 +32,17 @@ pub struct Entry {
 }
 
 /// Every index.
-pub const LIST: &[Entry] = &[Entry {
-    name: "btree",
-    source: include_str!("btree.rs"),
-    paper: "Bayer and McCreight 1972",
-    options: || schemars::schema_for!(Options),
-}];
+pub const LIST: &[Entry] = &[
+    Entry {
+        name: "btree",
+        source: include_str!("btree.rs"),
+        paper: "Bayer and McCreight 1972",
+        options: || schemars::schema_for!(Options),
+    },
+    Entry {
+        name: "lsm",
+        source: include_str!("lsm.rs"),
+        paper: "O'Neil et al. 1996",
+        options: || schemars::schema_for!(lsm::Options),
+    },
+];

@@ -2,8 +2,9 @@
 
 use crate::btree::{FixedRecords, Records};
 use crate::pool::{self, Budget, Replacement, WriteBack};
-use crate::{Config, IndexError};
+use crate::{lsm, Config, IndexError};
 use nandlab_block::ByteCount;
+use nandlab_nand::SECTOR_BYTES;
 
 /// Which index, with its options.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -11,6 +12,8 @@ use nandlab_block::ByteCount;
 pub enum IndexConfig {
     /// A B+tree over a buffer pool.
     Btree(Options),
+    /// An LSM tree.
+    Lsm(lsm::Options),
 }
 
 impl IndexConfig {
@@ -18,20 +21,96 @@ impl IndexConfig {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Btree(_) => "btree",
+            Self::Lsm(_) => "lsm",
         }
     }
 
-    /// The chosen index's options.
-    pub fn options(&self) -> &Options {
+    /// Fills in defaults that depend on other options.
+    pub fn resolve(&mut self) {
         match self {
-            Self::Btree(options) => options,
+            Self::Btree(options) => options.resolve(),
+            Self::Lsm(options) => options.resolve(),
         }
     }
 
-    /// The chosen index's options, mutable.
-    pub fn options_mut(&mut self) -> &mut Options {
+    /// Checks the options without a device.
+    ///
+    /// # Errors
+    /// [`IndexError::Option`].
+    pub fn check(&self) -> Result<(), IndexError> {
         match self {
-            Self::Btree(options) => options,
+            Self::Btree(options) => options.check(),
+            Self::Lsm(options) => options.check(),
+        }
+    }
+
+    /// Checks whether a device of `sectors` has room for the index.
+    ///
+    /// # Errors
+    /// [`IndexError::Option`].
+    pub fn check_device(&self, sectors: u64) -> Result<(), IndexError> {
+        match self {
+            Self::Btree(options) => {
+                options.config().pool.check_device(sectors / u64::from(options.page_bytes / SECTOR_BYTES))
+            }
+            Self::Lsm(options) => options.check_device(sectors),
+        }
+    }
+
+    /// What rounding takes from the options, in a sentence.
+    pub fn notice(&self) -> Option<String> {
+        match self {
+            Self::Btree(options) => options.notice(),
+            Self::Lsm(_) => None,
+        }
+    }
+
+    /// Bytes of a key.
+    pub fn key_bytes(&self) -> u16 {
+        match self {
+            Self::Btree(options) => options.key_bytes,
+            Self::Lsm(options) => options.key_bytes,
+        }
+    }
+
+    /// Bytes of the shortest and of the longest value.
+    pub fn value_bytes(&self) -> (u16, u16) {
+        let (shortest, longest) = match self {
+            Self::Btree(options) => (options.shortest_value_bytes, options.value_bytes),
+            Self::Lsm(options) => (options.shortest_value_bytes, options.value_bytes),
+        };
+        (shortest.unwrap_or(longest), longest)
+    }
+
+    /// The largest number in a key.
+    pub fn largest_key(&self) -> u64 {
+        1_u64.checked_shl(8 * u32::from(self.key_bytes())).map_or(u64::MAX, |keys| keys - 1)
+    }
+
+    /// A flush after this many operations; 0: none.
+    pub fn flush_every(&self) -> u64 {
+        match self {
+            Self::Btree(options) => options.flush_every,
+            Self::Lsm(options) => options.flush_every,
+        }
+    }
+
+    /// Share of a page that a bulk load fills.
+    pub fn load_fill(&self) -> f64 {
+        match self {
+            Self::Btree(options) => options.load_fill,
+            Self::Lsm(_) => 1.0,
+        }
+    }
+
+    /// Memory for what the index keeps of its records: pool, or memtable and block cache.
+    pub fn memory_bytes(&self) -> u64 {
+        match self {
+            Self::Btree(options) => match options.pool_frames {
+                Some(frames) => u64::from(frames) * u64::from(options.page_bytes),
+                None => options.pool_bytes.map_or(0, |bytes| bytes.0),
+            },
+            Self::Lsm(options) => options.write_buffer_bytes.0 + options.cache_bytes.0,
         }
     }
 }
@@ -187,11 +266,6 @@ impl Options {
             Layout::Deltas => Records::Deltas,
         };
         Config { pool: pool::Config { page_bytes, budget, policy, shadow, write_back }, records }
-    }
-
-    /// The largest number in a key.
-    pub fn largest_key(&self) -> u64 {
-        1_u64.checked_shl(8 * u32::from(self.key_bytes)).map_or(u64::MAX, |keys| keys - 1)
     }
 
     /// The pool bytes lost to rounding, in a sentence.

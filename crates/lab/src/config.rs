@@ -171,7 +171,7 @@ impl Experiment {
             base: base.to_owned(),
         };
         if let Some(index) = &mut experiment.index {
-            index.options_mut().resolve();
+            index.resolve();
         }
         notices.extend(zones::lay(&mut experiment)?);
         notices.extend(experiment.check().map_err(|error| experiment.tree.located(error))?);
@@ -245,7 +245,7 @@ impl Experiment {
 
     /// The setting to open a key workload in.
     pub(crate) fn key_setting<'a>(&self, base: &'a Path) -> KeySetting<'a> {
-        let largest_key = self.index.as_ref().map_or(u64::MAX, |index| index.options().largest_key());
+        let largest_key = self.index.as_ref().map_or(u64::MAX, IndexConfig::largest_key);
         KeySetting { seed: self.seed, base, largest_key }
     }
 

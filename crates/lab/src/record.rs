@@ -31,7 +31,7 @@ pub use energy::{BufferEnergyRecord, EnergyRecord, MemoryEnergyRecord, WholeEner
 pub use fdp::{FdpRecord, HandleRecord};
 pub(crate) use figures::{rate, us, waf};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
-pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
+pub use index::{IndexRecord, LevelRecord, LsmRecord, OperationCounts, PageKinds, PoolRecord};
 pub use latency::{Latencies, LatencyHistograms, LatencySummary};
 pub use lifetime::{Life, LifeRange, LifeRecord, LifetimeRecord};
 pub(crate) use longest::Longest;

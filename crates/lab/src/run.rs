@@ -229,7 +229,8 @@ impl Run<'_> {
         record.notices.extend(self.clean_up());
         let phases = match left {
             Left::Nothing => None,
-            Left::Index(index) => {
+            Left::Index(mut index) => {
+                index.waf_total = index.waf_index.zip(record.waf).map(|(index, device)| index * device);
                 record.index = Some(*index);
                 None
             }

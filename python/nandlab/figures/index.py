@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nandlab.record.index import IndexFigures, PageKinds
+from nandlab.record.index import IndexFigures, Lsm, PageKinds
 from nandlab.writing import units
 
 Row = tuple[str, str, str]
@@ -12,13 +12,54 @@ Row = tuple[str, str, str]
 def rows(index: IndexFigures) -> list[Row]:
     """Name, value and explanation for an index's figures."""
     levels = "1 level" if index.height == 1 else f"{index.height} levels"
+    first = ("operations", units.count(index.operations.total), _operations(index))
+    amplification = ("index WAF", _ratio(index.waf_index), _amplification(index))
+    if index.lsm is not None:
+        return [first, ("index", levels, _tables(index, index.lsm)), amplification, *_lsm(index.lsm)]
     pool = index.pool
     return [
-        ("operations", units.count(index.operations.total), _operations(index)),
+        first,
         ("index", levels, _pages(index)),
+        amplification,
         ("index reads", f"{units.count(index.page_reads.total)} pages", _kinds(index.page_reads)),
         ("index writes", f"{units.count(index.page_writes.total)} pages", _kinds(index.page_writes)),
         ("index pool", percent(hit_share(index)), f"hits; {units.size(pool.bytes)}, {pool.frames:,} frames"),
+    ]
+
+
+def _ratio(value: float | None) -> str:
+    return units.NO_VALUE if value is None else f"{value:.2f}"
+
+
+def _amplification(index: IndexFigures) -> str:
+    written, user = units.size(index.written_bytes), units.size(index.user_bytes)
+    return f"{written} written for {user} of the user; with the device's {_ratio(index.waf_total)}"
+
+
+def _tables(index: IndexFigures, lsm: Lsm) -> str:
+    levels = [
+        f"L{number} {units.size(level.bytes)} in {_counted(level.tables, 'table', 'tables')}"
+        for number, level in enumerate(lsm.levels)
+        if level.tables
+    ]
+    return "; ".join([f"{units.count(index.records)} records", *levels])
+
+
+def _lsm(lsm: Lsm) -> list[Row]:
+    sources = {
+        "log": lsm.wal_bytes,
+        "memtables": lsm.flush_bytes,
+        "load": lsm.load_bytes,
+        "compaction": lsm.compaction_bytes,
+        "manifest": lsm.manifest_bytes,
+    }
+    told = ", ".join(f"{name} {units.size(number)}" for name, number in sources.items() if number)
+    asked = lsm.cache_hits + lsm.cache_misses
+    passed = f"{units.count(lsm.bloom_false_positive)} of {units.count(lsm.bloom_asked)} questions"
+    return [
+        ("index writes", units.size(sum(sources.values())), told),
+        ("Bloom filters", percent(lsm.bloom_false_positive_rate), f"of absent keys pass; {passed}"),
+        ("block cache", percent(lsm.cache_hits / asked if asked else None), "hits"),
     ]
 
 

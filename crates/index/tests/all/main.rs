@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
 mod cuts;
+mod lsm;
 mod pool;
 mod theory;
 mod tree;

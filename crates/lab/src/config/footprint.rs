@@ -4,7 +4,6 @@ use super::{Device, Experiment, Model, Sizing};
 use crate::error::{ConfigError, LabError};
 use nandlab_buffer::BufferConfig;
 use nandlab_fs::{FsConfig, Over};
-use nandlab_index::Options;
 use nandlab_nand::timed::clock_bytes;
 use nandlab_workload::ByteCount;
 
@@ -31,7 +30,7 @@ pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Resu
     if experiment.is_in_directory() {
         return Ok(());
     }
-    let index = experiment.index.as_ref().map_or(0, |index| index_bytes(index.options(), sizing));
+    let index = experiment.index.as_ref().map_or(0, |index| index.memory_bytes().min(sizing.logical_bytes()));
     let buffer = experiment.buffer.as_ref().map_or(0, |buffer| buffer_bytes(buffer, device.model, sizing));
     let fs = experiment.fs.as_ref().map_or(0, |fs| fs_bytes(fs, sizing));
     let ages = if device.reliability.is_some() { AGE_BYTES * u64::from(sizing.geometry.pages()) } else { 0 };
@@ -65,15 +64,6 @@ pub fn too_large(needed: u64, available: u64, device: &Device, sizing: &Sizing) 
         ByteCount(available).rounded(),
     );
     ConfigError { message, key: Some(key.into()), ..Default::default() }.into()
-}
-
-/// Bytes for an index's pool; pages written by the index take memory only after their writes.
-fn index_bytes(options: &Options, sizing: &Sizing) -> u64 {
-    let pool = match options.pool_frames {
-        Some(frames) => u64::from(frames) * u64::from(options.page_bytes),
-        None => options.pool_bytes.map_or(0, |bytes| bytes.0),
-    };
-    pool.min(sizing.logical_bytes())
 }
 
 /// Bytes for a buffer's pages and its data about them; at most the device's pages.

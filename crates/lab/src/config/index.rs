@@ -4,7 +4,6 @@ use super::asks::{asks, workloads};
 use super::tree::KeyError;
 use super::{Arrival, Experiment, Host, Sizing};
 use nandlab_index::IndexError;
-use nandlab_nand::SECTOR_BYTES;
 use nandlab_workload::{Asks, Kind};
 
 /// Refuses keys without an index, and an index without keys; then checks its options. Rounded options give a
@@ -16,7 +15,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, KeyError>
         (Kind::Keys(_), Some(index)) => index,
         (Kind::Keys(_), None) => {
             let message = format!(
-                "workload.{workload} asks for keys, and there is no index that has any: add a table [index.btree], or \
+                "workload.{workload} asks for keys, and there is no index that has any: add a table [index.btree] or [index.lsm], or \
                  choose a workload that asks for sectors ({})",
                 workloads(Asks::Requests)
             );
@@ -33,8 +32,8 @@ pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, KeyError>
             return Err(KeyError::of_key(format!("index.{name}"), message));
         }
     };
-    index.options().check().map_err(|error| key_error(index.name(), &error))?;
-    Ok(index.options().notice().map(|notice| format!("index.{}.{notice}", index.name())))
+    index.check().map_err(|error| key_error(index.name(), &error))?;
+    Ok(index.notice().map(|notice| format!("index.{}.{notice}", index.name())))
 }
 
 fn key_error(name: &str, error: &IndexError) -> KeyError {
@@ -67,20 +66,16 @@ pub(super) fn check_host(experiment: &Experiment) -> Result<(), KeyError> {
 /// Checks that the keys fit the index, and the index fits the device.
 pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), KeyError> {
     let (Kind::Keys(keys), Some(index)) = (experiment.workload.kind(), &experiment.index) else { return Ok(()) };
-    let (name, options) = (index.name(), index.options());
+    let name = index.name();
     let largest = keys.largest_key().unwrap_or(0);
-    if largest > options.largest_key() {
+    if largest > index.largest_key() {
         let bytes = (64 - largest.leading_zeros()).div_ceil(8);
         let message = format!(
             "index.{name}.key_bytes = {} cannot work: workload.{} asks for keys up to {largest}, which have {bytes} bytes",
-            options.key_bytes,
+            index.key_bytes(),
             experiment.workload.name(),
         );
         return Err(KeyError::of_value(format!("index.{name}.key_bytes"), message));
     }
-    options
-        .config()
-        .pool
-        .check_device(sizing.sectors() / u64::from(options.page_bytes / SECTOR_BYTES))
-        .map_err(|error| key_error(name, &error))
+    index.check_device(sizing.sectors()).map_err(|error| key_error(name, &error))
 }

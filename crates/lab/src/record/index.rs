@@ -1,6 +1,7 @@
 //! The record's part about an index.
 
 use super::Latencies;
+use nandlab_index::lsm::{Stats, LEVELS};
 use nandlab_workload::keys::Action;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ pub struct IndexRecord {
     pub operations: OperationCounts,
     /// Records returned by scans.
     pub scanned_records: u64,
-    /// Reads, updates, read-modify-writes and deletes with an absent key.
+    /// Reads, updates, read-modify-writes and deletes with an absent key; an LSM tree deletes without a look.
     pub absent: u64,
     /// Inserts with an existing key, which change nothing.
     pub present: u64,
@@ -19,7 +20,15 @@ pub struct IndexRecord {
     pub flushes: u64,
     /// Records at the end.
     pub records: u64,
-    /// Page levels at the end; 1: the root is a leaf.
+    /// Bytes of keys and values that the workload put there, and of keys it deleted.
+    pub user_bytes: u64,
+    /// Bytes that the index wrote to the device below.
+    pub written_bytes: u64,
+    /// The index's write amplification: `written_bytes / user_bytes`; null before the first change.
+    pub waf_index: Option<f64>,
+    /// The product of `waf_index` and the device's `waf`: bytes programmed over bytes of the user.
+    pub waf_total: Option<f64>,
+    /// Page levels at the end; 1: the root is a leaf. In an LSM tree the levels with tables.
     pub height: u8,
     /// Pages with records; null if the run ended inside an operation.
     pub leaves: Option<u64>,
@@ -40,6 +49,95 @@ pub struct IndexRecord {
     /// Operation times in the device, us: `read` for reads and scans, `write` for changes, `flush`; null
     /// without time.
     pub latency_us: Option<Latencies>,
+    /// The LSM tree; null for another index. Pages and pool are then 0.
+    pub lsm: Option<LsmRecord>,
+}
+
+/// An LSM tree's work and its tables at the end; bytes as written and read, padding included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LsmRecord {
+    /// By level, from level 0.
+    pub levels: [LevelRecord; LEVELS],
+    /// Written to the write-ahead log.
+    pub wal_bytes: u64,
+    /// Written by memtables that became tables.
+    pub flush_bytes: u64,
+    /// Written by bulk loads.
+    pub load_bytes: u64,
+    /// Written by compaction.
+    pub compaction_bytes: u64,
+    /// Written to the manifest.
+    pub manifest_bytes: u64,
+    /// Read by lookups and scans, and to open tables.
+    pub read_bytes: u64,
+    /// Memtables that became tables.
+    pub memtables: u64,
+    /// Compactions that wrote tables.
+    pub compactions: u64,
+    /// Tables that moved a level down without being written.
+    pub moves: u64,
+    /// Deleted keys that compaction dropped.
+    pub dropped: u64,
+    /// Questions to Bloom filters.
+    pub bloom_asked: u64,
+    /// Answers that the key is not there.
+    pub bloom_negative: u64,
+    /// Answers that it may be there, when it was not.
+    pub bloom_false_positive: u64,
+    /// Share of absent keys that passed; null before the first.
+    pub bloom_false_positive_rate: Option<f64>,
+    /// Data blocks found in the cache.
+    pub cache_hits: u64,
+    /// Data blocks read.
+    pub cache_misses: u64,
+    /// Memory of the tables' indexes and filters, bytes.
+    pub table_memory_bytes: u64,
+    /// Bytes in tables over bytes of keys with a value; null if the run ended inside an operation.
+    pub space_amplification: Option<f64>,
+}
+
+/// A level of an LSM tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LevelRecord {
+    /// Tables at the end.
+    pub tables: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes that compaction wrote to the level.
+    pub compaction_written: u64,
+    /// Bytes that compaction read from the level.
+    pub compaction_read: u64,
+}
+
+impl LsmRecord {
+    pub(crate) fn of(stats: &Stats, levels: &[(u64, u64); LEVELS]) -> Self {
+        Self {
+            levels: std::array::from_fn(|level| LevelRecord {
+                tables: levels[level].0,
+                bytes: levels[level].1,
+                compaction_written: stats.compaction_written[level],
+                compaction_read: stats.compaction_read[level],
+            }),
+            wal_bytes: stats.wal_bytes,
+            flush_bytes: stats.flush_bytes,
+            load_bytes: stats.load_bytes,
+            compaction_bytes: stats.compaction_bytes(),
+            manifest_bytes: stats.manifest_bytes,
+            read_bytes: stats.read_bytes,
+            memtables: stats.memtables,
+            compactions: stats.compactions,
+            moves: stats.moves,
+            dropped: stats.dropped,
+            bloom_asked: stats.bloom.asked,
+            bloom_negative: stats.bloom.negative,
+            bloom_false_positive: stats.bloom.false_positive,
+            bloom_false_positive_rate: stats.bloom.false_positive_rate(),
+            cache_hits: stats.cache_hits,
+            cache_misses: stats.cache_misses,
+            table_memory_bytes: 0,
+            space_amplification: None,
+        }
+    }
 }
 
 /// Operations in a key workload.

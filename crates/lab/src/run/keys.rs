@@ -3,7 +3,7 @@
 use crate::control::Control;
 use crate::error::{ConfigError, LabError};
 use crate::latency::LatencyMeter;
-use crate::record::{IndexRecord, OperationCounts, PageKinds, PoolRecord, StopReason, Stopped};
+use crate::record::{IndexRecord, LsmRecord, OperationCounts, PageKinds, PoolRecord, StopReason, Stopped};
 use crate::run::mark::Mark;
 use crate::run::mark::{begin_timeline, sample};
 use crate::run::meter::Meter;
@@ -12,7 +12,7 @@ use crate::stack::Engine;
 use crate::stack::{OpLog, Timeline};
 use nandlab_block::{BlockDevice, Completion, Error, Mirror, Op, Payload, Request, Switch};
 use nandlab_index::pool::PagesByKind;
-use nandlab_index::{IndexConfig, IndexError, Options, Tree};
+use nandlab_index::{btree, lsm, AnyIndex, Index, IndexConfig, IndexError, Options};
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::Time;
 use nandlab_workload::keys::{Action, KeyOp, KeyWorkload};
@@ -72,11 +72,11 @@ pub(crate) fn play(
     let below = Below { engine: run.engine(), meter, start };
     let mut mirror = if has_bytes { Mirror::comparing(below) } else { Mirror::new(below) };
     let switch = mirror.switch();
-    let (tree, created) = match Tree::create(&mut mirror, &index.options().config()) {
+    let (tree, created) = match AnyIndex::create(&mut mirror, index) {
         Ok(tree) => (Some(tree), Ok(())),
         Err(error) => (None, Err(error)),
     };
-    let mut player = Player::new(index.options(), seed, keeps_time, control);
+    let mut player = Player::new(index, seed, keeps_time, control);
     let mut stopped = match created {
         Ok(()) => None,
         Err(error) => Some(player.stop(index, error)?),
@@ -85,7 +85,7 @@ pub(crate) fn play(
         return Ok(Played { stopped, index: player.record(None, &switch) });
     };
     let mut ops = ops.peekable();
-    if let Err(error) = player.load(&mut tree, &mut ops) {
+    if let Err(error) = player.load(tree.as_dyn(), &mut ops) {
         stopped = Some(player.stop(index, error)?);
     }
     while stopped.is_none() {
@@ -100,7 +100,7 @@ pub(crate) fn play(
         }
         let Some(op) = ops.next() else { break };
         let op = op.map_err(|error| experiment.explain(error))?;
-        if let Err(error) = player.operation(&mut tree, op) {
+        if let Err(error) = player.operation(tree.as_dyn(), op) {
             stopped = Some(player.stop(index, error)?);
         }
     }
@@ -111,11 +111,12 @@ pub(crate) fn play(
 
 /// Carries out operations, and counts them.
 struct Player<'a> {
-    options: &'a Options,
+    config: &'a IndexConfig,
     control: &'a Control,
     random: Random,
     value: Vec<u8>,
     counts: OperationCounts,
+    user_bytes: u64,
     scanned_records: u64,
     absent: u64,
     present: u64,
@@ -124,13 +125,14 @@ struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    fn new(options: &'a Options, seed: u64, keeps_time: bool, control: &'a Control) -> Self {
+    fn new(config: &'a IndexConfig, seed: u64, keeps_time: bool, control: &'a Control) -> Self {
         Self {
-            options,
+            config,
             control,
             random: Random::of(seed, Stream::IndexValues),
             value: Vec::new(),
             counts: OperationCounts::default(),
+            user_bytes: 0,
             scanned_records: 0,
             absent: 0,
             present: 0,
@@ -140,13 +142,13 @@ impl<'a> Player<'a> {
     }
 
     /// Carries out the stream's initial bulk load.
-    fn load(&mut self, tree: &mut Tree<'_>, ops: &mut Peekable<&mut dyn KeyWorkload>) -> Result<(), IndexError> {
+    fn load(&mut self, tree: &mut dyn Index, ops: &mut Peekable<&mut dyn KeyWorkload>) -> Result<(), IndexError> {
         let is_load = |op: &Result<KeyOp, _>| matches!(op, Ok(KeyOp { action: Action::Load, .. }));
         if !ops.peek().is_some_and(is_load) {
             return Ok(());
         }
-        let fill = self.options.load_fill;
-        let records = std::iter::from_fn(|| {
+        let fill = self.config.load_fill();
+        let mut records = std::iter::from_fn(|| {
             if self.counts.load % BATCH == 0 {
                 self.control.set_done(self.counts.load);
                 if self.control.is_cancelled() {
@@ -157,18 +159,20 @@ impl<'a> Player<'a> {
             self.counts.load += 1;
             self.counts.total += 1;
             self.draw_value();
-            Some((key(self.options, op), self.value.clone()))
+            let key = key(self.config, op);
+            self.user_bytes += (key.len() + self.value.len()) as u64;
+            Some((key, self.value.clone()))
         });
-        tree.bulk_load(records, fill)?;
-        if self.options.flush_every > 0 {
+        tree.bulk_load(&mut records, fill)?;
+        if self.config.flush_every() > 0 {
             self.flush(tree)?;
         }
         Ok(())
     }
 
     /// Carries out one operation, and the flush due after it.
-    fn operation(&mut self, tree: &mut Tree<'_>, op: KeyOp) -> Result<(), IndexError> {
-        let start = tree.pool().now();
+    fn operation(&mut self, tree: &mut dyn Index, op: KeyOp) -> Result<(), IndexError> {
+        let start = tree.now();
         match self.carry_out(tree, op) {
             // The index keeps the last flush's pages until the next one.
             Err(IndexError::Full { shadow: true, .. }) => {
@@ -180,63 +184,74 @@ impl<'a> Player<'a> {
         let is_read = matches!(op.action, Action::Read | Action::Scan(_));
         self.took(tree, if is_read { Op::Read } else { Op::Write }, start);
         self.counts.add(op.action);
-        if self.options.flush_every > 0 && self.counts.total % self.options.flush_every == 0 {
+        if self.config.flush_every() > 0 && self.counts.total % self.config.flush_every() == 0 {
             self.flush(tree)?;
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, tree: &mut Tree<'_>, op: KeyOp) -> Result<(), IndexError> {
-        let key = key(self.options, op);
+    fn carry_out(&mut self, tree: &mut dyn Index, op: KeyOp) -> Result<(), IndexError> {
+        let key = key(self.config, op);
         if matches!(op.action, Action::Insert | Action::Update | Action::Put | Action::ReadModifyWrite) {
             self.draw_value();
         }
+        let record_bytes = (key.len() + self.value.len()) as u64;
+        let mut changed = 0;
         match op.action {
             Action::Load => unreachable!("a bulk load comes first, and was carried out"),
-            Action::Insert => self.present += u64::from(!tree.insert(&key, &self.value)?),
-            Action::Update => self.absent += u64::from(!tree.update(&key, &self.value)?),
-            Action::Put => drop(tree.put(&key, &self.value)?),
-            Action::Read => self.absent += u64::from(!tree.get_with(&key, |value| value.is_some())?),
+            Action::Insert if tree.insert(&key, &self.value)? => changed = record_bytes,
+            Action::Insert => self.present += 1,
+            Action::Update if tree.update(&key, &self.value)? => changed = record_bytes,
+            Action::Update => self.absent += 1,
+            Action::Put => {
+                tree.put(&key, &self.value)?;
+                changed = record_bytes;
+            }
+            Action::Read => self.absent += u64::from(!tree.contains(&key)?),
             Action::ReadModifyWrite => {
-                tree.get_with(&key, |_| ())?;
-                self.absent += u64::from(!tree.update(&key, &self.value)?);
+                tree.contains(&key)?;
+                if tree.update(&key, &self.value)? {
+                    changed = record_bytes;
+                } else {
+                    self.absent += 1;
+                }
             }
             Action::Scan(records) => self.scan(tree, &key, records)?,
-            Action::Delete => self.absent += u64::from(!tree.delete(&key)?),
-        }
-        Ok(())
-    }
-
-    fn scan(&mut self, tree: &mut Tree<'_>, from: &[u8], records: u32) -> Result<(), IndexError> {
-        let mut cursor = tree.range(Some(from), None)?;
-        for n in 0..u64::from(records) {
-            if n % BATCH == 0 && self.control.is_cancelled() || cursor.next()?.is_none() {
-                break;
+            Action::Delete => {
+                let was_there = tree.delete(&key)?;
+                self.absent += u64::from(was_there == Some(false));
+                changed = if was_there == Some(false) { 0 } else { key.len() as u64 };
             }
-            self.scanned_records += 1;
         }
+        self.user_bytes += changed;
         Ok(())
     }
 
-    fn flush(&mut self, tree: &mut Tree<'_>) -> Result<(), IndexError> {
-        let start = tree.pool().now();
+    fn scan(&mut self, tree: &mut dyn Index, from: &[u8], records: u32) -> Result<(), IndexError> {
+        let control = self.control;
+        let mut goes_on = |n: u64| n < u64::from(records) && !(n % BATCH == 0 && control.is_cancelled());
+        self.scanned_records += tree.scan(from, &mut goes_on)?;
+        Ok(())
+    }
+
+    fn flush(&mut self, tree: &mut dyn Index) -> Result<(), IndexError> {
+        let start = tree.now();
         tree.flush()?;
         self.flushes += 1;
         self.took(tree, Op::Flush, start);
         Ok(())
     }
 
-    fn took(&mut self, tree: &Tree<'_>, op: Op, start: Time) {
+    fn took(&mut self, tree: &dyn Index, op: Op, start: Time) {
         if let Some(latency) = &mut self.latency {
-            let completion = Completion { arrival: start, done: tree.pool().now() };
+            let completion = Completion { arrival: start, done: tree.now() };
             latency.add(&Request::new(op, 0, 0), &completion);
         }
     }
 
     /// Draws the next value.
     fn draw_value(&mut self) {
-        let (longest, shortest) = (self.options.value_bytes, self.options.shortest_value_bytes);
-        let least = shortest.unwrap_or(longest);
+        let (least, longest) = self.config.value_bytes();
         let bytes =
             u64::from(least) + if least < longest { self.random.below(u64::from(longest - least) + 1) } else { 0 };
         self.value.clear();
@@ -273,11 +288,17 @@ impl<'a> Player<'a> {
                 Ok(self.stopped(StopReason::Unreadable, &format!("{error}; the index cannot go on without it")))
             }
             IndexError::Full { pages, .. } => {
-                let page_bytes = self.options.page_bytes;
+                let IndexConfig::Btree(Options { page_bytes, .. }) = index else {
+                    unreachable!("only the B+tree counts pages")
+                };
                 let what = format!(
                     "the index is full: it needs more than the {pages} pages of {page_bytes} bytes that the device has; \
                      a larger device.capacity has more"
                 );
+                Ok(self.stopped(StopReason::IndexFull, &what))
+            }
+            IndexError::NoSpace { .. } => {
+                let what = format!("{error}; a larger device.capacity has more");
                 Ok(self.stopped(StopReason::IndexFull, &what))
             }
             IndexError::Option { key, .. } => {
@@ -290,45 +311,71 @@ impl<'a> Player<'a> {
     }
 
     /// The record; the walk over the tree bypasses the device, so nothing is counted for it.
-    fn record(self, tree: Option<&mut Tree<'_>>, switch: &Switch) -> IndexRecord {
+    fn record(self, tree: Option<&mut AnyIndex<'_>>, switch: &Switch) -> IndexRecord {
         let mut record = IndexRecord {
             operations: self.counts,
             scanned_records: self.scanned_records,
             absent: self.absent,
             present: self.present,
             flushes: self.flushes,
+            user_bytes: self.user_bytes,
             latency_us: self.latency.as_ref().map(LatencyMeter::summary),
             ..IndexRecord::default()
         };
         let Some(tree) = tree else { return record };
-        let stats = *tree.stats();
-        let pool = tree.pool();
-        record.pool = PoolRecord {
-            frames: pool.frames(),
-            bytes: u64::from(pool.frames()) * pool.page_bytes() as u64,
-            hits: stats.hits,
-            misses: stats.misses,
-            evictions: stats.evictions,
-            write_backs: stats.write_backs,
-            flushed: stats.flushed,
-        };
-        record.page_reads = page_kinds(&stats.page_reads);
-        record.page_writes = page_kinds(&stats.page_writes);
-        (record.records, record.height) = (tree.len(), tree.levels());
+        record.written_bytes = tree.as_dyn().written_bytes();
+        record.waf_index = (self.user_bytes > 0).then(|| record.written_bytes as f64 / self.user_bytes as f64);
         switch.detach();
-        match tree.check() {
-            Ok(walk) => {
-                record.leaves = Some(walk.leaves);
-                record.inner_pages = Some(walk.inner);
-                record.free_pages = Some(walk.free);
-                record.leaf_fill = Some(walk.leaf_fill);
-                record.inner_fill = (walk.inner > 0).then_some(walk.inner_fill);
-            }
-            Err(IndexError::Broken) => {}
-            Err(error) => panic!("the index is not what it must be: {error}"),
+        match tree {
+            AnyIndex::Btree(tree) => record_btree(tree, &mut record),
+            AnyIndex::Lsm(tree) => record_lsm(tree, &mut record),
         }
         record
     }
+}
+
+fn record_btree(tree: &mut btree::Tree<'_>, record: &mut IndexRecord) {
+    let stats = *tree.stats();
+    let pool = tree.pool();
+    record.pool = PoolRecord {
+        frames: pool.frames(),
+        bytes: u64::from(pool.frames()) * pool.page_bytes() as u64,
+        hits: stats.hits,
+        misses: stats.misses,
+        evictions: stats.evictions,
+        write_backs: stats.write_backs,
+        flushed: stats.flushed,
+    };
+    record.page_reads = page_kinds(&stats.page_reads);
+    record.page_writes = page_kinds(&stats.page_writes);
+    (record.records, record.height) = (tree.len(), tree.levels());
+    match tree.check() {
+        Ok(walk) => {
+            record.leaves = Some(walk.leaves);
+            record.inner_pages = Some(walk.inner);
+            record.free_pages = Some(walk.free);
+            record.leaf_fill = Some(walk.leaf_fill);
+            record.inner_fill = (walk.inner > 0).then_some(walk.inner_fill);
+        }
+        Err(IndexError::Broken) => {}
+        Err(error) => panic!("the index is not what it must be: {error}"),
+    }
+}
+
+fn record_lsm(tree: &mut lsm::Tree<'_>, record: &mut IndexRecord) {
+    let (stats, levels) = (tree.stats(), tree.levels());
+    let mut lsm = LsmRecord::of(&stats, &levels);
+    lsm.table_memory_bytes = tree.table_memory_bytes();
+    record.height = levels.iter().filter(|(tables, _)| *tables > 0).count() as u8;
+    match tree.check() {
+        Ok(walk) => {
+            record.records = walk.records;
+            lsm.space_amplification = walk.space_amplification();
+        }
+        Err(IndexError::Broken) => {}
+        Err(error) => panic!("the index is not what it must be: {error}"),
+    }
+    record.lsm = Some(lsm);
 }
 
 fn page_kinds(pages: &PagesByKind) -> PageKinds {
@@ -337,7 +384,7 @@ fn page_kinds(pages: &PagesByKind) -> PageKinds {
 }
 
 /// An operation's key, in the index's form.
-fn key(options: &Options, op: KeyOp) -> Vec<u8> {
+fn key(config: &IndexConfig, op: KeyOp) -> Vec<u8> {
     const LONGEST: usize = 64;
-    op.bytes::<LONGEST>()[LONGEST - usize::from(options.key_bytes)..].to_vec()
+    op.bytes::<LONGEST>()[LONGEST - usize::from(config.key_bytes())..].to_vec()
 }

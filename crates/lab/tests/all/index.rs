@@ -302,7 +302,7 @@ fn keys_without_an_index_and_an_index_without_keys_are_refused() {
     assert_eq!((lonely.key.as_deref(), lonely.line, lonely.column), (Some("workload.ycsb"), Some(1), Some(11)));
     assert_eq!(
         lonely.message,
-        "workload.ycsb asks for keys, and there is no index that has any: add a table [index.btree], or choose a \
+        "workload.ycsb asks for keys, and there is no index that has any: add a table [index.btree] or [index.lsm], or choose a \
          workload that asks for sectors (sequential, uniform, zipf, hot_cold, cachelib, fio, tenants, trace)"
     );
     let idle = refused("[workload.zipf]\n[index.btree]\n[ftl.page]\n", &[]);

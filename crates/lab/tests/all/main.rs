@@ -16,6 +16,7 @@ mod index;
 mod inside;
 mod lifetimes;
 mod limits;
+mod lsm;
 mod notices;
 mod precondition;
 mod reliability;

@@ -12,6 +12,7 @@ mod foreign;
 mod fuzz;
 mod golden;
 mod index;
+mod lsm;
 mod model;
 mod power_cut;
 mod subjects;

@@ -1,0 +1,82 @@
+//! Which tables are merged next. A strategy sees a version and returns a choice; the tree carries it out.
+
+pub(super) mod leveled;
+pub(super) mod tiered;
+
+use super::storage::FileId;
+use super::version::{Version, LAST, LEVELS};
+
+/// Which table of a level that is too large goes down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChoice {
+    /// The one with the fewest bytes below it for each of its own.
+    #[default]
+    LeastOverlap,
+    /// The one after the last that went down, by key.
+    RoundRobin,
+}
+
+impl FileChoice {
+    /// The name in a configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LeastOverlap => "least_overlap",
+            Self::RoundRobin => "round_robin",
+        }
+    }
+}
+
+/// The chosen compaction with its options.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Strategy {
+    Leveled(leveled::Leveled),
+    Tiered(tiered::Tiered),
+}
+
+/// A compaction to carry out.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Pick {
+    /// The tables, with their level.
+    pub(super) inputs: Vec<(usize, FileId)>,
+    /// Where the result goes.
+    pub(super) output: usize,
+    /// Bytes that end a table of the result.
+    pub(super) file_bytes: u64,
+    /// The level whose round robin goes on behind this key.
+    pub(super) cursor: Option<(usize, Vec<u8>)>,
+}
+
+impl Pick {
+    /// Whether the pick only moves one table to a level where nothing overlaps it. A table with deleted keys does not
+    /// move to where they can be dropped.
+    pub(super) fn is_move(&self, version: &Version) -> bool {
+        let [(level, id)] = self.inputs[..] else { return false };
+        let file = version.file(level, id);
+        let above = |deeper: usize| version.overlapping(deeper, &file.smallest, &file.largest).is_empty();
+        let drops = file.tombstones > 0 && (self.output + 1..LEVELS).all(above);
+        level != self.output && above(self.output) && !drops
+    }
+}
+
+impl Strategy {
+    /// The next compaction; `None` if the version is as the strategy wants it.
+    pub(super) fn pick(&self, version: &Version) -> Option<Pick> {
+        match self {
+            Self::Leveled(leveled) => leveled.pick(version),
+            Self::Tiered(tiered) => tiered.pick(version),
+        }
+    }
+
+    /// The level that a compaction by hand of `level` goes to, and the bytes that end a table there.
+    pub(super) fn by_hand(&self, version: &Version, level: usize) -> (usize, u64) {
+        match self {
+            Self::Leveled(leveled) => {
+                let sizes = leveled.sizes(version);
+                let output = if level == 0 { sizes.base } else { level + 1 };
+                (output, leveled.file_bytes_at(output, sizes.base))
+            }
+            Self::Tiered(tiered) => (LAST, tiered.file_bytes),
+        }
+    }
+}

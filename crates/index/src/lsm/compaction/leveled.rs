@@ -1,0 +1,264 @@
+//! Leveled compaction: each level below level 0 is one sorted run, some times larger than the one above.
+//!
+//! A level's score is its bytes over its target; for level 0 its tables over the trigger, or its bytes over the base if
+//! that is more. The level with the highest score from 1 on gives one table to the level below, together with all
+//! tables that it overlaps there. Level 0 gives its oldest table and all that overlap it, to the base level.
+//!
+//! With fixed sizes the base level is 1, and each further target is `multiplier` times the one above. With dynamic ones
+//! the largest level sets the others: each level above has its size over `multiplier`, up to the first that is no larger
+//! than `base_bytes`, and that is the base level. No target is below `base_bytes`. The rules are RocksDB's.
+
+use super::super::storage::FileId;
+use super::super::version::{FileMeta, Version, LAST, LEVELS};
+use super::{FileChoice, Pick};
+
+/// A pick takes more tables of its level without more below, up to this many tables' bytes.
+const MOST_FILES: u64 = 25;
+
+/// Leveled compaction.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) struct Leveled {
+    /// Tables of level 0 that start a compaction.
+    pub(in super::super) trigger: u64,
+    pub(in super::super) base_bytes: u64,
+    pub(in super::super) multiplier: u64,
+    pub(in super::super) dynamic: bool,
+    pub(in super::super) file_bytes: u64,
+    pub(in super::super) file_multiplier: u64,
+    pub(in super::super) choice: FileChoice,
+}
+
+/// Where level 0 goes, and the size each level may have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in super::super) struct Sizes {
+    pub(in super::super) base: usize,
+    pub(in super::super) targets: [u64; LEVELS],
+}
+
+impl Leveled {
+    /// The level sizes for a version.
+    pub(in super::super) fn sizes(&self, version: &Version) -> Sizes {
+        let (base, first) = if self.dynamic { self.dynamic_base(version) } else { (1, self.base_bytes) };
+        let mut targets = [u64::MAX; LEVELS];
+        let mut target = first;
+        for slot in &mut targets[base..] {
+            *slot = if self.dynamic { target.max(self.base_bytes) } else { target };
+            target = target.saturating_mul(self.multiplier);
+        }
+        Sizes { base, targets }
+    }
+
+    /// The base level and its size, from the largest level.
+    fn dynamic_base(&self, version: &Version) -> (usize, u64) {
+        let Some(first) = (1..LEVELS).find(|&level| !version.levels[level].is_empty()) else {
+            return (LAST, self.base_bytes);
+        };
+        let mut bytes = (first..LEVELS).map(|level| version.bytes(level)).max().unwrap_or(0);
+        for _ in first..LAST {
+            bytes /= self.multiplier;
+        }
+        let least = self.base_bytes / self.multiplier;
+        if bytes <= least {
+            return (first, least + 1);
+        }
+        let mut base = first;
+        while base > 1 && bytes > self.base_bytes {
+            (base, bytes) = (base - 1, bytes / self.multiplier);
+        }
+        (base, bytes.min(self.base_bytes))
+    }
+
+    /// Bytes that end a table of `level`.
+    pub(in super::super) fn file_bytes_at(&self, level: usize, base: usize) -> u64 {
+        let times = self.file_multiplier.saturating_pow(level.saturating_sub(base) as u32);
+        self.file_bytes.saturating_mul(times)
+    }
+
+    pub(super) fn pick(&self, version: &Version) -> Option<Pick> {
+        let sizes = self.sizes(version);
+        let mut scores: Vec<(f64, usize)> = (0..LAST)
+            .map(|level| (self.score(version, &sizes, level), level))
+            .filter(|&(score, _)| score >= 1.0)
+            .collect();
+        scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let (_, level) = *scores.first()?;
+        let (mut chosen, output) =
+            if level == 0 { (oldest(version), sizes.base) } else { (self.choose(version, level), level + 1) };
+        let (smallest, largest) = span(version, level, &chosen);
+        let below = version.overlapping(output, &smallest, &largest);
+        if level > 0 {
+            self.widen(version, level, &mut chosen, &below);
+        }
+        let (_, end) = span(version, level, &chosen);
+        let inputs = chosen.into_iter().map(|id| (level, id)).chain(below.into_iter().map(|id| (output, id))).collect();
+        let file_bytes = self.file_bytes_at(output, sizes.base);
+        Some(Pick { inputs, output, file_bytes, cursor: (level > 0).then_some((level, end)) })
+    }
+
+    fn score(&self, version: &Version, sizes: &Sizes, level: usize) -> f64 {
+        let bytes = version.bytes(level) as f64;
+        match level {
+            0 => (version.levels[0].len() as f64 / self.trigger as f64).max(bytes / self.base_bytes as f64),
+            _ => bytes / sizes.targets[level] as f64,
+        }
+    }
+
+    /// The table of a level that goes down.
+    fn choose(&self, version: &Version, level: usize) -> Vec<FileId> {
+        let files = &version.levels[level];
+        let chosen = match self.choice {
+            FileChoice::RoundRobin => {
+                let cursor = &version.cursors[level];
+                files.iter().find(|file| file.smallest > *cursor).or(files.first())
+            }
+            FileChoice::LeastOverlap => {
+                let ratio = |file: &&FileMeta| below_bytes(version, level + 1, file) as f64 / file.bytes as f64;
+                files.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))
+            }
+        };
+        vec![chosen.expect("a level with a score has tables").id]
+    }
+
+    /// Adds tables of the level whose range needs no further table below.
+    fn widen(&self, version: &Version, level: usize, chosen: &mut Vec<FileId>, below: &[FileId]) {
+        if below.is_empty() {
+            return;
+        }
+        let (low, high) = span(version, level + 1, below);
+        let (start, end) = span(version, level, chosen);
+        let (low, high) = (low.min(start), high.max(end));
+        let wider = version.overlapping(level, &low, &high);
+        let (from, to) = span(version, level, &wider);
+        let bytes: u64 = wider.iter().map(|&id| version.file(level, id).bytes).sum();
+        let more: u64 = below.iter().map(|&id| version.file(level + 1, id).bytes).sum();
+        if version.overlapping(level + 1, &from, &to) == below && bytes + more < MOST_FILES * self.file_bytes {
+            *chosen = wider;
+        }
+    }
+}
+
+/// The oldest table of level 0, and all that overlap it or each other.
+fn oldest(version: &Version) -> Vec<FileId> {
+    let files = &version.levels[0];
+    let mut chosen = vec![files.last().expect("level 0 has a score").id];
+    loop {
+        let (smallest, largest) = span(version, 0, &chosen);
+        let wider = version.overlapping(0, &smallest, &largest);
+        if wider.len() == chosen.len() {
+            return chosen;
+        }
+        chosen = wider;
+    }
+}
+
+/// The smallest and the largest key of some tables in a level.
+pub(in super::super) fn span(version: &Version, level: usize, files: &[FileId]) -> (Vec<u8>, Vec<u8>) {
+    let files = || files.iter().map(|&id| version.file(level, id));
+    let smallest = files().map(|file| &file.smallest).min().expect("there is a table");
+    let largest = files().map(|file| &file.largest).max().expect("there is a table");
+    (smallest.clone(), largest.clone())
+}
+
+fn below_bytes(version: &Version, level: usize, file: &FileMeta) -> u64 {
+    let below = version.levels[level].iter().filter(|other| other.overlaps(&file.smallest, &file.largest));
+    below.map(|other| other.bytes).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leveled() -> Leveled {
+        Leveled {
+            trigger: 4,
+            base_bytes: 100,
+            multiplier: 10,
+            dynamic: true,
+            file_bytes: 10,
+            file_multiplier: 2,
+            choice: FileChoice::LeastOverlap,
+        }
+    }
+
+    fn file(id: u64, bytes: u64, smallest: u8, largest: u8) -> FileMeta {
+        FileMeta {
+            id: FileId(id),
+            age: id,
+            bytes,
+            records: 1,
+            tombstones: 0,
+            smallest: vec![smallest],
+            largest: vec![largest],
+            place: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_last_level_sets_the_sizes_and_the_base_level_moves() {
+        let mut version = Version::default();
+        let leveled = leveled();
+        assert_eq!(leveled.sizes(&version).base, 6, "an empty tree: level 0 goes to the last level");
+        // A last level of 100 needs nothing above it; each level above has a tenth, up to the first of 100 or less.
+        for (bytes, base, targets) in [
+            (100, 6, [u64::MAX, u64::MAX, u64::MAX, 100]),
+            (101, 5, [u64::MAX, u64::MAX, 100, 100]),
+            (5_000, 4, [u64::MAX, 100, 500, 5_000]),
+            (20_000, 3, [100, 200, 2_000, 20_000]),
+        ] {
+            version.levels[6] = vec![file(1, bytes, 0, 9)];
+            let sizes = leveled.sizes(&version);
+            assert_eq!(sizes.base, base, "{bytes}");
+            assert_eq!(sizes.targets[3..], targets, "{bytes}");
+        }
+        // A table of level L has the base's size times the multiplier for each level below the base level.
+        assert_eq!([4, 5, 6].map(|level| leveled.file_bytes_at(level, 4)), [10, 20, 40]);
+        assert_eq!([5, 6].map(|level| leveled.file_bytes_at(level, 5)), [10, 20]);
+    }
+
+    #[test]
+    fn fixed_sizes_grow_from_level_1() {
+        let leveled = Leveled { dynamic: false, ..leveled() };
+        let sizes = leveled.sizes(&Version::default());
+        assert_eq!((sizes.base, &sizes.targets[1..4]), (1, &[100, 1000, 10_000][..]));
+    }
+
+    #[test]
+    fn the_table_with_least_below_goes_down_and_the_round_robin_goes_on() {
+        let mut version = Version::default();
+        version.levels[5] = vec![file(1, 60, 0, 9), file(2, 60, 10, 19), file(3, 60, 20, 29)];
+        version.levels[6] = vec![file(4, 900, 0, 9), file(5, 90, 10, 14), file(6, 90, 15, 18), file(7, 600, 19, 40)];
+        let pick = leveled().pick(&version).unwrap();
+        assert_eq!(pick.inputs[0], (5, FileId(3)), "600 / 60; the others have 900 / 60 and 780 / 60");
+        assert_eq!((pick.output, &pick.inputs[1..]), (6, &[(6, FileId(7))][..]));
+        let robin = Leveled { choice: FileChoice::RoundRobin, ..leveled() };
+        assert_eq!(robin.pick(&version).unwrap().inputs[0], (5, FileId(1)));
+        version.cursors[5] = vec![9];
+        assert_eq!(robin.pick(&version).unwrap().inputs[0], (5, FileId(2)));
+        version.cursors[5] = vec![29];
+        assert_eq!(robin.pick(&version).unwrap().inputs[0], (5, FileId(1)));
+    }
+
+    #[test]
+    fn level_0_gives_what_overlaps_its_oldest_table() {
+        let mut version = Version::default();
+        version.levels[0] = vec![file(4, 5, 50, 60), file(3, 5, 8, 20), file(2, 5, 5, 9), file(1, 5, 1, 6)];
+        version.levels[6] = vec![file(9, 50, 0, 3), file(8, 50, 21, 49)];
+        let pick = leveled().pick(&version).unwrap();
+        let ids: Vec<u64> = pick.inputs.iter().map(|(_, id)| id.0).collect();
+        assert_eq!((ids, pick.output), (vec![3, 2, 1, 9], 6));
+    }
+
+    #[test]
+    fn a_table_moves_only_where_nothing_overlaps() {
+        let mut version = Version::default();
+        version.levels[5] = vec![file(1, 170, 10, 19)];
+        version.levels[6] = vec![file(2, 800, 0, 9), file(3, 800, 20, 29)];
+        let pick = leveled().pick(&version).unwrap();
+        assert!(pick.is_move(&version));
+        version.levels[6][1].smallest = vec![19];
+        assert!(!Pick { inputs: pick.inputs.clone(), ..pick.clone() }.is_move(&version), "key 19 is in both");
+        version.levels[6][1].smallest = vec![20];
+        version.levels[5][0].tombstones = 1;
+        assert!(!pick.is_move(&version), "its deleted keys are dropped in the last level");
+    }
+}

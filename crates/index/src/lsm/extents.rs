@@ -1,0 +1,364 @@
+//! Files on a block device: each lies in extents of whole pieces.
+//!
+//! A new file gets the first free run of pieces that is long enough, else the first free pieces. Which pieces are free
+//! is in memory only; the manifest keeps each file's extents. A deleted file is trimmed.
+
+use super::codec::Parser;
+use super::storage::{FileId, Lifetime, Storage};
+use crate::IndexError;
+use nandlab_block::{BlockDevice, Op, Payload, Request};
+use nandlab_nand::{Origin, PlacementId, Time, SECTOR_BYTES};
+use std::collections::BTreeMap;
+
+/// A root area takes this share of the device, within these bounds.
+const ROOT_SHARE: u64 = 32;
+const ROOT_UNITS_MIN: u64 = 16;
+const ROOT_BYTES_MAX: u64 = 4 << 20;
+
+#[derive(Clone, Debug)]
+struct File {
+    /// First piece and number of pieces.
+    extents: Vec<(u32, u32)>,
+    /// Bytes appended.
+    bytes: u64,
+    placement: PlacementId,
+}
+
+impl File {
+    fn pieces(&self) -> u64 {
+        self.extents.iter().map(|&(_, count)| u64::from(count)).sum()
+    }
+}
+
+/// How a device is divided.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pieces: u64,
+    /// Pieces of each root area.
+    root_pieces: u64,
+    /// Pieces for files.
+    free: u64,
+}
+
+impl Layout {
+    pub(super) fn new(sectors: u64, unit_bytes: u32, piece_bytes: u64) -> Result<Self, IndexError> {
+        let bytes = sectors * u64::from(SECTOR_BYTES);
+        let pieces = bytes / piece_bytes;
+        let root = (bytes / ROOT_SHARE).min(ROOT_BYTES_MAX).max(ROOT_UNITS_MIN * u64::from(unit_bytes));
+        let root_pieces = root.div_ceil(piece_bytes);
+        match pieces.checked_sub(2 * root_pieces).filter(|&free| free >= 4) {
+            Some(free) => Ok(Self { pieces, root_pieces, free }),
+            None => {
+                let why = format!(
+                    "the device of {bytes} bytes has {pieces} extents of that size; the manifest takes {}, files need 4",
+                    2 * root_pieces
+                );
+                Err(IndexError::option("extent_bytes", &piece_bytes, why))
+            }
+        }
+    }
+}
+
+/// Files on a block device.
+pub struct Extents<'d> {
+    device: &'d mut dyn BlockDevice,
+    unit_bytes: usize,
+    piece_bytes: u64,
+    /// Pieces of a root area; the areas are the first two.
+    root_pieces: u32,
+    used: Vec<bool>,
+    free: u64,
+    files: BTreeMap<FileId, File>,
+    by_level: bool,
+    now: Time,
+}
+
+impl std::fmt::Debug for Extents<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Extents").field("files", &self.files).field("free", &self.free).finish_non_exhaustive()
+    }
+}
+
+impl<'d> Extents<'d> {
+    /// Files on `device`, none yet, in pieces of `piece_bytes`; with `by_level` writes carry placement identifiers.
+    ///
+    /// # Errors
+    /// [`IndexError::Option`] if the device is too small.
+    pub fn new(
+        device: &'d mut dyn BlockDevice,
+        unit_bytes: u32,
+        piece_bytes: u64,
+        by_level: bool,
+    ) -> Result<Self, IndexError> {
+        let Layout { pieces, root_pieces, free } = Layout::new(device.sectors(), unit_bytes, piece_bytes)?;
+        let mut used = vec![false; pieces as usize];
+        used[..2 * root_pieces as usize].fill(true);
+        Ok(Self {
+            device,
+            unit_bytes: unit_bytes as usize,
+            piece_bytes,
+            root_pieces: root_pieces as u32,
+            used,
+            free,
+            files: BTreeMap::new(),
+            by_level,
+            now: 0,
+        })
+    }
+
+    fn submit(&mut self, request: Request, data: Payload<'_>) -> Result<(), IndexError> {
+        self.now = self.device.submit(&Request { time: self.now, ..request }, data)?.done;
+        Ok(())
+    }
+
+    /// Takes `pieces` more pieces: one run if there is one, else the first that are free.
+    fn take(&mut self, pieces: u64) -> Result<Vec<(u32, u32)>, IndexError> {
+        if pieces > self.free {
+            let (bytes, free) = self.capacity();
+            return Err(IndexError::NoSpace { needed: pieces * self.piece_bytes, free, bytes });
+        }
+        let runs = self.free_runs();
+        let whole = runs.iter().find(|&&(_, count)| u64::from(count) >= pieces);
+        let mut taken = Vec::new();
+        let mut left = pieces;
+        for &(first, count) in whole.map_or(&runs[..], std::slice::from_ref) {
+            let count = u64::from(count).min(left);
+            if count == 0 {
+                break;
+            }
+            self.used[first as usize..first as usize + count as usize].fill(true);
+            taken.push((first, count as u32));
+            left -= count;
+        }
+        self.free -= pieces;
+        Ok(taken)
+    }
+
+    fn free_runs(&self) -> Vec<(u32, u32)> {
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for (at, _) in (0..).zip(&self.used).filter(|(_, used)| !**used) {
+            match runs.last_mut() {
+                Some((first, count)) if *first + *count == at => *count += 1,
+                _ => runs.push((at, 1)),
+            }
+        }
+        runs
+    }
+
+    fn give_back(&mut self, first: u32, count: u32) {
+        self.used[first as usize..(first + count) as usize].fill(false);
+        self.free += u64::from(count);
+    }
+
+    fn trim(&mut self, first: u32, count: u32, placement: PlacementId) -> Result<(), IndexError> {
+        let sector = u64::from(first) * self.piece_bytes / u64::from(SECTOR_BYTES);
+        let mut left = u64::from(count) * self.piece_bytes / u64::from(SECTOR_BYTES);
+        let mut at = sector;
+        while left > 0 {
+            let sectors = left.min(1 << 30) as u32;
+            let request = Request { origin: Origin::INDEX_LEAF, placement, ..Request::new(Op::Trim, at, sectors) };
+            self.submit(request, Payload::None)?;
+            (at, left) = (at + u64::from(sectors), left - u64::from(sectors));
+        }
+        Ok(())
+    }
+
+    /// The parts on the device that bytes `offset..offset + bytes` of a file lie in: sector and bytes.
+    fn parts(&self, file: &File, offset: u64, bytes: u64) -> Vec<(u64, u64)> {
+        let (mut start, mut from, mut left) = (0, offset, bytes);
+        let mut parts = Vec::new();
+        for &(first, count) in &file.extents {
+            let length = u64::from(count) * self.piece_bytes;
+            if from < start + length && left > 0 {
+                let inside = from - start;
+                let part = left.min(length - inside);
+                parts.push(((u64::from(first) * self.piece_bytes + inside) / u64::from(SECTOR_BYTES), part));
+                (from, left) = (from + part, left - part);
+            }
+            start += length;
+        }
+        assert!(left == 0, "a file of {start} bytes is asked for bytes {offset} to {}", offset + bytes);
+        parts
+    }
+
+    fn root_sector(&self, area: usize, offset: u64) -> u64 {
+        (area as u64 * u64::from(self.root_pieces) * self.piece_bytes + offset) / u64::from(SECTOR_BYTES)
+    }
+
+    fn placement(&self, lifetime: Lifetime) -> PlacementId {
+        if self.by_level {
+            lifetime.placement()
+        } else {
+            PlacementId::NONE
+        }
+    }
+}
+
+fn sectors(bytes: usize) -> u32 {
+    (bytes / SECTOR_BYTES as usize) as u32
+}
+
+impl Storage for Extents<'_> {
+    fn unit_bytes(&self) -> usize {
+        self.unit_bytes
+    }
+
+    fn create(&mut self, file: FileId, expected_bytes: u64, lifetime: Lifetime) -> Result<(), IndexError> {
+        let extents = self.take(expected_bytes.div_ceil(self.piece_bytes).max(1))?;
+        let placement = self.placement(lifetime);
+        self.files.insert(file, File { extents, bytes: 0, placement });
+        Ok(())
+    }
+
+    fn append(&mut self, file: FileId, mut bytes: &[u8], origin: Origin) -> Result<(), IndexError> {
+        let entry = &self.files[&file];
+        let start = entry.bytes;
+        let missing = (start + bytes.len() as u64).div_ceil(self.piece_bytes).saturating_sub(entry.pieces());
+        if missing > 0 {
+            let more = self.take(missing)?;
+            self.files.get_mut(&file).expect("the file is there").extents.extend(more);
+        }
+        let entry = &self.files[&file];
+        let placement = entry.placement;
+        for (sector, length) in self.parts(entry, start, bytes.len() as u64) {
+            let (part, rest) = bytes.split_at(length as usize);
+            let request = Request { origin, placement, ..Request::new(Op::Write, sector, sectors(part.len())) };
+            self.submit(request, Payload::Write(part))?;
+            self.files.get_mut(&file).expect("the file is there").bytes += length;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    fn seal(&mut self, file: FileId) {
+        let entry = self.files.get_mut(&file).expect("the file is there");
+        let mut needed = entry.bytes.div_ceil(self.piece_bytes).max(1);
+        let mut spare = Vec::new();
+        for (first, count) in &mut entry.extents {
+            let kept = u64::from(*count).min(needed) as u32;
+            needed -= u64::from(kept);
+            spare.push((*first + kept, *count - kept));
+            *count = kept;
+        }
+        entry.extents.retain(|&(_, count)| count > 0);
+        for (first, count) in spare {
+            self.give_back(first, count);
+        }
+    }
+
+    fn room(&self, file: FileId) -> u64 {
+        self.files[&file].pieces() * self.piece_bytes
+    }
+
+    fn read(&mut self, file: FileId, offset: u64, mut bytes: &mut [u8], origin: Origin) -> Result<(), IndexError> {
+        for (sector, length) in self.parts(&self.files[&file], offset, bytes.len() as u64) {
+            let (part, rest) = bytes.split_at_mut(length as usize);
+            let request = Request { origin, ..Request::new(Op::Read, sector, sectors(part.len())) };
+            self.submit(request, Payload::Read(part))?;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, file: FileId) -> Result<(), IndexError> {
+        let Some(File { extents, placement, .. }) = self.files.remove(&file) else { return Ok(()) };
+        for (first, count) in extents {
+            self.give_back(first, count);
+            self.trim(first, count, placement)?;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), IndexError> {
+        self.submit(Request { origin: Origin::INDEX_HEADER, ..Request::new(Op::Flush, 0, 0) }, Payload::None)
+    }
+
+    fn place(&self, file: FileId) -> Vec<u8> {
+        let extents = self.files[&file].extents.iter();
+        extents.flat_map(|(first, count)| [first.to_le_bytes(), count.to_le_bytes()].concat()).collect()
+    }
+
+    fn adopt(&mut self, file: FileId, place: &[u8], lifetime: Lifetime) -> Result<(), IndexError> {
+        let mut parser = Parser(place);
+        let mut extents = Vec::new();
+        while let (Some(first), Some(count)) = (parser.u32(), parser.u32()) {
+            let pieces = self.used.get_mut(first as usize..(first as usize).saturating_add(count as usize));
+            let Some(pieces) = pieces.filter(|pieces| pieces.iter().all(|used| !used)) else {
+                let why = format!("its extent of {count} pieces from {first} on is taken, or not on the device");
+                return Err(IndexError::DamagedFile { file: file.0, why });
+            };
+            pieces.fill(true);
+            self.free -= u64::from(count);
+            extents.push((first, count));
+        }
+        let placement = self.placement(lifetime);
+        let mut adopted = File { extents, bytes: 0, placement };
+        adopted.bytes = adopted.pieces() * self.piece_bytes;
+        self.files.insert(file, adopted);
+        Ok(())
+    }
+
+    fn give_up_rest(&mut self) -> Result<(), IndexError> {
+        for (first, count) in self.free_runs() {
+            self.trim(first, count, PlacementId::NONE)?;
+        }
+        Ok(())
+    }
+
+    fn root_bytes(&self) -> u64 {
+        u64::from(self.root_pieces) * self.piece_bytes
+    }
+
+    fn reset_root(&mut self, area: usize) -> Result<(), IndexError> {
+        self.trim(area as u32 * self.root_pieces, self.root_pieces, self.placement(Lifetime::Log))
+    }
+
+    fn append_root(&mut self, area: usize, offset: u64, bytes: &[u8]) -> Result<(), IndexError> {
+        let request = Request::new(Op::Write, self.root_sector(area, offset), sectors(bytes.len()));
+        let placement = self.placement(Lifetime::Log);
+        self.submit(Request { origin: Origin::INDEX_HEADER, placement, ..request }, Payload::Write(bytes))
+    }
+
+    fn read_root(&mut self, area: usize, offset: u64, bytes: &mut [u8]) -> Result<(), IndexError> {
+        let request = Request::new(Op::Read, self.root_sector(area, offset), sectors(bytes.len()));
+        self.submit(Request { origin: Origin::INDEX_HEADER, ..request }, Payload::Read(bytes))
+    }
+
+    fn capacity(&self) -> (u64, u64) {
+        (self.used.len() as u64 * self.piece_bytes, self.free * self.piece_bytes)
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn set_now(&mut self, time: Time) {
+        self.now = self.now.max(time);
+    }
+
+    fn check(&self, files: &[FileId]) -> Result<(), IndexError> {
+        let mut owner = vec![None; self.used.len()];
+        owner[..2 * self.root_pieces as usize].fill(Some(FileId(0)));
+        for (&id, file) in &self.files {
+            if !files.contains(&id) {
+                return Err(IndexError::DamagedFile { file: id.0, why: "it has room and is not in the tree".into() });
+            }
+            for at in file.extents.iter().flat_map(|&(first, count)| first..first + count) {
+                if let Some(FileId(other)) = owner[at as usize].replace(id) {
+                    let why = format!("it shares piece {at} with file {other}");
+                    return Err(IndexError::DamagedFile { file: id.0, why });
+                }
+            }
+        }
+        match files.iter().find(|id| !self.files.contains_key(id)) {
+            Some(id) => Err(IndexError::DamagedFile { file: id.0, why: "it is in the tree and has no room".into() }),
+            None => {
+                assert!(
+                    owner.iter().map(Option::is_some).eq(self.used.iter().copied()),
+                    "the free pieces are as noted"
+                );
+                Ok(())
+            }
+        }
+    }
+}

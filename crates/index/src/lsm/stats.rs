@@ -1,0 +1,75 @@
+//! What the tree did, in bytes.
+
+use super::version::LEVELS;
+
+/// Counts since the tree was created or opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Keys and values of puts, deletes and loaded records, in bytes.
+    pub user_bytes: u64,
+    /// Bytes written to the log, padding included; so are all bytes written.
+    pub wal_bytes: u64,
+    /// Bytes written by memtables that became tables.
+    pub flush_bytes: u64,
+    /// Bytes written by bulk loads.
+    pub load_bytes: u64,
+    /// Bytes written by compaction, by the level they went to.
+    pub compaction_written: [u64; LEVELS],
+    /// Bytes read by compaction, by the level they came from.
+    pub compaction_read: [u64; LEVELS],
+    /// Bytes written to the manifest.
+    pub manifest_bytes: u64,
+    /// Bytes read by lookups and range reads, and to open tables.
+    pub read_bytes: u64,
+    /// Memtables that became tables.
+    pub memtables: u64,
+    /// Compactions that wrote tables.
+    pub compactions: u64,
+    /// Tables that moved a level down without being written.
+    pub moves: u64,
+    /// Deleted keys that compaction dropped.
+    pub dropped: u64,
+    /// The Bloom filters.
+    pub bloom: BloomStats,
+    /// Data blocks found in the cache.
+    pub cache_hits: u64,
+    /// Data blocks read.
+    pub cache_misses: u64,
+}
+
+/// What the Bloom filters answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BloomStats {
+    /// Questions to a filter.
+    pub asked: u64,
+    /// Answers that the key is not there.
+    pub negative: u64,
+    /// Answers that it may be there, and it was not.
+    pub false_positive: u64,
+}
+
+impl BloomStats {
+    /// Share of the absent keys that a filter let pass; `None` before the first.
+    pub fn false_positive_rate(&self) -> Option<f64> {
+        let absent = self.negative + self.false_positive;
+        (absent > 0).then(|| self.false_positive as f64 / absent as f64)
+    }
+}
+
+impl Stats {
+    /// Bytes written by compaction.
+    pub fn compaction_bytes(&self) -> u64 {
+        self.compaction_written.iter().sum()
+    }
+
+    /// All bytes written below.
+    pub fn written_bytes(&self) -> u64 {
+        let tables = self.flush_bytes + self.load_bytes + self.compaction_bytes();
+        self.wal_bytes + tables + self.manifest_bytes
+    }
+
+    /// The index's write amplification: bytes written below over bytes from the user; `None` before the first.
+    pub fn waf(&self) -> Option<f64> {
+        (self.user_bytes > 0).then(|| self.written_bytes() as f64 / self.user_bytes as f64)
+    }
+}

@@ -1,0 +1,124 @@
+//! What the tree needs below it: files that are appended to, read and deleted as a whole.
+//!
+//! A file is written from its start to its end in whole units and never changed. So files fit a block device and a
+//! device with zones alike, and no address of either is in this interface: a file's place is a string of bytes that the
+//! manifest keeps without reading it. Two root areas hold the manifest, which names every other file.
+
+use crate::IndexError;
+use nandlab_nand::{Origin, PlacementId, Time};
+
+/// A file's number; never used twice.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FileId(pub u64);
+
+/// How long a file will live: the storage may keep apart what dies at different times.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Lifetime {
+    /// The manifest and the write-ahead log: the shortest.
+    Log,
+    /// A table of this level: the deeper, the longer.
+    Level(u8),
+}
+
+impl Lifetime {
+    /// The reclaim unit handle for it: 0 for the log, then one a level.
+    pub fn placement(self) -> PlacementId {
+        match self {
+            Self::Log => PlacementId::of(0),
+            Self::Level(level) => PlacementId::of(level + 1),
+        }
+    }
+}
+
+/// Files for an LSM tree.
+pub trait Storage {
+    /// Bytes of a unit; appends, reads and their offsets are multiples of it.
+    fn unit_bytes(&self) -> usize;
+
+    /// Makes an empty file and takes room for `expected_bytes`.
+    ///
+    /// # Errors
+    /// [`IndexError::NoSpace`].
+    fn create(&mut self, file: FileId, expected_bytes: u64, lifetime: Lifetime) -> Result<(), IndexError>;
+
+    /// Appends whole units; takes more room if the expectation was too low.
+    ///
+    /// # Errors
+    /// [`IndexError::NoSpace`], [`IndexError::Device`].
+    fn append(&mut self, file: FileId, bytes: &[u8], origin: Origin) -> Result<(), IndexError>;
+
+    /// Ends a file: room not used is given back.
+    fn seal(&mut self, file: FileId);
+
+    /// Bytes a file has room for.
+    fn room(&self, file: FileId) -> u64;
+
+    /// Reads whole units; units never written hold anything.
+    ///
+    /// # Errors
+    /// [`IndexError::Device`].
+    fn read(&mut self, file: FileId, offset: u64, bytes: &mut [u8], origin: Origin) -> Result<(), IndexError>;
+
+    /// Gives a file's room back at once and tells the device.
+    ///
+    /// # Errors
+    /// [`IndexError::Device`].
+    fn delete(&mut self, file: FileId) -> Result<(), IndexError>;
+
+    /// Makes everything so far survive a power cut.
+    ///
+    /// # Errors
+    /// [`IndexError::Device`].
+    fn sync(&mut self) -> Result<(), IndexError>;
+
+    /// Where a file lies, for [`Self::adopt`].
+    fn place(&self, file: FileId) -> Vec<u8>;
+
+    /// Makes a file of an earlier mount known.
+    ///
+    /// # Errors
+    /// [`IndexError::Damaged`] if the place cannot be, or is another file's.
+    fn adopt(&mut self, file: FileId, place: &[u8], lifetime: Lifetime) -> Result<(), IndexError>;
+
+    /// All files of an earlier mount are known: what else the device holds is given up.
+    ///
+    /// # Errors
+    /// [`IndexError::Device`].
+    fn give_up_rest(&mut self) -> Result<(), IndexError>;
+
+    /// Bytes of each of the two root areas.
+    fn root_bytes(&self) -> u64;
+
+    /// Empties a root area.
+    ///
+    /// # Errors
+    /// [`IndexError::Device`].
+    fn reset_root(&mut self, area: usize) -> Result<(), IndexError>;
+
+    /// Writes whole units into a root area at `offset`, where the last write since its reset ended.
+    ///
+    /// # Errors
+    /// [`IndexError::Device`].
+    fn append_root(&mut self, area: usize, offset: u64, bytes: &[u8]) -> Result<(), IndexError>;
+
+    /// Reads whole units from a root area.
+    ///
+    /// # Errors
+    /// [`IndexError::Device`].
+    fn read_root(&mut self, area: usize, offset: u64, bytes: &mut [u8]) -> Result<(), IndexError>;
+
+    /// Bytes that files and root areas can take, and those still free.
+    fn capacity(&self) -> (u64, u64);
+
+    /// The time after the last request.
+    fn now(&self) -> Time;
+
+    /// Lets the next request come no earlier than `time`.
+    fn set_now(&mut self, time: Time);
+
+    /// Checks that exactly these files are there, and that no two share room.
+    ///
+    /// # Errors
+    /// [`IndexError::Damaged`].
+    fn check(&self, files: &[FileId]) -> Result<(), IndexError>;
+}

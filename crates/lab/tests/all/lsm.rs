@@ -1,0 +1,163 @@
+//! Key workloads over an LSM tree, from experiment text to record.
+
+use crate::support::{parse, record, refused};
+use nandlab_lab::record::{IndexRecord, LsmRecord, StopReason};
+use nandlab_lab::{run, Control, Outputs};
+use std::path::Path;
+
+const SMALL: &str = r#"
+[workload.inserts]
+operations = 20_000
+[index.lsm]
+write_buffer_bytes = "16 KiB"
+target_file_bytes = "16 KiB"
+level_base_bytes = "64 KiB"
+level_multiplier = 4
+write_unit_bytes = 1024
+extent_bytes = "4 KiB"
+[ftl.page]
+[device]
+profile = "btree"
+capacity = "2 MiB"
+over_provisioning = 1.0
+"#;
+
+fn lsm(index: &IndexRecord) -> LsmRecord {
+    index.lsm.unwrap()
+}
+
+#[test]
+fn bytes_written_are_told_by_source_and_multiply_with_the_devices() {
+    let record = record(SMALL, &["index.lsm.flush_every=500"]);
+    let index = record.index.unwrap();
+    let tree = lsm(&index);
+    let tables = tree.flush_bytes + tree.load_bytes + tree.compaction_bytes;
+    assert_eq!(index.written_bytes, tree.wal_bytes + tables + tree.manifest_bytes);
+    assert_eq!(index.written_bytes, 512 * record.host.written_sectors);
+    assert_eq!(tree.compaction_bytes, tree.levels.iter().map(|level| level.compaction_written).sum::<u64>());
+    // A record has 4 bytes of key and 4 of value.
+    assert_eq!(index.user_bytes, 8 * (index.operations.insert - index.present));
+    assert_eq!(index.records, index.operations.insert - index.present);
+    let waf_index = index.written_bytes as f64 / index.user_bytes as f64;
+    let (total, device) = (index.waf_total.unwrap(), record.waf.unwrap());
+    println!("index {waf_index:.3} x device {device:.3} = {total:.3}");
+    assert_eq!((index.waf_index.unwrap(), total), (waf_index, waf_index * device));
+    // Bytes programmed over bytes of the user, from the device's own counts.
+    let programmed = record.flash.programs as f64 * 512.0;
+    assert!((programmed / index.user_bytes as f64 / total - 1.0).abs() < 1e-9);
+    assert_eq!(index.flushes, 40);
+    for (origin, bytes) in [("journal", tree.wal_bytes), ("index_header", tree.manifest_bytes)] {
+        let rows = record.matrix.iter().filter(|row| row.origin == origin && row.cause == "host");
+        assert_eq!(rows.map(|row| 512 * row.programs).sum::<u64>(), bytes, "{origin}");
+    }
+    assert!(tree.levels.iter().filter(|level| level.tables > 0).count() >= 2, "{:?}", tree.levels);
+    assert!(tree.bloom_false_positive_rate.unwrap() < 0.02 && tree.space_amplification.unwrap() >= 1.0);
+}
+
+#[test]
+fn the_btree_has_its_write_amplification_too() {
+    let text = SMALL.replace(
+        &SMALL[SMALL.find("[index.lsm]").unwrap()..SMALL.find("[ftl").unwrap()],
+        "[index.btree]\npage_bytes = 1024\npool_frames = 12\n",
+    );
+    let record = record(&text, &[]);
+    let index = record.index.unwrap();
+    assert_eq!(index.written_bytes, 512 * record.host.written_sectors);
+    assert_eq!(index.user_bytes, 8 * index.records);
+    assert_eq!(index.waf_total.unwrap(), index.waf_index.unwrap() * record.waf.unwrap());
+    assert!(index.lsm.is_none());
+}
+
+#[test]
+fn every_key_workload_runs_alike_on_every_model() {
+    for workload in [
+        "workload={ inserts = { operations = 9_000, order = \"skewed\", keys = 6_000 } }",
+        "workload={ ycsb = { mix = \"a\", records = 4_000, operations = 4_000 } }",
+        "workload={ ycsb = { mix = \"e\", records = 4_000, operations = 2_000 } }",
+        "workload={ ycsb = { mix = \"f\", records = 4_000, operations = 4_000 } }",
+        "workload={ load_update = { records = 6_000, updates = 6_000, theta = 0.9 } }",
+    ] {
+        for compaction in ["leveled", "{ tiered = {} }"] {
+            let of = |sets: &[&str]| {
+                let text = if compaction == "leveled" {
+                    SMALL.to_owned()
+                } else {
+                    SMALL.replace(
+                        "level_base_bytes = \"64 KiB\"\nlevel_multiplier = 4\n",
+                        "compaction = { tiered = {} }\n",
+                    )
+                };
+                let record = record(&text, &[&[workload, "index.lsm.flush_every=700"], sets].concat());
+                let mut index = record.index.unwrap();
+                index.latency_us = None;
+                (index, format!("{:?} {:?} {:?}", record.host, record.flash, record.matrix))
+            };
+            let timed = of(&[]);
+            assert!(timed.0.records > 1_000 && timed.0.absent == 0, "{workload}");
+            assert_eq!(timed, of(&["device.model=\"counting\""]), "{workload}");
+            // The device compares every page with its last write.
+            assert_eq!(timed, of(&["device.model=\"bytes\""]), "{workload}");
+        }
+    }
+}
+
+#[test]
+fn both_indexes_find_the_same_keys() {
+    let btree = SMALL.replace(
+        &SMALL[SMALL.find("[index.lsm]").unwrap()..SMALL.find("[ftl").unwrap()],
+        "[index.btree]\npage_bytes = 1024\npool_frames = 12\n",
+    );
+    for mix in ["a", "d", "e", "f"] {
+        let workload = format!("workload={{ ycsb = {{ mix = \"{mix}\", records = 3_000, operations = 3_000 }} }}");
+        let [lsm, btree] = [SMALL, &btree].map(|text| record(text, &[&workload]).index.unwrap());
+        assert_eq!(lsm.operations, btree.operations);
+        let found = |index: &IndexRecord| (index.records, index.absent, index.present, index.scanned_records);
+        assert_eq!(found(&lsm), found(&btree), "mix {mix}");
+    }
+}
+
+#[test]
+fn levels_have_handles_of_their_own() {
+    let placed =
+        ["index.lsm.placement=levels", "ftl.page.placement={ fdp = { handles = 8 } }", "device.capacity=\"8 MiB\""];
+    let record = record(SMALL, &placed);
+    let fdp = format!("{:?}", record.fdp.unwrap());
+    println!("{fdp}");
+    let none = crate::support::record(SMALL, &placed[1..]);
+    assert_ne!(fdp, format!("{:?}", none.fdp.unwrap()), "all through one handle");
+    assert_eq!(record.index.unwrap().written_bytes, none.index.unwrap().written_bytes);
+}
+
+#[test]
+fn every_bad_value_is_refused_with_key_value_and_reason() {
+    for (set, expected) in [
+        ("index.lsm.key_bytes=0", "index.lsm.key_bytes = 0 cannot work: a key has 1 to 64 bytes"),
+        ("index.lsm.level0_trigger=0", "index.lsm.level0_trigger = 0 cannot work"),
+        ("index.lsm.write_unit_bytes=1000", "index.lsm.write_unit_bytes = 1000 cannot work: a unit is a power of two"),
+        ("index.lsm.compaction={ tiered = {} }", "it counts only with compaction = \"leveled\""),
+        ("index.lsm.extent_bytes=\"1 MiB\"", "the manifest takes"),
+        ("index.lsm.bloom_bits=9", "bloom_bits"),
+        ("index.lsm.key_bytes=2", "index.lsm.key_bytes = 2 cannot work: workload.inserts asks for keys up to"),
+    ] {
+        let message = refused(SMALL, &[set]).message;
+        assert!(message.contains(expected), "{set}: {message}");
+    }
+}
+
+#[test]
+fn a_full_tree_gives_what_was_measured_until_then() {
+    let record = record(SMALL, &["workload.inserts.operations=1_000_000"]);
+    let (index, stopped) = (record.index.unwrap(), record.stopped.unwrap());
+    assert!(record.partial && stopped.why == StopReason::IndexFull, "{stopped:?}");
+    let start = format!("after {} operations: the index is full", index.operations.total);
+    assert!(stopped.message.starts_with(&start), "{stopped:?}");
+    assert_eq!(index.records + index.present, index.operations.total, "the tree is intact");
+}
+
+#[test]
+fn a_run_can_be_stopped() {
+    let control = Control::default();
+    control.cancel();
+    let before = run(&parse(SMALL, &[]).unwrap(), Path::new("."), &control, Outputs::default()).unwrap();
+    assert!(before.partial && before.stopped.unwrap().message.starts_with("before the first operation"));
+}

@@ -1,0 +1,198 @@
+//! Power cuts under an LSM tree on every listed FTL.
+//!
+//! The promise under test: after any cut the tree opens, and holds everything of the last acknowledged flush and, of the
+//! operations since, the first ones in their order.
+
+use nandlab_block::{ByteCount, Error};
+use nandlab_ftl::FtlConfig;
+use nandlab_index::lsm::{Compaction, Options, TieredOptions, Tree};
+use nandlab_index::IndexError;
+use nandlab_nand::backed::Backed;
+use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+use nandlab_nand::random::Random;
+use nandlab_nand::{Geometry, ProgramOrder, Rules};
+use nandlab_proof::Disk;
+use std::collections::BTreeMap;
+
+type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+type Nand = PowerCut<Backed>;
+
+struct Bench {
+    geometry: Geometry,
+    options: Options,
+    seed: u64,
+}
+
+fn rules() -> Rules {
+    Rules { program_order: ProgramOrder::Ascending, ..Rules::default() }
+}
+
+fn benches() -> Vec<Bench> {
+    let small = Options {
+        write_buffer_bytes: ByteCount(1000),
+        target_file_bytes: ByteCount(1000),
+        level0_trigger: 3,
+        block_bytes: 256,
+        write_unit_bytes: 512,
+        extent_bytes: ByteCount(512),
+        ..Options::default()
+    };
+    let leveled = Options { level_base_bytes: Some(ByteCount(2048)), level_multiplier: Some(3), ..small.clone() };
+    let tiered = Options { compaction: Compaction::Tiered(TieredOptions::default()), ..small };
+    let bench = |[blocks, pages, page_bytes]: [u32; 3], options: &Options| Bench {
+        geometry: Geometry::single_die(blocks, pages, page_bytes).unwrap(),
+        options: options.clone(),
+        seed: blocks.into(),
+    };
+    vec![
+        bench([60, 8, 512], &leveled),
+        bench([61, 8, 1024], &Options { write_unit_bytes: 1024, extent_bytes: ByteCount(2048), ..leveled.clone() }),
+        bench([62, 16, 512], &tiered),
+        bench([63, 8, 1024], &Options { wal: false, ..leveled }),
+    ]
+}
+
+impl Bench {
+    fn mount(&self, nand: Nand, ftl: &FtlConfig) -> Option<Disk<Nand>> {
+        let pages = ftl.max_logical_pages(&self.geometry, &rules()).ok().filter(|&pages| pages > 0)?;
+        let mounted = Disk::mount(nand, pages, ftl);
+        Some(mounted.unwrap_or_else(|error| panic!("mount after a cut: {error}")))
+    }
+
+    /// An empty tree, if the FTL takes the device and leaves room.
+    fn create(&self, ftl: &FtlConfig) -> Option<Disk<Nand>> {
+        let mut disk = self.mount(PowerCut::new(Backed::ram(self.geometry, rules())), ftl)?;
+        match Tree::create(&mut *disk, &self.options.config()).map(drop) {
+            Ok(()) => Some(disk),
+            Err(IndexError::Option { .. } | IndexError::NoSpace { .. }) => None,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Changes and flushes until the power goes; `true` if it does. `states` are those since the last flush.
+    fn play(&self, disk: &mut Disk<Nand>, states: &mut Vec<Map>, stream: u64, steps: u64) -> bool {
+        let mut run = || -> Result<(), IndexError> {
+            let mut tree = Tree::open(&mut **disk, &self.options.config())?;
+            let mut random = Random::stream(self.seed, stream);
+            for step in 1..=steps {
+                if step % 25 == 0 {
+                    tree.flush()?;
+                    states.drain(..states.len() - 1);
+                    continue;
+                }
+                let key = (random.below(150) as u32).wrapping_mul(0x9E37_79B9).to_be_bytes();
+                let mut now = states.last().unwrap().clone();
+                let value = (random.next_u64() as u32).to_le_bytes();
+                let deletes = random.chance(0.25);
+                if deletes {
+                    now.remove(&key[..]);
+                } else {
+                    now.insert(key.to_vec(), value.to_vec());
+                }
+                states.push(now);
+                if deletes {
+                    tree.delete(&key)?;
+                } else {
+                    tree.put(&key, &value)?;
+                }
+            }
+            Ok(())
+        };
+        match run() {
+            Ok(()) => false,
+            Err(error) => {
+                assert_eq!(error, IndexError::Device(Error::PowerLost));
+                true
+            }
+        }
+    }
+
+    /// Opens the tree and compares; returns how many operations since the last flush are there.
+    fn look(&self, disk: &mut Disk<Nand>, states: &mut Vec<Map>) -> usize {
+        let mut tree = Tree::open(&mut **disk, &self.options.config()).unwrap_or_else(|error| panic!("open: {error}"));
+        tree.check().unwrap_or_else(|error| panic!("after a cut: {error}"));
+        let mut found = Map::new();
+        let mut cursor = tree.range(None, None).unwrap();
+        while let Some((key, value)) = cursor.next().unwrap() {
+            found.insert(key.to_vec(), value.to_vec());
+        }
+        let at = states.iter().position(|state| *state == found);
+        let at = at.unwrap_or_else(|| panic!("{} records, no state since the last flush", found.len()));
+        *states = vec![found];
+        at
+    }
+
+    /// Plays with the cuts one after another; returns the last comparison, or `None` if a cut was not reached.
+    fn run(&self, ftl: &FtlConfig, cuts: &[CutPlan], steps: u64) -> Option<usize> {
+        let mut disk = self.create(ftl)?;
+        let mut states = vec![Map::new()];
+        let mut found = None;
+        for (&plan, stream) in cuts.iter().zip(0..) {
+            disk.nand_mut().arm(plan);
+            if !self.play(&mut disk, &mut states, stream, steps) {
+                return None;
+            }
+            let mut nand = disk.into_nand();
+            nand.restore();
+            disk = self.mount(nand, ftl)?;
+            found = Some(self.look(&mut disk, &mut states));
+        }
+        assert!(!self.play(&mut disk, &mut states, 99, 75), "power goes without a cut");
+        // The last step was a flush.
+        let mut disk = self.mount(disk.into_nand(), ftl)?;
+        assert_eq!(self.look(&mut disk, &mut states), 0);
+        found
+    }
+}
+
+/// With the long form a cut at every operation; else at every seventh, and for the page map at every second.
+fn stride(ftl: &FtlConfig) -> u64 {
+    match std::env::var_os("NANDLAB_LONG") {
+        Some(_) => 1,
+        None if ftl.name() == "page" => 2,
+        None => 7,
+    }
+}
+
+#[test]
+fn an_lsm_tree_holds_the_last_flush_after_a_cut_at_any_operation() {
+    for ftl in FtlConfig::all() {
+        let (mut cases, mut later) = (0, 0);
+        for bench in benches() {
+            if bench.create(&ftl).is_none() {
+                continue;
+            }
+            'operations: for operation in (1..).step_by(stride(&ftl) as usize) {
+                for form in Form::ALL {
+                    match bench.run(&ftl, &[CutPlan { operation, form }], 400) {
+                        Some(found) => (cases, later) = (cases + 1, later + u64::from(found > 0)),
+                        None => break 'operations,
+                    }
+                }
+            }
+        }
+        println!("{}: {cases} cuts, {later} left operations after the last flush", ftl.name());
+        assert!(ftl.name() != "page" || cases > 400 && later > 50, "{cases} {later}");
+    }
+}
+
+#[test]
+fn an_lsm_tree_survives_cuts_one_after_another() {
+    for ftl in FtlConfig::all() {
+        let mut random = Random::new(5);
+        let mut reached = 0;
+        for case in 0..80_u64 {
+            let mut bench = benches().swap_remove((case % 4) as usize);
+            bench.seed = case;
+            let cuts: Vec<CutPlan> = (0..2 + random.below(2))
+                .map(|_| CutPlan {
+                    operation: 1 + random.below(80),
+                    form: Form::ALL[random.below(Form::ALL.len() as u64) as usize],
+                })
+                .collect();
+            reached += u64::from(bench.run(&ftl, &cuts, 400).is_some());
+        }
+        println!("{}: {reached} of 80 cases reached their last cut", ftl.name());
+        assert!(reached > 25 || ftl.name() != "page");
+    }
+}
