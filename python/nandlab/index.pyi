@@ -46,3 +46,74 @@ def btree(
         flush_every: A flush after this many operations; 0: none, and what is changed in the pool at the
             end stays there. Default 0.
     """
+
+def lsm(
+    *,
+    key_bytes: int | None = None,
+    value_bytes: int | None = None,
+    shortest_value_bytes: int | None = None,
+    write_buffer_bytes: int | str | None = None,
+    target_file_bytes: int | str | None = None,
+    level0_trigger: int | None = None,
+    level0_slowdown: int | None = None,
+    compaction: Literal['leveled', 'tiered'] | Mapping[str, Any] | None = None,
+    level_base_bytes: int | str | None = None,
+    level_multiplier: int | None = None,
+    dynamic_levels: bool | None = None,
+    target_file_multiplier: int | None = None,
+    file_choice: Literal['least_overlap', 'round_robin'] | None = None,
+    bloom_bits_per_key: float | None = None,
+    bloom: Literal['plain', 'lines'] | None = None,
+    block_bytes: int | None = None,
+    cache_bytes: int | str | None = None,
+    write_unit_bytes: int | None = None,
+    extent_bytes: int | str | None = None,
+    wal: bool | None = None,
+    placement: Literal['none', 'levels'] | None = None,
+    flush_every: int | None = None,
+) -> Choice:
+    """Records are gathered in memory and written as sorted tables, which are merged into larger ones.
+
+    After O'Neil et al. 1996.
+
+    Args:
+        key_bytes: Bytes of a key, 1 to 64; the number that a workload asks for, most significant byte
+            first. Default 4.
+        value_bytes: Bytes of a value, up to 65534. Default 4.
+        shortest_value_bytes: Bytes of the shortest value: lengths from here to `value_bytes` are
+            equally likely. As long as the others unless given.
+        write_buffer_bytes: Memory of the memtable that makes it a table of level 0: keys, values, and
+            22 bytes a record. Default "1 MiB".
+        target_file_bytes: Bytes of a table that end it, in levels from 1 on. Default "1 MiB".
+        level0_trigger: Tables of level 0 that start a compaction; with `compaction = { tiered = { ... }
+            }`, sorted runs. Default 4.
+        level0_slowdown: Tables of level 0 that a put waits for: with fewer, compaction that is due is
+            put off. As many as `level0_trigger` unless given, so that nothing is put off; RocksDB's
+            writer runs ahead of its compaction up to 20.
+        compaction: How tables are merged. Default "leveled".
+        compaction.tiered.size_ratio_percent: How much larger than the joined runs the next one may be,
+            %, up to 1000. Default 1.
+        compaction.tiered.max_size_amplification_percent: Bytes in all runs but the oldest over those of
+            the oldest that make a merge of all, %, 1 to 100000. Default 200.
+        level_base_bytes: Bytes of the first level below level 0, `"4 MiB"` unless given; leveled only.
+        level_multiplier: Size of a level over the one above, 2 to 100, 10 unless given; leveled only.
+        dynamic_levels: Whether the last level's size sets the sizes above, and level 0 goes to the
+            first level that is needed; true unless given; leveled only.
+        target_file_multiplier: Size of a table over that of a table one level above, 1 to 10, 1 unless
+            given; leveled only.
+        file_choice: Which table of a level that is too large goes down; `"least_overlap"` unless given;
+            leveled only.
+        bloom_bits_per_key: Bits a key in a table's Bloom filter, up to 64; 0: no filter. Default 10.0.
+        bloom: Where a key's bits lie in the filter. Default "plain".
+        block_bytes: Bytes of a data block; a larger record has a block of its own. Default 4096.
+        cache_bytes: Size of the block cache; 0: none. Default "1 MiB".
+        write_unit_bytes: Bytes of a unit: everything is appended and read in whole units, a power of
+            two from 512 to 65536. Default 4096.
+        extent_bytes: Bytes of an extent on a block device, a multiple of `write_unit_bytes`. Default
+            "64 KiB".
+        wal: Whether records go to a log first; without it a flush makes the memtable a table. Default
+            true.
+        placement: Placement identifiers of what is written. Default "none".
+        flush_every: A flush after this many operations; 0: none, and what is in the memtable at the end
+            stays there. Default 0.
+    """

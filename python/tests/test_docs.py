@@ -99,7 +99,7 @@ KINDS = {
     "victims": "victim policies",
     "buffers": "write buffers",
     "file-systems": "file systems",
-    "indexes": "index",
+    "indexes": "indexes",
     "workloads": "workloads",
     "traces": "trace formats",
     "devices": "devices",
