@@ -348,6 +348,13 @@ pub struct Entry {
     pub paper: &'static str,
     /// The schema for its options.
     pub options: fn() -> schemars::Schema,
+    /// As [`Ftl::HAS_ZONES`].
+    pub has_zones: bool,
+}
+
+/// Every FTL that takes writes anywhere.
+pub fn anywhere() -> impl Iterator<Item = &'static Entry> {
+    LIST.iter().filter(|entry| !entry.has_zones)
 }
 
 /// Something to do with an FTL whose type is known only at run time.
@@ -445,6 +452,7 @@ macro_rules! ftls {
                 source: include_str!($file),
                 paper: $paper,
                 options: || schemars::schema_for!($module::Config),
+                has_zones: $module::$ftl::HAS_ZONES,
             },)*
         ];
     };

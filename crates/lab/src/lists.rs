@@ -55,6 +55,9 @@ pub struct Choice {
     /// Its options, as JSON schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<schemars::Schema>,
+    /// Whether an FTL is a drive of zones, which takes no write but the next one of a zone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_zones: bool,
     /// An FTL's former keys, and where their values stand now.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub former: BTreeMap<&'static str, Vec<String>>,
@@ -141,13 +144,14 @@ fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options
     let first = doc.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     // The head comment starts with the name: "Page map: a map entry for every page."
     let summary = capitalised(first.split_once(": ").map_or(first.as_str(), |(_, rest)| rest));
-    Choice { name, summary, doc, paper, asks: None, over: None, options, former: BTreeMap::new() }
+    Choice { name, summary, doc, paper, asks: None, over: None, options, has_zones: false, former: BTreeMap::new() }
 }
 
 fn ftl(entry: &nandlab_ftl::Entry) -> Choice {
     let keys = former::keys_of(entry.name).into_iter();
     Choice {
         former: keys.map(|key| (key, former::places_of(entry.name, key))).collect(),
+        has_zones: entry.has_zones,
         ..choice(entry.name, entry.source, Some(entry.paper), Some((entry.options)()))
     }
 }

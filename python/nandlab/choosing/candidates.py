@@ -68,7 +68,7 @@ def candidates(wish: Wish) -> list[Candidate]:
     for fs in lists()["file_systems"]:
         if fs["over"] == "directory":
             continue
-        ftls = lists()["ftls"] if fs["over"] == "device" else [None]
+        ftls = _ftls() if fs["over"] == "device" else [None]
         for ftl in ftls:
             own = {"nvram": FRAM} if "nvram" in fs["options"]["properties"] else {}
             tree = {**base, "fs": {fs["name"]: own}}
@@ -85,6 +85,11 @@ def candidates(wish: Wish) -> list[Candidate]:
     if all(each.experiment is None for each in found):
         raise ConfigError(found[0].why_not)
     return found
+
+
+def _ftls() -> list[dict]:
+    """The FTLs that take writes anywhere, as a file system needs."""
+    return [ftl for ftl in lists()["ftls"] if not ftl.get("has_zones")]
 
 
 def _no_table(wish: Wish, key: str) -> str:

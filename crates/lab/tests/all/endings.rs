@@ -34,7 +34,7 @@ fn a_worn_out_device_gives_what_was_measured_until_then() {
     let folder = std::env::temp_dir().join(format!("nandlab-worn-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let log = folder.join("ops.csv");
-    for ftl in nandlab_ftl::LIST {
+    for ftl in nandlab_ftl::anywhere() {
         let ftl = format!("ftl={}", ftl.name);
         let sets = ["device.faults={ erase_failure_rate = 0.05 }", "workload.uniform.requests=1_000_000", &ftl];
         let outputs = Outputs { op_log: Some(&log), ..Outputs::default() };
@@ -58,7 +58,7 @@ fn a_worn_out_device_gives_what_was_measured_until_then() {
 
 #[test]
 fn a_worn_out_device_counts_its_good_blocks() {
-    for ftl in nandlab_ftl::LIST {
+    for ftl in nandlab_ftl::anywhere() {
         let ftl = format!("ftl={}", ftl.name);
         let sets = [
             "device.faults={ erase_failure_rate = 0.05 }",

@@ -106,7 +106,7 @@ fn every_workload_of_files_runs_over_every_ftl() {
     let files: Vec<&str> = LIST.iter().filter(|entry| entry.asks == Asks::Files).map(|entry| entry.name).collect();
     assert!(files.len() >= 6, "{files:?}");
     for name in files {
-        for ftl in nandlab_ftl::LIST {
+        for ftl in nandlab_ftl::anywhere() {
             let ftl = format!("ftl={{ {} = {{}} }}", ftl.name);
             let sets = [least(name), vec![ftl.clone(), "device.model=\"bytes\"".to_owned()]].concat();
             let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
@@ -307,7 +307,7 @@ fn what_a_mount_reads_depends_on_where_the_metadata_is() {
 
 #[test]
 fn a_mount_of_a_volume_is_that_of_the_ftl_and_its_own() {
-    for ftl in nandlab_ftl::LIST {
+    for ftl in nandlab_ftl::anywhere() {
         let ftl = format!("ftl={{ {}={{}} }}", ftl.name);
         let set = |model: &str| record(BARE, &["fs={ fat={} }", &ftl, "device.over_provisioning=1.5", model]);
         let timed = set("device.model=\"timed\"");

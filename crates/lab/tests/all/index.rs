@@ -119,7 +119,7 @@ fn every_model_counts_the_same_and_every_run_too() {
 /// The run compares each page with its last write, walks the tree, and checks the device's counts.
 #[test]
 fn every_ftl_carries_every_layout() {
-    for ftl in nandlab_ftl::LIST {
+    for ftl in nandlab_ftl::anywhere() {
         for (layout, shadow) in [("fixed", true), ("slotted", false), ("deltas", true)] {
             let sets = [
                 "device.model=bytes",

@@ -23,7 +23,7 @@ fn json(record: &Record) -> Value {
 
 #[test]
 fn equal_seeds_give_equal_records() {
-    for ftl in nandlab_ftl::LIST {
+    for ftl in nandlab_ftl::anywhere() {
         let ftl = format!("ftl={}", ftl.name);
         let first = json(&record(MIXED, &[&ftl]));
         assert_eq!(first, json(&record(MIXED, &[&ftl])), "{ftl}");
@@ -33,7 +33,7 @@ fn equal_seeds_give_equal_records() {
 
 #[test]
 fn every_stack_counts_alike() {
-    for ftl in nandlab_ftl::LIST {
+    for ftl in nandlab_ftl::anywhere() {
         counts_alike(&format!("ftl={}", ftl.name));
     }
 }
@@ -76,7 +76,7 @@ fn counts_alike(ftl: &str) {
 /// A collection, a merge, a move or a trim frees each block.
 #[test]
 fn no_erase_counts_for_a_request_of_the_host() {
-    for ftl in nandlab_ftl::LIST {
+    for ftl in nandlab_ftl::anywhere() {
         let ftl = format!("ftl={}", ftl.name);
         let record = record(MIXED, &[&ftl]);
         let erases = |of_host: bool| -> f64 {
@@ -129,7 +129,7 @@ fn every_buffer_gives_back_what_was_written() {
 fn a_pass_through_changes_nothing() {
     // Small, and with as much room as MTBS needs; every FTL collects or merges all the same.
     let small = ["workload.zipf.requests=6000", "device.capacity=16 MiB"];
-    for ftl in nandlab_ftl::LIST {
+    for ftl in nandlab_ftl::anywhere() {
         let ftl = format!("ftl={}", ftl.name);
         for sets in [
             &["device.model=timed"][..],

@@ -41,7 +41,7 @@ fn from(file: &Path) -> String {
 #[test]
 fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
     let folder = tempfile::tempdir().unwrap();
-    for ftl in nandlab_ftl::LIST {
+    for ftl in nandlab_ftl::anywhere() {
         for model in ["timed", "counting"] {
             let sets = [format!("ftl={}", ftl.name), format!("device.model={model}")];
             let sets: Vec<&str> = sets.iter().map(String::as_str).collect();

@@ -76,7 +76,7 @@ pub fn means(fails: Option<usize>) -> (Means, Arc<Mutex<Vec<String>>>) {
 
 /// Every FTL's name.
 pub fn ftls() -> Vec<&'static str> {
-    nandlab_ftl::LIST.iter().map(|entry| entry.name).collect()
+    nandlab_ftl::anywhere().map(|entry| entry.name).collect()
 }
 
 /// A sector's bytes after write number `write`; zeros for number 0.
