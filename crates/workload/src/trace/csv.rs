@@ -95,7 +95,8 @@ impl Format for Csv {
             return Ok(line);
         }
         if sectors == 0 {
-            let message = "expected sectors, at least 1; only a flush (F) and an update (U) have none".to_owned();
+            let message = "expected sectors, at least 1; only a flush (F), an update (U) and a change of a zone (O, C, X, Z) have none"
+                .to_owned();
             return Err(Malformed::new(size, message));
         }
         let mut line = in_sectors((time, op), (sector, sectors), device, Columns { address, size })?;
@@ -319,8 +320,8 @@ mod tests {
             ("", 0, "expected time_us"),
             ("1.,W,0,8,wal", 2, "digits after the point"),
             ("-1,W,0,8,wal", 0, "expected time_us"),
-            ("1,x,0,8,wal", 2, "one of R, W, T, F, U or read, write, trim, flush, update"),
-            ("1,Wr,0,8,wal", 2, "one of R, W, T, F, U or read, write, trim, flush, update, found `Wr,0,8,wal`"),
+            ("1,q,0,8,wal", 2, "one of R, W, T, F, U or read, write, trim, flush, update"),
+            ("1,Wr,0,8,wal", 2, "A, O, C, X, Z or append, open, close, finish, reset, found `Wr,0,8,wal`"),
             ("1,W", 3, "expected `,` and then sector"),
             ("1,W,,8,wal", 4, "expected sector"),
             ("1,W,0,0,wal", 6, "at least 1"),
@@ -341,6 +342,27 @@ mod tests {
     fn another_header_is_refused() {
         let error = Csv::new(&ReaderOptions::default()).header(b"0,W,1,2,wal").unwrap_err();
         assert!(error.message.contains("expected the header `time_us,op,sector,sectors,origin`, found `0,W,1,2,wal`"));
+    }
+
+    #[test]
+    fn changes_of_zones_have_a_sector_and_no_sectors() {
+        let mut csv = csv("time_us,op,sector,sectors");
+        for (line, op, sector, sectors) in [
+            ("0,A,64,8", Op::Append, 64, 8),
+            ("1,append,64,8", Op::Append, 64, 8),
+            ("2,O,64,0", Op::Zone(ZoneCommand::Open), 64, 0),
+            ("3,close,64,0", Op::Zone(ZoneCommand::Close), 64, 0),
+            ("4,X,128,0", Op::Zone(ZoneCommand::Finish), 128, 0),
+            ("5,Z,64,0", Op::Zone(ZoneCommand::Reset), 64, 0),
+        ] {
+            let found = request(&mut csv, line);
+            assert_eq!((found.op, found.sector, found.sectors), (op, sector, sectors), "{line}");
+            let mut text = Vec::new();
+            write_record(&mut text, Optional::default(), &found, b"").unwrap();
+            let text = String::from_utf8(text).unwrap();
+            let again = request(&mut csv, text.trim_end().rsplit_once(',').unwrap().0);
+            assert_eq!(again, found, "{line}: {text}");
+        }
     }
 
     #[test]
