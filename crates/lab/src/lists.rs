@@ -55,7 +55,7 @@ pub struct Choice {
     /// Its options, as JSON schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<schemars::Schema>,
-    /// Whether an FTL is a drive of zones, which takes no write but the next one of a zone.
+    /// Whether an FTL is a zoned drive: a zone takes its next page alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub has_zones: bool,
     /// An FTL's former keys, and where their values stand now.

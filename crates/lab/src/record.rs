@@ -102,7 +102,7 @@ pub struct Record {
     pub recyclings: Option<RecyclingRecord>,
     /// Data placement by the host; null without it.
     pub fdp: Option<FdpRecord>,
-    /// What the host did with zones, and what they refused; null without a zoned drive.
+    /// Changes of zones, and refused requests; null without a zoned drive.
     pub zones: Option<ZonesRecord>,
     /// Garbage collection.
     pub gc: Gc,

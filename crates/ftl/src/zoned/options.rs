@@ -3,7 +3,6 @@
 use crate::parts::trim_notes::TrimNotes;
 use crate::zones::{Layout, ZoneOptions};
 use crate::{error, FtlError, Variant};
-use nandlab_block::ByteCount;
 use nandlab_nand::Geometry;
 
 /// Options of the host-side page map.
@@ -59,7 +58,6 @@ impl Config {
     pub(super) fn variants() -> Vec<Variant<Self>> {
         let base = Self::default();
         let one_die = ZoneOptions { dies: 1, ..base.zones };
-        let small = ZoneOptions { capacity: Some(ByteCount(4096)), ..base.zones };
         let zones = ZoneOptions { blocks_per_die: 2, spare_blocks: 1, ..base.zones };
         let two_rows = Self { reserve_zones: 1, zones, ..base.clone() };
         vec![
@@ -67,7 +65,6 @@ impl Config {
             Variant::tight("host_copies", Self { copy: Copying::Host, ..two_rows.clone() }),
             Variant::safe("one_die", Self { zones: one_die, ..base.clone() }),
             Variant::tight("two_rows", two_rows),
-            Variant::safe("capacity", Self { zones: small, ..base.clone() }),
             Variant::tight("reserve_1", Self { reserve_zones: 1, ..base }),
         ]
     }

@@ -1,4 +1,4 @@
-//! Zones: what goes with a device of zones.
+//! Tables and zones: some do not go together.
 
 use super::fill::Fill;
 use super::tree::{Part, Tree};
@@ -16,8 +16,8 @@ pub(super) fn refuse_disk(tree: &Tree, ftl: Option<&FtlConfig>) -> Result<(), Co
     Err(tree.error("ftl.zns", Part::Key, message.to_owned()))
 }
 
-/// Tells the FTL about the device's zones, and refuses what does not go with them. Gives sentences about requests that zones
-/// will refuse.
+/// Tells the FTL about the device's zones, and refuses tables with writes anywhere. Gives sentences about requests without a
+/// zone in mind.
 pub(super) fn lay(experiment: &mut Experiment) -> Result<Vec<String>, ConfigError> {
     lay_zones(experiment)?;
     if !experiment.ftl.as_ref().is_some_and(FtlConfig::has_zones) {

@@ -1,4 +1,4 @@
-//! Zones: what the host did with them, and what they refused.
+//! Zones: changes by the host, and refused requests.
 
 use super::LatencySummary;
 use nandlab_block::ZoneFault;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A device of zones as its host used it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ZonesRecord {
-    /// Appends that were carried out.
+    /// Appends carried out.
     pub appends: u64,
     /// Zones opened by a command.
     pub opens: u64,
@@ -19,7 +19,7 @@ pub struct ZonesRecord {
     pub finishes: u64,
     /// Zones emptied by a command.
     pub resets: u64,
-    /// Open zones that the device closed because another one needed the place.
+    /// Open zones closed by the device, because another one needed the place.
     pub implicit_closes: u64,
     /// Pages written to fill finished zones.
     pub filled_pages: u64,
@@ -27,7 +27,7 @@ pub struct ZonesRecord {
     pub most_open: u32,
     /// Most zones active at a time since the mount.
     pub most_active: u32,
-    /// Requests that were refused, by the name of the reason; those without one are left out.
+    /// Refused requests by the reason's name; a reason without one is left out.
     pub refused: BTreeMap<&'static str, u64>,
     /// Latencies of finishes; null without one, or without time.
     pub finish_us: Option<LatencySummary>,

@@ -19,19 +19,17 @@ use nandlab_ftl::Events;
 use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::{Cause, Cell, Matrix, Time, ERASE_SHARE, SECTOR_BYTES};
 
-/// What the host did with zones since `start`.
+/// Mount and preconditioning.
+pub(crate) type Before = (MountRecord, Option<PreconditionRecord>);
+
+/// The use of zones since `start`.
 fn zones(meter: &Meter, start: &Mark, end: &Mark) -> Option<ZonesRecord> {
     let latencies = meter.latency.as_ref().map_or((None, None), LatencyMeter::of_zones);
     ZonesRecord::between(start.zones.as_ref(), end.zones.as_ref(), latencies)
 }
 
 impl Run<'_> {
-    pub(crate) fn record(
-        &mut self,
-        mut meter: Meter,
-        start: &Mark,
-        (mount, precondition): (MountRecord, Option<PreconditionRecord>),
-    ) -> Record {
+    pub(crate) fn record(&mut self, mut meter: Meter, start: &Mark, (mount, precondition): Before) -> Record {
         let end = self.end(&mut meter, start);
         let (time, drain) = self.times(end.time - start.time, meter.answered.saturating_sub(start.time)).unzip();
         let (matrix, powers) = (end.matrix.since(&start.matrix), self.powers(time, &meter));

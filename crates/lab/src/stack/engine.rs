@@ -164,7 +164,7 @@ pub trait Engine: Send {
         None
     }
 
-    /// What the host did with zones; `None` without a zoned drive.
+    /// The use of zones; `None` without a zoned drive.
     fn zone_use(&self) -> Option<ZoneUse> {
         None
     }
