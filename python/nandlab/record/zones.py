@@ -9,10 +9,10 @@ from nandlab.record.view import View
 class Zones(View):
     """What the host did with the zones of `ftl.zns`, and what they refused.
 
-    `appends`, `opens`, `closes`, `finishes` and `resets` were carried out. The drive closed `implicit_closes` open zones
-    to make room for others, and wrote `filled_pages` pages to fill finished zones. `most_open` and `most_active` zones
-    were so at a time. `refused` counts refused requests by the name of the reason, such as `invalid_write`.
-    `finish_us` and `reset_us` are latencies; None without such a request, or without time.
+    `appends`, `opens`, `closes`, `finishes` and `resets` were carried out. The drive closed `implicit_closes`
+    open zones to make room for others, and wrote `filled_pages` pages to fill finished zones. `most_open` and
+    `most_active` zones were so at a time. `refused` counts refused requests by the reason's name, such as
+    `invalid_write`. `finish_us` and `reset_us` are latencies; None without such a request, or without time.
     """
 
     appends: int
