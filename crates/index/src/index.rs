@@ -64,6 +64,18 @@ pub trait Index {
     fn written_bytes(&self) -> u64;
 }
 
+/// Records read while there are some and `goes_on` after so many.
+fn count_while(
+    goes_on: &mut dyn FnMut(u64) -> bool,
+    mut next: impl FnMut() -> Result<bool, IndexError>,
+) -> Result<u64, IndexError> {
+    let mut read = 0;
+    while goes_on(read) && next()? {
+        read += 1;
+    }
+    Ok(read)
+}
+
 impl Index for btree::Tree<'_> {
     fn bulk_load(&mut self, records: Records<'_>, fill: f64) -> Result<(), IndexError> {
         Self::bulk_load(self, records, fill)
@@ -91,11 +103,7 @@ impl Index for btree::Tree<'_> {
 
     fn scan(&mut self, from: &[u8], goes_on: &mut dyn FnMut(u64) -> bool) -> Result<u64, IndexError> {
         let mut cursor = self.range(Some(from), None)?;
-        let mut read = 0;
-        while goes_on(read) && cursor.next()?.is_some() {
-            read += 1;
-        }
-        Ok(read)
+        count_while(goes_on, || cursor.next().map(|record| record.is_some()))
     }
 
     fn flush(&mut self) -> Result<(), IndexError> {
@@ -147,11 +155,7 @@ impl Index for lsm::Tree<'_> {
 
     fn scan(&mut self, from: &[u8], goes_on: &mut dyn FnMut(u64) -> bool) -> Result<u64, IndexError> {
         let mut cursor = self.range(Some(from), None)?;
-        let mut read = 0;
-        while goes_on(read) && cursor.next()?.is_some() {
-            read += 1;
-        }
-        Ok(read)
+        count_while(goes_on, || cursor.next().map(|record| record.is_some()))
     }
 
     fn flush(&mut self) -> Result<(), IndexError> {

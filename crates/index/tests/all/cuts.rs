@@ -1,75 +1,12 @@
-//! Power cuts on a device with weaker guarantees than this project's block devices: writes since the last flush may be
-//! there or not, sector by sector and in any order, and one sector may be part new, part old.
+//! Power cuts on a device with weaker guarantees than this project's block devices.
 
-use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
+use crate::volatile::Disk;
+use crate::Map;
+use nandlab_block::Error;
 use nandlab_index::btree::FixedRecords;
 use nandlab_index::pool::{self, Budget, WriteBack};
 use nandlab_index::{Config, IndexError, Records, Tree};
 use nandlab_nand::random::Random;
-use std::collections::BTreeMap;
-
-type Map = BTreeMap<Vec<u8>, Vec<u8>>;
-type Sector = [u8; 512];
-
-/// A disk with a volatile cache.
-#[derive(Clone)]
-struct Disk {
-    durable: Vec<Sector>,
-    /// By sector: the writes since the last flush, the newest last.
-    written: BTreeMap<u64, Vec<Sector>>,
-    /// Requests until the power goes.
-    left: u64,
-}
-
-impl Disk {
-    fn new(sectors: usize) -> Self {
-        Self { durable: vec![[0; 512]; sectors], written: BTreeMap::new(), left: u64::MAX }
-    }
-
-    /// Power goes and comes back: each sector is as at the last flush, as after a later write, or mixed.
-    fn cut(&mut self, random: &mut Random) {
-        // Some cuts keep nearly all, some nearly nothing.
-        let kept = random.unit();
-        for (sector, states) in std::mem::take(&mut self.written) {
-            let state = states[random.below(states.len() as u64) as usize];
-            if random.chance(kept) {
-                let new = 0..if random.chance(0.2) { random.below(512) as usize } else { 512 };
-                self.durable[sector as usize][new.clone()].copy_from_slice(&state[new]);
-            }
-        }
-        self.left = u64::MAX;
-    }
-}
-
-impl BlockDevice for Disk {
-    fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
-        self.left = self.left.checked_sub(1).ok_or(Error::PowerLost)?;
-        match (request.op, data) {
-            (Op::Flush, _) => {
-                for (sector, states) in std::mem::take(&mut self.written) {
-                    self.durable[sector as usize] = *states.last().unwrap();
-                }
-            }
-            (Op::Write, Payload::Write(bytes)) => {
-                for (sector, bytes) in (request.sector..).zip(bytes.chunks_exact(512)) {
-                    self.written.entry(sector).or_default().push(bytes.try_into().unwrap());
-                }
-            }
-            (Op::Read, Payload::Read(bytes)) => {
-                for (sector, bytes) in (request.sector..).zip(bytes.chunks_exact_mut(512)) {
-                    let newest = self.written.get(&sector).and_then(|states| states.last());
-                    bytes.copy_from_slice(newest.unwrap_or(&self.durable[sector as usize]));
-                }
-            }
-            other => panic!("{other:?}"),
-        }
-        Ok(Completion::default())
-    }
-
-    fn sectors(&self) -> u64 {
-        self.durable.len() as u64
-    }
-}
 
 /// Changes and flushes; ends early at a power cut. Returns the last flush's state, and the state being flushed.
 fn play(disk: &mut Disk, config: &Config, steps: u64, flushed: &Map) -> (Map, Option<Map>) {

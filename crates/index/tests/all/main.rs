@@ -7,3 +7,21 @@ mod lsm;
 mod pool;
 mod theory;
 mod tree;
+mod volatile;
+
+use std::collections::BTreeMap;
+
+type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A record under a cursor, its key and value.
+type Record = (Vec<u8>, Vec<u8>);
+
+/// What a cursor gives, in ascending order.
+fn ascending(mut next: impl FnMut() -> Option<Record>) -> Map {
+    let mut map = Map::new();
+    while let Some((key, value)) = next() {
+        assert!(map.last_key_value().is_none_or(|(last, _)| *last < key), "keys ascend");
+        map.insert(key, value);
+    }
+    map
+}

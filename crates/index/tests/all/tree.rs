@@ -1,14 +1,12 @@
 //! Random operations on trees and on an ordered map, everything compared; the state after a new start; refusals.
 
+use crate::{ascending, Map};
 use nandlab_block::{Blank, BlockDevice, Completion, Error, Mirror, Op, Payload, Request};
 use nandlab_index::btree::{FixedRecords, Report};
 use nandlab_index::pool::{self, Budget, Replacement, WriteBack};
 use nandlab_index::{Config, IndexError, Records, Tree};
 use nandlab_nand::random::Random;
 use nandlab_nand::Origin;
-use std::collections::BTreeMap;
-
-type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 const PAGE_BYTES: [u32; 8] = [512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536];
 
@@ -93,13 +91,8 @@ fn contents(tree: &mut Tree<'_>) -> Map {
 }
 
 fn range(tree: &mut Tree<'_>, from: Option<&[u8]>, end: Option<&[u8]>) -> Map {
-    let mut map = Map::new();
     let mut cursor = tree.range(from, end).unwrap();
-    while let Some((key, value)) = cursor.next().unwrap() {
-        assert!(map.last_key_value().is_none_or(|(last, _)| last[..] < *key), "keys ascend");
-        map.insert(key.to_vec(), value.to_vec());
-    }
-    map
+    ascending(|| cursor.next().unwrap().map(|(key, value)| (key.to_vec(), value.to_vec())))
 }
 
 fn check(tree: &mut Tree<'_>, map: &Map) -> Report {

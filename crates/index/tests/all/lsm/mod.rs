@@ -6,11 +6,9 @@ mod figures;
 mod hard_cases;
 mod model;
 
+use crate::{ascending, Map};
 use nandlab_block::{Blank, ByteCount, Mirror};
 use nandlab_index::lsm::{Compaction, Options, TieredOptions, Tree};
-use std::collections::BTreeMap;
-
-type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn disk(bytes: u64) -> Mirror<Blank> {
     Mirror::new(Blank::new(bytes / 512))
@@ -50,11 +48,6 @@ fn contents(tree: &mut Tree<'_>) -> Map {
 }
 
 fn range(tree: &mut Tree<'_>, from: Option<&[u8]>, end: Option<&[u8]>) -> Map {
-    let mut map = Map::new();
     let mut cursor = tree.range(from, end).unwrap();
-    while let Some((key, value)) = cursor.next().unwrap() {
-        assert!(map.last_key_value().is_none_or(|(last, _)| last[..] < *key), "keys ascend");
-        map.insert(key.to_vec(), value.to_vec());
-    }
-    map
+    ascending(|| cursor.next().unwrap().map(|(key, value)| (key.to_vec(), value.to_vec())))
 }
