@@ -33,7 +33,7 @@ use crate::parts::newest::Newest;
 use crate::parts::noted_map::NotedMap;
 use crate::parts::page_mapped::noted::Noted;
 use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
-use crate::parts::partial::{merged, padded, read_mapped};
+use crate::parts::partial::{read_mapped, store_whole};
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::Victim;
 use crate::{error, FtlError, RamUse, Variant};
@@ -118,18 +118,9 @@ impl page_mapped::Scheme for Scheme {
         sectors: SectorMask,
         page: &N::Buf,
     ) -> Result<(), FtlError> {
-        let (old, full) = (self.map.at(at), pages.geometry.full_mask());
         let oob = Oob::data(at, Default::default(), nand.ctx().origin());
-        if sectors == full {
-            return self.store(pages, nand, Target::InTurn, page, oob);
-        }
-        if !old.is_some() {
-            return self.store(pages, nand, Target::InTurn, &padded(page, sectors, full), oob);
-        }
-        let (whole, before) = merged(nand, old, sectors, page)?;
-        let stored = self.store(pages, nand, Target::InTurn, &whole, oob);
-        nand.ctx().set_ready(before);
-        stored
+        let old = self.map.at(at);
+        store_whole(nand, old, sectors, page, |nand, page| self.store(pages, nand, Target::InTurn, page, oob))
     }
 
     fn read<N: Nand>(

@@ -357,7 +357,7 @@ impl page_mapped::Scheme for Scheme {
         if !self.is_logged(from) {
             return self.move_page(pages, nand, from, die);
         }
-        match self.holds(nand, from)? {
+        match self.map.holds(nand, from)? {
             Holds::Page(at) => self.merge_page(pages, nand, Target::Moved(die), at, &mut None),
             Holds::Note(_) => unreachable!("no note has sectors in the log"),
         }

@@ -38,7 +38,7 @@ pub use options::{Config, Copying, ZoneVictim};
 
 use crate::parts::copies::newest_copies;
 use crate::parts::noted_map::{Holds, NotedMap};
-use crate::parts::partial::{merged, padded, read_mapped};
+use crate::parts::partial::{read_mapped, store_whole};
 use crate::zones::{Moved, Zones};
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, Cause, Geometry, Kind, Lpn, Nand, Oob, Origin, PageBuf, Ppa, Rules, SectorMask};
@@ -83,6 +83,19 @@ impl Zoned {
         oob: Oob,
     ) -> Result<Ppa, FtlError> {
         let zone = self.zone_for(nand, target)?;
+        self.write_in(nand, zone, page, tail, oob)
+    }
+
+    /// Programs a page in this zone, and follows what the device moved for it.
+    #[inline]
+    fn write_in<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        zone: u32,
+        page: &N::Buf,
+        tail: &[u8],
+        oob: Oob,
+    ) -> Result<Ppa, FtlError> {
         let to = self.zones.write(nand, zone, page, tail, oob);
         if self.zones.has_moved() {
             self.follow();
@@ -128,11 +141,7 @@ impl Zoned {
             let note = self.map.note(segment, self.zones.keeper.seq());
             let blank = N::Buf::zeroed(nand.geometry().page_bytes());
             let oob = Oob { kind: Kind::TrimNote, ..Oob::data(Lpn(segment), Default::default(), Origin::FTL) };
-            let to = self.zones.write(nand, zone, &blank, &note, oob);
-            if self.zones.has_moved() {
-                self.follow();
-            }
-            let to = to?;
+            let to = self.write_in(nand, zone, &blank, &note, oob)?;
             let (old, end) = self.map.renew(segment, to, nand.ctx().last());
             self.zones.keeper.noted(end);
             if old.is_some() {
@@ -198,27 +207,6 @@ impl Zoned {
         let oob = Oob { kind: Kind::Lost, ..Oob::data(at, Default::default(), Origin::FTL) };
         self.store(nand, Target::Moved, &blank, oob)
     }
-
-    fn write_whole<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        at: Lpn,
-        sectors: SectorMask,
-        page: &N::Buf,
-    ) -> Result<(), FtlError> {
-        let (old, full) = (self.map.at(at), nand.geometry().full_mask());
-        let oob = Oob::data(at, Default::default(), nand.ctx().origin());
-        if sectors == full {
-            return self.store(nand, Target::Host, page, oob);
-        }
-        if !old.is_some() {
-            return self.store(nand, Target::Host, &padded(page, sectors, full), oob);
-        }
-        let (whole, before) = merged(nand, old, sectors, page)?;
-        let stored = self.store(nand, Target::Host, &whole, oob);
-        nand.ctx().set_ready(before);
-        stored
-    }
 }
 
 impl Ftl for Zoned {
@@ -238,7 +226,9 @@ impl Ftl for Zoned {
 
     #[inline]
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
-        self.write_whole(nand, at, sectors, page)?;
+        let oob = Oob::data(at, Default::default(), nand.ctx().origin());
+        let old = self.map.at(at);
+        store_whole(nand, old, sectors, page, |nand, page| self.store(nand, Target::Host, page, oob))?;
         if self.zones.has_failed() {
             self.settle(nand)?;
         }

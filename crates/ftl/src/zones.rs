@@ -54,7 +54,7 @@ impl FtlConfig {
 }
 
 /// What a host did with zones.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct ZoneUse {
     /// Appends that were carried out.
     pub appends: u64,
@@ -70,12 +70,32 @@ pub struct ZoneUse {
     pub implicit_closes: u64,
     /// Pages written to fill finished zones.
     pub filled_pages: u64,
-    /// Most zones open at a time.
+    /// Most zones open at a time since the mount.
     pub most_open: u32,
-    /// Most zones active at a time.
+    /// Most zones active at a time since the mount.
     pub most_active: u32,
     /// Requests that were refused, in the order of [`ZoneFault::ALL`].
+    #[serde(skip)]
     pub refused: [u64; ZoneFault::ALL.len()],
+}
+
+impl ZoneUse {
+    /// What came after `then`; the most zones at a time are those since the mount.
+    #[must_use]
+    pub fn since(&self, then: &Self) -> Self {
+        Self {
+            appends: self.appends - then.appends,
+            opens: self.opens - then.opens,
+            closes: self.closes - then.closes,
+            finishes: self.finishes - then.finishes,
+            resets: self.resets - then.resets,
+            implicit_closes: self.implicit_closes - then.implicit_closes,
+            filled_pages: self.filled_pages - then.filled_pages,
+            most_open: self.most_open,
+            most_active: self.most_active,
+            refused: std::array::from_fn(|at| self.refused[at] - then.refused[at]),
+        }
+    }
 }
 
 /// A zone's state.
@@ -136,7 +156,6 @@ pub(crate) struct Zones {
     ended: Time,
     /// Pages that were moved since the last [`Self::take_moved`].
     moved: Vec<Moved>,
-    pub(crate) resets: u64,
 }
 
 impl Zones {
@@ -448,7 +467,6 @@ impl Zones {
         let state = &mut self.zones[zone as usize];
         self.active -= u32::from(state.state.is_active());
         let blocks = std::mem::take(state).blocks;
-        self.resets += 1;
         // Without its first page the zone is empty, whatever else is left of it.
         let mut replaced = self.ended;
         for block in blocks {

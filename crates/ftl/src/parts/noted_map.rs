@@ -8,7 +8,7 @@ use super::newest::Newest;
 use super::trim_notes::TrimNotes;
 use crate::FtlError;
 use nandlab_nand::prefetch::prefetch;
-use nandlab_nand::{Geometry, Kind, Lpn, Nand, Ppa, Time};
+use nandlab_nand::{Geometry, Kind, Lpn, Nand, NandError, Ppa, Time};
 
 /// A map of all logical pages.
 #[derive(Debug)]
@@ -130,6 +130,21 @@ impl NotedMap {
     #[cold]
     pub(crate) fn search(&self, page: Ppa) -> Holds {
         self.find(page).expect("a valid page is a note or mapped")
+    }
+
+    /// A valid page's contents, from its spare area or a search.
+    ///
+    /// # Errors
+    /// If the spare area cannot be read for a reason other than bit errors.
+    pub(crate) fn holds<N: Nand>(&self, nand: &mut N, page: Ppa) -> Result<Holds, FtlError> {
+        if let Some(note) = self.note_at(page) {
+            return Ok(note);
+        }
+        match nand.read_spare(page) {
+            Ok(oob) => Ok(Holds::Page(oob.expect("a valid page is programmed").lpn)),
+            Err(NandError::Uncorrectable(_)) => Ok(self.search(page)),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The same for any page.

@@ -34,6 +34,28 @@ pub(crate) fn padded<B: PageBuf>(page: &B, sectors: SectorMask, full: SectorMask
     padded
 }
 
+/// Stores a host write to these `sectors` as a whole page, with the rest from the page at `old`, if there is one.
+#[inline]
+pub(crate) fn store_whole<N: Nand>(
+    nand: &mut N,
+    old: Ppa,
+    sectors: SectorMask,
+    page: &N::Buf,
+    store: impl FnOnce(&mut N, &N::Buf) -> Result<(), FtlError>,
+) -> Result<(), FtlError> {
+    let full = nand.geometry().full_mask();
+    if sectors == full {
+        return store(nand, page);
+    }
+    if !old.is_some() {
+        return store(nand, &padded(page, sectors, full));
+    }
+    let (whole, before) = merged(nand, old, sectors, page)?;
+    let stored = store(nand, &whole);
+    nand.ctx().set_ready(before);
+    stored
+}
+
 /// Reads the page at `from` and replaces the host's `sectors` with those in `page`. The next operations wait for the
 /// read; returns the whole page, and the bound before, for [`nandlab_nand::Ctx::set_ready`].
 pub(crate) fn merged<N: Nand>(

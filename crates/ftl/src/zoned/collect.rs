@@ -1,7 +1,6 @@
 //! Opening zones, and collecting them.
 
 use super::{Copying, Target, ZoneVictim, Zoned};
-use crate::parts::noted_map::Holds;
 use crate::zones::State;
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
@@ -138,7 +137,7 @@ impl Zoned {
             Copying::Host => self.copy_by_host(nand, from)?,
         };
         let Some((to, kind, at)) = copied else {
-            let held = self.holds(nand, from)?;
+            let held = self.map.holds(nand, from)?;
             return self.replace_lost(nand, held);
         };
         *self.map.entry(kind, at) = to;
@@ -171,17 +170,5 @@ impl Zoned {
         let to = self.program(nand, Target::Moved, &page, &[], Oob { aux: 0, ..oob })?;
         nand.ctx().set_ready(before);
         Ok(Some((to, oob.kind, oob.lpn)))
-    }
-
-    /// What a valid page holds, from its spare area or a search through the map.
-    fn holds<N: Nand>(&self, nand: &mut N, page: Ppa) -> Result<Holds, FtlError> {
-        if let Some(note) = self.map.note_at(page) {
-            return Ok(note);
-        }
-        match nand.read_spare(page) {
-            Ok(oob) => Ok(Holds::Page(oob.expect("a valid page is programmed").lpn)),
-            Err(NandError::Uncorrectable(_)) => Ok(self.map.search(page)),
-            Err(error) => Err(error.into()),
-        }
     }
 }

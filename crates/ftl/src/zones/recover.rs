@@ -41,7 +41,6 @@ impl Zones {
             failed: Vec::new(),
             ended: 0,
             moved: Vec::new(),
-            resets: 0,
         };
         let mut torn = Vec::new();
         for claims in claims.chunks(layout.blocks()) {

@@ -4,6 +4,7 @@
 //! flush's state or, if the power went during a flush, possibly the new state, as a whole. Without, it holds one such
 //! state too, or is refused as not flushed.
 
+use crate::below::{erased, mount, rules, some_cuts, Map, Nand};
 use nandlab_block::{Error, Mirror};
 use nandlab_ftl::{page, FtlConfig};
 use nandlab_index::btree::FixedRecords;
@@ -11,9 +12,9 @@ use nandlab_index::pool::{self, Budget, WriteBack};
 use nandlab_index::{Config, IndexError, Records, Tree};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::Lean;
-use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Counting, Geometry, Origin, ProgramOrder, Rules};
+use nandlab_nand::{Counting, Geometry, Origin};
 use nandlab_proof::Disk;
 use nandlab_workload::keys::inserts::{self, Order};
 use nandlab_workload::keys::ycsb::{self, Mix};
@@ -21,9 +22,6 @@ use nandlab_workload::keys::{load_update, Action, KeyOp, KeySetting};
 use nandlab_workload::{Kind, WorkloadConfig};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-type Map = BTreeMap<Vec<u8>, Vec<u8>>;
-type Nand = PowerCut<Backed>;
 
 /// The index's possible contents.
 #[derive(Clone, Default)]
@@ -52,14 +50,12 @@ struct Bench {
 
 impl Bench {
     fn mount(&self, nand: Nand, ftl: &FtlConfig) -> Option<Disk<Nand>> {
-        let pages = ftl.max_logical_pages(&self.geometry, &rules()).ok().filter(|&pages| pages > 0)?;
-        let mounted = Disk::mount(nand, pages, ftl);
-        Some(mounted.unwrap_or_else(|error| panic!("mount after a cut: {error}")))
+        mount(nand, &self.geometry, ftl)
     }
 
     /// An empty index, if the FTL takes the device.
     fn create(&self, ftl: &FtlConfig) -> Option<Disk<Nand>> {
-        let mut disk = self.mount(PowerCut::new(Backed::ram(self.geometry, rules())), ftl)?;
+        let mut disk = self.mount(erased(self.geometry), ftl)?;
         Tree::create(&mut *disk, &self.config).unwrap();
         Some(disk)
     }
@@ -131,10 +127,6 @@ impl Bench {
         assert_eq!(self.look(&mut disk, &mut state), Found::Flushed);
         found
     }
-}
-
-fn rules() -> Rules {
-    Rules { program_order: ProgramOrder::Ascending, ..Rules::default() }
 }
 
 fn is_cut(error: &IndexError) -> bool {
@@ -217,12 +209,7 @@ fn twice(ftl: &FtlConfig, cases: u64) -> u64 {
     for case in 0..cases {
         let mut bench = benches(true).swap_remove((case % 3) as usize);
         bench.seed = case;
-        let cuts: Vec<CutPlan> = (0..2 + random.below(2))
-            .map(|_| CutPlan {
-                operation: 1 + random.below(150),
-                form: Form::ALL[random.below(Form::ALL.len() as u64) as usize],
-            })
-            .collect();
+        let cuts = some_cuts(&mut random, 150);
         reached += u64::from(bench.run(ftl, &cuts).is_some());
     }
     reached

@@ -3,28 +3,20 @@
 //! The promise under test: after any cut the tree opens, and holds everything of the last acknowledged flush and, of the
 //! operations since, the first ones in their order.
 
+use crate::below::{erased, mount, some_cuts, Map, Nand};
 use nandlab_block::{ByteCount, Error};
 use nandlab_ftl::FtlConfig;
 use nandlab_index::lsm::{Compaction, Options, TieredOptions, Tree};
 use nandlab_index::IndexError;
-use nandlab_nand::backed::Backed;
-use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Geometry, ProgramOrder, Rules};
+use nandlab_nand::Geometry;
 use nandlab_proof::Disk;
-use std::collections::BTreeMap;
-
-type Map = BTreeMap<Vec<u8>, Vec<u8>>;
-type Nand = PowerCut<Backed>;
 
 struct Bench {
     geometry: Geometry,
     options: Options,
     seed: u64,
-}
-
-fn rules() -> Rules {
-    Rules { program_order: ProgramOrder::Ascending, ..Rules::default() }
 }
 
 fn benches() -> Vec<Bench> {
@@ -54,14 +46,12 @@ fn benches() -> Vec<Bench> {
 
 impl Bench {
     fn mount(&self, nand: Nand, ftl: &FtlConfig) -> Option<Disk<Nand>> {
-        let pages = ftl.max_logical_pages(&self.geometry, &rules()).ok().filter(|&pages| pages > 0)?;
-        let mounted = Disk::mount(nand, pages, ftl);
-        Some(mounted.unwrap_or_else(|error| panic!("mount after a cut: {error}")))
+        mount(nand, &self.geometry, ftl)
     }
 
     /// An empty tree, if the FTL takes the device and leaves room.
     fn create(&self, ftl: &FtlConfig) -> Option<Disk<Nand>> {
-        let mut disk = self.mount(PowerCut::new(Backed::ram(self.geometry, rules())), ftl)?;
+        let mut disk = self.mount(erased(self.geometry), ftl)?;
         match Tree::create(&mut *disk, &self.options.config()).map(drop) {
             Ok(()) => Some(disk),
             Err(IndexError::Option { .. } | IndexError::NoSpace { .. }) => None,
@@ -184,12 +174,7 @@ fn an_lsm_tree_survives_cuts_one_after_another() {
         for case in 0..80_u64 {
             let mut bench = benches().swap_remove((case % 4) as usize);
             bench.seed = case;
-            let cuts: Vec<CutPlan> = (0..2 + random.below(2))
-                .map(|_| CutPlan {
-                    operation: 1 + random.below(80),
-                    form: Form::ALL[random.below(Form::ALL.len() as u64) as usize],
-                })
-                .collect();
+            let cuts = some_cuts(&mut random, 80);
             reached += u64::from(bench.run(&ftl, &cuts, 400).is_some());
         }
         println!("{}: {reached} of 80 cases reached their last cut", ftl.name());

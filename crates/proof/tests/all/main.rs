@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+mod below;
 mod buffers;
 mod conformance;
 mod damage;

@@ -3,7 +3,7 @@
 use super::{Pages, Scheme, Target};
 use crate::parts::noted_map::{Holds, NotedMap};
 use crate::FtlError;
-use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
+use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, Oob, Origin, PageBuf, Ppa, Time};
 
 /// A scheme with a [`NotedMap`]; it writes, moves and trims pages as follows.
 pub(crate) trait Noted: Scheme {
@@ -64,7 +64,7 @@ pub(crate) trait Noted: Scheme {
     /// an older copy; a note is written again.
     #[cold]
     fn replace_lost<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError> {
-        match self.holds(nand, from)? {
+        match self.map().holds(nand, from)? {
             Holds::Note(segment) => self.write_note(pages, nand, Target::Moved(die), segment),
             Holds::Page(at) => self.store_lost(pages, nand, Target::Moved(die), at),
         }
@@ -83,18 +83,6 @@ pub(crate) trait Noted: Scheme {
         let blank = N::Buf::zeroed(pages.geometry.page_bytes());
         let oob = Oob { kind: Kind::Lost, ..Oob::data(at, Default::default(), Origin::FTL) };
         self.store(pages, nand, target, &blank, oob)
-    }
-
-    /// A valid page's contents, from its spare area or a search through the map.
-    fn holds<N: Nand>(&self, nand: &mut N, page: Ppa) -> Result<Holds, FtlError> {
-        if let Some(note) = self.map().note_at(page) {
-            return Ok(note);
-        }
-        match nand.read_spare(page) {
-            Ok(oob) => Ok(Holds::Page(oob.expect("a valid page is programmed").lpn)),
-            Err(NandError::Uncorrectable(_)) => Ok(self.map().search(page)),
-            Err(error) => Err(error.into()),
-        }
     }
 
     /// Writes the note of `segment` again.

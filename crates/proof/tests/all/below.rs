@@ -1,0 +1,37 @@
+//! What is below an index in the proofs: an FTL on flash that loses power.
+
+use nandlab_ftl::FtlConfig;
+use nandlab_nand::backed::Backed;
+use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+use nandlab_nand::random::Random;
+use nandlab_nand::{Geometry, ProgramOrder, Rules};
+use nandlab_proof::Disk;
+use std::collections::BTreeMap;
+
+pub type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+pub type Nand = PowerCut<Backed>;
+
+pub fn rules() -> Rules {
+    Rules { program_order: ProgramOrder::Ascending, ..Rules::default() }
+}
+
+/// Erased flash.
+pub fn erased(geometry: Geometry) -> Nand {
+    PowerCut::new(Backed::ram(geometry, rules()))
+}
+
+/// The FTL on this flash, if it takes the device.
+pub fn mount(nand: Nand, geometry: &Geometry, ftl: &FtlConfig) -> Option<Disk<Nand>> {
+    let pages = ftl.max_logical_pages(geometry, &rules()).ok().filter(|&pages| pages > 0)?;
+    let mounted = Disk::mount(nand, pages, ftl);
+    Some(mounted.unwrap_or_else(|error| panic!("mount after a cut: {error}")))
+}
+
+/// Two or three cuts, each among the next `most` operations.
+pub fn some_cuts(random: &mut Random, most: u64) -> Vec<CutPlan> {
+    let cut = |random: &mut Random| CutPlan {
+        operation: 1 + random.below(most),
+        form: Form::ALL[random.below(Form::ALL.len() as u64) as usize],
+    };
+    (0..2 + random.below(2)).map(|_| cut(random)).collect()
+}
