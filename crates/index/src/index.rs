@@ -64,7 +64,7 @@ pub trait Index {
     fn written_bytes(&self) -> u64;
 }
 
-/// Records read while there are some and `goes_on` after so many.
+/// Counts records until none is left or `goes_on` says no to the count.
 fn count_while(
     goes_on: &mut dyn FnMut(u64) -> bool,
     mut next: impl FnMut() -> Result<bool, IndexError>,

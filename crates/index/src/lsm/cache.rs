@@ -39,7 +39,7 @@ impl BlockCache {
         Some(bytes.clone())
     }
 
-    /// Keeps a block that was read.
+    /// Keeps a block after a read.
     pub(super) fn put(&mut self, file: FileId, block: u32, bytes: &Rc<[u8]>) {
         if bytes.len() as u64 > self.most_bytes {
             return;

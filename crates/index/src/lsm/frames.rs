@@ -77,7 +77,7 @@ impl FrameWriter {
     }
 }
 
-/// A frame that is whole.
+/// A whole frame.
 #[derive(Clone, Copy, Debug)]
 struct Frame<'a> {
     stream: u64,

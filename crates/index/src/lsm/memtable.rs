@@ -10,7 +10,7 @@ pub(super) type Entry = Option<Vec<u8>>;
 /// lengths, and 11 of pointers, since a node of its skip list has 1.33 of them on average.
 const NODE_BYTES: u64 = 8 + 3 + 11;
 
-/// The records that no table has yet.
+/// Records newer than every table.
 #[derive(Debug, Default)]
 pub(super) struct Memtable {
     entries: BTreeMap<Vec<u8>, Entry>,

@@ -23,11 +23,11 @@ pub struct Stats {
     pub read_bytes: u64,
     /// Memtables that became tables.
     pub memtables: u64,
-    /// Compactions that wrote tables.
+    /// Compactions, trivial moves aside.
     pub compactions: u64,
-    /// Tables that moved a level down without being written.
+    /// Tables moved a level down without a write.
     pub moves: u64,
-    /// Deleted keys that compaction dropped.
+    /// Deleted keys dropped by compaction.
     pub dropped: u64,
     /// The Bloom filters.
     pub bloom: BloomStats,

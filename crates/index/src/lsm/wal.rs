@@ -1,4 +1,4 @@
-//! The write-ahead log: what the memtable holds, on the device.
+//! The write-ahead log: the memtable on the device.
 //!
 //! A log is a file of frames ([`super::frames`]). Records are gathered and written when some frames are full, or at a
 //! flush, which pads the last frame and waits until the device has it. When a log is full the next one begins; all of
@@ -14,7 +14,7 @@ use nandlab_nand::Origin;
 /// Frames written at once when no flush asks for them.
 const GATHERED_FRAMES: usize = 16;
 
-/// The log that takes records.
+/// The newest log. It takes the records.
 #[derive(Debug)]
 pub(super) struct Wal {
     file: FileId,

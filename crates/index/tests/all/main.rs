@@ -16,7 +16,7 @@ type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 /// A record under a cursor, its key and value.
 type Record = (Vec<u8>, Vec<u8>);
 
-/// What a cursor gives, in ascending order.
+/// All records under a cursor; their keys must ascend.
 fn ascending(mut next: impl FnMut() -> Option<Record>) -> Map {
     let mut map = Map::new();
     while let Some((key, value)) = next() {

@@ -22,7 +22,7 @@ impl Disk {
         Self { durable: vec![[0; 512]; sectors], written: BTreeMap::new(), left: u64::MAX }
     }
 
-    /// Power goes and comes back: each sector is as at the last flush, as after a later write, or mixed.
+    /// Power goes and comes back. Each sector is as at the last flush, as after a later write, or mixed.
     pub fn cut(&mut self, random: &mut Random) {
         // Some cuts keep nearly all, some nearly nothing.
         let kept = random.unit();
