@@ -28,8 +28,10 @@ pub struct PathTimes {
     pub latency: Time,
     /// Processor time per read, ns.
     pub read_command: Time,
-    /// Processor time per write, trim or flush, ns.
+    /// Processor time per write, trim, flush or change of a zone, ns.
     pub write_command: Time,
+    /// Processor time per append to a zone, ns.
+    pub append_command: Time,
     /// Additional processor time per read above 8 KiB, ns.
     pub read_list: Time,
     /// The same for a write, ns.
@@ -157,8 +159,9 @@ impl Path {
         let command = match request.op {
             Op::Read if has_list => times.read_command + times.read_list,
             Op::Read => times.read_command,
-            Op::Write | Op::Append if has_list => times.write_command + times.write_list,
-            Op::Write | Op::Append | Op::Trim | Op::Flush | Op::UnitUpdate | Op::Zone(_) => times.write_command,
+            Op::Append => times.append_command + if has_list { times.write_list } else { 0 },
+            Op::Write if has_list => times.write_command + times.write_list,
+            Op::Write | Op::Trim | Op::Flush | Op::UnitUpdate | Op::Zone(_) => times.write_command,
         };
         self.used.processor += command;
         self.queued = self.processor_free.saturating_sub(arrival);

@@ -12,7 +12,8 @@
 //! A zone that a write has opened may be closed to make room for another one, the one opened longest ago first. Zones that the
 //! host opened by a command stay open.
 //!
-//! A finished zone is filled with pages, as drives do whose finish takes as long as writing the rest.
+//! A finished zone is filled with pages, as drives do whose finish takes as long as writing the rest. A reset is answered
+//! with the erase of the zone's first block, or after the time that the controller is said to take.
 //!
 //! ## Recovery
 //! A flush writes the sectors that wait in memory to a block apart ([`stage`]), since a page is programmed once. A mount finds
@@ -34,17 +35,21 @@ mod stage;
 use crate::zones::{Layout, ZoneOptions, ZoneUse, Zones};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse};
 use nandlab_block::{Request, ZoneReport, ZoneState};
+use nandlab_nand::controller::ZoneReset;
 use nandlab_nand::{Geometry, Lpn, Nand, Oob, PageBuf, Rules, SectorMask, SECTOR_BYTES};
 use stage::Stage;
 use std::collections::VecDeque;
 
 /// Options of the zoned drive: `device.zones` has them all.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// The zones of the device: `device.zones`.
     #[serde(skip)]
     pub zones: ZoneOptions,
+    /// Time until a reset is answered: `device.controller.zone_reset`.
+    #[serde(skip)]
+    pub reset: Option<ZoneReset>,
 }
 
 /// Blocks that hold what a flush found waiting in memory.
@@ -74,6 +79,7 @@ pub struct Zns {
     open: u32,
     active: u32,
     options: ZoneOptions,
+    reset: Option<ZoneReset>,
     /// By zone: the sectors of its next page that wait, if there are any.
     waiting: Vec<Option<Box<Waiting>>>,
     stage: Stage,
@@ -252,6 +258,8 @@ impl Ftl for Zns {
             }
         }
         nand.ctx().fence();
+        let end = nand.ctx().acknowledged();
+        nand.ctx().wait_until(end);
         Ok(())
     }
 

@@ -257,7 +257,9 @@ impl Ftl for Zoned {
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         self.write_notes(nand, Target::Host)?;
         self.settle(nand)?;
+        let end = nand.ctx().acknowledged().max(self.zones.keeper.noted_by());
         nand.ctx().fence();
+        nand.ctx().wait_until(end);
         Ok(())
     }
 

@@ -39,6 +39,7 @@ pub(crate) use layout::Layout;
 use layout::Place;
 pub use layout::ZoneOptions;
 use nandlab_block::ZoneFault;
+use nandlab_nand::controller::ZoneReset;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 
 impl FtlConfig {
@@ -50,6 +51,15 @@ impl FtlConfig {
             _ => return false,
         }
         true
+    }
+}
+
+impl FtlConfig {
+    /// Sets how long a reset of a zone takes to be answered; without effect on an FTL that hands no resets out.
+    pub fn set_zone_reset(&mut self, reset: Option<ZoneReset>) {
+        if let Self::Zns(config) = self {
+            config.reset = reset;
+        }
     }
 }
 
@@ -459,24 +469,28 @@ impl Zones {
         nand.program(to, &blank, &[], oob).map(|_| oob)
     }
 
-    /// Empties a zone; nothing in it counts once all programs so far are on flash.
+    /// Empties a zone; nothing in it counts once all programs so far are on flash. The host waits for the first erase alone.
     ///
     /// # Errors
     /// [`FtlError::Nand`].
     pub(crate) fn reset<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
         let state = &mut self.zones[zone as usize];
         self.active -= u32::from(state.state.is_active());
-        let blocks = std::mem::take(state).blocks;
+        let mut blocks = std::mem::take(state).blocks.into_iter();
         // Without its first page the zone is empty, whatever else is left of it.
-        let mut replaced = self.ended;
-        for block in blocks {
-            self.of[block.index()] = NONE;
-            self.keeper.supersede_in(block, replaced);
-            self.keeper.release(nand, block)?;
-            if replaced == self.ended {
-                replaced = replaced.max(nand.ctx().last());
-            }
-        }
-        Ok(())
+        let Some(first) = blocks.next() else { return Ok(()) };
+        self.give_back(nand, first, self.ended)?;
+        let erased = self.ended.max(nand.ctx().last());
+        let is_buffered = nand.ctx().set_buffered(true);
+        let rest = blocks.try_for_each(|block| self.give_back(nand, block, erased));
+        nand.ctx().set_buffered(is_buffered);
+        rest
+    }
+
+    /// Gives back a zone's block, which counts no more once everything up to `replaced` has ended.
+    fn give_back<N: Nand>(&mut self, nand: &mut N, block: BlockId, replaced: Time) -> Result<(), FtlError> {
+        self.of[block.index()] = NONE;
+        self.keeper.supersede_in(block, replaced);
+        self.keeper.release(nand, block)
     }
 }

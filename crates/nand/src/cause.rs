@@ -68,6 +68,12 @@ impl Cause {
         Self::Finish,
     ];
 
+    /// Whether the host, or a flush, waits for operations of this cause; all others are work in the background.
+    #[inline]
+    pub fn is_waited_for(self) -> bool {
+        matches!(self, Self::Host | Self::ReadModifyWrite | Self::Map | Self::Finish)
+    }
+
     /// The name in records and reports.
     pub fn name(self) -> &'static str {
         match self {

@@ -384,7 +384,7 @@ impl Ctx {
     /// Whether the host, or a flush, waits for the current operations.
     #[inline]
     pub(crate) fn is_waited_for(&self) -> bool {
-        matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map)
+        self.cause.is_waited_for()
     }
 
     /// Sets whether a buffer holds the next operations' data: a flush waits for them, the host does not. Returns the old one.
@@ -399,6 +399,14 @@ impl Ctx {
         self.finish = self.finish.max(at);
         if self.follows_events {
             self.wait_for_operation(at);
+        }
+    }
+
+    /// Makes the request end at `at` or later, because the controller works so long beside the flash.
+    pub fn answer_no_earlier(&mut self, at: Time) {
+        self.finish = self.finish.max(at);
+        if let Some(timeline) = self.timeline() {
+            timeline.answer_no_earlier(at);
         }
     }
 

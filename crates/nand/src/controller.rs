@@ -1,8 +1,10 @@
 //! A device's controller and its link to the host: memories for the firmware, times of commands and data.
 
 mod link;
+mod zone_reset;
 
 pub use link::Link;
+pub use zone_reset::ZoneReset;
 
 use crate::quantity::quantity;
 use serde::de::Error as _;
@@ -27,6 +29,9 @@ pub struct Controller {
     /// The same for a write, a trim or a flush, us.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
     pub write_command_us: f64,
+    /// The same for an append to a zone, us. That of a write if omitted.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub append_command_us: Option<f64>,
     /// Additional processor time of a read of more than 8 KiB, us: its command refers to a list of memory pages.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
     pub read_list_us: f64,
@@ -39,6 +44,13 @@ pub struct Controller {
     /// Whether capacitors protect that buffer from a power cut. If they do, a flush is answered without flash.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub write_buffer_protected: bool,
+    /// Time until a reset of a zone is answered. Omitted: it ends with the erase of the zone's first block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone_reset: Option<ZoneReset>,
+}
+
+fn some_quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    quantity(deserializer).map(Some)
 }
 
 /// Larger than any controller's memory, and exact in JSON.

@@ -402,7 +402,7 @@ mod tests {
             ("qlc-3d", 32 * 171 * 768 * 16_384),
             ("tlc-3d", 32 * 228 * 576 * 16_384),
             ("wap", 64 * GIB),
-            ("zn540", 32 * 1536 * 1536 * 16_384),
+            ("zn540", 32 * 920 * 2154 * 16_384),
         ];
         let shipped = shipped();
         assert_eq!(shipped.len(), sizes.len());

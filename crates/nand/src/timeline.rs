@@ -204,6 +204,11 @@ impl Timeline {
         self.requests.answer_early();
     }
 
+    /// The open request ends at `at` or later.
+    pub(crate) fn answer_no_earlier(&mut self, at: Time) {
+        self.requests.answer_no_earlier(at);
+    }
+
     /// All operations of the open request are issued, and it ends at `earliest` or later.
     pub fn close(&mut self, earliest: Time) {
         self.requests.close(earliest);

@@ -7,7 +7,7 @@ from nandlab.explaining.change import Change
 from nandlab.figures import path
 from nandlab.writing import units
 
-COMMANDS = ("read_command_us", "write_command_us", "read_list_us", "write_list_us")
+COMMANDS = ("read_command_us", "write_command_us", "append_command_us", "read_list_us", "write_list_us")
 
 
 def faster_path(case: Case) -> Change | None:

@@ -44,7 +44,8 @@ def ftl_name(result: Record) -> str:
 def workload_name(result: Record) -> str:
     """The workload: a trace's file, else the generator."""
     kind, options = next(iter(result.experiment["workload"].items()))
-    return str(options["path"]).rsplit("/", 1)[-1] if kind in ("trace", "keys") else kind
+    # A trace's lines may stand in the experiment.
+    return str(options.get("path", kind)).rsplit("/", 1)[-1] if kind in ("trace", "keys") else kind
 
 
 def headline(result: Record) -> list[tuple[str, str, str]]:

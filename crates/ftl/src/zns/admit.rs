@@ -3,7 +3,7 @@
 use super::Zns;
 use crate::FtlError;
 use nandlab_block::{Op, Request, ZoneCommand, ZoneFault, ZoneReport, ZoneState};
-use nandlab_nand::{scoped, Cause, Nand, PageBuf};
+use nandlab_nand::{scoped, Cause, Nand, PageBuf, Time};
 
 impl Zns {
     fn pitch_sectors(&self) -> u64 {
@@ -168,10 +168,15 @@ impl Zns {
     }
 
     fn reset<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
+        let share = self.write_pointer(zone) as f64 / self.capacity_sectors() as f64;
         self.waiting[zone as usize] = None;
         self.unstage(nand, zone)?;
         self.stage.forget(zone);
         self.zones.reset(nand, zone)?;
+        if let Some(reset) = self.reset {
+            let at = nand.ctx().arrival() + (reset.us(share) * 1000.0).round() as Time;
+            nand.ctx().answer_no_earlier(at);
+        }
         self.leave(zone, ZoneState::Empty);
         Ok(())
     }

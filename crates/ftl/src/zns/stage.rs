@@ -176,6 +176,7 @@ pub(super) fn mount<N: Nand>(
         open: 0,
         active: 0,
         options: config.zones,
+        reset: config.reset,
         waiting: vec![None; layout.zones as usize],
         stage: Stage::default(),
         sectors_per_page: geometry.sectors_per_page(),

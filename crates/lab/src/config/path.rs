@@ -20,6 +20,7 @@ impl Device {
             latency: ns(controller.latency_us),
             read_command: ns(controller.read_command_us),
             write_command: ns(controller.write_command_us),
+            append_command: ns(controller.append_command_us.unwrap_or(controller.write_command_us)),
             read_list: ns(controller.read_list_us),
             write_list: ns(controller.write_list_us),
             link_read: ns(link.read_command_us),

@@ -14,7 +14,7 @@ use crate::stack::new_file::{cannot_write, NewFile};
 use nandlab_block::{Completion, Request};
 use nandlab_nand::traced::{During, OpRecord, OpSink};
 use nandlab_nand::work::Work;
-use nandlab_nand::{Cause, Geometry, Time};
+use nandlab_nand::{Geometry, Time};
 use operations::Operations;
 use packets::Packets;
 use requests::Requests;
@@ -182,8 +182,7 @@ impl OpSink for Timeline {
         });
         let over = during.requests.max(state.requests.ended);
         let request = by_events.unwrap_or(if state.is_outside { 0 } else { over + 1 });
-        let is_waited_for = matches!(record.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map);
-        let flow = if is_waited_for && request != 0 { state.requests.flow(request) } else { 0 };
+        let flow = if record.cause.is_waited_for() && request != 0 { state.requests.flow(request) } else { 0 };
         state.operations.issued(record, (request, flow), during.arrival, work, packets);
     }
 }

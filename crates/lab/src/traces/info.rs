@@ -257,7 +257,7 @@ fn described(config: &Config, base: &Path, summary: Summary, look: &Look, pictur
     let names = ["read", "write"];
     let sizes = names.iter().zip(&look.sizes).filter_map(|(&name, sizes)| Some((name, distribution(sizes, 512.0)?)));
     Info {
-        file: base.join(&config.path).display().to_string(),
+        file: config.source(base),
         span_s: (summary.last_ns - summary.first_ns) as f64 / 1e9,
         lowest_sector: if transfers == 0 { 0 } else { look.lowest },
         page_bytes: look.page_sectors * SECTOR,

@@ -159,14 +159,14 @@ pub fn profile(config: &Config, base: &Path, options: &ProfileOptions, watch: Wa
     })?;
     let [reads, writes] = counts;
     if reads + writes == 0 {
-        return Err(wrong(format!("{}: there are no reads and writes to learn from", config.path)));
+        return Err(wrong(format!("{}: there are no reads and writes to learn from", config.source(base))));
     }
     let profiled: Vec<Profiled> = profilers.into_iter().map(Profiler::finish).collect();
     let placements = placements(config, base, options, &profiled, watch)?;
     let first = &profiled[0];
     let counted = |counts: &BTreeMap<u64, u64>| Spread::of(&counts.iter().map(|(&value, &count)| (value, count)));
     let told = Told {
-        file: base.join(&config.path).display().to_string(),
+        file: config.source(base),
         format,
         reads,
         writes,

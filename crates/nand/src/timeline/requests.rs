@@ -70,6 +70,13 @@ impl Requests {
         }
     }
 
+    /// The open request ends at `at` or later.
+    pub(super) fn answer_no_earlier(&mut self, at: Time) {
+        if let Some(request) = self.known.back_mut().filter(|_| self.is_open) {
+            request.end = request.end.max(at);
+        }
+    }
+
     /// An operation in this request waited.
     pub(super) fn waited(&mut self, number: u64, waits: Waits, is_host: bool) {
         self.known[(number - self.first) as usize].waited.add(waits, is_host);

@@ -45,6 +45,11 @@ impl Lines {
         Ok(Self::new(source, is_cut, BUFFER_BYTES))
     }
 
+    /// The lines of a text.
+    pub(crate) fn of_text(text: &str) -> Self {
+        Self::new(Box::new(io::Cursor::new(text.as_bytes().to_vec())), Arc::default(), BUFFER_BYTES)
+    }
+
     /// Skips the mark some programs put before a text.
     pub(crate) fn skip_byte_order_mark(&mut self) -> io::Result<()> {
         if self.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {

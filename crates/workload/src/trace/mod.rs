@@ -109,13 +109,20 @@ pub enum ClockJumps {
     Keep,
 }
 
+/// The key that has a trace's lines.
+pub(crate) const TEXT: &str = "workload.trace.text";
+
 /// Options of `[workload.trace]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The file; a relative path starts at the folder of the experiment. `bundled:sqlite-rollback` and `bundled:sqlite-wal`
     /// are the traces of workloads/sqlite, which come with the program.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
+    /// The trace's lines, in place of a file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
     /// How the file is written.
     #[serde(default)]
     pub format: FormatName,
@@ -205,6 +212,7 @@ impl Config {
     pub fn new(path: &str) -> Self {
         Self {
             path: path.to_owned(),
+            text: String::new(),
             format: FormatName::default(),
             action: None,
             time_unit: None,
@@ -220,6 +228,15 @@ impl Config {
             longest_gap_s: None,
             repeat: 1,
             requests: None,
+        }
+    }
+
+    /// The file, or the key that has the lines in its place: for messages.
+    pub fn source(&self, base: &Path) -> String {
+        if self.text.is_empty() {
+            self.file(base).display().to_string()
+        } else {
+            TEXT.to_owned()
         }
     }
 
@@ -263,8 +280,20 @@ impl Config {
 
 impl Options for Config {
     fn check(&self) -> Result<(), WorkloadError> {
-        if self.path.is_empty() {
-            return Err(WorkloadError::option("path", &"\"\"", "expected the path of a trace"));
+        if !self.path.is_empty() && !self.text.is_empty() {
+            let why = "the lines are in workload.trace.text already; leave one of the two out";
+            return Err(WorkloadError::option("path", &self.path, why));
+        }
+        if !self.text.is_empty() && self.member.is_some() {
+            let why = "it chooses a file in an archive, and workload.trace.text is none";
+            return Err(WorkloadError::option("member", &self.member.as_deref().unwrap_or_default(), why));
+        }
+        if self.path.is_empty() && self.text.is_empty() {
+            return Err(WorkloadError::option(
+                "path",
+                &"\"\"",
+                "expected the path of a trace, or its lines in workload.trace.text",
+            ));
         }
         if self.repeat == 0 {
             return Err(WorkloadError::option("repeat", &0, "a trace is played at least once"));

@@ -33,7 +33,7 @@ impl Plan {
     }
 
     fn file(&self) -> String {
-        self.config.file(&self.base).display().to_string()
+        self.config.source(&self.base)
     }
 
     /// Refuses a trace too large for the device.

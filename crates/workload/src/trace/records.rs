@@ -11,7 +11,7 @@ use super::lines::{sentence, Lines, LongLine};
 use super::native::{self, BlockHeader};
 use super::tally::{plural, Tally};
 use super::times::Pace;
-use super::{ClockJumps, Config, OnError, Unsorted};
+use super::{ClockJumps, Config, OnError, Unsorted, TEXT};
 use crate::WorkloadError;
 use nandlab_block::Request;
 use nandlab_nand::Time;
@@ -63,8 +63,13 @@ enum Next {
 
 impl Records {
     pub(crate) fn open(config: &Config, base: &Path) -> Result<Self, WorkloadError> {
-        let file = config.file(base);
-        let mut lines = Lines::open(&file, config.member.as_deref()).map_err(|error| unreadable(&file, &error))?;
+        let file = PathBuf::from(config.source(base));
+        let mut lines = match config.text.as_str() {
+            "" => {
+                Lines::open(&config.file(base), config.member.as_deref()).map_err(|error| unreadable(&file, &error))?
+            }
+            text => Lines::of_text(text),
+        };
         let options =
             ReaderOptions { action: config.action, time_unit: config.time_unit, columns: config.columns.clone() };
         let (format, name, notice) = match config.format.reader(&options) {
@@ -426,7 +431,8 @@ fn unknown(file: &Path, untold: Untold) -> WorkloadError {
     let file = file.display().to_string();
     let shell = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
     let sets: String = guess.sets().iter().map(|set| format!(" --set {}", shell(set))).collect();
-    let proposal = format!("{}\n\nnandlab trace info {}{sets}", guess.block(), shell(&file));
+    let look = if file == TEXT { String::new() } else { format!("\n\nnandlab trace info {}{sets}", shell(&file)) };
+    let proposal = format!("{}{look}", guess.block());
     WorkloadError::Untold { file, message, proposal }
 }
 

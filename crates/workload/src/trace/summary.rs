@@ -195,11 +195,11 @@ impl Summary {
     pub(crate) fn check_requests(&self, config: &Config, base: &Path) -> Result<(), WorkloadError> {
         let Some(message) = &self.no_request else { return Ok(()) };
         self.check_devices(config, base)?;
-        Err(WorkloadError::File { file: config.file(base).display().to_string(), message: message.clone() })
+        Err(WorkloadError::File { file: config.source(base), message: message.clone() })
     }
 
     pub(crate) fn check_devices(&self, config: &Config, base: &Path) -> Result<(), WorkloadError> {
-        let file = config.file(base).display().to_string();
+        let file = config.source(base);
         let list = |devices: &mut dyn Iterator<Item = &DeviceSummary>| {
             let names: Vec<String> = devices
                 .map(|one| format!("{} ({})", in_quotes(&one.name), plural(one.requests, "request", "requests")))

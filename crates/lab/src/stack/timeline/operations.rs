@@ -62,7 +62,7 @@ impl Op {
 
     /// Whether a request waits for it.
     pub fn is_waited_for(&self) -> bool {
-        self.request != 0 && matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map)
+        self.request != 0 && self.cause.is_waited_for()
     }
 }
 

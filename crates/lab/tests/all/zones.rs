@@ -1,0 +1,132 @@
+//! Times of a zoned drive, from experiment text to record. Closed forms from the times of the device.
+
+use crate::support::{parse, record, refused};
+use nandlab_lab::record::Record;
+use nandlab_lab::{run, Control, LabError, Outputs};
+use std::path::Path;
+
+/// Pages of a zone: a block of 64 on each of 4 dies. A page has 8 sectors.
+const PAGES: u64 = 256;
+const PROGRAM_US: f64 = 500.0;
+const ERASE_US: f64 = 3000.0;
+
+/// Requests for zones on a device whose channels take no time.
+fn drive(lines: &[String], more: &str) -> String {
+    let lines = lines.join("\n");
+    format!(
+        r#"
+[workload.trace]
+format = "csv"
+text = """
+time_us,op,sector,sectors
+{lines}
+"""
+[host]
+queue_depth = 1
+[ftl.zns]
+[device]
+profile = "generic-8x4"
+capacity = "4 MiB"
+over_provisioning = 1.5
+[device.shape]
+channels = 2
+dies_per_channel = 2
+pages_per_block = 64
+[device.timing]
+program_us = {PROGRAM_US}
+erase_us = {ERASE_US}
+transfer_ns_per_byte = 0
+copy = "copyback"
+[device.zones]
+spare_blocks = 2
+{more}
+"#
+    )
+}
+
+/// Writes to a zone's first pages, then one command.
+fn after_pages(pages: u64, command: &str) -> Vec<String> {
+    let mut lines: Vec<String> = (0..pages).map(|page| format!("0,W,{},8", 8 * page)).collect();
+    lines.push(format!("0,{command},0,0"));
+    lines
+}
+
+fn mean_us(record: &Record, command: &str) -> f64 {
+    let zones = record.zones.as_ref().unwrap();
+    let latency = if command == "X" { zones.finish_us.as_ref() } else { zones.reset_us.as_ref() };
+    latency.unwrap().mean
+}
+
+#[test]
+fn a_finish_takes_as_long_as_writing_the_rest_on_all_dies() {
+    for written in [0, 4, 64, 128, 252] {
+        let record = record(&drive(&after_pages(written, "X"), ""), &[]);
+        assert_eq!(mean_us(&record, "X"), (PAGES - written) as f64 / 4.0 * PROGRAM_US, "{written} pages");
+        assert_eq!(record.zones.unwrap().used.filled_pages, PAGES - written);
+    }
+}
+
+#[test]
+fn a_reset_takes_the_first_erase_or_what_the_controller_says() {
+    let with = "[device.controller]\nzone_reset = { empty_us = 100, full_us = 20_000, exponent = 0.5 }\n";
+    for (written, erase, said) in [(0, 0.0, 100.0), (64, ERASE_US, 10_050.0), (256, ERASE_US, 20_000.0)] {
+        let lines = after_pages(written, "Z");
+        assert_eq!(mean_us(&record(&drive(&lines, ""), &[]), "Z"), erase, "{written} pages");
+        assert_eq!(mean_us(&record(&drive(&lines, with), &[]), "Z"), said, "{written} pages");
+        // The order of events makes no difference to a drive that does one thing at a time.
+        let by_events = record(&drive(&lines, with), &["device.timing.order=events", "device.timing.copy=external"]);
+        assert_eq!(mean_us(&by_events, "Z"), said, "{written} pages");
+        let counted = record(&drive(&lines, with), &["device.model=counting"]);
+        assert_eq!(counted.zones.unwrap().used.resets, 1);
+    }
+}
+
+#[test]
+fn an_append_takes_the_processor_as_long_as_it_says() {
+    let path = "[device.controller]\nwrite_command_us = 10\nappend_command_us = 25\nwrite_buffer_bytes = 33554432\n";
+    let rate = |op: &str, path: &str| {
+        let at = |page: u64| if op == "A" { 0 } else { 8 * page };
+        let lines: Vec<String> = (0..PAGES).map(|page| format!("0,{op},{},8", at(page))).collect();
+        let record = record(&drive(&lines, path), &["host.queue_depth=8"]);
+        assert_eq!(record.host.written_sectors, 8 * PAGES);
+        let latency = record.latency_us.unwrap();
+        latency.write.unwrap().mean
+    };
+    // Eight at a time wait for one processor; the first seven find a shorter queue.
+    let mean = |command: f64| (8.0 * PAGES as f64 - 28.0) / PAGES as f64 * command;
+    let close =
+        |measured: f64, expected: f64| assert!((measured / expected - 1.0).abs() < 1e-6, "{measured}, {expected}");
+    close(rate("W", path), mean(10.0));
+    close(rate("A", path), mean(25.0));
+    close(rate("A", &path.replace("append_command_us = 25\n", "")), mean(10.0));
+}
+
+#[test]
+fn a_flush_is_answered_once_everything_is_on_flash() {
+    let lines: Vec<String> = ["0,W,0,8", "0,W,8,4", "0,F,0,0"].map(str::to_owned).to_vec();
+    let early = "[device.controller]\nwrite_buffer_bytes = 33554432\n";
+    for ftl in ["zns", "zoned"] {
+        let text = drive(&lines, early).replace("[ftl.zns]", &format!("[ftl.{ftl}]"));
+        let record = record(&text, &["device.over_provisioning=3"]);
+        let flush = record.latency_us.unwrap().flush.unwrap().mean;
+        assert!(flush >= PROGRAM_US, "ftl.{ftl}: {flush} us");
+    }
+}
+
+#[test]
+fn lines_of_a_trace_stand_in_the_experiment() {
+    let told =
+        |text: &str| match run(&parse(text, &[]).unwrap(), Path::new("."), &Control::default(), Outputs::default()) {
+            Err(LabError::Trace(error)) => (error.file, error.key, error.line),
+            other => panic!("{other:?}"),
+        };
+    let bad = drive(&["0,R,0,8".to_owned(), "0,Q,0,8".to_owned()], "");
+    let text = "workload.trace.text".to_owned();
+    assert_eq!(told(&bad), (Some(text.clone()), None, Some(3)));
+    let empty = drive(&[], "");
+    assert_eq!(told(&empty).1, Some(text));
+    let both = refused(&drive(&[], ""), &["workload.trace.path=a.csv"]);
+    assert!(both.message.contains("the lines are in workload.trace.text already"), "{}", both.message);
+    let neither = refused(&drive(&[], ""), &["workload.trace={format = \"csv\"}"]);
+    assert!(neither.message.contains("expected the path of a trace, or its lines"), "{}", neither.message);
+}
