@@ -16,7 +16,7 @@ const NOT_KEPT: [(&str, &str); 2] =
 
 /// Whether a workload stands for none.
 pub(crate) fn is_none(workload: &WorkloadConfig) -> bool {
-    matches!(workload, WorkloadConfig::Trace(trace) if trace.path.is_empty() && trace.text.is_empty())
+    matches!(workload, WorkloadConfig::Trace(trace) if trace.path.as_deref() == Some(""))
 }
 
 impl Experiment {

@@ -216,7 +216,7 @@ fn overwrites_and_devices_are_those_of_the_catalogue() {
     let iozone = Config::new("disksim-ssd/ssd-iozone-aligned2-100K.trace");
     let mut touched = nandlab_workload::trace::TouchedPages::default();
     let mut written = 0;
-    for (request, _) in requests(&folder, &iozone.path, FormatName::Auto) {
+    for (request, _) in requests(&folder, iozone.path.as_deref().unwrap(), FormatName::Auto) {
         assert_eq!((request.op, request.sector % 8, request.sectors % 8), (Op::Write, 0, 0));
         touched.add(&request);
         written += u64::from(request.sectors);

@@ -118,11 +118,11 @@ pub(crate) const TEXT: &str = "workload.trace.text";
 pub struct Config {
     /// The file; a relative path starts at the folder of the experiment. `bundled:sqlite-rollback` and `bundled:sqlite-wal`
     /// are the traces of workloads/sqlite, which come with the program.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// The trace's lines, in place of a file.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// How the file is written.
     #[serde(default)]
     pub format: FormatName,
@@ -211,8 +211,8 @@ impl Config {
     /// The whole trace at `path`, once.
     pub fn new(path: &str) -> Self {
         Self {
-            path: path.to_owned(),
-            text: String::new(),
+            path: Some(path.to_owned()),
+            text: None,
             format: FormatName::default(),
             action: None,
             time_unit: None,
@@ -233,15 +233,14 @@ impl Config {
 
     /// The file, or the key that has the lines in its place: for messages.
     pub fn source(&self, base: &Path) -> String {
-        if self.text.is_empty() {
-            self.file(base).display().to_string()
-        } else {
-            TEXT.to_owned()
+        match self.text {
+            None => self.file(base).display().to_string(),
+            Some(_) => TEXT.to_owned(),
         }
     }
 
     fn file(&self, base: &Path) -> PathBuf {
-        base.join(&self.path)
+        base.join(self.path.as_deref().unwrap_or_default())
     }
 
     /// The file's records in order, with their addresses on their devices.
@@ -280,20 +279,23 @@ impl Config {
 
 impl Options for Config {
     fn check(&self) -> Result<(), WorkloadError> {
-        if !self.path.is_empty() && !self.text.is_empty() {
-            let why = "the lines are in workload.trace.text already; leave one of the two out";
-            return Err(WorkloadError::option("path", &self.path, why));
-        }
-        if !self.text.is_empty() && self.member.is_some() {
-            let why = "it chooses a file in an archive, and workload.trace.text is none";
-            return Err(WorkloadError::option("member", &self.member.as_deref().unwrap_or_default(), why));
-        }
-        if self.path.is_empty() && self.text.is_empty() {
-            return Err(WorkloadError::option(
-                "path",
-                &"\"\"",
-                "expected the path of a trace, or its lines in workload.trace.text",
-            ));
+        let path = self.path.as_deref().unwrap_or_default();
+        match (&self.path, &self.text) {
+            (Some(_), Some(_)) => {
+                let why = "the lines are in workload.trace.text already; leave one of the two out";
+                return Err(WorkloadError::option("path", &path, why));
+            }
+            (None, Some(_)) => {
+                if let Some(member) = &self.member {
+                    let why = "it chooses a file in an archive, and workload.trace.text is none";
+                    return Err(WorkloadError::option("member", member, why));
+                }
+            }
+            (_, None) if path.is_empty() => {
+                let why = "expected the path of a trace, or its lines in workload.trace.text";
+                return Err(WorkloadError::option("path", &"\"\"", why));
+            }
+            (_, None) => {}
         }
         if self.repeat == 0 {
             return Err(WorkloadError::option("repeat", &0, "a trace is played at least once"));

@@ -64,11 +64,11 @@ enum Next {
 impl Records {
     pub(crate) fn open(config: &Config, base: &Path) -> Result<Self, WorkloadError> {
         let file = PathBuf::from(config.source(base));
-        let mut lines = match config.text.as_str() {
-            "" => {
+        let mut lines = match &config.text {
+            None => {
                 Lines::open(&config.file(base), config.member.as_deref()).map_err(|error| unreadable(&file, &error))?
             }
-            text => Lines::of_text(text),
+            Some(text) => Lines::of_text(text),
         };
         let options =
             ReaderOptions { action: config.action, time_unit: config.time_unit, columns: config.columns.clone() };

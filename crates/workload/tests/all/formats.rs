@@ -83,14 +83,14 @@ fn packed_and_otherwise_written_files_read_alike() {
             forms.push(("blank lines at the end", format!("{text}\n\n").into_bytes()));
         }
         for (form, bytes) in forms {
-            let config = Config { path: "file".into(), ..sample.config.clone() };
+            let config = Config { path: Some("file".into()), ..sample.config.clone() };
             folder.write("file", &bytes);
             assert_eq!(rows(&config, &folder.path).unwrap(), sample.rows, "{} as {form}", sample.name);
         }
         let packed = gzip(&bytes);
         for cut in [1, 9, packed.len() / 2] {
             folder.write("file", &packed[..packed.len() - cut]);
-            let config = Config { path: "file".into(), ..sample.config.clone() };
+            let config = Config { path: Some("file".into()), ..sample.config.clone() };
             let error = rows(&config, &folder.path).unwrap_err().to_string();
             assert!(error.ends_with("the gzip data ends too early: the file was not written or copied to its end"));
         }
@@ -113,7 +113,7 @@ fn malformed_lines_are_named_or_skipped_and_counted() {
             let (text, number) = with_line(&text, line);
             folder.write("file", text.as_bytes());
             let unsorted = expected.contains("goes back").then_some(Unsorted::Reject);
-            let config = Config { path: "file".into(), unsorted, ..sample.config.clone() };
+            let config = Config { path: Some("file".into()), unsorted, ..sample.config.clone() };
             let error = rows(&config, &folder.path).unwrap_err();
             let WorkloadError::Record { line: at, column, ref message, .. } = error else { panic!("{error}") };
             assert!(message.contains(expected), "{}: {line}: {message}", sample.name);
@@ -137,7 +137,7 @@ fn malformed_lines_are_named_or_skipped_and_counted() {
 fn a_damaged_record_of_bytes_is_named_or_skipped() {
     let folder = Folder::new("vscsi");
     let whole = std::fs::read(samples().join("vscsi")).unwrap();
-    let config = Config { path: "file".into(), format: FormatName::Vscsi, ..Config::new("file") };
+    let config = Config { path: Some("file".into()), format: FormatName::Vscsi, ..Config::new("file") };
     let mut damaged = whole.clone();
     damaged[32 + 15] = 9;
     let short = whole[..whole.len() - 5].to_vec();
@@ -174,7 +174,7 @@ fn times_that_go_back_are_raised_or_rejected() {
         let body: String = if is_headed { text.split_inclusive('\n').skip(1).collect() } else { body.collect() };
         let (twice, _) = with_line(&text, body.split("CPU").next().unwrap().trim_end());
         folder.write("file", twice.as_bytes());
-        let raise = Config { path: "file".into(), unsorted: Some(Unsorted::Raise), ..sample.config.clone() };
+        let raise = Config { path: Some("file".into()), unsorted: Some(Unsorted::Raise), ..sample.config.clone() };
         let found = rows(&raise, &folder.path).unwrap();
         assert_eq!(found.len(), 2 * sample.rows.len(), "{}", sample.name);
         assert!(found.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{}", sample.name);
@@ -231,7 +231,7 @@ fn names_above_the_columns_are_passed_over_and_told() {
     {
         let text = std::fs::read_to_string(samples().join(sample.name)).unwrap();
         folder.write("file", format!("one, two, three, four\r\n{text}").as_bytes());
-        let config = Config { path: "file".into(), ..sample.config.clone() };
+        let config = Config { path: Some("file".into()), ..sample.config.clone() };
         assert_eq!(rows(&config, &folder.path).unwrap(), sample.rows, "{}", sample.name);
         let records = config.records(&folder.path).unwrap();
         let said = "the first line has names and was passed over: `one, two, three, four`";
