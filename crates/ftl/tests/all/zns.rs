@@ -34,7 +34,7 @@ fn geometry() -> Geometry {
 }
 
 fn config(options: ZoneOptions) -> FtlConfig {
-    FtlConfig::Zns(Config { zones: options })
+    FtlConfig::Zns(Config { zones: options, ..Config::default() })
 }
 
 /// Zones of 32 sectors, 28 of which can be written; at most 2 open and 3 active.
