@@ -232,7 +232,8 @@ def tenants(
 
 def trace(
     *,
-    path: str,
+    path: str | None = None,
+    text: str | None = None,
     format: Literal['auto', 'native', 'csv', 'spc', 'msr', 'fiu', 'blkparse', 'fio', 'mqsim', 'ssdsim', 'disksim', 'flashsim', 'biotracer', 'pixel', 'vscsi', 'alibaba', 'tencent', 'wiscsee', 'columns', 'vscsi2', 'ftrace', 'qemu'] | None = None,
     action: Literal['Q', 'G', 'I', 'D', 'C'] | None = None,
     time_unit: Literal['s', 'ms', 'us', 'ns', 'date_time'] | None = None,
@@ -255,6 +256,7 @@ def trace(
         path: The file; a relative path starts at the folder of the experiment. `bundled:sqlite-
             rollback` and `bundled:sqlite-wal` are the traces of workloads/sqlite, which come with the
             program.
+        text: The trace's lines, in place of a file.
         format: How the file is written. Default "auto".
         action: Which action of a block trace (`blkparse`, `ftrace`, `wiscsee`) is the request.
         time_unit: The unit of times, where it is not that of the format.

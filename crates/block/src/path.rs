@@ -284,6 +284,7 @@ mod tests {
         latency: 1_000,
         read_command: 10,
         write_command: 20,
+        append_command: 20,
         read_list: 5,
         write_list: 7,
         link_read: 2,
