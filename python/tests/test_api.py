@@ -281,7 +281,7 @@ def test_unknown_options_and_names_havehints():
     with pytest.raises(AttributeError, match="page"):
         _ = nandlab.ftl.pages
     with pytest.raises(TypeError, match="needs path"):
-        nandlab.workload.trace()
+        nandlab.workload.keys()
 
 
 @pytest.mark.parametrize(
