@@ -38,7 +38,7 @@ use crate::{FtlConfig, FtlError};
 pub(crate) use layout::Layout;
 use layout::Place;
 pub use layout::ZoneOptions;
-use nandlab_block::ZoneFault;
+use nandlab_block::{ZoneFault, ZoneShape};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 
 impl FtlConfig {
@@ -50,6 +50,17 @@ impl FtlConfig {
             _ => return false,
         }
         true
+    }
+
+    /// The zones that the host of this device sees; `None` if it sees none.
+    ///
+    /// # Errors
+    /// As [`crate::Ftl::max_logical_pages`].
+    pub fn zone_shape(&self, geometry: &Geometry) -> Result<Option<ZoneShape>, FtlError> {
+        match self {
+            Self::Zns(config) => config.zone_shape(geometry).map(Some),
+            _ => Ok(None),
+        }
     }
 }
 
