@@ -103,7 +103,10 @@ impl Drive {
     /// Carries a change out that is issued now.
     pub(super) fn change(&mut self, zone: usize, command: ZoneCommand) {
         match command {
-            ZoneCommand::Finish => self.zones[zone].written = self.limits.capacity,
+            ZoneCommand::Finish => {
+                self.zones[zone].written = self.limits.capacity;
+                self.leave(zone);
+            }
             _ => self.empty(zone),
         }
     }

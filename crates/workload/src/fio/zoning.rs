@@ -220,6 +220,9 @@ fn limits(job: &Job, device: Option<ZoneShape>) -> Result<Limits, Malformed> {
 fn check(job: &Job, limits: &Limits) -> Result<(), Malformed> {
     let [_, writes, trims] = &job.lengths;
     let (size, capacity) = (ByteCount(limits.size), ByteCount(limits.capacity));
+    if job.asks == Asks::TrimWrite {
+        return Err(job.wrong("rw = trimwrite does not go with zones: a write to a full zone resets it before"));
+    }
     if job.writes() && writes.most() > limits.size {
         return Err(job.wrong(&format!("its writes have {}, and a zone {size}", ByteCount(writes.most()))));
     }
@@ -228,9 +231,6 @@ fn check(job: &Job, limits: &Limits) -> Result<(), Malformed> {
         return Err(job.wrong(&format!("its writes have {least}, and {capacity} can be written to a zone")));
     }
     match job.asks {
-        Asks::TrimWrite => {
-            Err(job.wrong("rw = trimwrite does not go with zones: a write to a full zone resets it before"))
-        }
         Asks::Only(Op::Trim) if !limits.has_commands => {
             Err(job.wrong("a trim resets a zone, and the device has no zones"))
         }
