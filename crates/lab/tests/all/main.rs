@@ -27,3 +27,4 @@ mod steady;
 mod support;
 mod tenants;
 mod ways_out;
+mod zones;
