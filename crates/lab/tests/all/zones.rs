@@ -6,7 +6,7 @@ use nandlab_lab::{run, Control, Outputs};
 use std::path::Path;
 
 /// A zone has 2 blocks of 64 pages of 4 KiB: 512 KiB, of which 448 KiB can be written.
-const DRIVE: &str = "[ftl.zns]\n[device]\nprofile = \"generic\"\ncapacity = \"16 MiB\"\n[device.shape]\nblocks_per_plane = 256\n\
+const DRIVE: &str = "[ftl.zns]\n[device]\nprofile = \"generic\"\ncapacity = \"16 MiB\"\nover_provisioning = 0.2\n[device.shape]\n\
                      pages_per_block = 64\n[device.zones]\nblocks_per_die = 2\ncapacity = \"448 KiB\"\nsize = \"512 KiB\"\n\
                      max_open = 4\nmax_active = 4\n";
 const ZONE: u64 = 448 << 10;
@@ -78,7 +78,10 @@ fn reads_open_no_zone() {
 fn a_zone_of_another_size_is_refused() {
     let message = refused(&job("rw=write;zonesize=1m"));
     assert!(message.contains("zonesize = 1 MiB") && message.contains("512 KiB"), "{message}");
-    let plain = job("rw=write").replace(DRIVE, "[ftl.page]\n[device]\nprofile = \"generic\"\ncapacity = \"16 MiB\"\n");
+    let plain = job("rw=write").replace(
+        DRIVE,
+        "[ftl.page]\n[device]\nprofile = \"generic\"\ncapacity = \"16 MiB\"\nover_provisioning = 0.3\n",
+    );
     let message = refused(&plain);
     assert!(message.contains("the device has no zones"), "{message}");
 }
