@@ -245,7 +245,7 @@ impl Experiment {
         self.ftl.as_ref().map_or_else(Facts::default, FtlConfig::facts)
     }
 
-    /// The zones that the host of the device sees, if it sees any.
+    /// The zones visible to the device's host.
     pub(crate) fn zone_shape(&self, geometry: &Geometry) -> Option<ZoneShape> {
         // The sizing reports an FTL that refuses its device.
         self.ftl.as_ref().and_then(|ftl| ftl.zone_shape(geometry).ok().flatten())

@@ -1,11 +1,11 @@
-//! Jobs of fio on a zoned drive: the drive refuses nothing, and its counts are those of closed forms.
+//! fio jobs on a zoned drive: the drive refuses nothing, and its counts follow closed forms.
 
 use crate::support::{parse, record};
 use nandlab_lab::record::{Record, ZonesRecord};
 use nandlab_lab::{run, Control, Outputs};
 use std::path::Path;
 
-/// A zone has 2 blocks of 64 pages of 4 KiB: 512 KiB, of which 448 KiB can be written.
+/// A zone has 2 blocks with 64 pages each, 4 KiB a page: 512 KiB with 448 KiB to write.
 const DRIVE: &str = "[ftl.zns]\n[device]\nprofile = \"generic\"\ncapacity = \"16 MiB\"\nover_provisioning = 0.2\n[device.shape]\n\
                      pages_per_block = 64\n[device.zones]\nblocks_per_die = 2\ncapacity = \"448 KiB\"\nsize = \"512 KiB\"\n\
                      max_open = 4\nmax_active = 4\n";
@@ -61,7 +61,7 @@ fn random_writes_keep_to_the_open_zones() {
     let record = played("rw=randwrite;bs=8k;iodepth=32;io_size=32m;norandommap;max_open_zones=3");
     assert_eq!(written(&record), 32 << 20);
     let used = zones(&record).used;
-    // Each reset empties a full zone of 448 KiB, and no zone was finished.
+    // Each reset empties a full zone, 448 KiB, and no zone was finished.
     assert_eq!((used.finishes, used.most_active), (0, 3));
     assert!(used.resets > (32 << 20) / ZONE - 35 && used.resets < (32 << 20) / ZONE, "{used:?}");
 }

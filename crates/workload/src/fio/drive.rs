@@ -4,8 +4,7 @@
 //! a *target*, and there are at most `max_open` of them. A write pointer moves when a write is issued. A full zone leaves the
 //! targets then, and not with the end of the write as in fio: a drive takes writes in the order of their issue.
 
-use super::stream::Ask;
-use super::zoning::Zoned;
+use super::ask::{Ask, Span};
 use nandlab_block::{Op, ZoneCommand};
 use nandlab_nand::PlacementId;
 use std::ops::Range;
@@ -21,6 +20,21 @@ pub(super) struct Limits {
     pub(super) max_open: u32,
     /// Whether the device knows its zones, and so takes resets and finishes.
     pub(super) has_commands: bool,
+}
+
+/// A job among zones.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Zoned {
+    /// Its number, which tells the zones it writes from those of others.
+    pub(super) clone: usize,
+    pub(super) is_random: bool,
+    /// Shortest requests of reads, writes and trims, in bytes.
+    pub(super) least: [u64; 3],
+    pub(super) job_max_open: u32,
+    pub(super) reads_beyond: bool,
+    pub(super) threshold: f64,
+    /// Writes from one reset to the next, with the threshold reached; `None`: no such resets.
+    pub(super) reset_every: Option<u32>,
 }
 
 /// A zone.
@@ -48,14 +62,6 @@ pub(super) enum Step {
     End,
     /// There is no zone that it may write to: others write to as many as there may be.
     Crowded,
-}
-
-/// A job's part of the device.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    /// Its first byte, and how many there are.
-    pub(super) start: u64,
-    pub(super) length: u64,
 }
 
 /// All zones.

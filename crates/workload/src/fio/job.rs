@@ -349,7 +349,7 @@ impl Job {
 
     /// Whether the first request of a mix has to be a write, as in fio.
     pub(super) fn begins_with_write(&self) -> bool {
-        self.zoning.is_on() && !self.zoning.reads_beyond() && self.read_share < 100
+        self.zoning.is_on() && !self.zoning.reads_beyond && self.read_share < 100
     }
 
     /// An error about the job as a whole.

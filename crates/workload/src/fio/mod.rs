@@ -19,6 +19,7 @@
 //! J. Axboe, "fio - Flexible I/O tester", HOWTO (Job file format, Parameter types, Job parameters); io_u.c and backend.c
 //! where it leaves a choice open.
 
+mod ask;
 mod drive;
 mod job;
 pub mod keys;
@@ -29,11 +30,12 @@ mod source;
 mod stream;
 mod subjob;
 mod text;
+mod zoned;
 mod zoning;
 
 use crate::origins::{named, origins};
 use crate::{Options, Setting, Workload, WorkloadError};
-use drive::Drive;
+use drive::{Drive, Zoned};
 use job::Job;
 use nandlab_block::{Completion, Request};
 use nandlab_nand::random::{self, Random};
@@ -46,7 +48,6 @@ use std::path::{Path, PathBuf};
 use stream::Stream;
 use subjob::{Pause, Subjob};
 use text::{KbBase, Section};
-use zoning::Zoned;
 
 /// Options of `[workload.fio]`: either of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -147,7 +148,7 @@ impl Options for Config {
             job.choice = job.placing.choice((job.writes(), setting.placements), (&folder, &source), wrong)?;
         }
         let sector = u64::from(SECTOR_BYTES);
-        let drive = zoning::drive(&jobs, setting.zones, setting.sectors * sector).map_err(in_file)?;
+        let drive = zoned::drive(&jobs, setting.zones, setting.sectors * sector).map_err(in_file)?;
         let zone = drive.as_ref().map(|drive| drive.limits.size);
         let (mut regions, needed) = layout::lay_out(&jobs, setting.sectors * sector, zone).map_err(in_file)?;
         if needed > setting.sectors * sector {
@@ -156,7 +157,7 @@ impl Options for Config {
             return Err(WorkloadError::TooSmall { file, needed, device: setting.sectors, ways_out });
         }
         if let Some(drive) = &drive {
-            zoning::align(&mut regions, &jobs, &drive.limits).map_err(in_file)?;
+            zoned::align(&mut regions, &jobs, &drive.limits).map_err(in_file)?;
         }
         if regions.len() > MAX_CLONES {
             let message = format!("it has {} clones of jobs, and {MAX_CLONES} are possible", regions.len());

@@ -1,6 +1,6 @@
 //! A clone's requests in order, without times.
 
-use super::drive::Span;
+use super::ask::{Ask, Span};
 use super::job::{Asks, Job, Lengths};
 use super::layout::Region;
 use super::placing::Placer;
@@ -9,18 +9,6 @@ use crate::permutation::Permutation;
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
 use nandlab_nand::PlacementId;
-
-/// A request, in bytes from the device's start; a flush has none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Ask {
-    pub(super) op: Op,
-    pub(super) offset: u64,
-    pub(super) length: u64,
-    /// The job's file with it, by number.
-    pub(super) file: usize,
-    /// Of writes alone.
-    pub(super) placement: PlacementId,
-}
 
 const FLUSH: Ask = Ask { op: Op::Flush, offset: 0, length: 0, file: 0, placement: PlacementId::NONE };
 

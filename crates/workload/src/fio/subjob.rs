@@ -1,9 +1,9 @@
 //! One job clone in time: its outstanding requests, and its next request's time.
 
-use super::drive::{Drive, Step};
+use super::ask::Ask;
+use super::drive::{Drive, Step, Zoned};
 use super::job::{Job, Rate};
-use super::stream::{Ask, Stream};
-use super::zoning::Zoned;
+use super::stream::Stream;
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Origin, Time};
