@@ -29,7 +29,7 @@ pub use quantity::ByteCount;
 pub use ram::RamUse;
 pub use request::{Author, Op, Request, ZoneCommand};
 pub use suggest::nearest;
-pub use zones::{ZoneFault, ZoneReport, ZoneState};
+pub use zones::{ZoneFault, ZoneReport, ZoneShape, ZoneState};
 
 use nandlab_nand::{Time, Timeline};
 

@@ -54,6 +54,19 @@ pub struct ZoneReport {
     pub state: ZoneState,
 }
 
+/// What all zones of a device have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ZoneShape {
+    /// Sectors from one zone's start to the next one's.
+    pub size: u64,
+    /// Sectors that can be written to a zone.
+    pub capacity: u64,
+    /// Most zones open at a time; 0 is no limit.
+    pub max_open: u32,
+    /// Most zones open or closed at a time; 0 is no limit.
+    pub max_active: u32,
+}
+
 /// Why a zone does not take a request; the names and numbers are those of NVMe's status codes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, thiserror::Error)]
 pub enum ZoneFault {

@@ -34,7 +34,7 @@ mod stage;
 
 use crate::zones::{Layout, ZoneOptions, ZoneUse, Zones};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse};
-use nandlab_block::{Request, ZoneReport, ZoneState};
+use nandlab_block::{Request, ZoneReport, ZoneShape, ZoneState};
 use nandlab_nand::controller::ZoneReset;
 use nandlab_nand::{Geometry, Lpn, Nand, Oob, PageBuf, Rules, SectorMask, SECTOR_BYTES};
 use stage::Stage;
@@ -66,6 +66,13 @@ impl Config {
             )));
         }
         Ok(layout)
+    }
+
+    pub(crate) fn zone_shape(&self, geometry: &Geometry) -> Result<ZoneShape, FtlError> {
+        let layout = self.layout(geometry)?;
+        let sectors = |pages: u32| u64::from(pages) * u64::from(geometry.sectors_per_page());
+        let ZoneOptions { max_open, max_active, .. } = self.zones;
+        Ok(ZoneShape { size: sectors(layout.pitch), capacity: sectors(layout.capacity), max_open, max_active })
     }
 }
 

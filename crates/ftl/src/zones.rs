@@ -31,6 +31,7 @@
 mod check;
 mod layout;
 mod recover;
+mod used;
 
 use crate::parts::blocks::frontier::RESUMED;
 use crate::parts::blocks::keeper::Keeper;
@@ -38,9 +39,10 @@ use crate::{FtlConfig, FtlError};
 pub(crate) use layout::Layout;
 use layout::Place;
 pub use layout::ZoneOptions;
-use nandlab_block::ZoneFault;
+use nandlab_block::ZoneShape;
 use nandlab_nand::controller::ZoneReset;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
+pub use used::ZoneUse;
 
 impl FtlConfig {
     /// Sets the zones of the device; false if the FTL is no host of zones.
@@ -52,58 +54,22 @@ impl FtlConfig {
         }
         true
     }
-}
 
-impl FtlConfig {
+    /// The zones that the host of this device sees; `None` if it sees none.
+    ///
+    /// # Errors
+    /// As [`crate::Ftl::max_logical_pages`].
+    pub fn zone_shape(&self, geometry: &Geometry) -> Result<Option<ZoneShape>, FtlError> {
+        match self {
+            Self::Zns(config) => config.zone_shape(geometry).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// Sets how long a reset of a zone takes to be answered; without effect on an FTL that hands no resets out.
     pub fn set_zone_reset(&mut self, reset: Option<ZoneReset>) {
         if let Self::Zns(config) = self {
             config.reset = reset;
-        }
-    }
-}
-
-/// What a host did with zones.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
-pub struct ZoneUse {
-    /// Appends that were carried out.
-    pub appends: u64,
-    /// Zones opened by a command.
-    pub opens: u64,
-    /// Zones closed by a command.
-    pub closes: u64,
-    /// Zones finished by a command.
-    pub finishes: u64,
-    /// Zones emptied by a command.
-    pub resets: u64,
-    /// Open zones that the device closed because another one needed the place.
-    pub implicit_closes: u64,
-    /// Pages written to fill finished zones.
-    pub filled_pages: u64,
-    /// Most zones open at a time since the mount.
-    pub most_open: u32,
-    /// Most zones active at a time since the mount.
-    pub most_active: u32,
-    /// Requests that were refused, in the order of [`ZoneFault::ALL`].
-    #[serde(skip)]
-    pub refused: [u64; ZoneFault::ALL.len()],
-}
-
-impl ZoneUse {
-    /// What came after `then`; the most zones at a time are those since the mount.
-    #[must_use]
-    pub fn since(&self, then: &Self) -> Self {
-        Self {
-            appends: self.appends - then.appends,
-            opens: self.opens - then.opens,
-            closes: self.closes - then.closes,
-            finishes: self.finishes - then.finishes,
-            resets: self.resets - then.resets,
-            implicit_closes: self.implicit_closes - then.implicit_closes,
-            filled_pages: self.filled_pages - then.filled_pages,
-            most_open: self.most_open,
-            most_active: self.most_active,
-            refused: std::array::from_fn(|at| self.refused[at] - then.refused[at]),
         }
     }
 }

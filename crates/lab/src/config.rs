@@ -44,10 +44,12 @@ pub use tree::Format;
 use crate::error::{ConfigError, LabError};
 use advice::Advice;
 use device::DeviceTable;
+use nandlab_block::ZoneShape;
 use nandlab_buffer::BufferConfig;
 use nandlab_fs::{FsConfig, Over};
 use nandlab_ftl::{Facts, FtlConfig};
 use nandlab_index::IndexConfig;
+use nandlab_nand::Geometry;
 use nandlab_workload::keys::KeySetting;
 use nandlab_workload::{Kind, Setting, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};
@@ -243,6 +245,12 @@ impl Experiment {
         self.ftl.as_ref().map_or_else(Facts::default, FtlConfig::facts)
     }
 
+    /// The zones visible to the device's host.
+    pub(crate) fn zone_shape(&self, geometry: &Geometry) -> Option<ZoneShape> {
+        // The sizing reports an FTL that refuses its device.
+        self.ftl.as_ref().and_then(|ftl| ftl.zone_shape(geometry).ok().flatten())
+    }
+
     /// The setting to open a key workload in.
     pub(crate) fn key_setting<'a>(&self, base: &'a Path) -> KeySetting<'a> {
         let largest_key = self.index.as_ref().map_or(u64::MAX, IndexConfig::largest_key);
@@ -306,6 +314,7 @@ impl Experiment {
             took: None,
             queues: self.host.queues(),
             placements: self.ftl_facts().placements,
+            zones: self.zone_shape(&sizing.geometry),
         };
         let opened = options.open(&setting).map_err(|error| workload_key_error(error, workload))?;
         self.refuse_endless_warm_up(opened.len_hint().unwrap_or(0))

@@ -32,7 +32,7 @@ pub use permutation::Permutation;
 pub use placement::Placement;
 pub use size::{Size, SizeRange, WeightedSize};
 
-use nandlab_block::{Completion, Op, Queues, Request};
+use nandlab_block::{Completion, Op, Queues, Request, ZoneShape};
 use nandlab_nand::{Origin, PlacementIds, Time};
 
 use std::path::Path;
@@ -107,6 +107,8 @@ pub struct Setting<'a> {
     pub queues: Queues,
     /// The device's placement identifiers; `None` if its FTL knows none.
     pub placements: Option<PlacementIds>,
+    /// The device's zones; `None` if its host sees none.
+    pub zones: Option<ZoneShape>,
 }
 
 impl std::fmt::Debug for Setting<'_> {

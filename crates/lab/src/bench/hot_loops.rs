@@ -100,6 +100,7 @@ impl Loop<'_> {
                 took: None,
                 queues: Queues::default(),
                 placements: None,
+                zones: None,
             };
             let Kind::Requests(options) = experiment.workload.kind() else { unreachable!("the text above") };
             let opened = options.open(&setting);

@@ -187,6 +187,7 @@ impl<'a> Advice<'a> {
 /// Whether the workload fits a device with `sectors`.
 fn open(experiment: &Experiment, sectors: u64) -> Result<(), WorkloadError> {
     let watch = |_| true;
+    let zones = sizes(&experiment.device, &mut Vec::new()).ok();
     let setting = Setting {
         sectors,
         seed: experiment.seed,
@@ -195,6 +196,7 @@ fn open(experiment: &Experiment, sectors: u64) -> Result<(), WorkloadError> {
         took: None,
         queues: experiment.host.queues(),
         placements: experiment.ftl_facts().placements,
+        zones: zones.and_then(|(geometry, _)| experiment.zone_shape(&geometry)),
     };
     match experiment.workload.kind() {
         Kind::Requests(options) => options.open(&setting).map(drop),

@@ -49,6 +49,7 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
             took: None,
             queues: experiment.host.queues(),
             placements: experiment.ftl_facts().placements,
+            zones: experiment.zone_shape(&sizing.geometry),
         };
         match experiment.workload.kind() {
             Kind::Requests(options) => {

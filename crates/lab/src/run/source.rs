@@ -45,6 +45,7 @@ impl Source {
                     took,
                     queues: experiment.host.queues(),
                     placements: experiment.ftl_facts().placements,
+                    zones: experiment.zone_shape(&sizing.geometry),
                 };
                 match options.open(&setting) {
                     Err(WorkloadError::Stopped) => Ok(Self::Requests(Box::new(Nothing))),

@@ -223,6 +223,7 @@ fn opened(experiment: &Experiment, sectors: u64, seed: u64, control: &Control) -
         took: None,
         queues: experiment.host.queues(),
         placements: experiment.ftl_facts().placements,
+        zones: None,
     }) {
         Err(WorkloadError::Stopped) => Ok(Box::new(crate::run::source::Nothing)),
         opened => opened.map_err(|error| experiment.explain(error)),

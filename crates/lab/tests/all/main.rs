@@ -11,6 +11,7 @@ mod directory;
 mod endings;
 mod energy;
 mod files;
+mod fio_zones;
 mod host;
 mod index;
 mod inside;

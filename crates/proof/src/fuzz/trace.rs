@@ -261,6 +261,7 @@ fn play_file(folder: &Path, config: &Config, sectors: u64) {
         took: None,
         queues: Queues::default(),
         placements: None,
+        zones: None,
     };
     let mut workload = match config.open(&setting) {
         Ok(workload) => workload,

@@ -4,6 +4,7 @@ use super::keys::{find, Class, KEYS, SYNCHRONOUS};
 use super::placing::{Choice, Placing};
 use super::skew::Distribution;
 use super::text::{amount, by_direction, bytes, number, switch, time, Amount, Entry, KbBase};
+use super::zoning::Zoning;
 use super::Malformed;
 use nandlab_block::{nearest, Op};
 use nandlab_nand::{Time, SECTOR_BYTES};
@@ -125,6 +126,8 @@ pub(super) struct Job {
     /// The keys for the placement identifiers of its writes, and what they choose.
     pub(super) placing: Placing,
     pub(super) choice: Choice,
+    /// The keys about zones.
+    pub(super) zoning: Zoning,
 }
 
 impl Default for Job {
@@ -168,6 +171,7 @@ impl Default for Job {
             ramp: 0,
             placing: Placing::default(),
             choice: Choice::None,
+            zoning: Zoning::default(),
         }
     }
 }
@@ -253,6 +257,15 @@ impl Job {
             "ramp_time" => self.ramp = time(entry, S)?,
             "fdp" | "dataplacement" | "data_placement" | "plids" | "fdp_pli" | "plid_select" | "fdp_pli_select"
             | "dp_scheme" => self.placing.set(entry)?,
+            "zonemode"
+            | "zonesize"
+            | "zonecapacity"
+            | "max_open_zones"
+            | "job_max_open_zones"
+            | "ignore_zone_limits"
+            | "read_beyond_wp"
+            | "zone_reset_threshold"
+            | "zone_reset_frequency" => self.zoning.set(entry, base)?,
             _ => return Err(unknown(entry)),
         }
         Ok(())
@@ -332,6 +345,11 @@ impl Job {
     /// Whether some of its requests are writes.
     pub(super) fn writes(&self) -> bool {
         !matches!(self.asks, Asks::Only(Op::Read | Op::Trim))
+    }
+
+    /// Whether the first request of a mix has to be a write, as in fio.
+    pub(super) fn begins_with_write(&self) -> bool {
+        self.zoning.is_on() && !self.zoning.reads_beyond && self.read_share < 100
     }
 
     /// An error about the job as a whole.

@@ -24,8 +24,8 @@ pub(super) struct Region {
     pub(super) limit: u64,
 }
 
-/// All clones' regions in order, and the bytes they need on the device.
-pub(super) fn lay_out(jobs: &[Job], device: u64) -> Result<(Vec<Region>, u64), Malformed> {
+/// All clones' regions in order, and the bytes they need on the device. Files begin with a zone, if zones have a size.
+pub(super) fn lay_out(jobs: &[Job], device: u64, zone: Option<u64>) -> Result<(Vec<Region>, u64), Malformed> {
     let mut names: Vec<String> = Vec::new();
     let mut clones = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
@@ -59,7 +59,7 @@ pub(super) fn lay_out(jobs: &[Job], device: u64) -> Result<(Vec<Region>, u64), M
     let mut end: u64 = 0;
     for length in &lengths {
         starts.push(end);
-        end = end.saturating_add(length.next_multiple_of(FILE_ALIGNMENT));
+        end = end.saturating_add(length.next_multiple_of(zone.unwrap_or(FILE_ALIGNMENT)));
     }
     for (region, (_, _, files)) in regions.iter_mut().zip(&clones) {
         region.starts.iter_mut().zip(files).for_each(|(start, &file)| *start += starts[file]);

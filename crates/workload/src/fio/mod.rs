@@ -19,6 +19,8 @@
 //! J. Axboe, "fio - Flexible I/O tester", HOWTO (Job file format, Parameter types, Job parameters); io_u.c and backend.c
 //! where it leaves a choice open.
 
+mod ask;
+mod drive;
 mod job;
 pub mod keys;
 mod layout;
@@ -28,9 +30,12 @@ mod source;
 mod stream;
 mod subjob;
 mod text;
+mod zoned;
+mod zoning;
 
 use crate::origins::{named, origins};
 use crate::{Options, Setting, Workload, WorkloadError};
+use drive::{Drive, Zoned};
 use job::Job;
 use nandlab_block::{Completion, Request};
 use nandlab_nand::random::{self, Random};
@@ -41,7 +46,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::path::{Path, PathBuf};
 use stream::Stream;
-use subjob::Subjob;
+use subjob::{Pause, Subjob};
 use text::{KbBase, Section};
 
 /// Options of `[workload.fio]`: either of them.
@@ -143,17 +148,22 @@ impl Options for Config {
             job.choice = job.placing.choice((job.writes(), setting.placements), (&folder, &source), wrong)?;
         }
         let sector = u64::from(SECTOR_BYTES);
-        let (regions, needed) = layout::lay_out(&jobs, setting.sectors * sector).map_err(in_file)?;
+        let drive = zoned::drive(&jobs, setting.zones, setting.sectors * sector).map_err(in_file)?;
+        let zone = drive.as_ref().map(|drive| drive.limits.size);
+        let (mut regions, needed) = layout::lay_out(&jobs, setting.sectors * sector, zone).map_err(in_file)?;
         if needed > setting.sectors * sector {
             let needed = needed.div_ceil(sector);
             let ways_out = ", or the jobs smaller sizes and offsets";
             return Err(WorkloadError::TooSmall { file, needed, device: setting.sectors, ways_out });
         }
+        if let Some(drive) = &drive {
+            zoned::align(&mut regions, &jobs, &drive.limits).map_err(in_file)?;
+        }
         if regions.len() > MAX_CLONES {
             let message = format!("it has {} clones of jobs, and {MAX_CLONES} are possible", regions.len());
             return Err(WorkloadError::File { file, message });
         }
-        Ok(Box::new(Jobs::new(file, &jobs, &regions, (setting.seed, notices(&jobs, &ignored)))))
+        Ok(Box::new(Jobs::new(file, &jobs, (&regions, drive), (setting.seed, notices(&jobs, &ignored)))))
     }
 
     fn has_times(&self) -> bool {
@@ -216,6 +226,9 @@ fn notices(jobs: &[Job], ignored: &BTreeSet<&str>) -> Vec<String> {
              others, and precondition.warm_up leaves the first ones out"
         ));
     }
+    for (name, keys) in jobs.iter().filter_map(|job| Some((&job.name, job.zoning.idle()?))) {
+        said.push(format!("[{name}] has keys that mean nothing without zonemode = zbd: {keys}"));
+    }
     for job in jobs {
         if let Some(engine) = job.waits.as_ref().filter(|_| job.depth > 1) {
             let (name, depth) = (&job.name, job.depth);
@@ -234,6 +247,8 @@ struct Jobs {
     file: String,
     names: Vec<String>,
     clones: Vec<Subjob>,
+    /// The zones that jobs keep to, if any does.
+    drive: Option<Drive>,
     /// The working clones' next times, with their numbers.
     queue: BinaryHeap<Reverse<(Time, usize)>>,
     group: usize,
@@ -252,7 +267,12 @@ struct Jobs {
 }
 
 impl Jobs {
-    fn new(file: String, jobs: &[Job], regions: &[layout::Region], (seed, notices): (u64, Vec<String>)) -> Self {
+    fn new(
+        file: String,
+        jobs: &[Job],
+        (regions, drive): (&[layout::Region], Option<Drive>),
+        (seed, notices): (u64, Vec<String>),
+    ) -> Self {
         let group_of = |job: usize| jobs[1..=job].iter().filter(|job| job.is_behind_wall).count();
         let clones: Vec<_> = (random::Stream::FioClones as u64..)
             .zip(regions)
@@ -260,7 +280,8 @@ impl Jobs {
                 let job = &jobs[region.job];
                 let origin = origins().nth(region.job).expect("no more jobs than origins were let pass");
                 let stream = Stream::new(job, region, Random::stream(job.seed.unwrap_or(seed), number));
-                Subjob::new(job, stream, (origin, group_of(region.job)))
+                let zoned = Zoned::new(job, number as usize);
+                Subjob::new(job, stream, (origin, group_of(region.job)), zoned)
             })
             .collect();
         let count = clones.iter().map(Subjob::count).sum();
@@ -268,6 +289,7 @@ impl Jobs {
             file,
             names: jobs.iter().map(|job| job.name.clone()).collect(),
             clones,
+            drive,
             queue: BinaryHeap::new(),
             group: 0,
             at_work: 0,
@@ -318,6 +340,23 @@ impl Jobs {
             return;
         }
         self.end_clone(end);
+    }
+
+    /// A clone issued nothing.
+    fn pause(&mut self, number: usize, pause: Pause) {
+        let clone = &self.clones[number];
+        if pause == (Pause::Ends { is_crowded: true }) {
+            let name =
+                origins().zip(&self.names).find(|(origin, _)| *origin == clone.origin).map_or("", |(_, name)| name);
+            self.notices.push(format!(
+                "[{name}] ended early, as in fio: other jobs write to as many zones as max_open_zones lets them"
+            ));
+        }
+        match clone.next_time() {
+            Some(next) => self.queue.push(Reverse((next, number))),
+            None if clone.has_unknown() => {}
+            None => self.end_clone(clone.last_end),
+        }
     }
 
     /// A clone has nothing more to ask; `end` ends its last request.
@@ -384,17 +423,21 @@ impl Workload for Jobs {
         if room == 0 {
             return Ok(0);
         }
-        let Some(Reverse((time, number))) = self.queue.pop() else { return Ok(0) };
-        self.check_clock(number, time)?;
-        let clone = &mut self.clones[number];
-        let ask = clone.issue(time, &mut self.random);
+        let (time, number, ask) = loop {
+            let Some(Reverse((time, number))) = self.queue.pop() else { return Ok(0) };
+            self.check_clock(number, time)?;
+            match self.clones[number].issue(time, &mut self.random, self.drive.as_mut()) {
+                Ok(ask) => break (time, number, ask),
+                Err(pause) => self.pause(number, pause),
+            }
+        };
         let sector = u64::from(SECTOR_BYTES);
         batch.push(Request {
             time,
             sector: ask.offset / sector,
             sectors: (ask.length / sector) as u32,
             op: ask.op,
-            origin: clone.origin,
+            origin: self.clones[number].origin,
             placement: ask.placement,
         });
         if self.later.is_some() {

@@ -1,5 +1,6 @@
 //! A clone's requests in order, without times.
 
+use super::ask::{Ask, Span};
 use super::job::{Asks, Job, Lengths};
 use super::layout::Region;
 use super::placing::Placer;
@@ -9,17 +10,7 @@ use nandlab_block::Op;
 use nandlab_nand::random::Random;
 use nandlab_nand::PlacementId;
 
-/// A request, in bytes from the device's start; a flush has none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Ask {
-    pub(super) op: Op,
-    pub(super) offset: u64,
-    pub(super) length: u64,
-    /// Of writes alone.
-    pub(super) placement: PlacementId,
-}
-
-const FLUSH: Ask = Ask { op: Op::Flush, offset: 0, length: 0, placement: PlacementId::NONE };
+const FLUSH: Ask = Ask { op: Op::Flush, offset: 0, length: 0, file: 0, placement: PlacementId::NONE };
 
 /// A clone's requests.
 #[derive(Debug)]
@@ -51,6 +42,8 @@ pub(super) struct Stream {
     /// A flush after so many writes, and how many came since the last.
     fsync: u64,
     unsynced: u64,
+    /// Whether the first request of a mix is a write, since nothing can be read from empty zones.
+    begins_with_write: bool,
     /// The request behind a flush.
     held: Option<Ask>,
     ends_with_fsync: bool,
@@ -112,6 +105,7 @@ impl Stream {
             added: left.filter(|_| job.asks == Asks::TrimWrite),
             fsync: job.fsync,
             unsynced: 0,
+            begins_with_write: job.begins_with_write(),
             held: None,
             // A job without writes has nothing to flush.
             ends_with_fsync: (job.end_fsync || job.fsync_on_close) && job.writes(),
@@ -171,18 +165,43 @@ impl Stream {
         }
         let op = match self.asks {
             Asks::Only(op) => op,
-            Asks::Mix if self.random.below(100) < self.read_share => Op::Read,
+            Asks::Mix if self.random.below(100) < self.read_share && !self.begins_with_write => Op::Read,
             Asks::Mix => Op::Write,
             Asks::TrimWrite => Op::Trim,
         };
+        self.begins_with_write &= op != Op::Write;
         self.in_turn(op).or_else(|| self.anew(op))
+    }
+
+    /// A job's work in a file.
+    pub(super) fn span(&self, file: usize) -> Span {
+        Span { start: self.parts[file].start, length: self.parts[file].room }
+    }
+
+    /// The last request went to another place than the one it was made for: it moved so many bytes in place of `asked`, and a
+    /// job in order goes on at `next`.
+    pub(super) fn settle(&mut self, asked: Ask, moved: u64, next: u64) {
+        self.moved = self.moved - asked.length + moved;
+        let part = &mut self.parts[asked.file];
+        part.last[direction(asked.op)] = next - part.start;
+    }
+
+    /// The last request found no place: nothing moved, and its pass over the file ends.
+    pub(super) fn end_file(&mut self, asked: Ask) {
+        self.moved -= asked.length;
+        self.left = self.left.map(|left| left + 1);
+        let part = &mut self.parts[asked.file];
+        part.last = [part.room; 3];
+        if let Places::Once(cover) = &mut part.places {
+            cover.next = cover.blocks;
+        }
     }
 
     /// A request in this file; a write gets its placement.
     fn ask(&mut self, at: usize, op: Op, (offset, length): (u64, u64)) -> Ask {
         let in_file = self.offset + offset;
         let placement = if op == Op::Write { self.placer.next(at, in_file) } else { PlacementId::NONE };
-        Ask { op, offset: self.parts[at].start + offset, length, placement }
+        Ask { op, offset: self.parts[at].start + offset, length, file: at, placement }
     }
 
     /// The next request from the file in turn; `None` if no file has one.

@@ -1,7 +1,9 @@
 //! One job clone in time: its outstanding requests, and its next request's time.
 
+use super::ask::Ask;
+use super::drive::{Drive, Step, Zoned};
 use super::job::{Job, Rate};
-use super::stream::{Ask, Stream};
+use super::stream::Stream;
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Origin, Time};
@@ -38,6 +40,23 @@ pub(super) struct Subjob {
     since_thought: u64,
     /// The next request.
     next: Option<Ask>,
+    /// What it does with zones; `None` if it does not keep to them.
+    zoned: Option<Zoned>,
+    /// The zone that its next write was promised.
+    chosen: Option<usize>,
+    /// Whether its next request waits until no other one is outstanding.
+    is_alone: bool,
+    /// Whether a request of it found no zone, and none was issued since.
+    found_nothing: bool,
+}
+
+/// Why no request was issued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pause {
+    /// Its next time says when the clone goes on, if it does.
+    Waits,
+    /// Its zones have no place for it, and it ends; other jobs write to as many zones as there may be, if it is crowded.
+    Ends { is_crowded: bool },
 }
 
 /// When a rate lets the next request in a direction pass.
@@ -87,7 +106,7 @@ impl Pacer {
 }
 
 impl Subjob {
-    pub(super) fn new(job: &Job, stream: Stream, (origin, group): (Origin, usize)) -> Self {
+    pub(super) fn new(job: &Job, stream: Stream, (origin, group): (Origin, usize), zoned: Option<Zoned>) -> Self {
         let depth = job.outstanding();
         Self {
             origin,
@@ -109,6 +128,10 @@ impl Subjob {
             last_end: 0,
             since_thought: 0,
             next: None,
+            zoned,
+            chosen: None,
+            is_alone: false,
+            found_nothing: false,
         }
     }
 
@@ -148,6 +171,9 @@ impl Subjob {
         if self.outstanding.len() + self.unknown == self.depth {
             time = time.max(self.outstanding.peek().expect("a depth is at least 1").0);
         }
+        if self.is_alone {
+            time = time.max(self.last_end);
+        }
         if self.think > 0 && self.since_thought == self.think_blocks {
             time = time.max(self.last_end + self.think);
         }
@@ -160,7 +186,7 @@ impl Subjob {
     /// Whether it asks again only when a request ends whose end is unknown.
     pub(super) fn is_blocked(&self) -> bool {
         let thinks = self.think > 0 && self.since_thought == self.think_blocks;
-        self.unknown == self.depth || thinks && self.unknown > 0
+        self.unknown == self.depth || (thinks || self.is_alone) && self.unknown > 0
     }
 
     /// Whether requests with unknown ends are outstanding.
@@ -180,14 +206,65 @@ impl Subjob {
         self.last_end = self.last_end.max(end);
     }
 
-    /// Issues the next request, at the time from [`Self::next_time`].
-    pub(super) fn issue(&mut self, time: Time, random: &mut Random) -> Ask {
+    /// Issues the next request, at the time from [`Self::next_time`]. In zones there may be none: it waits for the others of
+    /// the job, or has no place.
+    pub(super) fn issue(&mut self, time: Time, random: &mut Random, drive: Option<&mut Drive>) -> Result<Ask, Pause> {
         let ask = self.next.take().expect("a request that comes was made");
         self.now = time;
-        self.issued += 1;
+        if let (Some(drive), true) = (drive, self.zoned.is_some() && ask.op != Op::Flush) {
+            return self.issue_in_zones(ask, (time, random), drive);
+        }
+        self.count_issued(ask, random);
+        self.next = self.stream.next();
+        Ok(ask)
+    }
+
+    fn issue_in_zones(
+        &mut self,
+        ask: Ask,
+        (time, random): (Time, &mut Random),
+        drive: &mut Drive,
+    ) -> Result<Ask, Pause> {
+        let zoned = self.zoned.as_ref().expect("it keeps to zones");
+        match drive.step(zoned, self.stream.span(ask.file), ask, &mut self.chosen) {
+            Step::Issue { ask: placed, moved, next } => {
+                (self.is_alone, self.found_nothing) = (false, false);
+                self.count_issued(Ask { length: moved, ..ask }, random);
+                self.stream.settle(ask, moved, next);
+                self.next = self.stream.next();
+                Ok(placed)
+            }
+            Step::Before { zone, command, then } => {
+                self.next = Some(ask);
+                let is_quiet = self.unknown == 0 && self.last_end <= time;
+                self.is_alone = true;
+                if !is_quiet {
+                    return Err(Pause::Waits);
+                }
+                drive.change(zone, command);
+                self.next = Some(Ask { offset: then.unwrap_or(ask.offset), ..ask });
+                drive.request(zone, command).inspect(|_| self.make_room()).ok_or(Pause::Waits)
+            }
+            step if self.found_nothing => Err(Pause::Ends { is_crowded: step == Step::Crowded }),
+            Step::End | Step::Crowded => {
+                (self.is_alone, self.found_nothing) = (false, true);
+                self.stream.end_file(ask);
+                self.next = self.stream.next();
+                Err(Pause::Waits)
+            }
+        }
+    }
+
+    /// Makes room for one more request.
+    fn make_room(&mut self) {
         if self.outstanding.len() + self.unknown == self.depth {
             self.outstanding.pop();
         }
+    }
+
+    fn count_issued(&mut self, ask: Ask, random: &mut Random) {
+        self.issued += 1;
+        self.make_room();
         if self.since_thought == self.think_blocks {
             self.since_thought = 0;
         }
@@ -195,8 +272,6 @@ impl Subjob {
         if let Some(pacer) = self.pacer(ask.op) {
             self.rates[pacer].pass(ask.length, random);
         }
-        self.next = self.stream.next();
-        ask
     }
 
     /// The request issued last ends at `end`.

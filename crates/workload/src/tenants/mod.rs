@@ -204,7 +204,7 @@ impl Options for Config {
             let at = self.tenant.iter().position(|one| one.name == tenant.name).expect("it is one of the list");
             let region = &regions[at];
             let seed = seed_of(setting.seed, at);
-            let own = Setting { sectors: region.sectors, seed, took: None, ..*setting };
+            let own = Setting { sectors: region.sectors, seed, took: None, zones: None, ..*setting };
             let source = tenant.generator(at)?.open(&own).map_err(|error| tenant.placed(at, error))?;
             queues.extend((0..tenant.queues).map(|_| Queue::new(askers.len(), tenant.depth(), tenant.priority)));
             let of_it = queues.len() - tenant.queues as usize..queues.len();

@@ -14,7 +14,7 @@ use std::process::Command;
 const DEVICE_BYTES: u64 = 16 << 30;
 
 /// Whether fio is there; reports a missing one.
-fn is_installed() -> bool {
+pub fn is_installed() -> bool {
     let is_there = Command::new("fio").arg("--version").output().is_ok_and(|output| output.status.success());
     if !is_there {
         eprintln!("SKIPPED: fio is not installed (package fio)");
@@ -23,10 +23,10 @@ fn is_installed() -> bool {
 }
 
 /// A folder removed on drop.
-struct Folder(PathBuf);
+pub struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("nandlab-fio-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
@@ -45,7 +45,7 @@ fn job(keys: &str) -> String {
 }
 
 /// fio's requests, with the file name.
-fn theirs(folder: &Folder, keys: &str) -> Vec<(String, Line)> {
+pub fn theirs(folder: &Folder, keys: &str) -> Vec<(String, Line)> {
     std::fs::write(folder.0.join("job.fio"), job(keys)).unwrap();
     let log = folder.0.join("log");
     let _ = std::fs::remove_file(&log);

@@ -164,6 +164,7 @@ fn looking_through_a_trace_can_be_stopped() {
         took: None,
         queues: Queues::default(),
         placements: None,
+        zones: None,
     };
     assert_eq!(config.open(&setting).map(|_| ()).unwrap_err(), WorkloadError::Stopped);
 }

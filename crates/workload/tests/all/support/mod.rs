@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A device of so many sectors, for a workload whose files lie in `base`.
 pub fn setting(sectors: u64, seed: u64, base: &Path) -> Setting<'_> {
-    Setting { sectors, seed, base, watch: &|_| true, took: None, queues: Queues::default(), placements: None }
+    let queues = Queues::default();
+    Setting { sectors, seed, base, watch: &|_| true, took: None, queues, placements: None, zones: None }
 }
 
 /// A folder of its own for each test, removed at the end.
