@@ -89,19 +89,19 @@ fn contents(tree: &mut Tree<'_>) -> Result<Map, IndexError> {
     Ok(found)
 }
 
-/// Step between failing operations; a prime, so that all phases of the FTLs are met.
-fn stride() -> usize {
+/// Step between failing operations: 1 in the long form, else a prime, so that all phases of the FTLs are met.
+fn stride(quick: usize) -> usize {
     if std::env::var_os("NANDLAB_LONG").is_some() {
         1
     } else {
-        13
+        quick
     }
 }
 
 /// Lets one operation after the other fail; returns how many did.
-fn in_turn(ftl: &FtlConfig, options: &Options, fault: impl Fn(u64) -> Faults) -> u64 {
+fn in_turn(ftl: &FtlConfig, options: &Options, stride: usize, fault: impl Fn(u64) -> Faults) -> u64 {
     let mut failed = 0;
-    for number in (1..).step_by(stride()) {
+    for number in (1..).step_by(stride) {
         let Some((disk, map)) = play(ftl, options, fault(number)) else { break };
         let counts = disk.nand().counts();
         if counts.failed_programs + counts.failed_erases == 0 {
@@ -121,8 +121,9 @@ fn an_lsm_tree_loses_nothing_by_a_failed_program_or_erase() {
     on_all_cores(&FtlConfig::all(), |ftl| {
         let mut failed = [0; 2];
         for options in benches() {
-            failed[0] += in_turn(ftl, &options, |n| Faults { failing_programs: vec![n], ..Faults::default() });
-            failed[1] += in_turn(ftl, &options, |n| Faults { failing_erases: vec![n], ..Faults::default() });
+            failed[0] +=
+                in_turn(ftl, &options, stride(13), |n| Faults { failing_programs: vec![n], ..Faults::default() });
+            failed[1] += in_turn(ftl, &options, stride(2), |n| Faults { failing_erases: vec![n], ..Faults::default() });
         }
         let [programs, erases] = failed;
         println!("{}: {programs} programs and {erases} erases failed", ftl.name());
