@@ -50,6 +50,11 @@ LISTED = {
         "1f10dcbcc7365714f51cfd628628e09acb3020b2ec582c8433414ee2eb156bf7",
         ("warp.", "ssd-a.", "cachelib.", "theorem.", "pools.", "femu.", "p4510.", "weights."),
     ),
+    "lsm": (
+        15,
+        "9d139135742ace3f779a333082fd8e6d1c42f765122f97e9d51a1837c24e2b21",
+        ("universal.", "leveled.", "bloom.", "zns."),
+    ),
     "theory": (
         114,
         "8d5903419ab146ff9506b445f41b05bf9fe34f520cc73f5e81540b3cd70beb9c",

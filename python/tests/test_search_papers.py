@@ -13,7 +13,7 @@ from nandlab.reproduce.search_points import fingerprint, names_of, points_of
 from nandlab.reproduce.search_words import flips, unmarked
 
 PAPERS = Path(__file__).parents[2] / "papers"
-SEARCHED = ["btree", "fdp", "migration", "minv", "sector-map", "wap-lru"]
+SEARCHED = ["btree", "fdp", "lsm", "migration", "minv", "sector-map", "wap-lru"]
 """Papers that have a search; without one the tests here would say nothing of a paper."""
 
 RUNS = 6

@@ -10,6 +10,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
     "btree",
     "drives",
     "fdp",
+    "lsm",
     "migration",
     "minv",
     "sector-map",
@@ -21,6 +22,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
 pub const SEARCHES: &[Bundled] = bundled! { "papers/search", ".csv":
     "btree",
     "fdp",
+    "lsm",
     "migration",
     "minv",
     "sector-map",

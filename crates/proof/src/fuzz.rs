@@ -6,6 +6,7 @@
 
 mod configuration;
 mod image;
+mod lsm;
 mod nbd;
 mod operations;
 mod options;
@@ -29,6 +30,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "trace", run: trace },
     Target { name: "image", run: image },
     Target { name: "nbd", run: nbd },
+    Target { name: "lsm_operations", run: lsm_operations },
+    Target { name: "lsm_bytes", run: lsm_bytes },
 ];
 
 /// Message bytes besides the quoted input.
@@ -74,6 +77,22 @@ pub fn image(data: &[u8]) {
 /// If the server breaks the protocol, or a read returns wrong data.
 pub fn nbd(data: &[u8]) {
     nbd::run(data);
+}
+
+/// Operations and new starts on an LSM tree with varied options, beside an ordered map.
+///
+/// # Panics
+/// If the tree and the map differ, an invariant is broken, or a refusal is no sentence.
+pub fn lsm_operations(data: &[u8]) {
+    lsm::operations(data);
+}
+
+/// An LSM tree on a device with changed bytes.
+///
+/// # Panics
+/// If it has contents it never had, or fails with anything but a sentence about the damage.
+pub fn lsm_bytes(data: &[u8]) {
+    lsm::bytes(data);
 }
 
 /// A presentable message: words, on one line, without control characters from the input, and short enough to read; it

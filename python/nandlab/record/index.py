@@ -45,6 +45,7 @@ class PageKinds(View):
 class Level(View):
     """A level of an LSM tree: its tables at the end, and what compaction wrote there and read from there."""
 
+    level: int
     tables: int
     bytes: int
     compaction_written: int

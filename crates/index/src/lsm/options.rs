@@ -31,6 +31,9 @@ pub struct Options {
     /// `level0_trigger` unless given, so that nothing is put off; RocksDB's writer runs ahead of its compaction up to 20.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level0_slowdown: Option<u32>,
+    /// Whether a run ends with level 0 merged into the first level below it, and that level into the next one: db_bench's
+    /// `compact0` and `compact1`; leveled only.
+    pub compact_at_end: bool,
     /// How tables are merged.
     pub compaction: Compaction,
     /// Bytes of the first level below level 0, `"4 MiB"` unless given; leveled only.
@@ -79,6 +82,7 @@ impl Default for Options {
             target_file_bytes: ByteCount(1 << 20),
             level0_trigger: 4,
             level0_slowdown: None,
+            compact_at_end: false,
             compaction: Compaction::Leveled,
             level_base_bytes: None,
             level_multiplier: None,
@@ -248,7 +252,8 @@ impl Options {
 
     /// Refuses options that only leveled compaction reads.
     fn refuse_level_options(&self) -> Result<(), IndexError> {
-        let given: [(&'static str, Option<String>); 5] = [
+        let given: [(&'static str, Option<String>); 6] = [
+            ("compact_at_end", self.compact_at_end.then(|| "true".to_owned())),
             ("level_base_bytes", self.level_base_bytes.map(|bytes| bytes.0.to_string())),
             ("level_multiplier", self.level_multiplier.map(|times| times.to_string())),
             ("dynamic_levels", self.dynamic_levels.map(|yes| yes.to_string())),
@@ -344,5 +349,6 @@ mod tests {
         refused(|o| o.target_file_multiplier = Some(0), "target_file_multiplier");
         refused(|o| (o.compaction, o.level0_trigger) = (tiered, 1), "level0_trigger");
         refused(|o| (o.compaction, o.dynamic_levels) = (tiered, Some(true)), "dynamic_levels");
+        refused(|o| (o.compaction, o.compact_at_end) = (tiered, true), "compact_at_end");
     }
 }

@@ -260,6 +260,19 @@ impl Tree<'_> {
         })
     }
 
+    /// Merges level 0 into the first level below it, and that level into the next one: db_bench's `compact0` and
+    /// `compact1`.
+    ///
+    /// # Errors
+    /// As [`Tree::put`].
+    pub fn compact_top(&mut self) -> Result<(), IndexError> {
+        self.compact_level(0)?;
+        match (1..LEVELS).find(|&level| !self.version.levels[level].is_empty()) {
+            Some(first) => self.compact_level(first),
+            None => Ok(()),
+        }
+    }
+
     fn compact_levels(&mut self, from: &[u8], to: &[u8]) -> Result<(), IndexError> {
         for level in 0..LAST {
             let deepest = self.version.deepest().unwrap_or(0);

@@ -99,6 +99,8 @@ pub struct LsmRecord {
 /// A level of an LSM tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LevelRecord {
+    /// Its number, from 0.
+    pub level: usize,
     /// Tables at the end.
     pub tables: u64,
     /// Their bytes.
@@ -113,6 +115,7 @@ impl LsmRecord {
     pub(crate) fn of(stats: &Stats, levels: &[(u64, u64); LEVELS]) -> Self {
         Self {
             levels: std::array::from_fn(|level| LevelRecord {
+                level,
                 tables: levels[level].0,
                 bytes: levels[level].1,
                 compaction_written: stats.compaction_written[level],

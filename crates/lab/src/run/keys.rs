@@ -104,9 +104,22 @@ pub(crate) fn play(
             stopped = Some(player.stop(index, error)?);
         }
     }
+    if stopped.is_none() {
+        if let Err(error) = compact_at_end(&mut tree, index) {
+            stopped = Some(player.stop(index, error)?);
+        }
+    }
     control.set_done(player.counts.total);
     log.map_or(Ok(()), OpLog::state)?;
     Ok(Played { stopped, index: player.record(Some(&mut tree), &switch) })
+}
+
+/// The compactions that an LSM tree with `compact_at_end` ends with.
+fn compact_at_end(tree: &mut AnyIndex<'_>, index: &IndexConfig) -> Result<(), IndexError> {
+    match (tree, index) {
+        (AnyIndex::Lsm(tree), IndexConfig::Lsm(options)) if options.compact_at_end => tree.compact_top(),
+        _ => Ok(()),
+    }
 }
 
 /// Carries out operations, and counts them.

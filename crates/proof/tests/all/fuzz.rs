@@ -81,6 +81,28 @@ fn configurations_survive_random_changes() {
     survive_random_changes("configuration", 20_000);
 }
 
+#[test]
+fn lsm_trees_survive_random_operations() {
+    survive_random_changes("lsm_operations", long_or(700));
+    let target = target("lsm_operations");
+    let mut random = Random::new(0xF2);
+    for number in 0..long_or(1_500) {
+        let length = 16 + 4 * random.below(400);
+        let input: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
+        keep_failing(target, &format!("random-{number}"), &input, || (target.run)(&input));
+    }
+}
+
+#[test]
+fn lsm_trees_survive_random_bytes() {
+    survive_random_changes("lsm_bytes", long_or(1_500));
+}
+
+/// So many inputs in the quick form, and twenty times as many in the long one.
+fn long_or(inputs: u32) -> u32 {
+    inputs * if std::env::var_os("NANDLAB_LONG").is_some() { 20 } else { 1 }
+}
+
 /// Runs a target on its committed inputs, each changed in a few places.
 fn survive_random_changes(name: &str, inputs: u32) {
     let target = target(name);

@@ -14,6 +14,7 @@ mod fuzz;
 mod golden;
 mod index;
 mod lsm;
+mod lsm_faults;
 mod model;
 mod power_cut;
 mod subjects;
