@@ -114,18 +114,18 @@ impl Run<'_> {
         }
     }
 
-    /// Lets a self-paced workload know the ends of its requests, until it has a request that comes before the next end.
+    /// Lets a self-paced workload know the ends of its requests, until it has a request that comes before the next event.
     fn follow(&mut self, workload: &mut dyn Workload, clock: &mut HostClock, meter: &mut Meter, start: Time) {
         let epoch = *self.epoch.get_or_insert(start);
         loop {
-            let next = workload.next_time().map_or(Time::MAX, |time| (time + epoch).max(start));
-            let goes_on = self.engine.requests().step(clock, next);
+            // A write buffer has answered at once: the next request may come before any event.
             let ended = clock.take_ended();
             for one in &ended {
                 workload.ended(one.number, one.completion.done - epoch);
             }
             meter.add_ended(&ended);
-            if !goes_on {
+            let next = workload.next_time().map_or(Time::MAX, |time| (time + epoch).max(start));
+            if !self.engine.requests().step(clock, next) {
                 return;
             }
         }
