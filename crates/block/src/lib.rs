@@ -29,7 +29,7 @@ pub use quantity::ByteCount;
 pub use ram::RamUse;
 pub use request::{Author, Op, Request, ZoneCommand};
 pub use suggest::nearest;
-pub use zones::{ZoneFault, ZoneReport, ZoneState};
+pub use zones::{ZoneFault, ZoneReport, ZoneState, Zoning};
 
 use nandlab_nand::{Time, Timeline};
 
@@ -140,6 +140,16 @@ pub trait BlockDevice {
         None
     }
 
+    /// The zones, on a device that takes writes at their write pointers alone; `None` on any other.
+    fn zoning(&self) -> Option<Zoning> {
+        None
+    }
+
+    /// The zone at a sector (NVMe's Zone Management Receive); `None` without zones, or behind the last one.
+    fn zone_at(&self, _sector: u64) -> Option<ZoneReport> {
+        None
+    }
+
     /// Device sectors.
     fn sectors(&self) -> u64;
 }
@@ -172,6 +182,14 @@ impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
 
     fn timeline(&mut self) -> Option<&mut Timeline> {
         (**self).timeline()
+    }
+
+    fn zoning(&self) -> Option<Zoning> {
+        (**self).zoning()
+    }
+
+    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
+        (**self).zone_at(sector)
     }
 
     fn sectors(&self) -> u64 {

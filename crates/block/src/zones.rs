@@ -54,6 +54,19 @@ pub struct ZoneReport {
     pub state: ZoneState,
 }
 
+/// What a device of zones tells about itself (NVMe's Identify Namespace for zones).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Zoning {
+    /// Zones.
+    pub zones: u32,
+    /// Sectors from one zone's start to the next one's.
+    pub zone_sectors: u64,
+    /// Most zones that can be open at once; 0 is no limit.
+    pub max_open: u32,
+    /// Most zones that can be open or closed at once; 0 is no limit.
+    pub max_active: u32,
+}
+
 /// Why a zone does not take a request; the names and numbers are those of NVMe's status codes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, thiserror::Error)]
 pub enum ZoneFault {

@@ -33,7 +33,7 @@ mod stage;
 
 use crate::zones::{Layout, ZoneOptions, ZoneUse, Zones};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse};
-use nandlab_block::{Request, ZoneReport, ZoneState};
+use nandlab_block::{Request, ZoneReport, ZoneState, Zoning};
 use nandlab_nand::{Geometry, Lpn, Nand, Oob, PageBuf, Rules, SectorMask, SECTOR_BYTES};
 use stage::Stage;
 use std::collections::VecDeque;
@@ -253,6 +253,11 @@ impl Ftl for Zns {
         }
         nand.ctx().fence();
         Ok(())
+    }
+
+    fn zoning(&self) -> Option<Zoning> {
+        let ZoneOptions { max_open, max_active, .. } = self.options;
+        Some(Zoning { zones: self.zones.count(), zone_sectors: self.pitch_sectors(), max_open, max_active })
     }
 
     fn zone_at(&self, sector: u64) -> Option<ZoneReport> {

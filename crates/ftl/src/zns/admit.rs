@@ -6,7 +6,7 @@ use nandlab_block::{Op, Request, ZoneCommand, ZoneFault, ZoneReport, ZoneState};
 use nandlab_nand::{scoped, Cause, Nand, PageBuf};
 
 impl Zns {
-    fn pitch_sectors(&self) -> u64 {
+    pub(super) fn pitch_sectors(&self) -> u64 {
         u64::from(self.pitch()) * u64::from(self.sectors_per_page)
     }
 
