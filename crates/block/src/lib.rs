@@ -140,6 +140,16 @@ pub trait BlockDevice {
         None
     }
 
+    /// The zones, on a device that takes writes at their write pointers alone; `None` on any other.
+    fn zone_shape(&self) -> Option<ZoneShape> {
+        None
+    }
+
+    /// The zone at a sector (NVMe's Zone Management Receive); `None` without zones, or behind the last one.
+    fn zone_at(&self, _sector: u64) -> Option<ZoneReport> {
+        None
+    }
+
     /// Device sectors.
     fn sectors(&self) -> u64;
 }
@@ -172,6 +182,14 @@ impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
 
     fn timeline(&mut self) -> Option<&mut Timeline> {
         (**self).timeline()
+    }
+
+    fn zone_shape(&self) -> Option<ZoneShape> {
+        (**self).zone_shape()
+    }
+
+    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
+        (**self).zone_at(sector)
     }
 
     fn sectors(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! Bytes in memory for a device without bytes.
 
-use crate::{BlockDevice, Completion, Error, Op, Payload, Request};
+use crate::{BlockDevice, Completion, Error, Op, Payload, Request, ZoneCommand, ZoneReport, ZoneShape};
 use nandlab_nand::SECTOR_BYTES;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -135,9 +135,21 @@ impl<D: BlockDevice> BlockDevice for Mirror<D> {
             (Op::Read, Payload::Read(to)) => self.read(start(request), to),
             (Op::Write, Payload::Write(from)) => self.write(start(request), from),
             (Op::Trim, _) => self.write(start(request), &vec![0; request.sectors as usize * SECTOR_BYTES as usize]),
+            (Op::Zone(ZoneCommand::Reset), _) => {
+                let sectors = self.inner.zone_shape().map_or(0, |shape| shape.size) as usize;
+                self.write(start(request), &vec![0; sectors * SECTOR_BYTES as usize]);
+            }
             _ => {}
         }
         Ok(completion)
+    }
+
+    fn zone_shape(&self) -> Option<ZoneShape> {
+        self.inner.zone_shape()
+    }
+
+    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
+        self.inner.zone_at(sector)
     }
 
     fn sectors(&self) -> u64 {

@@ -54,7 +54,7 @@ pub struct ZoneReport {
     pub state: ZoneState,
 }
 
-/// What all zones of a device have in common.
+/// What a device of zones tells about itself (NVMe's Identify Namespace for zones).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ZoneShape {
     /// Sectors from one zone's start to the next one's.

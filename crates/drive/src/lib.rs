@@ -16,7 +16,7 @@ mod chip;
 
 pub use chip::{BlockKind, Busy, Chip, Device};
 
-use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, RamUse, Request, ZoneReport};
+use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, RamUse, Request, ZoneReport, ZoneShape};
 use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlConfig, FtlError, PlacementUse, Recycling, Visitor, ZoneUse};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::counting::Lean;
@@ -52,9 +52,6 @@ pub trait Drive: BlockDevice + Send {
 
     /// As [`Ftl::placement_use`].
     fn placement_use(&self) -> Option<PlacementUse>;
-
-    /// As [`Ftl::zone_at`].
-    fn zone_at(&self, sector: u64) -> Option<ZoneReport>;
 
     /// As [`Ftl::zone_use`].
     fn zone_use(&self) -> Option<ZoneUse>;
@@ -228,6 +225,14 @@ impl<F: Ftl, N: Nand + Chip + Send> BlockDevice for Mounted<F, N> {
         self.disk.timeline()
     }
 
+    fn zone_shape(&self) -> Option<ZoneShape> {
+        self.disk.zone_shape()
+    }
+
+    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
+        self.disk.zone_at(sector)
+    }
+
     fn sectors(&self) -> u64 {
         self.disk.sectors()
     }
@@ -268,10 +273,6 @@ impl<F: Ftl, N: Nand + Chip + Send> Drive for Mounted<F, N> {
 
     fn placement_use(&self) -> Option<PlacementUse> {
         self.disk.ftl().placement_use()
-    }
-
-    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
-        self.disk.ftl().zone_at(sector)
     }
 
     fn zone_use(&self) -> Option<ZoneUse> {

@@ -1,7 +1,9 @@
 //! An FTL on a device as a disk of 512-byte sectors.
 
 use crate::{Ftl, FtlError};
-use nandlab_block::{submit_late, BlockDevice, Completion, Error, HostClock, Op, Payload, Request, ZoneFault};
+use nandlab_block::{
+    submit_late, BlockDevice, Completion, Error, HostClock, Op, Payload, Request, ZoneFault, ZoneReport, ZoneShape,
+};
 use nandlab_nand::{Lpn, Nand, NandError, Origin, PageBuf, SectorMask, Time, Timeline, SECTOR_BYTES};
 
 /// How many requests ahead map entries are prefetched.
@@ -374,6 +376,14 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
 
     fn timeline(&mut self) -> Option<&mut Timeline> {
         self.nand.ctx().timeline()
+    }
+
+    fn zone_shape(&self) -> Option<ZoneShape> {
+        self.ftl.zone_shape()
+    }
+
+    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
+        self.ftl.zone_at(sector)
     }
 
     fn sectors(&self) -> u64 {

@@ -40,7 +40,7 @@ pub use parts::placement::{HandleUse, PlacementUse};
 pub use recycling::{Recycling, RecyclingKind};
 pub use zones::{ZoneOptions, ZoneUse};
 
-use nandlab_block::{Op, Request, ZoneReport};
+use nandlab_block::{Op, Request, ZoneReport, ZoneShape};
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId, Rules, SectorMask, Time};
 
 /// A flash translation layer: the RAM state. The flash is a separate value.
@@ -160,6 +160,11 @@ pub trait Ftl: Sized + Send + 'static {
     /// [`FtlError::Zone`] if the zone takes no such request; nothing has changed then. [`FtlError::Nand`].
     fn admit<N: Nand>(&mut self, _nand: &mut N, request: &Request) -> Result<Request, FtlError> {
         Ok(*request)
+    }
+
+    /// The zones as the host sees them; `None` without zones, or with a host's map over them.
+    fn zone_shape(&self) -> Option<ZoneShape> {
+        None
     }
 
     /// The zone at a sector; `None` without zones, or behind the last one.

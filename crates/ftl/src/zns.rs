@@ -270,6 +270,11 @@ impl Ftl for Zns {
         Ok(())
     }
 
+    fn zone_shape(&self) -> Option<ZoneShape> {
+        let ZoneOptions { max_open, max_active, .. } = self.options;
+        Some(ZoneShape { size: self.pitch_sectors(), capacity: self.capacity_sectors(), max_open, max_active })
+    }
+
     fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
         self.report(sector)
     }

@@ -53,6 +53,7 @@ mod tree;
 mod version;
 mod wal;
 mod work;
+mod zones;
 
 pub use bloom::Bloom;
 pub use check::Report;
@@ -65,3 +66,4 @@ pub use stats::{BloomStats, Stats};
 pub use storage::{FileId, Lifetime, Storage};
 pub use tree::Tree;
 pub use version::LEVELS;
+pub use zones::{ZoneFiles, ACTIVE_ZONES_MIN};

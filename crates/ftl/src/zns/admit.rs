@@ -6,11 +6,11 @@ use nandlab_block::{Op, Request, ZoneCommand, ZoneFault, ZoneReport, ZoneState};
 use nandlab_nand::{scoped, Cause, Nand, PageBuf, Time};
 
 impl Zns {
-    fn pitch_sectors(&self) -> u64 {
+    pub(super) fn pitch_sectors(&self) -> u64 {
         u64::from(self.pitch()) * u64::from(self.sectors_per_page)
     }
 
-    fn capacity_sectors(&self) -> u64 {
+    pub(super) fn capacity_sectors(&self) -> u64 {
         u64::from(self.zones.layout.capacity) * u64::from(self.sectors_per_page)
     }
 

@@ -29,18 +29,26 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Begins with `version` in area 0; both areas are given up.
-    pub(super) fn create(store: &mut dyn Storage, version: &Version) -> Result<Self, IndexError> {
+    /// A manifest without a version; what the device holds is given up.
+    pub(super) fn clear(store: &mut dyn Storage) -> Result<Self, IndexError> {
         // What stood there before may come back after a cut, and must not count then.
         let mut epoch = FIRST_EPOCH;
         for area in 0..2 {
             epoch = epoch.max(first_stream(store, area)?.map_or(0, |before| before + 1));
             store.reset_root(area)?;
         }
-        let mut manifest =
-            Self { area: 1, epoch: epoch - 1, writer: FrameWriter::new(0, store.unit_bytes()), offset: 0, written: 0 };
-        manifest.checkpoint(store, version)?;
-        Ok(manifest)
+        if epoch > FIRST_EPOCH {
+            store.sync()?;
+            store.give_up_rest()?;
+        }
+        let writer = FrameWriter::new(0, store.unit_bytes());
+        Ok(Self { area: 1, epoch: epoch - 1, writer, offset: 0, written: 0 })
+    }
+
+    /// Begins with `version` in area 0.
+    pub(super) fn create(mut self, store: &mut dyn Storage, version: &Version) -> Result<Self, IndexError> {
+        self.checkpoint(store, version)?;
+        Ok(self)
     }
 
     /// The version on the device, and the manifest to go on with. It takes no edit before a checkpoint.

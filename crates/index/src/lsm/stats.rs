@@ -19,6 +19,8 @@ pub struct Stats {
     pub compaction_read: [u64; LEVELS],
     /// Bytes written to the manifest.
     pub manifest_bytes: u64,
+    /// Bytes written to move tables out of zones that are emptied.
+    pub moved_bytes: u64,
     /// Bytes read by lookups and range reads, and to open tables.
     pub read_bytes: u64,
     /// Memtables that became tables.
@@ -65,7 +67,7 @@ impl Stats {
     /// All bytes written below.
     pub fn written_bytes(&self) -> u64 {
         let tables = self.flush_bytes + self.load_bytes + self.compaction_bytes();
-        self.wal_bytes + tables + self.manifest_bytes
+        self.wal_bytes + tables + self.manifest_bytes + self.moved_bytes
     }
 
     /// The index's write amplification: bytes written below over bytes from the user; `None` before the first.

@@ -110,6 +110,29 @@ pub trait Storage {
     /// Bytes that files and root areas can take, and those still free.
     fn capacity(&self) -> (u64, u64);
 
+    /// Moves files if a new one of this size finds no room otherwise; returns those that moved. Only `movable` files do.
+    /// The caller notes their new places, makes these durable and calls [`Self::end_moves`]. Nothing moves if a new file
+    /// has room, or if moves cannot make any.
+    ///
+    /// # Errors
+    /// [`IndexError::NoSpace`], [`IndexError::Device`].
+    fn make_room(&mut self, _bytes: u64, _lifetime: Lifetime, _movable: &[FileId]) -> Result<Vec<FileId>, IndexError> {
+        Ok(Vec::new())
+    }
+
+    /// Gives back the former room of moved files, or their new room if the new places could not be noted.
+    ///
+    /// # Errors
+    /// [`IndexError::Device`].
+    fn end_moves(&mut self, _committed: bool) -> Result<(), IndexError> {
+        Ok(())
+    }
+
+    /// Bytes written to move files.
+    fn moved_bytes(&self) -> u64 {
+        0
+    }
+
     /// The time after the last request.
     fn now(&self) -> Time;
 

@@ -8,8 +8,9 @@ use super::options::{Config, Placement};
 use super::stats::Stats;
 use super::storage::{FileId, Lifetime, Storage};
 use super::table::{Io, Lookup};
-use super::version::{Edit, LogMeta, Version, LEVELS};
+use super::version::{Edit, FileMeta, LogMeta, Version, LEVELS};
 use super::wal::{self, Wal};
+use super::zones::ZoneFiles;
 use crate::IndexError;
 use nandlab_block::BlockDevice;
 use nandlab_nand::Time;
@@ -51,8 +52,10 @@ impl<'d> Tree<'d> {
     pub fn create_on(mut store: Box<dyn Storage + 'd>, config: &Config) -> Result<Self, IndexError> {
         let mut version =
             Version { key_bytes: config.key_bytes as u16, next_file: 1, next_age: 1, ..Version::default() };
+        // What stood there before is given up first, so that a log of it is never taken for the new one.
+        let manifest = Manifest::clear(&mut *store)?;
         let wal = begin_log(&mut *store, config, &mut version)?;
-        let manifest = Manifest::create(&mut *store, &version)?;
+        let manifest = manifest.create(&mut *store, &version)?;
         Ok(Self::over(store, config, wal, manifest, version))
     }
 
@@ -90,6 +93,7 @@ impl<'d> Tree<'d> {
             empty.extend((frames == 0).then_some(log.id));
         }
         version.logs.retain(|log| !empty.contains(&log.id));
+        make_room_for_log(&mut *store, config, &mut manifest, &mut version)?;
         let wal = begin_log(&mut *store, config, &mut version)?;
         manifest.checkpoint(&mut *store, &version)?;
         for file in empty {
@@ -159,12 +163,32 @@ impl<'d> Tree<'d> {
         let Some(wal) = &mut self.wal else { return Ok(()) };
         self.stats.wal_bytes += wal.sync(&mut *self.io.store)?;
         let sealed = Some((wal.file(), wal.frames()));
+        self.make_room(self.config.write_buffer_bytes, Lifetime::Log)?;
         let file = self.new_file();
         let wal = Wal::create(&mut *self.io.store, file, self.config.write_buffer_bytes)?;
         let log = Some(LogMeta { id: file, sealed: None, place: self.io.store.place(file) });
         self.commit(Edit { sealed, log, ..Edit::default() })?;
         self.wal = Some(wal);
         Ok(())
+    }
+
+    /// Moves tables until a new file finds room, or until moves no longer help.
+    pub(super) fn make_room(&mut self, bytes: u64, lifetime: Lifetime) -> Result<(), IndexError> {
+        let unit_bytes = self.io.store.unit_bytes();
+        let bytes = if lifetime == Lifetime::Log { Wal::bytes(bytes, unit_bytes) } else { bytes };
+        loop {
+            let movable: Vec<FileId> = self.version.files().map(|(_, file)| file.id).collect();
+            let moved = self.io.store.make_room(bytes, lifetime, &movable)?;
+            if moved.is_empty() {
+                return Ok(());
+            }
+            let of_moved = self.version.files().filter(|(_, file)| moved.contains(&file.id));
+            let mut added: Vec<(usize, FileMeta)> = of_moved.map(|(level, file)| (level, file.clone())).collect();
+            added.iter_mut().for_each(|(_, file)| file.place = self.io.store.place(file.id));
+            let committed = self.commit(Edit { removed: moved, added, ..Edit::default() });
+            self.io.store.end_moves(committed.is_ok())?;
+            committed?;
+        }
     }
 
     /// A new file's number.
@@ -292,6 +316,7 @@ impl<'d> Tree<'d> {
     pub fn stats(&self) -> Stats {
         Stats {
             manifest_bytes: self.manifest.written,
+            moved_bytes: self.io.store.moved_bytes(),
             read_bytes: self.io.read_bytes,
             cache_hits: self.io.cache.hits,
             cache_misses: self.io.cache.misses,
@@ -326,8 +351,34 @@ impl<'d> Tree<'d> {
 }
 
 fn over<'d>(device: &'d mut dyn BlockDevice, config: &Config) -> Result<Box<dyn Storage + 'd>, IndexError> {
+    if let Some(shape) = device.zone_shape() {
+        return Ok(Box::new(ZoneFiles::new(device, shape, config.unit_bytes)?));
+    }
     let by_level = config.placement == Placement::Levels;
     Ok(Box::new(Extents::new(device, config.unit_bytes, config.extent_bytes, by_level)?))
+}
+
+/// Moves tables if a log for a tree that is opened finds no room otherwise.
+fn make_room_for_log(
+    store: &mut dyn Storage,
+    config: &Config,
+    manifest: &mut Manifest,
+    version: &mut Version,
+) -> Result<(), IndexError> {
+    while config.wal {
+        let movable: Vec<FileId> = version.files().map(|(_, file)| file.id).collect();
+        let moved =
+            store.make_room(Wal::bytes(config.write_buffer_bytes, store.unit_bytes()), Lifetime::Log, &movable)?;
+        if moved.is_empty() {
+            break;
+        }
+        for file in version.levels.iter_mut().flatten().filter(|file| moved.contains(&file.id)) {
+            file.place = store.place(file.id);
+        }
+        manifest.checkpoint(store, version)?;
+        store.end_moves(true)?;
+    }
+    Ok(())
 }
 
 /// A log for a tree that is made or opened, if it has any.

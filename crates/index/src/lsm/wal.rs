@@ -24,11 +24,15 @@ pub(super) struct Wal {
 }
 
 impl Wal {
+    /// Bytes of a log with room for `bytes` of records.
+    pub(super) fn bytes(bytes: u64, unit_bytes: usize) -> u64 {
+        (bytes.div_ceil(FrameWriter::payload_bytes(1, unit_bytes)) + 1) * unit_bytes as u64
+    }
+
     /// A new log with room for `bytes` of records.
     pub(super) fn create(store: &mut dyn Storage, file: FileId, bytes: u64) -> Result<Self, IndexError> {
         let unit_bytes = store.unit_bytes();
-        let units = bytes.div_ceil(FrameWriter::payload_bytes(1, unit_bytes)) + 1;
-        store.create(file, units * unit_bytes as u64, Lifetime::Log)?;
+        store.create(file, Self::bytes(bytes, unit_bytes), Lifetime::Log)?;
         Ok(Self { file, writer: FrameWriter::new(file.0, unit_bytes), unit_bytes, room: store.room(file) })
     }
 

@@ -90,6 +90,7 @@ impl Tree<'_> {
         if self.wal.is_none() {
             return Ok(None);
         }
+        self.make_room(self.config.write_buffer_bytes, Lifetime::Log)?;
         let id = self.new_file();
         let wal = Wal::create(&mut *self.io.store, id, self.config.write_buffer_bytes)?;
         output.files.push(id);
@@ -129,8 +130,9 @@ impl Tree<'_> {
             self.end(output, builder.take())?;
         }
         if builder.is_none() {
-            let file = self.new_file();
             let lifetime = Lifetime::Level(output.level as u8);
+            self.make_room(output.room(), lifetime)?;
+            let file = self.new_file();
             *builder = Some(Builder::new(&mut *self.io.store, config, file, output.room(), lifetime)?);
             output.files.push(file);
         }

@@ -8,6 +8,7 @@ mod pool;
 mod theory;
 mod tree;
 mod volatile;
+mod zoned;
 
 use std::collections::BTreeMap;
 

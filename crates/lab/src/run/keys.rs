@@ -10,7 +10,7 @@ use crate::run::meter::Meter;
 use crate::run::session::{Run, BATCH};
 use crate::stack::Engine;
 use crate::stack::{OpLog, Timeline};
-use nandlab_block::{BlockDevice, Completion, Error, Mirror, Op, Payload, Request, Switch};
+use nandlab_block::{BlockDevice, Completion, Error, Mirror, Op, Payload, Request, Switch, ZoneReport, ZoneShape};
 use nandlab_index::pool::PagesByKind;
 use nandlab_index::{btree, lsm, AnyIndex, Index, IndexConfig, IndexError, Options};
 use nandlab_nand::random::{Random, Stream};
@@ -42,6 +42,14 @@ impl BlockDevice for Below<'_> {
             sample(self.engine, self.meter, self.start);
         }
         submitted
+    }
+
+    fn zone_shape(&self) -> Option<ZoneShape> {
+        self.engine.zone_shape()
+    }
+
+    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
+        self.engine.zone_at(sector)
     }
 
     fn sectors(&self) -> u64 {

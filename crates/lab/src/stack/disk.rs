@@ -2,7 +2,7 @@
 
 use super::engine::{BufferCounts, Door, Engine, Mounted, Requests};
 use super::verify::Oracle;
-use nandlab_block::{BlockDevice, Completion, EarlyBuffer, Error, HostClock, Payload, Request};
+use nandlab_block::{BlockDevice, Completion, EarlyBuffer, Error, HostClock, Payload, Request, ZoneReport, ZoneShape};
 use nandlab_buffer::Buffered;
 use nandlab_drive::{Chip, Drive, DriveOn};
 use nandlab_ftl::{BlockState, Events, FtlError, PlacementUse, RamUse, Recycling, ZoneUse};
@@ -217,6 +217,14 @@ impl Engine for Stack {
 
     fn sectors(&self) -> u64 {
         self.below.drive().sectors()
+    }
+
+    fn zone_shape(&self) -> Option<ZoneShape> {
+        self.below.drive().zone_shape()
+    }
+
+    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
+        self.below.drive().zone_at(sector)
     }
 
     fn matrix(&mut self) -> &Matrix {

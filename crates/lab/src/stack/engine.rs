@@ -1,6 +1,6 @@
 //! Interface for all stacks: called once per batch.
 
-use nandlab_block::{Completion, Error, HostClock, Payload, Request};
+use nandlab_block::{Completion, Error, HostClock, Payload, Request, ZoneReport, ZoneShape};
 use nandlab_buffer::{Buffer, Counts, Placement};
 use nandlab_drive::Chip;
 use nandlab_fs::parts::collector::Counts as Collections;
@@ -99,6 +99,16 @@ pub trait Engine: Send {
 
     /// The device's exported sectors; for a file system without an FTL, the flash's sectors.
     fn sectors(&self) -> u64;
+
+    /// As [`nandlab_block::BlockDevice::shape`].
+    fn zone_shape(&self) -> Option<ZoneShape> {
+        None
+    }
+
+    /// As [`nandlab_block::BlockDevice::zone_at`].
+    fn zone_at(&self, _sector: u64) -> Option<ZoneReport> {
+        None
+    }
 
     /// The counts by origin and cause.
     fn matrix(&mut self) -> &Matrix;

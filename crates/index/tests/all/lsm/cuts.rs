@@ -2,7 +2,7 @@
 
 use super::{contents, small, tiered, Map};
 use crate::volatile::Disk;
-use nandlab_block::{ByteCount, Error};
+use nandlab_block::{BlockDevice, ByteCount, Error};
 use nandlab_index::lsm::{Options, Tree};
 use nandlab_index::IndexError;
 use nandlab_nand::random::Random;
@@ -10,8 +10,34 @@ use nandlab_nand::random::Random;
 /// What the tree may hold after a cut: the states since the last acknowledged flush, one for each operation.
 type States = Vec<Map>;
 
+/// A device whose power can be cut.
+pub trait Cuttable: BlockDevice + Clone {
+    /// Requests until the power goes.
+    fn left(&mut self) -> &mut u64;
+
+    /// Power goes and comes back.
+    fn cut(&mut self, random: &mut Random);
+
+    /// Nothing but what was flushed is left.
+    fn forget(&mut self);
+}
+
+impl Cuttable for Disk {
+    fn left(&mut self) -> &mut u64 {
+        &mut self.left
+    }
+
+    fn cut(&mut self, random: &mut Random) {
+        Self::cut(self, random);
+    }
+
+    fn forget(&mut self) {
+        self.written.clear();
+    }
+}
+
 /// Changes and flushes until the power goes; returns the states.
-fn play(disk: &mut Disk, options: &Options, steps: u64, flushed: Map, stream: u64) -> States {
+fn play<D: Cuttable>(disk: &mut D, options: &Options, steps: u64, flushed: Map, stream: u64) -> States {
     let mut states = vec![flushed];
     let mut run = || -> Result<(), IndexError> {
         let mut tree = Tree::open(disk, &options.config())?;
@@ -42,7 +68,7 @@ fn play(disk: &mut Disk, options: &Options, steps: u64, flushed: Map, stream: u6
     states
 }
 
-fn after_cut(disk: &mut Disk, options: &Options) -> Map {
+fn after_cut<D: Cuttable>(disk: &mut D, options: &Options) -> Map {
     let mut tree = Tree::open(disk, &options.config()).unwrap();
     tree.check().unwrap();
     contents(&mut tree)
@@ -50,21 +76,27 @@ fn after_cut(disk: &mut Disk, options: &Options) -> Map {
 
 /// Cuts at every request of a run; returns the cases, and in how many an operation after the last flush was there.
 fn cut_everywhere(options: &Options, steps: u64, each: u64) -> [u64; 2] {
+    cut_everywhere_on(&Disk::new(800), options, steps, each)
+}
+
+/// The same on another device.
+pub fn cut_everywhere_on<D: Cuttable>(blank: &D, options: &Options, steps: u64, each: u64) -> [u64; 2] {
     let mut cases = [0; 2];
-    let mut empty = Disk::new(800);
+    let mut empty = blank.clone();
     Tree::create(&mut empty, &options.config()).unwrap();
     for at in 1.. {
         for form in 0..each {
-            let mut disk = Disk { left: at, ..empty.clone() };
+            let mut disk = empty.clone();
+            *disk.left() = at;
             let states = play(&mut disk, options, steps, Map::new(), 0);
-            if disk.left > 0 {
+            if *disk.left() > 0 {
                 return cases;
             }
             let mut random = Random::stream(at, form);
             disk.cut(&mut random);
             // A second cut while the tree is opened again.
             if form % 2 == 1 {
-                disk.left = 1 + random.below(40);
+                *disk.left() = 1 + random.below(40);
                 let opened = Tree::open(&mut disk, &options.config()).map(drop);
                 assert!(matches!(opened, Ok(()) | Err(IndexError::Device(Error::PowerLost))), "{opened:?}");
                 disk.cut(&mut random);
@@ -77,7 +109,7 @@ fn cut_everywhere(options: &Options, steps: u64, each: u64) -> [u64; 2] {
             // It goes on, and its last flush counts.
             let states = play(&mut disk, options, 80, found, 1);
             assert_eq!(states.len(), 1);
-            disk.written.clear();
+            disk.forget();
             assert_eq!(after_cut(&mut disk, options), states[0], "request {at}, form {form}");
         }
     }

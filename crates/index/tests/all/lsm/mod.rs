@@ -5,6 +5,7 @@ mod damage;
 mod figures;
 mod hard_cases;
 mod model;
+mod zones;
 
 use crate::{ascending, Map};
 use nandlab_block::{Blank, ByteCount, Mirror};

@@ -1,0 +1,344 @@
+//! Files on a zoned drive: each lies in extents of zones, as ZenFS puts the files of RocksDB there.
+//!
+//! The first zones are two root areas for the manifest, which is written alternately into one and the other and has each
+//! file's extents. Every other zone takes files of one lifetime: logs, or tables of one level. A zone whose files are all
+//! deleted is emptied. When the drive allows no further active zone, the active zone with the fewest sectors left is
+//! finished. When no zone is empty, live extents leave the zone with the most dead sectors (`zones/collect.rs`); the
+//! manifest has their new places before the zone is emptied.
+//!
+//! A log has its extents from the start, because the manifest names it before its first record. They begin at the write
+//! pointer of the log zone, and reach as far as the log may grow. The next log begins where this one ended. So logs may
+//! share what the earlier one did not use; the later one counts then.
+//!
+//! M. Bjørling, A. Aghayev, H. Holmberg, A. Ramesh, D. Le Moal, G. Ganger, G. Amvrosiadis: ZNS: Avoiding the block
+//! interface tax for flash-based SSDs. USENIX ATC 2021.
+
+mod collect;
+mod space;
+mod store;
+
+use super::storage::{FileId, Lifetime, Storage};
+use crate::IndexError;
+use nandlab_block::{BlockDevice, ZoneShape};
+use nandlab_nand::{Origin, SECTOR_BYTES};
+use space::{Extent, Space};
+use std::collections::BTreeMap;
+
+/// A root area has at least this many units.
+const ROOT_UNITS_MIN: u64 = 16;
+/// Empty zones that tables and logs leave to collection.
+const RESERVE: usize = 1;
+/// Zones beside the root areas: for the log, for two levels, and the reserve.
+const ZONES_MIN: usize = 4;
+/// Active zones: both root areas during a checkpoint, the log's, and one for tables.
+pub const ACTIVE_ZONES_MIN: u32 = 4;
+
+#[derive(Clone, Debug)]
+struct File {
+    extents: Vec<Extent>,
+    /// Sectors appended.
+    sectors: u64,
+    lifetime: Lifetime,
+}
+
+impl File {
+    fn is_log(&self) -> bool {
+        self.lifetime == Lifetime::Log
+    }
+
+    fn room(&self) -> u64 {
+        self.extents.iter().map(|extent| extent.sectors).sum()
+    }
+
+    /// Cuts the file off behind its first `sectors`.
+    fn truncate(&mut self, sectors: u64) {
+        let mut left = sectors;
+        for extent in &mut self.extents {
+            extent.sectors = extent.sectors.min(left);
+            left -= extent.sectors;
+        }
+        self.extents.retain(|extent| extent.sectors > 0);
+    }
+}
+
+/// Adds an extent, or makes the last one longer.
+fn join(extents: &mut Vec<Extent>, next: Extent) {
+    match extents.last_mut() {
+        Some(last) if last.end() == next.start => last.sectors += next.sectors,
+        _ => extents.push(next),
+    }
+}
+
+/// Files on a zoned drive.
+pub struct ZoneFiles<'d> {
+    space: Space<'d>,
+    unit_bytes: usize,
+    /// Zones of each root area; the areas are the first two.
+    root_zones: usize,
+    files: BTreeMap<FileId, File>,
+    /// The zone that takes the log's next sectors.
+    log_zone: Option<usize>,
+    /// A zone that is being collected takes nothing.
+    victim: Option<usize>,
+    /// Files under collection, and where they lay before.
+    moving: Vec<(FileId, Vec<Extent>)>,
+    /// What collection has written.
+    arriving: Vec<Extent>,
+    /// Collections since there was room.
+    collections: usize,
+    moved_bytes: u64,
+}
+
+impl std::fmt::Debug for ZoneFiles<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ZoneFiles")
+            .field("files", &self.files)
+            .field("zones", &self.space.zones)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'d> ZoneFiles<'d> {
+    /// Files on `device`, none yet, whose zones are as it reports them.
+    ///
+    /// # Errors
+    /// [`IndexError::Option`] if the device has too few zones, or allows too few active ones.
+    pub fn new(device: &'d mut dyn BlockDevice, shape: ZoneShape, unit_bytes: u32) -> Result<Self, IndexError> {
+        let space = Space::new(device, shape, unit_bytes);
+        let refuse = |why: String| Err(IndexError::option("write_unit_bytes", &unit_bytes, why));
+        let sectors = space.zones.iter().map(|zone| zone.capacity).min().unwrap_or(0);
+        let unit_sectors = u64::from(unit_bytes / SECTOR_BYTES);
+        let units = sectors / unit_sectors;
+        if units == 0 {
+            return refuse(format!("a zone takes {} bytes, less than a unit", sectors * u64::from(SECTOR_BYTES)));
+        }
+        let root_zones = ROOT_UNITS_MIN.div_ceil(units) as usize;
+        if space.zones.len() < 2 * root_zones + ZONES_MIN {
+            return refuse(format!(
+                "the drive has {} zones of {} bytes; the manifest takes {}, files need {ZONES_MIN}",
+                space.zones.len(),
+                sectors * u64::from(SECTOR_BYTES),
+                2 * root_zones
+            ));
+        }
+        if (1..ACTIVE_ZONES_MIN).contains(&shape.max_active) {
+            return refuse(format!("the drive allows {} active zones; an LSM tree needs 4", shape.max_active));
+        }
+        Ok(Self {
+            space,
+            unit_bytes: unit_bytes as usize,
+            root_zones,
+            files: BTreeMap::new(),
+            log_zone: None,
+            victim: None,
+            moving: Vec::new(),
+            arriving: Vec::new(),
+            collections: 0,
+            moved_bytes: 0,
+        })
+    }
+
+    fn unit_sectors(&self) -> u64 {
+        self.unit_bytes as u64 / u64::from(SECTOR_BYTES)
+    }
+
+    /// The first zone for files.
+    fn first_zone(&self) -> usize {
+        2 * self.root_zones
+    }
+
+    /// By zone: sectors that a file has, or had before a collection that is not over.
+    fn live(&self) -> Vec<u64> {
+        let mut live = vec![0; self.space.zones.len()];
+        let before = self.moving.iter().flat_map(|(_, extents)| extents);
+        for extent in self.files.values().flat_map(|file| &file.extents).chain(before).chain(&self.arriving) {
+            live[self.space.zone_of(extent.start)] += extent.sectors;
+        }
+        live
+    }
+
+    /// Zones that take any file.
+    fn empty_zones(&self, live: &[u64]) -> Vec<usize> {
+        let zones = self.first_zone()..self.space.zones.len();
+        zones.filter(|&zone| self.space.zones[zone].is_empty() && live[zone] == 0).collect()
+    }
+
+    /// Active zones that take tables.
+    fn data_zones(&self, live: &[u64]) -> Vec<usize> {
+        let is_free = |zone: usize| Some(zone) != self.log_zone && Some(zone) != self.victim && !self.has_log(zone);
+        let has_files = |zone: usize| live[zone] > 0 || self.space.zones[zone].lifetime.is_some();
+        let zones = self.first_zone()..self.space.zones.len();
+        zones.filter(|&zone| self.space.zones[zone].is_active() && has_files(zone) && is_free(zone)).collect()
+    }
+
+    /// Whether a log has sectors of the zone, written or not.
+    fn has_log(&self, zone: usize) -> bool {
+        let logs = self.files.values().filter(|file| file.is_log());
+        logs.flat_map(|file| &file.extents).any(|extent| self.space.zone_of(extent.start) == zone)
+    }
+
+    /// Empties zones without live sectors: those that are full, and with `all` those that could take more.
+    fn reclaim(&mut self, all: bool) -> Result<(), IndexError> {
+        let live = self.live();
+        for zone in self.first_zone()..self.space.zones.len() {
+            let takes_more = self.space.zones[zone].left() > 0;
+            let in_use = live[zone] > 0 || takes_more && (!all || Some(zone) == self.log_zone);
+            if !in_use {
+                self.space.reset(zone)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves an active zone to the next one, if the drive allows no other: an active zone without live sectors is
+    /// emptied, else the one with the fewest sectors left is finished.
+    fn make_way(&mut self) -> Result<(), IndexError> {
+        if self.space.may_open() {
+            return Ok(());
+        }
+        let live = self.live();
+        let candidates = self.data_zones(&live);
+        if let Some(&dead) = candidates.iter().find(|&&zone| live[zone] == 0) {
+            return self.space.reset(dead);
+        }
+        match candidates.into_iter().min_by_key(|&zone| self.space.zones[zone].left()) {
+            Some(cheapest) => self.space.finish(cheapest),
+            None => Ok(()),
+        }
+    }
+
+    /// A zone for tables of this lifetime, open: the one that has them, else an empty one if more than `reserve` are
+    /// left, else the open one with the next lifetime.
+    fn zone_for(&mut self, lifetime: Lifetime, reserve: usize) -> Result<usize, IndexError> {
+        let live = self.live();
+        let is_alike = |zone: &usize| self.space.zones[*zone].lifetime == Some(lifetime);
+        if let Some(zone) = self.data_zones(&live).into_iter().find(is_alike) {
+            return Ok(zone);
+        }
+        if self.empty_zones(&live).len() <= reserve {
+            self.reclaim(true)?;
+        }
+        let live = self.live();
+        let empty = self.empty_zones(&live);
+        if empty.len() > reserve {
+            self.make_way()?;
+            self.space.zones[empty[0]].lifetime = Some(lifetime);
+            return Ok(empty[0]);
+        }
+        let distance = |zone: usize| match (self.space.zones[zone].lifetime, lifetime) {
+            (Some(Lifetime::Level(there)), Lifetime::Level(here)) => there.abs_diff(here),
+            _ => u8::MAX,
+        };
+        let nearest = self.data_zones(&live).into_iter().min_by_key(|&zone| (distance(zone), zone));
+        nearest.ok_or_else(|| self.no_space(self.unit_bytes as u64))
+    }
+
+    fn no_space(&self, needed: u64) -> IndexError {
+        let (bytes, free) = self.capacity();
+        IndexError::NoSpace { needed, free, bytes }
+    }
+
+    /// Whether a file of this size finds room, with the reserve left.
+    fn fits(&self, sectors: u64, lifetime: Lifetime) -> bool {
+        if lifetime == Lifetime::Log {
+            return self.log_room(sectors, RESERVE).is_some();
+        }
+        let live = self.live();
+        let empty = self.empty_zones(&live);
+        let spare: u64 = empty.iter().skip(RESERVE).map(|&zone| self.space.whole(zone)).sum();
+        let is_alike = |zone: &usize| spare == 0 || self.space.zones[*zone].lifetime == Some(lifetime);
+        let open: u64 = self.data_zones(&live).into_iter().filter(is_alike).map(|zone| self.space.room(zone)).sum();
+        spare + open >= sectors
+    }
+
+    /// Extents for a log of this size from the log zone's write pointer on.
+    fn log_room(&self, sectors: u64, reserve: usize) -> Option<Vec<Extent>> {
+        let (mut extents, mut left) = (Vec::new(), sectors);
+        let mut take = |zone: usize, room: u64| {
+            let start = self.space.zones[zone].start + self.space.zones[zone].written;
+            let sectors = room.min(left);
+            left -= sectors;
+            if sectors > 0 {
+                extents.push(Extent { start, sectors });
+            }
+        };
+        let live = self.live();
+        let zones = self.first_zone()..self.space.zones.len();
+        // What an earlier log may not need; it gets there after the log zone, in the same order.
+        let shared = zones.filter(|&zone| live[zone] > 0 && self.space.zones[zone].is_empty());
+        let empty = self.empty_zones(&live);
+        for zone in self.log_zone.into_iter().filter(|&zone| self.space.zones[zone].is_active()).chain(shared) {
+            take(zone, self.space.room(zone));
+        }
+        for &zone in empty.iter().skip(reserve) {
+            take(zone, self.space.whole(zone));
+        }
+        (left == 0).then_some(extents)
+    }
+
+    /// The parts on the device that sectors `from..from + sectors` of a file lie in.
+    fn parts(file: &File, mut from: u64, sectors: u64) -> Vec<Extent> {
+        let (mut start, mut left, mut parts) = (0, sectors, Vec::new());
+        for &extent in &file.extents {
+            if from < start + extent.sectors && left > 0 {
+                let inside = from - start;
+                let part = left.min(extent.sectors - inside);
+                parts.push(Extent { start: extent.start + inside, sectors: part });
+                (from, left) = (from + part, left - part);
+            }
+            start += extent.sectors;
+        }
+        assert!(left == 0, "a file of {start} sectors is asked for {left} behind its end");
+        parts
+    }
+
+    fn append_table(&mut self, file: FileId, mut bytes: &[u8], origin: Origin) -> Result<(), IndexError> {
+        let lifetime = self.files[&file].lifetime;
+        while !bytes.is_empty() {
+            let zone = self.zone_for(lifetime, RESERVE)?;
+            let room = self.space.room(zone) * u64::from(SECTOR_BYTES);
+            let (part, rest) = bytes.split_at(room.min(bytes.len() as u64) as usize);
+            let extent = self.space.write(zone, part, origin)?;
+            let entry = self.files.get_mut(&file).expect("the file is there");
+            join(&mut entry.extents, extent);
+            entry.sectors += extent.sectors;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    fn append_log(&mut self, file: FileId, mut bytes: &[u8], origin: Origin) -> Result<(), IndexError> {
+        if self.files[&file].sectors == 0 && !bytes.is_empty() {
+            // Earlier logs take no more.
+            let earlier = self.files.range_mut(..file).filter(|(_, file)| file.is_log());
+            earlier.for_each(|(_, file)| file.truncate(file.sectors));
+        }
+        let entry = &self.files[&file];
+        for part in Self::parts(entry, entry.sectors, bytes.len() as u64 / u64::from(SECTOR_BYTES)) {
+            let zone = self.space.zone_of(part.start);
+            let is_at_pointer = part.start == self.space.zones[zone].start + self.space.zones[zone].written;
+            assert!(is_at_pointer, "a log goes on at the write pointer");
+            if self.space.zones[zone].is_empty() {
+                self.make_way()?;
+                self.space.zones[zone].lifetime = Some(Lifetime::Log);
+            }
+            self.log_zone = Some(zone);
+            let (now, rest) = bytes.split_at((part.sectors * u64::from(SECTOR_BYTES)) as usize);
+            let extent = self.space.write(zone, now, origin)?;
+            self.files.get_mut(&file).expect("the file is there").sectors += extent.sectors;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// The zones of a root area, and the first sector of each counted from the area's start.
+    fn root_parts(&self, area: usize) -> impl Iterator<Item = (usize, u64)> + use<> {
+        let first = area * self.root_zones;
+        let sectors: Vec<u64> = (first..first + self.root_zones).map(|zone| self.space.whole(zone)).collect();
+        let mut start = 0;
+        sectors.into_iter().enumerate().map(move |(at, sectors)| {
+            start += sectors;
+            (first + at, start - sectors)
+        })
+    }
+}

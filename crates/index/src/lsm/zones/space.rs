@@ -1,0 +1,175 @@
+//! The zones themselves: write pointers, states, and which zone takes what comes next.
+
+use super::super::storage::Lifetime;
+use crate::IndexError;
+use nandlab_block::{BlockDevice, Error, Op, Payload, Request, ZoneCommand, ZoneFault, ZoneShape, ZoneState};
+use nandlab_nand::{Origin, Time, SECTOR_BYTES};
+
+/// A run of sectors in one zone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Extent {
+    pub(super) start: u64,
+    pub(super) sectors: u64,
+}
+
+impl Extent {
+    pub(super) fn end(self) -> u64 {
+        self.start + self.sectors
+    }
+
+    pub(super) fn overlaps(self, other: Self) -> bool {
+        self.start < other.end() && other.start < self.end()
+    }
+}
+
+/// A zone as its host knows it.
+#[derive(Clone, Debug)]
+pub(super) struct Zone {
+    pub(super) start: u64,
+    pub(super) capacity: u64,
+    /// Sectors before the write pointer; all of them if the zone takes no more.
+    pub(super) written: u64,
+    /// Whether the device has no good block left for it.
+    read_only: bool,
+    /// What the zone was opened for; `None` if it is empty, or was never given a file.
+    pub(super) lifetime: Option<Lifetime>,
+}
+
+impl Zone {
+    pub(super) fn left(&self) -> u64 {
+        self.capacity - self.written
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        self.written > 0 && self.left() > 0
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.written == 0 && !self.read_only
+    }
+}
+
+/// The device, and its zones.
+pub(super) struct Space<'d> {
+    device: &'d mut dyn BlockDevice,
+    shape: ZoneShape,
+    pub(super) zones: Vec<Zone>,
+    /// Sectors of a unit.
+    unit: u64,
+    pub(super) now: Time,
+}
+
+impl<'d> Space<'d> {
+    pub(super) fn new(device: &'d mut dyn BlockDevice, shape: ZoneShape, unit_bytes: u32) -> Self {
+        let mut zones = Vec::new();
+        for start in (0..device.sectors() / shape.size).map(|zone| zone * shape.size) {
+            let report = device.zone_at(start).expect("the device has as many zones as it tells");
+            let written = report.write_pointer.map_or(report.capacity, |pointer| pointer - start);
+            let read_only = report.state == ZoneState::ReadOnly;
+            zones.push(Zone { start, capacity: report.capacity, written, read_only, lifetime: None });
+        }
+        Self { device, shape, zones, unit: u64::from(unit_bytes / SECTOR_BYTES), now: 0 }
+    }
+
+    pub(super) fn max_active(&self) -> u32 {
+        self.shape.max_active
+    }
+
+    pub(super) fn zone_of(&self, sector: u64) -> usize {
+        (sector / self.shape.size) as usize
+    }
+
+    /// Sectors in whole units that an empty zone takes.
+    pub(super) fn whole(&self, zone: usize) -> u64 {
+        let capacity = self.zones[zone].capacity;
+        capacity - capacity % self.unit
+    }
+
+    /// Sectors in whole units that a zone still takes.
+    pub(super) fn room(&self, zone: usize) -> u64 {
+        let left = self.zones[zone].left();
+        left - left % self.unit
+    }
+
+    pub(super) fn active(&self) -> u32 {
+        self.zones.iter().filter(|zone| zone.is_active()).count() as u32
+    }
+
+    /// Whether an empty zone can be opened.
+    pub(super) fn may_open(&self) -> bool {
+        self.max_active() == 0 || self.active() < self.max_active()
+    }
+
+    /// Asserts that the zones are as the device reports them.
+    pub(super) fn check(&self) {
+        for (at, zone) in self.zones.iter().enumerate() {
+            let report = self.device.zone_at(zone.start).expect("the zone is there");
+            let written = report.write_pointer.map_or(report.capacity, |pointer| pointer - report.start);
+            assert_eq!(zone.written, written, "zone {at}");
+        }
+    }
+
+    pub(super) fn submit(&mut self, request: Request, data: Payload<'_>) -> Result<(), IndexError> {
+        self.now = self.device.submit(&Request { time: self.now, ..request }, data)?.done;
+        Ok(())
+    }
+
+    fn command(&mut self, zone: usize, command: ZoneCommand) -> Result<(), IndexError> {
+        let origin = Origin::INDEX_HEADER;
+        self.submit(Request { origin, ..Request::new(Op::Zone(command), self.zones[zone].start, 0) }, Payload::None)
+    }
+
+    /// Empties a zone, if it is not empty.
+    pub(super) fn reset(&mut self, zone: usize) -> Result<(), IndexError> {
+        self.zones[zone].lifetime = None;
+        if self.zones[zone].written == 0 || self.zones[zone].read_only {
+            return Ok(());
+        }
+        self.command(zone, ZoneCommand::Reset)?;
+        self.zones[zone].written = 0;
+        Ok(())
+    }
+
+    /// Makes a zone full, so that it is no longer active.
+    pub(super) fn finish(&mut self, zone: usize) -> Result<(), IndexError> {
+        self.command(zone, ZoneCommand::Finish)?;
+        self.zones[zone].written = self.zones[zone].capacity;
+        Ok(())
+    }
+
+    /// Writes whole units at a zone's write pointer; returns where. A zone with less than a unit left is finished.
+    pub(super) fn write(&mut self, zone: usize, bytes: &[u8], origin: Origin) -> Result<Extent, IndexError> {
+        let Zone { start, written, .. } = self.zones[zone];
+        let extent = Extent { start: start + written, sectors: bytes.len() as u64 / u64::from(SECTOR_BYTES) };
+        let request = Request { origin, ..Request::new(Op::Write, extent.start, extent.sectors as u32) };
+        self.submit(request, Payload::Write(bytes)).map_err(worn)?;
+        self.zones[zone].written += extent.sectors;
+        if self.zones[zone].left() > 0 && self.room(zone) == 0 {
+            self.finish(zone)?;
+        }
+        Ok(extent)
+    }
+
+    /// Reads `bytes` from `sector` on, within one zone; what is behind the write pointer is zeros and no request.
+    pub(super) fn read(&mut self, sector: u64, bytes: &mut [u8], origin: Origin) -> Result<(), IndexError> {
+        let zone = &self.zones[self.zone_of(sector)];
+        let there = (zone.start + zone.written).saturating_sub(sector) * u64::from(SECTOR_BYTES);
+        let (there, behind) = bytes.split_at_mut(there.min(bytes.len() as u64) as usize);
+        behind.fill(0);
+        if there.is_empty() {
+            return Ok(());
+        }
+        let sectors = (there.len() / SECTOR_BYTES as usize) as u32;
+        self.submit(Request { origin, ..Request::new(Op::Read, sector, sectors) }, Payload::Read(there))
+    }
+}
+
+/// A zone that can no longer be written ends the index: the device has no good block left for it.
+fn worn(error: IndexError) -> IndexError {
+    match error {
+        IndexError::Device(Error::Zone { zone, fault: fault @ ZoneFault::ReadOnly }) => {
+            Error::WornOut(format!("zone {zone}: {fault}")).into()
+        }
+        error => error,
+    }
+}

@@ -1,0 +1,188 @@
+//! The tree over zones: an ordered map with new starts, power cuts at every request, damage, and few active zones.
+
+use super::cuts::{cut_everywhere_on, Cuttable};
+use super::{contents, small, tiered, Map};
+use crate::zoned::Zoned;
+use nandlab_block::ByteCount;
+use nandlab_index::lsm::{Options, Tree, ACTIVE_ZONES_MIN};
+use nandlab_index::IndexError;
+use nandlab_nand::random::Random;
+
+impl Cuttable for Zoned {
+    fn left(&mut self) -> &mut u64 {
+        &mut self.left
+    }
+
+    fn cut(&mut self, random: &mut Random) {
+        Self::cut(self, random);
+    }
+
+    fn forget(&mut self) {
+        Self::forget(self);
+    }
+}
+
+/// Small memtables, so that files are many.
+fn options() -> Options {
+    Options {
+        write_buffer_bytes: ByteCount(900),
+        target_file_bytes: ByteCount(900),
+        level_base_bytes: Some(ByteCount(2 << 10)),
+        level0_trigger: 3,
+        ..small()
+    }
+}
+
+fn key(random: &mut Random, keys: u64) -> Vec<u8> {
+    (random.below(keys) as u32).wrapping_mul(0x9E37_79B9).to_be_bytes().to_vec()
+}
+
+/// Random operations against an ordered map, with new starts; returns what was moved.
+fn conforms(drive: &mut Zoned, options: &Options, keys: u64, seed: u64) -> u64 {
+    let (config, mut random, mut map, mut moved) = (options.config(), Random::new(seed), Map::new(), 0);
+    Tree::create(drive, &config).unwrap();
+    for part in 0..6 {
+        let mut tree = Tree::open(drive, &config).unwrap();
+        assert_eq!(contents(&mut tree), map, "part {part}");
+        for step in 0..1_500_u32 {
+            let key = key(&mut random, keys);
+            if random.chance(0.2) {
+                assert_eq!(tree.get(&key).unwrap().as_ref(), map.get(&key));
+            } else if random.chance(0.7) {
+                tree.put(&key, &step.to_be_bytes()).unwrap();
+                map.insert(key, step.to_be_bytes().to_vec());
+            } else {
+                tree.delete(&key).unwrap();
+                map.remove(&key);
+            }
+            if step % 97 == 0 {
+                tree.flush().unwrap();
+            }
+        }
+        assert_eq!(tree.check().unwrap().records, map.len() as u64);
+        tree.flush().unwrap();
+        moved += tree.stats().moved_bytes;
+    }
+    moved
+}
+
+#[test]
+fn a_tree_on_zones_is_an_ordered_map() {
+    for (at, (options, [zones, capacity, size, active])) in [
+        (small(), [60, 28, 32, 0]),
+        (small(), [60, 28, 32, 4]),
+        (tiered(small()), [90, 17, 17, 6]),
+        (Options { wal: false, ..small() }, [30, 64, 64, 5]),
+        (Options { write_unit_bytes: 1024, extent_bytes: ByteCount(1024), ..small() }, [60, 33, 40, 5]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut drive = Zoned::new(zones as usize, capacity, size, active as u32);
+        let moved = conforms(&mut drive, &options, 900, at as u64);
+        println!("{at}: {moved} bytes moved, {} resets, {} finishes", drive.resets, drive.finishes);
+        assert!(drive.resets > 50 && (active == 0 || drive.most_active <= active as u32));
+    }
+}
+
+#[test]
+fn with_every_active_zone_in_use_the_cheapest_is_finished_and_an_empty_one_opened() {
+    let mut drive = Zoned::new(120, 64, 64, ACTIVE_ZONES_MIN);
+    conforms(&mut drive, &options(), 1_500, 7);
+    println!("{} finishes, {} resets", drive.finishes, drive.resets);
+    assert!(drive.finishes > 100 && drive.most_active == ACTIVE_ZONES_MIN);
+}
+
+#[test]
+fn live_tables_leave_zones_when_none_is_empty() {
+    let mut drive = Zoned::new(14, 64, 64, 0);
+    let moved = conforms(&mut drive, &options(), 700, 3);
+    println!("{moved} bytes moved");
+    assert!(moved > 0);
+}
+
+#[test]
+fn a_full_tree_on_zones_refuses_and_stays_whole() {
+    for options in [small(), tiered(small()), Options { wal: false, ..small() }] {
+        let mut drive = Zoned::new(14, 16, 16, 6);
+        let config = options.config();
+        let mut tree = Tree::create(&mut drive, &config).unwrap();
+        let (mut map, mut refusals) = (Map::new(), 0);
+        for n in 0..6_000_u32 {
+            let key = n.wrapping_mul(0x9E37_79B9).to_be_bytes();
+            match tree.put(&key, &n.to_be_bytes()) {
+                Ok(()) => drop(map.insert(key.to_vec(), n.to_be_bytes().to_vec())),
+                Err(IndexError::NoSpace { .. }) => refusals += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        println!("{} records, {refusals} refusals", map.len());
+        assert!(refusals > 100 && map.len() > 100);
+        tree.check().unwrap();
+        assert_eq!(contents(&mut tree), map);
+    }
+}
+
+#[test]
+fn a_tree_on_zones_survives_a_cut_at_every_request() {
+    for (options, [zones, capacity, active]) in [
+        (options(), [40, 20, 5]),
+        (tiered(options()), [60, 17, 4]),
+        (Options { wal: false, ..options() }, [40, 20, 0]),
+        (options(), [14, 30, 6]),
+    ] {
+        let empty = Zoned::new(zones, capacity as u64, 32, active);
+        let cases = cut_everywhere_on(&empty, &options, 500, 2);
+        println!("{cases:?}");
+        assert!(cases[0] > 500, "{cases:?}");
+    }
+}
+
+#[test]
+fn damage_on_zones_is_mended_or_told() {
+    let config = options().config();
+    let mut drive = Zoned::new(40, 20, 20, 5);
+    conforms(&mut drive, &options(), 300, 2);
+    let map = contents(&mut Tree::open(&mut drive, &config).unwrap());
+    let (mut random, mut outcomes) = (Random::new(4), [0; 2]);
+    for sector in drive.written() {
+        let mut damaged = drive.clone();
+        let bit = random.below(4096) as usize;
+        damaged.sector_mut(sector)[bit / 8] ^= 1 << (bit % 8);
+        let look = |drive: &mut Zoned| -> Result<Map, IndexError> {
+            let mut tree = Tree::open(drive, &config)?;
+            tree.check()?;
+            Ok(contents(&mut tree))
+        };
+        match look(&mut damaged) {
+            Ok(found) => {
+                assert!(found == map, "sector {sector:?}: other data in silence");
+                outcomes[0] += 1;
+            }
+            Err(IndexError::DamagedFile { .. } | IndexError::NoIndex { .. }) => outcomes[1] += 1,
+            Err(error) => panic!("sector {sector:?}: {error}"),
+        }
+    }
+    println!("{outcomes:?}");
+    assert!(outcomes[0] > 10 && outcomes[1] > 10, "{outcomes:?}");
+}
+
+#[test]
+fn a_tree_made_again_has_nothing_of_the_former_one() {
+    let config = options().config();
+    let mut drive = Zoned::new(40, 20, 20, 5);
+    let mut tree = Tree::create(&mut drive, &config).unwrap();
+    tree.put(&[1; 4], &[1]).unwrap();
+    tree.flush().unwrap();
+    drop(tree);
+    Tree::create(&mut drive, &config).unwrap();
+    assert!(contents(&mut Tree::open(&mut drive, &config).unwrap()).is_empty());
+}
+
+#[test]
+fn a_drive_too_small_for_a_tree_is_refused() {
+    for (zones, active) in [(5, 0), (40, 3)] {
+        let mut drive = Zoned::new(zones, 20, 20, active);
+        assert!(matches!(Tree::create(&mut drive, &small().config()), Err(IndexError::Option { .. })));
+    }
+}
