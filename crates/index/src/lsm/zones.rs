@@ -61,14 +61,6 @@ impl File {
     }
 }
 
-/// Adds an extent, or makes the last one longer.
-fn join(extents: &mut Vec<Extent>, next: Extent) {
-    match extents.last_mut() {
-        Some(last) if last.end() == next.start => last.sectors += next.sectors,
-        _ => extents.push(next),
-    }
-}
-
 /// Files on a zoned drive.
 pub struct ZoneFiles<'d> {
     space: Space<'d>,
@@ -300,7 +292,7 @@ impl<'d> ZoneFiles<'d> {
             let (part, rest) = bytes.split_at(room.min(bytes.len() as u64) as usize);
             let extent = self.space.write(zone, part, origin)?;
             let entry = self.files.get_mut(&file).expect("the file is there");
-            join(&mut entry.extents, extent);
+            self.space.join(&mut entry.extents, extent);
             entry.sectors += extent.sectors;
             bytes = rest;
         }

@@ -72,7 +72,7 @@ impl ZoneFiles<'_> {
             self.moved_bytes += bytes.len() as u64;
             // Until the file has the extent, nothing else says that the zone is in use.
             self.arriving.push(written);
-            super::join(to, written);
+            self.space.join(to, written);
             at += sectors;
         }
         Ok(())

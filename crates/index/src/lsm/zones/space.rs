@@ -79,6 +79,16 @@ impl<'d> Space<'d> {
         (sector / self.shape.size) as usize
     }
 
+    /// Adds an extent to a file's; one that follows in the same zone makes the last one longer.
+    pub(super) fn join(&self, extents: &mut Vec<Extent>, next: Extent) {
+        match extents.last_mut() {
+            Some(last) if last.end() == next.start && self.zone_of(last.start) == self.zone_of(next.start) => {
+                last.sectors += next.sectors;
+            }
+            _ => extents.push(next),
+        }
+    }
+
     /// Sectors in whole units that an empty zone takes.
     pub(super) fn whole(&self, zone: usize) -> u64 {
         let capacity = self.zones[zone].capacity;

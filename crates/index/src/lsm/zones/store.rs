@@ -1,7 +1,7 @@
 //! The storage over zones, as the tree sees it.
 
 use super::space::Extent;
-use super::{join, File, ZoneFiles, RESERVE};
+use super::{File, ZoneFiles, RESERVE};
 use crate::lsm::codec::Parser;
 use crate::lsm::storage::{FileId, Lifetime, Storage};
 use crate::IndexError;
@@ -29,7 +29,7 @@ impl ZoneFiles<'_> {
                 let end = later.chain([extent.end(), zone.start + zone.written]).min().unwrap_or(extent.start);
                 let sectors = end.saturating_sub(extent.start);
                 if sectors > 0 {
-                    join(&mut kept, Extent { sectors, ..extent });
+                    self.space.join(&mut kept, Extent { sectors, ..extent });
                 }
                 if sectors < extent.sectors {
                     break;

@@ -131,7 +131,7 @@ fn a_tree_on_zones_survives_a_cut_at_every_request() {
         (Options { wal: false, ..options() }, [40, 20, 0]),
         (options(), [14, 30, 6]),
     ] {
-        let empty = Zoned::new(zones, capacity as u64, 32, active);
+        let empty = Zoned::new(zones, capacity as u64, 32, active as u32);
         let cases = cut_everywhere_on(&empty, &options, 500, 2);
         println!("{cases:?}");
         assert!(cases[0] > 500, "{cases:?}");
