@@ -3,6 +3,7 @@
 use super::asks::{asks, workloads};
 use super::tree::KeyError;
 use super::{Arrival, Experiment, Host, Sizing};
+use nandlab_ftl::FtlConfig;
 use nandlab_index::IndexError;
 use nandlab_workload::{Asks, Kind};
 
@@ -76,6 +77,10 @@ pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), 
             experiment.workload.name(),
         );
         return Err(KeyError::of_value(format!("index.{name}.key_bytes"), message));
+    }
+    if experiment.ftl.as_ref().is_some_and(FtlConfig::has_zones) {
+        // The drive's zones decide.
+        return Ok(());
     }
     index.check_device(sizing.sectors()).map_err(|error| key_error(name, &error))
 }

@@ -5,6 +5,8 @@ use super::tree::{Part, Tree};
 use super::{Experiment, Model};
 use crate::error::ConfigError;
 use nandlab_ftl::FtlConfig;
+use nandlab_index::lsm::ACTIVE_ZONES_MIN;
+use nandlab_index::IndexConfig;
 
 /// A disk of this FTL is refused if it has zones.
 pub(super) fn refuse_disk(tree: &Tree, ftl: Option<&FtlConfig>) -> Result<(), ConfigError> {
@@ -37,21 +39,40 @@ pub(super) fn lay(experiment: &mut Experiment) -> Result<Vec<String>, ConfigErro
     if experiment.fs.is_some() {
         return refuse("fs", "a file system writes anywhere, and a zone takes the next sector alone");
     }
-    if experiment.index.is_some() {
-        return refuse("index", "an index writes anywhere, and a zone takes the next sector alone");
+    match &experiment.index {
+        Some(IndexConfig::Btree(_)) => {
+            let why =
+                "a B+tree writes its pages in place, and a zone takes the next sector alone; index.lsm writes in order";
+            return refuse("index.btree", why);
+        }
+        Some(IndexConfig::Lsm(_)) => refuse_few_active(experiment)?,
+        None => {}
     }
     let before = &experiment.precondition;
     if before.fill != Fill::default() || before.overwrites > 0.0 || before.steady.is_some() {
         return refuse("precondition", "its writes go anywhere, and a zone takes the next sector alone");
     }
     let name = experiment.workload.name();
-    if matches!(name, "trace" | "fio") {
+    if matches!(name, "trace" | "fio") || experiment.index.is_some() {
         return Ok(Vec::new());
     }
     Ok(vec![format!(
         "workload.{name} knows no zones: a zone refuses each of its writes that is not at the write pointer, and the record counts \
          them in zones.refused"
     )])
+}
+
+/// An LSM tree keeps some zones active at once.
+fn refuse_few_active(experiment: &Experiment) -> Result<(), ConfigError> {
+    let max_active = experiment.device.zones.unwrap_or_default().max_active;
+    if !(1..ACTIVE_ZONES_MIN).contains(&max_active) {
+        return Ok(());
+    }
+    let message = format!(
+        "device.zones.max_active = {max_active} cannot work with index.lsm: it needs at least {ACTIVE_ZONES_MIN}, two for its \
+         manifest, one for its log and one for tables; 0 is no limit"
+    );
+    Err(experiment.tree.error("device.zones.max_active", Part::Value, message))
 }
 
 fn lay_zones(experiment: &mut Experiment) -> Result<(), ConfigError> {

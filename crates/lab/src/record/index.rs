@@ -68,6 +68,8 @@ pub struct LsmRecord {
     pub compaction_bytes: u64,
     /// Written to the manifest.
     pub manifest_bytes: u64,
+    /// Written to move tables out of zones that are emptied, over `ftl.zns`.
+    pub moved_bytes: u64,
     /// Read by lookups and scans, and to open tables.
     pub read_bytes: u64,
     /// Memtables that became tables.
@@ -126,6 +128,7 @@ impl LsmRecord {
             load_bytes: stats.load_bytes,
             compaction_bytes: stats.compaction_bytes(),
             manifest_bytes: stats.manifest_bytes,
+            moved_bytes: stats.moved_bytes,
             read_bytes: stats.read_bytes,
             memtables: stats.memtables,
             compactions: stats.compactions,
