@@ -52,6 +52,7 @@ def _lsm(lsm: Lsm) -> list[Row]:
         "load": lsm.load_bytes,
         "compaction": lsm.compaction_bytes,
         "manifest": lsm.manifest_bytes,
+        "moves": lsm.moved_bytes,
     }
     told = ", ".join(f"{name} {units.size(number)}" for name, number in sources.items() if number)
     asked = lsm.cache_hits + lsm.cache_misses

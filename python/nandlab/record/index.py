@@ -65,6 +65,7 @@ class Lsm(View):
     load_bytes: int
     compaction_bytes: int
     manifest_bytes: int
+    moved_bytes: int
     read_bytes: int
     memtables: int
     compactions: int

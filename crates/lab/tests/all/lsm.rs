@@ -116,6 +116,43 @@ fn both_indexes_find_the_same_keys() {
     }
 }
 
+/// The same tree straight on a zoned drive.
+const ZONED: &[&str] = &["ftl={ zns = {} }", "device.zones={ blocks_per_die = 1 }"];
+
+#[test]
+fn a_zoned_drive_takes_the_tree_and_each_byte_once() {
+    let [page, zns] = [&[][..], ZONED].map(|sets| record(SMALL, &[sets, &["index.lsm.flush_every=500"]].concat()));
+    let (index, tree, zones) = (zns.index.clone().unwrap(), lsm(&zns.index.unwrap()), zns.zones.unwrap());
+    println!("{tree:?} {zones:?}");
+    assert_eq!(index.records, page.index.unwrap().records);
+    assert_eq!(index.written_bytes, 512 * zns.host.written_sectors);
+    let tables = tree.flush_bytes + tree.load_bytes + tree.compaction_bytes;
+    assert_eq!(index.written_bytes, tree.wal_bytes + tables + tree.manifest_bytes + tree.moved_bytes);
+    assert_eq!(zones.refused.values().sum::<u64>(), 0, "no request is refused");
+    assert!(zones.used.resets > 20);
+}
+
+#[test]
+fn the_tree_on_zones_is_the_same_on_every_model_and_within_the_limits() {
+    for limits in ["{ blocks_per_die = 1, max_active = 4, max_open = 2 }", "{ blocks_per_die = 2, max_open = 1 }"] {
+        let zones = format!("device.zones={limits}");
+        let of = |model: &str| {
+            let record = record(SMALL, &[ZONED[0], &zones, model]);
+            let mut index = record.index.unwrap();
+            index.latency_us = None;
+            let zones = record.zones.unwrap();
+            assert_eq!(zones.refused.values().sum::<u64>(), 0, "{limits}");
+            (index, format!("{:?} {:?} {:?}", record.host, record.flash, zones.used))
+        };
+        let timed = of("device.model=\"timed\"");
+        assert_eq!(timed, of("device.model=\"counting\""));
+        assert_eq!(timed, of("device.model=\"bytes\""));
+    }
+    let few = [ZONED[0], "device.zones={ max_active = 3 }"];
+    let message = refused(SMALL, &few).message;
+    assert!(message.contains("device.zones.max_active = 3 cannot work with index.lsm"), "{message}");
+}
+
 #[test]
 fn levels_have_handles_of_their_own() {
     let placed =

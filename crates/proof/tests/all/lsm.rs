@@ -145,11 +145,11 @@ impl Bench {
     }
 }
 
-/// With the long form a cut at every operation; else at every seventh, and for the page map at every second.
+/// With the long form a cut at every operation; else at every seventh, and for the page map and the zoned drive at every second.
 fn stride(ftl: &FtlConfig) -> u64 {
     match std::env::var_os("NANDLAB_LONG") {
         Some(_) => 1,
-        None if ftl.name() == "page" => 2,
+        None if matches!(ftl.name(), "page" | "zns") => 2,
         None => 7,
     }
 }
