@@ -18,6 +18,9 @@
 //! that deleted it. A flipped bit in a log or in the manifest is mended; any other damage is an error, since every part
 //! has a sum that depends on its place.
 //!
+//! On a zoned drive the files lie in zones (`zones.rs`): each zone takes files of one lifetime, and a zone whose files are
+//! all deleted is emptied.
+//!
 //! ## Invariants
 //! [`Tree::check`] asserts: tables of level 0 are ordered by age, tables of other levels do not overlap; each table has
 //! the records, deleted keys and ends that the manifest notes, its keys ascend, and its filter passes all of them; the

@@ -62,7 +62,7 @@ pub struct Options {
     pub cache_bytes: ByteCount,
     /// Bytes of a unit: everything is appended and read in whole units, a power of two from 512 to 65536.
     pub write_unit_bytes: u32,
-    /// Bytes of an extent on a block device, a multiple of `write_unit_bytes`.
+    /// Bytes of an extent on a block device, a multiple of `write_unit_bytes`; on a zoned drive it has no effect.
     pub extent_bytes: ByteCount,
     /// Whether records go to a log first; without it a flush makes the memtable a table.
     pub wal: bool,

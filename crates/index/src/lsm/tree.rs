@@ -365,12 +365,15 @@ fn make_room_for_log(
     manifest: &mut Manifest,
     version: &mut Version,
 ) -> Result<(), IndexError> {
-    while config.wal {
+    if !config.wal {
+        return Ok(());
+    }
+    loop {
         let movable: Vec<FileId> = version.files().map(|(_, file)| file.id).collect();
         let moved =
             store.make_room(Wal::bytes(config.write_buffer_bytes, store.unit_bytes()), Lifetime::Log, &movable)?;
         if moved.is_empty() {
-            break;
+            return Ok(());
         }
         for file in version.levels.iter_mut().flatten().filter(|file| moved.contains(&file.id)) {
             file.place = store.place(file.id);
@@ -378,7 +381,6 @@ fn make_room_for_log(
         manifest.checkpoint(store, version)?;
         store.end_moves(true)?;
     }
-    Ok(())
 }
 
 /// A log for a tree that is made or opened, if it has any.

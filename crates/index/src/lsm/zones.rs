@@ -171,10 +171,9 @@ impl<'d> ZoneFiles<'d> {
 
     /// Empties zones without live sectors: those that are full, and with `all` those that could take more.
     fn reclaim(&mut self, all: bool) -> Result<(), IndexError> {
-        let live = self.live();
-        for zone in self.first_zone()..self.space.zones.len() {
+        for (zone, live) in self.live().into_iter().enumerate().skip(self.first_zone()) {
             let takes_more = self.space.zones[zone].left() > 0;
-            let in_use = live[zone] > 0 || takes_more && (!all || Some(zone) == self.log_zone);
+            let in_use = live > 0 || takes_more && (!all || Some(zone) == self.log_zone);
             if !in_use {
                 self.space.reset(zone)?;
             }

@@ -137,14 +137,13 @@ impl Storage for ZoneFiles<'_> {
 
     fn give_up_rest(&mut self) -> Result<(), IndexError> {
         self.trim_logs();
-        let live = self.live();
-        for zone in self.first_zone()..live.len() {
-            if live[zone] == 0 {
+        for (zone, live) in self.live().into_iter().enumerate().skip(self.first_zone()) {
+            if live == 0 {
                 self.space.reset(zone)?;
             }
         }
-        self.log_zone =
-            (self.first_zone()..live.len()).find(|&zone| self.has_log(zone) && self.space.zones[zone].is_active());
+        let mut zones = self.first_zone()..self.space.zones.len();
+        self.log_zone = zones.find(|&zone| self.has_log(zone) && self.space.zones[zone].is_active());
         Ok(())
     }
 
