@@ -80,7 +80,7 @@ fn a_zone_of_another_size_is_refused() {
     assert!(message.contains("zonesize = 1 MiB") && message.contains("512 KiB"), "{message}");
     let plain = job("rw=write").replace(
         DRIVE,
-        "[ftl.page]\n[device]\nprofile = \"generic\"\ncapacity = \"16 MiB\"\nover_provisioning = 0.3\nover_provisioning = 0.3\n",
+        "[ftl.page]\n[device]\nprofile = \"generic\"\ncapacity = \"16 MiB\"\nover_provisioning = 0.3\n",
     );
     let message = refused(&plain);
     assert!(message.contains("the device has no zones"), "{message}");
@@ -92,7 +92,8 @@ fn a_job_waits_for_room_in_the_write_buffer_as_a_trace_does() {
     let lines: Vec<String> = (0..96).map(|at| format!("0,W,{},32", 32 * at)).collect();
     let trace = format!("[workload.trace]\ntext = \"\"\"\ntime_us,op,sector,sectors\n{}\n\"\"\"\n", lines.join("\n"));
     let told = |workload: &str| {
-        record(&format!("{workload}[ftl.page]\n[device]\nprofile = \"generic\"\ncapacity = \"16 MiB\"\nover_provisioning = 0.3\n{path}"), &[])
+        let device = "profile = \"generic\"\ncapacity = \"16 MiB\"\nover_provisioning = 0.3";
+        record(&format!("{workload}[ftl.page]\n[device]\n{device}\n{path}"), &[])
     };
     let fio = "[workload.fio]\ntext = \"\"\"\n[a]\nioengine=libaio\nfilename=x\nrw=write\nbs=16k\niodepth=1\nsize=1536k\n\"\"\"\n";
     let (job, trace) = (told(fio), told(&trace));
