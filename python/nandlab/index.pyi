@@ -56,6 +56,7 @@ def lsm(
     target_file_bytes: int | str | None = None,
     level0_trigger: int | None = None,
     level0_slowdown: int | None = None,
+    compact_at_end: bool | None = None,
     compaction: Literal['leveled', 'tiered'] | Mapping[str, Any] | None = None,
     level_base_bytes: int | str | None = None,
     level_multiplier: int | None = None,
@@ -90,6 +91,8 @@ def lsm(
         level0_slowdown: Tables of level 0 that a put waits for: with fewer, compaction that is due is
             put off. As many as `level0_trigger` unless given, so that nothing is put off; RocksDB's
             writer runs ahead of its compaction up to 20.
+        compact_at_end: Whether a run ends with level 0 merged into the first level below it, and that
+            level into the next one: db_bench's `compact0` and `compact1`; leveled only. Default false.
         compaction: How tables are merged. Default "leveled".
         compaction.tiered.size_ratio_percent: How much larger than the joined runs the next one may be,
             %, up to 1000. Default 1.

@@ -41,8 +41,8 @@ LISTED = {
         ("fig", "table1.", "sec", "jasmine."),
     ),
     "drives": (
-        642,
-        "ad8dc7ded88b48aa236bebfd739cd248f2c21a1d34b41527e156f48043cbf8d2",
+        638,
+        "0552615fd1a8a982a0db180b988b59094f8312ca5dbee0f05f26114a3397a45c",
         ("zn540.", "980pro.", "nvme-a.", "nvme-b.", "warp-ssd-a.", "emmc."),
     ),
     "fdp": (
@@ -54,6 +54,11 @@ LISTED = {
         15,
         "9d139135742ace3f779a333082fd8e6d1c42f765122f97e9d51a1837c24e2b21",
         ("universal.", "leveled.", "bloom.", "zns."),
+    ),
+    "zones": (
+        20,
+        "f98370b79e2cbcbf670100a9831bcd44c159cacb8158ebbd3387361ba3da0a95",
+        ("zn540.", "zns-1t."),
     ),
     "theory": (
         114,

@@ -14,7 +14,8 @@ PAGE = ROOT / "docs" / "record.md"
 
 PLAIN = {"u8": int, "u32": int, "u64": int, "f64": float, "bool": bool, "String": str, "&'static str": str}
 # Rows of log blocks are those of the FTL.
-FILES = [*(ROOT / "crates" / "ftl" / "src").glob("*.rs"), LAB / "record.rs", *LAB.glob("record/*.rs")]
+FTL = ROOT / "crates" / "ftl" / "src"
+FILES = [*FTL.glob("*.rs"), FTL / "zones" / "used.rs", LAB / "record.rs", *LAB.glob("record/*.rs")]
 SOURCE = "\n".join(file.read_text(encoding="utf-8") for file in FILES)
 
 

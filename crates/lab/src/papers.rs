@@ -16,6 +16,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
     "sector-map",
     "theory",
     "wap-lru",
+    "zones",
 };
 
 /// Searches of the papers, by the same names: measurements of `nandlab reproduce PAPER --search`.

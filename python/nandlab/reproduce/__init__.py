@@ -2,7 +2,7 @@
 
 >>> from nandlab.reproduce import bundled, load
 >>> bundled()
-['btree', 'drives', 'fdp', 'lsm', 'migration', 'minv', 'sector-map', 'theory', 'wap-lru']
+['btree', 'drives', 'fdp', 'lsm', 'migration', 'minv', 'sector-map', 'theory', 'wap-lru', 'zones']
 >>> load("btree").claims[0].published
 120201
 """

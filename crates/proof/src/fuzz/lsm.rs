@@ -27,8 +27,8 @@ const MAX_STEPS: usize = 1_500;
 const SECTORS: u64 = 512;
 
 /// One of `choices`, by a byte.
-fn one<T: Clone, const N: usize>(byte: u8, choices: [T; N]) -> T {
-    choices[usize::from(byte) % N].clone()
+fn one<T, const N: usize>(byte: u8, choices: [T; N]) -> T {
+    choices.into_iter().nth(usize::from(byte) % N).expect("there is a choice")
 }
 
 /// Sizes that make several levels out of a few hundred records; each list has values that are refused.
