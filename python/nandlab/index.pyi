@@ -112,8 +112,8 @@ def lsm(
         cache_bytes: Size of the block cache; 0: none. Default "1 MiB".
         write_unit_bytes: Bytes of a unit: everything is appended and read in whole units, a power of
             two from 512 to 65536. Default 4096.
-        extent_bytes: Bytes of an extent on a block device, a multiple of `write_unit_bytes`. Default
-            "64 KiB".
+        extent_bytes: Bytes of an extent on a block device, a multiple of `write_unit_bytes`; on a zoned
+            drive it has no effect. Default "64 KiB".
         wal: Whether records go to a log first; without it a flush makes the memtable a table. Default
             true.
         placement: Placement identifiers of what is written. Default "none".

@@ -19,7 +19,7 @@ pub struct Stats {
     pub compaction_read: [u64; LEVELS],
     /// Bytes written to the manifest.
     pub manifest_bytes: u64,
-    /// Bytes written to move tables out of zones that are emptied.
+    /// Bytes written to move tables out of zones.
     pub moved_bytes: u64,
     /// Bytes read by lookups and range reads, and to open tables.
     pub read_bytes: u64,

@@ -110,7 +110,7 @@ pub trait Storage {
     /// Bytes that files and root areas can take, and those still free.
     fn capacity(&self) -> (u64, u64);
 
-    /// Moves files if a new one of this size finds no room otherwise; returns those that moved. Only `movable` files do.
+    /// Moves files if a new one of this size finds no room otherwise; returns the moved ones. Only `movable` files move.
     /// The caller notes their new places, makes these durable and calls [`Self::end_moves`]. Nothing moves if a new file
     /// has room, or if moves cannot make any.
     ///

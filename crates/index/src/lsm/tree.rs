@@ -52,7 +52,7 @@ impl<'d> Tree<'d> {
     pub fn create_on(mut store: Box<dyn Storage + 'd>, config: &Config) -> Result<Self, IndexError> {
         let mut version =
             Version { key_bytes: config.key_bytes as u16, next_file: 1, next_age: 1, ..Version::default() };
-        // What stood there before is given up first, so that a log of it is never taken for the new one.
+        // A former tree is given up first: its log must not be taken for the new one.
         let manifest = Manifest::clear(&mut *store)?;
         let wal = begin_log(&mut *store, config, &mut version)?;
         let manifest = manifest.create(&mut *store, &version)?;

@@ -7,8 +7,8 @@
 //! manifest has their new places before the zone is emptied.
 //!
 //! A log has its extents from the start, because the manifest names it before its first record. They begin at the write
-//! pointer of the log zone, and reach as far as the log may grow. The next log begins where this one ended. So logs may
-//! share what the earlier one did not use; the later one counts then.
+//! pointer of the log zone, and reach as far as the log may grow. The next log begins at the end of its forerunner. So
+//! two logs may share unused room; the later one counts then.
 //!
 //! M. Bjørling, A. Aghayev, H. Holmberg, A. Ramesh, D. Le Moal, G. Ganger, G. Amvrosiadis: ZNS: Avoiding the block
 //! interface tax for flash-based SSDs. USENIX ATC 2021.
@@ -68,13 +68,13 @@ pub struct ZoneFiles<'d> {
     /// Zones of each root area; the areas are the first two.
     root_zones: usize,
     files: BTreeMap<FileId, File>,
-    /// The zone that takes the log's next sectors.
+    /// The zone for the log's next sectors.
     log_zone: Option<usize>,
-    /// A zone that is being collected takes nothing.
+    /// A zone under collection takes nothing.
     victim: Option<usize>,
     /// Files under collection, and where they lay before.
     moving: Vec<(FileId, Vec<Extent>)>,
-    /// What collection has written.
+    /// New extents, written by collection.
     arriving: Vec<Extent>,
     /// Collections since there was room.
     collections: usize,
@@ -91,7 +91,7 @@ impl std::fmt::Debug for ZoneFiles<'_> {
 }
 
 impl<'d> ZoneFiles<'d> {
-    /// Files on `device`, none yet, whose zones are as it reports them.
+    /// No files yet on `device`, with its zones as reported.
     ///
     /// # Errors
     /// [`IndexError::Option`] if the device has too few zones, or allows too few active ones.
@@ -139,7 +139,7 @@ impl<'d> ZoneFiles<'d> {
         2 * self.root_zones
     }
 
-    /// By zone: sectors that a file has, or had before a collection that is not over.
+    /// Live sectors by zone; the old places of moved files count until the collection is over.
     fn live(&self) -> Vec<u64> {
         let mut live = vec![0; self.space.zones.len()];
         let before = self.moving.iter().flat_map(|(_, extents)| extents);
@@ -149,13 +149,13 @@ impl<'d> ZoneFiles<'d> {
         live
     }
 
-    /// Zones that take any file.
+    /// Empty zones.
     fn empty_zones(&self, live: &[u64]) -> Vec<usize> {
         let zones = self.first_zone()..self.space.zones.len();
         zones.filter(|&zone| self.space.zones[zone].is_empty() && live[zone] == 0).collect()
     }
 
-    /// Active zones that take tables.
+    /// Active zones for tables.
     fn data_zones(&self, live: &[u64]) -> Vec<usize> {
         let is_free = |zone: usize| Some(zone) != self.log_zone && Some(zone) != self.victim && !self.has_log(zone);
         let has_files = |zone: usize| live[zone] > 0 || self.space.zones[zone].lifetime.is_some();
@@ -169,7 +169,7 @@ impl<'d> ZoneFiles<'d> {
         logs.flat_map(|file| &file.extents).any(|extent| self.space.zone_of(extent.start) == zone)
     }
 
-    /// Empties zones without live sectors: those that are full, and with `all` those that could take more.
+    /// Empties zones without live sectors: full ones, and with `all` also active ones.
     fn reclaim(&mut self, all: bool) -> Result<(), IndexError> {
         for (zone, live) in self.live().into_iter().enumerate().skip(self.first_zone()) {
             let takes_more = self.space.zones[zone].left() > 0;
@@ -198,8 +198,8 @@ impl<'d> ZoneFiles<'d> {
         }
     }
 
-    /// A zone for tables of this lifetime, open: the one that has them, else an empty one if more than `reserve` are
-    /// left, else the open one with the next lifetime.
+    /// A zone for tables of this lifetime: an active one with their lifetime, else an empty one if more than `reserve` are
+    /// left, else the active one with the nearest lifetime.
     fn zone_for(&mut self, lifetime: Lifetime, reserve: usize) -> Result<usize, IndexError> {
         let live = self.live();
         let is_alike = |zone: &usize| self.space.zones[*zone].lifetime == Some(lifetime);
@@ -255,7 +255,7 @@ impl<'d> ZoneFiles<'d> {
         };
         let live = self.live();
         let zones = self.first_zone()..self.space.zones.len();
-        // What an earlier log may not need; it gets there after the log zone, in the same order.
+        // An earlier log may not need its empty zones; it fills them after the log zone, in the same order.
         let shared = zones.filter(|&zone| live[zone] > 0 && self.space.zones[zone].is_empty());
         let empty = self.empty_zones(&live);
         for zone in self.log_zone.into_iter().filter(|&zone| self.space.zones[zone].is_active()).chain(shared) {
@@ -267,7 +267,7 @@ impl<'d> ZoneFiles<'d> {
         (left == 0).then_some(extents)
     }
 
-    /// The parts on the device that sectors `from..from + sectors` of a file lie in.
+    /// The extents on the device with sectors `from..from + sectors` of a file.
     fn parts(file: &File, mut from: u64, sectors: u64) -> Vec<Extent> {
         let (mut start, mut left, mut parts) = (0, sectors, Vec::new());
         for &extent in &file.extents {

@@ -1,4 +1,4 @@
-//! The host's collection: live extents leave a zone, so that it can be emptied.
+//! The host's collection: live extents leave a zone, and it is emptied.
 
 use super::space::Extent;
 use super::{File, ZoneFiles};
@@ -70,7 +70,7 @@ impl ZoneFiles<'_> {
             self.space.read(at, &mut bytes, Origin::INDEX_LEAF)?;
             let written = self.space.write(zone, &bytes, Origin::INDEX_LEAF)?;
             self.moved_bytes += bytes.len() as u64;
-            // Until the file has the extent, nothing else says that the zone is in use.
+            // The file does not have the extent yet, and the zone is in use.
             self.arriving.push(written);
             self.space.join(to, written);
             at += sectors;

@@ -1,4 +1,4 @@
-//! The zones themselves: write pointers, states, and which zone takes what comes next.
+//! The zones themselves: write pointers, states, and requests to them.
 
 use super::super::storage::Lifetime;
 use crate::IndexError;
@@ -31,7 +31,7 @@ pub(super) struct Zone {
     pub(super) written: u64,
     /// Whether the device has no good block left for it.
     read_only: bool,
-    /// What the zone was opened for; `None` if it is empty, or was never given a file.
+    /// The lifetime of its files; `None` without any.
     pub(super) lifetime: Option<Lifetime>,
 }
 
@@ -140,7 +140,7 @@ impl<'d> Space<'d> {
         Ok(())
     }
 
-    /// Makes a zone full, so that it is no longer active.
+    /// Makes a zone full; it is no longer active then.
     pub(super) fn finish(&mut self, zone: usize) -> Result<(), IndexError> {
         self.command(zone, ZoneCommand::Finish)?;
         self.zones[zone].written = self.zones[zone].capacity;
@@ -160,7 +160,7 @@ impl<'d> Space<'d> {
         Ok(extent)
     }
 
-    /// Reads `bytes` from `sector` on, within one zone; what is behind the write pointer is zeros and no request.
+    /// Reads `bytes` from `sector` on, within one zone; sectors behind the write pointer are zeros without a request.
     pub(super) fn read(&mut self, sector: u64, bytes: &mut [u8], origin: Origin) -> Result<(), IndexError> {
         let zone = &self.zones[self.zone_of(sector)];
         let there = (zone.start + zone.written).saturating_sub(sector) * u64::from(SECTOR_BYTES);

@@ -11,7 +11,7 @@ use nandlab_nand::{Origin, Time, SECTOR_BYTES};
 const SECTOR: u64 = SECTOR_BYTES as u64;
 
 impl ZoneFiles<'_> {
-    /// Takes from the logs of an earlier mount what a later file has, and what was never written.
+    /// Cuts the logs of an earlier mount off before later files and before sectors never written.
     fn trim_logs(&mut self) {
         let logs: Vec<FileId> = self.files.iter().filter(|(_, file)| file.is_log()).map(|(&id, _)| id).collect();
         for &id in &logs {
