@@ -378,6 +378,8 @@ fn make_room_for_log(
         for file in version.levels.iter_mut().flatten().filter(|file| moved.contains(&file.id)) {
             file.place = store.place(file.id);
         }
+        // The moved tables are there before the checkpoint names them.
+        store.sync()?;
         manifest.checkpoint(store, version)?;
         store.end_moves(true)?;
     }

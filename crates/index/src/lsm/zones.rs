@@ -188,14 +188,23 @@ impl<'d> ZoneFiles<'d> {
             return Ok(());
         }
         let live = self.live();
-        let candidates = self.data_zones(&live);
+        let candidates: Vec<usize> = (self.first_zone()..self.space.zones.len())
+            .filter(|&zone| self.space.zones[zone].is_active() && !self.is_promised(zone))
+            .collect();
         if let Some(&dead) = candidates.iter().find(|&&zone| live[zone] == 0) {
             return self.space.reset(dead);
         }
-        match candidates.into_iter().min_by_key(|&zone| self.space.zones[zone].left()) {
+        match candidates.into_iter().min_by_key(|&zone| (Some(zone) == self.log_zone, self.space.zones[zone].left())) {
             Some(cheapest) => self.space.finish(cheapest),
             None => Ok(()),
         }
+    }
+
+    /// Whether a log will be written at the zone's write pointer.
+    fn is_promised(&self, zone: usize) -> bool {
+        let pointer = self.space.zones[zone].start + self.space.zones[zone].written;
+        let logs = self.files.values().filter(|file| file.is_log()).flat_map(|file| &file.extents);
+        logs.filter(|extent| self.space.zone_of(extent.start) == zone).any(|extent| extent.end() > pointer)
     }
 
     /// A zone for tables of this lifetime: an active one with their lifetime, else an empty one if more than `reserve` are
@@ -286,7 +295,8 @@ impl<'d> ZoneFiles<'d> {
     fn append_table(&mut self, file: FileId, mut bytes: &[u8], origin: Origin) -> Result<(), IndexError> {
         let lifetime = self.files[&file].lifetime;
         while !bytes.is_empty() {
-            let zone = self.zone_for(lifetime, RESERVE)?;
+            // A file was created with the reserve left; if it is longer than expected, it may take the reserve.
+            let zone = self.zone_for(lifetime, 0)?;
             let room = self.space.room(zone) * u64::from(SECTOR_BYTES);
             let (part, rest) = bytes.split_at(room.min(bytes.len() as u64) as usize);
             let extent = self.space.write(zone, part, origin)?;

@@ -154,6 +154,17 @@ fn the_tree_on_zones_is_the_same_on_every_model_and_within_the_limits() {
 }
 
 #[test]
+fn a_full_zoned_drive_gives_what_was_measured_until_then() {
+    let tight = ["device.capacity=\"512 KiB\"", "workload.inserts.operations=1_000_000"];
+    let record = record(SMALL, &[ZONED, &tight].concat());
+    let (index, stopped) = (record.index.unwrap(), record.stopped.unwrap());
+    println!("{stopped:?} {:?} {:?}", record.zones.unwrap(), index.lsm);
+    assert!(record.partial && stopped.why == StopReason::IndexFull, "{stopped:?}");
+    assert_eq!(index.records + index.present, index.operations.total, "the tree is intact");
+    assert!(lsm(&index).moved_bytes > 0, "zones were collected before");
+}
+
+#[test]
 fn levels_have_handles_of_their_own() {
     let placed =
         ["index.lsm.placement=levels", "ftl.page.placement={ fdp = { handles = 8 } }", "device.capacity=\"8 MiB\""];

@@ -125,17 +125,46 @@ fn a_full_tree_on_zones_refuses_and_stays_whole() {
 
 #[test]
 fn a_tree_on_zones_survives_a_cut_at_every_request() {
-    for (options, [zones, capacity, active]) in [
-        (options(), [40, 20, 5]),
-        (tiered(options()), [60, 17, 4]),
-        (Options { wal: false, ..options() }, [40, 20, 0]),
-        (options(), [10, 16, 6]),
-    ] {
-        let empty = Zoned::new(zones, capacity as u64, 32, active as u32);
-        if zones == 10 {
-            assert!(conforms(&mut empty.clone(), &options, 300, 1) > 0, "cuts meet moves, too");
+    for (options, [zones, capacity, active]) in
+        [(options(), [40, 20, 5]), (tiered(options()), [60, 17, 4]), (Options { wal: false, ..options() }, [40, 20, 0])]
+    {
+        let blank = Zoned::new(zones, capacity as u64, 32, active as u32);
+        let cases = cut_everywhere_on(&blank, &options, 1_200, 2);
+        println!("{cases:?}");
+        assert!(cases[0] > 500, "{cases:?}");
+    }
+}
+
+/// Bytes that the run of the cuts moves if the power stays.
+fn moved_by(drive: &mut Zoned, options: &Options) -> u64 {
+    let mut tree = Tree::create(drive, &options.config()).unwrap();
+    let mut random = Random::stream(3, 0);
+    for step in 1..=1_200_u64 {
+        if step % 40 == 0 {
+            tree.flush().unwrap();
+            continue;
         }
-        let cases = cut_everywhere_on(&empty, &options, 1_200, 2);
+        let key = key(&mut random, 300);
+        if random.chance(0.3) {
+            tree.delete(&key).unwrap();
+        } else {
+            tree.put(&key, &step.to_le_bytes()).unwrap();
+        }
+    }
+    tree.stats().moved_bytes
+}
+
+/// Drives so small that tables are moved again and again.
+#[test]
+fn moves_survive_a_cut_at_every_request() {
+    for (options, [zones, capacity, active]) in
+        [(options(), [8, 24, 4]), (options(), [11, 10, 4]), (tiered(options()), [10, 10, 6])]
+    {
+        let blank = Zoned::new(zones, capacity as u64, 32, active as u32);
+        let mut uncut = blank.clone();
+        let moved = moved_by(&mut uncut, &options);
+        assert!(moved > 4_000, "{moved} bytes moved");
+        let cases = cut_everywhere_on(&blank, &options, 1_200, 2);
         println!("{cases:?}");
         assert!(cases[0] > 500, "{cases:?}");
     }
