@@ -70,6 +70,8 @@ pub struct ZoneFiles<'d> {
     files: BTreeMap<FileId, File>,
     /// The zone for the log's next sectors.
     log_zone: Option<usize>,
+    /// Whether a log was created since the mount.
+    has_begun: bool,
     /// A zone under collection takes nothing.
     victim: Option<usize>,
     /// Files under collection, and where they lay before.
@@ -122,6 +124,7 @@ impl<'d> ZoneFiles<'d> {
             root_zones,
             files: BTreeMap::new(),
             log_zone: None,
+            has_begun: false,
             victim: None,
             moving: Vec::new(),
             arriving: Vec::new(),
@@ -181,23 +184,21 @@ impl<'d> ZoneFiles<'d> {
         Ok(())
     }
 
-    /// Leaves an active zone to the next one, if the drive allows no other: an active zone without live sectors is
-    /// emptied, else the one with the fewest sectors left is finished.
+    /// Makes way for another active zone, if the drive allows none: an active zone without live sectors is emptied, else
+    /// the one with the fewest sectors left is finished. A power cut that undoes a finish may leave one zone too many.
     fn make_way(&mut self) -> Result<(), IndexError> {
-        if self.space.may_open() {
-            return Ok(());
-        }
         let live = self.live();
-        let candidates: Vec<usize> = (self.first_zone()..self.space.zones.len())
-            .filter(|&zone| self.space.zones[zone].is_active() && !self.is_promised(zone))
-            .collect();
-        if let Some(&dead) = candidates.iter().find(|&&zone| live[zone] == 0) {
-            return self.space.reset(dead);
+        while !self.space.may_open() {
+            let zones = self.first_zone()..self.space.zones.len();
+            let is_free = |&zone: &usize| self.space.zones[zone].is_active() && !self.is_promised(zone);
+            let left = |zone: usize| (Some(zone) == self.log_zone, self.space.zones[zone].left());
+            match zones.filter(is_free).min_by_key(|&zone| (live[zone] > 0, left(zone))) {
+                Some(dead) if live[dead] == 0 => self.space.reset(dead)?,
+                Some(cheapest) => self.space.finish(cheapest)?,
+                None => break,
+            }
         }
-        match candidates.into_iter().min_by_key(|&zone| (Some(zone) == self.log_zone, self.space.zones[zone].left())) {
-            Some(cheapest) => self.space.finish(cheapest),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Whether a log will be written at the zone's write pointer.
@@ -241,7 +242,7 @@ impl<'d> ZoneFiles<'d> {
     /// Whether a file of this size finds room, with the reserve left.
     fn fits(&self, sectors: u64, lifetime: Lifetime) -> bool {
         if lifetime == Lifetime::Log {
-            return self.log_room(sectors, RESERVE).is_some();
+            return self.log_room(sectors, RESERVE, &[]).is_some();
         }
         let live = self.live();
         let empty = self.empty_zones(&live);
@@ -251,8 +252,8 @@ impl<'d> ZoneFiles<'d> {
         spare + open >= sectors
     }
 
-    /// Extents for a log of this size from the log zone's write pointer on.
-    fn log_room(&self, sectors: u64, reserve: usize) -> Option<Vec<Extent>> {
+    /// Extents for a log of this size: from the log zone's write pointer on, then in empty zones, then `beside` tables.
+    fn log_room(&self, sectors: u64, reserve: usize, beside: &[usize]) -> Option<Vec<Extent>> {
         let (mut extents, mut left) = (Vec::new(), sectors);
         let mut take = |zone: usize, room: u64| {
             let start = self.space.zones[zone].start + self.space.zones[zone].written;
@@ -272,6 +273,9 @@ impl<'d> ZoneFiles<'d> {
         }
         for &zone in empty.iter().skip(reserve) {
             take(zone, self.space.whole(zone));
+        }
+        for &zone in beside {
+            take(zone, self.space.room(zone));
         }
         (left == 0).then_some(extents)
     }

@@ -58,10 +58,13 @@ impl Storage for ZoneFiles<'_> {
         }
         let mut extents = Vec::new();
         if lifetime == Lifetime::Log {
-            // An open that finds no room would lose the tree for good, so the first log may take the reserve.
-            let reserve = if self.log_zone.is_some() { RESERVE } else { 0 };
-            let room = self.log_room(sectors, reserve);
+            let mut room = self.log_room(sectors, RESERVE, &[]);
+            if room.is_none() && !self.has_begun {
+                // Without a log the tree cannot be opened, so the first log takes the reserve and room beside tables.
+                room = self.log_room(sectors, 0, &self.data_zones(&self.live()));
+            }
             extents = room.ok_or_else(|| self.no_space(expected_bytes))?;
+            self.has_begun = true;
         } else if !self.fits(sectors, lifetime) {
             return Err(self.no_space(expected_bytes));
         }
