@@ -148,6 +148,8 @@ fn the_tree_on_zones_is_the_same_on_every_model_and_within_the_limits() {
         assert_eq!(timed, of("device.model=\"counting\""));
         assert_eq!(timed, of("device.model=\"bytes\""));
     }
+    let btree = refused(SMALL, &[ZONED, &["index={ btree = {} }"]].concat()).message;
+    assert!(btree.contains("[index.btree] does not go with ftl.zns: a B+tree writes its pages in place"), "{btree}");
     let few = [ZONED[0], "device.zones={ max_active = 3 }"];
     let message = refused(SMALL, &few).message;
     assert!(message.contains("device.zones.max_active = 3 cannot work with index.lsm"), "{message}");
