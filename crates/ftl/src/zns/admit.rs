@@ -187,14 +187,10 @@ impl Zns {
 
     fn reset<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
         let share = self.write_pointer(zone) as f64 / self.capacity_sectors() as f64;
+        let is_void_later = self.void_before_reset(nand, zone)?;
         self.waiting[zone as usize] = None;
-        // A zone with a page on flash is empty once its first block is erased, any other one once its staged pages are void.
-        let is_on_flash = self.zones.written(zone) > 0;
-        if !is_on_flash {
-            self.void_staged(nand, zone)?;
-        }
         self.zones.reset(nand, zone)?;
-        if is_on_flash {
+        if is_void_later {
             self.void_staged(nand, zone)?;
         }
         if let Some(reset) = self.reset {

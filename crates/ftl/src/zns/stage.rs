@@ -1,9 +1,13 @@
 //! Pages that wait in memory, on flash: a flush must not lose them, and a page is programmed once.
 //!
 //! A staged page stands for one page of a zone. Its tail says how many of its sectors are written, where the zone's write
-//! pointer was, and whether the zone has a random write area. It counts while the write pointer is no lower than it was then,
-//! and not beyond the page. A reset may be followed by writes that bring the write pointer back, so it *voids* what is staged
-//! for the zone: a staged page without a sector says that all earlier ones count no more.
+//! pointer was, and whether the zone has a random write area. It counts while the write pointer is not beyond the page, and no
+//! lower than it was when a page of the zone was staged last: only a reset moves it back.
+//!
+//! A reset may be followed by writes that bring the write pointer there again, so it *voids* what is staged for the zone: a
+//! staged page without a sector says that all earlier ones count no more. If some of them count, they are needed until the
+//! zone's first block is erased; then the staged page that voids them comes after the erase, and a page staged with the write
+//! pointer above 0 before it, so that a cut in between leaves an empty zone.
 //!
 //! Staged pages fill a few blocks in turn. When there are too many, those that count are staged again from memory, and the
 //! oldest block is erased. One block less than the blocks kept holds all that can wait at a time, so this comes to an end.
@@ -30,8 +34,8 @@ pub(super) struct Stage {
     used: u32,
     /// By zone and page: where its newest staged page lies, while it counts.
     live: BTreeMap<(u32, u32), Ppa>,
-    /// By zone: the block with its newest staged page.
-    newest: BTreeMap<u32, BlockId>,
+    /// By zone: the block with its newest staged page, and the pages that were below the write pointer then.
+    newest: BTreeMap<u32, (BlockId, u32)>,
 }
 
 /// What the tail of a staged page says.
@@ -171,10 +175,24 @@ impl Zns {
         Ok(())
     }
 
+    /// Prepares the reset of a zone. Returns whether [`Self::void_staged`] is to follow the erase of its blocks.
+    pub(super) fn void_before_reset<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<bool, FtlError> {
+        let live = self.stage.live.keys().find(|(other, _)| *other == zone);
+        let Some(&(_, place)) = live.filter(|_| self.zones.written(zone) > 0) else {
+            self.void_staged(nand, zone)?;
+            return Ok(false);
+        };
+        if self.stage.newest.get(&zone).is_some_and(|&(_, written)| written == 0) {
+            self.stage_part(nand, zone, place)?;
+            nand.ctx().fence();
+        }
+        Ok(true)
+    }
+
     /// Tells a mount that nothing staged so far counts for a zone, if there is anything.
     pub(super) fn void_staged<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
         self.stage.live.retain(|&(other, _), _| other != zone);
-        if !self.stage.newest.get(&zone).is_some_and(|block| self.stage.blocks.contains(block)) {
+        if !self.stage.newest.get(&zone).is_some_and(|(block, _)| self.stage.blocks.contains(block)) {
             return Ok(());
         }
         let blank = N::Buf::zeroed(nand.geometry().page_bytes());
@@ -194,7 +212,7 @@ impl Zns {
         let oob =
             Oob { aux: COMPLETE, handle: self.zones.layout.handle(), ..Oob::data(at, Default::default(), Origin::FTL) };
         let to = self.stage.write(nand, &mut self.zones.keeper, (page, oob), tail)?;
-        self.stage.newest.insert(zone, nand.geometry().block_of(to));
+        self.stage.newest.insert(zone, (nand.geometry().block_of(to), tail.written));
         Ok(to)
     }
 
@@ -273,6 +291,8 @@ impl Zns {
         let page_bytes = nand.geometry().page_bytes();
         staged.sort_unstable_by_key(|one| std::cmp::Reverse(one.seq));
         let (mut is_void, mut found) = (vec![false; self.states.len()], BTreeMap::new());
+        // By zone: pages below the write pointer when one was staged last.
+        let mut lowest = vec![0; self.states.len()];
         for Staged { zone, place, page: at, .. } in staged {
             let written = self.zones.written(zone);
             if is_void[zone as usize] || found.contains_key(&(zone, place)) {
@@ -290,7 +310,9 @@ impl Zns {
                 is_void[zone as usize] = true;
                 continue;
             };
-            if (tail.written..=place).contains(&written) && self.zones.has_room(zone) {
+            let lowest = &mut lowest[zone as usize];
+            *lowest = tail.written.max(*lowest);
+            if (*lowest..=place).contains(&written) && self.zones.has_room(zone) {
                 let bytes = page.bytes().map_or_else(Vec::new, <[u8]>::to_vec);
                 found.insert((zone, place), (Part::found(tail.sectors, bytes), tail.kind == Staging::Area));
             }
