@@ -169,6 +169,8 @@ impl Zns {
         let kind = if waiting.is_random { Staging::Area } else { Staging::Sectors };
         let Some(part) = waiting.parts.get_mut((place - written) as usize) else { return Ok(()) };
         part.is_staged = true;
+        // A staged page tells where the write pointer was, so it may not be there without the pages below.
+        nand.ctx().fence_at(self.zones.ended());
         let (page, tail) = (part.page(page_bytes), Tail { sectors: part.sectors, written, kind });
         let to = self.stage_page(nand, (zone, place), &page, tail)?;
         self.stage.live.insert((zone, place), to);
