@@ -31,6 +31,10 @@ pub enum ZoneCommand {
     Finish,
     /// It is empty.
     Reset,
+    /// As open, and the zone, which is empty, gets a random write area.
+    OpenRandom,
+    /// What lies in a zone's random write area up to the sector that the request names is final.
+    Commit,
 }
 
 impl Op {
@@ -48,11 +52,13 @@ impl Op {
             Self::Zone(ZoneCommand::Close) => 7,
             Self::Zone(ZoneCommand::Finish) => 8,
             Self::Zone(ZoneCommand::Reset) => 9,
+            Self::Zone(ZoneCommand::OpenRandom) => 10,
+            Self::Zone(ZoneCommand::Commit) => 11,
         }
     }
 
     /// Kinds of requests.
-    pub const KINDS: usize = 10;
+    pub const KINDS: usize = 12;
 
     /// The name in records and traces, by [`Self::number`].
     pub const NAMES: [&'static str; Self::KINDS] = [
@@ -66,6 +72,8 @@ impl Op {
         "zone_close",
         "zone_finish",
         "zone_reset",
+        "zone_open_random",
+        "zone_commit",
     ];
 
     /// The name in records and traces.

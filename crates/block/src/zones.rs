@@ -70,6 +70,12 @@ pub struct ZoneShape {
 /// Why a zone does not take a request; the names and numbers are those of NVMe's status codes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, thiserror::Error)]
 pub enum ZoneFault {
+    /// B6h.
+    #[error("invalid zone operation request (B6h): a zone with a random write area takes no append, and one without takes no commit")]
+    InvalidOperation,
+    /// B7h.
+    #[error("zone random write area resources unavailable (B7h)")]
+    NoRandomWriteArea,
     /// B8h.
     #[error("zone boundary error (B8h): the request goes beyond the zone, or beyond what can be written to it")]
     Boundary,
@@ -101,7 +107,9 @@ pub enum ZoneFault {
 
 impl ZoneFault {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
+        Self::InvalidOperation,
+        Self::NoRandomWriteArea,
         Self::Boundary,
         Self::Full,
         Self::ReadOnly,
@@ -116,6 +124,8 @@ impl ZoneFault {
     /// The name in records.
     pub fn name(self) -> &'static str {
         match self {
+            Self::InvalidOperation => "invalid_operation",
+            Self::NoRandomWriteArea => "no_random_write_area",
             Self::Boundary => "boundary",
             Self::Full => "full",
             Self::ReadOnly => "read_only",

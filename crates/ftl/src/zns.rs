@@ -24,21 +24,25 @@
 //! power cut, and then never below what was flushed.
 //!
 //! ## Differences
-//! There are no offline zones, and no zone random write area.
+//! There are no offline zones. A zone keeps its random write area over a power cut if a flush came after it was opened.
 //!
 //! ## References
 //! NVM Express: Zoned Namespace Command Set Specification, revision 1.1, 2021.
 
 mod admit;
+mod random_area;
 mod stage;
+mod waiting;
 
 use crate::zones::{Layout, ZoneOptions, ZoneUse, Zones};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse};
 use nandlab_block::{Request, ZoneReport, ZoneShape, ZoneState};
 use nandlab_nand::controller::ZoneReset;
-use nandlab_nand::{Geometry, Lpn, Nand, Oob, PageBuf, Rules, SectorMask, SECTOR_BYTES};
+use nandlab_nand::{Geometry, Lpn, Nand, Oob, PageBuf, Rules, SectorMask};
+use random_area::AreaShape;
 use stage::Stage;
 use std::collections::VecDeque;
+use waiting::Waiting;
 
 /// Options of the zoned drive: `device.zones` has them all.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -52,12 +56,24 @@ pub struct Config {
     pub reset: Option<ZoneReset>,
 }
 
-/// Blocks that hold what a flush found waiting in memory.
-const STAGED: u32 = 3;
-
 impl Config {
+    /// Blocks that hold what a flush found waiting in memory: all that can wait at a time fits in one less than are kept.
+    fn staged_blocks(&self, geometry: &Geometry) -> Result<u32, FtlError> {
+        let layout = Layout::new(geometry, &self.zones)?;
+        let zones = if self.zones.max_active > 0 { self.zones.max_active.min(layout.zones) } else { layout.zones };
+        let areas = match self.zones.max_random_write_areas {
+            0 => zones,
+            most => most.min(zones),
+        };
+        let area = AreaShape::new(&self.zones, geometry, layout.capacity)?;
+        let pages = u64::from(zones) + u64::from(areas) * u64::from(area.pages);
+        let blocks = pages.div_ceil(u64::from(geometry.pages_per_block()));
+        Ok(u32::try_from(blocks).unwrap_or(u32::MAX).saturating_add(2))
+    }
+
     fn layout(&self, geometry: &Geometry) -> Result<Layout, FtlError> {
-        let spare_blocks = self.zones.spare_blocks.saturating_add(STAGED.div_ceil(geometry.dies()));
+        let staged = self.staged_blocks(geometry)?;
+        let spare_blocks = self.zones.spare_blocks.saturating_add(staged.div_ceil(geometry.dies()));
         let layout = Layout::new(geometry, &ZoneOptions { spare_blocks, ..self.zones })?;
         if layout.zones == 0 {
             return Err(FtlError::Config(format!(
@@ -87,23 +103,15 @@ pub struct Zns {
     active: u32,
     options: ZoneOptions,
     reset: Option<ZoneReset>,
-    /// By zone: the sectors of its next page that wait, if there are any.
+    /// By zone: what waits, if anything does or may.
     waiting: Vec<Option<Box<Waiting>>>,
+    area: AreaShape,
     stage: Stage,
     sectors_per_page: u32,
     logical_pages: u32,
+    /// Staged pages that a mount could not read.
+    lost: u64,
     used: ZoneUse,
-}
-
-/// Sectors of a page that wait for the others.
-#[derive(Clone, Debug)]
-struct Waiting {
-    /// The first so many of the page's sectors.
-    sectors: u32,
-    /// Their bytes, on a device with bytes.
-    bytes: Vec<u8>,
-    /// Whether a flush has them on flash.
-    is_staged: bool,
 }
 
 impl Zns {
@@ -120,7 +128,7 @@ impl Zns {
 
     /// The next sector of a zone to be written, counted from its start.
     fn write_pointer(&self, zone: u32) -> u64 {
-        let waiting = self.waiting[zone as usize].as_ref().map_or(0, |waiting| waiting.sectors);
+        let waiting = self.waiting[zone as usize].as_ref().map_or(0, |waiting| waiting.sectors());
         u64::from(self.zones.written(zone)) * u64::from(self.sectors_per_page) + u64::from(waiting)
     }
 
@@ -148,44 +156,27 @@ impl Zns {
 
     /// Adds sectors to those that wait, and programs the page with its last one.
     fn wait<N: Nand>(&mut self, nand: &mut N, zone: u32, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
-        let page_bytes = nand.geometry().page_bytes() as usize;
-        let mut waiting = self.waiting[zone as usize].take().unwrap_or_else(|| {
-            let bytes = if page.bytes().is_some() { vec![0; page_bytes] } else { Vec::new() };
-            Box::new(Waiting { sectors: 0, bytes, is_staged: false })
-        });
-        if let Some(bytes) = page.bytes() {
-            for sector in (0..self.sectors_per_page).filter(|&sector| sectors.has(sector)) {
-                let range = (sector * SECTOR_BYTES) as usize..((sector + 1) * SECTOR_BYTES) as usize;
-                waiting.bytes[range.clone()].copy_from_slice(&bytes[range]);
-            }
-        }
-        waiting.sectors += sectors.0.count_ones();
-        waiting.is_staged = false;
-        if waiting.sectors < self.sectors_per_page {
-            self.waiting[zone as usize] = Some(waiting);
+        let page_bytes = nand.geometry().page_bytes();
+        let waiting = self.waiting[zone as usize].get_or_insert_default();
+        waiting.add(0, sectors, page, page_bytes);
+        if waiting.sectors() < self.sectors_per_page {
             return Ok(());
         }
-        let whole = waiting.page::<N::Buf>(page_bytes);
-        self.program(nand, zone, &whole)?;
-        self.stage.forget(zone);
+        let place = self.zones.written(zone);
+        let waiting = self.waiting[zone as usize].take();
+        if let Some(part) = waiting.as_ref().and_then(|waiting| waiting.parts.front()) {
+            self.program(nand, zone, &part.page(page_bytes))?;
+        }
+        self.stage.forget(zone, place);
         Ok(())
     }
 
     /// Keeps a zone's state after a write.
     fn filled(&mut self, zone: u32) {
         if !self.zones.has_room(zone) {
+            self.waiting[zone as usize] = None;
             self.leave(zone, ZoneState::Full);
         }
-    }
-}
-
-impl Waiting {
-    fn page<B: PageBuf>(&self, page_bytes: usize) -> B {
-        let mut page = B::zeroed(page_bytes as u32);
-        if let Some(bytes) = page.bytes_mut() {
-            bytes.copy_from_slice(&self.bytes);
-        }
-        page
     }
 }
 
@@ -225,6 +216,11 @@ impl Ftl for Zns {
 
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
         let (zone, place) = self.split(at);
+        if self.is_random(zone) {
+            self.write_random(nand, at, sectors, page)?;
+            self.filled(zone);
+            return Ok(());
+        }
         debug_assert_eq!(place, self.zones.written(zone), "a write is admitted at the write pointer alone");
         let is_whole = self.waiting[zone as usize].is_none() && sectors == nand.geometry().full_mask();
         if is_whole {
@@ -244,10 +240,12 @@ impl Ftl for Zns {
         }
         if place < self.zones.written(zone) {
             nand.read(self.zones.page(zone, place), page)?;
-        } else if let (true, Some(waiting)) = (place == self.zones.written(zone), &self.waiting[zone as usize]) {
-            if let Some(bytes) = page.bytes_mut() {
-                bytes.copy_from_slice(&waiting.bytes);
-            }
+            return Ok(());
+        }
+        let behind = (place - self.zones.written(zone)) as usize;
+        let part = self.waiting[zone as usize].as_ref().and_then(|waiting| waiting.parts.get(behind));
+        if let (Some(part), Some(bytes)) = (part, page.bytes_mut()) {
+            bytes.copy_from_slice(part.bytes());
         }
         Ok(())
     }
@@ -259,10 +257,7 @@ impl Ftl for Zns {
 
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         for zone in 0..self.zones.count() {
-            let waits = self.waiting[zone as usize].as_ref().is_some_and(|waiting| !waiting.is_staged);
-            if waits {
-                self.stage_zone(nand, zone)?;
-            }
+            self.stage_zone(nand, zone)?;
         }
         nand.ctx().fence();
         let end = nand.ctx().acknowledged();
@@ -295,7 +290,7 @@ impl Ftl for Zns {
     }
 
     fn events(&self) -> Events {
-        Events { retired_blocks: self.zones.keeper.retired(), ..Events::default() }
+        Events { retired_blocks: self.zones.keeper.retired(), lost_pages: self.lost, ..Events::default() }
     }
 
     fn blocks(&self) -> Vec<BlockState> {
@@ -316,7 +311,16 @@ impl Ftl for Zns {
         for limit in [(self.options.max_open, self.open), (self.options.max_active, self.active)] {
             assert!(limit.0 == 0 || limit.1 <= limit.0, "{limit:?} zones");
         }
+        self.stage.check(|zone, place| {
+            let behind = place.checked_sub(self.zones.written(zone))?;
+            Some(self.waiting[zone as usize].as_ref()?.parts.len() > behind as usize)
+        });
         for (zone, &state) in (0..).zip(&self.states) {
+            if let Some(waiting) = &self.waiting[zone as usize] {
+                assert!(!waiting.is_over(), "zone {zone}: something waits, or may");
+                let most = if waiting.is_random { self.area.pages as usize } else { 1 };
+                assert!(waiting.parts.len() <= most, "zone {zone}: {} pages wait", waiting.parts.len());
+            }
             let written = self.write_pointer(zone);
             let capacity = u64::from(self.zones.layout.capacity) * u64::from(self.sectors_per_page);
             match state {

@@ -41,6 +41,10 @@ impl Zns {
                 let Some(zone) = self.zone_of(request.sector) else { return refuse(0, ZoneFault::Boundary) };
                 let at = request.sector - u64::from(zone) * self.pitch_sectors();
                 self.refuse_unwritable(zone)?;
+                if self.is_random(zone) {
+                    self.admit_random(zone, at, at + u64::from(request.sectors))?;
+                    return Ok(*request);
+                }
                 if at != self.write_pointer(zone) {
                     return refuse(zone, ZoneFault::InvalidWrite);
                 }
@@ -50,9 +54,18 @@ impl Zns {
             Op::Append => {
                 let zone = self.zone_beginning(request.sector)?;
                 self.refuse_unwritable(zone)?;
+                if self.is_random(zone) {
+                    return refuse(zone, ZoneFault::InvalidOperation);
+                }
                 self.admit_write(zone, request.sectors)?;
                 self.used.appends += 1;
                 Ok(Request { op: Op::Write, sector: request.sector + self.write_pointer(zone), ..*request })
+            }
+            Op::Zone(ZoneCommand::Commit) => {
+                let Some(zone) = self.zone_of(request.sector) else { return refuse(0, ZoneFault::InvalidField) };
+                self.refuse_unwritable(zone)?;
+                self.commit(nand, zone, request.sector - u64::from(zone) * self.pitch_sectors())?;
+                Ok(*request)
             }
             Op::Zone(command) => {
                 let zone = self.zone_beginning(request.sector)?;
@@ -80,7 +93,7 @@ impl Zns {
     }
 
     /// Opens a zone, if it is not open.
-    fn open(&mut self, zone: u32, to: ZoneState) -> Result<(), FtlError> {
+    pub(super) fn open(&mut self, zone: u32, to: ZoneState) -> Result<(), FtlError> {
         let state = self.states[zone as usize];
         if state.is_open() {
             if to == ZoneState::ExplicitlyOpened {
@@ -123,8 +136,14 @@ impl Zns {
     fn change<N: Nand>(&mut self, nand: &mut N, zone: u32, command: ZoneCommand) -> Result<(), FtlError> {
         let state = self.states[zone as usize];
         match (command, state) {
-            (_, ZoneState::ReadOnly) | (ZoneCommand::Open, ZoneState::Full) => {
+            (_, ZoneState::ReadOnly) | (ZoneCommand::Open | ZoneCommand::OpenRandom, ZoneState::Full) => {
                 refuse(zone, ZoneFault::InvalidTransition)
+            }
+            (ZoneCommand::Commit, _) => unreachable!("a commit names a sector of the area"),
+            (ZoneCommand::OpenRandom, _) => {
+                self.open_random(zone)?;
+                self.used.random_opens += 1;
+                Ok(())
             }
             (ZoneCommand::Close, ZoneState::Empty | ZoneState::Full) => refuse(zone, ZoneFault::InvalidTransition),
             (ZoneCommand::Open, _) => {
@@ -151,10 +170,9 @@ impl Zns {
     /// Fills a zone.
     fn finish<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
         let page_bytes = nand.geometry().page_bytes();
-        if let Some(waiting) = self.waiting[zone as usize].take() {
-            self.program(nand, zone, &waiting.page::<N::Buf>(page_bytes as usize))?;
-            self.stage.forget(zone);
-        }
+        let waiting = self.waiting[zone as usize].as_ref().map_or(0, |waiting| waiting.parts.len() as u32);
+        self.commit_pages(nand, zone, waiting)?;
+        self.waiting[zone as usize] = None;
         let blank = N::Buf::zeroed(page_bytes);
         scoped(nand, Cause::Finish, |nand| {
             while self.zones.has_room(zone) {
@@ -169,10 +187,12 @@ impl Zns {
 
     fn reset<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
         let share = self.write_pointer(zone) as f64 / self.capacity_sectors() as f64;
+        let is_void_later = self.void_before_reset(nand, zone)?;
         self.waiting[zone as usize] = None;
-        self.unstage(nand, zone)?;
-        self.stage.forget(zone);
         self.zones.reset(nand, zone)?;
+        if is_void_later {
+            self.void_staged(nand, zone)?;
+        }
         if let Some(reset) = self.reset {
             let at = nand.ctx().arrival() + (reset.us(share) * 1000.0).round() as Time;
             nand.ctx().answer_no_earlier(at);

@@ -1,37 +1,97 @@
-//! Sectors that wait for the rest of their page, on flash: a flush must not lose them, and a page is programmed once.
+//! Pages that wait in memory, on flash: a flush must not lose them, and a page is programmed once.
 //!
-//! A staged page holds the sectors of one zone's next page, and in its tail how many they are. It counts until that page is
-//! programmed. A reset of a zone without a page stages 0 sectors: nothing else would tell that the zone is empty.
+//! A staged page stands for one page of a zone. Its tail says how many of its sectors are written, where the zone's write
+//! pointer was, and whether the zone has a random write area. It counts while the write pointer is not beyond the page, and no
+//! lower than it was when a page of the zone was staged last: only a reset moves it back.
+//!
+//! A reset may be followed by writes that bring the write pointer there again, so it *voids* what is staged for the zone: a
+//! staged page without a sector says that all earlier ones count no more. If some of them count, they are needed until the
+//! zone's first block is erased; then the staged page that voids them comes after the erase, and a page staged with the write
+//! pointer above 0 before it, so that a cut in between leaves an empty zone.
 //!
 //! Staged pages fill a few blocks in turn. When there are too many, those that count are staged again from memory, and the
-//! oldest block is erased.
+//! oldest block is erased. One block less than the blocks kept holds all that can wait at a time, so this comes to an end.
 
-use super::{Config, Waiting, Zns, STAGED};
+use super::random_area::AreaShape;
+use super::waiting::Part;
+use super::{Config, Zns};
 use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::scan::{scan, BlockScan, Page, COMPLETE};
 use crate::zones::{Layout, State, ZoneUse, Zones};
 use crate::FtlError;
 use nandlab_block::ZoneState;
-use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, SectorMask};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The blocks with staged pages.
 #[derive(Debug, Default)]
 pub(super) struct Stage {
+    /// So many are kept at most.
+    most: usize,
     /// The oldest in front; the last one is being filled.
     blocks: VecDeque<BlockId>,
     /// Pages of the last block.
     used: u32,
-    /// By zone: where its newest staged page lies, while it counts.
-    live: BTreeMap<u32, Ppa>,
-    /// By zone: the block with its newest staged page that stood for the zone's first page.
-    first: BTreeMap<u32, BlockId>,
+    /// By zone and page: where its newest staged page lies, while it counts.
+    live: BTreeMap<(u32, u32), Ppa>,
+    /// By zone: the block with its newest staged page, and the pages that were below the write pointer then.
+    newest: BTreeMap<u32, (BlockId, u32)>,
+}
+
+/// What the tail of a staged page says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Tail {
+    /// Sectors of the page that are written.
+    sectors: u32,
+    /// Pages below the zone's write pointer.
+    written: u32,
+    kind: Staging,
+}
+
+/// What a staged page stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Staging {
+    /// The sectors of a page that is not whole.
+    Sectors,
+    /// A page of a random write area.
+    Area,
+    /// Nothing staged before counts for the zone.
+    Void,
+}
+
+impl Tail {
+    const BYTES: usize = 9;
+
+    fn bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..4].copy_from_slice(&self.sectors.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.written.to_le_bytes());
+        bytes[8] = match self.kind {
+            Staging::Sectors => 0,
+            Staging::Area => 1,
+            Staging::Void => 2,
+        };
+        bytes
+    }
+
+    /// `None` if nobody writes such a tail.
+    fn of(bytes: [u8; Self::BYTES]) -> Option<Self> {
+        let [a, b, c, d, e, f, g, h, kind] = bytes;
+        let kind = match kind {
+            0 => Staging::Sectors,
+            1 => Staging::Area,
+            2 => Staging::Void,
+            _ => return None,
+        };
+        Some(Self { sectors: u32::from_le_bytes([a, b, c, d]), written: u32::from_le_bytes([e, f, g, h]), kind })
+    }
 }
 
 /// A staged page found by a mount.
+#[derive(Clone, Copy)]
 struct Staged {
     zone: u32,
-    at: u32,
+    place: u32,
     page: Ppa,
     seq: u64,
 }
@@ -42,8 +102,15 @@ impl Stage {
     }
 
     /// The zone's staged page counts no more.
-    pub(super) fn forget(&mut self, zone: u32) {
-        self.live.remove(&zone);
+    pub(super) fn forget(&mut self, zone: u32, place: u32) {
+        self.live.remove(&(zone, place));
+    }
+
+    /// Asserts that whatever counts waits in memory, too, so that it can be staged again.
+    pub(super) fn check(&self, waits: impl Fn(u32, u32) -> Option<bool>) {
+        for &(zone, place) in self.live.keys() {
+            assert_eq!(waits(zone, place), Some(true), "page {place} of zone {zone} is staged");
+        }
     }
 
     /// Programs a staged page.
@@ -52,7 +119,7 @@ impl Stage {
         nand: &mut N,
         keeper: &mut Keeper,
         (page, oob): (&N::Buf, Oob),
-        sectors: u32,
+        tail: Tail,
     ) -> Result<Ppa, FtlError> {
         let geometry = *nand.geometry();
         loop {
@@ -65,7 +132,7 @@ impl Stage {
             let to = geometry.page(block, self.used);
             self.used += 1;
             let oob = Oob { seq: keeper.next_seq(), ..oob };
-            match nand.program(to, page, &sectors.to_le_bytes(), oob) {
+            match nand.program(to, page, &tail.bytes(), oob) {
                 Ok(_) => return Ok(to),
                 // The block goes with the others, and is retired when an erase of it fails.
                 Err(NandError::ProgramFailed(_)) => self.used = geometry.pages_per_block(),
@@ -76,82 +143,100 @@ impl Stage {
 }
 
 impl Zns {
-    /// Writes the sectors that wait for a zone's next page to the stage.
+    /// Writes what waits for a zone to the stage, as far as it is not there.
     pub(super) fn stage_zone<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
-        let page_bytes = nand.geometry().page_bytes() as usize;
-        let Some(waiting) = &self.waiting[zone as usize] else { return Ok(()) };
-        let (page, sectors) = (waiting.page::<N::Buf>(page_bytes), waiting.sectors);
-        self.stage_page(nand, (zone, self.zones.written(zone)), &page, sectors)?;
-        if let Some(waiting) = &mut self.waiting[zone as usize] {
-            waiting.is_staged = true;
+        let page_bytes = nand.geometry().page_bytes();
+        let Some(waiting) = &mut self.waiting[zone as usize] else { return Ok(()) };
+        if waiting.is_random && waiting.parts.is_empty() {
+            // An area with nothing in it is to be there after a cut, too.
+            waiting.add(0, SectorMask(0), &N::Buf::zeroed(page_bytes), page_bytes);
+        }
+        let (parts, first) = (waiting.parts.len(), self.zones.written(zone));
+        for behind in 0..parts {
+            let waiting = self.waiting[zone as usize].as_ref();
+            if waiting.and_then(|waiting| waiting.parts.get(behind)).is_some_and(|part| !part.is_staged) {
+                self.stage_part(nand, zone, first + behind as u32)?;
+            }
         }
         self.release_oldest(nand)
     }
 
-    /// Tells a mount that nothing waits for a zone that is about to be empty, if something on flash says otherwise: a staged
-    /// page that stood for the zone's first page.
-    pub(super) fn unstage<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
-        if !self.stage.first.get(&zone).is_some_and(|block| self.stage.blocks.contains(block)) {
+    /// Stages what waits for a page of a zone.
+    fn stage_part<N: Nand>(&mut self, nand: &mut N, zone: u32, place: u32) -> Result<(), FtlError> {
+        let page_bytes = nand.geometry().page_bytes();
+        let written = self.zones.written(zone);
+        let Some(waiting) = &mut self.waiting[zone as usize] else { return Ok(()) };
+        let kind = if waiting.is_random { Staging::Area } else { Staging::Sectors };
+        let Some(part) = waiting.parts.get_mut((place - written) as usize) else { return Ok(()) };
+        part.is_staged = true;
+        // A staged page tells where the write pointer was, so it may not be there without the pages below.
+        nand.ctx().fence_at(self.zones.ended());
+        let (page, tail) = (part.page(page_bytes), Tail { sectors: part.sectors, written, kind });
+        let to = self.stage_page(nand, (zone, place), &page, tail)?;
+        self.stage.live.insert((zone, place), to);
+        Ok(())
+    }
+
+    /// Prepares the reset of a zone. Returns whether [`Self::void_staged`] is to follow the erase of its blocks.
+    pub(super) fn void_before_reset<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<bool, FtlError> {
+        let live = self.stage.live.keys().find(|(other, _)| *other == zone);
+        let Some(&(_, place)) = live.filter(|_| self.zones.written(zone) > 0) else {
+            self.void_staged(nand, zone)?;
+            return Ok(false);
+        };
+        if self.stage.newest.get(&zone).is_some_and(|&(_, written)| written == 0) {
+            self.stage_part(nand, zone, place)?;
+            nand.ctx().fence();
+        }
+        Ok(true)
+    }
+
+    /// Tells a mount that nothing staged so far counts for a zone, if there is anything.
+    pub(super) fn void_staged<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
+        self.stage.live.retain(|&(other, _), _| other != zone);
+        if !self.stage.newest.get(&zone).is_some_and(|(block, _)| self.stage.blocks.contains(block)) {
             return Ok(());
         }
         let blank = N::Buf::zeroed(nand.geometry().page_bytes());
-        self.stage_page(nand, (zone, 0), &blank, 0)?;
+        self.stage_page(nand, (zone, 0), &blank, Tail { sectors: 0, written: 0, kind: Staging::Void })?;
         nand.ctx().fence();
-        self.stage.forget(zone);
         self.release_oldest(nand)
     }
 
-    /// Stages the first `sectors` sectors of a zone's page.
     fn stage_page<N: Nand>(
         &mut self,
         nand: &mut N,
         (zone, place): (u32, u32),
         page: &N::Buf,
-        sectors: u32,
-    ) -> Result<(), FtlError> {
+        tail: Tail,
+    ) -> Result<Ppa, FtlError> {
         let at = Lpn(zone * self.pitch() + place);
         let oob =
             Oob { aux: COMPLETE, handle: self.zones.layout.handle(), ..Oob::data(at, Default::default(), Origin::FTL) };
-        let to = self.stage.write(nand, &mut self.zones.keeper, (page, oob), sectors)?;
-        self.stage.live.insert(zone, to);
-        if place == 0 {
-            self.stage.first.insert(zone, nand.geometry().block_of(to));
-        }
-        Ok(())
+        let to = self.stage.write(nand, &mut self.zones.keeper, (page, oob), tail)?;
+        self.stage.newest.insert(zone, (nand.geometry().block_of(to), tail.written));
+        Ok(to)
     }
 
     /// Erases the oldest blocks of the stage, if there are too many; what counts in them is staged again.
     fn release_oldest<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        while self.stage.blocks.len() >= STAGED as usize {
+        while self.stage.blocks.len() >= self.stage.most {
             let Some(oldest) = self.stage.blocks.pop_front() else { return Ok(()) };
-            self.restage(nand, oldest)?;
+            let geometry = *nand.geometry();
+            let live = self.stage.live.iter().filter(|(_, &page)| geometry.block_of(page) == oldest);
+            let live: Vec<(u32, u32)> = live.map(|(&at, _)| at).collect();
+            for (zone, place) in live {
+                self.stage_part(nand, zone, place)?;
+            }
             let end = nand.ctx().last().max(self.zones.ended());
             self.zones.keeper.supersede_in(oldest, end);
             self.zones.keeper.release(nand, oldest)?;
         }
         Ok(())
     }
-
-    /// Stages again what counts in a block.
-    fn restage<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
-        let geometry = *nand.geometry();
-        let live: Vec<u32> = self
-            .stage
-            .live
-            .iter()
-            .filter(|(_, &page)| geometry.block_of(page) == block)
-            .map(|(&zone, _)| zone)
-            .collect();
-        for zone in live {
-            let Some(waiting) = &self.waiting[zone as usize] else { continue };
-            let (page, sectors) = (waiting.page::<N::Buf>(geometry.page_bytes() as usize), waiting.sectors);
-            self.stage_page(nand, (zone, self.zones.written(zone)), &page, sectors)?;
-        }
-        Ok(())
-    }
 }
 
-/// Finds zones, and the sectors that wait for the rest of their pages.
+/// Finds zones, and what waits for them.
 pub(super) fn mount<N: Nand>(
     nand: &mut N,
     logical_pages: u32,
@@ -159,6 +244,7 @@ pub(super) fn mount<N: Nand>(
     config: &Config,
 ) -> Result<Zns, FtlError> {
     let geometry = *nand.geometry();
+    let area = AreaShape::new(&config.zones, &geometry, layout.capacity)?;
     let mut scans = scan(nand)?;
     let (staged, blocks) = take_staged(&geometry, &layout, &mut scans);
     let (mut zones, torn) = Zones::found(&geometry, layout, &mut scans, &blocks)?;
@@ -178,9 +264,11 @@ pub(super) fn mount<N: Nand>(
         options: config.zones,
         reset: config.reset,
         waiting: vec![None; layout.zones as usize],
-        stage: Stage::default(),
+        area,
+        stage: Stage { most: config.staged_blocks(&geometry)? as usize, ..Stage::default() },
         sectors_per_page: geometry.sectors_per_page(),
         logical_pages,
+        lost: 0,
         used: ZoneUse::default(),
         zones,
     };
@@ -200,40 +288,43 @@ pub(super) fn mount<N: Nand>(
 }
 
 impl Zns {
-    /// Finds the sectors that wait: of each zone the newest staged page, if it stands for the page at the write pointer and is
-    /// newer than the page before.
-    fn find_waiting<N: Nand>(&mut self, nand: &mut N, staged: Vec<Staged>) -> Result<(), FtlError> {
+    /// Finds what waits: of each page the newest staged one that counts.
+    fn find_waiting<N: Nand>(&mut self, nand: &mut N, mut staged: Vec<Staged>) -> Result<(), FtlError> {
         let page_bytes = nand.geometry().page_bytes();
-        let mut newest: BTreeMap<u32, Staged> = BTreeMap::new();
-        for one in staged {
-            if newest.get(&one.zone).is_none_or(|other| other.seq < one.seq) {
-                newest.insert(one.zone, one);
-            }
-        }
-        for (zone, one) in newest {
+        staged.sort_unstable_by_key(|one| std::cmp::Reverse(one.seq));
+        let (mut is_void, mut found) = (vec![false; self.states.len()], BTreeMap::new());
+        // By zone: pages below the write pointer when one was staged last.
+        let mut lowest = vec![0; self.states.len()];
+        for Staged { zone, place, page: at, .. } in staged {
             let written = self.zones.written(zone);
-            let before = match written.checked_sub(1).map(|at| self.zones.page(zone, at)) {
-                Some(page) => match nand.read_spare(page) {
-                    Ok(oob) => oob.map_or(0, |oob| oob.seq.0),
-                    Err(NandError::Uncorrectable(_)) => 0,
-                    Err(error) => return Err(error.into()),
-                },
-                None => 0,
-            };
-            if one.at != written || one.seq < before || !self.zones.has_room(zone) {
+            if is_void[zone as usize] || found.contains_key(&(zone, place)) {
                 continue;
             }
-            let (mut page, mut tail) = (N::Buf::zeroed(page_bytes), [0; 4]);
-            match nand.read_with_tail(one.page, &mut page, &mut tail) {
-                Err(NandError::Uncorrectable(_)) => continue,
-                read => read?,
+            let (mut page, mut tail) = (N::Buf::zeroed(page_bytes), [0; Tail::BYTES]);
+            let tail = match nand.read_with_tail(at, &mut page, &mut tail) {
+                Err(NandError::Uncorrectable(_)) => None,
+                Err(error) => return Err(error.into()),
+                Ok(_) => Tail::of(tail),
             };
-            let sectors = u32::from_le_bytes(tail);
-            if sectors > 0 {
+            // A page that cannot be read may have voided the earlier ones.
+            let Some(tail) = tail.filter(|tail| tail.kind != Staging::Void) else {
+                self.lost += u64::from(tail.is_none());
+                is_void[zone as usize] = true;
+                continue;
+            };
+            let lowest = &mut lowest[zone as usize];
+            *lowest = tail.written.max(*lowest);
+            if (*lowest..=place).contains(&written) && self.zones.has_room(zone) {
                 let bytes = page.bytes().map_or_else(Vec::new, <[u8]>::to_vec);
-                self.waiting[zone as usize] = Some(Box::new(Waiting { sectors, bytes, is_staged: false }));
-                self.states[zone as usize] = ZoneState::Closed;
+                found.insert((zone, place), (Part::found(tail.sectors, bytes), tail.kind == Staging::Area));
             }
+        }
+        for ((zone, place), (part, is_random)) in found {
+            let behind = (place - self.zones.written(zone)) as usize;
+            let waiting = self.waiting[zone as usize].get_or_insert_default();
+            waiting.is_random |= is_random;
+            waiting.put(behind, part);
+            self.states[zone as usize] = ZoneState::Closed;
         }
         Ok(())
     }
@@ -246,9 +337,9 @@ fn take_staged(geometry: &Geometry, layout: &Layout, scans: &mut [Option<BlockSc
     for (block, scan) in (0..).map(BlockId).zip(scans) {
         let Some(scan) = scan.as_mut().filter(|scan| scan.pages.first().is_some_and(is_staged)) else { continue };
         for page in scan.pages.drain(..).filter(is_staged) {
-            let (zone, at) = (page.oob.lpn.0 / layout.pitch, page.oob.lpn.0 % layout.pitch);
+            let (zone, place) = (page.oob.lpn.0 / layout.pitch, page.oob.lpn.0 % layout.pitch);
             if zone < layout.zones {
-                staged.push(Staged { zone, at, page: geometry.page(block, page.place), seq: page.oob.seq.0 });
+                staged.push(Staged { zone, place, page: geometry.page(block, page.place), seq: page.oob.seq.0 });
             }
         }
         blocks.push((scan.highest, block));

@@ -24,14 +24,40 @@ pub struct ZoneOptions {
     pub max_open: u32,
     /// Most zones that are open or closed at a time; 0 is no limit. Default 0.
     pub max_active: u32,
+    /// Bytes behind a write pointer that the host may write in any order, and again, if it opens the zone for that (NVMe's
+    /// Zone Random Write Area), a whole number of pages; for `ftl.zns`. No zone has such an area unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub random_write_area: Option<ByteCount>,
+    /// Bytes by which a write pointer moves when a part of the area becomes final: a whole number of pages, and a divisor of
+    /// the area. A page unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit_granularity: Option<ByteCount>,
+    /// Most zones with a random write area at a time; 0 is no limit. Default 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub max_random_write_areas: u32,
     /// Blocks kept on each die in place of blocks that go bad, at least 1: after a power cut a block may have to be written
     /// again in another one. Default 2.
     pub spare_blocks: u32,
 }
 
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl Default for ZoneOptions {
     fn default() -> Self {
-        Self { blocks_per_die: 1, dies: 0, capacity: None, size: None, max_open: 0, max_active: 0, spare_blocks: 2 }
+        Self {
+            blocks_per_die: 1,
+            dies: 0,
+            capacity: None,
+            size: None,
+            max_open: 0,
+            max_active: 0,
+            random_write_area: None,
+            commit_granularity: None,
+            max_random_write_areas: 0,
+            spare_blocks: 2,
+        }
     }
 }
 
@@ -93,7 +119,7 @@ impl Layout {
     /// # Errors
     /// [`FtlError::Config`] if the options do not fit the device.
     pub(crate) fn new(geometry: &Geometry, options: &ZoneOptions) -> Result<Self, FtlError> {
-        let ZoneOptions { blocks_per_die, dies, capacity, size, max_open, max_active, spare_blocks } = *options;
+        let ZoneOptions { blocks_per_die, dies, capacity, size, max_open, max_active, spare_blocks, .. } = *options;
         let dies = if dies == 0 { geometry.dies() } else { dies };
         if geometry.dies() % dies != 0 {
             return Err(FtlError::Config(format!(

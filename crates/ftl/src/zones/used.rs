@@ -15,6 +15,12 @@ pub struct ZoneUse {
     pub finishes: u64,
     /// Zones emptied by a command.
     pub resets: u64,
+    /// Zones opened with a random write area.
+    pub random_opens: u64,
+    /// Commands that made a part of such an area final.
+    pub commits: u64,
+    /// Pages that became final because a write went beyond the area.
+    pub implicit_commit_pages: u64,
     /// Open zones that the device closed because another one needed the place.
     pub implicit_closes: u64,
     /// Pages written to fill finished zones.
@@ -38,6 +44,9 @@ impl ZoneUse {
             closes: self.closes - then.closes,
             finishes: self.finishes - then.finishes,
             resets: self.resets - then.resets,
+            random_opens: self.random_opens - then.random_opens,
+            commits: self.commits - then.commits,
+            implicit_commit_pages: self.implicit_commit_pages - then.implicit_commit_pages,
             implicit_closes: self.implicit_closes - then.implicit_closes,
             filled_pages: self.filled_pages - then.filled_pages,
             most_open: self.most_open,

@@ -132,6 +132,8 @@ fn op(fields: &mut Fields<'_>) -> Result<Op, Malformed> {
         Some(b'C') => Op::Zone(ZoneCommand::Close),
         Some(b'X') => Op::Zone(ZoneCommand::Finish),
         Some(b'Z') => Op::Zone(ZoneCommand::Reset),
+        Some(b'P') => Op::Zone(ZoneCommand::OpenRandom),
+        Some(b'K') => Op::Zone(ZoneCommand::Commit),
         _ => return op_word(fields),
     };
     if fields.line.get(fields.at + 1) != Some(&b',') {
@@ -157,10 +159,12 @@ fn op_word(fields: &mut Fields<'_>) -> Result<Op, Malformed> {
         b"c" | b"close" => Op::Zone(ZoneCommand::Close),
         b"x" | b"finish" => Op::Zone(ZoneCommand::Finish),
         b"z" | b"reset" => Op::Zone(ZoneCommand::Reset),
+        b"p" | b"open_random" => Op::Zone(ZoneCommand::OpenRandom),
+        b"k" | b"commit" => Op::Zone(ZoneCommand::Commit),
         _ => {
             return Err(fields.unexpected(
-                "op, one of R, W, T, F, U or read, write, trim, flush, update; for zones A, O, C, X, Z or append, open, close, \
-                 finish, reset",
+                "op, one of R, W, T, F, U or read, write, trim, flush, update; for zones A, O, C, X, Z, P, K or append, open, \
+                 close, finish, reset, open_random, commit",
             ))
         }
     };
@@ -252,6 +256,8 @@ pub(crate) fn write_record(out: &mut impl Write, has: Optional, request: &Reques
         Op::Zone(ZoneCommand::Close) => 'C',
         Op::Zone(ZoneCommand::Finish) => 'X',
         Op::Zone(ZoneCommand::Reset) => 'Z',
+        Op::Zone(ZoneCommand::OpenRandom) => 'P',
+        Op::Zone(ZoneCommand::Commit) => 'K',
     };
     write!(out, ",{op},{},{},{}", request.sector, request.sectors, request.origin.name())?;
     if has.placement {
@@ -354,6 +360,8 @@ mod tests {
             ("3,close,64,0", Op::Zone(ZoneCommand::Close), 64, 0),
             ("4,X,128,0", Op::Zone(ZoneCommand::Finish), 128, 0),
             ("5,Z,64,0", Op::Zone(ZoneCommand::Reset), 64, 0),
+            ("6,P,64,0", Op::Zone(ZoneCommand::OpenRandom), 64, 0),
+            ("7,commit,71,0", Op::Zone(ZoneCommand::Commit), 71, 0),
         ] {
             let found = request(&mut csv, line);
             assert_eq!((found.op, found.sector, found.sectors), (op, sector, sectors), "{line}");
