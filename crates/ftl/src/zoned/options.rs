@@ -73,6 +73,12 @@ impl Config {
     /// [`FtlError::Config`] if the device has too few zones, or an option is out of its range.
     pub(super) fn layout(&self, geometry: &Geometry) -> Result<Layout, FtlError> {
         let layout = Layout::new(geometry, &self.zones)?;
+        if let Some(area) = self.zones.random_write_area.or(self.zones.commit_granularity) {
+            return Err(FtlError::Config(format!(
+                "device.zones: ftl.zoned writes its zones in order and has no use for a random write area of {area}; take \
+                 ftl.zns, or leave it out"
+            )));
+        }
         let most = layout.zones.saturating_sub(Self::filled(geometry, &layout) + 1);
         error::in_range("ftl.zoned.reserve_zones", self.reserve_zones, 1..=most.max(1))?;
         if most == 0 {

@@ -122,7 +122,7 @@ const ZONED: &[&str] = &["ftl={ zns = {} }", "device.zones={ blocks_per_die = 1 
 #[test]
 fn a_zoned_drive_takes_the_tree_and_each_byte_once() {
     let [page, zns] = [&[][..], ZONED].map(|sets| record(SMALL, &[sets, &["index.lsm.flush_every=500"]].concat()));
-    let (index, tree, zones) = (zns.index.clone().unwrap(), lsm(&zns.index.unwrap()), zns.zones.unwrap());
+    let (index, tree, zones) = (zns.index.unwrap(), lsm(&zns.index.unwrap()), zns.zones.unwrap());
     println!("{tree:?} {zones:?}");
     assert_eq!(index.records, page.index.unwrap().records);
     assert_eq!(index.written_bytes, 512 * zns.host.written_sectors);
