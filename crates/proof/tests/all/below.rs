@@ -1,6 +1,7 @@
 //! What is below an index in the proofs: an FTL on flash that loses power.
 
-use nandlab_ftl::FtlConfig;
+use nandlab_ftl::{FtlConfig, ZoneOptions};
+use nandlab_index::lsm::ACTIVE_ZONES_MIN;
 use nandlab_nand::backed::Backed;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
 use nandlab_nand::random::Random;
@@ -13,6 +14,16 @@ pub type Nand = PowerCut<Backed>;
 
 pub fn rules() -> Rules {
     Rules { program_order: ProgramOrder::Ascending, ..Rules::default() }
+}
+
+/// Every FTL, and the zoned drive with and without a limit of active zones: its host is an LSM tree itself.
+pub fn ftls_and_zns() -> Vec<FtlConfig> {
+    let drive = |max_active| {
+        let mut zns = FtlConfig::Zns(nandlab_ftl::zns::Config::default());
+        assert!(zns.set_zones(ZoneOptions { max_active, ..ZoneOptions::default() }));
+        zns
+    };
+    FtlConfig::all().into_iter().chain([drive(0), drive(ACTIVE_ZONES_MIN)]).collect()
 }
 
 /// Erased flash.

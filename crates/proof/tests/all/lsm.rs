@@ -3,25 +3,15 @@
 //! The promise under test: after any cut the tree opens, and holds everything of the last acknowledged flush and, of the
 //! operations since, the first ones in their order.
 
-use crate::below::{erased, mount, some_cuts, Map, Nand};
+use crate::below::{erased, ftls_and_zns, mount, some_cuts, Map, Nand};
 use nandlab_block::{ByteCount, Error};
-use nandlab_ftl::{FtlConfig, ZoneOptions};
-use nandlab_index::lsm::{Compaction, Options, TieredOptions, Tree, ACTIVE_ZONES_MIN};
+use nandlab_ftl::FtlConfig;
+use nandlab_index::lsm::{Compaction, Options, TieredOptions, Tree};
 use nandlab_index::IndexError;
 use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
 use nandlab_nand::Geometry;
 use nandlab_proof::Disk;
-
-/// Every FTL, and the zoned drive with and without a limit of active zones: its host is the tree itself.
-fn ftls() -> Vec<FtlConfig> {
-    let drive = |max_active| {
-        let mut zns = FtlConfig::Zns(nandlab_ftl::zns::Config::default());
-        assert!(zns.set_zones(ZoneOptions { max_active, ..ZoneOptions::default() }));
-        zns
-    };
-    FtlConfig::all().into_iter().chain([drive(0), drive(ACTIVE_ZONES_MIN)]).collect()
-}
 
 struct Bench {
     geometry: Geometry,
@@ -156,7 +146,7 @@ fn stride(ftl: &FtlConfig) -> u64 {
 
 #[test]
 fn an_lsm_tree_holds_the_last_flush_after_a_cut_at_any_operation() {
-    for ftl in ftls() {
+    for ftl in ftls_and_zns() {
         let (mut cases, mut later) = (0, 0);
         for bench in benches() {
             if bench.create(&ftl).is_none() {
@@ -178,7 +168,7 @@ fn an_lsm_tree_holds_the_last_flush_after_a_cut_at_any_operation() {
 
 #[test]
 fn an_lsm_tree_survives_cuts_one_after_another() {
-    for ftl in ftls() {
+    for ftl in ftls_and_zns() {
         let mut random = Random::new(5);
         let mut reached = 0;
         for case in 0..80_u64 {
