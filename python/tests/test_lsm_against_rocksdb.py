@@ -1,7 +1,7 @@
-"""The LSM tree against db_bench, the benchmark program of RocksDB: bytes written by flushes and to each level.
+"""The LSM tree against db_bench, the benchmark program of RocksDB: bytes written by flushes and to levels.
 
-db_bench writes as many random keys with the same options. The exact bytes are in the log of its database; the table
-"Compaction Stats" rounds them to 0.1 GiB.
+db_bench writes as many random keys with the same options. The exact bytes are in the log of its database; the
+table "Compaction Stats" rounds them to 0.1 GiB.
 """
 
 import json
@@ -21,7 +21,7 @@ import nandlab
 pytestmark = pytest.mark.skipif(not shutil.which("db_bench"), reason="db_bench is not installed")
 
 RECORDS = 540_000
-"""Records of 8 and 128 bytes, drawn from as many keys: 43 flushes, of which the last one starts no large compaction."""
+"""Records of 8 and 128 bytes, drawn from as many keys: 43 flushes. The last one starts no large compaction."""
 
 TRIGGER = 4
 LEVEL_BASE_BYTES = 9 << 20
@@ -182,7 +182,9 @@ def test_flushes_and_each_level_write_what_rocksdb_writes(tmp_path, style):
 
 
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-MISSING = [name for name in ("mke2fs", "e2fsck", "fuse2fs", "fusermount3") if not shutil.which(name, path=PATH)]
+MISSING = [
+    name for name in ("mke2fs", "e2fsck", "fuse2fs", "fusermount3") if not shutil.which(name, path=PATH)
+]
 
 
 @pytest.mark.skipif(
