@@ -202,7 +202,7 @@ MISSING = [
 @pytest.mark.skipif(
     bool(MISSING) or not Path("/dev/fuse").exists(), reason=f"{MISSING or 'FUSE'} is not there"
 )
-@pytest.mark.parametrize(("has_wal", "records"), [(False, 300_000), (True, 100_000)])
+@pytest.mark.parametrize(("has_wal", "records"), [(False, 300_000), (True, 150_000)])
 def test_a_disk_is_asked_to_write_what_rocksdb_says_it_wrote(nandlab_command, has_wal, records):
     """Bytes of db_bench's statistics against those that reached the simulated disk, within 10 %.
 
