@@ -163,6 +163,7 @@ fn a_page_that_cannot_be_read_is_an_error_and_never_other_data() {
             }
         }
         println!("{}: {whole} pages were not needed, {told} were told", ftl.name());
-        assert!(!matches!(ftl.name(), "page" | "zns") || whole > 20 && told > 10, "{whole} {told}");
+        // A tree that empties its zones itself leaves few pages that nobody needs.
+        assert!(!matches!(ftl.name(), "page" | "zns") || whole > 10 && told > 10, "{whole} {told}");
     });
 }
