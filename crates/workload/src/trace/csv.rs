@@ -95,7 +95,7 @@ impl Format for Csv {
             return Ok(line);
         }
         if sectors == 0 {
-            let message = "expected sectors, at least 1; only a flush (F), an update (U) and a change of a zone (O, C, X, Z) have none"
+            let message = "expected sectors, at least 1; only a flush (F), an update (U) and a change of a zone (O, C, X, Z, P, K) have none"
                 .to_owned();
             return Err(Malformed::new(size, message));
         }
@@ -327,7 +327,11 @@ mod tests {
             ("1.,W,0,8,wal", 2, "digits after the point"),
             ("-1,W,0,8,wal", 0, "expected time_us"),
             ("1,q,0,8,wal", 2, "one of R, W, T, F, U or read, write, trim, flush, update"),
-            ("1,Wr,0,8,wal", 2, "A, O, C, X, Z or append, open, close, finish, reset, found `Wr,0,8,wal`"),
+            (
+                "1,Wr,0,8,wal",
+                2,
+                "A, O, C, X, Z, P, K or append, open, close, finish, reset, open_random, commit, found `Wr,0,8,wal`",
+            ),
             ("1,W", 3, "expected `,` and then sector"),
             ("1,W,,8,wal", 4, "expected sector"),
             ("1,W,0,0,wal", 6, "at least 1"),
