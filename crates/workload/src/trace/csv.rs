@@ -4,11 +4,13 @@
 //! `time_us,op,sector,sectors,origin,placement,device`; its last columns may be missing: `device`, `placement`, both, or
 //! `origin` with them. `time_us` is a time in microseconds, with three decimals or an exponent, and never decreases. `op`
 //! is `R` read, `W` write, `T` trim, `F` flush or `U` update, or such a word, in capitals or not. On a device of zones it
-//! is also `A` append, `O` open, `C` close, `X` finish or `Z` reset. `sector` and `sectors` count 512-byte sectors and are 0
-//! for a flush and an update; an append and a change of a zone name the zone's first sector, and the change has no sectors. `origin` names the asking part on the host (`database`,
-//! `journal`, `wal`, ...; `host` if the column is missing or empty). `placement` says where the host asks a write to go: a
-//! reclaim unit handle (`5`), or a reclaim group and a handle (`1:5`); empty for none. An update begins another reclaim unit
-//! for its handle. Only writes and updates keep the placement. `device` is any text up to the end of the line.
+//! is also `A` append, `O` open, `C` close, `X` finish, `Z` reset, `P` open with a random write area or `K` commit.
+//! `sector` and `sectors` count 512-byte sectors and are 0 for a flush and an update. An append and a change of a zone name
+//! the zone's first sector, a commit the last sector that is to be final; a change has no sectors. `origin` names the asking
+//! part on the host (`database`, `journal`, `wal`, ...; `host` if the column is missing or empty). `placement` says where
+//! the host asks a write to go: a reclaim unit handle (`5`), or a reclaim group and a handle (`1:5`); empty for none. An
+//! update begins another reclaim unit for its handle. Only writes and updates keep the placement. `device` is any text up
+//! to the end of the line.
 
 use super::fields::{in_sectors, most_sectors, shown, Columns, Fields, TimeUnit, MAX_SECTOR};
 use super::format::{Format, ReaderOptions};
