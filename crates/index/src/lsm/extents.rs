@@ -4,16 +4,11 @@
 //! is in memory only; the manifest keeps each file's extents. A deleted file is trimmed.
 
 use super::codec::Parser;
-use super::storage::{FileId, Lifetime, Storage};
+use super::storage::{self, FileId, Lifetime, Storage};
 use crate::IndexError;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_nand::{Origin, PlacementId, Time, SECTOR_BYTES};
 use std::collections::BTreeMap;
-
-/// A root area takes this share of the device, within these bounds.
-const ROOT_SHARE: u64 = 32;
-const ROOT_UNITS_MIN: u64 = 16;
-const ROOT_BYTES_MAX: u64 = 4 << 20;
 
 #[derive(Clone, Debug)]
 struct File {
@@ -44,8 +39,7 @@ impl Layout {
     pub(super) fn new(sectors: u64, unit_bytes: u32, piece_bytes: u64) -> Result<Self, IndexError> {
         let bytes = sectors * u64::from(SECTOR_BYTES);
         let pieces = bytes / piece_bytes;
-        let root = (bytes / ROOT_SHARE).min(ROOT_BYTES_MAX).max(ROOT_UNITS_MIN * u64::from(unit_bytes));
-        let root_pieces = root.div_ceil(piece_bytes);
+        let root_pieces = storage::root_bytes(bytes, unit_bytes).div_ceil(piece_bytes);
         match pieces.checked_sub(2 * root_pieces).filter(|&free| free >= 4) {
             Some(free) => Ok(Self { pieces, root_pieces, free }),
             None => {

@@ -7,6 +7,16 @@
 use crate::IndexError;
 use nandlab_nand::{Origin, PlacementId, Time};
 
+/// A root area takes this share of the device, within these bounds.
+const ROOT_SHARE: u64 = 32;
+const ROOT_UNITS_MIN: u64 = 16;
+const ROOT_BYTES_MAX: u64 = 4 << 20;
+
+/// Bytes of a root area on a device with so many bytes.
+pub(super) fn root_bytes(device_bytes: u64, unit_bytes: u32) -> u64 {
+    (device_bytes / ROOT_SHARE).min(ROOT_BYTES_MAX).max(ROOT_UNITS_MIN * u64::from(unit_bytes))
+}
+
 /// A file's number; never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FileId(pub u64);

@@ -17,15 +17,13 @@ mod collect;
 mod space;
 mod store;
 
-use super::storage::{FileId, Lifetime, Storage};
+use super::storage::{self, FileId, Lifetime, Storage};
 use crate::IndexError;
 use nandlab_block::{BlockDevice, ZoneShape};
 use nandlab_nand::{Origin, SECTOR_BYTES};
 use space::{Extent, Space};
 use std::collections::BTreeMap;
 
-/// A root area has at least this many units.
-const ROOT_UNITS_MIN: u64 = 16;
 /// Empty zones that tables and logs leave to collection.
 const RESERVE: usize = 1;
 /// Zones beside the root areas: for the log, for two levels, and the reserve.
@@ -106,7 +104,8 @@ impl<'d> ZoneFiles<'d> {
         if units == 0 {
             return refuse(format!("a zone takes {} bytes, less than a unit", sectors * u64::from(SECTOR_BYTES)));
         }
-        let root_zones = ROOT_UNITS_MIN.div_ceil(units) as usize;
+        let bytes: u64 = space.zones.iter().map(|zone| zone.capacity * u64::from(SECTOR_BYTES)).sum();
+        let root_zones = storage::root_bytes(bytes, unit_bytes).div_ceil(units * u64::from(unit_bytes)) as usize;
         if space.zones.len() < 2 * root_zones + ZONES_MIN {
             return refuse(format!(
                 "the drive has {} zones of {} bytes; the manifest takes {}, files need {ZONES_MIN}",

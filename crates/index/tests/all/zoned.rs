@@ -5,6 +5,7 @@ use nandlab_block::{
     BlockDevice, Completion, Error, Op, Payload, Request, ZoneCommand, ZoneFault, ZoneReport, ZoneShape, ZoneState,
 };
 use nandlab_nand::random::Random;
+use nandlab_nand::Origin;
 use std::collections::BTreeMap;
 
 type Sector = [u8; 512];
@@ -32,6 +33,19 @@ impl Zone {
     }
 }
 
+/// A zone that its host finished: what the drive looked like.
+#[derive(Clone, Debug)]
+pub struct Finish {
+    pub active: u32,
+    /// Sectors left in the zone, and whether tables are in it.
+    pub left: u64,
+    pub has_tables: bool,
+    /// Sectors left in each other active zone with tables.
+    pub others: Vec<u64>,
+    /// Whether the next write opened an empty zone; `None` before it.
+    pub opens: Option<bool>,
+}
+
 /// The drive.
 #[derive(Clone)]
 pub struct Zoned {
@@ -46,8 +60,10 @@ pub struct Zoned {
     /// Requests until the power goes.
     pub left: u64,
     pub resets: u64,
-    pub finishes: u64,
+    pub finished: Vec<Finish>,
     pub most_active: u32,
+    /// By zone: the origin of its last write.
+    writer: Vec<Option<Origin>>,
 }
 
 impl Zoned {
@@ -62,8 +78,9 @@ impl Zoned {
             max_active,
             left: u64::MAX,
             resets: 0,
-            finishes: 0,
+            finished: Vec::new(),
             most_active: 0,
+            writer: vec![None; zones],
         }
     }
 
@@ -71,8 +88,39 @@ impl Zoned {
         zone.is_finished || zone.sectors.len() as u64 == self.capacity
     }
 
+    fn is_active(&self, zone: usize) -> bool {
+        !self.now[zone].sectors.is_empty() && !self.is_full(&self.now[zone])
+    }
+
     fn active(&self) -> u32 {
-        self.now.iter().filter(|zone| !zone.sectors.is_empty() && !self.is_full(zone)).count() as u32
+        (0..self.now.len()).filter(|&zone| self.is_active(zone)).count() as u32
+    }
+
+    /// Empty zones from this one on.
+    pub fn empty(&self, from: usize) -> usize {
+        self.now[from..].iter().filter(|zone| zone.sectors.is_empty() && !zone.is_finished).count()
+    }
+
+    fn note_finish(&mut self, zone: usize) {
+        let left = |zone: usize| self.capacity - self.now[zone].sectors.len() as u64;
+        let has_tables = |zone: usize| matches!(self.writer[zone], Some(Origin::INDEX_LEAF | Origin::INDEX_INNER));
+        let others = (0..self.now.len()).filter(|&other| other != zone && self.is_active(other) && has_tables(other));
+        let finish = Finish {
+            active: self.active(),
+            left: left(zone),
+            has_tables: has_tables(zone),
+            others: others.map(left).collect(),
+            opens: None,
+        };
+        self.finished.push(finish);
+    }
+
+    fn note_write(&mut self, zone: usize, origin: Origin) {
+        let opens = self.now[zone].sectors.is_empty();
+        if let Some(finish) = self.finished.last_mut() {
+            finish.opens.get_or_insert(opens);
+        }
+        self.writer[zone] = Some(origin);
     }
 
     fn change(&mut self, zone: usize, change: Change) {
@@ -144,6 +192,7 @@ impl BlockDevice for Zoned {
                 self.durable.clone_from(&self.now);
             }
             (Op::Write, Payload::Write(bytes)) => {
+                self.note_write(zone, request.origin);
                 let sectors = bytes.chunks_exact(512).map(|bytes| bytes.try_into().unwrap()).collect();
                 self.change(zone, Change::Write(sectors));
                 // The power goes during the write.
@@ -154,7 +203,7 @@ impl BlockDevice for Zoned {
                 self.change(zone, Change::Reset);
             }
             (Op::Zone(ZoneCommand::Finish), _) => {
-                self.finishes += 1;
+                self.note_finish(zone);
                 self.change(zone, Change::Finish);
             }
             (Op::Read, Payload::Read(bytes)) => {

@@ -2,7 +2,7 @@
 
 use crate::support::{parse, record, refused};
 use nandlab_lab::record::{IndexRecord, LsmRecord, StopReason};
-use nandlab_lab::{run, Control, Outputs};
+use nandlab_lab::{run, Control, LabError, Outputs};
 use std::path::Path;
 
 const SMALL: &str = r#"
@@ -153,6 +153,18 @@ fn the_tree_on_zones_is_the_same_on_every_model_and_within_the_limits() {
     let few = [ZONED[0], "device.zones={ max_active = 3 }"];
     let message = refused(SMALL, &few).message;
     assert!(message.contains("device.zones.max_active = 3 cannot work with index.lsm"), "{message}");
+}
+
+#[test]
+fn a_drive_with_too_few_zones_for_a_tree_is_refused_before_the_first_operation() {
+    let few = parse(SMALL, &[ZONED, &["device.capacity=\"64 KiB\""]].concat()).unwrap();
+    let LabError::Config(error) = run(&few, Path::new("."), &Control::default(), Outputs::default()).unwrap_err()
+    else {
+        panic!("another error")
+    };
+    println!("{}", error.message);
+    assert_eq!(error.key.as_deref(), Some("index.lsm.write_unit_bytes"));
+    assert!(error.message.contains("the manifest takes"), "{}", error.message);
 }
 
 #[test]

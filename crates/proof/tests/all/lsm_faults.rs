@@ -163,7 +163,8 @@ fn a_page_that_cannot_be_read_is_an_error_and_never_other_data() {
             }
         }
         println!("{}: {whole} pages were not needed, {told} were told", ftl.name());
-        // A tree that empties its zones itself leaves few pages that nobody needs.
-        assert!(!matches!(ftl.name(), "page" | "zns") || whole > 10 && told > 10, "{whole} {told}");
+        // A page map keeps stale pages; a zone with nothing live is erased.
+        let needless = if ftl.name() == "page" { 20 } else { 10 };
+        assert!(!matches!(ftl.name(), "page" | "zns") || whole > needless && told > 10, "{whole} {told}");
     });
 }

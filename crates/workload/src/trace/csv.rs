@@ -4,11 +4,13 @@
 //! `time_us,op,sector,sectors,origin,placement,device`; its last columns may be missing: `device`, `placement`, both, or
 //! `origin` with them. `time_us` is a time in microseconds, with three decimals or an exponent, and never decreases. `op`
 //! is `R` read, `W` write, `T` trim, `F` flush or `U` update, or such a word, in capitals or not. On a device of zones it
-//! is also `A` append, `O` open, `C` close, `X` finish or `Z` reset. `sector` and `sectors` count 512-byte sectors and are 0
-//! for a flush and an update; an append and a change of a zone name the zone's first sector, and the change has no sectors. `origin` names the asking part on the host (`database`,
-//! `journal`, `wal`, ...; `host` if the column is missing or empty). `placement` says where the host asks a write to go: a
-//! reclaim unit handle (`5`), or a reclaim group and a handle (`1:5`); empty for none. An update begins another reclaim unit
-//! for its handle. Only writes and updates keep the placement. `device` is any text up to the end of the line.
+//! is also `A` append, `O` open, `C` close, `X` finish, `Z` reset, `P` open with a random write area or `K` commit.
+//! `sector` and `sectors` count 512-byte sectors and are 0 for a flush and an update. An append and a change of a zone name
+//! the zone's first sector, a commit the last sector that is to be final; a change has no sectors. `origin` names the asking
+//! part on the host (`database`, `journal`, `wal`, ...; `host` if the column is missing or empty). `placement` says where
+//! the host asks a write to go: a reclaim unit handle (`5`), or a reclaim group and a handle (`1:5`); empty for none. An
+//! update begins another reclaim unit for its handle. Only writes and updates keep the placement. `device` is any text up
+//! to the end of the line.
 
 use super::fields::{in_sectors, most_sectors, shown, Columns, Fields, TimeUnit, MAX_SECTOR};
 use super::format::{Format, ReaderOptions};
@@ -95,7 +97,7 @@ impl Format for Csv {
             return Ok(line);
         }
         if sectors == 0 {
-            let message = "expected sectors, at least 1; only a flush (F), an update (U) and a change of a zone (O, C, X, Z) have none"
+            let message = "expected sectors, at least 1; only a flush (F), an update (U) and a change of a zone (O, C, X, Z, P, K) have none"
                 .to_owned();
             return Err(Malformed::new(size, message));
         }
@@ -327,7 +329,11 @@ mod tests {
             ("1.,W,0,8,wal", 2, "digits after the point"),
             ("-1,W,0,8,wal", 0, "expected time_us"),
             ("1,q,0,8,wal", 2, "one of R, W, T, F, U or read, write, trim, flush, update"),
-            ("1,Wr,0,8,wal", 2, "A, O, C, X, Z, P, K or append, open, close, finish, reset, open_random, commit, found `Wr,0,8,wal`"),
+            (
+                "1,Wr,0,8,wal",
+                2,
+                "A, O, C, X, Z, P, K or append, open, close, finish, reset, open_random, commit, found `Wr,0,8,wal`",
+            ),
             ("1,W", 3, "expected `,` and then sector"),
             ("1,W,,8,wal", 4, "expected sector"),
             ("1,W,0,0,wal", 6, "at least 1"),

@@ -80,17 +80,54 @@ fn a_tree_on_zones_is_an_ordered_map() {
     {
         let mut drive = Zoned::new(zones as usize, capacity, size, active as u32);
         let moved = conforms(&mut drive, &options, 900, at as u64);
-        println!("{at}: {moved} bytes moved, {} resets, {} finishes", drive.resets, drive.finishes);
+        println!("{at}: {moved} bytes moved, {} resets, {} finishes", drive.resets, drive.finished.len());
         assert!(drive.resets > 50 && (active == 0 || drive.most_active <= active as u32));
     }
 }
 
+/// Tables of several levels in few active zones.
 #[test]
 fn with_every_active_zone_in_use_the_cheapest_is_finished_and_an_empty_one_opened() {
-    let mut drive = Zoned::new(120, 64, 64, ACTIVE_ZONES_MIN);
-    conforms(&mut drive, &options(), 1_500, 7);
-    println!("{} finishes, {} resets", drive.finishes, drive.resets);
-    assert!(drive.finishes > 100 && drive.most_active == ACTIVE_ZONES_MIN);
+    for active in [ACTIVE_ZONES_MIN, ACTIVE_ZONES_MIN + 1] {
+        let mut drive = Zoned::new(120, 64, 64, active);
+        conforms(&mut drive, &options(), 1_500, 7);
+        let choices =
+            drive.finished.iter().filter(|finish| finish.others.iter().any(|&left| left > finish.left)).count();
+        println!("{active}: {} finishes, {choices} among several, {} resets", drive.finished.len(), drive.resets);
+        assert!(drive.finished.len() > 50 && drive.most_active == active);
+        assert!(choices > 50, "{choices}");
+        for finish in &drive.finished {
+            assert!(finish.active == active && finish.opens == Some(true), "{finish:?}");
+            let is_cheapest = finish.others.iter().all(|&left| finish.has_tables && finish.left <= left);
+            assert!(is_cheapest, "{finish:?}");
+        }
+    }
+}
+
+/// Many small zones: the manifest names hundreds of tables in the end.
+#[test]
+fn there_is_no_space_only_with_no_zone_empty_but_the_reserve() {
+    let config = Options { target_file_bytes: ByteCount(4 << 10), ..small() }.config();
+    for active in [ACTIVE_ZONES_MIN, ACTIVE_ZONES_MIN + 2, 0] {
+        let mut drive = Zoned::new(200, 16, 16, active);
+        let (mut tree, mut map) = (Tree::create(&mut drive, &config).unwrap(), Map::new());
+        let refused = (0..100_000_u32).find(|n| {
+            let (key, value) = (n.wrapping_mul(0x9E37_79B9).to_be_bytes(), n.to_be_bytes());
+            match tree.put(&key, &value) {
+                Ok(()) => map.insert(key.to_vec(), value.to_vec()).is_some(),
+                Err(IndexError::NoSpace { .. }) => true,
+                Err(error) => panic!("{error}"),
+            }
+        });
+        assert!(refused.is_some(), "{} records", map.len());
+        assert_eq!(contents(&mut tree), map);
+        let tables: u64 = tree.levels().map(|(tables, _)| tables).iter().sum();
+        drop(tree);
+        // The manifest has two areas of 7 zones, each a 32nd of the drive.
+        let empty = drive.empty(14);
+        println!("{active}: {} records, {tables} tables, {empty} zones empty", map.len());
+        assert!(empty <= 1, "{empty}");
+    }
 }
 
 #[test]
