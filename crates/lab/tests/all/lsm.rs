@@ -157,12 +157,11 @@ fn the_tree_on_zones_is_the_same_on_every_model_and_within_the_limits() {
 
 #[test]
 fn a_drive_with_too_few_zones_for_a_tree_is_refused_before_the_first_operation() {
-    let few = parse(SMALL, &[ZONED, &["device.capacity=\"64 KiB\""]].concat()).unwrap();
+    let few = parse(SMALL, &[ZONED, &["device.capacity=\"80 KiB\""]].concat()).unwrap();
     let LabError::Config(error) = run(&few, Path::new("."), &Control::default(), Outputs::default()).unwrap_err()
     else {
         panic!("another error")
     };
-    println!("{}", error.message);
     assert_eq!(error.key.as_deref(), Some("index.lsm.write_unit_bytes"));
     assert!(error.message.contains("the manifest takes"), "{}", error.message);
 }
