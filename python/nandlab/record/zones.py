@@ -9,11 +9,12 @@ from nandlab.record.view import View
 class Zones(View):
     """What the host did with the zones of `ftl.zns`, and what they refused.
 
-    `appends`, `opens`, `closes`, `finishes`, `resets`, `random_opens` (with a random write area) and `commits`
-    were carried out. `implicit_commit_pages` became final because a write went beyond its area. The drive closed `implicit_closes`
-    open zones to make room for others, and wrote `filled_pages` pages to fill finished zones. `most_open` and
-    `most_active` zones were so at a time. `refused` counts refused requests by the reason's name, such as
-    `invalid_write`. `finish_us` and `reset_us` are latencies; None without such a request, or without time.
+    `appends`, `opens`, `closes`, `finishes`, `resets`, `random_opens` (with a random write area) and
+    `commits` were carried out. `implicit_commit_pages` became final because a write went beyond its area.
+    The drive closed `implicit_closes` open zones to make room for others, and wrote `filled_pages` pages to
+    fill finished zones. `most_open` and `most_active` zones were so at a time. `refused` counts refused
+    requests by the reason's name, such as `invalid_write`. `finish_us` and `reset_us` are latencies; None
+    without such a request, or without time.
     """
 
     appends: int
