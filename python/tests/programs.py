@@ -1,11 +1,24 @@
 """Programs that are no part of nandlab, and processes that serve an image to them."""
 
 import contextlib
+import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+# mke2fs and e2fsck of some systems lie where only root looks.
+PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+MISSING = [
+    name for name in ("mke2fs", "e2fsck", "fuse2fs", "fusermount3") if not shutil.which(name, path=PATH)
+]
+
+# `disk try` refuses to run without them, so there is nothing to test; .ci/run installs them.
+needs_disk_try = pytest.mark.skipif(
+    bool(MISSING) or not Path("/dev/fuse").exists(), reason=f"{MISSING or 'FUSE'} is not there"
+)
 
 
 def program(*arguments, cwd=None):

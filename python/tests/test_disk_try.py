@@ -1,24 +1,14 @@
 """`nandlab disk try`: a real program on a new ext4 file system, with mke2fs, fuse2fs and e2fsck."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-import pytest
+from programs import needs_disk_try
 
-PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-MISSING = [
-    name for name in ("mke2fs", "e2fsck", "fuse2fs", "fusermount3") if not shutil.which(name, path=PATH)
-]
-
-# `disk try` refuses to run without them, so there is nothing to test; .ci/run installs them.
-pytestmark = pytest.mark.skipif(
-    bool(MISSING) or not Path("/dev/fuse").exists(), reason=f"{MISSING or 'FUSE'} is not there"
-)
+pytestmark = needs_disk_try
 
 
 def test_the_cost_of_a_command_by_regions_of_the_file_system(nandlab_command, tmp_path):

@@ -106,8 +106,9 @@ impl Zns {
             waiting.add(behind, sectors, page, page_bytes);
         }
         while self.waiting[zone as usize].as_ref().is_some_and(|it| it.parts.len() > self.area.pages as usize) {
-            self.used.implicit_commit_pages += u64::from(self.area.granularity);
+            let before = self.zones.written(zone);
             self.commit_pages(nand, zone, self.area.granularity)?;
+            self.used.implicit_commit_pages += u64::from(self.zones.written(zone) - before);
         }
         Ok(())
     }

@@ -177,6 +177,16 @@ fn reads_open_no_zone() {
     assert_eq!((used.most_open, used.most_active), (0, 0));
 }
 
+/// The drive after a power cut.
+fn mount_again(lab: Lab, options: ZoneOptions) -> Lab {
+    let pages = lab.logical_pages();
+    let mut nand: Flash = inside(lab.into_nand());
+    nand.restore();
+    let mut lab = mount(nand, pages, &config(options));
+    lab.check();
+    lab
+}
+
 /// A zone as the host knows it.
 #[derive(Clone, Default)]
 struct Known {
@@ -231,11 +241,7 @@ fn write_pointers_after_a_cut_at_any_operation_are_allowed() {
         for second in 0..2 {
             device::<Flash>(&mut lab).arm(CutPlan { operation: at + 40 * second, form });
             let (last, command) = play(&mut lab, &mut known, &mut random);
-            let pages = lab.logical_pages();
-            let mut nand: Flash = inside(lab.into_nand());
-            nand.restore();
-            lab = mount(nand, pages, &config(options));
-            lab.check();
+            lab = mount_again(lab, options);
             for (zone, known) in known.iter_mut().enumerate() {
                 let report = report(&lab, zone as u64);
                 let written = report.write_pointer.map_or(28, |pointer| (pointer - report.start) as usize);
@@ -425,11 +431,7 @@ fn random_write_areas_survive_cuts_at_any_operation() {
                 area.pointer += 4;
             }
         }
-        let pages = lab.logical_pages();
-        let mut nand: Flash = inside(lab.into_nand());
-        nand.restore();
-        lab = mount(nand, pages, &config(options));
-        lab.check();
+        lab = mount_again(lab, options);
         for (zone, area) in areas.iter().enumerate() {
             let report = report(&lab, zone as u64);
             let pointer = report.write_pointer.map_or(28, |pointer| pointer - report.start);

@@ -8,8 +8,9 @@ mod model;
 mod zones;
 
 use crate::{ascending, Map};
-use nandlab_block::{Blank, ByteCount, Mirror};
+use nandlab_block::{Blank, BlockDevice, ByteCount, Mirror};
 use nandlab_index::lsm::{Compaction, Options, TieredOptions, Tree};
+use nandlab_index::IndexError;
 
 fn disk(bytes: u64) -> Mirror<Blank> {
     Mirror::new(Blank::new(bytes / 512))
@@ -42,6 +43,26 @@ fn tiered(options: Options) -> Options {
         file_choice: None,
         ..options
     }
+}
+
+/// Puts records until many were refused because the device is full, and compares what is there then with those that were not;
+/// returns their number.
+fn refuses_and_stays_whole(device: &mut dyn BlockDevice, options: &Options) -> usize {
+    let mut tree = Tree::create(device, &options.config()).unwrap();
+    let (mut map, mut refusals) = (Map::new(), 0);
+    for n in 0..12_000_u32 {
+        let key = n.wrapping_mul(0x9E37_79B9).to_be_bytes();
+        match tree.put(&key, &n.to_be_bytes()) {
+            Ok(()) => drop(map.insert(key.to_vec(), n.to_be_bytes().to_vec())),
+            Err(IndexError::NoSpace { .. }) => refusals += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    println!("{} records, {refusals} refusals", map.len());
+    assert!(refusals > 100);
+    tree.check().unwrap();
+    assert_eq!(contents(&mut tree), map);
+    map.len()
 }
 
 fn contents(tree: &mut Tree<'_>) -> Map {

@@ -1,6 +1,6 @@
 //! Random operations on a tree and on an ordered map, everything compared; the state after a new start; refusals.
 
-use super::{contents, disk, range, small, tiered, Map};
+use super::{contents, disk, range, refuses_and_stays_whole, small, tiered, Map};
 use nandlab_block::{Blank, ByteCount, Mirror};
 use nandlab_index::lsm::{Bloom, FileChoice, Options, Tree};
 use nandlab_index::IndexError;
@@ -124,22 +124,8 @@ fn a_bulk_load_fills_the_last_level() {
 #[test]
 fn a_full_tree_refuses_and_stays_whole() {
     for options in [small(), tiered(small()), Options { wal: false, ..small() }] {
-        let mut disk = disk(96 << 10);
-        let mut tree = Tree::create(&mut disk, &options.config()).unwrap();
-        let mut map = Map::new();
-        let mut refusals = 0;
-        for n in 0..12_000_u32 {
-            let key = n.wrapping_mul(0x9E37_79B9).to_be_bytes();
-            match tree.put(&key, &n.to_be_bytes()) {
-                Ok(()) => drop(map.insert(key.to_vec(), n.to_be_bytes().to_vec())),
-                Err(IndexError::NoSpace { .. }) => refusals += 1,
-                Err(error) => panic!("{error}"),
-            }
-        }
-        println!("{} records, {refusals} refusals", map.len());
-        assert!(refusals > 100 && map.len() > 500);
-        tree.check().unwrap();
-        assert_eq!(contents(&mut tree), map);
+        let records = refuses_and_stays_whole(&mut disk(96 << 10), &options);
+        assert!(records > 500, "{records}");
     }
 }
 
