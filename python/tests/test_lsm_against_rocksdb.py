@@ -16,8 +16,8 @@ from programs import needs_disk_try
 
 import nandlab
 
-# The figures are another program's, so without it there is nothing to compare. Debian has it in rocksdb-tools;
-# .ci/run installs it, and docs/lsm.md names the version.
+# The figures are another program's, so without it there is nothing to compare.
+# .ci/run installs Debian's rocksdb-tools, which has it; docs/lsm.md names the version.
 pytestmark = pytest.mark.skipif(not shutil.which("db_bench"), reason="db_bench is not installed")
 
 RECORDS = 540_000

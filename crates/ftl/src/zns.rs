@@ -60,13 +60,8 @@ impl Config {
     /// Blocks that hold what a flush found waiting in memory: all that can wait at a time fits in one less than are kept.
     fn staged_blocks(&self, geometry: &Geometry) -> Result<u32, FtlError> {
         let layout = Layout::new(geometry, &self.zones)?;
-        let zones = if self.zones.max_active > 0 { self.zones.max_active.min(layout.zones) } else { layout.zones };
-        let areas = match self.zones.max_random_write_areas {
-            0 => zones,
-            most => most.min(zones),
-        };
         let area = AreaShape::new(&self.zones, geometry, layout.capacity)?;
-        let pages = u64::from(zones) + u64::from(areas) * u64::from(area.pages);
+        let pages = u64::from(self.zones.most_active(layout.zones)) + area.most_pages(&self.zones, layout.zones);
         let blocks = pages.div_ceil(u64::from(geometry.pages_per_block()));
         Ok(u32::try_from(blocks).unwrap_or(u32::MAX).saturating_add(2))
     }
@@ -286,6 +281,11 @@ impl Ftl for Zns {
         let mut ram = RamUse::default();
         let blocks = u64::from(self.zones.count()) * self.zones.layout.blocks() as u64;
         ram.dram.insert("zones", 4 * blocks + 8 * u64::from(self.zones.count()));
+        let area_pages = self.area.most_pages(&self.options, self.zones.count());
+        if area_pages > 0 {
+            let page_bytes = self.zones.keeper.geometry().page_bytes();
+            ram.dram.insert("random_write_areas", area_pages * u64::from(page_bytes));
+        }
         ram
     }
 

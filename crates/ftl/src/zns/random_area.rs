@@ -50,6 +50,13 @@ impl AreaShape {
         let pages = |bytes: ByteCount| (bytes.0 / page) as u32;
         Ok(Self { pages: pages(area), granularity: pages(granularity), most: options.max_random_write_areas })
     }
+
+    /// Pages of all areas that there can be at a time, on a device of so many zones.
+    pub(super) fn most_pages(&self, options: &ZoneOptions, zones: u32) -> u64 {
+        let active = options.most_active(zones);
+        let areas = if self.most > 0 { self.most.min(active) } else { active };
+        u64::from(areas) * u64::from(self.pages)
+    }
 }
 
 impl Zns {

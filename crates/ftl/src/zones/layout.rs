@@ -61,6 +61,17 @@ impl Default for ZoneOptions {
     }
 }
 
+impl ZoneOptions {
+    /// Zones that can be active at a time, of so many.
+    pub(crate) fn most_active(&self, zones: u32) -> u32 {
+        if self.max_active > 0 {
+            self.max_active.min(zones)
+        } else {
+            zones
+        }
+    }
+}
+
 /// The capacity in pages.
 fn pages_in(capacity: ByteCount, most: u32, page_bytes: u32) -> Result<u32, FtlError> {
     let (pages, rest) = (capacity.0 / u64::from(page_bytes), capacity.0 % u64::from(page_bytes));

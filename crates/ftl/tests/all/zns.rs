@@ -456,3 +456,12 @@ fn command_or_cut(lab: &mut Lab, command: ZoneCommand, zone: u64) -> bool {
         done => done.map(|_| false).unwrap(),
     }
 }
+
+#[test]
+fn memory_has_every_area_that_there_can_be() {
+    let bytes = |options| drive(options).ram().dram.get("random_write_areas").copied();
+    let area = 8 * 512;
+    assert_eq!(bytes(options()), None);
+    assert_eq!(bytes(with_areas()), Some(area));
+    assert_eq!(bytes(ZoneOptions { max_random_write_areas: 0, ..with_areas() }), Some(3 * area), "3 active zones");
+}
