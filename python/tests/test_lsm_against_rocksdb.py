@@ -124,11 +124,14 @@ class Measured:
         self.fell_behind = max(taken) > TRIGGER
 
 
-def run_db_bench(folder, files, rate):
-    """Runs all styles and seeds at once, as each waits most of the time; returns what they wrote."""
+def run_db_bench(folder, files, rate, seeds=SEEDS):
+    """Runs all styles and seeds at once, as each waits most of the time; returns what they wrote.
+
+    `rate` is in bytes of records a second; 0 is no limit.
+    """
     started = []
     for style, file in files.items():
-        for seed in SEEDS[style]:
+        for seed in seeds[style]:
             database = folder / f"{style}-{rate}-{seed}"
             run = words(db=database, options_file=file, num=RECORDS, seed=seed, benchmarks="fillrandom,stats")
             sizes = words(key_size=8, value_size=128, disable_wal=1, statistics=1)
@@ -172,16 +175,24 @@ def simulated(style, records_a_memtable, seed):
     return run.run().index.lsm
 
 
+def test_flushes_write_what_rocksdb_flushes(tmp_path):
+    """Bytes of memtables within 10 %. They do not depend on when a compaction gets its turn."""
+    file = options_file(tmp_path, "dynamic")
+    [theirs] = run_db_bench(tmp_path, {"dynamic": file}, 0, {"dynamic": (1,)})["dynamic"]
+    ours = simulated("dynamic", theirs.records_a_memtable, 1)
+    print(f"{ours.flush_bytes:,}, {theirs.flush:,}")
+    assert ours.flush_bytes == pytest.approx(theirs.flush, rel=0.1)
+
+
+# RocksDB compacts in threads beside the writes, so a machine with other work has other merges. It was 16 % with
+# `universal` beside a build, and 3 % on an idle machine.
+@pytest.mark.long
 @pytest.mark.parametrize("style", STYLES)
-def test_flushes_and_each_level_write_what_rocksdb_writes(rocksdb, style):
+def test_each_level_writes_what_rocksdb_writes(rocksdb, style):
     """A comparison with another program: means over the seeds, within 10 %."""
     theirs = rocksdb[style]
     runs = zip(theirs, SEEDS[style], strict=True)
     ours = [simulated(style, run.records_a_memtable, seed) for run, seed in runs]
-    flushed = statistics.mean(run.flush for run in theirs)
-    found = statistics.mean(run.flush_bytes for run in ours)
-    print(f"{style}: flushes: {found:,.0f}, {flushed:,.0f}")
-    assert found == pytest.approx(flushed, rel=0.1)
     written = {level.level for run in ours for level in run.levels if level.compaction_written}
     levels = set().union(*(run.levels for run in theirs))
     assert written == levels
