@@ -16,7 +16,8 @@ impl Zns {
 
     /// The zone of a sector; the last, incomplete one has none.
     fn zone_of(&self, sector: u64) -> Option<u32> {
-        u32::try_from(sector / self.pitch_sectors()).ok().filter(|&zone| zone < self.zones.count())
+        let zones = self.zones.count().min(self.logical_pages / self.pitch());
+        u32::try_from(sector / self.pitch_sectors()).ok().filter(|&zone| zone < zones)
     }
 
     /// The zone that begins at a sector.

@@ -1,6 +1,6 @@
 //! Expected contents on a device with bytes: a model of every sector, and its bytes.
 
-use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
+use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request, ZoneCommand};
 use nandlab_nand::SECTOR_BYTES;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
@@ -35,28 +35,44 @@ impl Oracle {
     /// If a sector reads back other bytes than written.
     pub fn submit(&mut self, disk: &mut dyn BlockDevice, request: &Request) -> Result<Completion, Error> {
         match request.op {
-            Op::Write => self.write(disk, request),
+            Op::Write => self.write(disk, request, request.sector),
+            Op::Append => match disk.zone_at(request.sector).and_then(|zone| zone.write_pointer) {
+                Some(pointer) => self.write(disk, request, pointer),
+                None => disk.submit(request, Payload::None),
+            },
             Op::Read => self.read(disk, request),
             Op::Trim => {
                 let completion = disk.submit(request, Payload::None)?;
-                self.trimmed[range(request)].fill(true);
+                self.trimmed[range(request.sector, request.sectors.into())].fill(true);
                 Ok(completion)
             }
-            // Where an append goes is the device's affair: its bytes are not compared.
-            Op::Append | Op::Flush | Op::UnitUpdate | Op::Zone(_) => disk.submit(request, Payload::None),
+            Op::Zone(ZoneCommand::Reset) => {
+                let completion = disk.submit(request, Payload::None)?;
+                let size = disk.zone_shape().map_or(0, |shape| shape.size);
+                let zone = range(request.sector, size);
+                self.written[zone.clone()].fill(0);
+                self.trimmed[zone].fill(false);
+                Ok(completion)
+            }
+            Op::Flush | Op::UnitUpdate | Op::Zone(_) => disk.submit(request, Payload::None),
         }
     }
 
-    fn write(&mut self, disk: &mut dyn BlockDevice, request: &Request) -> Result<Completion, Error> {
+    /// Carries out a write or an append that begins at the sector `start`.
+    fn write(&mut self, disk: &mut dyn BlockDevice, request: &Request, start: u64) -> Result<Completion, Error> {
         self.writes += 1;
         assert!(self.writes < UNKNOWN, "a run with bytes has fewer than 2^32 - 1 writes");
         self.bytes.resize(request.sectors as usize * SECTOR, 0);
-        for (sector, bytes) in (request.sector..).zip(self.bytes.chunks_exact_mut(SECTOR)) {
+        for (sector, bytes) in (start..).zip(self.bytes.chunks_exact_mut(SECTOR)) {
             fill(bytes, sector, self.writes);
         }
         let result = disk.submit(request, Payload::Write(&self.bytes));
-        self.written[range(request)].fill(if result.is_ok() { self.writes } else { UNKNOWN });
-        self.trimmed[range(request)].fill(false);
+        // What a zone refuses has changed nothing.
+        if !matches!(result, Err(Error::Zone { .. })) {
+            let written = range(start, request.sectors.into());
+            self.written[written.clone()].fill(if result.is_ok() { self.writes } else { UNKNOWN });
+            self.trimmed[written].fill(false);
+        }
         result
     }
 
@@ -90,8 +106,8 @@ impl Oracle {
     }
 }
 
-fn range(request: &Request) -> std::ops::Range<usize> {
-    request.sector as usize..request.end() as usize
+fn range(start: u64, sectors: u64) -> std::ops::Range<usize> {
+    start as usize..(start + sectors) as usize
 }
 
 /// The sector's bytes after write number `write`; zeros for number 0.
