@@ -184,8 +184,8 @@ def test_flushes_write_what_rocksdb_flushes(tmp_path):
     assert ours.flush_bytes == pytest.approx(theirs.flush, rel=0.1)
 
 
-# RocksDB compacts in threads beside the writes, so a machine with other work has other merges: `universal` was off by
-# 16 % beside a build, and by 3 % on an idle machine.
+# RocksDB compacts in threads beside the writes, so a machine with other work has other merges.
+# `universal` was off by 16 % beside a build, and by 3 % on an idle machine.
 @pytest.mark.long
 @pytest.mark.parametrize("style", STYLES)
 def test_each_level_writes_what_rocksdb_writes(rocksdb, style):

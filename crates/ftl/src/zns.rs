@@ -20,7 +20,8 @@
 //! them there, if the page has not been programmed since. Open zones are closed then; one without a sector is empty.
 //!
 //! ## Invariants
-//! A zone's write pointer is behind the pages of its zone and the sectors that wait. It never shrinks but by a reset or a
+//! A zone's write pointer is behind the pages of its zone and the sectors that wait, but for those in its random write area. It
+//! never shrinks but by a reset or a
 //! power cut, and then never below what was flushed.
 //!
 //! ## Differences
@@ -58,8 +59,7 @@ pub struct Config {
 
 impl Config {
     /// Blocks that hold what a flush found waiting in memory: all that can wait at a time fits in one less than are kept.
-    fn staged_blocks(&self, geometry: &Geometry) -> Result<u32, FtlError> {
-        let layout = Layout::new(geometry, &self.zones)?;
+    fn staged_blocks(&self, geometry: &Geometry, layout: &Layout) -> Result<u32, FtlError> {
         let area = AreaShape::new(&self.zones, geometry, layout.capacity)?;
         let pages = u64::from(self.zones.most_active(layout.zones)) + area.most_pages(&self.zones, layout.zones);
         let blocks = pages.div_ceil(u64::from(geometry.pages_per_block()));
@@ -67,8 +67,19 @@ impl Config {
     }
 
     fn layout(&self, geometry: &Geometry) -> Result<Layout, FtlError> {
-        let staged = self.staged_blocks(geometry)?;
-        let spare_blocks = self.zones.spare_blocks.saturating_add(staged.div_ceil(geometry.dies()));
+        let own = Layout::new(geometry, &self.zones)?;
+        let staged = self.staged_blocks(geometry, &own)?.div_ceil(geometry.dies());
+        let spare_blocks = self.zones.spare_blocks.saturating_add(staged);
+        let of_die = geometry.blocks() / geometry.dies();
+        if spare_blocks.saturating_add(self.zones.blocks_per_die) > of_die {
+            let area = self.zones.random_write_area;
+            let what = area.map_or("zones".to_owned(), |area| format!("device.zones.random_write_area = {area}"));
+            return Err(FtlError::Config(format!(
+                "{what}: what may wait for the zones takes {staged} of the {of_die} blocks on each die, beside {} spare ones; set \
+                 device.zones.max_active or max_random_write_areas, or take a larger device",
+                self.zones.spare_blocks
+            )));
+        }
         let layout = Layout::new(geometry, &ZoneOptions { spare_blocks, ..self.zones })?;
         if layout.zones == 0 {
             return Err(FtlError::Config(format!(
@@ -96,6 +107,8 @@ pub struct Zns {
     opened: VecDeque<u32>,
     open: u32,
     active: u32,
+    /// Active zones that the mount found.
+    found_active: u32,
     options: ZoneOptions,
     reset: Option<ZoneReset>,
     /// By zone: what waits, if anything does or may.
@@ -149,19 +162,19 @@ impl Zns {
         }
     }
 
-    /// Adds sectors to those that wait, and programs the page with its last one.
+    /// Adds sectors to those that wait, and programs the page with its last one. If it cannot be programmed, the sectors before
+    /// wait on.
     fn wait<N: Nand>(&mut self, nand: &mut N, zone: u32, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
         let page_bytes = nand.geometry().page_bytes();
-        let waiting = self.waiting[zone as usize].get_or_insert_default();
+        let mut waiting = self.waiting[zone as usize].clone().unwrap_or_default();
         waiting.add(0, sectors, page, page_bytes);
         if waiting.sectors() < self.sectors_per_page {
+            self.waiting[zone as usize] = Some(waiting);
             return Ok(());
         }
         let place = self.zones.written(zone);
-        let waiting = self.waiting[zone as usize].take();
-        if let Some(part) = waiting.as_ref().and_then(|waiting| waiting.parts.front()) {
-            self.program(nand, zone, &part.page(page_bytes))?;
-        }
+        self.program(nand, zone, &waiting.parts[0].page(page_bytes))?;
+        self.waiting[zone as usize] = None;
         self.stage.forget(zone, place);
         Ok(())
     }
@@ -308,9 +321,10 @@ impl Ftl for Zns {
         let count = |is: fn(ZoneState) -> bool| self.states.iter().filter(|&&state| is(state)).count() as u32;
         assert_eq!(count(ZoneState::is_open), self.open, "open zones");
         assert_eq!(count(ZoneState::is_active), self.active, "active zones");
-        for limit in [(self.options.max_open, self.open), (self.options.max_active, self.active)] {
-            assert!(limit.0 == 0 || limit.1 <= limit.0, "{limit:?} zones");
-        }
+        let ZoneOptions { max_open, max_active, .. } = self.options;
+        assert!(max_open == 0 || self.open <= max_open, "{} open zones", self.open);
+        // A cut may undo a finish, so a mount may find more active zones than there may be.
+        assert!(max_active == 0 || self.active <= max_active.max(self.found_active), "{} active zones", self.active);
         self.stage.check(|zone, place| {
             let behind = place.checked_sub(self.zones.written(zone))?;
             Some(self.waiting[zone as usize].as_ref()?.parts.len() > behind as usize)

@@ -103,6 +103,8 @@ struct Zone {
     blocks: Vec<BlockId>,
     /// By block: whether its next page is the first one after a mount.
     resumed: Vec<bool>,
+    /// The block with a failed program for which no other block was left; nothing is written to the zone any more.
+    worn: Option<usize>,
 }
 
 /// A page that the device moved to another block.
@@ -353,8 +355,13 @@ impl Zones {
     /// Moves the first `pages` pages of a zone's block to another block of its die, since a program failed there.
     #[cold]
     fn replace<N: Nand>(&mut self, nand: &mut N, zone: u32, block: usize, pages: u32) -> Result<(), FtlError> {
-        let old = scoped(nand, Cause::BadBlock, |nand| self.rewrite(nand, zone, block, pages))?;
-        self.failed.push(old);
+        match scoped(nand, Cause::BadBlock, |nand| self.rewrite(nand, zone, block, pages)) {
+            Ok(old) => self.failed.push(old),
+            Err(error) => {
+                self.zones[zone as usize].worn = Some(block);
+                return Err(error);
+            }
+        }
         Ok(())
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from nandlab.figures import fdp, file_system, index, path, recyclings
+from nandlab.figures import fdp, file_system, index, path, recyclings, zones
 from nandlab.figures.longest import longest_words
 from nandlab.figures.table import Column
 from nandlab.record.buffer import BufferCounts
@@ -95,6 +95,7 @@ def headline(result: Record) -> list[tuple[str, str, str]]:
         rows += _saving(result.buffer)
     rows += _slc(result.slc)
     rows += fdp.rows(result)
+    rows += zones.rows(result)
     rows += _memory(result)
     faults = result.faults
     if faults is not None:

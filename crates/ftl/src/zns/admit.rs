@@ -104,10 +104,10 @@ impl Zns {
             return Ok(());
         }
         let (max_open, max_active) = (self.options.max_open, self.options.max_active);
-        if !state.is_active() && max_active > 0 && self.active == max_active {
+        if !state.is_active() && max_active > 0 && self.active >= max_active {
             return refuse(zone, ZoneFault::TooManyActive);
         }
-        if max_open > 0 && self.open == max_open {
+        if max_open > 0 && self.open >= max_open {
             let Some(oldest) = self.opened.pop_front() else { return refuse(zone, ZoneFault::TooManyOpen) };
             self.states[oldest as usize] = ZoneState::Closed;
             self.open -= 1;

@@ -26,10 +26,14 @@ impl AreaShape {
     pub(super) fn new(options: &ZoneOptions, geometry: &Geometry, capacity: u32) -> Result<Self, FtlError> {
         let page = u64::from(geometry.page_bytes());
         let Some(area) = options.random_write_area else {
+            let needs = |option: String| {
+                Err(FtlError::Config(format!("device.zones.{option}: it needs device.zones.random_write_area")))
+            };
             if let Some(granularity) = options.commit_granularity {
-                return Err(FtlError::Config(format!(
-                    "device.zones.commit_granularity = {granularity}: it needs device.zones.random_write_area"
-                )));
+                return needs(format!("commit_granularity = {granularity}"));
+            }
+            if options.max_random_write_areas > 0 {
+                return needs(format!("max_random_write_areas = {}", options.max_random_write_areas));
             }
             return Ok(Self::default());
         };
@@ -76,7 +80,9 @@ impl Zns {
         if self.states[zone as usize] != ZoneState::Empty {
             return fault(ZoneFault::InvalidTransition);
         }
-        let areas = (0..self.zones.count()).filter(|&zone| self.is_random(zone)).count() as u32;
+        // A zone without a good block keeps what waits to be read, and takes no area from others.
+        let has_area = |&zone: &u32| self.is_random(zone) && self.states[zone as usize] != ZoneState::ReadOnly;
+        let areas = (0..self.zones.count()).filter(has_area).count() as u32;
         if self.area.most > 0 && areas == self.area.most {
             return fault(ZoneFault::NoRandomWriteArea);
         }
@@ -112,10 +118,15 @@ impl Zns {
         if let Some(waiting) = &mut self.waiting[zone as usize] {
             waiting.add(behind, sectors, page, page_bytes);
         }
-        while self.waiting[zone as usize].as_ref().is_some_and(|it| it.parts.len() > self.area.pages as usize) {
+        let most = self.area.pages as usize;
+        while self.waiting[zone as usize].as_ref().is_some_and(|waiting| waiting.parts.len() > most) {
             let before = self.zones.written(zone);
-            self.commit_pages(nand, zone, self.area.granularity)?;
+            let committed = self.commit_pages(nand, zone, self.area.granularity);
             self.used.implicit_commit_pages += u64::from(self.zones.written(zone) - before);
+            if let (Err(_), Some(waiting)) = (&committed, &mut self.waiting[zone as usize]) {
+                waiting.parts.truncate(most);
+            }
+            committed?;
         }
         Ok(())
     }

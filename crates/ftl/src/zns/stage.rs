@@ -152,28 +152,34 @@ impl Zns {
             waiting.add(0, SectorMask(0), &N::Buf::zeroed(page_bytes), page_bytes);
         }
         let (parts, first) = (waiting.parts.len(), self.zones.written(zone));
-        for behind in 0..parts {
-            let waiting = self.waiting[zone as usize].as_ref();
-            if waiting.and_then(|waiting| waiting.parts.get(behind)).is_some_and(|part| !part.is_staged) {
-                self.stage_part(nand, zone, first + behind as u32)?;
+        for place in (first..).take(parts) {
+            if self.part(zone, place).is_some_and(|part| !part.is_staged) {
+                self.stage_part(nand, zone, place)?;
             }
         }
         self.release_oldest(nand)
     }
 
+    /// What waits for a page of a zone.
+    fn part(&mut self, zone: u32, place: u32) -> Option<&mut Part> {
+        let behind = place.checked_sub(self.zones.written(zone))?;
+        self.waiting[zone as usize].as_mut()?.parts.get_mut(behind as usize)
+    }
+
     /// Stages what waits for a page of a zone.
     fn stage_part<N: Nand>(&mut self, nand: &mut N, zone: u32, place: u32) -> Result<(), FtlError> {
         let page_bytes = nand.geometry().page_bytes();
-        let written = self.zones.written(zone);
-        let Some(waiting) = &mut self.waiting[zone as usize] else { return Ok(()) };
-        let kind = if waiting.is_random { Staging::Area } else { Staging::Sectors };
-        let Some(part) = waiting.parts.get_mut((place - written) as usize) else { return Ok(()) };
-        part.is_staged = true;
+        let (written, is_random) = (self.zones.written(zone), self.is_random(zone));
+        let kind = if is_random { Staging::Area } else { Staging::Sectors };
+        let Some(part) = self.part(zone, place) else { return Ok(()) };
+        let (page, tail) = (part.page(page_bytes), Tail { sectors: part.sectors, written, kind });
         // A staged page tells where the write pointer was, so it may not be there without the pages below.
         nand.ctx().fence_at(self.zones.ended());
-        let (page, tail) = (part.page(page_bytes), Tail { sectors: part.sectors, written, kind });
         let to = self.stage_page(nand, (zone, place), &page, tail)?;
         self.stage.live.insert((zone, place), to);
+        if let Some(part) = self.part(zone, place) {
+            part.is_staged = true;
+        }
         Ok(())
     }
 
@@ -218,21 +224,27 @@ impl Zns {
         Ok(to)
     }
 
-    /// Erases the oldest blocks of the stage, if there are too many; what counts in them is staged again.
+    /// Erases the oldest blocks of the stage, if there are too many; what counts in them is staged again. Zones without a good
+    /// block may hold more than is kept for, so no block is erased twice.
     fn release_oldest<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        while self.stage.blocks.len() >= self.stage.most {
+        for _ in self.stage.most..=self.stage.blocks.len() {
             let Some(oldest) = self.stage.blocks.pop_front() else { return Ok(()) };
-            let geometry = *nand.geometry();
-            let live = self.stage.live.iter().filter(|(_, &page)| geometry.block_of(page) == oldest);
-            let live: Vec<(u32, u32)> = live.map(|(&at, _)| at).collect();
-            for (zone, place) in live {
-                self.stage_part(nand, zone, place)?;
-            }
-            let end = nand.ctx().last().max(self.zones.ended());
-            self.zones.keeper.supersede_in(oldest, end);
-            self.zones.keeper.release(nand, oldest)?;
+            self.give_up(nand, oldest)?;
         }
         Ok(())
+    }
+
+    /// Erases a block of the stage; what counts in it is staged again.
+    fn give_up<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
+        let geometry = *nand.geometry();
+        let live = self.stage.live.iter().filter(|(_, &page)| geometry.block_of(page) == block);
+        let live: Vec<(u32, u32)> = live.map(|(&at, _)| at).collect();
+        for (zone, place) in live {
+            self.stage_part(nand, zone, place)?;
+        }
+        let end = nand.ctx().last().max(self.zones.ended());
+        self.zones.keeper.supersede_in(block, end);
+        self.zones.keeper.release(nand, block)
     }
 }
 
@@ -261,11 +273,12 @@ pub(super) fn mount<N: Nand>(
         opened: VecDeque::new(),
         open: 0,
         active: 0,
+        found_active: 0,
         options: config.zones,
         reset: config.reset,
         waiting: vec![None; layout.zones as usize],
         area,
-        stage: Stage { most: config.staged_blocks(&geometry)? as usize, ..Stage::default() },
+        stage: Stage { most: config.staged_blocks(&geometry, &layout)? as usize, ..Stage::default() },
         sectors_per_page: geometry.sectors_per_page(),
         logical_pages,
         lost: 0,
@@ -274,16 +287,10 @@ pub(super) fn mount<N: Nand>(
     };
     zns.find_waiting(nand, staged)?;
     zns.active = zns.states.iter().filter(|state| state.is_active()).count() as u32;
-    // They are staged again before their old blocks are erased, the oldest first: what a block says may be taken back by a
+    zns.found_active = zns.active;
+    // What waits is staged again, and the old blocks are erased, the oldest first: what a block says may be taken back by a
     // later one alone.
-    for zone in 0..layout.zones {
-        zns.stage_zone(nand, zone)?;
-    }
-    let end = nand.ctx().last();
-    for block in blocks {
-        zns.zones.keeper.supersede_in(block, end);
-        zns.zones.keeper.release(nand, block)?;
-    }
+    blocks.into_iter().try_for_each(|block| zns.give_up(nand, block))?;
     Ok(zns)
 }
 
@@ -316,7 +323,8 @@ impl Zns {
             *lowest = tail.written.max(*lowest);
             if (*lowest..=place).contains(&written) && self.zones.has_room(zone) {
                 let bytes = page.bytes().map_or_else(Vec::new, <[u8]>::to_vec);
-                found.insert((zone, place), (Part::found(tail.sectors, bytes), tail.kind == Staging::Area));
+                found.insert((zone, place), (Part::staged(tail.sectors, bytes), tail.kind == Staging::Area));
+                self.stage.live.insert((zone, place), at);
             }
         }
         for ((zone, place), (part, is_random)) in found {

@@ -23,8 +23,14 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub(super) fn found(sectors: u32, bytes: Vec<u8>) -> Self {
-        Self { sectors, bytes, is_staged: false }
+    /// A page that is on flash among the staged ones.
+    pub(super) fn staged(sectors: u32, bytes: Vec<u8>) -> Self {
+        Self { sectors, bytes, is_staged: true }
+    }
+
+    /// A page that nobody has written; `bytes` is 0 on a device without bytes.
+    fn blank(bytes: usize) -> Self {
+        Self { sectors: 0, bytes: vec![0; bytes], is_staged: false }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -45,7 +51,7 @@ impl Waiting {
     pub(super) fn add<B: PageBuf>(&mut self, at: usize, sectors: SectorMask, page: &B, page_bytes: u32) {
         let blank = if page.bytes().is_some() { page_bytes as usize } else { 0 };
         while self.parts.len() <= at {
-            self.parts.push_back(Part::found(0, vec![0; blank]));
+            self.parts.push_back(Part::blank(blank));
         }
         let part = &mut self.parts[at];
         for sector in (0..page_bytes / SECTOR_BYTES).filter(|&sector| sectors.has(sector)) {
@@ -61,7 +67,7 @@ impl Waiting {
     /// Puts a page that was found `at` places behind the zone's next one; pages before it that were not found are zeros.
     pub(super) fn put(&mut self, at: usize, part: Part) {
         while self.parts.len() < at {
-            self.parts.push_back(Part::found(0, vec![0; part.bytes.len()]));
+            self.parts.push_back(Part::blank(part.bytes.len()));
         }
         self.parts.push_back(part);
     }

@@ -73,10 +73,15 @@ impl Config {
     /// [`FtlError::Config`] if the device has too few zones, or an option is out of its range.
     pub(super) fn layout(&self, geometry: &Geometry) -> Result<Layout, FtlError> {
         let layout = Layout::new(geometry, &self.zones)?;
-        if let Some(area) = self.zones.random_write_area.or(self.zones.commit_granularity) {
+        let areas = [
+            ("random_write_area", self.zones.random_write_area.is_some()),
+            ("commit_granularity", self.zones.commit_granularity.is_some()),
+            ("max_random_write_areas", self.zones.max_random_write_areas > 0),
+        ];
+        if let Some((key, _)) = areas.iter().find(|(_, is_given)| *is_given) {
             return Err(FtlError::Config(format!(
-                "device.zones: ftl.zoned writes its zones in order and has no use for a random write area of {area}; take \
-                 ftl.zns, or leave it out"
+                "device.zones.{key}: ftl.zoned writes its zones in order and has no use for a random write area; take ftl.zns, \
+                 or leave it out"
             )));
         }
         let most = layout.zones.saturating_sub(Self::filled(geometry, &layout) + 1);

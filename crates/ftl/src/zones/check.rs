@@ -24,6 +24,7 @@ impl Zones {
                 uses[at.index()] += 1;
                 assert_eq!(self.of[at.index()], zone, "zone of block {at}");
                 let written = self.layout.written_in(block, state.written);
+                let spent = written + u32::from(state.worn == Some(block));
                 for page in 0..self.geometry.pages_per_block() {
                     let at = self.geometry.page(at, page);
                     match nand.read_spare(at) {
@@ -32,7 +33,7 @@ impl Zones {
                             assert!(page < written, "page {at} is beyond the write pointer of zone {zone}");
                             assert_eq!(self.layout.tagged(at, oob), Some((zone, block)), "page {at}");
                         }
-                        Err(_) => assert!(page < written, "page {at} is beyond the write pointer of zone {zone}"),
+                        Err(_) => assert!(page < spent, "page {at} is beyond the write pointer of zone {zone}"),
                     }
                 }
             }

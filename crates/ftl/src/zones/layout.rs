@@ -90,8 +90,9 @@ fn pitch_in(size: ByteCount, capacity: u32, page_bytes: u32) -> Result<u32, FtlE
     match u32::try_from(pages) {
         Ok(pages) if rest == 0 && pages >= capacity => Ok(pages),
         _ => Err(FtlError::Config(format!(
-            "device.zones.size = {size}: it is a whole number of pages of {page_bytes} bytes, and no less than the zone's \
-             capacity of {capacity} pages"
+            "device.zones.size = {size}: it is a whole number of pages of {page_bytes} bytes, no less than the zone's \
+             capacity of {capacity} pages, and no more than {} pages",
+            u32::MAX
         ))),
     }
 }

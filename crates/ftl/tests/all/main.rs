@@ -31,3 +31,4 @@ mod slc;
 mod superpage;
 mod theory;
 mod zns;
+mod zns_areas;

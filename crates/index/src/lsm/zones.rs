@@ -115,7 +115,10 @@ impl<'d> ZoneFiles<'d> {
             ));
         }
         if (1..ACTIVE_ZONES_MIN).contains(&shape.max_active) {
-            return refuse(format!("the drive allows {} active zones; an LSM tree needs 4", shape.max_active));
+            return refuse(format!(
+                "the drive allows {} active zones; an LSM tree needs {ACTIVE_ZONES_MIN}",
+                shape.max_active
+            ));
         }
         Ok(Self {
             space,
@@ -298,8 +301,11 @@ impl<'d> ZoneFiles<'d> {
     fn append_table(&mut self, file: FileId, mut bytes: &[u8], origin: Origin) -> Result<(), IndexError> {
         let lifetime = self.files[&file].lifetime;
         while !bytes.is_empty() {
-            // A file was created with the reserve left; if it is longer than expected, it may take the reserve.
-            let zone = self.zone_for(lifetime, 0)?;
+            // A file was created with the reserve left. Only one that is longer than expected may need it.
+            let zone = match self.zone_for(lifetime, RESERVE) {
+                Err(IndexError::NoSpace { .. }) => self.zone_for(lifetime, 0)?,
+                zone => zone?,
+            };
             let room = self.space.room(zone) * u64::from(SECTOR_BYTES);
             let (part, rest) = bytes.split_at(room.min(bytes.len() as u64) as usize);
             let extent = self.space.write(zone, part, origin)?;

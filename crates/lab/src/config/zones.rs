@@ -76,14 +76,14 @@ fn refuse_few_active(experiment: &Experiment) -> Result<(), ConfigError> {
 }
 
 fn lay_zones(experiment: &mut Experiment) -> Result<(), ConfigError> {
-    let Some(zones) = experiment.device.zones else { return Ok(()) };
     // A device that only counts takes no time.
     let controller = experiment.device.profile.controller.filter(|_| experiment.device.model != Model::Counting);
-    if let Some(ftl) = experiment.ftl.as_mut() {
-        if ftl.set_zones(zones) {
-            ftl.set_zone_reset(controller.and_then(|controller| controller.zone_reset));
-            return Ok(());
-        }
+    if let Some(ftl) = &mut experiment.ftl {
+        ftl.set_zone_reset(controller.and_then(|controller| controller.zone_reset));
+    }
+    let Some(zones) = experiment.device.zones else { return Ok(()) };
+    if experiment.ftl.as_mut().is_some_and(|ftl| ftl.set_zones(zones)) {
+        return Ok(());
     }
     let other =
         experiment.ftl.as_ref().map_or("a file system on bare flash".to_owned(), |ftl| format!("ftl.{}", ftl.name()));

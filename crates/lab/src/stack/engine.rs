@@ -100,7 +100,7 @@ pub trait Engine: Send {
     /// The device's exported sectors; for a file system without an FTL, the flash's sectors.
     fn sectors(&self) -> u64;
 
-    /// As [`nandlab_block::BlockDevice::shape`].
+    /// As [`nandlab_block::BlockDevice::zone_shape`].
     fn zone_shape(&self) -> Option<ZoneShape> {
         None
     }

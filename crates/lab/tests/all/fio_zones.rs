@@ -68,10 +68,28 @@ fn random_writes_keep_to_the_open_zones() {
 
 #[test]
 fn reads_open_no_zone() {
-    for _ in 0..2 {
-        let used = zones(&played("rw=randread;bs=4k;norandommap;io_size=1m;read_beyond_wp=1")).used;
-        assert_eq!((used.most_open, used.most_active, used.resets), (0, 0, 0));
+    let beyond = played("rw=randread;bs=4k;norandommap;io_size=1m;read_beyond_wp=1");
+    assert_eq!(beyond.host.read_sectors, (1 << 20) / 512);
+    let used = zones(&beyond).used;
+    assert_eq!((used.most_open, used.most_active, used.resets), (0, 0, 0));
+}
+
+#[test]
+fn a_job_that_finds_nothing_says_so() {
+    for keys in ["rw=randread;bs=4k", "rw=read;bs=4k", "rw=trim;bs=512k"] {
+        let record = played(keys);
+        assert_eq!(record.host.requests, 0, "{keys}");
+        let told =
+            record.notices.iter().any(|notice| notice.contains("its zones have nothing written to read or reset"));
+        assert!(told, "{keys}: {:?}", record.notices);
     }
+}
+
+#[test]
+fn more_zones_than_anybody_has_are_refused() {
+    let drive = "[ftl.page]\n[device]\nprofile = \"generic\"\ncapacity = \"64 GiB\"\nmodel = \"counting\"\n";
+    let message = refused(&job("rw=read;zonesize=4k").replace(DRIVE, drive));
+    assert!(message.contains("zonesize = 4 KiB makes more than 4194304 zones"), "{message}");
 }
 
 #[test]

@@ -345,12 +345,10 @@ impl Jobs {
     /// A clone issued nothing.
     fn pause(&mut self, number: usize, pause: Pause) {
         let clone = &self.clones[number];
-        if pause == (Pause::Ends { is_crowded: true }) {
+        if let Some(why) = pause.words() {
             let name =
                 origins().zip(&self.names).find(|(origin, _)| *origin == clone.origin).map_or("", |(_, name)| name);
-            self.notices.push(format!(
-                "[{name}] ended early, as in fio: other jobs write to as many zones as max_open_zones lets them"
-            ));
+            self.notices.push(format!("[{name}] ended early, as in fio: {why}"));
         }
         match clone.next_time() {
             Some(next) => self.queue.push(Reverse((next, number))),

@@ -59,6 +59,19 @@ pub(super) enum Pause {
     Ends { is_crowded: bool },
 }
 
+impl Pause {
+    /// Why the clone ends, if it does.
+    pub(super) fn words(self) -> Option<&'static str> {
+        match self {
+            Self::Waits => None,
+            Self::Ends { is_crowded: true } => Some("other jobs write to as many zones as there may be"),
+            Self::Ends { is_crowded: false } => {
+                Some("its zones have nothing written to read or reset, or no place to write")
+            }
+        }
+    }
+}
+
 /// When a rate lets the next request in a direction pass.
 #[derive(Debug, Default)]
 struct Pacer {

@@ -61,6 +61,11 @@ pub(super) fn drive(jobs: &[Job], device: Option<ZoneShape>, bytes: u64) -> Resu
         found = Some(limits);
     }
     let Some(limits) = found else { return Ok(None) };
+    if bytes / limits.size > MOST_ZONES {
+        let job = &jobs[0];
+        let message = format!("zonesize = {} makes more than {MOST_ZONES} zones of the device", ByteCount(limits.size));
+        return Err(job.wrong(&message));
+    }
     for job in jobs.iter().filter(|job| job.zoning.is_on() && job.writes()) {
         if job.zoning.job_max_open > 0 && limits.max_open == 0 {
             return Err(job.wrong("job_max_open_zones cannot be used without a limit for all jobs, max_open_zones"));
@@ -75,6 +80,9 @@ fn same<T: PartialEq + std::fmt::Display>(job: &Job, (key, value): (&str, T), fi
     }
     Err(job.wrong(&format!("{key} = {value}, and a job before has {first}; all jobs share one device")))
 }
+
+/// Zones that are kept in memory, 40 bytes each; drives have thousands.
+const MOST_ZONES: u64 = 1 << 22;
 
 /// The zones of a job's device.
 fn limits(job: &Job, device: Option<ZoneShape>) -> Result<Limits, Malformed> {

@@ -43,6 +43,7 @@ impl Plan {
                 (ranks.sectors(), ", or set workload.trace.addresses to \"fold\" (addresses modulo the device)")
             }
             None if self.config.addresses == Addresses::Fold => (summary.longest.into(), ""),
+            None if summary.has_zones => (end, ""),
             None => (
                 end,
                 ", or set workload.trace.addresses to \"fold\" (addresses modulo the device) or \"compact\" \
@@ -170,6 +171,11 @@ impl Player {
         })?;
         summary.check_devices(&plan.config, &plan.base)?;
         summary.check_requests(&plan.config, &plan.base)?;
+        if summary.has_zones && plan.config.addresses != Addresses::Reject {
+            let why = "the trace has requests for zones, and other addresses would name other zones; leave it out";
+            let given = if compact { "compact" } else { "fold" };
+            return Err(WorkloadError::option("addresses", &given, why));
+        }
         let ranks = compact.then(|| touched.rank());
         let (starts, end) = starts(&plan.config, &summary);
         plan.fit(&summary, end, ranks.as_ref())?;

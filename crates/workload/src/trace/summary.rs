@@ -64,6 +64,9 @@ pub struct Summary {
     pub trimmed_sectors: u64,
     /// First sector after the highest address on any device.
     pub end_sector: u64,
+    /// Whether a request names a zone by its first sector.
+    #[serde(skip)]
+    pub has_zones: bool,
     /// Sectors in the longest read or write.
     pub longest: u32,
     /// The first record's time, in nanoseconds.
@@ -143,6 +146,7 @@ impl Summary {
             Op::Flush => self.flushes += 1,
             Op::UnitUpdate | Op::Zone(_) => {}
         }
+        self.has_zones |= matches!(request.op, Op::Append | Op::Zone(_));
         if self.requests == 0 {
             self.first_ns = request.time;
         }
@@ -161,7 +165,9 @@ impl Summary {
             Op::Trim => self.trimmed_sectors += sectors,
             Op::Flush | Op::UnitUpdate | Op::Zone(_) => {}
         }
-        self.end_sector = self.end_sector.max(request.end());
+        // A change of a zone names a sector, and has none.
+        let end = request.end() + u64::from(matches!(request.op, Op::Zone(_)));
+        self.end_sector = self.end_sector.max(end);
         if request.op != Op::Trim {
             self.longest = self.longest.max(request.sectors);
         }
@@ -170,7 +176,7 @@ impl Summary {
         if self.devices.len() <= number {
             self.devices.resize_with(number + 1, DeviceSummary::default);
         }
-        self.devices[number].end_sector = self.devices[number].end_sector.max(request.end());
+        self.devices[number].end_sector = self.devices[number].end_sector.max(end);
     }
 
     /// A repetition's delay: the trace's span and one mean gap.

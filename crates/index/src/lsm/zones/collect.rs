@@ -18,6 +18,10 @@ impl ZoneFiles<'_> {
         self.victim = Some(victim);
         let moved = self.move_out(victim);
         self.victim = None;
+        if moved.is_err() {
+            // The manifest has the old places.
+            self.settle_moves(false)?;
+        }
         moved
     }
 

@@ -181,7 +181,7 @@ fn moved_by(drive: &mut Zoned, options: &Options) -> u64 {
 #[test]
 fn moves_survive_a_cut_at_every_request() {
     for (options, [zones, capacity, active]) in
-        [(options(), [8, 24, 4]), (options(), [11, 10, 4]), (options(), [10, 12, 6])]
+        [(options(), [7, 19, 4]), (options(), [10, 9, 4]), (options(), [8, 18, 6])]
     {
         let blank = Zoned::new(zones, capacity as u64, 32, active as u32);
         let mut uncut = blank.clone();
