@@ -129,3 +129,40 @@ fn lines_of_a_trace_stand_in_the_experiment() {
     let neither = refused(&drive(&[], ""), &["workload.trace={format = \"csv\"}"]);
     assert!(neither.message.contains("expected the path of a trace, or its lines"), "{}", neither.message);
 }
+
+#[test]
+fn bytes_of_appends_and_after_resets_are_compared() {
+    let lines: Vec<String> =
+        "0,W,0,8 0,A,0,6 0,A,0,2 0,R,0,16 0,W,0,8 0,Z,0,0 0,R,0,16 0,A,0,8 0,R,0,8 0,X,0,0 0,R,0,64"
+            .split(' ')
+            .map(str::to_owned)
+            .collect();
+    // Another content than expected would end the run.
+    let record = record(&drive(&lines, ""), &["device.model=bytes"]);
+    assert_eq!((record.host.reads, record.zones.unwrap().refused.values().sum::<u64>()), (4, 1));
+}
+
+#[test]
+fn a_profile_of_a_zoned_drive_needs_no_table_of_zones() {
+    let text = "[workload.trace]\nformat = \"csv\"\ntext = \"\"\"\ntime_us,op,sector,sectors\n0,Z,0,0\n\"\"\"\n[ftl.zns]\n[device]\n\
+                profile = \"zn540\"\nblocks_per_plane = 20\ncapacity = \"17232 MiB\"\n";
+    let reset = mean_us(&record(text, &[]), "Z");
+    // The command and the latency come on top of 1,690 us.
+    assert!((1_695.0..1_705.0).contains(&reset), "{reset}");
+}
+
+#[test]
+fn addresses_of_requests_for_zones_stay_and_lie_on_the_device() {
+    let open = |text: &str, set: &str| {
+        run(&parse(text, &[set]).unwrap(), Path::new("."), &Control::default(), Outputs::default())
+            .unwrap_err()
+            .to_string()
+    };
+    let lines = ["0,A,0,8".to_owned(), "0,A,4096,8".to_owned()];
+    for given in ["compact", "fold"] {
+        let told = open(&drive(&lines, ""), &format!("workload.trace.addresses={given}"));
+        assert!(told.contains("other addresses would name other zones"), "{told}");
+    }
+    let behind = open(&drive(&["0,X,8192,0".to_owned()], ""), "host.queue_depth=1");
+    assert!(behind.contains("8193 sectors") && !behind.contains("fold"), "{behind}");
+}

@@ -263,7 +263,9 @@ impl Subjob {
                 (self.is_alone, self.found_nothing) = (false, true);
                 self.stream.end_file(ask);
                 self.next = self.stream.next();
-                Err(Pause::Waits)
+                // A job that has done something may just be through.
+                let is_told = self.next.is_none() && self.issued == 0;
+                Err(if is_told { Pause::Ends { is_crowded: false } } else { Pause::Waits })
             }
         }
     }
