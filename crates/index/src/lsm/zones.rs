@@ -26,6 +26,8 @@ use std::collections::BTreeMap;
 
 /// Empty zones that tables and logs leave to collection.
 const RESERVE: usize = 1;
+/// A zone is finished if one part in so many of it or less is left.
+const WASTE: u64 = 4;
 /// Zones beside the root areas: for the log, for two levels, and the reserve.
 const ZONES_MIN: usize = 4;
 /// Active zones: both root areas during a checkpoint, the log's, and one for tables.
@@ -189,18 +191,26 @@ impl<'d> ZoneFiles<'d> {
     /// Makes way for another active zone, if the drive allows none: an active zone without live sectors is emptied, else
     /// the one with the fewest sectors left is finished. A power cut that undoes a finish may leave one zone too many.
     fn make_way(&mut self) -> Result<(), IndexError> {
-        let live = self.live();
         while !self.space.may_open() {
-            let zones = self.first_zone()..self.space.zones.len();
-            let is_free = |&zone: &usize| self.space.zones[zone].is_active() && !self.is_promised(zone);
-            let left = |zone: usize| (Some(zone) == self.log_zone, self.space.zones[zone].left());
-            match zones.filter(is_free).min_by_key(|&zone| (live[zone] > 0, left(zone))) {
-                Some(dead) if live[dead] == 0 => self.space.reset(dead)?,
-                Some(cheapest) => self.space.finish(cheapest)?,
+            match self.cheapest() {
+                Some((dead, None)) => self.space.reset(dead)?,
+                Some((cheapest, Some(_))) => self.space.finish(cheapest)?,
                 None => break,
             }
         }
         Ok(())
+    }
+
+    /// The active zone that is the cheapest to give up, and the sectors that a finish of it would waste; none if nothing in
+    /// it counts.
+    fn cheapest(&self) -> Option<(usize, Option<u64>)> {
+        let live = self.live();
+        let zones = self.first_zone()..self.space.zones.len();
+        let is_free = |&zone: &usize| self.space.zones[zone].is_active() && !self.is_promised(zone);
+        let left = |zone: usize| self.space.zones[zone].left();
+        let cheapest =
+            zones.filter(is_free).min_by_key(|&zone| (live[zone] > 0, Some(zone) == self.log_zone, left(zone)))?;
+        Some((cheapest, (live[cheapest] > 0).then(|| left(cheapest))))
     }
 
     /// Whether a log will be written at the zone's write pointer.
@@ -211,7 +221,8 @@ impl<'d> ZoneFiles<'d> {
     }
 
     /// A zone for tables of this lifetime: an active one with their lifetime, else an empty one if more than `reserve` are
-    /// left, else the active one with the nearest lifetime.
+    /// left, else the active one with the nearest lifetime. That one comes before an empty zone, too, if the drive allows no
+    /// other active zone, and to finish one would waste much, or sectors that are moved to gain room.
     fn zone_for(&mut self, lifetime: Lifetime, reserve: usize) -> Result<usize, IndexError> {
         let live = self.live();
         let is_alike = |zone: &usize| self.space.zones[*zone].lifetime == Some(lifetime);
@@ -222,18 +233,27 @@ impl<'d> ZoneFiles<'d> {
             self.reclaim(true)?;
         }
         let live = self.live();
-        let empty = self.empty_zones(&live);
-        if empty.len() > reserve {
-            self.make_way()?;
-            self.space.zones[empty[0]].lifetime = Some(lifetime);
-            return Ok(empty[0]);
-        }
         let distance = |zone: usize| match (self.space.zones[zone].lifetime, lifetime) {
             (Some(Lifetime::Level(there)), Lifetime::Level(here)) => there.abs_diff(here),
             _ => u8::MAX,
         };
         let nearest = self.data_zones(&live).into_iter().min_by_key(|&zone| (distance(zone), zone));
+        let empty = self.empty_zones(&live);
+        if let Some(&zone) = empty.get(reserve) {
+            match nearest.filter(|_| !self.space.may_open() && self.is_dear()) {
+                Some(nearest) => return Ok(nearest),
+                None => self.make_way()?,
+            }
+            self.space.zones[zone].lifetime = Some(lifetime);
+            return Ok(zone);
+        }
         nearest.ok_or_else(|| self.no_space(self.unit_bytes as u64))
+    }
+
+    /// Whether to finish a zone would waste much.
+    fn is_dear(&self) -> bool {
+        let Some((zone, Some(wasted))) = self.cheapest() else { return false };
+        self.victim.is_some() || wasted * WASTE > self.space.whole(zone)
     }
 
     fn no_space(&self, needed: u64) -> IndexError {

@@ -90,12 +90,12 @@ fn a_tree_on_zones_is_an_ordered_map() {
 fn with_every_active_zone_in_use_the_cheapest_is_finished_and_an_empty_one_opened() {
     for active in [ACTIVE_ZONES_MIN, ACTIVE_ZONES_MIN + 1] {
         let mut drive = Zoned::new(120, 64, 64, active);
-        conforms(&mut drive, &options(), 1_500, 7);
+        conforms(&mut drive, &options(), 6_000, 7);
         let choices =
             drive.finished.iter().filter(|finish| finish.others.iter().any(|&left| left > finish.left)).count();
         println!("{active}: {} finishes, {choices} among several, {} resets", drive.finished.len(), drive.resets);
-        assert!(drive.finished.len() > 50 && drive.most_active == active);
-        assert!(choices > 50, "{choices}");
+        assert!(drive.finished.len() > 40 && drive.most_active == active);
+        assert!(choices > 40, "{choices}");
         for finish in &drive.finished {
             assert!(finish.active == active && finish.opens == Some(true), "{finish:?}");
             let is_cheapest = finish.others.iter().all(|&left| finish.has_tables && finish.left <= left);
@@ -181,7 +181,7 @@ fn moved_by(drive: &mut Zoned, options: &Options) -> u64 {
 #[test]
 fn moves_survive_a_cut_at_every_request() {
     for (options, [zones, capacity, active]) in
-        [(options(), [7, 19, 4]), (options(), [10, 9, 4]), (options(), [8, 18, 6])]
+        [(options(), [7, 16, 4]), (options(), [10, 10, 4]), (options(), [10, 13, 5])]
     {
         let blank = Zoned::new(zones, capacity as u64, 32, active as u32);
         let mut uncut = blank.clone();
