@@ -171,9 +171,10 @@ impl Zns {
     /// Fills a zone.
     fn finish<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
         let page_bytes = nand.geometry().page_bytes();
-        let waiting = self.waiting[zone as usize].as_ref().map_or(0, |waiting| waiting.parts.len() as u32);
+        let waiting = self.waiting[zone as usize].as_ref().map_or(0, |waiting| waiting.written());
         self.commit_pages(nand, zone, waiting)?;
         self.waiting[zone as usize] = None;
+        self.stage.forget_zone(zone);
         let blank = N::Buf::zeroed(page_bytes);
         scoped(nand, Cause::Finish, |nand| {
             while self.zones.has_room(zone) {

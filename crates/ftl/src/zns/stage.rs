@@ -106,6 +106,11 @@ impl Stage {
         self.live.remove(&(zone, place));
     }
 
+    /// No staged page of the zone counts any more.
+    pub(super) fn forget_zone(&mut self, zone: u32) {
+        self.live.retain(|&(other, _), _| other != zone);
+    }
+
     /// Asserts that whatever counts waits in memory, too, so that it can be staged again.
     pub(super) fn check(&self, waits: impl Fn(u32, u32) -> Option<bool>) {
         for &(zone, place) in self.live.keys() {
@@ -199,7 +204,7 @@ impl Zns {
 
     /// Tells a mount that nothing staged so far counts for a zone, if there is anything.
     pub(super) fn void_staged<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
-        self.stage.live.retain(|&(other, _), _| other != zone);
+        self.stage.forget_zone(zone);
         if !self.stage.newest.get(&zone).is_some_and(|(block, _)| self.stage.blocks.contains(block)) {
             return Ok(());
         }

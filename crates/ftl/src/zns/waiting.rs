@@ -77,6 +77,11 @@ impl Waiting {
         self.parts.front().filter(|_| !self.is_random).map_or(0, |part| part.sectors)
     }
 
+    /// Pages up to the last one of which something was written.
+    pub(super) fn written(&self) -> u32 {
+        self.parts.iter().rposition(|part| part.sectors > 0).map_or(0, |last| last as u32 + 1)
+    }
+
     /// Whether nothing waits, and nothing may.
     pub(super) fn is_over(&self) -> bool {
         self.parts.is_empty() && !self.is_random

@@ -82,6 +82,16 @@ fn a_random_write_area_ends_at_the_capacity() {
 }
 
 #[test]
+fn a_finish_fills_what_nobody_wrote() {
+    let mut lab = drive(with_areas());
+    command(&mut lab, ZoneCommand::OpenRandom, 0).unwrap();
+    lab.submit(&Request::new(Op::Flush, 0, 0), Payload::None).unwrap();
+    command(&mut lab, ZoneCommand::Finish, 0).unwrap();
+    assert_eq!(lab.zone_use().unwrap().filled_pages, 7);
+    lab.check();
+}
+
+#[test]
 fn areas_that_do_not_fit_are_refused() {
     let refused = |options| config(options).max_logical_pages(&geometry(), &Rules::default()).unwrap_err().to_string();
     let bytes = |sectors: u64| Some(ByteCount(512 * sectors));
