@@ -49,9 +49,9 @@ wheel: $(VENV)/.release
 
 test: build $(VENV)/.dev
 	$(COLD) cargo test --workspace --exclude nandlab-py
-	@# Two at once, which share the files of tests.
-	share=$$(mktemp -d); $(BIN)/python -m pytest -q --share=$$share & \
-		$(BIN)/python -m pytest -q --share=$$share; second=$$?; wait $$!; first=$$?; \
+	@# Two at once, which share the files of tests. Each has its own temporary folder: they would clean up each other's.
+	share=$$(mktemp -d); $(BIN)/python -m pytest -q --share=$$share --basetemp=$$share/first & \
+		$(BIN)/python -m pytest -q --share=$$share --basetemp=$$share/second; second=$$?; wait $$!; first=$$?; \
 		rm -rf $$share; exit $$((first + second))
 
 build: $(VENV)/.extension $(VENV)/.bytecode
