@@ -67,6 +67,7 @@ use crate::parts::flash_map::FlashMap;
 use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::{Events, FtlError, RamUse, Variant};
+pub use cmt::{Cache, Cdftl, Sftl, Tpftl};
 use cmt::{Cmt, Slot};
 pub use config::{Allocation, Config};
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Oob, Ppa, SectorMask, Time};
@@ -93,6 +94,10 @@ pub struct Scheme {
     moved: Vec<(Lpn, Ppa)>,
     hits: u64,
     misses: u64,
+    /// Map pages read from flash for a miss.
+    map_loads: u64,
+    /// Host reads that needed such a read first.
+    double_reads: u64,
     dirty_evictions: u64,
 }
 
@@ -227,7 +232,9 @@ impl page_mapped::Scheme for Scheme {
         sectors: SectorMask,
         page: &mut N::Buf,
     ) -> Result<(), FtlError> {
+        let loads = self.map_loads;
         let (slot, looked_up) = self.look_up(pages, nand, at)?;
+        self.double_reads += u64::from(self.map_loads != loads);
         let before = nand.ctx().after(looked_up);
         let read = read_mapped(nand, self.cmt.page(slot), sectors, page);
         nand.ctx().set_ready(before);
@@ -268,6 +275,11 @@ impl page_mapped::Scheme for Scheme {
     }
 
     #[inline]
+    fn expect(&mut self, first: Lpn, pages: u32) {
+        self.cmt.expect(first, pages);
+    }
+
+    #[inline]
     fn prefetch(&self, at: Lpn) {
         self.cmt.prefetch(at);
     }
@@ -283,9 +295,7 @@ impl page_mapped::Scheme for Scheme {
 
     fn ram(&self, _: &Pages) -> RamUse {
         let mut ram = RamUse::default();
-        let entries = u64::from(self.cmt.most());
-        ram.sram.insert("cmt", 8 * entries);
-        ram.sram.insert("cmt_lists", 12 * entries);
+        self.cmt.ram(&mut ram);
         ram.sram.insert("gtd", self.map.directory_bytes());
         ram.sram.insert("trim_marks", u64::from(self.map.pages()).div_ceil(8));
         ram.sram.insert("valid_counts", 2 * u64::from(self.geometry.blocks()));
@@ -298,6 +308,7 @@ impl page_mapped::Scheme for Scheme {
             map_hits: self.hits,
             map_misses: self.misses,
             map_dirty_evictions: self.dirty_evictions,
+            double_reads: self.double_reads,
             ..self.map.events(of_pages)
         }
     }

@@ -192,6 +192,10 @@ pub trait Ftl: Sized + Send + 'static {
         1
     }
 
+    /// A request begins that covers these pages, at least in part: an FTL may fetch their map entries together.
+    #[inline]
+    fn expect(&mut self, _first: Lpn, _pages: u32) {}
+
     /// Starts loading the map entry for `at` into the processor's cache; changes nothing.
     #[inline]
     fn prefetch(&self, _at: Lpn) {}
@@ -298,6 +302,8 @@ pub struct Events {
     pub map_misses: u64,
     /// Entries or units written to flash before they left memory.
     pub map_dirty_evictions: u64,
+    /// Host reads of a page that had to read its map page from flash first.
+    pub double_reads: u64,
     /// Victim blocks with map pages.
     pub map_gc_runs: u64,
     /// Map pages moved for their collection.
@@ -332,6 +338,7 @@ impl Events {
             map_hits: self.map_hits + other.map_hits,
             map_misses: self.map_misses + other.map_misses,
             map_dirty_evictions: self.map_dirty_evictions + other.map_dirty_evictions,
+            double_reads: self.double_reads + other.double_reads,
             map_gc_runs: self.map_gc_runs + other.map_gc_runs,
             map_gc_copies: self.map_gc_copies + other.map_gc_copies,
             folded_pages: self.folded_pages + other.folded_pages,

@@ -1,11 +1,12 @@
 //! The options.
 
-use crate::own::{self, About};
+use super::cmt::Cache;
+use crate::own;
 use crate::parts::flash_map::Shape;
 use crate::parts::page_mapped::Pages;
 use crate::parts::victim::{DChoices, Victim};
 use crate::{error, FtlError, Variant};
-use nandlab_block::own::{Own, Replaces};
+use nandlab_block::own::Own;
 use nandlab_nand::Geometry;
 
 /// The die that takes a host page.
@@ -32,24 +33,17 @@ pub enum Replacement {
     Python(Own),
 }
 
-impl Replacement {
-    /// The rule, if it is not ours.
-    pub(super) fn own(self, about: &About, entries: u32) -> Option<Box<dyn Replaces>> {
-        match self {
-            Self::Segmented => None,
-            Self::Python(own) => Some(own::host().map_cache(own, about, entries)),
-        }
-    }
-}
-
 /// DFTL's options.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Map entries in memory, at least 2. Default 8192, as in public simulators of the paper: 6552 and 1640.
+    /// Memory for the map, in entries of eight bytes as DFTL has them, at least 2. Another `cache` has as many bytes, for
+    /// more entries or fewer. Default 8192, as in public simulators of the paper: 6552 and 1640.
     pub cmt_entries: u32,
+    /// What memory keeps of the map.
+    pub cache: Cache,
     /// Protected share of the entries in memory. An entry is protected from when it was read or asked for again, until
-    /// it is the one not asked for the longest. From 1 to 99 percent. Default 80.
+    /// it is the one not asked for the longest. From 1 to 99 percent. Only for the cache `segmented`. Default 80.
     pub protected_percent: u32,
     /// Whether garbage collection leaves an entry in memory to be written when it is evicted; otherwise its map page is
     /// written at once. Entries not in memory are written in either case.
@@ -58,9 +52,9 @@ pub struct Config {
     /// for each.
     pub batch_update: bool,
     /// Whether a map page's other changed entries need no write any more once one was evicted. Without it they stay
-    /// marked as changed, although the map page has them.
+    /// marked as changed, although the map page has them. Only for the cache `segmented`.
     pub batch_write_back: bool,
-    /// Which entry leaves a full memory.
+    /// Which entry leaves a full memory. Only for the cache `segmented`.
     pub replacement: Replacement,
     /// The die that takes a host page.
     pub allocation: Allocation,
@@ -81,6 +75,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             cmt_entries: 8192,
+            cache: Cache::Segmented,
             protected_percent: 80,
             lazy_update: true,
             batch_update: true,
@@ -119,9 +114,9 @@ impl Config {
         (part as u32).clamp(1, entries.max(2) - 1)
     }
 
-    fn check(&self) -> Result<(), FtlError> {
+    fn check(&self, geometry: &Geometry) -> Result<(), FtlError> {
+        self.cache.check(self, entries_per_map_page(geometry))?;
         for (key, given, least, most) in [
-            ("cmt_entries", self.cmt_entries, 2, u32::MAX),
             ("protected_percent", self.protected_percent, 1, 99),
             ("reserve_blocks", self.reserve_blocks, 1, u32::MAX),
             ("map_spare_percent", self.map_spare_percent, 0, 1000),
@@ -135,7 +130,7 @@ impl Config {
     }
 
     pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
-        self.check()?;
+        self.check(geometry)?;
         // As many blocks as a map for all the device's pages has: a little more than for the pages left then.
         let quota = self.shape(geometry, geometry.pages()).quota(geometry);
         let most = Pages::usable(geometry, geometry.blocks(), self.reserve_blocks, quota);
