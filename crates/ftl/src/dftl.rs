@@ -171,7 +171,8 @@ impl page_mapped::Scheme for Scheme {
 
     fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
         let mut notices = Vec::new();
-        if config.cmt_entries >= logical_pages {
+        let whole = config.cache.whole_map(logical_pages, config::entries_per_map_page(geometry));
+        if u64::from(config.cmt_entries) >= whole {
             notices.push(format!(
                 "ftl.dftl.cmt_entries = {} holds the whole map of {logical_pages} entries: no entry ever leaves memory",
                 config.cmt_entries
@@ -308,7 +309,7 @@ impl page_mapped::Scheme for Scheme {
             map_hits: self.hits,
             map_misses: self.misses,
             map_dirty_evictions: self.dirty_evictions,
-            double_reads: self.double_reads,
+            map_double_reads: self.double_reads,
             ..self.map.events(of_pages)
         }
     }

@@ -303,7 +303,7 @@ pub struct Events {
     /// Entries or units written to flash before they left memory.
     pub map_dirty_evictions: u64,
     /// Host reads of a page that had to read its map page from flash first.
-    pub double_reads: u64,
+    pub map_double_reads: u64,
     /// Victim blocks with map pages.
     pub map_gc_runs: u64,
     /// Map pages moved for their collection.
@@ -338,7 +338,7 @@ impl Events {
             map_hits: self.map_hits + other.map_hits,
             map_misses: self.map_misses + other.map_misses,
             map_dirty_evictions: self.map_dirty_evictions + other.map_dirty_evictions,
-            double_reads: self.double_reads + other.double_reads,
+            map_double_reads: self.map_double_reads + other.map_double_reads,
             map_gc_runs: self.map_gc_runs + other.map_gc_runs,
             map_gc_copies: self.map_gc_copies + other.map_gc_copies,
             folded_pages: self.folded_pages + other.folded_pages,

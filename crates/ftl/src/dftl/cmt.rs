@@ -102,6 +102,18 @@ impl Cache {
         )))
     }
 
+    /// The least `cmt_entries` with which nothing ever leaves memory.
+    pub(super) fn whole_map(self, logical_pages: u32, per_map_page: u32) -> u64 {
+        let map_pages = logical_pages.div_ceil(per_map_page);
+        let bytes = match self {
+            Self::Segmented => u64::from(logical_pages) * BYTES,
+            Self::Tpftl(options) => options.whole_bytes(logical_pages, map_pages),
+            Self::Cdftl(options) => options.whole_bytes(per_map_page, map_pages),
+            Self::Sftl(options) => options.whole_bytes(per_map_page, map_pages),
+        };
+        bytes.div_ceil(BYTES)
+    }
+
     /// Refuses options that only DFTL's own cache reads.
     fn refuse_unread(self, name: &str, config: &Config) -> Result<(), FtlError> {
         let usual = Config::default();

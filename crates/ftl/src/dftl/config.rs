@@ -1,6 +1,6 @@
 //! The options.
 
-use super::cmt::Cache;
+use super::cmt::{Cache, Cdftl, Sftl, Tpftl};
 use crate::own;
 use crate::parts::flash_map::Shape;
 use crate::parts::page_mapped::Pages;
@@ -145,6 +145,9 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
     let small = || Config { cmt_entries: 4, protected_percent: 50, ..Config::default() };
     // Enough for some moved pages to have their entry in memory.
     let more = || Config { cmt_entries: 24, lazy_update: false, ..small() };
+    // Beside the least that works for map pages of 128 entries, enough to keep a few of them.
+    let cached = |cache: Cache, cmt_entries: u32| Config { cmt_entries, cache, ..Config::default() };
+    let plain = Tpftl { batch_update: false, clean_first: false, request_prefetch: false, ..Tpftl::default() };
     vec![
         Variant::safe("cmt_2", Config { cmt_entries: 2, ..small() }),
         Variant::safe("cmt_4", small()),
@@ -155,6 +158,21 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::tight("reserve_1", Config { reserve_blocks: 1, cmt_entries: 8, ..small() }),
         Variant::safe("map_spare", Config { map_spare_percent: 0, victim: Victim::CostBenefit, ..small() }),
         Variant::safe("static", Config { allocation: Allocation::Static, cmt_entries: 16, ..small() }),
+        Variant::safe("tpftl", cached(Cache::Tpftl(Tpftl::default()), 40)),
+        Variant::safe("tpftl_4", cached(Cache::Tpftl(Tpftl::default()), 4)),
+        Variant::safe(
+            "tpftl_eager",
+            Config {
+                lazy_update: false,
+                batch_update: false,
+                ..cached(Cache::Tpftl(Tpftl { threshold: 1, ..plain }), 20)
+            },
+        ),
+        Variant::safe("cdftl", cached(Cache::Cdftl(Cdftl::default()), 300)),
+        Variant::safe("cdftl_67", cached(Cache::Cdftl(Cdftl { pages_percent: 99 }), 67)),
+        Variant::safe("sftl", cached(Cache::Sftl(Sftl::default()), 300)),
+        Variant::safe("sftl_69", cached(Cache::Sftl(Sftl { buffer_percent: 0, ..Sftl::default() }), 69)),
+        Variant::safe("sftl_sparse", cached(Cache::Sftl(Sftl { buffer_percent: 30, sparse_entries: 3 }), 100)),
         Variant::safe("d_choices", Config { victim: Victim::DChoices(DChoices { choices: 2 }), ..small() }),
     ]
 }

@@ -33,7 +33,7 @@
 //! Flash Memory. EuroSys 2015.
 
 use super::table::{List, Table};
-use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
+use super::{MapCache, Shape, Slot, Step, NONE};
 use crate::dftl::paging::entries;
 use crate::options::options;
 use crate::{error, FtlError, RamUse};
