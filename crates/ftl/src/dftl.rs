@@ -234,10 +234,14 @@ impl page_mapped::Scheme for Scheme {
         page: &mut N::Buf,
     ) -> Result<(), FtlError> {
         let loads = self.map_loads;
-        let (slot, looked_up) = self.look_up(pages, nand, at)?;
+        let (from, looked_up) = match self.look_up(pages, nand, at) {
+            Ok((slot, looked_up)) => (self.cmt.page(slot), looked_up),
+            Err(FtlError::WornOut { .. }) => self.look_past(pages, nand, at)?,
+            Err(error) => return Err(error),
+        };
         self.double_reads += u64::from(self.map_loads != loads);
         let before = nand.ctx().after(looked_up);
-        let read = read_mapped(nand, self.cmt.page(slot), sectors, page);
+        let read = read_mapped(nand, from, sectors, page);
         nand.ctx().set_ready(before);
         read
     }

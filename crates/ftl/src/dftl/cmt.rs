@@ -166,6 +166,11 @@ pub(super) trait MapCache: std::fmt::Debug + Send {
     /// Collection has moved a page: changes its entry and marks it, if it is in memory. This is no use.
     fn moved(&mut self, at: Lpn, to: Ppa) -> bool;
 
+    /// The page an entry in memory names, whether or not it can be used at once.
+    fn peek(&self, at: Lpn) -> Option<Ppa> {
+        self.find(at).map(|slot| self.page(slot))
+    }
+
     /// A map page's marked entries.
     fn changed(&self, map_page: u32, tell: &mut dyn FnMut(Lpn, Ppa));
 

@@ -145,7 +145,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
     let small = || Config { cmt_entries: 4, protected_percent: 50, ..Config::default() };
     // Enough for some moved pages to have their entry in memory.
     let more = || Config { cmt_entries: 24, lazy_update: false, ..small() };
-    // Beside the least that works for map pages of 128 entries, enough to keep a few of them.
+    // The least for map pages of 256 entries, and enough for a few map pages.
     let cached = |cache: Cache, cmt_entries: u32| Config { cmt_entries, cache, ..Config::default() };
     let plain = Tpftl { batch_update: false, clean_first: false, request_prefetch: false, ..Tpftl::default() };
     vec![
@@ -169,10 +169,10 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
             },
         ),
         Variant::safe("cdftl", cached(Cache::Cdftl(Cdftl::default()), 300)),
-        Variant::safe("cdftl_67", cached(Cache::Cdftl(Cdftl { pages_percent: 99 }), 67)),
-        Variant::safe("sftl", cached(Cache::Sftl(Sftl::default()), 300)),
-        Variant::safe("sftl_69", cached(Cache::Sftl(Sftl { buffer_percent: 0, ..Sftl::default() }), 69)),
-        Variant::safe("sftl_sparse", cached(Cache::Sftl(Sftl { buffer_percent: 30, sparse_entries: 3 }), 100)),
+        Variant::safe("cdftl_131", cached(Cache::Cdftl(Cdftl { pages_percent: 99 }), 131)),
+        Variant::safe("sftl", cached(Cache::Sftl(Sftl::default()), 310)),
+        Variant::safe("sftl_137", cached(Cache::Sftl(Sftl { buffer_percent: 0, ..Sftl::default() }), 137)),
+        Variant::safe("sftl_sparse", cached(Cache::Sftl(Sftl { buffer_percent: 30, sparse_entries: 3 }), 196)),
         Variant::safe("d_choices", Config { victim: Victim::DChoices(DChoices { choices: 2 }), ..small() }),
     ]
 }

@@ -65,6 +65,30 @@ impl Scheme {
         Ok((slot, read.unwrap_or(0)))
     }
 
+    /// The page of an entry for which memory has no room, because flash has none for what would leave; and when its read
+    /// ends. So a worn-out device can be read.
+    #[cold]
+    pub(super) fn look_past<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+    ) -> Result<(Ppa, Time), FtlError> {
+        if let Some(page) = self.cmt.peek(at) {
+            return Ok((page, 0));
+        }
+        let mut bytes = std::mem::take(&mut self.page);
+        let start = (at.0 % self.per_map_page() * ENTRY_BYTES) as usize;
+        let held = self.load(pages, nand, at.0 / self.per_map_page(), &mut bytes, start);
+        let page = entries(&bytes[start..]).next().unwrap_or(Ppa::NONE);
+        self.page = bytes;
+        if held? == Held::Nothing {
+            return Ok((page, 0));
+        }
+        self.map_loads += 1;
+        Ok((page, nand.ctx().last()))
+    }
+
     /// Reads a map page from an entry on, for the cache; returns when that ends, 0 if nothing was read.
     fn take_in<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, first: Lpn) -> Result<Time, FtlError> {
         let (map_page, place) = (first.0 / self.per_map_page(), first.0 % self.per_map_page());

@@ -22,7 +22,7 @@
 //!
 //! ## Differences
 //! The paper divides the memory by experiment; here `pages_percent` of it is for map pages, at least one, and no more than
-//! the map has. Both levels are in LRU order. A map page is used when an entry is copied out of it. The authors' later
+//! the map has. What they leave is for entries, but no more than their share once the whole map is in memory. Both levels are in LRU order. A map page is used when an entry is copied out of it. The authors' later
 //! article moves the boundary while it runs; this is the former one. An entry takes eight bytes and a map page four for
 //! each entry, and eight more for its number and its mark.
 //!
@@ -75,8 +75,13 @@ impl Options {
         let of_share = budget * u64::from(self.pages_percent) / 100 / page;
         let of_rest = (budget - LEAST_ENTRIES * BYTES) / page;
         let pages = of_share.clamp(1, u64::from(shape.map_pages())).min(of_rest);
-        let entries = ((budget - pages * page) / BYTES).min(u64::from(shape.logical_pages).max(LEAST_ENTRIES));
-        (pages as u32, entries as u32)
+        let rest = if pages < u64::from(shape.map_pages()) {
+            budget - pages * page
+        } else {
+            // More would save no map page.
+            (budget * u64::from(100 - self.pages_percent) / 100).min(budget - pages * page)
+        };
+        (pages as u32, (rest / BYTES).max(LEAST_ENTRIES) as u32)
     }
 }
 
@@ -238,6 +243,14 @@ impl MapCache for EntriesAndPages {
             }
             None => self.set_in_page(at, to),
         }
+    }
+
+    fn peek(&self, at: Lpn) -> Option<Ppa> {
+        let slot = self.table.find(at);
+        slot.map(|slot| self.table.page(slot)).or_else(|| {
+            let page = self.pages.get(self.places[self.shape.map_page(at) as usize] as usize)?;
+            Some(page.entries[(at.0 % self.shape.per_map_page) as usize])
+        })
     }
 
     fn changed(&self, map_page: u32, tell: &mut dyn FnMut(Lpn, Ppa)) {

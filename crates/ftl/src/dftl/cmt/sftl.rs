@@ -342,6 +342,10 @@ impl MapCache for Runs {
         self.change(at, to)
     }
 
+    fn peek(&self, at: Lpn) -> Option<Ppa> {
+        (self.place(at).is_some() || self.is_buffered(at)).then(|| self.page(at.0))
+    }
+
     fn changed(&self, map_page: u32, tell: &mut dyn FnMut(Lpn, Ppa)) {
         self.buffer.of(map_page).for_each(|(at, page)| tell(at, page));
     }

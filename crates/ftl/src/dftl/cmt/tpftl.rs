@@ -201,7 +201,11 @@ impl TwoLevels {
 
     /// The most entries from `at` on for which there is room once one node is empty; at least one.
     fn most_with(&self, at: Lpn, emptied: Option<u32>) -> u32 {
-        let freed = |map_page: u32| NODE + ENTRY * u64::from(self.nodes[map_page as usize].list.count);
+        let freed = |map_page: u32| {
+            let entries = ENTRY * u64::from(self.nodes[map_page as usize].list.count);
+            // The node of the entry itself is needed again.
+            entries + if map_page == self.shape.map_page(at) { 0 } else { NODE }
+        };
         let room = self.shape.budget_bytes - self.bytes() + emptied.map_or(0, freed);
         (room.saturating_sub(self.cost(at, 0)) / ENTRY).max(1) as u32
     }
@@ -482,6 +486,16 @@ mod tests {
             states.push(trend.is_sequential);
         }
         assert_eq!(states, [false, false, false, false, true, true, true, false, false]);
+    }
+
+    /// The wanted entry's own node gives up entries, and is needed again.
+    #[test]
+    fn a_single_node_makes_room_for_itself() {
+        let mut cache = cache(4, 1, Options::default());
+        cache.expect(Lpn(0), 10);
+        let reads: Vec<u32> = (0..10).map(|at| ask(&mut cache, at).1).collect();
+        assert_eq!(reads, [1, 0, 0, 0, 1, 0, 0, 0, 1, 0]);
+        assert_eq!(here(&cache), [6, 7, 8, 9]);
     }
 
     /// Ten single entries leave room for a sequential run: the more of it is cached, the more a miss loads.
