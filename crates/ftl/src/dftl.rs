@@ -58,6 +58,7 @@ mod check;
 mod cmt;
 mod collect;
 mod config;
+mod entries;
 mod mount;
 mod paging;
 #[cfg(test)]
@@ -104,7 +105,7 @@ pub struct Scheme {
 impl Scheme {
     /// Entries per map page.
     fn per_map_page(&self) -> u32 {
-        config::entries_per_map_page(&self.geometry)
+        entries::entries_per_map_page(&self.geometry)
     }
 
     /// Writes a host page and maps it.
@@ -171,7 +172,7 @@ impl page_mapped::Scheme for Scheme {
 
     fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
         let mut notices = Vec::new();
-        let whole = config.cache.whole_map(logical_pages, config::entries_per_map_page(geometry));
+        let whole = config.cache.whole_map(logical_pages, entries::entries_per_map_page(geometry));
         if u64::from(config.cmt_entries) >= whole {
             notices.push(format!(
                 "ftl.dftl.cmt_entries = {} holds the whole map of {logical_pages} entries: no entry ever leaves memory",

@@ -333,7 +333,7 @@ pub struct MapCounts {
     pub misses: u64,
     /// Entries or units evicted after a change.
     pub dirty_evictions: u64,
-    /// Host reads of a page that had to read its map page from flash first.
+    /// Host page reads after a read of their map page from flash.
     pub double_reads: u64,
     /// Victim blocks with map pages, included in `gc.runs`.
     pub gc_runs: u64,

@@ -1,6 +1,6 @@
 //! DFTL's invariants, derived again from flash.
 
-use super::paging::entries;
+use super::entries::entries;
 use super::Scheme;
 use crate::parts::copies::{newest_copies, Owned};
 use crate::parts::flash_map::Held;

@@ -22,12 +22,11 @@ mod sftl;
 mod table;
 mod tpftl;
 
-use super::config::{Config, Replacement};
-use crate::own::About;
-use crate::{error, FtlError, RamUse};
+use super::entries::entries_per_map_page;
+use crate::{FtlError, RamUse};
 pub use cdftl::Options as Cdftl;
 use nandlab_nand::{Geometry, Lpn, Ppa};
-use segmented::Segmented;
+pub(super) use segmented::Segmented;
 pub use sftl::Options as Sftl;
 use std::ops::{Deref, DerefMut};
 pub use tpftl::Options as Tpftl;
@@ -82,24 +81,33 @@ impl Shape {
 }
 
 impl Cache {
-    /// Checks the options and the budget for map pages with so many entries.
-    pub(super) fn check(self, config: &Config, per_map_page: u32) -> Result<(), FtlError> {
-        let (name, least) = match self {
-            Self::Segmented => return error::in_range("ftl.dftl.cmt_entries", config.cmt_entries, 2..=u32::MAX),
-            Self::Tpftl(options) => ("tpftl", options.least_bytes()?),
-            Self::Cdftl(options) => ("cdftl", options.least_bytes(per_map_page)?),
-            Self::Sftl(options) => ("sftl", options.least_bytes(per_map_page)?),
-        };
-        self.refuse_unread(name, config)?;
-        let least = least.div_ceil(BYTES);
-        if u64::from(config.cmt_entries) >= least {
-            return Ok(());
+    /// The name of the choice.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Segmented => "segmented",
+            Self::Tpftl(_) => "tpftl",
+            Self::Cdftl(_) => "cdftl",
+            Self::Sftl(_) => "sftl",
         }
-        Err(FtlError::Config(format!(
-            "ftl.dftl.cmt_entries = {}: it is at least {least} with ftl.dftl.cache = \"{name}\" and {per_map_page} \
-             entries in a map page",
-            config.cmt_entries
-        )))
+    }
+
+    /// Checks the options; returns the least `cmt_entries` for map pages with so many entries.
+    pub(super) fn least_entries(self, per_map_page: u32) -> Result<u32, FtlError> {
+        let bytes = match self {
+            Self::Segmented => 2 * BYTES,
+            Self::Tpftl(options) => options.least_bytes()?,
+            Self::Cdftl(options) => options.least_bytes(per_map_page)?,
+            Self::Sftl(options) => options.least_bytes(per_map_page)?,
+        };
+        Ok(bytes.div_ceil(BYTES) as u32)
+    }
+
+    /// What the least depends on, for a sentence.
+    pub(super) fn on_pages_of(self, page_bytes: u32) -> String {
+        match self {
+            Self::Segmented => String::new(),
+            _ => format!(" with ftl.dftl.cache = \"{}\" and pages of {page_bytes} bytes", self.name()),
+        }
     }
 
     /// The least `cmt_entries` with which nothing ever leaves memory.
@@ -114,21 +122,20 @@ impl Cache {
         bytes.div_ceil(BYTES)
     }
 
-    /// Refuses options that only DFTL's own cache reads.
-    fn refuse_unread(self, name: &str, config: &Config) -> Result<(), FtlError> {
-        let usual = Config::default();
-        let unread = if config.protected_percent != usual.protected_percent {
-            format!("protected_percent = {}", config.protected_percent)
-        } else if config.batch_write_back != usual.batch_write_back {
-            format!("batch_write_back = {}", config.batch_write_back)
-        } else if config.replacement != usual.replacement {
-            "replacement".to_owned()
-        } else {
-            return Ok(());
+    /// An empty cache within the bytes of `cmt_entries`; none for DFTL's own, which has more options.
+    pub(super) fn open(self, geometry: &Geometry, logical_pages: u32, cmt_entries: u32) -> Option<Box<dyn MapCache>> {
+        let shape = Shape {
+            logical_pages,
+            per_map_page: entries_per_map_page(geometry),
+            dies: geometry.dies(),
+            budget_bytes: u64::from(cmt_entries) * BYTES,
         };
-        Err(FtlError::Config(format!(
-            "ftl.dftl.{unread} is for ftl.dftl.cache = \"segmented\": \"{name}\" does not read it"
-        )))
+        match self {
+            Self::Segmented => None,
+            Self::Tpftl(options) => Some(Box::new(tpftl::TwoLevels::new(shape, options))),
+            Self::Cdftl(options) => Some(Box::new(cdftl::EntriesAndPages::new(shape, options))),
+            Self::Sftl(options) => Some(Box::new(sftl::Runs::new(shape, options))),
+        }
     }
 }
 
@@ -213,31 +220,6 @@ pub(super) enum Cmt {
 }
 
 impl Cmt {
-    /// An empty cache.
-    pub(super) fn new(config: &Config, geometry: &Geometry, logical_pages: u32) -> Self {
-        let shape = Shape {
-            logical_pages,
-            per_map_page: super::config::entries_per_map_page(geometry),
-            dies: geometry.dies(),
-            budget_bytes: u64::from(config.cmt_entries) * BYTES,
-        };
-        match config.cache {
-            Cache::Segmented => {
-                let entries = config.cmt_entries.min(logical_pages.max(2));
-                let about = About { geometry: *geometry, logical_pages, seed: config.seed };
-                let own = match config.replacement {
-                    Replacement::Segmented => None,
-                    Replacement::Python(own) => Some(crate::own::host().map_cache(own, &about, entries)),
-                };
-                let all_clean = config.batch_write_back;
-                Self::Segmented(Segmented::new(shape, entries, config.protected(entries), all_clean).asking(own))
-            }
-            Cache::Tpftl(options) => Self::Other(Box::new(tpftl::TwoLevels::new(shape, options))),
-            Cache::Cdftl(options) => Self::Other(Box::new(cdftl::EntriesAndPages::new(shape, options))),
-            Cache::Sftl(options) => Self::Other(Box::new(sftl::Runs::new(shape, options))),
-        }
-    }
-
     /// As [`MapCache::find`].
     #[inline]
     pub(super) fn find(&self, at: Lpn) -> Option<Slot> {

@@ -1,7 +1,8 @@
 //! The options.
 
-use super::cmt::{Cache, Cdftl, Sftl, Tpftl};
-use crate::own;
+use super::cmt::{Cache, Cdftl, Cmt, Segmented, Sftl, Tpftl};
+use super::entries::entries_per_map_page;
+use crate::own::{self, About};
 use crate::parts::flash_map::Shape;
 use crate::parts::page_mapped::Pages;
 use crate::parts::victim::{DChoices, Victim};
@@ -93,14 +94,6 @@ impl Default for Config {
 /// Tells DFTL's map from other FTLs' maps.
 const FORM: u16 = 1;
 
-/// Bytes in a map entry, a page's place.
-pub(super) const ENTRY_BYTES: u32 = 4;
-
-/// Entries in a map page.
-pub(super) fn entries_per_map_page(geometry: &Geometry) -> u32 {
-    geometry.page_bytes() / ENTRY_BYTES
-}
-
 impl Config {
     /// The map for so many logical pages.
     pub(super) fn shape(&self, geometry: &Geometry, logical_pages: u32) -> Shape {
@@ -109,13 +102,23 @@ impl Config {
     }
 
     /// Protected entries among all; at least one of either kind.
-    pub(super) fn protected(&self, entries: u32) -> u32 {
+    fn protected(&self, entries: u32) -> u32 {
         let part = u64::from(entries) * u64::from(self.protected_percent) / 100;
         (part as u32).clamp(1, entries.max(2) - 1)
     }
 
     fn check(&self, geometry: &Geometry) -> Result<(), FtlError> {
-        self.cache.check(self, entries_per_map_page(geometry))?;
+        let least = self.cache.least_entries(entries_per_map_page(geometry))?;
+        if self.cmt_entries < least {
+            return Err(FtlError::Config(format!(
+                "ftl.dftl.cmt_entries = {}: it is at least {least}{}",
+                self.cmt_entries,
+                self.cache.on_pages_of(geometry.page_bytes())
+            )));
+        }
+        if self.cache != Cache::Segmented {
+            self.refuse_unread()?;
+        }
         for (key, given, least, most) in [
             ("protected_percent", self.protected_percent, 1, 99),
             ("reserve_blocks", self.reserve_blocks, 1, u32::MAX),
@@ -127,6 +130,43 @@ impl Config {
             own::check(own, "ftl.dftl.replacement")?;
         }
         self.victim.check("ftl.dftl.victim")
+    }
+
+    /// Refuses options that only DFTL's own cache reads.
+    fn refuse_unread(&self) -> Result<(), FtlError> {
+        let usual = Self::default();
+        let unread = if self.protected_percent != usual.protected_percent {
+            format!("protected_percent = {}", self.protected_percent)
+        } else if self.batch_write_back != usual.batch_write_back {
+            format!("batch_write_back = {}", self.batch_write_back)
+        } else if self.replacement != usual.replacement {
+            "replacement".to_owned()
+        } else {
+            return Ok(());
+        };
+        let name = self.cache.name();
+        Err(FtlError::Config(format!(
+            "ftl.dftl.{unread} is for ftl.dftl.cache = \"segmented\": \"{name}\" does not read it"
+        )))
+    }
+
+    /// What memory keeps of the map, empty.
+    pub(super) fn cmt(&self, geometry: &Geometry, logical_pages: u32) -> Cmt {
+        let per_map_page = entries_per_map_page(geometry);
+        if let Some(cmt) = self.cache.open(geometry, logical_pages, self.cmt_entries) {
+            return Cmt::Other(cmt);
+        }
+        let entries = self.cmt_entries.min(logical_pages.max(2));
+        let own = match self.replacement {
+            Replacement::Segmented => None,
+            Replacement::Python(own) => {
+                let about = About { geometry: *geometry, logical_pages, seed: self.seed };
+                Some(own::host().map_cache(own, &about, entries))
+            }
+        };
+        let protected = self.protected(entries);
+        let segmented = Segmented::new(logical_pages, per_map_page, (entries, protected), self.batch_write_back);
+        Cmt::Segmented(segmented.asking(own))
     }
 
     pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {

@@ -1,8 +1,6 @@
 //! Recovery from flash alone.
 
-use super::cmt::Cmt;
-use super::config::entries_per_map_page;
-use super::paging::entries;
+use super::entries::{entries, entries_per_map_page};
 use super::{Config, Scheme};
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending};
 use crate::parts::flash_map::FoundMap;
@@ -47,7 +45,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         geometry,
         logical_pages,
         map,
-        cmt: Cmt::new(config, &geometry, logical_pages),
+        cmt: config.cmt(&geometry, logical_pages),
         trimmed: BTreeSet::new(),
         mapped: 0,
         page: vec![0; geometry.page_bytes() as usize],

@@ -1,8 +1,8 @@
-//! DFTL's caches of the map on recorded requests, at an equal budget.
+//! DFTL's map caches on recorded requests, at an equal budget.
 
 use crate::support::record;
 
-/// Each trace of a real SQLite, on a device whose map has 16 map pages.
+/// A real SQLite's requests, on a device with 16 map pages.
 fn experiment(trace: &str, cache: &str, entries: u32) -> String {
     let file = format!("{}/../../workloads/sqlite/{trace}.csv.gz", env!("CARGO_MANIFEST_DIR"));
     format!(
@@ -27,7 +27,7 @@ fn tpftl_costs_no_more_than_dftl_on_sqlite() {
     }
 }
 
-/// The choice alone takes the defaults; an option of one cache is refused with another.
+/// A name alone takes the defaults; an option for one cache is refused with another.
 #[test]
 fn a_cache_is_chosen_by_its_name() {
     let few = &["workload.uniform.requests=2000", "device.capacity=16MiB", "precondition.fill=\"sequential\""];

@@ -32,8 +32,7 @@
 
 use super::table::{Linked, Links, List, Table};
 use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
-use crate::dftl::config::ENTRY_BYTES;
-use crate::dftl::paging::{entries, set_entry};
+use crate::dftl::entries::{entries, set_entry, ENTRY_BYTES};
 use crate::options::options;
 use crate::{error, FtlError, RamUse};
 use nandlab_nand::{Lpn, Ppa};

@@ -13,8 +13,8 @@
 //! Page-level Address Mappings. ASPLOS 2009.
 
 use super::table::{List, Table};
-use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
-use crate::dftl::paging::entries;
+use super::{MapCache, Slot, Step, BYTES, NONE};
+use crate::dftl::entries::entries;
 use crate::RamUse;
 use nandlab_block::own::Replaces;
 use nandlab_nand::{Lpn, Ppa};
@@ -36,9 +36,16 @@ pub(in crate::dftl) struct Segmented {
 }
 
 impl Segmented {
-    pub(super) fn new(shape: Shape, most: u32, most_protected: u32, all_clean: bool) -> Self {
+    /// An empty cache for so many entries, and so many of them protected. `all_clean` tells whether a written map page
+    /// clears all its marks.
+    pub(in crate::dftl) fn new(
+        logical_pages: u32,
+        per_map_page: u32,
+        (most, most_protected): (u32, u32),
+        all_clean: bool,
+    ) -> Self {
         Self {
-            table: Table::new(shape.logical_pages, shape.per_map_page),
+            table: Table::new(logical_pages, per_map_page),
             protected: List::EMPTY,
             probation: List::EMPTY,
             most,
@@ -50,7 +57,7 @@ impl Segmented {
     }
 
     /// Asks `own`, if there is one, which entry leaves.
-    pub(super) fn asking(self, own: Option<Box<dyn Replaces>>) -> Self {
+    pub(in crate::dftl) fn asking(self, own: Option<Box<dyn Replaces>>) -> Self {
         Self { own, ..self }
     }
 
@@ -243,8 +250,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_again_outlives_what_is_not() {
-        let shape = Shape { logical_pages: 100, per_map_page: 10, dies: 1, budget_bytes: 4 * BYTES };
-        let mut cmt = Segmented::new(shape, 4, 2, true);
+        let mut cmt = Segmented::new(100, 10, (4, 2), true);
         assert!((0..4).all(|at| ask(&mut cmt, at).is_none()), "there is room");
         // Protected 3, 2; behind them 1, 0.
         assert_eq!(ask(&mut cmt, 0), None);

@@ -35,7 +35,7 @@
 
 use super::table::{Linked, Links, List};
 use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
-use crate::dftl::paging::{entries, set_entry};
+use crate::dftl::entries::{entries, set_entry};
 use crate::options::options;
 use crate::{error, FtlError, RamUse};
 use nandlab_nand::{Lpn, Ppa};
