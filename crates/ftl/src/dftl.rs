@@ -4,7 +4,8 @@
 //! A page map needs four bytes of memory per page. Here the map lies on flash, in map pages (translation pages). Memory
 //! keeps the most recently used entries (CMT, cached mapping table) and a directory of the map pages (GTD, global
 //! translation directory). Hits cost no more than with the whole map in memory. A miss costs a map page read, plus a
-//! read and a program if a changed entry has to leave.
+//! read and a program if a changed entry has to leave. The option `cache` puts another cache in the same bytes
+//! (`dftl/cmt.rs`): TPFTL, CDFTL or S-FTL. The rest of this text is about DFTL's own.
 //!
 //! ## Write path
 //! On a miss the least recently used entry leaves; if it has changed, its map page is read, changed and written. Then
@@ -35,7 +36,8 @@
 //! ## Differences
 //! The paper collects the block with the most invalid pages, data or map. Here the map has a quota of blocks and
 //! collects its own when the quota is used up, so data collection can write map pages at any time. A miss reads nothing
-//! if its map page was never written. A 2 KiB page holds 512 entries of 4 bytes. An entry takes 8 bytes in memory, as
+//! if its map page was never written. A read whose entry finds no room in memory, since no block is left for the map page
+//! of what would leave, is carried out all the same. A 2 KiB page holds 512 entries of 4 bytes. An entry takes 8 bytes in memory, as
 //! in the paper, and 12 more for the lists and the search, which the paper leaves out. The share of protected entries
 //! is that of public simulators, where a new entry is protected at once.
 //!

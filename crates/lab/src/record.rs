@@ -345,8 +345,7 @@ pub struct MapCounts {
 
 impl MapCounts {
     pub(crate) fn between(start: &Events, end: &Events) -> Option<Self> {
-        let pages_map = end.map_hits + end.map_misses > 0;
-        pages_map.then(|| Self {
+        (end.map_hits + end.map_misses > 0).then(|| Self {
             hits: end.map_hits - start.map_hits,
             misses: end.map_misses - start.map_misses,
             dirty_evictions: end.map_dirty_evictions - start.map_dirty_evictions,

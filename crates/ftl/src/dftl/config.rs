@@ -185,7 +185,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
     let small = || Config { cmt_entries: 4, protected_percent: 50, ..Config::default() };
     // Enough for some moved pages to have their entry in memory.
     let more = || Config { cmt_entries: 24, lazy_update: false, ..small() };
-    // The least for map pages of 256 entries, and enough for a few map pages.
+    // The least for map pages of 512 entries, and enough for a few map pages.
     let cached = |cache: Cache, cmt_entries: u32| Config { cmt_entries, cache, ..Config::default() };
     let plain = Tpftl { batch_update: false, clean_first: false, request_prefetch: false, ..Tpftl::default() };
     vec![
@@ -209,10 +209,10 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
             },
         ),
         Variant::safe("cdftl", cached(Cache::Cdftl(Cdftl::default()), 300)),
-        Variant::safe("cdftl_131", cached(Cache::Cdftl(Cdftl { pages_percent: 99 }), 131)),
+        Variant::safe("cdftl_259", cached(Cache::Cdftl(Cdftl { pages_percent: 99 }), 259)),
         Variant::safe("sftl", cached(Cache::Sftl(Sftl::default()), 310)),
-        Variant::safe("sftl_137", cached(Cache::Sftl(Sftl { buffer_percent: 0, ..Sftl::default() }), 137)),
-        Variant::safe("sftl_sparse", cached(Cache::Sftl(Sftl { buffer_percent: 30, sparse_entries: 3 }), 196)),
+        Variant::safe("sftl_273", cached(Cache::Sftl(Sftl { buffer_percent: 0, ..Sftl::default() }), 273)),
+        Variant::safe("sftl_sparse", cached(Cache::Sftl(Sftl { buffer_percent: 30, sparse_entries: 3 }), 390)),
         Variant::safe("d_choices", Config { victim: Victim::DChoices(DChoices { choices: 2 }), ..small() }),
     ]
 }

@@ -25,8 +25,10 @@
 //! An entry's hotness is when it was used last; the paper leaves the measure open. A loaded entry counts as used. A node
 //! takes eight bytes: its map page and its hotness. As with DFTL's cache, the lists and the search are counted apart. The
 //! paper moves a node in a list when its hotness changes. Here the coldest node is found when one is needed, which gives
-//! the same node. Firmware reads the page read from flash as far as the wanted entries; here the entries in front of
-//! the wanted one do not pass the bus.
+//! the same node. A request may load less than its rest, if the coldest node gives no room for it (rule 3).
+//!
+//! Collection is the same as with DFTL's cache. Where it writes a map page for most pages that it moves, it decides the
+//! map's cost, and can write slightly more here: the entries kept are used more often and moved less.
 //!
 //! ## References
 //! Y. Zhou, F. Wu, P. Huang, X. He, C. Xie, J. Zhou: An Efficient Page-level FTL to Optimize Address Translation in

@@ -177,9 +177,13 @@ fn two_levels_cost_no_more_than_single_entries() {
             let mut lab = lab(cache, 4_800);
             in_order(&mut lab, Op::Write, 16);
             let mut random = Random::new(11);
-            let before = lab.ctx().matrix().clone();
+            let mut before = lab.ctx().matrix().clone();
             let (mut clock, mut done) = (HostClock::closed_loop(1), Vec::new());
-            for _ in 0..200_000 {
+            for round in 0..250_000 {
+                if round == 50_000 {
+                    // What filling the device had marked has left memory.
+                    before = lab.ctx().matrix().clone();
+                }
                 // The smallest of `skew` draws, spread over the map by a step without a common divisor.
                 let rank = (0..skew).map(|_| random.below(LOGICAL.into())).min().expect("one draw at least");
                 let at = rank * 7_919 % u64::from(LOGICAL);
