@@ -4,9 +4,8 @@ use crate::support::record;
 
 /// A real SQLite's requests, on a device with 16 map pages.
 fn experiment(trace: &str, cache: &str, entries: u32) -> String {
-    let file = format!("{}/../../workloads/sqlite/{trace}.csv.gz", env!("CARGO_MANIFEST_DIR"));
     format!(
-        "[workload.trace]\nfile = \"{file}\"\n[ftl.dftl]\ncache = \"{cache}\"\ncmt_entries = {entries}\n[device]\n\
+        "[workload.trace]\npath = \"bundled:sqlite-{trace}\"\n[ftl.dftl]\ncache = \"{cache}\"\ncmt_entries = {entries}\n[device]\n\
          profile = \"generic\"\ncapacity = \"64 MiB\"\nover_provisioning = 0.28\nmodel = \"counting\"\n[device.shape]\n\
          pages_per_block = 64\n"
     )
