@@ -23,3 +23,10 @@ pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Ppa> + '_ {
         .chunks_exact(ENTRY_BYTES as usize)
         .map(|bytes| Ppa(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
 }
+
+/// Fills a map page with entries.
+pub(super) fn fill(bytes: &mut [u8], entries: &[Ppa]) {
+    for (bytes, page) in bytes.chunks_exact_mut(ENTRY_BYTES as usize).zip(entries) {
+        bytes.copy_from_slice(&page.0.to_le_bytes());
+    }
+}
