@@ -111,10 +111,10 @@ impl Scheme {
         let is_whole = self.cmt.whole(map_page, &mut bytes);
         let held = if is_whole { Ok(Held::Nothing) } else { self.load(pages, nand, map_page, &mut bytes, 0) };
         let written = held.and_then(|held| {
-            let per_map_page = self.per_map_page();
-            let mut set = |at: Lpn, page| set_entry(&mut bytes, at.0 % per_map_page, page);
-            moved.iter().for_each(|&(at, page)| set(at, page));
-            self.cmt.changed(map_page, &mut set);
+            for &(at, page) in moved {
+                set_entry(&mut bytes, at.0 % self.per_map_page(), page);
+            }
+            self.cmt.set_changed(map_page, &mut bytes);
             let read = if held == Held::Nothing { 0 } else { nand.ctx().last() };
             let before = nand.ctx().after(read);
             let written = self.map.write(nand, &mut pages.keeper, map_page, &bytes, self.mapped);
