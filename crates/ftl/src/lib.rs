@@ -12,6 +12,7 @@ mod error;
 mod facts;
 pub mod fast;
 pub mod fmax;
+pub mod future;
 pub mod hybrid_map;
 pub mod log;
 pub mod migration;

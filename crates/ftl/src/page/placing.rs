@@ -20,6 +20,8 @@ pub(super) struct Placing {
     is_by_host: bool,
     /// Whether there are two pools.
     has_pools: bool,
+    /// Whether the placement chooses the victims.
+    picks: bool,
     /// Most blocks of a reclaim unit on a die; 1 without units.
     blocks_of_unit: u32,
     /// Whether moved pages fill the host's blocks.
@@ -32,13 +34,14 @@ impl Placing {
     /// `is_cached`: one-bit blocks take host pages first.
     pub(super) fn new(config: &Config, geometry: &Geometry, logical_pages: u32, is_cached: bool) -> Self {
         let asks = config.placement.asks_who_moves();
-        let policy = config.placement.policy(geometry, logical_pages, config.seed);
+        let policy = config.placement.policy(geometry, logical_pages, (config.seed, &config.future));
         Self {
             has_one_for_host: config.placement.has_one_for_host(),
             has_one_way: config.placement.has_one_for_host() && !is_cached,
             shares: config.placement.shares(),
             is_by_host: policy.fdp().is_some(),
             has_pools: policy.pools().is_some(),
+            picks: policy.picks(),
             blocks_of_unit: policy.fdp().map_or(1, |fdp| fdp.units.layout.slots),
             lets_copies_wait: !asks && !config.placement.shares() && !is_cached,
             owners: if asks { filled(Lpn::NONE, geometry.pages() as usize) } else { Vec::new() },
@@ -80,6 +83,12 @@ impl Placing {
             return None;
         }
         self.policy.fdp()
+    }
+
+    /// Whether the placement chooses the victims, without asking it.
+    #[inline]
+    pub(super) fn picks_victims(&self) -> bool {
+        self.picks
     }
 
     /// The two pools, if there are any. Without them this asks no policy.
@@ -164,6 +173,7 @@ impl Placing {
     #[inline(never)]
     fn set_owner(&mut self, page: Ppa, at: Lpn) {
         self.owners[page.index()] = at;
+        self.policy.put(at, page);
     }
 
     /// The reverse map's bytes.

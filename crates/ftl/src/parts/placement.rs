@@ -7,11 +7,13 @@
 
 mod dac;
 pub(crate) mod fdp;
+mod oracle;
 pub(crate) mod pools;
 mod sepbit;
 mod streams;
 
 pub use super::policy::{Moved, PlacementPolicy, Written};
+use crate::future::Future;
 use crate::own::{self, About, Divided};
 use crate::{error, FtlError};
 pub use dac::Options as Dac;
@@ -19,6 +21,7 @@ pub(crate) use fdp::{Fdp, Layout};
 pub use fdp::{HandleUse, Handles, Options as FdpOptions, Origins, PlacementUse};
 use nandlab_block::own::Own;
 use nandlab_nand::Geometry;
+pub use oracle::Options as Oracle;
 pub use pools::Options as TwoPools;
 pub(crate) use pools::{Pools, POOLS};
 pub use streams::Options as Streams;
@@ -38,6 +41,8 @@ pub enum Placement {
     Dac(Dac),
     /// By the time to the next write as the last one foretells it, in six classes (SepBIT).
     Sepbit,
+    /// By the time at which the host will write the page again, known from a run before.
+    Oracle(Oracle),
     /// The first logical pages from the others; each pool has its part of the blocks.
     Pools(TwoPools),
     /// As the host says, by reclaim unit handles (flexible data placement).
@@ -58,6 +63,7 @@ impl Placement {
             Self::Origin(Streams { streams }) => streams + 1,
             Self::Dac(Dac { regions }) => regions,
             Self::Sepbit => sepbit::CLASSES,
+            Self::Oracle(Oracle { classes, .. }) => classes,
             Self::Pools(_) => POOLS,
             Self::Fdp(options) => options.frontiers(),
             Self::Python(policy) => own::host().divided(policy).frontiers,
@@ -67,7 +73,7 @@ impl Placement {
     /// Whether a moved page's frontier depends on the page. Garbage collection learns a page's number only from the
     /// copy, so a table must tell it before.
     pub fn asks_who_moves(self) -> bool {
-        matches!(self, Self::Dac(_) | Self::Sepbit | Self::Pools(_) | Self::Fdp(_) | Self::Python(_))
+        matches!(self, Self::Dac(_) | Self::Sepbit | Self::Oracle(_) | Self::Pools(_) | Self::Fdp(_) | Self::Python(_))
     }
 
     /// The options of the placement by the host.
@@ -86,20 +92,26 @@ impl Placement {
     /// Whether moved pages fill the host's blocks.
     pub(crate) fn shares(self) -> bool {
         match self {
-            Self::One | Self::Dac(_) | Self::Pools(_) => true,
+            Self::One | Self::Dac(_) | Self::Oracle(_) | Self::Pools(_) => true,
             Self::Two | Self::Origin(_) | Self::Sepbit | Self::Fdp(_) => false,
             Self::Python(policy) => own::host().divided(policy).shares,
         }
     }
 
     /// The policy in its first state.
-    pub(crate) fn policy(self, geometry: &Geometry, logical_pages: u32, seed: u64) -> Box<dyn PlacementPolicy> {
+    pub(crate) fn policy(
+        self,
+        geometry: &Geometry,
+        logical_pages: u32,
+        (seed, future): (u64, &Future),
+    ) -> Box<dyn PlacementPolicy> {
         match self {
             Self::One => Box::new(MovedTo(0)),
             Self::Two => Box::new(MovedTo(1)),
             Self::Origin(options) => Box::new(streams::Streams::new(options)),
             Self::Dac(options) => Box::new(dac::Dac::new(options, logical_pages)),
             Self::Sepbit => Box::new(sepbit::SepBit::new(geometry, logical_pages)),
+            Self::Oracle(options) => Box::new(oracle::Oracle::new(options, geometry, logical_pages, future)),
             Self::Pools(options) => Box::new(Pools::new(options, geometry.blocks())),
             Self::Fdp(options) => Box::new(Fdp::new(options, geometry, logical_pages)),
             Self::Python(policy) => own::host().placement(policy, &About { geometry: *geometry, logical_pages, seed }),
@@ -114,6 +126,7 @@ impl Placement {
         match self {
             Self::Origin(options) => options.check(key),
             Self::Dac(options) => options.check(key),
+            Self::Oracle(options) => options.check(key),
             Self::Fdp(options) => options.check(key),
             Self::One | Self::Two | Self::Sepbit | Self::Pools(_) => Ok(()),
             Self::Python(policy) => {

@@ -5,7 +5,7 @@
 use super::blocks::table::Blocks;
 use super::placement::fdp::Fdp;
 use super::placement::pools::Pools;
-use nandlab_nand::{BlockId, Lpn, Origin, PlacementId};
+use nandlab_nand::{BlockId, Lpn, Origin, PlacementId, Ppa};
 
 /// Chooses victims.
 pub trait VictimPolicy: std::fmt::Debug + Send {
@@ -68,8 +68,22 @@ pub trait PlacementPolicy: std::fmt::Debug + Send {
     /// Records an emptied block: once an erase.
     fn emptied(&mut self, _block: BlockId) {}
 
+    /// Records where a page lies from now on: written or moved there, or found by a mount. [`Lpn::NONE`] stands for the
+    /// FTL's own pages. Told only if [`Placement::asks_who_moves`](super::placement::Placement::asks_who_moves).
+    fn put(&mut self, _at: Lpn, _page: Ppa) {}
+
     /// Records a trimmed page.
     fn trimmed(&mut self, _at: Lpn) {}
+
+    /// Whether [`Self::pick`] chooses the victims in place of the victim policy.
+    fn picks(&self) -> bool {
+        false
+    }
+
+    /// The closed block to empty, or `None` if no block is closed. Asked only if [`Self::picks`].
+    fn pick(&self, _blocks: Blocks<'_>) -> Option<BlockId> {
+        None
+    }
 
     /// The two pools, if there are any.
     fn pools(&self) -> Option<&Pools> {

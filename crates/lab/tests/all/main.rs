@@ -19,6 +19,7 @@ mod lifetimes;
 mod limits;
 mod lsm;
 mod notices;
+mod oracle;
 mod precondition;
 mod reliability;
 mod run;

@@ -14,7 +14,7 @@ fn page(at: Lpn, origin: Origin) -> Written {
 }
 
 fn placer(placement: Placement) -> Placer {
-    placement.policy(&Geometry::single_die(64, 4, 512).unwrap(), 100, 1)
+    placement.policy(&Geometry::single_die(64, 4, 512).unwrap(), 100, (1, &Future::default()))
 }
 
 #[test]
