@@ -41,6 +41,7 @@ KINDS = [
     Kind("Victim policies", "`victim`", "crates/ftl/src/parts/victim"),
     Kind("Placement", "`placement` of `page`", "crates/ftl/src/parts/placement"),
     Kind("Wear levelling", "`wear` of `page`", "crates/ftl/src/parts/wear"),
+    Kind("Map caches", "`cache` of `dftl`", "crates/ftl/src/dftl/cmt"),
     Kind("Write buffers", "`[buffer.<name>]`", "crates/buffer/src", "buffers"),
     Kind("File systems", "`[fs.<name>]`", "crates/fs/src", "file_systems"),
     Kind("Indexes", "`[index.<name>]`", "crates/index/src", "indexes"),
@@ -49,7 +50,7 @@ KINDS = [
     Kind("Trace formats", "`workload.trace.format`", "crates/workload/src/trace", "traces"),
 ]
 
-PARTS = {"tests", "score", "streams", "config", "header", "list", "page_mut", "policy", "shadow"}
+PARTS = {"tests", "score", "streams", "config", "header", "list", "page_mut", "policy", "shadow", "table"}
 """Other files in these folders."""
 
 KEY_TRACE = "keys/trace.rs"

@@ -4,7 +4,8 @@
 //! A page map needs four bytes of memory per page. Here the map lies on flash, in map pages (translation pages). Memory
 //! keeps the most recently used entries (CMT, cached mapping table) and a directory of the map pages (GTD, global
 //! translation directory). Hits cost no more than with the whole map in memory. A miss costs a map page read, plus a
-//! read and a program if a changed entry has to leave.
+//! read and a program if a changed entry has to leave. The option `cache` puts another cache in the same bytes
+//! (`dftl/cmt.rs`): TPFTL, CDFTL or S-FTL. The rest of this text is about DFTL's own.
 //!
 //! ## Write path
 //! On a miss the least recently used entry leaves; if it has changed, its map page is read, changed and written. Then
@@ -35,7 +36,8 @@
 //! ## Differences
 //! The paper collects the block with the most invalid pages, data or map. Here the map has a quota of blocks and
 //! collects its own when the quota is used up, so data collection can write map pages at any time. A miss reads nothing
-//! if its map page was never written. A 2 KiB page holds 512 entries of 4 bytes. An entry takes 8 bytes in memory, as
+//! if its map page was never written. A read whose entry finds no room in memory, since no block is left for the map page
+//! of what would leave, is carried out all the same. A 2 KiB page holds 512 entries of 4 bytes. An entry takes 8 bytes in memory, as
 //! in the paper, and 12 more for the lists and the search, which the paper leaves out. The share of protected entries
 //! is that of public simulators, where a new entry is protected at once.
 //!
@@ -58,6 +60,7 @@ mod check;
 mod cmt;
 mod collect;
 mod config;
+mod entries;
 mod mount;
 mod paging;
 #[cfg(test)]
@@ -67,6 +70,7 @@ use crate::parts::flash_map::FlashMap;
 use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::{Events, FtlError, RamUse, Variant};
+pub use cmt::{Cache, Cdftl, Sftl, Tpftl};
 use cmt::{Cmt, Slot};
 pub use config::{Allocation, Config};
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Oob, Ppa, SectorMask, Time};
@@ -93,13 +97,17 @@ pub struct Scheme {
     moved: Vec<(Lpn, Ppa)>,
     hits: u64,
     misses: u64,
+    /// Map pages read from flash for a miss.
+    map_loads: u64,
+    /// Host reads that needed such a read first.
+    double_reads: u64,
     dirty_evictions: u64,
 }
 
 impl Scheme {
     /// Entries per map page.
     fn per_map_page(&self) -> u32 {
-        config::entries_per_map_page(&self.geometry)
+        entries::entries_per_map_page(&self.geometry)
     }
 
     /// Writes a host page and maps it.
@@ -166,7 +174,8 @@ impl page_mapped::Scheme for Scheme {
 
     fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
         let mut notices = Vec::new();
-        if config.cmt_entries >= logical_pages {
+        let whole = config.cache.whole_map(logical_pages, entries::entries_per_map_page(geometry));
+        if u64::from(config.cmt_entries) >= whole {
             notices.push(format!(
                 "ftl.dftl.cmt_entries = {} holds the whole map of {logical_pages} entries: no entry ever leaves memory",
                 config.cmt_entries
@@ -227,9 +236,15 @@ impl page_mapped::Scheme for Scheme {
         sectors: SectorMask,
         page: &mut N::Buf,
     ) -> Result<(), FtlError> {
-        let (slot, looked_up) = self.look_up(pages, nand, at)?;
+        let loads = self.map_loads;
+        let (from, looked_up) = match self.look_up(pages, nand, at) {
+            Ok((slot, looked_up)) => (self.cmt.page(slot), looked_up),
+            Err(FtlError::WornOut { .. }) => self.look_past(pages, nand, at)?,
+            Err(error) => return Err(error),
+        };
+        self.double_reads += u64::from(self.map_loads != loads);
         let before = nand.ctx().after(looked_up);
-        let read = read_mapped(nand, self.cmt.page(slot), sectors, page);
+        let read = read_mapped(nand, from, sectors, page);
         nand.ctx().set_ready(before);
         read
     }
@@ -268,6 +283,11 @@ impl page_mapped::Scheme for Scheme {
     }
 
     #[inline]
+    fn expect(&mut self, first: Lpn, pages: u32) {
+        self.cmt.expect(first, pages);
+    }
+
+    #[inline]
     fn prefetch(&self, at: Lpn) {
         self.cmt.prefetch(at);
     }
@@ -283,9 +303,7 @@ impl page_mapped::Scheme for Scheme {
 
     fn ram(&self, _: &Pages) -> RamUse {
         let mut ram = RamUse::default();
-        let entries = u64::from(self.cmt.most());
-        ram.sram.insert("cmt", 8 * entries);
-        ram.sram.insert("cmt_lists", 12 * entries);
+        self.cmt.ram(&mut ram);
         ram.sram.insert("gtd", self.map.directory_bytes());
         ram.sram.insert("trim_marks", u64::from(self.map.pages()).div_ceil(8));
         ram.sram.insert("valid_counts", 2 * u64::from(self.geometry.blocks()));
@@ -298,6 +316,7 @@ impl page_mapped::Scheme for Scheme {
             map_hits: self.hits,
             map_misses: self.misses,
             map_dirty_evictions: self.dirty_evictions,
+            map_double_reads: self.double_reads,
             ..self.map.events(of_pages)
         }
     }

@@ -130,6 +130,9 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         }
         let mut sector = request.sector;
         let end = request.end();
+        let first = sector >> self.page_shift;
+        let last = end.saturating_sub(1) >> self.page_shift;
+        self.ftl.expect(Lpn(first as u32), (last.saturating_sub(first) + 1) as u32);
         while sector < end {
             let pages = self.whole_pages(sector, end);
             if request.op == Op::Write && pages > 1 {

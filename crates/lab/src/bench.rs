@@ -89,6 +89,9 @@ const BENCHES: &[Bench] = &[
     Bench { name: "log", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.log]") },
     Bench { name: "zoned", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.zoned]") },
     Bench { name: "dftl", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.dftl]") },
+    Bench { name: "dftl_tpftl", limit: None, measure: |quick| map_cache(quick, "tpftl") },
+    Bench { name: "dftl_cdftl", limit: None, measure: |quick| map_cache(quick, "cdftl") },
+    Bench { name: "dftl_sftl", limit: None, measure: |quick| map_cache(quick, "sftl") },
     Bench {
         name: "dftl_in_memory",
         limit: None,
@@ -159,6 +162,11 @@ fn pools(quick: bool) -> Result<Measured, LabError> {
 
 fn policy(quick: bool, option: &str) -> Result<Measured, LabError> {
     hot_loops::untimed(quick, Scale::Small, &format!("[ftl.page]\n{option}"))
+}
+
+/// DFTL with another cache, as large as its own.
+fn map_cache(quick: bool, cache: &str) -> Result<Measured, LabError> {
+    hot_loops::untimed(quick, Scale::Small, &format!("[ftl.dftl]\ncache = \"{cache}\""))
 }
 
 /// Two device sizes: the map fits the processor's caches, or it does not.

@@ -333,6 +333,8 @@ pub struct MapCounts {
     pub misses: u64,
     /// Entries or units evicted after a change.
     pub dirty_evictions: u64,
+    /// Host page reads after a read of their map page from flash.
+    pub double_reads: u64,
     /// Victim blocks with map pages, included in `gc.runs`.
     pub gc_runs: u64,
     /// Map pages moved by these collections.
@@ -343,11 +345,11 @@ pub struct MapCounts {
 
 impl MapCounts {
     pub(crate) fn between(start: &Events, end: &Events) -> Option<Self> {
-        let pages_map = end.map_hits + end.map_misses > 0;
-        pages_map.then(|| Self {
+        (end.map_hits + end.map_misses > 0).then(|| Self {
             hits: end.map_hits - start.map_hits,
             misses: end.map_misses - start.map_misses,
             dirty_evictions: end.map_dirty_evictions - start.map_dirty_evictions,
+            double_reads: end.map_double_reads - start.map_double_reads,
             gc_runs: end.map_gc_runs - start.map_gc_runs,
             gc_copies: end.map_gc_copies - start.map_gc_copies,
             folded_pages: end.folded_pages - start.folded_pages,

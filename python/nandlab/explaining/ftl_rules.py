@@ -196,19 +196,22 @@ def map_in_memory(case: Case) -> Change | None:
         return None
     pages = device.logical_bytes // device.page_bytes
     memories = (case.result.ram.sram, case.result.ram.dram)
-    now = sum(memory.get(part, 0) for memory in memories for part in ("cmt", "cmt_lists"))
-    if name == "dftl":
-        override, whole = f"ftl.dftl.cmt_entries={pages}", now * pages // options["cmt_entries"]
+    now = sum(memory.get(part, 0) for memory in memories for part in ("cmt", "cmt_lists", "ctp"))
+    if name == "dftl" and options.get("cache", "segmented") == "segmented":
+        overrides, whole = (f"ftl.dftl.cmt_entries={pages}",), now * pages // options["cmt_entries"]
+    elif name == "dftl":
+        # Single entries with their lists: the other caches are for maps that are not in memory.
+        overrides, whole = (f"ftl.dftl.cmt_entries={pages}", 'ftl.dftl.cache="segmented"'), 20 * pages
     else:
         entries = device.logical_bytes // 512 + (pages if name == "hybrid_map" else 0)
-        override, whole = f"ftl.{name}.cmt_units=0", 4 * entries
+        overrides, whole = (f"ftl.{name}.cmt_units=0",), 4 * entries
     return Change(
         "map_in_memory",
         f"map pages took {part(case, share)}: {units.count(found.misses)} look-ups missed what is in memory",
         "the whole map in memory",
         f"{units.size(max(0, whole - now))} of RAM more",
         share,
-        (override,),
+        overrides,
     )
 
 

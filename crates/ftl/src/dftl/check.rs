@@ -1,6 +1,6 @@
 //! DFTL's invariants, derived again from flash.
 
-use super::paging::entries;
+use super::entries::entries;
 use super::Scheme;
 use crate::parts::copies::{newest_copies, Owned};
 use crate::parts::flash_map::Held;
@@ -81,13 +81,13 @@ fn whole_map<N: Nand>((ftl, pages): (&Scheme, &Pages), nand: &mut N, on_flash: &
             *found = OnFlash { speaks, is_unmapped: !page.is_some(), ..*found };
         }
     }
-    for (at, page, is_dirty) in ftl.cmt.iter() {
+    ftl.cmt.each(&mut |at, page, is_dirty| {
         assert!(
             is_dirty || map[at.index()] == page,
             "the entry of {at} in memory is {page}, on flash {}",
             map[at.index()]
         );
         map[at.index()] = page;
-    }
+    });
     map
 }

@@ -1,357 +1,305 @@
-//! The cached mapping table: the map entries in memory, in two LRU lists.
+//! The cached mapping table: what memory keeps of the map on flash.
+//!
+//! DFTL's scheme reads and writes map pages; a [`MapCache`] owns the entries in memory, their order, their marks and
+//! their bytes. Each file in `cmt/` is one cache.
+//!
+//! ## A miss
+//! [`MapCache::find`] knows nothing of the entry. Then the scheme asks [`MapCache::step`] again and again. It writes the
+//! map page, or reads the map page, that the answer names, until the answer is the entry's slot. So the cache alone decides what leaves,
+//! what comes along with the entry, and in which order.
+//!
+//! ## Slots
+//! A slot stays good until the next step: collection, which may run inside a host write, changes entries and marks but
+//! removes none.
+//!
+//! ## Marks
+//! An entry is marked as changed until a map page with its value is on flash. A written map page takes along all its
+//! marked entries ([`MapCache::changed`]), and [`MapCache::written`] clears the marks.
 
-use nandlab_block::own::Replaces;
-use nandlab_nand::prefetch::prefetch;
-use nandlab_nand::{Lpn, Ppa};
+mod cdftl;
+mod segmented;
+mod sftl;
+mod table;
+mod tpftl;
 
-/// A table entry's place.
+use super::entries::entries_per_map_page;
+use crate::{FtlError, RamUse};
+pub use cdftl::Options as Cdftl;
+use nandlab_nand::{Geometry, Lpn, Ppa};
+pub(super) use segmented::Segmented;
+pub use sftl::Options as Sftl;
+use std::ops::{Deref, DerefMut};
+pub use tpftl::Options as Tpftl;
+
+/// An entry's place in a cache.
 pub(super) type Slot = u32;
 
 /// No slot.
 const NONE: Slot = Slot::MAX;
 
+/// Bytes of a map entry with its logical page, as DFTL counts them.
+pub(super) const BYTES: u64 = 8;
+
+/// What memory keeps of the map.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cache {
+    /// Single entries in a segmented LRU order: DFTL.
+    #[default]
+    Segmented,
+    /// Entries grouped by map page, loaded ahead for sequential requests: TPFTL.
+    Tpftl(Tpftl),
+    /// Single entries, and behind them whole map pages: CDFTL.
+    Cdftl(Cdftl),
+    /// Whole map pages, as runs of sequential entries: S-FTL.
+    Sftl(Sftl),
+}
+
+/// What a cache is made for.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    at: Lpn,
-    page: Ppa,
-    /// The neighbours in its list, the more recently used one in front.
-    newer: Slot,
-    older: Slot,
-    /// The neighbours among its map page's changed entries.
-    before: Slot,
-    after: Slot,
-    is_protected: bool,
-    is_dirty: bool,
-}
-
-/// A list by recency.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    newest: Slot,
-    oldest: Slot,
-    count: u32,
-}
-
-impl List {
-    const EMPTY: Self = Self { newest: NONE, oldest: NONE, count: 0 };
-}
-
-/// Segmented LRU: an entry is protected when it comes and when it is used again. An entry that falls out of the
-/// protected list goes to the other list, and from there out of memory.
-#[derive(Debug)]
-pub(super) struct Cmt {
-    /// By logical page: its slot. Firmware would use a hash table.
-    slots: Vec<Slot>,
-    entries: Vec<Entry>,
-    free: Vec<Slot>,
-    protected: List,
-    probation: List,
-    most: u32,
-    most_protected: u32,
-    /// By map page: its first changed entry.
-    dirty: Vec<Slot>,
+struct Shape {
+    logical_pages: u32,
     per_map_page: u32,
-    /// Somebody's rule in place of the two lists, which it leaves in the order of insertion.
-    own: Option<Box<dyn Replaces>>,
+    dies: u32,
+    budget_bytes: u64,
+}
+
+impl Shape {
+    fn map_pages(&self) -> u32 {
+        self.logical_pages.div_ceil(self.per_map_page)
+    }
+
+    fn map_page(&self, at: Lpn) -> u32 {
+        at.0 / self.per_map_page
+    }
+
+    /// A map page's logical pages.
+    fn pages_of(&self, map_page: u32) -> std::ops::Range<u32> {
+        let first = map_page * self.per_map_page;
+        first..self.logical_pages.min(first + self.per_map_page)
+    }
+}
+
+impl Cache {
+    /// The name of the choice.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Segmented => "segmented",
+            Self::Tpftl(_) => "tpftl",
+            Self::Cdftl(_) => "cdftl",
+            Self::Sftl(_) => "sftl",
+        }
+    }
+
+    /// Checks the options; returns the least `cmt_entries` for map pages with so many entries.
+    pub(super) fn least_entries(self, per_map_page: u32) -> Result<u32, FtlError> {
+        let bytes = match self {
+            Self::Segmented => 2 * BYTES,
+            Self::Tpftl(options) => options.least_bytes()?,
+            Self::Cdftl(options) => options.least_bytes(per_map_page)?,
+            Self::Sftl(options) => options.least_bytes(per_map_page)?,
+        };
+        Ok(bytes.div_ceil(BYTES) as u32)
+    }
+
+    /// What the least depends on, for a sentence.
+    pub(super) fn on_pages_of(self, page_bytes: u32) -> String {
+        match self {
+            Self::Segmented => String::new(),
+            _ => format!(" with ftl.dftl.cache = \"{}\" and pages of {page_bytes} bytes", self.name()),
+        }
+    }
+
+    /// The least `cmt_entries` with which nothing ever leaves memory.
+    pub(super) fn whole_map(self, logical_pages: u32, per_map_page: u32) -> u64 {
+        let map_pages = logical_pages.div_ceil(per_map_page);
+        let bytes = match self {
+            Self::Segmented => u64::from(logical_pages) * BYTES,
+            Self::Tpftl(options) => options.whole_bytes(logical_pages, map_pages),
+            Self::Cdftl(options) => options.whole_bytes(per_map_page, map_pages),
+            Self::Sftl(options) => options.whole_bytes(per_map_page, map_pages),
+        };
+        bytes.div_ceil(BYTES)
+    }
+
+    /// An empty cache within the bytes of `cmt_entries`; none for DFTL's own, which has more options.
+    pub(super) fn open(self, geometry: &Geometry, logical_pages: u32, cmt_entries: u32) -> Option<Box<dyn MapCache>> {
+        let shape = Shape {
+            logical_pages,
+            per_map_page: entries_per_map_page(geometry),
+            dies: geometry.dies(),
+            budget_bytes: u64::from(cmt_entries) * BYTES,
+        };
+        match self {
+            Self::Segmented => None,
+            Self::Tpftl(options) => Some(Box::new(tpftl::TwoLevels::new(shape, options))),
+            Self::Cdftl(options) => Some(Box::new(cdftl::EntriesAndPages::new(shape, options))),
+            Self::Sftl(options) => Some(Box::new(sftl::Runs::new(shape, options))),
+        }
+    }
+}
+
+/// What a cache needs before an entry can be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// A map page is written with its marked entries: something must leave, and flash does not have it.
+    Write(u32),
+    /// A map page is read from this logical page's entry on, and comes in through [`MapCache::take_in`].
+    Read(Lpn),
+    /// Nothing: the entry is here.
+    Found(Slot),
+}
+
+/// A cache of map entries.
+pub(super) trait MapCache: std::fmt::Debug + Send {
+    /// An entry's slot, if it can be used at once; this does not count as a use.
+    fn find(&self, at: Lpn) -> Option<Slot>;
+
+    /// Records a use of an entry.
+    fn touch(&mut self, slot: Slot);
+
+    /// The page an entry names.
+    fn page(&self, slot: Slot) -> Ppa;
+
+    /// Changes an entry and marks it as changed.
+    fn set(&mut self, slot: Slot, page: Ppa);
+
+    /// What has to be done next for an entry that [`Self::find`] does not have; once it is found, it counts as used.
+    fn step(&mut self, at: Lpn) -> Step;
+
+    /// Takes in what [`Step::Read`] asked for: `bytes` are the map page's entries from `first`'s on.
+    fn take_in(&mut self, first: Lpn, bytes: &[u8]);
+
+    /// Collection has moved a page: changes its entry and marks it, if it is in memory. This is no use.
+    fn moved(&mut self, at: Lpn, to: Ppa) -> bool;
+
+    /// The page an entry in memory names, whether or not it can be used at once.
+    fn peek(&self, at: Lpn) -> Option<Ppa> {
+        self.find(at).map(|slot| self.page(slot))
+    }
+
+    /// A map page's marked entries.
+    fn changed(&self, map_page: u32, tell: &mut dyn FnMut(Lpn, Ppa));
+
+    /// Fills in a map page that is in memory as a whole; then it need not be read to be written. Its marked entries may
+    /// be older here than those of [`Self::changed`].
+    fn whole(&self, _map_page: u32, _bytes: &mut [u8]) -> bool {
+        false
+    }
+
+    /// A map page was written with its marked entries.
+    fn written(&mut self, map_page: u32);
+
+    /// A map page with this entry was written, as collection does for moved pages.
+    fn clean(&mut self, _at: Lpn) {}
+
+    /// Takes in marked entries, if there is room for all of them without anything leaving. For a mount.
+    fn adopt(&mut self, changed: &[(Lpn, Ppa)]) -> bool;
+
+    /// All entries: logical page, page, and whether flash may have another page there.
+    fn each(&self, tell: &mut dyn FnMut(Lpn, Ppa, bool));
+
+    /// The request that begins now covers so many pages.
+    fn expect(&mut self, _first: Lpn, _pages: u32) {}
+
+    /// Starts loading what leads to an entry into the processor's cache.
+    fn prefetch(&self, _at: Lpn) {}
+
+    /// Starts loading an entry; what leads to it was loaded.
+    fn prefetch_entry(&self, _at: Lpn) {}
+
+    /// Adds the memory that firmware would need.
+    fn ram(&self, ram: &mut RamUse);
+}
+
+/// A cache chosen at run time. DFTL's own is called directly: a hit costs no more for the choice.
+#[derive(Debug)]
+pub(super) enum Cmt {
+    Segmented(Segmented),
+    Other(Box<dyn MapCache>),
 }
 
 impl Cmt {
-    pub(super) fn new(logical_pages: u32, per_map_page: u32, most: u32, most_protected: u32) -> Self {
-        Self {
-            slots: vec![NONE; logical_pages as usize],
-            entries: Vec::new(),
-            free: Vec::new(),
-            protected: List::EMPTY,
-            probation: List::EMPTY,
-            most,
-            most_protected,
-            dirty: vec![NONE; logical_pages.div_ceil(per_map_page) as usize],
-            per_map_page,
-            own: None,
-        }
-    }
-
-    /// Asks `own`, if there is one, which entry leaves.
-    pub(super) fn asking(self, own: Option<Box<dyn Replaces>>) -> Self {
-        Self { own, ..self }
-    }
-
-    /// Most entries.
-    pub(super) fn most(&self) -> u32 {
-        self.most
-    }
-
-    /// Room for entries.
-    pub(super) fn room(&self) -> u32 {
-        self.most - self.protected.count - self.probation.count
-    }
-
-    /// The slot of an entry in memory; this does not count as a use.
+    /// As [`MapCache::find`].
     #[inline]
     pub(super) fn find(&self, at: Lpn) -> Option<Slot> {
-        Some(self.slots[at.index()]).filter(|&slot| slot != NONE)
-    }
-
-    /// Starts loading the slot of an entry.
-    #[inline]
-    pub(super) fn prefetch(&self, at: Lpn) {
-        prefetch(&self.slots, at.index());
-    }
-
-    /// Starts loading an entry whose slot was loaded.
-    #[inline]
-    pub(super) fn prefetch_entry(&self, at: Lpn) {
-        if let Some(&slot) = self.slots.get(at.index()) {
-            prefetch(&self.entries, slot as usize);
+        match self {
+            Self::Segmented(cache) => cache.find(at),
+            Self::Other(cache) => cache.find(at),
         }
     }
 
-    #[inline]
-    pub(super) fn page(&self, slot: Slot) -> Ppa {
-        self.entries[slot as usize].page
-    }
-
-    pub(super) fn is_dirty(&self, slot: Slot) -> bool {
-        self.entries[slot as usize].is_dirty
-    }
-
-    pub(super) fn logical_page(&self, slot: Slot) -> Lpn {
-        self.entries[slot as usize].at
-    }
-
-    /// Records a use of an entry.
+    /// As [`MapCache::touch`].
     #[inline]
     pub(super) fn touch(&mut self, slot: Slot) {
-        if let Some(own) = &mut self.own {
-            return own.hit(self.entries[slot as usize].at.0);
-        }
-        if self.protected.newest == slot {
-            return;
-        }
-        self.unlink(slot);
-        self.protect(slot);
-    }
-
-    /// Adds an entry equal to the one on flash.
-    ///
-    /// # Panics
-    /// In debug builds if the entry is there already, or there is no room.
-    pub(super) fn insert(&mut self, at: Lpn, page: Ppa) -> Slot {
-        debug_assert!(self.room() > 0 && self.find(at).is_none(), "entry {at} comes to a full table or is there");
-        let entry = Entry {
-            at,
-            page,
-            newer: NONE,
-            older: NONE,
-            before: NONE,
-            after: NONE,
-            is_protected: false,
-            is_dirty: false,
-        };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.entries[slot as usize] = entry;
-                slot
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as Slot - 1
-            }
-        };
-        self.slots[at.index()] = slot;
-        self.protect(slot);
-        if let Some(own) = &mut self.own {
-            own.miss(at.0);
-            own.insert(at.0);
-        }
-        slot
-    }
-
-    /// The next entry to evict.
-    pub(super) fn victim(&mut self) -> Slot {
-        if let Some(own) = &mut self.own {
-            let at = own.victim();
-            let slot = self.slots.get(at as usize).copied().filter(|&slot| slot != NONE);
-            return slot.unwrap_or_else(|| own.refuse(at));
-        }
-        if self.probation.oldest == NONE {
-            self.protected.oldest
-        } else {
-            self.probation.oldest
+        match self {
+            Self::Segmented(cache) => cache.touch(slot),
+            Self::Other(cache) => cache.touch(slot),
         }
     }
 
-    /// Removes an entry, which must not be marked as changed.
-    pub(super) fn remove(&mut self, slot: Slot) {
-        let Entry { at, is_dirty, .. } = self.entries[slot as usize];
-        assert!(!is_dirty, "entry {at} leaves the table and has changed since its map page was written");
-        self.unlink(slot);
-        self.slots[at.index()] = NONE;
-        self.free.push(slot);
-        if let Some(own) = &mut self.own {
-            own.evicted(at.0);
+    /// As [`MapCache::page`].
+    #[inline]
+    pub(super) fn page(&self, slot: Slot) -> Ppa {
+        match self {
+            Self::Segmented(cache) => cache.page(slot),
+            Self::Other(cache) => cache.page(slot),
         }
     }
 
-    /// Changes an entry and marks it as changed.
+    /// As [`MapCache::set`].
     #[inline]
     pub(super) fn set(&mut self, slot: Slot, page: Ppa) {
-        let entry = &mut self.entries[slot as usize];
-        entry.page = page;
-        if entry.is_dirty {
-            return;
-        }
-        entry.is_dirty = true;
-        let first = &mut self.dirty[(entry.at.0 / self.per_map_page) as usize];
-        entry.before = NONE;
-        entry.after = std::mem::replace(first, slot);
-        let after = entry.after;
-        if after != NONE {
-            self.entries[after as usize].before = slot;
+        match self {
+            Self::Segmented(cache) => cache.set(slot, page),
+            Self::Other(cache) => cache.set(slot, page),
         }
     }
 
-    /// Clears an entry's mark: its map page has it.
-    pub(super) fn set_clean(&mut self, slot: Slot) {
-        let Entry { at, before, after, is_dirty, .. } = self.entries[slot as usize];
-        if !is_dirty {
-            return;
-        }
-        self.entries[slot as usize].is_dirty = false;
-        match before {
-            NONE => self.dirty[(at.0 / self.per_map_page) as usize] = after,
-            _ => self.entries[before as usize].after = after,
-        }
-        if after != NONE {
-            self.entries[after as usize].before = before;
-        }
-    }
-
-    /// A map page's changed entries.
-    pub(super) fn dirty_of(&self, map_page: u32) -> impl Iterator<Item = (Lpn, Ppa)> + '_ {
-        let first = self.dirty[map_page as usize];
-        let next = |slot: Slot| Some(slot).filter(|&slot| slot != NONE).map(|slot| &self.entries[slot as usize]);
-        std::iter::successors(next(first), move |entry| next(entry.after)).map(|entry| (entry.at, entry.page))
-    }
-
-    /// Clears the marks of a map page's entries: the page has them all.
-    pub(super) fn set_all_clean(&mut self, map_page: u32) {
-        let mut slot = std::mem::replace(&mut self.dirty[map_page as usize], NONE);
-        while slot != NONE {
-            let entry = &mut self.entries[slot as usize];
-            entry.is_dirty = false;
-            slot = entry.after;
-        }
-    }
-
-    /// All entries: logical page, page, and whether it is marked as changed.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Lpn, Ppa, bool)> + '_ {
-        let used = self.slots.iter().filter(|&&slot| slot != NONE);
-        used.map(|&slot| &self.entries[slot as usize]).map(|entry| (entry.at, entry.page, entry.is_dirty))
-    }
-
-    fn list(&mut self, is_protected: bool) -> &mut List {
-        if is_protected {
-            &mut self.protected
-        } else {
-            &mut self.probation
-        }
-    }
-
-    /// Makes an entry in no list the newest protected one; the oldest protected one may have to leave that list.
+    /// As [`MapCache::prefetch`].
     #[inline]
-    fn protect(&mut self, slot: Slot) {
-        self.push(slot, true);
-        if self.protected.count > self.most_protected {
-            let oldest = self.protected.oldest;
-            self.unlink(oldest);
-            self.push(oldest, false);
+    pub(super) fn prefetch(&self, at: Lpn) {
+        match self {
+            Self::Segmented(cache) => cache.prefetch(at),
+            Self::Other(cache) => cache.prefetch(at),
         }
     }
 
+    /// As [`MapCache::prefetch_entry`].
     #[inline]
-    fn push(&mut self, slot: Slot, is_protected: bool) {
-        let list = self.list(is_protected);
-        list.count += 1;
-        let second = std::mem::replace(&mut list.newest, slot);
-        if second == NONE {
-            list.oldest = slot;
-        } else {
-            self.entries[second as usize].newer = slot;
+    pub(super) fn prefetch_entry(&self, at: Lpn) {
+        match self {
+            Self::Segmented(cache) => cache.prefetch_entry(at),
+            Self::Other(cache) => cache.prefetch_entry(at),
         }
-        let entry = &mut self.entries[slot as usize];
-        entry.newer = NONE;
-        entry.older = second;
-        entry.is_protected = is_protected;
     }
 
+    /// As [`MapCache::expect`].
     #[inline]
-    fn unlink(&mut self, slot: Slot) {
-        let Entry { newer, older, is_protected, .. } = self.entries[slot as usize];
-        let list = self.list(is_protected);
-        list.count -= 1;
-        if newer == NONE {
-            list.newest = older;
-        }
-        if older == NONE {
-            list.oldest = newer;
-        }
-        if newer != NONE {
-            self.entries[newer as usize].older = older;
-        }
-        if older != NONE {
-            self.entries[older as usize].newer = newer;
+    pub(super) fn expect(&mut self, first: Lpn, pages: u32) {
+        if let Self::Other(cache) = self {
+            cache.expect(first, pages);
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What is asked once a miss or less goes through the trait.
+impl Deref for Cmt {
+    type Target = dyn MapCache;
 
-    /// The entry evicted for `at`.
-    fn ask(cmt: &mut Cmt, at: u32) -> Option<u32> {
-        if let Some(slot) = cmt.find(Lpn(at)) {
-            cmt.touch(slot);
-            return None;
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Segmented(cache) => cache,
+            Self::Other(cache) => &**cache,
         }
-        let gone = (cmt.room() == 0).then(|| cmt.victim());
-        let left = gone.map(|slot| cmt.logical_page(slot).0);
-        gone.into_iter().for_each(|slot| cmt.remove(slot));
-        cmt.insert(Lpn(at), Ppa(at));
-        left
     }
+}
 
-    #[test]
-    fn what_is_asked_for_again_outlives_what_is_not() {
-        let mut cmt = Cmt::new(100, 10, 4, 2);
-        assert!((0..4).all(|at| ask(&mut cmt, at).is_none()), "there is room");
-        // Protected 3, 2; behind them 1, 0.
-        assert_eq!(ask(&mut cmt, 0), None);
-        // Protected 0, 3; behind them 2, 1.
-        assert_eq!([4, 5, 0, 6, 7].map(|at| ask(&mut cmt, at)), [Some(1), Some(2), None, Some(3), Some(4)]);
-        let mut left: Vec<u32> = cmt.iter().map(|(at, ..)| at.0).collect();
-        left.sort_unstable();
-        assert_eq!(left, [0, 5, 6, 7]);
-    }
-
-    #[test]
-    fn changed_entries_are_found_by_their_map_page() {
-        let mut cmt = Cmt::new(100, 10, 8, 5);
-        let slots = [3, 14, 5, 19, 7].map(|at| cmt.insert(Lpn(at), Ppa::NONE));
-        slots.iter().for_each(|&slot| cmt.set(slot, Ppa(slot)));
-        let dirty = |cmt: &Cmt, map_page| {
-            let mut found: Vec<u32> = cmt.dirty_of(map_page).map(|(at, _)| at.0).collect();
-            found.sort_unstable();
-            found
-        };
-        assert_eq!((dirty(&cmt, 0), dirty(&cmt, 1), dirty(&cmt, 2)), (vec![3, 5, 7], vec![14, 19], vec![]));
-        cmt.set_clean(slots[2]);
-        cmt.set_clean(slots[2]);
-        assert_eq!(dirty(&cmt, 0), [3, 7]);
-        cmt.set_all_clean(0);
-        cmt.set(slots[0], Ppa(8));
-        assert_eq!((dirty(&cmt, 0), dirty(&cmt, 1)), (vec![3], vec![14, 19]));
-        assert!(cmt.is_dirty(slots[0]) && !cmt.is_dirty(slots[4]));
+impl DerefMut for Cmt {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Segmented(cache) => cache,
+            Self::Other(cache) => &mut **cache,
+        }
     }
 }

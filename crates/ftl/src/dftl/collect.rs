@@ -27,13 +27,7 @@ impl Scheme {
     pub(super) fn map_moved<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
         let mut moved = std::mem::take(&mut self.moved);
         let lazy = self.config.lazy_update;
-        moved.retain(|&(at, to)| match self.cmt.find(at) {
-            Some(slot) => {
-                self.cmt.set(slot, to);
-                !lazy
-            }
-            None => true,
-        });
+        moved.retain(|&(at, to)| !self.cmt.moved(at, to) || !lazy);
         moved.sort_unstable();
         let per_map_page = self.per_map_page();
         for of_map_page in moved.chunk_by(|(a, _), (b, _)| a.0 / per_map_page == b.0 / per_map_page) {
@@ -41,8 +35,7 @@ impl Scheme {
             let at_once = if self.config.batch_update { of_map_page.len() } else { 1 };
             for some in of_map_page.chunks(at_once) {
                 self.update(pages, nand, map_page, some)?;
-                let cached: Vec<_> = some.iter().filter_map(|&(at, _)| self.cmt.find(at)).collect();
-                cached.into_iter().for_each(|slot| self.cmt.set_clean(slot));
+                some.iter().for_each(|&(at, _)| self.cmt.clean(at));
             }
         }
         Ok(())

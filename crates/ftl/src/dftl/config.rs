@@ -1,11 +1,13 @@
 //! The options.
 
+use super::cmt::{Cache, Cdftl, Cmt, Segmented, Sftl, Tpftl};
+use super::entries::entries_per_map_page;
 use crate::own::{self, About};
 use crate::parts::flash_map::Shape;
 use crate::parts::page_mapped::Pages;
 use crate::parts::victim::{DChoices, Victim};
 use crate::{error, FtlError, Variant};
-use nandlab_block::own::{Own, Replaces};
+use nandlab_block::own::Own;
 use nandlab_nand::Geometry;
 
 /// The die that takes a host page.
@@ -32,24 +34,17 @@ pub enum Replacement {
     Python(Own),
 }
 
-impl Replacement {
-    /// The rule, if it is not ours.
-    pub(super) fn own(self, about: &About, entries: u32) -> Option<Box<dyn Replaces>> {
-        match self {
-            Self::Segmented => None,
-            Self::Python(own) => Some(own::host().map_cache(own, about, entries)),
-        }
-    }
-}
-
 /// DFTL's options.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Map entries in memory, at least 2. Default 8192, as in public simulators of the paper: 6552 and 1640.
+    /// Memory for the map, in entries of eight bytes as DFTL has them, at least 2. Another `cache` has as many bytes, for
+    /// more entries or fewer. Default 8192, as in public simulators of the paper: 6552 and 1640.
     pub cmt_entries: u32,
+    /// What memory keeps of the map.
+    pub cache: Cache,
     /// Protected share of the entries in memory. An entry is protected from when it was read or asked for again, until
-    /// it is the one not asked for the longest. From 1 to 99 percent. Default 80.
+    /// it is the one not asked for the longest. From 1 to 99 percent. Only for the cache `segmented`. Default 80.
     pub protected_percent: u32,
     /// Whether garbage collection leaves an entry in memory to be written when it is evicted; otherwise its map page is
     /// written at once. Entries not in memory are written in either case.
@@ -58,9 +53,9 @@ pub struct Config {
     /// for each.
     pub batch_update: bool,
     /// Whether a map page's other changed entries need no write any more once one was evicted. Without it they stay
-    /// marked as changed, although the map page has them.
+    /// marked as changed, although the map page has them. Only for the cache `segmented`.
     pub batch_write_back: bool,
-    /// Which entry leaves a full memory.
+    /// Which entry leaves a full memory. Only for the cache `segmented`.
     pub replacement: Replacement,
     /// The die that takes a host page.
     pub allocation: Allocation,
@@ -81,6 +76,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             cmt_entries: 8192,
+            cache: Cache::Segmented,
             protected_percent: 80,
             lazy_update: true,
             batch_update: true,
@@ -98,14 +94,6 @@ impl Default for Config {
 /// Tells DFTL's map from other FTLs' maps.
 const FORM: u16 = 1;
 
-/// Bytes in a map entry, a page's place.
-pub(super) const ENTRY_BYTES: u32 = 4;
-
-/// Entries in a map page.
-pub(super) fn entries_per_map_page(geometry: &Geometry) -> u32 {
-    geometry.page_bytes() / ENTRY_BYTES
-}
-
 impl Config {
     /// The map for so many logical pages.
     pub(super) fn shape(&self, geometry: &Geometry, logical_pages: u32) -> Shape {
@@ -114,14 +102,24 @@ impl Config {
     }
 
     /// Protected entries among all; at least one of either kind.
-    pub(super) fn protected(&self, entries: u32) -> u32 {
+    fn protected(&self, entries: u32) -> u32 {
         let part = u64::from(entries) * u64::from(self.protected_percent) / 100;
         (part as u32).clamp(1, entries.max(2) - 1)
     }
 
-    fn check(&self) -> Result<(), FtlError> {
+    fn check(&self, geometry: &Geometry) -> Result<(), FtlError> {
+        let least = self.cache.least_entries(entries_per_map_page(geometry))?;
+        if self.cmt_entries < least {
+            return Err(FtlError::Config(format!(
+                "ftl.dftl.cmt_entries = {}: it is at least {least}{}",
+                self.cmt_entries,
+                self.cache.on_pages_of(geometry.page_bytes())
+            )));
+        }
+        if self.cache != Cache::Segmented {
+            self.refuse_unread()?;
+        }
         for (key, given, least, most) in [
-            ("cmt_entries", self.cmt_entries, 2, u32::MAX),
             ("protected_percent", self.protected_percent, 1, 99),
             ("reserve_blocks", self.reserve_blocks, 1, u32::MAX),
             ("map_spare_percent", self.map_spare_percent, 0, 1000),
@@ -134,8 +132,45 @@ impl Config {
         self.victim.check("ftl.dftl.victim")
     }
 
+    /// Refuses options that only DFTL's own cache reads.
+    fn refuse_unread(&self) -> Result<(), FtlError> {
+        let usual = Self::default();
+        let unread = if self.protected_percent != usual.protected_percent {
+            format!("protected_percent = {}", self.protected_percent)
+        } else if self.batch_write_back != usual.batch_write_back {
+            format!("batch_write_back = {}", self.batch_write_back)
+        } else if self.replacement != usual.replacement {
+            "replacement".to_owned()
+        } else {
+            return Ok(());
+        };
+        let name = self.cache.name();
+        Err(FtlError::Config(format!(
+            "ftl.dftl.{unread} is for ftl.dftl.cache = \"segmented\": \"{name}\" does not read it"
+        )))
+    }
+
+    /// What memory keeps of the map, empty.
+    pub(super) fn cmt(&self, geometry: &Geometry, logical_pages: u32) -> Cmt {
+        let per_map_page = entries_per_map_page(geometry);
+        if let Some(cmt) = self.cache.open(geometry, logical_pages, self.cmt_entries) {
+            return Cmt::Other(cmt);
+        }
+        let entries = self.cmt_entries.min(logical_pages.max(2));
+        let own = match self.replacement {
+            Replacement::Segmented => None,
+            Replacement::Python(own) => {
+                let about = About { geometry: *geometry, logical_pages, seed: self.seed };
+                Some(own::host().map_cache(own, &about, entries))
+            }
+        };
+        let protected = self.protected(entries);
+        let segmented = Segmented::new(logical_pages, per_map_page, (entries, protected), self.batch_write_back);
+        Cmt::Segmented(segmented.asking(own))
+    }
+
     pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
-        self.check()?;
+        self.check(geometry)?;
         // As many blocks as a map for all the device's pages has: a little more than for the pages left then.
         let quota = self.shape(geometry, geometry.pages()).quota(geometry);
         let most = Pages::usable(geometry, geometry.blocks(), self.reserve_blocks, quota);
@@ -150,6 +185,9 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
     let small = || Config { cmt_entries: 4, protected_percent: 50, ..Config::default() };
     // Enough for some moved pages to have their entry in memory.
     let more = || Config { cmt_entries: 24, lazy_update: false, ..small() };
+    // The least for map pages of 512 entries, and enough for a few map pages.
+    let cached = |cache: Cache, cmt_entries: u32| Config { cmt_entries, cache, ..Config::default() };
+    let plain = Tpftl { batch_update: false, clean_first: false, request_prefetch: false, ..Tpftl::default() };
     vec![
         Variant::safe("cmt_2", Config { cmt_entries: 2, ..small() }),
         Variant::safe("cmt_4", small()),
@@ -160,6 +198,21 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::tight("reserve_1", Config { reserve_blocks: 1, cmt_entries: 8, ..small() }),
         Variant::safe("map_spare", Config { map_spare_percent: 0, victim: Victim::CostBenefit, ..small() }),
         Variant::safe("static", Config { allocation: Allocation::Static, cmt_entries: 16, ..small() }),
+        Variant::safe("tpftl", cached(Cache::Tpftl(Tpftl::default()), 40)),
+        Variant::safe("tpftl_4", cached(Cache::Tpftl(Tpftl::default()), 4)),
+        Variant::safe(
+            "tpftl_eager",
+            Config {
+                lazy_update: false,
+                batch_update: false,
+                ..cached(Cache::Tpftl(Tpftl { threshold: 1, ..plain }), 20)
+            },
+        ),
+        Variant::safe("cdftl", cached(Cache::Cdftl(Cdftl::default()), 300)),
+        Variant::safe("cdftl_259", cached(Cache::Cdftl(Cdftl { pages_percent: 99 }), 259)),
+        Variant::safe("sftl", cached(Cache::Sftl(Sftl::default()), 310)),
+        Variant::safe("sftl_273", cached(Cache::Sftl(Sftl { buffer_percent: 0, ..Sftl::default() }), 273)),
+        Variant::safe("sftl_sparse", cached(Cache::Sftl(Sftl { buffer_percent: 30, sparse_entries: 3 }), 390)),
         Variant::safe("d_choices", Config { victim: Victim::DChoices(DChoices { choices: 2 }), ..small() }),
     ]
 }

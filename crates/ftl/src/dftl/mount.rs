@@ -1,10 +1,7 @@
 //! Recovery from flash alone.
 
-use super::cmt::Cmt;
-use super::config::entries_per_map_page;
-use super::paging::entries;
+use super::entries::{entries, entries_per_map_page};
 use super::{Config, Scheme};
-use crate::own::About;
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending};
 use crate::parts::flash_map::FoundMap;
 use crate::parts::newest::Newest;
@@ -43,20 +40,20 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     })?;
     let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
     let mut pages = Pages::new(&geometry, highest, config.victim.policy(&geometry, config.seed), config.reserve_blocks);
-    let entries = config.cmt_entries.min(logical_pages.max(2));
-    let own = config.replacement.own(&About { geometry, logical_pages, seed: config.seed }, entries);
     let mut scheme = Scheme {
         config: config.clone(),
         geometry,
         logical_pages,
         map,
-        cmt: Cmt::new(logical_pages, entries_per_map_page(&geometry), entries, config.protected(entries)).asking(own),
+        cmt: config.cmt(&geometry, logical_pages),
         trimmed: BTreeSet::new(),
         mapped: 0,
         page: vec![0; geometry.page_bytes() as usize],
         moved: Vec::new(),
         hits: 0,
         misses: 0,
+        map_loads: 0,
+        double_reads: 0,
         dirty_evictions: 0,
     };
     pages.adopt(&scans, valid, |block| scheme.map.area().has(block));
@@ -89,12 +86,7 @@ impl Scheme {
     /// Takes missing entries into memory; without room there, writes the map pages.
     fn adopt_stale<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, stale: &[Stale]) -> Result<(), FtlError> {
         for (map_page, stale) in (0..).zip(stale).filter(|(_, stale)| !stale.is_empty()) {
-            if stale.len() <= self.cmt.room() as usize {
-                for &(at, page) in stale {
-                    let slot = self.cmt.insert(at, Ppa::NONE);
-                    self.cmt.set(slot, page);
-                }
-            } else {
+            if !self.cmt.adopt(stale) {
                 self.update(pages, nand, map_page, stale)?;
             }
         }

@@ -1,26 +1,12 @@
 //! Entries between memory and map pages.
 
-use super::cmt::Slot;
-use super::config::ENTRY_BYTES;
+use super::cmt::{Slot, Step};
+use super::entries::{entries, set_entry, ENTRY_BYTES};
 use super::Scheme;
 use crate::parts::flash_map::Held;
 use crate::parts::page_mapped::Pages;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Ppa, Time};
-
-/// Sets an entry in a map page.
-#[inline]
-fn set_entry(bytes: &mut [u8], place: u32, page: Ppa) {
-    let start = (place * ENTRY_BYTES) as usize;
-    bytes[start..start + ENTRY_BYTES as usize].copy_from_slice(&page.0.to_le_bytes());
-}
-
-/// A map page's entries.
-pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Ppa> + '_ {
-    bytes
-        .chunks_exact(ENTRY_BYTES as usize)
-        .map(|bytes| Ppa(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
-}
 
 impl Scheme {
     /// A page's entry in memory, read from its map page after a miss; and when that read ends, 0 after a hit.
@@ -39,43 +25,81 @@ impl Scheme {
         self.page_in(pages, nand, at)
     }
 
+    /// Carries out what the cache needs for an entry.
     #[cold]
     fn page_in<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(Slot, Time), FtlError> {
-        self.misses += 1;
-        if self.cmt.room() == 0 {
-            self.evict(pages, nand)?;
+        let mut read = None;
+        let slot = loop {
+            match self.cmt.step(at) {
+                Step::Found(slot) => break slot,
+                Step::Write(map_page) => {
+                    self.dirty_evictions += 1;
+                    self.update(pages, nand, map_page, &[])?;
+                }
+                Step::Read(first) => {
+                    let end = self.take_in(pages, nand, first)?;
+                    if first.0 / self.per_map_page() == at.0 / self.per_map_page() {
+                        read = Some(end);
+                    }
+                }
+            }
+        };
+        match read {
+            Some(_) => self.misses += 1,
+            None => self.hits += 1,
         }
-        let (map_page, place) = (at.0 / self.per_map_page(), at.0 % self.per_map_page());
+        Ok((slot, read.unwrap_or(0)))
+    }
+
+    /// The page of an entry for which memory has no room, because flash has none for what would leave; and when its read
+    /// ends. So a worn-out device can be read.
+    #[cold]
+    pub(super) fn look_past<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+    ) -> Result<(Ppa, Time), FtlError> {
+        if let Some(page) = self.cmt.peek(at) {
+            return Ok((page, 0));
+        }
+        let mut bytes = std::mem::take(&mut self.page);
+        let start = (at.0 % self.per_map_page() * ENTRY_BYTES) as usize;
+        let held = self.load(pages, nand, at.0 / self.per_map_page(), &mut bytes, start);
+        let page = entries(&bytes[start..]).next().unwrap_or(Ppa::NONE);
+        self.page = bytes;
+        if held? == Held::Nothing {
+            return Ok((page, 0));
+        }
+        self.map_loads += 1;
+        Ok((page, nand.ctx().last()))
+    }
+
+    /// Reads a map page from an entry on, for the cache; returns when that ends, 0 if nothing was read.
+    fn take_in<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, first: Lpn) -> Result<Time, FtlError> {
+        let (map_page, place) = (first.0 / self.per_map_page(), first.0 % self.per_map_page());
         let mut bytes = std::mem::take(&mut self.page);
         // The entries below need not pass the memory bus.
         let start = (place * ENTRY_BYTES) as usize;
         let held = self.load(pages, nand, map_page, &mut bytes, start);
-        let page = entries(&bytes[start..]).next();
+        if held.is_ok() {
+            self.cmt.take_in(first, &bytes[start..]);
+        }
         self.page = bytes;
         let held = held?;
         if held == Held::Lost {
             // Written, so that the next miss needs no search.
             self.update(pages, nand, map_page, &[])?;
         }
-        let read = if held == Held::Nothing { 0 } else { nand.ctx().last() };
-        Ok((self.cmt.insert(at, page.unwrap_or(Ppa::NONE)), read))
-    }
-
-    /// Removes the least recently used entry; its map page has it then.
-    fn evict<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
-        let victim = self.cmt.victim();
-        if self.cmt.is_dirty(victim) {
-            self.dirty_evictions += 1;
-            let map_page = self.cmt.logical_page(victim).0 / self.per_map_page();
-            self.update(pages, nand, map_page, &[])?;
-            self.cmt.set_clean(victim);
+        if held == Held::Nothing {
+            return Ok(0);
         }
-        self.cmt.remove(victim);
-        Ok(())
+        self.map_loads += 1;
+        Ok(nand.ctx().last())
     }
 
     /// Writes a map page with its old entries, the entries in `moved`, which memory lacks or has with the same value,
-    /// and all its changed entries in memory. These need no other write, if the options say so.
+    /// and all its marked entries in memory. A map page that memory has as a whole is not read before.
     pub(super) fn update<N: Nand>(
         &mut self,
         pages: &mut Pages,
@@ -84,10 +108,13 @@ impl Scheme {
         moved: &[(Lpn, Ppa)],
     ) -> Result<(), FtlError> {
         let mut bytes = std::mem::take(&mut self.page);
-        let written = self.load(pages, nand, map_page, &mut bytes, 0).and_then(|held| {
-            for (at, page) in moved.iter().copied().chain(self.cmt.dirty_of(map_page)) {
-                set_entry(&mut bytes, at.0 % self.per_map_page(), page);
-            }
+        let is_whole = self.cmt.whole(map_page, &mut bytes);
+        let held = if is_whole { Ok(Held::Nothing) } else { self.load(pages, nand, map_page, &mut bytes, 0) };
+        let written = held.and_then(|held| {
+            let per_map_page = self.per_map_page();
+            let mut set = |at: Lpn, page| set_entry(&mut bytes, at.0 % per_map_page, page);
+            moved.iter().for_each(|&(at, page)| set(at, page));
+            self.cmt.changed(map_page, &mut set);
             let read = if held == Held::Nothing { 0 } else { nand.ctx().last() };
             let before = nand.ctx().after(read);
             let written = self.map.write(nand, &mut pages.keeper, map_page, &bytes, self.mapped);
@@ -99,9 +126,7 @@ impl Scheme {
         if self.trimmed.remove(&map_page) {
             pages.keeper.noted(nand.ctx().last());
         }
-        if self.config.batch_write_back {
-            self.cmt.set_all_clean(map_page);
-        }
+        self.cmt.written(map_page);
         Ok(())
     }
 
@@ -167,7 +192,13 @@ impl Scheme {
             Err(NandError::Uncorrectable(_)) => {}
             Err(error) => return Err(error.into()),
         }
-        if let Some((at, ..)) = self.cmt.iter().find(|&(_, cached, _)| cached == page) {
+        let mut cached = None;
+        self.cmt.each(&mut |at, entry, _| {
+            if entry == page {
+                cached = Some(at);
+            }
+        });
+        if let Some(at) = cached {
             return Ok(at);
         }
         let mut bytes = std::mem::take(&mut self.page);

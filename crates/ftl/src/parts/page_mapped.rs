@@ -362,6 +362,11 @@ impl<S: Scheme> Ftl for PageMapped<S> {
     }
 
     #[inline]
+    fn expect(&mut self, first: Lpn, pages: u32) {
+        self.scheme.expect(first, pages);
+    }
+
+    #[inline]
     fn prefetch(&self, at: Lpn) {
         self.scheme.prefetch(at);
     }

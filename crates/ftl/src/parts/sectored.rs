@@ -247,6 +247,8 @@ pub struct SectorMapped<S> {
     unit: Vec<u32>,
     list: Vec<u8>,
     events: Events,
+    /// Units read from flash for a miss.
+    map_loads: u64,
     scheme: PhantomData<S>,
 }
 
@@ -380,7 +382,9 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
 
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
         let before = nand.ctx().ready();
+        let loads = self.map_loads;
         let read = self.read_sectors(nand, at, sectors, page);
+        self.events.map_double_reads += u64::from(self.map_loads != loads);
         nand.ctx().set_ready(before);
         read
     }

@@ -18,6 +18,7 @@ mod inside;
 mod lifetimes;
 mod limits;
 mod lsm;
+mod map_caches;
 mod notices;
 mod oracle;
 mod precondition;

@@ -250,7 +250,9 @@ fn mount_from_flash(config: &FtlConfig) -> u64 {
         let mut disk = Disk::mount(nand, pages, config).expect("it mounts");
         let seen = disk.nand_mut().seen;
         let counted = disk.ctx().matrix().since(&matrix);
-        assert_eq!(counted.sum(|_, cause| cause == Cause::Mount), seen, "{}: counted and done at mount", device.name);
+        // A block that looks erased is erased again before its first page, under that cause.
+        let of_mount = counted.sum(|_, cause| matches!(cause, Cause::Mount | Cause::Reerase));
+        assert_eq!(of_mount, seen, "{}: counted and done at mount", device.name);
         assert_eq!(counted.total(), seen, "{}: counted under another cause at mount", device.name);
         assert!(seen.spare_reads + seen.page_reads > 0, "{}: a mount without reads", device.name);
 

@@ -109,6 +109,10 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         1
     }
 
+    /// As [`Ftl::expect`].
+    #[inline]
+    fn expect(&mut self, _first: Lpn, _pages: u32) {}
+
     /// As [`Ftl::prefetch`].
     fn prefetch(&self, at: Lpn);
 

@@ -136,6 +136,7 @@ fn blank<S: Scheme>(
         unit: Vec::new(),
         list: Vec::new(),
         events: Events::default(),
+        map_loads: 0,
         scheme: PhantomData,
     }
 }

@@ -79,11 +79,12 @@ impl<S: Scheme> SectorMapped<S> {
         let mut entries = std::mem::take(&mut self.unit);
         entries.clear();
         let mut bytes = std::mem::take(&mut self.page);
-        let (mut ends, mut found_anew) = (0, Vec::new());
+        let (mut ends, mut found_anew, mut was_read) = (0, Vec::new(), false);
         let loaded = pages.clone().try_for_each(|page| {
             let loaded = self.load(nand, page, &mut bytes, (first % per_page) as usize)?;
             if loaded != Loaded::Unwritten {
                 ends = ends.max(nand.ctx().last());
+                was_read = true;
             }
             if loaded == Loaded::FoundAnew {
                 found_anew.push((page - pages.start) as usize);
@@ -99,6 +100,7 @@ impl<S: Scheme> SectorMapped<S> {
             self.unit = entries;
             return Err(error);
         }
+        self.map_loads += u64::from(was_read);
         let (slot, given_up) = self.cmt.insert(unit, victim, entries);
         self.unit = given_up;
         // Marked as changed, so that the rebuilt page is written and the next miss needs no search.

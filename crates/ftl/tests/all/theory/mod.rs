@@ -1,5 +1,6 @@
 //! Write amplification of the page maps against independent closed forms.
 
+mod caches;
 mod dftl;
 mod dies;
 mod forms;
