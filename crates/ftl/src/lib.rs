@@ -13,6 +13,8 @@ mod facts;
 pub mod fast;
 pub mod fmax;
 pub mod hybrid_map;
+pub mod kast;
+pub mod last;
 pub mod log;
 pub mod migration;
 pub mod mtbs;
@@ -478,6 +480,10 @@ ftls! {
     Bast(bast::Bast), "bast.rs", "Kim et al. 2002";
     /// Log blocks shared by all logical blocks.
     Fast(fast::Fast), "fast.rs", "Lee et al. 2007";
+    /// Log blocks of a few logical blocks each, their number bounded.
+    Kast(kast::Kast), "kast.rs", "Cho et al. 2009";
+    /// Log blocks of one logical block each for large requests, shared ones for small, hot and cold apart.
+    Last(last::Last), "last.rs", "Lee et al. 2008";
     /// Log blocks of one logical block each, merged or moved, whichever costs less.
     Migration(migration::Migration), "migration.rs", "Lee et al. 2007 (KIISE)";
     /// A map entry for every super-page, banks apart: the firmware of the OpenSSD Jasmine board.

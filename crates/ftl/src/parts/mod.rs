@@ -14,6 +14,7 @@
 //! | How do I write an FTL that maps pages? | `page_mapped.rs`, with `../log.rs` as an example |
 //! | An FTL that maps sectors? | `sectored.rs` |
 //! | An FTL that maps blocks? | `block_mapped.rs` over `store.rs`, with `../fmax.rs` as an example |
+//! | Which log blocks belong to one logical block, or are shared by several? | `bound_logs.rs`, `shared_logs.rs` |
 //! | How is a partial page written? | `partial.rs`, gathered with others `merge_buffer.rs` |
 //! | How does `check` find the newest copies on flash? | `copies.rs` |
 
@@ -30,6 +31,7 @@ pub(crate) mod partial;
 pub mod placement;
 pub mod policy;
 pub mod sectored;
+pub(crate) mod shared_logs;
 pub mod store;
 pub(crate) mod trim_note;
 pub(crate) mod trim_notes;

@@ -3,7 +3,7 @@
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_drive::{inside, on, Device, DriveOn};
 use nandlab_ftl::{
-    bast, block, dftl, fast, fmax, hybrid_map, migration, mtbs, nftl, page, sector_log, sector_map, superpage,
+    bast, block, dftl, fast, fmax, hybrid_map, kast, migration, mtbs, nftl, page, sector_log, sector_map, superpage,
     FtlConfig, FtlError,
 };
 use nandlab_nand::backed::Backed;
@@ -41,7 +41,7 @@ macro_rules! options {
 }
 
 options! {
-    page: Page, block: Block, nftl: Nftl, fmax: Fmax, mtbs: Mtbs, bast: Bast, fast: Fast, migration: Migration,
+    page: Page, block: Block, nftl: Nftl, fmax: Fmax, mtbs: Mtbs, bast: Bast, fast: Fast, kast: Kast, migration: Migration,
     superpage: Superpage, sector_map: SectorMap, hybrid_map: HybridMap, sector_log: SectorLog, dftl: Dftl,
 }
 

@@ -12,6 +12,7 @@ mod fmax;
 mod gaps;
 mod healthy;
 mod hybrid_map;
+mod kast;
 mod lab;
 mod lost_pages;
 mod migration;
