@@ -24,7 +24,7 @@
 //! **The random log block** for a page is the first of these that exists: one with room that its logical block wrote to
 //! already; one with room and fewer than `associativity` logical blocks, of these the one with the fewest, the oldest
 //! among equals; a new one. With `share = "last"` a new one comes second, while fewer than `log_blocks` are in use and
-//! a free block may be taken. A logical block counts from its first page in the log block until its next merge, even
+//! a free block may be taken, unless one with room has no logical block. A logical block counts from its first page in the log block until its next merge, even
 //! if all its pages there are superseded.
 //!
 //! **A new log block** is taken while fewer than `log_blocks` are in use, sequences included, and more blocks are free
@@ -201,7 +201,8 @@ impl Scheme {
     /// The log block in use that takes a page of a logical block, by the order in the head comment.
     fn log_for(&self, store: &Store, group: u32) -> Option<usize> {
         let with_room = || self.logs.logs().iter().enumerate().filter(|(_, log)| !store.is_full(log.block));
-        if let Some((index, _)) = with_room().find(|(_, log)| log.has(group)) {
+        let own = with_room().find(|(_, log)| log.has(group));
+        if let Some((index, _)) = own.or_else(|| with_room().find(|(_, log)| log.groups.is_empty())) {
             return Some(index);
         }
         if self.config.share == Share::Last && self.may_open(store) {

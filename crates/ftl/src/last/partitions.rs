@@ -95,7 +95,8 @@ impl Partitions {
         let mut others = logs.logs().iter().map(|log| log.block).filter(|&block| block != victim);
         if self.adapts && !is_dead(victim) {
             self.share = (self.share + 1).min(self.most);
-        } else if self.adapts && others.any(|block| self.hot.contains(&block) && store.is_full(block) && is_dead(block)) {
+        } else if self.adapts && others.any(|block| self.hot.contains(&block) && store.is_full(block) && is_dead(block))
+        {
             self.share = (self.share - 1).max(1);
         }
         self.gone(victim);

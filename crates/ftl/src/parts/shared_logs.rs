@@ -225,7 +225,8 @@ impl SharedLogs {
     pub(crate) fn reclaim<N: Nand>(&mut self, store: &mut Store, nand: &mut N, index: usize) -> Result<(), FtlError> {
         let block = self.logs[index].block;
         store.events.gc_runs += 1;
-        store.events.empty_gc_runs += u64::from(self.logs[index].newest(store).next().is_none());
+        let is_empty = self.logs[index].newest(store).next().is_none();
+        store.events.empty_gc_runs += u64::from(is_empty);
         loop {
             let newest = self.logs[index].newest(store).next();
             let Some(at) = newest else { break };

@@ -3,8 +3,8 @@
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_drive::{inside, on, Device, DriveOn};
 use nandlab_ftl::{
-    bast, block, dftl, fast, fmax, hybrid_map, kast, migration, mtbs, nftl, page, sector_log, sector_map, superpage,
-    FtlConfig, FtlError,
+    bast, block, dftl, fast, fmax, hybrid_map, kast, last, migration, mtbs, nftl, page, sector_log, sector_map,
+    superpage, FtlConfig, FtlError,
 };
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{Config as Faults, Faulty};
@@ -41,7 +41,7 @@ macro_rules! options {
 }
 
 options! {
-    page: Page, block: Block, nftl: Nftl, fmax: Fmax, mtbs: Mtbs, bast: Bast, fast: Fast, kast: Kast, migration: Migration,
+    page: Page, block: Block, nftl: Nftl, fmax: Fmax, mtbs: Mtbs, bast: Bast, fast: Fast, kast: Kast, last: Last, migration: Migration,
     superpage: Superpage, sector_map: SectorMap, hybrid_map: HybridMap, sector_log: SectorLog, dftl: Dftl,
 }
 

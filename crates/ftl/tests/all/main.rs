@@ -14,6 +14,7 @@ mod healthy;
 mod hybrid_map;
 mod kast;
 mod lab;
+mod last;
 mod lost_pages;
 mod migration;
 mod migration_regret;
