@@ -27,6 +27,7 @@ mod recycling;
 pub mod rescue;
 pub mod sector_log;
 pub mod sector_map;
+pub mod superblock;
 pub mod superpage;
 #[cfg(test)]
 mod tests;
@@ -484,6 +485,8 @@ ftls! {
     Kast(kast::Kast), "kast.rs", "Cho et al. 2009";
     /// Log blocks of one logical block each for large requests, shared ones for small, hot and cold apart.
     Last(last::Last), "last.rs", "Lee et al. 2008";
+    /// A few logical blocks together, mapped by page inside.
+    Superblock(superblock::SuperBlock), "superblock.rs", "Kang et al. 2006";
     /// Log blocks of one logical block each, merged or moved, whichever costs less.
     Migration(migration::Migration), "migration.rs", "Lee et al. 2007 (KIISE)";
     /// A map entry for every super-page, banks apart: the firmware of the OpenSSD Jasmine board.

@@ -41,7 +41,7 @@ macro_rules! options {
 }
 
 options! {
-    page: Page, block: Block, nftl: Nftl, fmax: Fmax, mtbs: Mtbs, bast: Bast, fast: Fast, kast: Kast, last: Last, migration: Migration,
+    page: Page, block: Block, nftl: Nftl, fmax: Fmax, mtbs: Mtbs, bast: Bast, fast: Fast, kast: Kast, last: Last, superblock: Superblock, migration: Migration,
     superpage: Superpage, sector_map: SectorMap, hybrid_map: HybridMap, sector_log: SectorLog, dftl: Dftl,
 }
 

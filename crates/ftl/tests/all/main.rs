@@ -30,6 +30,7 @@ mod schemes;
 mod sector_log;
 mod sector_map;
 mod slc;
+mod superblock;
 mod superpage;
 mod theory;
 mod zns;
