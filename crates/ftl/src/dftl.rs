@@ -64,6 +64,7 @@ mod paging;
 mod tests;
 
 use crate::parts::flash_map::FlashMap;
+use crate::parts::map_entries::entries_per_map_page;
 use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::{Events, FtlError, RamUse, Variant};
@@ -99,7 +100,7 @@ pub struct Scheme {
 impl Scheme {
     /// Entries per map page.
     fn per_map_page(&self) -> u32 {
-        config::entries_per_map_page(&self.geometry)
+        entries_per_map_page(&self.geometry)
     }
 
     /// Writes a host page and maps it.

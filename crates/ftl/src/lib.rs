@@ -15,6 +15,7 @@ pub mod fmax;
 pub mod hybrid_map;
 pub mod kast;
 pub mod last;
+pub mod lazyftl;
 pub mod log;
 pub mod migration;
 pub mod mtbs;
@@ -501,6 +502,8 @@ ftls! {
     Log(log::Log), "log.rs", "Rosenblum, Ousterhout 1992";
     /// A map entry for every page, most of them on flash.
     Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
+    /// A map entry for every page, most of them on flash, changed a block's pages at a time.
+    Lazyftl(lazyftl::LazyFtl), "lazyftl.rs", "Ma et al. 2011";
     /// A page map on the host's side of a zoned device.
     Zoned(zoned::Zoned), "zoned.rs", "dm-zoned 2017; NVMe ZNS 1.1";
     /// A zoned drive as its host sees it, without a map.

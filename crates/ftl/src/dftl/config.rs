@@ -2,6 +2,7 @@
 
 use crate::own::{self, About};
 use crate::parts::flash_map::Shape;
+use crate::parts::map_entries::entries_per_map_page;
 use crate::parts::page_mapped::Pages;
 use crate::parts::victim::{DChoices, Victim};
 use crate::{error, FtlError, Variant};
@@ -97,14 +98,6 @@ impl Default for Config {
 
 /// Tells DFTL's map from other FTLs' maps.
 const FORM: u16 = 1;
-
-/// Bytes in a map entry, a page's place.
-pub(super) const ENTRY_BYTES: u32 = 4;
-
-/// Entries in a map page.
-pub(super) fn entries_per_map_page(geometry: &Geometry) -> u32 {
-    geometry.page_bytes() / ENTRY_BYTES
-}
 
 impl Config {
     /// The map for so many logical pages.

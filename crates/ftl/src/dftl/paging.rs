@@ -1,26 +1,12 @@
 //! Entries between memory and map pages.
 
 use super::cmt::Slot;
-use super::config::ENTRY_BYTES;
 use super::Scheme;
 use crate::parts::flash_map::Held;
+use crate::parts::map_entries::{entries, set_entry, ENTRY_BYTES};
 use crate::parts::page_mapped::Pages;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Ppa, Time};
-
-/// Sets an entry in a map page.
-#[inline]
-fn set_entry(bytes: &mut [u8], place: u32, page: Ppa) {
-    let start = (place * ENTRY_BYTES) as usize;
-    bytes[start..start + ENTRY_BYTES as usize].copy_from_slice(&page.0.to_le_bytes());
-}
-
-/// A map page's entries.
-pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Ppa> + '_ {
-    bytes
-        .chunks_exact(ENTRY_BYTES as usize)
-        .map(|bytes| Ppa(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
-}
 
 impl Scheme {
     /// A page's entry in memory, read from its map page after a miss; and when that read ends, 0 after a hit.

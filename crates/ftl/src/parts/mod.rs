@@ -7,7 +7,7 @@
 //! | Where does a block's next page go? | `blocks/frontier.rs` |
 //! | Which pages did a mount find, and which copy is the newest? | `blocks/scan.rs`, `newest.rs` |
 //! | Which blocks hold one kind of pages, apart from others? | `blocks/area.rs` |
-//! | Where is a logical page: in memory, or on flash? | `noted_map.rs`, `flash_map.rs` |
+//! | Where is a logical page: in memory, or on flash? | `noted_map.rs`, `flash_map.rs` with `map_entries.rs` |
 //! | How does a trim survive a power cut? | `trim_notes.rs`, `trim_note.rs` |
 //! | Which block is emptied, where do pages go, how is wear evened out? | `victim.rs`, `placement.rs`, `wear.rs` |
 //! | What is a policy asked? | `policy.rs` |
@@ -23,6 +23,7 @@ pub mod blocks;
 pub(crate) mod bound_logs;
 pub(crate) mod copies;
 pub(crate) mod flash_map;
+pub(crate) mod map_entries;
 pub(crate) mod merge_buffer;
 pub(crate) mod newest;
 pub(crate) mod noted_map;

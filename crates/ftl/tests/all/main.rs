@@ -15,6 +15,7 @@ mod hybrid_map;
 mod kast;
 mod lab;
 mod last;
+mod lazyftl;
 mod lost_pages;
 mod migration;
 mod migration_regret;
