@@ -218,6 +218,7 @@ impl Scheme {
         let (group, _) = store.split(at);
         if self.logs.would_owe(group) {
             self.make_room(store, nand)?;
+            self.logs.owe(group);
         }
         if let Some(index) = self.log_for(store, group) {
             return self.logs.append(store, nand, (index, at), page);

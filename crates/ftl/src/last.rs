@@ -167,6 +167,7 @@ impl Scheme {
         let (group, _) = store.split(at);
         if self.logs.would_owe(group) {
             self.make_room(store, nand)?;
+            self.logs.owe(group);
         }
         let heat = self.heat(store, at);
         if let Some(index) = self.partitions.open_log(store, &self.logs, heat) {

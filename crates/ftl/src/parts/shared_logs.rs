@@ -111,6 +111,14 @@ impl SharedLogs {
         !self.bound.data(group).is_some() && !self.homeless.contains(&group)
     }
 
+    /// Keeps a free block for `group`, if it has no data block. A log block opened for its page is then not reclaimed
+    /// again for want of that free block.
+    pub(crate) fn owe(&mut self, group: u32) {
+        if !self.bound.data(group).is_some() {
+            self.homeless.insert(group);
+        }
+    }
+
     /// Adds a new log block, as the youngest.
     pub(crate) fn push(&mut self, block: BlockId) {
         self.logs.push(Log { block, entries: Vec::new(), groups: Vec::new(), is_found: false });
@@ -124,9 +132,7 @@ impl SharedLogs {
         for (place, at) in (0..store.high_water(block)).zip(store.pages_of(group).map(Lpn)) {
             log.add(group, Entry { place, at, when: 0 });
         }
-        if !self.bound.data(group).is_some() {
-            self.homeless.insert(group);
-        }
+        self.owe(group);
     }
 
     /// Adds a log block found by a mount, as the youngest.
@@ -164,9 +170,6 @@ impl SharedLogs {
         page: &N::Buf,
     ) -> Result<bool, FtlError> {
         let (group, _) = store.split(at);
-        if !self.bound.data(group).is_some() {
-            self.homeless.insert(group);
-        }
         self.writes += 1;
         let log = &mut self.logs[index];
         let place = store.high_water(log.block);

@@ -4,7 +4,7 @@ use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_drive::{inside, on, Device, DriveOn};
 use nandlab_ftl::{
     bast, block, dftl, fast, fmax, hybrid_map, kast, last, lazyftl, migration, mtbs, nftl, page, sector_log,
-    sector_map, superpage, FtlConfig, FtlError,
+    sector_map, superblock, superpage, FtlConfig, FtlError,
 };
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{Config as Faults, Faulty};

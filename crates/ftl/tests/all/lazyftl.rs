@@ -25,7 +25,7 @@ fn small(update_blocks: u32) -> Config {
 fn cost_of(lab: &mut Lab, pages: impl IntoIterator<Item = u64>) -> (u64, u64, u64) {
     let before = lab.ctx().matrix().clone();
     let all = cost(lab, |lab| write(lab, pages));
-    let of = |wanted: Cause| lab.ctx().matrix().since(&before).sum(|_, cause| cause == wanted);
+    let mut of = |wanted: Cause| lab.ctx().matrix().since(&before).sum(|_, cause| cause == wanted);
     (of(Cause::Map).page_programs, of(Cause::Host).page_programs, all.copies)
 }
 
