@@ -21,7 +21,8 @@
 //! beyond the exported pages have room for. The oldest block goes, of the area that has too many, or else of the update
 //! area. For each map page with pages of the block that are not *committed*: the map page is read if it is not in
 //! memory, takes the entries of both areas, and is written; these entries are committed, and the older copies they
-//! replace are invalid. Then the block's entries leave memory.
+//! replace are invalid. Then the block's entries leave memory. With `batch_conversion = false` the map page is written
+//! for each page of the block: it takes all entries each time, but only that of this page is committed.
 //!
 //! **Collection** begins when `reserve_blocks` or fewer blocks are free beyond the map's claim. For each valid page of
 //! the victim it reads the spare area. If the update map has a newer copy, the page is invalid and stays behind. The
@@ -33,7 +34,7 @@
 //! ## Recovery
 //! A mount reads all spare areas, then every map page. The newest copy of a page counts, unless a map page written later
 //! says that the page is trimmed. Entries that a map page lacks go to the update map, and their blocks wait for
-//! conversion again; all of them count as blocks of the update area. Blocks too many are converted at once.
+//! conversion again; all of them count as blocks of the update area. Blocks too many are converted with the first write.
 //!
 //! ## Invariants
 //! An entry without a place in the update map equals the one on flash. Every mapped page is the newest copy on flash and
@@ -140,7 +141,7 @@ impl Scheme {
 impl page_mapped::Scheme for Scheme {
     type Config = Config;
 
-    const PAGED_VARIANT: Option<&'static str> = Some("small");
+    const PAGED_VARIANT: Option<&'static str> = Some("one_by_one");
 
     fn variants() -> Vec<Variant<Config>> {
         config::variants()

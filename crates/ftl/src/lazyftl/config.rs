@@ -16,6 +16,9 @@ pub struct Config {
     pub update_blocks: u32,
     /// The same for blocks with moved pages; at least 1. Default 4, a convention.
     pub cold_blocks: u32,
+    /// Whether a conversion writes a map page once for all waiting pages with an entry there, as in the paper; otherwise
+    /// once for each. Default true.
+    pub batch_conversion: bool,
     /// Map pages kept in memory, at least 1. Default 8, a convention.
     pub cached_map_pages: u32,
     /// The data block that garbage collection empties next; map blocks go by the fewest valid pages. Default greedy.
@@ -36,6 +39,7 @@ impl Default for Config {
         Self {
             update_blocks: 8,
             cold_blocks: 4,
+            batch_conversion: true,
             cached_map_pages: 8,
             victim: Victim::Greedy,
             reserve_blocks: 2,
@@ -86,6 +90,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
     let small = || Config { update_blocks: 1, cold_blocks: 1, cached_map_pages: 1, ..Config::default() };
     vec![
         Variant::safe("small", small()),
+        Variant::safe("one_by_one", Config { batch_conversion: false, ..small() }),
         Variant::safe("update_2", Config { update_blocks: 2, ..small() }),
         Variant::safe("cold_3", Config { cold_blocks: 3, update_blocks: 3, ..small() }),
         Variant::tight("reserve_1", Config { reserve_blocks: 1, ..small() }),

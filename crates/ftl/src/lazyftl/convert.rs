@@ -59,7 +59,7 @@ impl Scheme {
         self.cache.put(map_page, bytes);
         if held == Held::Lost {
             // Written, so that the next miss needs no search.
-            self.write_map_page(pages, nand, map_page)?;
+            self.write_map_page(pages, nand, map_page, None)?;
         }
         Ok((page, read))
     }
@@ -119,8 +119,15 @@ impl Scheme {
         Ok(())
     }
 
-    /// Writes a map page with all that the update map knows for it; the older copies are invalid then.
-    fn write_map_page<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, map_page: u32) -> Result<(), FtlError> {
+    /// Writes a map page with all that the update map knows for it; the older copies are invalid then. The entries are
+    /// committed, or the one of `only` alone.
+    fn write_map_page<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        map_page: u32,
+        only: Option<Lpn>,
+    ) -> Result<(), FtlError> {
         let (mut bytes, _, read) = self.load(pages, nand, map_page)?;
         let first = map_page * self.per_map_page();
         let changed = self.umt.uncommitted(first, first + self.per_map_page());
@@ -138,7 +145,10 @@ impl Scheme {
             if entry.is_counted && old.is_some() {
                 pages.supersede(old, self.written);
             }
-            self.umt.commit(at);
+            self.umt.uncount(at);
+            if !entry.page.is_some() || only.is_none_or(|only| only == at) {
+                self.umt.commit(at);
+            }
         }
         if self.trimmed.remove(&map_page) {
             pages.keeper.noted(nand.ctx().last());
@@ -150,7 +160,7 @@ impl Scheme {
     pub(super) fn write_trims<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
         scoped(nand, Cause::Trim, |nand| {
             while let Some(&map_page) = self.trimmed.first() {
-                self.write_map_page(pages, nand, map_page)?;
+                self.write_map_page(pages, nand, map_page, None)?;
             }
             Ok(())
         })
@@ -183,7 +193,8 @@ impl Scheme {
             let Some(entry) = self.umt.get(at).filter(|entry| is_there(entry.page)) else { continue };
             if !entry.is_committed {
                 self.conversions += 1;
-                self.write_map_page(pages, nand, at.0 / self.per_map_page())?;
+                let only = (!self.config.batch_conversion).then_some(at);
+                self.write_map_page(pages, nand, at.0 / self.per_map_page(), only)?;
             }
             self.umt.remove(at);
         }

@@ -56,8 +56,6 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     scheme.map.resume(nand, &mut pages.keeper, &scans)?;
     pages.refuse_worn_out(&scheme)?;
     scheme.adopt_missing(&stale, &newest.seqs);
-    scheme.write_trims(&mut pages, nand)?;
-    scheme.convert_due(&mut pages, nand)?;
     Ok((pages, scheme))
 }
 

@@ -43,6 +43,14 @@ fn a_conversion_writes_each_map_page_once_and_copies_nothing() {
 }
 
 #[test]
+fn without_batches_each_page_of_a_converted_block_costs_a_map_page() {
+    let mut lab = lab(&Config { batch_conversion: false, ..small(1) });
+    cost_of(&mut lab, 7 * ENTRIES..7 * ENTRIES + 8);
+    assert_eq!(cost_of(&mut lab, (0..8).map(|at| at % 2 * ENTRIES + at)), (8, 8, 0));
+    assert_eq!(cost_of(&mut lab, [6 * ENTRIES]), (8, 1, 0));
+}
+
+#[test]
 fn a_map_page_takes_what_all_waiting_blocks_know() {
     // Two blocks wait, with pages of the same two map pages; the conversion of the first commits both.
     let mut lab = lab(&small(2));
