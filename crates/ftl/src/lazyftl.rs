@@ -17,8 +17,8 @@
 //! the map page.
 //!
 //! **A conversion** is due while more than `update_blocks` blocks with host pages or more than `cold_blocks` with moved
-//! pages wait for it, those being filled included, or while more older copies may be uncounted than the blocks
-//! beyond the exported pages have room for. The oldest block goes, of the area that has too many, or else of the update
+//! pages wait for it, those being filled included. It is also due while more older copies may still count as valid than
+//! the blocks beyond the exported pages hold. The oldest block goes, of the area with too many, or else of the update
 //! area. For each map page with pages of the block that are not *committed*: the map page is read if it is not in
 //! memory, takes the entries of both areas, and is written; these entries are committed, and the older copies they
 //! replace are invalid. Then the block's entries leave memory. With `batch_conversion = false` the map page is written
@@ -37,7 +37,7 @@
 //! conversion again; all of them count as blocks of the update area. Blocks too many are converted with the first write.
 //!
 //! ## Invariants
-//! An entry without a place in the update map equals the one on flash. Every mapped page is the newest copy on flash and
+//! A page without an entry in the update map lies where its map page says. Every mapped page is the newest copy on flash and
 //! valid. Any other valid page is an older copy whose entry in the update map says that the map page's copy is still
 //! counted. If an unmapped page has a copy on flash, its map page either waits to be written, or is newer than the
 //! copy and unmaps it.
