@@ -15,6 +15,9 @@ pub mod fast;
 pub mod fmax;
 pub mod future;
 pub mod hybrid_map;
+pub mod kast;
+pub mod last;
+pub mod lazyftl;
 pub mod log;
 pub mod migration;
 pub mod mtbs;
@@ -27,6 +30,7 @@ mod recycling;
 pub mod rescue;
 pub mod sector_log;
 pub mod sector_map;
+pub mod superblock;
 pub mod superpage;
 #[cfg(test)]
 mod tests;
@@ -408,6 +412,12 @@ ftls! {
     Bast(bast::Bast), "bast.rs", "Kim et al. 2002";
     /// Log blocks shared by all logical blocks.
     Fast(fast::Fast), "fast.rs", "Lee et al. 2007";
+    /// Log blocks of a few logical blocks each, their number bounded.
+    Kast(kast::Kast), "kast.rs", "Cho et al. 2009";
+    /// Log blocks of one logical block each for large requests, shared ones for small, hot and cold apart.
+    Last(last::Last), "last.rs", "Lee et al. 2008";
+    /// A few logical blocks together, mapped by page inside.
+    Superblock(superblock::SuperBlock), "superblock.rs", "Kang et al. 2006";
     /// Log blocks of one logical block each, merged or moved, whichever costs less.
     Migration(migration::Migration), "migration.rs", "Lee et al. 2007 (KIISE)";
     /// A map entry for every super-page, banks apart: the firmware of the OpenSSD Jasmine board.
@@ -422,6 +432,8 @@ ftls! {
     Log(log::Log), "log.rs", "Rosenblum, Ousterhout 1992";
     /// A map entry for every page, most of them on flash.
     Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
+    /// A map entry for every page, most of them on flash, changed a block's pages at a time.
+    Lazyftl(lazyftl::LazyFtl), "lazyftl.rs", "Ma et al. 2011";
     /// A page map on the host's side of a zoned device.
     Zoned(zoned::Zoned), "zoned.rs", "dm-zoned 2017; NVMe ZNS 1.1";
     /// A zoned drive as its host sees it, without a map.
