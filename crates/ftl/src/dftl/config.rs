@@ -4,7 +4,6 @@ use super::cmt::{Cache, Cdftl, Cmt, Segmented, Sftl, Tpftl};
 use crate::own::{self, About};
 use crate::parts::flash_map::Shape;
 use crate::parts::map_entries::entries_per_map_page;
-use crate::parts::map_entries::entries_per_map_page;
 use crate::parts::page_mapped::Pages;
 use crate::parts::victim::{DChoices, Victim};
 use crate::{error, FtlError, Variant};
