@@ -7,11 +7,13 @@
 
 mod dac;
 pub(crate) mod fdp;
+mod midas;
+pub(crate) mod pool_blocks;
 pub(crate) mod pools;
 mod sepbit;
 mod streams;
 
-pub use super::policy::{Moved, PlacementPolicy, Written};
+pub use super::policy::{Candidates, GroupUse, Moved, PlacementPolicy, PoolPolicy, Written};
 use crate::own::{self, About, Divided};
 use crate::{error, FtlError};
 pub use dac::Options as Dac;
@@ -19,8 +21,9 @@ pub(crate) use fdp::{Fdp, Layout};
 pub use fdp::{HandleUse, Handles, Options as FdpOptions, Origins, PlacementUse};
 use nandlab_block::own::Own;
 use nandlab_nand::Geometry;
+pub use midas::Options as Midas;
 pub use pools::Options as TwoPools;
-pub(crate) use pools::{Pools, POOLS};
+use pools::{Pools, POOLS};
 pub use streams::Options as Streams;
 
 /// The pages a page map keeps apart.
@@ -38,6 +41,8 @@ pub enum Placement {
     Dac(Dac),
     /// By the time to the next write as the last one foretells it, in six classes (SepBIT).
     Sepbit,
+    /// By age, in a chain of groups with sizes from a model of the workload, and a hot group beside it (MiDAS).
+    Midas(Midas),
     /// The first logical pages from the others; each pool has its part of the blocks.
     Pools(TwoPools),
     /// As the host says, by reclaim unit handles (flexible data placement).
@@ -58,6 +63,7 @@ impl Placement {
             Self::Origin(Streams { streams }) => streams + 1,
             Self::Dac(Dac { regions }) => regions,
             Self::Sepbit => sepbit::CLASSES,
+            Self::Midas(Midas { groups, .. }) => groups,
             Self::Pools(_) => POOLS,
             Self::Fdp(options) => options.frontiers(),
             Self::Python(policy) => own::host().divided(policy).frontiers,
@@ -68,6 +74,11 @@ impl Placement {
     /// copy, so a table must tell it before.
     pub fn asks_who_moves(self) -> bool {
         matches!(self, Self::Dac(_) | Self::Sepbit | Self::Pools(_) | Self::Fdp(_) | Self::Python(_))
+    }
+
+    /// Whether the policy hears of each page that was moved.
+    pub fn hears_of_copies(self) -> bool {
+        matches!(self, Self::Midas(_) | Self::Fdp(_))
     }
 
     /// The options of the placement by the host.
@@ -86,7 +97,7 @@ impl Placement {
     /// Whether moved pages fill the host's blocks.
     pub(crate) fn shares(self) -> bool {
         match self {
-            Self::One | Self::Dac(_) | Self::Pools(_) => true,
+            Self::One | Self::Dac(_) | Self::Midas(_) | Self::Pools(_) => true,
             Self::Two | Self::Origin(_) | Self::Sepbit | Self::Fdp(_) => false,
             Self::Python(policy) => own::host().divided(policy).shares,
         }
@@ -100,7 +111,8 @@ impl Placement {
             Self::Origin(options) => Box::new(streams::Streams::new(options)),
             Self::Dac(options) => Box::new(dac::Dac::new(options, logical_pages)),
             Self::Sepbit => Box::new(sepbit::SepBit::new(geometry, logical_pages)),
-            Self::Pools(options) => Box::new(Pools::new(options, geometry.blocks())),
+            Self::Midas(options) => Box::new(midas::Chain::new(options, geometry, logical_pages)),
+            Self::Pools(options) => Box::new(Pools::new(options, geometry)),
             Self::Fdp(options) => Box::new(Fdp::new(options, geometry, logical_pages)),
             Self::Python(policy) => own::host().placement(policy, &About { geometry: *geometry, logical_pages, seed }),
         }
@@ -114,6 +126,7 @@ impl Placement {
         match self {
             Self::Origin(options) => options.check(key),
             Self::Dac(options) => options.check(key),
+            Self::Midas(options) => options.check(key),
             Self::Fdp(options) => options.check(key),
             Self::One | Self::Two | Self::Sepbit | Self::Pools(_) => Ok(()),
             Self::Python(policy) => {
