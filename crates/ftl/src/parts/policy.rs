@@ -91,8 +91,10 @@ pub trait PoolPolicy {
 pub struct GroupUse {
     /// Blocks of each die meant for each group: the hot one, then those of the chain. The last one has all others.
     pub blocks: Vec<u32>,
-    /// Write amplification by the model; `None` before the first one.
+    /// Write amplification by the model; `None` before it was asked.
     pub predicted_waf: Option<f64>,
+    /// Write amplification measured in the last whole epoch, if there was one.
+    pub epoch_waf: Option<f64>,
     /// Times the model was asked.
     pub epochs: u64,
     /// Times its sizes were taken.

@@ -170,6 +170,7 @@ impl Chain {
     fn end_epoch(&mut self) {
         let Some(model) = self.model() else { return };
         self.used.epochs += 1;
+        self.used.epoch_waf = self.counts.waf();
         self.forecast = model.forecast(&self.sizes);
         if let Some((sizes, forecast)) = model.best(self.hot()) {
             if self.counts.waf().is_some_and(|waf| forecast.waf < waf) && sizes != self.sizes {

@@ -174,7 +174,7 @@ mod tests {
         let mut intervals = Intervals::new(1000, 1, 100, 4000);
         (0..4000).for_each(|turn| intervals.written(Lpn(turn % 1000), true));
         let [_, hot] = intervals.survival();
-        assert_eq!((hot.at(10.0), hot.at(11.0)), (1.0, 0.0));
+        assert!(hot.at(10.0) == 1.0 && hot.at(11.0) < 0.001, "one of 3001 is cut off in its last step");
         intervals.restart();
         intervals.written(Lpn(3), false);
         intervals.trimmed(Lpn(3));

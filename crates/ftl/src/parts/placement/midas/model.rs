@@ -5,7 +5,7 @@
 //! the part of pages still valid at that age from the update intervals. This is the Markov chain in its steady state:
 //! group i passes the part p(i) of its inflow to group i + 1.
 //!
-//! The last group takes its own pages back. Its valid part comes from Desnoyers' model of two kinds of pages.
+//! The last group takes its own pages back.
 
 use super::curve::Curve;
 
@@ -57,7 +57,8 @@ impl Model {
         if let Some(&size) = sizes.first() {
             valid.push(self.survive(1, hot_time));
             held += self.hot * self.survived(1, hot_time);
-            used += f64::from(size);
+            // Without a hot page its block is not opened.
+            used += if self.hot > 0.0 { f64::from(size) } else { 0.0 };
         }
         for &size in sizes.iter().skip(1) {
             let inflow = flow.at(age);
@@ -71,8 +72,8 @@ impl Model {
             age = until;
         }
         // The block being filled is half empty.
-        let last = Last { blocks: self.blocks - used - 0.5, valid: self.valid - held };
-        valid.push(last.valid_part(&flow, age)?);
+        let last = Last { flow: &flow, age, blocks: self.blocks - used - 0.5, valid: self.valid - held };
+        valid.push(last.valid_part()?);
         let hot = if sizes.is_empty() { 0.0 } else { self.hot };
         Some(Forecast { waf: write_amplification(hot, &valid), valid })
     }
@@ -103,7 +104,7 @@ impl Model {
                 self.improve(&mut best, group);
             }
         }
-        Some(best)
+        self.choice(Vec::new()).filter(|one| one.1.waf <= best.1.waf).or(Some(best))
     }
 
     fn choice(&self, sizes: Vec<u32>) -> Option<Choice> {
@@ -155,34 +156,67 @@ impl Flow<'_> {
     }
 }
 
-/// The last group.
-struct Last {
+/// The last group, as blocks emptied in turn. A page comes in at `age` and is moved once every turn for as long as it is
+/// valid, so a turn of `x` costs `F(age + x) + F(age + 2 x) + ...` moves for each host page, where the flow F falls with
+/// age. All that comes in and moves fills the group's blocks once a turn, which fixes `x`.
+struct Last<'a> {
+    flow: &'a Flow<'a>,
+    age: f64,
     blocks: f64,
     /// Blocks that its valid pages would fill.
     valid: f64,
 }
 
-impl Last {
-    /// The valid part of its victims, when pages come in at `age`.
-    fn valid_part(&self, flow: &Flow<'_>, age: f64) -> Option<f64> {
-        if self.valid <= 0.0 || self.blocks <= self.valid {
+impl Last<'_> {
+    /// The valid part of its victims.
+    fn valid_part(&self) -> Option<f64> {
+        let inflow = self.flow.at(self.age);
+        if self.valid <= 0.0 || self.blocks <= self.valid || inflow <= 0.0 {
             return None;
         }
-        let space = self.blocks / self.valid;
-        let end = flow.model.survival[0].end() / flow.model.steps;
-        let inflow = flow.at(age);
-        // Pages that come in and are written again before `until`, and their mean time here multiplied by their number.
-        let gone = |until: f64| inflow - flow.at(until);
-        let time = |until: f64| flow.between(age, until) - (until - age) * flow.at(until);
-        if end <= age || inflow <= 0.0 || gone(end) <= 0.0 {
-            return None;
+        // Short turns fill no more than the valid pages' room, and longer ones ever more.
+        let mut turns = (0.0, self.blocks / inflow);
+        for _ in 0..HALVINGS {
+            let turn = (turns.0 + turns.1) / 2.0;
+            if (inflow + self.moves(turn)) * turn < self.blocks {
+                turns.0 = turn;
+            } else {
+                turns.1 = turn;
+            }
         }
-        let mean = age + time(end) / gone(end);
-        let (share, part) = (gone(mean) / inflow, time(mean) / self.valid);
-        let cost = two_kinds(space, share.clamp(0.0, 1.0), part.clamp(1e-6, 1.0 - 1e-6));
-        Some(1.0 - 1.0 / cost)
+        let moves = self.moves(turns.1);
+        Some(moves / (inflow + moves))
+    }
+
+    /// Moves for each host page, when a turn takes so long.
+    fn moves(&self, turn: f64) -> f64 {
+        let end = self.flow.model.survival[0].end() / self.flow.model.steps;
+        let (mut age, mut moves) = (self.age + turn, 0.0);
+        let mut terms = 0;
+        while age < end && terms < MOST_TURNS {
+            moves += self.flow.at(age);
+            age += turn;
+            terms += 1;
+        }
+        // The group's other valid pages live longer than anything seen in the epoch: for `rest / left` on average.
+        let left = self.flow.at(end.max(self.age));
+        let rest = self.valid - self.flow.between(self.age, end.max(self.age));
+        if rest <= 0.0 || age < end {
+            return moves;
+        }
+        if left <= rest * 1e-9 {
+            return moves + rest / turn;
+        }
+        let rate = left / rest;
+        moves + left * libm::exp(-rate * (age - end)) / -libm::expm1(-rate * turn)
     }
 }
+
+/// Halvings of the range of turns: enough for six digits.
+const HALVINGS: u32 = 24;
+
+/// Turns within an epoch that are looked at; only turns far too short have more.
+const MOST_TURNS: u32 = 256;
 
 /// Write amplification in the chain's steady state: `hot` of the host pages go to the hot group, and `valid` is the valid
 /// part of the victims of each group: the hot one, the chain's groups, and the last one, or the last one alone.
@@ -195,39 +229,6 @@ fn write_amplification(hot: f64, valid: &[f64]) -> f64 {
         waf += inflow;
     }
     waf + inflow * last / (1.0 - last)
-}
-
-/// Write amplification of blocks emptied in turn, with `space` blocks for each block of valid pages, if the part `part` of
-/// the pages gets the share `share` of the writes: `A = 1 + r / (e^(r space / f A) - 1) + ...` for both kinds.
-pub(super) fn two_kinds(space: f64, share: f64, part: f64) -> f64 {
-    let kinds = [(share, part), (1.0 - share, 1.0 - part)];
-    // With x = space / A the left side rises from below 0 to 1, so there is one solution.
-    let lacks = |x: f64| {
-        let sum: f64 = kinds.iter().map(|&(share, part)| stays(share, part, x)).sum();
-        1.0 + sum - space / x
-    };
-    let (mut low, mut high) = (0.0, space);
-    for _ in 0..STEPS {
-        let middle = (low + high) / 2.0;
-        if lacks(middle) < 0.0 {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    space / high
-}
-
-/// Halvings: enough for 8 digits.
-const STEPS: u32 = 28;
-
-/// Moves of a kind's pages for each host page.
-fn stays(share: f64, part: f64, x: f64) -> f64 {
-    let rate = share / part * x;
-    if rate < 1e-9 {
-        return part / x;
-    }
-    share / libm::expm1(rate)
 }
 
 #[cfg(test)]
