@@ -29,8 +29,8 @@
 //! apart for pages sent to the hot group and for others, so the forecast takes the hot group as it is; the paper stretches
 //! counts of intervals, and assumes that a hot group catches every interval up to some length. In the last group a page
 //! counts with the time that it spends there, not with its whole interval. Sizes above eight blocks are tried in steps of
-//! an eighth, and those near the best ones singly. The original samples every hundredth page; a simulated device has fewer
-//! pages, so the default is every sixteenth. A forecast for sizes that stay is made anew each epoch. A mount forgets marks,
+//! an eighth, and those near the best ones singly. The original samples every hundredth page of a large device; here a number of
+//! pages is given, as a simulated device has fewer. A forecast for sizes that stay is made anew each epoch. A mount forgets marks,
 //! sizes and intervals, and puts all blocks into the last group.
 //!
 //! ## References
@@ -64,8 +64,8 @@ options! {
         groups: u32 = 8,
         /// Host pages in an epoch, in multiples of the logical pages, 1 to 1,000. Default 4, as in the paper.
         epoch: u32 = 4,
-        /// One page of so many is watched for its update intervals, 1 to 1,000. Default 16.
-        sample: u32 = 16,
+        /// Pages watched for their update intervals, 256 to 16,777,216, spread over the logical pages. Default 65,536.
+        watched: u32 = 65_536,
     }
 }
 
@@ -73,7 +73,7 @@ impl Options {
     pub(super) fn check(self, key: &str) -> Result<(), FtlError> {
         error::in_range(&format!("{key}.midas.groups"), self.groups, 2..=MOST_FRONTIERS)?;
         error::in_range(&format!("{key}.midas.epoch"), self.epoch, 1..=1000)?;
-        error::in_range(&format!("{key}.midas.sample"), self.sample, 1..=1000)
+        error::in_range(&format!("{key}.midas.watched"), self.watched, 256..=1 << 24)
     }
 }
 
@@ -102,6 +102,8 @@ pub(crate) struct Chain {
     /// Whether pages without a sized group still go one group further with each move.
     spreads: bool,
     forecast: Option<Forecast>,
+    /// Host pages before the first epoch: while a device is filled, no page is written again.
+    filling: u64,
     /// Host pages of the epoch at which something is due next.
     due: u32,
     /// Mapped pages.
@@ -114,7 +116,7 @@ impl Chain {
         // A quarter of the blocks' pages, as in the paper.
         let step = (geometry.dies() * geometry.pages_per_block() / 4).max(1);
         let epoch = u64::from(options.epoch) * u64::from(logical_pages);
-        let intervals = Intervals::new(logical_pages, options.sample, step, epoch);
+        let intervals = Intervals::new(logical_pages, options.watched, step, epoch);
         Self {
             options,
             geometry: *geometry,
@@ -122,6 +124,7 @@ impl Chain {
             opened: vec![0; geometry.blocks() as usize],
             clock: 0,
             filter: Filter::new(logical_pages),
+            filling: u64::from(logical_pages),
             due: intervals.length(),
             intervals,
             counts: Counts::new(options.groups),
@@ -169,11 +172,23 @@ impl Chain {
     /// Asks the model for sizes, and takes them if they promise less than what was measured.
     fn end_epoch(&mut self) {
         let Some(model) = self.model() else { return };
+        if std::env::var("MIDAS_DEBUG").is_ok() {
+            eprintln!("hot {:.3} blocks {:.2} valid {:.2} waf {:?} steps {}", model.hot, model.blocks, model.valid, self.counts.waf(), model.steps);
+            for t in [0.0, 0.25, 1.0, 4.0, 16.0, 64.0, 128.0, 256.0, 512.0, 900.0] {
+                let [c, h] = &model.survival;
+                eprintln!("  {t}: {:.4} {:.4} area {:.2} {:.2}", c.at(t * model.steps), h.at(t * model.steps), c.area(t * model.steps)/model.steps, h.area(t * model.steps)/model.steps);
+            }
+            eprintln!("  end {} {}", model.survival[0].end(), model.survival[1].end());
+            eprintln!("  now {:?} {:?}", self.sizes, model.forecast(&self.sizes));
+            eprintln!("  best {:?}", model.best(self.hot()));
+            eprintln!("  victims {:?}", self.counts);
+        }
         self.used.epochs += 1;
         self.used.epoch_waf = self.counts.waf();
         self.forecast = model.forecast(&self.sizes);
         if let Some((sizes, forecast)) = model.best(self.hot()) {
-            if self.counts.waf().is_some_and(|waf| forecast.waf < waf) && sizes != self.sizes {
+            let is_other = sizes != self.sizes || self.spreads;
+            if is_other && self.counts.waf().is_some_and(|waf| forecast.waf < waf) {
                 self.used.adopted += 1;
                 self.forecast = Some(forecast);
                 self.regroup(sizes, false);
@@ -188,6 +203,7 @@ impl Chain {
             hot: self.counts.hot_share()?,
             survival: self.intervals.survival(),
             steps: block / f64::from(self.intervals.step()),
+            pages: self.geometry.pages_per_block().into(),
             blocks: self.counts.blocks()?,
             valid: self.mapped as f64 / block,
         })
@@ -234,7 +250,9 @@ impl PlacementPolicy for Chain {
         let age = is_first.then(|| self.clock - self.opened[from.index()]);
         self.clock += 1;
         let is_hot = self.filter.written(at, age);
-        self.intervals.written(at, is_hot);
+        if self.clock > self.filling {
+            self.intervals.written(at, is_hot);
+        }
         self.counts.written(is_hot);
         if self.intervals.now() >= self.due {
             self.turn();

@@ -1,6 +1,6 @@
 //! The update interval distribution: how long a page of the host lives until it is written again.
 //!
-//! One page of every `sample` is watched, and each of its writes begins an interval. An epoch's end cuts intervals off,
+//! Some pages are watched, and each write of one begins an interval. An epoch's end cuts intervals off,
 //! the long ones more often, so the distribution is the estimate of Kaplan and Meier, which takes a cut interval for one
 //! that lasted at least so long.
 
@@ -26,12 +26,10 @@ pub(super) struct Intervals {
 /// Set for a page that went to the hot group.
 const HOT: u32 = 1 << 31;
 
-/// Fewer intervals than these at some length tell nothing about longer ones.
-const FEWEST: f64 = 8.0;
-
 impl Intervals {
-    /// Epochs of `length` host pages, or the most that can be told apart.
-    pub(super) fn new(logical_pages: u32, every: u32, step: u32, length: u64) -> Self {
+    /// Epochs of `length` host pages, or the most that can be told apart; about `watched` pages are watched.
+    pub(super) fn new(logical_pages: u32, watched: u32, step: u32, length: u64) -> Self {
+        let every = logical_pages.div_ceil(watched).max(1);
         let length = length.clamp(1, u64::from(HOT - 2)) as u32;
         let steps = (length / step + 1) as usize;
         Self {
@@ -124,7 +122,7 @@ fn kaplan_meier(ended: &[u32], cut: &[u32]) -> Curve {
     let mut parts = vec![part];
     for (&ended, &cut) in ended.iter().zip(cut) {
         let (ended, cut) = (f64::from(ended), f64::from(cut));
-        if left < FEWEST {
+        if left <= 0.0 {
             break;
         }
         // Within a step half of the cut intervals are cut before the others end.
@@ -152,7 +150,7 @@ mod tests {
     #[test]
     fn uniform_writes_have_exponential_intervals() {
         let (pages, step) = (4096, 256);
-        let mut intervals = Intervals::new(pages, 4, step, u64::from(4 * pages));
+        let mut intervals = Intervals::new(pages, pages / 4, step, u64::from(4 * pages));
         let mut random = Random::new(3);
         while intervals.now() < intervals.length() {
             intervals.written(Lpn(random.below(pages.into()) as u32), false);
@@ -171,7 +169,7 @@ mod tests {
     /// Pages written in turn have one interval, and none is known to end before.
     #[test]
     fn a_turn_has_one_interval() {
-        let mut intervals = Intervals::new(1000, 1, 100, 4000);
+        let mut intervals = Intervals::new(1000, 1000, 100, 4000);
         (0..4000).for_each(|turn| intervals.written(Lpn(turn % 1000), true));
         let [_, hot] = intervals.survival();
         assert!(hot.at(10.0) == 1.0 && hot.at(11.0) < 0.001, "one of 3001 is cut off in its last step");
@@ -184,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_watched_pages_are_one_of_each_so_many() {
-        let intervals = Intervals::new(1 << 16, 16, 1, 1);
+        let intervals = Intervals::new(1 << 16, 1 << 12, 1, 1);
         let watched: Vec<usize> = (0..1 << 16).filter_map(|at| intervals.watched(Lpn(at))).collect();
         assert!(watched.into_iter().eq(0..1 << 12));
         let of_eight = (0..1 << 13).filter(|at| intervals.watched(Lpn(8 * at)).is_some()).count();

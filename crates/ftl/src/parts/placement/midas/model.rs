@@ -18,6 +18,8 @@ pub(super) struct Model {
     pub(super) survival: [Curve; 2],
     /// Steps of these curves for the host pages of a block of each die.
     pub(super) steps: f64,
+    /// Pages of a block.
+    pub(super) pages: f64,
     /// Blocks of each die in use, and the blocks that the valid pages would fill.
     pub(super) blocks: f64,
     pub(super) valid: f64,
@@ -156,7 +158,7 @@ impl Flow<'_> {
     }
 }
 
-/// The last group, as blocks emptied in turn. A page comes in at `age` and is moved once every turn for as long as it is
+/// The last group, as blocks emptied in turn, with Desnoyers' correction for greedy victims. A page comes in at `age` and is moved once every turn for as long as it is
 /// valid, so a turn of `x` costs `F(age + x) + F(age + 2 x) + ...` moves for each host page, where the flow F falls with
 /// age. All that comes in and moves fills the group's blocks once a turn, which fixes `x`.
 struct Last<'a> {
@@ -174,6 +176,36 @@ impl Last<'_> {
         if self.valid <= 0.0 || self.blocks <= self.valid || inflow <= 0.0 {
             return None;
         }
+        // Greedy finds blocks with fewer valid pages than the oldest, the more the smaller blocks are.
+        let greedy = 1.0 + 0.5 / self.flow.model.pages;
+        let mut last = Last { blocks: self.blocks * greedy, ..*self };
+        // If more pages ought to be here than there are, by Little's law, the intervals are too long by the same part.
+        let end = self.end();
+        let least = self.flow.between(self.age, end) + self.least_after(end);
+        if least > self.valid {
+            (last.blocks, last.valid) = (last.blocks * least / self.valid, least);
+        }
+        let moves = last.moves_by_turns(inflow);
+        let valid = 1.0 - greedy * inflow / (inflow + moves);
+        Some(valid.max(0.0))
+    }
+
+    /// The age up to which intervals are known, or that of pages that come in.
+    fn end(&self) -> f64 {
+        (self.flow.model.survival[0].end() / self.flow.model.steps).max(self.age)
+    }
+
+    /// Pages that live longer than this, if they go on to be written as in the second half of the known time.
+    fn least_after(&self, end: f64) -> f64 {
+        let (half, left) = (self.flow.at(end / 2.0), self.flow.at(end));
+        if left <= 0.0 || half <= left {
+            return 0.0;
+        }
+        left * (end / 2.0) / libm::log(half / left)
+    }
+
+    /// Moves for each host page, when blocks are emptied in turn.
+    fn moves_by_turns(&self, inflow: f64) -> f64 {
         // Short turns fill no more than the valid pages' room, and longer ones ever more.
         let mut turns = (0.0, self.blocks / inflow);
         for _ in 0..HALVINGS {
@@ -184,13 +216,12 @@ impl Last<'_> {
                 turns.1 = turn;
             }
         }
-        let moves = self.moves(turns.1);
-        Some(moves / (inflow + moves))
+        self.moves(turns.1)
     }
 
     /// Moves for each host page, when a turn takes so long.
     fn moves(&self, turn: f64) -> f64 {
-        let end = self.flow.model.survival[0].end() / self.flow.model.steps;
+        let end = self.end();
         let (mut age, mut moves) = (self.age + turn, 0.0);
         let mut terms = 0;
         while age < end && terms < MOST_TURNS {
@@ -199,8 +230,8 @@ impl Last<'_> {
             terms += 1;
         }
         // The group's other valid pages live longer than anything seen in the epoch: for `rest / left` on average.
-        let left = self.flow.at(end.max(self.age));
-        let rest = self.valid - self.flow.between(self.age, end.max(self.age));
+        let left = self.flow.at(end);
+        let rest = self.valid - self.flow.between(self.age, end);
         if rest <= 0.0 || age < end {
             return moves;
         }

@@ -69,7 +69,7 @@ fn blocks_follow_when_groups_come_and_go() {
 #[test]
 fn the_model_is_asked_after_each_epoch() {
     let mut chain = Chain::new(
-        Options { sample: 1, ..Options::default() },
+        Options::default(),
         &Geometry::single_die(64, 16, 512).unwrap(),
         800,
     );
@@ -77,10 +77,10 @@ fn the_model_is_asked_after_each_epoch() {
         chain.opened(BlockId(block), 0);
     }
     chain.to_collect(0, 0, 0);
-    for turn in 0..2 * 4 * 800 {
+    for turn in 0..800 + 2 * 4 * 800 {
         let from = if turn < 800 { BlockId::NONE } else { BlockId(turn / 16 % 50) };
         chain.written(Written { at: Lpn(turn % 800), origin: Origin::HOST, placement: PlacementId::NONE, from });
-        if turn == 4 * 800 + 1 {
+        if turn == 5 * 800 + 1 {
             assert_eq!(chain.groups().unwrap().epochs, 1);
             chain.to_collect(0, 0, 0);
         }

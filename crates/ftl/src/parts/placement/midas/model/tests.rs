@@ -46,7 +46,7 @@ fn model(kinds: &[(f64, f64)], op: f64) -> Model {
         kinds.iter().map(|&(share, part)| share * libm::exp(-share / (part * valid) * time)).sum()
     };
     let curve = Curve::new((0..=4 * 4 * 400).map(lasts).collect());
-    Model { hot: 0.0, survival: [curve.clone(), curve], steps, blocks, valid }
+    Model { hot: 0.0, survival: [curve.clone(), curve], steps, pages: f64::INFINITY, blocks, valid }
 }
 
 /// One group, uniform writes: `A = 1 / (1 - e^(-(1 + op) / A))`, blocks emptied in turn (Desnoyers 2014).
@@ -69,6 +69,17 @@ fn one_group_of_two_kinds_is_the_closed_form() {
             let expected = 1.0 + moves[0] + moves[1];
             assert!((waf / expected - 1.0).abs() < 0.01, "{share} on {part}, {op}: {waf}, {expected}");
         }
+    }
+}
+
+/// One group of small blocks with greedy victims, uniform writes: the mean field of Van Houdt, as in docs/validation.md,
+/// for 12 and 20 % over-provisioning.
+#[test]
+fn greedy_victims_in_small_blocks_are_near_the_mean_field() {
+    for (pages, op, expected) in [(32.0, 0.12, 4.271), (64.0, 0.12, 4.531), (256.0, 0.12, 4.763), (64.0, 0.2, 3.053)] {
+        let model = Model { pages, ..model(&[(1.0, 1.0)], op) };
+        let waf = model.forecast(&[]).unwrap().waf;
+        assert!((waf / expected - 1.0).abs() < 0.01, "{pages} pages, {op}: {waf} for {expected}");
     }
 }
 
