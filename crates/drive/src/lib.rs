@@ -17,7 +17,9 @@ mod chip;
 pub use chip::{BlockKind, Busy, Chip, Device};
 
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, RamUse, Request, ZoneReport, ZoneShape};
-use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlConfig, FtlError, GroupUse, PlacementUse, Recycling, Visitor, ZoneUse};
+use nandlab_ftl::{
+    BlockState, Disk, Events, Ftl, FtlConfig, FtlError, GroupUse, PlacementUse, Recycling, Visitor, ZoneUse,
+};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;

@@ -76,7 +76,8 @@ pub use config::{Collection, Config, OverDies, Stripe, ValidPages};
 use dies::{Die, Dies};
 pub use idle::{Collect, Idle};
 use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PlacementId, Ppa, Rules, SectorMask, Time,
+    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PlacementId, Ppa, Rules, SectorMask,
+    Time,
 };
 use placing::Placing;
 use room::{balance_pages, usable_pages};

@@ -5,9 +5,9 @@ use super::session::Run;
 use crate::latency::LatencyMeter;
 use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
-    FdpRecord, FlashCounts, FsNvramRecord, GroupsRecord, HostCounts, Life, LifetimeRecord, LongestRequest, MapCounts, MatrixRow,
-    Merges, MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord,
-    SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord, ZonesRecord,
+    FdpRecord, FlashCounts, FsNvramRecord, GroupsRecord, HostCounts, Life, LifetimeRecord, LongestRequest, MapCounts,
+    MatrixRow, Merges, MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record,
+    RecyclingRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord, ZonesRecord,
 };
 use crate::run::meter::{Meter, Pace};
 use crate::run::notices::{

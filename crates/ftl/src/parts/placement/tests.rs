@@ -5,7 +5,9 @@ const ORIGIN: Placement = Placement::Origin(Streams { streams: 3 });
 const DAC: Placement = Placement::Dac(Dac { regions: 4 });
 const TWO_POOLS: Placement = Placement::Pools(TwoPools { pages: 60, blocks: 20 });
 
-const ALL: [Placement; 6] = [Placement::One, Placement::Two, ORIGIN, DAC, Placement::Sepbit, TWO_POOLS];
+const MIDAS: Placement = Placement::Midas(Midas { groups: 4, epoch: 1, watched: 256 });
+
+const ALL: [Placement; 7] = [Placement::One, Placement::Two, ORIGIN, DAC, Placement::Sepbit, MIDAS, TWO_POOLS];
 
 type Placer = Box<dyn PlacementPolicy>;
 

@@ -37,7 +37,7 @@ impl Intervals {
             step,
             now: 0,
             length,
-            written: vec![0; (logical_pages / every + 1) as usize],
+            written: vec![0; (logical_pages / every) as usize],
             ended: [vec![0; steps], vec![0; steps]],
         }
     }
@@ -81,7 +81,8 @@ impl Intervals {
     fn watched(&self, at: Lpn) -> Option<usize> {
         let place = at.0 / self.every;
         let mixed = u64::from(place.wrapping_mul(0x9E37_79B1));
-        (at.0 % self.every == (mixed * u64::from(self.every) >> 32) as u32).then_some(place as usize)
+        let is_watched = at.0 % self.every == (mixed * u64::from(self.every) >> 32) as u32;
+        (is_watched && (place as usize) < self.written.len()).then_some(place as usize)
     }
 
     fn end(&mut self, watched: usize) {
@@ -95,7 +96,7 @@ impl Intervals {
     /// The parts of pages of both classes, cold and hot, that are not written again within so many steps.
     pub(super) fn survival(&self) -> [Curve; 2] {
         let mut cut = self.ended.each_ref().map(|ended| vec![0; ended.len()]);
-        for &began in self.written.iter().filter(|&&began| began != 0) {
+        for began in self.written.iter().copied().filter(|&began| began != 0) {
             let lasted = self.now + 1 - (began & !HOT);
             cut[usize::from(began & HOT != 0)][(lasted / self.step) as usize] += 1;
         }
@@ -174,6 +175,7 @@ mod tests {
         let [_, hot] = intervals.survival();
         assert!(hot.at(10.0) == 1.0 && hot.at(11.0) < 0.001, "one of 3001 is cut off in its last step");
         intervals.restart();
+        assert_eq!(intervals.survival()[1].at(40.0), 1.0, "nothing is seen in an epoch yet");
         intervals.written(Lpn(3), false);
         intervals.trimmed(Lpn(3));
         intervals.trimmed(Lpn(3));

@@ -23,6 +23,8 @@ pub(super) struct Model {
     /// Blocks of each die in use, and the blocks that the valid pages would fill.
     pub(super) blocks: f64,
     pub(super) valid: f64,
+    /// The part of both with blocks that no victim has been for a whole epoch.
+    pub(super) idle: f64,
 }
 
 /// What the model says of some sizes.
@@ -73,8 +75,11 @@ impl Model {
             used += f64::from(size);
             age = until;
         }
-        // The block being filled is half empty.
-        let last = Last { flow: &flow, age, blocks: self.blocks - used - 0.5, valid: self.valid - held };
+        // The block being filled is half empty, and so is one for hot pages without a group of their own. Idle blocks are
+        // left alone: their pages are not written.
+        let open = if sizes.is_empty() && self.hot > 0.0 { 1.0 } else { 0.5 };
+        let blocks = self.blocks - used - open - self.idle;
+        let last = Last { flow: &flow, age, blocks, valid: self.valid - held - self.idle };
         valid.push(last.valid_part()?);
         let hot = if sizes.is_empty() { 0.0 } else { self.hot };
         Some(Forecast { waf: write_amplification(hot, &valid), valid })
@@ -229,14 +234,11 @@ impl Last<'_> {
             age += turn;
             terms += 1;
         }
-        // The group's other valid pages live longer than anything seen in the epoch: for `rest / left` on average.
+        // The other valid pages live longer than anything seen in the epoch: for `rest / left` on average.
         let left = self.flow.at(end);
         let rest = self.valid - self.flow.between(self.age, end);
-        if rest <= 0.0 || age < end {
+        if rest <= 0.0 || left <= 0.0 || age < end {
             return moves;
-        }
-        if left <= rest * 1e-9 {
-            return moves + rest / turn;
         }
         let rate = left / rest;
         moves + left * libm::exp(-rate * (age - end)) / -libm::expm1(-rate * turn)

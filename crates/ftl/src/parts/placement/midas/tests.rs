@@ -68,11 +68,7 @@ fn blocks_follow_when_groups_come_and_go() {
 /// group has, and the forecast is there after an epoch.
 #[test]
 fn the_model_is_asked_after_each_epoch() {
-    let mut chain = Chain::new(
-        Options::default(),
-        &Geometry::single_die(64, 16, 512).unwrap(),
-        800,
-    );
+    let mut chain = Chain::new(Options::default(), &Geometry::single_die(64, 16, 512).unwrap(), 800);
     for block in 0..50 {
         chain.opened(BlockId(block), 0);
     }

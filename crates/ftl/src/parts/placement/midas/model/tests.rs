@@ -46,7 +46,7 @@ fn model(kinds: &[(f64, f64)], op: f64) -> Model {
         kinds.iter().map(|&(share, part)| share * libm::exp(-share / (part * valid) * time)).sum()
     };
     let curve = Curve::new((0..=4 * 4 * 400).map(lasts).collect());
-    Model { hot: 0.0, survival: [curve.clone(), curve], steps, pages: f64::INFINITY, blocks, valid }
+    Model { hot: 0.0, survival: [curve.clone(), curve], steps, pages: f64::INFINITY, blocks, valid, idle: 0.0 }
 }
 
 /// One group, uniform writes: `A = 1 / (1 - e^(-(1 + op) / A))`, blocks emptied in turn (Desnoyers 2014).
