@@ -66,7 +66,7 @@ use crate::parts::blocks::table::BlockTable;
 use crate::parts::noted_map::NotedMap;
 use crate::parts::partial::{merged, padded, read_mapped};
 pub use crate::parts::placement::{
-    Dac, FdpOptions, GroupUse, Handles, Midas, Origins, Placement, PlacementUse, Streams, TwoPools,
+    Dac, FdpOptions, GroupUse, Handles, Midas, Origins, Placement, PlacementUse, Streams, TwoPools, Warcip,
 };
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;

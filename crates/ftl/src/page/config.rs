@@ -3,7 +3,7 @@
 use super::idle::{Collect, Idle};
 use super::slc::{Dynamic, Fixed, SlcCache, SlcFull};
 use crate::options::options;
-use crate::parts::placement::{Dac, FdpOptions, Handles, Midas, Placement, Streams, TwoPools};
+use crate::parts::placement::{Dac, FdpOptions, Handles, Midas, Placement, Streams, TwoPools, Warcip};
 use crate::parts::victim::{DChoices, Victim, WindowedGreedy};
 use crate::parts::wear::{Bet, DualPool, Threshold, Wear};
 use crate::{error, Choice, Facts, FtlError, Trims, Variant};
@@ -240,6 +240,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("origin", placement(Placement::Origin(Streams { streams: 2 }))),
         Variant::safe("dac", Config { victim: Victim::CostBenefit, ..placement(Placement::Dac(Dac { regions: 3 })) }),
         Variant::safe("sepbit", Config { victim: Victim::CostBenefitFlash, ..placement(Placement::Sepbit) }),
+        Variant::safe("warcip", placement(Placement::Warcip(Warcip { clusters: 2 }))),
         Variant::safe(
             "midas",
             Config {

@@ -34,6 +34,7 @@ impl Placing {
     /// `is_cached`: one-bit blocks take host pages first.
     pub(super) fn new(config: &Config, geometry: &Geometry, logical_pages: u32, is_cached: bool) -> Self {
         let asks = config.placement.asks_who_moves();
+        let hears_of_copies = config.placement.hears_of_copies();
         let policy = config.placement.policy(geometry, logical_pages, config.seed);
         Self {
             has_one_for_host: config.placement.has_one_for_host(),
@@ -41,9 +42,9 @@ impl Placing {
             shares: config.placement.shares(),
             is_by_host: policy.fdp().is_some(),
             has_pools: policy.pools().is_some(),
-            hears_of_copies: config.placement.hears_of_copies(),
+            hears_of_copies,
             blocks_of_unit: policy.fdp().map_or(1, |fdp| fdp.units.layout.slots),
-            lets_copies_wait: !asks && !config.placement.shares() && !is_cached,
+            lets_copies_wait: !asks && !hears_of_copies && !config.placement.shares() && !is_cached,
             owners: if asks { filled(Lpn::NONE, geometry.pages() as usize) } else { Vec::new() },
             policy,
         }

@@ -12,6 +12,7 @@ pub(crate) mod pool_blocks;
 pub(crate) mod pools;
 mod sepbit;
 mod streams;
+mod warcip;
 
 pub use super::policy::{Candidates, GroupUse, Moved, PlacementPolicy, PoolPolicy, Written};
 use crate::own::{self, About, Divided};
@@ -25,6 +26,7 @@ use nandlab_nand::Geometry;
 pub use pools::Options as TwoPools;
 use pools::{Pools, POOLS};
 pub use streams::Options as Streams;
+pub use warcip::Options as Warcip;
 
 /// The pages a page map keeps apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -41,6 +43,8 @@ pub enum Placement {
     Dac(Dac),
     /// By the time to the next write as the last one foretells it, in six classes (SepBIT).
     Sepbit,
+    /// By the interval between the last two writes, in clusters (WARCIP).
+    Warcip(Warcip),
     /// By age, in a chain of groups with sizes from a model of the workload, and a hot group beside it (MiDAS).
     Midas(Midas),
     /// The first logical pages from the others; each pool has its part of the blocks.
@@ -63,6 +67,7 @@ impl Placement {
             Self::Origin(Streams { streams }) => streams + 1,
             Self::Dac(Dac { regions }) => regions,
             Self::Sepbit => sepbit::CLASSES,
+            Self::Warcip(Warcip { clusters }) => clusters + 1,
             Self::Midas(Midas { groups, .. }) => groups,
             Self::Pools(_) => POOLS,
             Self::Fdp(options) => options.frontiers(),
@@ -78,7 +83,7 @@ impl Placement {
 
     /// Whether the policy hears of each page that was moved.
     pub fn hears_of_copies(self) -> bool {
-        matches!(self, Self::Midas(_) | Self::Fdp(_))
+        matches!(self, Self::Warcip(_) | Self::Midas(_) | Self::Fdp(_))
     }
 
     /// The options of the placement by the host.
@@ -98,7 +103,7 @@ impl Placement {
     pub(crate) fn shares(self) -> bool {
         match self {
             Self::One | Self::Dac(_) | Self::Midas(_) | Self::Pools(_) => true,
-            Self::Two | Self::Origin(_) | Self::Sepbit | Self::Fdp(_) => false,
+            Self::Two | Self::Origin(_) | Self::Sepbit | Self::Warcip(_) | Self::Fdp(_) => false,
             Self::Python(policy) => own::host().divided(policy).shares,
         }
     }
@@ -111,6 +116,7 @@ impl Placement {
             Self::Origin(options) => Box::new(streams::Streams::new(options)),
             Self::Dac(options) => Box::new(dac::Dac::new(options, logical_pages)),
             Self::Sepbit => Box::new(sepbit::SepBit::new(geometry, logical_pages)),
+            Self::Warcip(options) => Box::new(warcip::Warcip::new(options, geometry, logical_pages)),
             Self::Midas(options) => Box::new(midas::Chain::new(options, geometry, logical_pages)),
             Self::Pools(options) => Box::new(Pools::new(options, geometry)),
             Self::Fdp(options) => Box::new(Fdp::new(options, geometry, logical_pages)),
@@ -126,6 +132,7 @@ impl Placement {
         match self {
             Self::Origin(options) => options.check(key),
             Self::Dac(options) => options.check(key),
+            Self::Warcip(options) => options.check(key),
             Self::Midas(options) => options.check(key),
             Self::Fdp(options) => options.check(key),
             Self::One | Self::Two | Self::Sepbit | Self::Pools(_) => Ok(()),

@@ -7,7 +7,9 @@ const TWO_POOLS: Placement = Placement::Pools(TwoPools { pages: 60, blocks: 20 }
 
 const MIDAS: Placement = Placement::Midas(Midas { groups: 4, epoch: 1, watched: 256 });
 
-const ALL: [Placement; 7] = [Placement::One, Placement::Two, ORIGIN, DAC, Placement::Sepbit, MIDAS, TWO_POOLS];
+const WARCIP: Placement = Placement::Warcip(Warcip { clusters: 3 });
+
+const ALL: [Placement; 8] = [Placement::One, Placement::Two, ORIGIN, DAC, Placement::Sepbit, WARCIP, MIDAS, TWO_POOLS];
 
 type Placer = Box<dyn PlacementPolicy>;
 
