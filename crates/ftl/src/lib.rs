@@ -43,7 +43,7 @@ pub use error::FtlError;
 pub use events::Events;
 pub use facts::{Choice, Facts, Trims};
 pub use nandlab_block::RamUse;
-pub use parts::placement::{HandleUse, PlacementUse};
+pub use parts::placement::{GroupUse, HandleUse, PlacementUse};
 pub use recycling::{Recycling, RecyclingKind};
 pub use zones::{ZoneOptions, ZoneUse};
 
@@ -190,6 +190,11 @@ pub trait Ftl: Sized + Send + 'static {
 
     /// The use of reclaim units since the mount; `None` without data placement.
     fn placement_use(&self) -> Option<PlacementUse> {
+        None
+    }
+
+    /// The sizes and the forecast of the groups that a placement sizes, if there are any.
+    fn group_use(&self) -> Option<GroupUse> {
         None
     }
 

@@ -7,6 +7,7 @@ mod energy;
 mod fdp;
 mod figures;
 mod fs;
+mod groups;
 mod index;
 mod latency;
 mod lifetime;
@@ -31,6 +32,7 @@ pub use energy::{BufferEnergyRecord, EnergyRecord, MemoryEnergyRecord, WholeEner
 pub use fdp::{FdpRecord, HandleRecord};
 pub(crate) use figures::{rate, us, waf};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
+pub use groups::GroupsRecord;
 pub use index::{IndexRecord, LevelRecord, LsmRecord, OperationCounts, PageKinds, PoolRecord};
 pub use latency::{Latencies, LatencyHistograms, LatencySummary};
 pub use lifetime::{Life, LifeRange, LifeRecord, LifetimeRecord};
@@ -102,6 +104,8 @@ pub struct Record {
     pub recyclings: Option<RecyclingRecord>,
     /// Data placement by the host; null without it.
     pub fdp: Option<FdpRecord>,
+    /// Groups of blocks with sizes from a model; null without a placement that has some.
+    pub groups: Option<GroupsRecord>,
     /// Changes of zones, and refused requests; null without a zoned drive.
     pub zones: Option<ZonesRecord>,
     /// Garbage collection.

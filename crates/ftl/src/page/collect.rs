@@ -273,8 +273,9 @@ impl PageMap {
             Ok(copied) => copied,
             Err(error) => return self.not_copied(nand, (die, from), error),
         };
-        if let Some(at) = owner {
-            self.placing.moved_page(at);
+        if self.placing.hears_of_copies() {
+            let at = owner.unwrap_or(if kind == Kind::TrimNote { Lpn::NONE } else { at });
+            self.placing.copied(Moved { at, from: self.geometry.block_of(from) });
         }
         self.map.prefetch(at);
         let end = nand.ctx().last();

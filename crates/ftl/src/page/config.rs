@@ -4,7 +4,7 @@ use super::idle::{Collect, Idle};
 use super::slc::{Dynamic, Fixed, SlcCache, SlcFull};
 use crate::future::Future;
 use crate::options::options;
-use crate::parts::placement::{Dac, FdpOptions, Handles, Oracle, Placement, Streams, TwoPools};
+use crate::parts::placement::{Dac, FdpOptions, Handles, Midas, Oracle, Placement, Streams, TwoPools, Warcip};
 use crate::parts::victim::{DChoices, Victim, WindowedGreedy};
 use crate::parts::wear::{Bet, DualPool, Threshold, Wear};
 use crate::{error, Choice, Facts, FtlConfig, FtlError, Trims, Variant};
@@ -264,6 +264,14 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("dac", Config { victim: Victim::CostBenefit, ..placement(Placement::Dac(Dac { regions: 3 })) }),
         Variant::safe("sepbit", Config { victim: Victim::CostBenefitFlash, ..placement(Placement::Sepbit) }),
         Variant::safe("oracle", placement(Placement::Oracle(Oracle { classes: 2, ..Oracle::default() }))),
+        Variant::safe("warcip", placement(Placement::Warcip(Warcip { clusters: 2 }))),
+        Variant::safe(
+            "midas",
+            Config {
+                victim: Victim::CostBenefit,
+                ..placement(Placement::Midas(Midas { groups: 3, epoch: 1, ..Midas::default() }))
+            },
+        ),
         Variant::safe("pools", pools(2)),
         Variant::safe("pools_fifo", Config { victim: Victim::Fifo, wear: Wear::Dynamic, ..pools(2) }),
         Variant::safe("fdp", placement(Placement::Fdp(FdpOptions { handles: 2, ..FdpOptions::default() }))),

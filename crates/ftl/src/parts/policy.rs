@@ -4,8 +4,9 @@
 
 use super::blocks::table::Blocks;
 use super::placement::fdp::Fdp;
-use super::placement::pools::Pools;
+use super::placement::pool_blocks::PoolBlocks;
 use nandlab_nand::{BlockId, Lpn, Origin, PlacementId, Ppa};
+use std::ops::Range;
 
 /// Chooses victims.
 pub trait VictimPolicy: std::fmt::Debug + Send {
@@ -40,6 +41,8 @@ pub struct Written {
     pub origin: Origin,
     /// Where the host asked it to go.
     pub placement: PlacementId,
+    /// The block with the page's present copy; [`BlockId::NONE`] without one.
+    pub from: BlockId,
 }
 
 /// A page that moves out of a block.
@@ -49,6 +52,55 @@ pub struct Moved {
     pub at: Lpn,
     /// The block being emptied.
     pub from: BlockId,
+}
+
+/// Where to look for a victim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidates {
+    /// The pools.
+    pub pools: Range<u8>,
+    /// Whether it is their oldest block, whatever that gains; otherwise the victim policy's pick, if it gains a page.
+    pub is_oldest: bool,
+}
+
+/// The part of a placement that keeps blocks in pools. Each pool is meant to have a part of the blocks, and which pool
+/// is collected follows from that.
+pub trait PoolPolicy {
+    /// The pool of each block.
+    fn blocks(&self) -> &PoolBlocks;
+
+    /// The same, to be told of blocks.
+    fn blocks_mut(&mut self) -> &mut PoolBlocks;
+
+    /// Records a block found by a mount, with its first page and its valid pages.
+    fn found(&mut self, block: BlockId, first: Lpn, valid: u32);
+
+    /// The frontiers that may fill a block found by a mount further, the best first.
+    fn frontiers_for(&self, block: BlockId) -> Vec<usize>;
+
+    /// Whether pages still go to this frontier.
+    fn fills(&self, frontier: usize) -> bool;
+
+    /// Where to look for a die's next victim; the second place counts if the first has none. All blocks in use exceed
+    /// the pools' parts by `beyond`, and `last` is the frontier that got a block for host pages last.
+    fn to_collect(&mut self, die: u32, beyond: i64, last: usize) -> [Candidates; 2];
+}
+
+/// Groups of blocks with sizes of their own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupUse {
+    /// Blocks of each die meant for each group: the hot one, then those of the chain. The last one has all others.
+    pub blocks: Vec<u32>,
+    /// Write amplification by the model; `None` before it was asked.
+    pub predicted_waf: Option<f64>,
+    /// Write amplification measured in the last whole epoch, if there was one.
+    pub epoch_waf: Option<f64>,
+    /// Times the model was asked.
+    pub epochs: u64,
+    /// Times its sizes were taken.
+    pub adopted: u64,
+    /// Times groups were merged because their valid pages did not follow the model.
+    pub merged: u64,
 }
 
 /// Chooses frontiers.
@@ -85,13 +137,21 @@ pub trait PlacementPolicy: std::fmt::Debug + Send {
         None
     }
 
-    /// The two pools, if there are any.
-    fn pools(&self) -> Option<&Pools> {
+    /// Records a page that was moved, if [`Placement::hears_of_copies`](super::placement::Placement::hears_of_copies).
+    fn copied(&mut self, _page: Moved) {}
+
+    /// The pools of blocks, if there are any.
+    fn pools(&self) -> Option<&dyn PoolPolicy> {
         None
     }
 
-    /// The two pools, to be told of blocks.
-    fn pools_mut(&mut self) -> Option<&mut Pools> {
+    /// The pools of blocks, to be told of blocks and asked for victims.
+    fn pools_mut(&mut self) -> Option<&mut dyn PoolPolicy> {
+        None
+    }
+
+    /// The sizes and the forecast of groups, if the placement sizes some.
+    fn groups(&self) -> Option<GroupUse> {
         None
     }
 
