@@ -446,6 +446,7 @@ def log(
 def dftl(
     *,
     cmt_entries: int | None = None,
+    cache: Literal['segmented', 'tpftl', 'cdftl', 'sftl'] | Mapping[str, Any] | None = None,
     protected_percent: int | None = None,
     lazy_update: bool | None = None,
     batch_update: bool | None = None,
@@ -461,20 +462,38 @@ def dftl(
     After Gupta et al. 2009.
 
     Args:
-        cmt_entries: Map entries in memory, at least 2. Default 8192, as in public simulators of the
-            paper: 6552 and 1640.
+        cmt_entries: Memory for the map, in entries of eight bytes as DFTL has them, at least 2. Another
+            `cache` has as many bytes, for more entries or fewer. Default 8192, as in public simulators
+            of the paper: 6552 and 1640.
+        cache: What memory keeps of the map. Default "segmented".
+        cache.tpftl.request_prefetch: Whether a miss loads the entries for the rest of its request.
+            Default true.
+        cache.tpftl.selective_prefetch: Whether a miss loads entries ahead while requests are
+            sequential. Default true.
+        cache.tpftl.threshold: Nodes that must go, more than come, for requests to be taken for
+            sequential; and the other way round. At least 1. Default 3, as in the paper.
+        cache.tpftl.batch_update: Whether a changed entry that leaves takes along all of its map page;
+            otherwise they stay marked. Default true.
+        cache.tpftl.clean_first: Whether unmarked entries leave before marked ones. Default true.
+        cache.cdftl.pages_percent: Share of the memory for whole map pages, at least one of them. From 1
+            to 99 percent. Default 50.
+        cache.sftl.buffer_percent: Share of the memory for the buffer of changed entries, eight bytes
+            each. From 0 to 50 percent. Default 10.
+        cache.sftl.sparse_entries: The most changed entries with which a map page leaves without being
+            written. Default 16.
         protected_percent: Protected share of the entries in memory. An entry is protected from when it
             was read or asked for again, until it is the one not asked for the longest. From 1 to 99
-            percent. Default 80.
+            percent. Only for the cache `segmented`. Default 80.
         lazy_update: Whether garbage collection leaves an entry in memory to be written when it is
             evicted; otherwise its map page is written at once. Entries not in memory are written in
             either case. Default true.
         batch_update: Whether garbage collection writes a map page once for all pages in a victim with
             an entry there; otherwise once for each. Default true.
         batch_write_back: Whether a map page's other changed entries need no write any more once one was
-            evicted. Without it they stay marked as changed, although the map page has them. Default
-            true.
-        replacement: Which entry leaves a full memory. Default "segmented".
+            evicted. Without it they stay marked as changed, although the map page has them. Only for
+            the cache `segmented`. Default true.
+        replacement: Which entry leaves a full memory. Only for the cache `segmented`. Default
+            "segmented".
         allocation: The die that takes a host page. Default "dynamic".
         victim: The data block that garbage collection empties next; map blocks go by the fewest valid
             pages. Default "greedy".
