@@ -3,6 +3,7 @@
 mod dftl;
 mod dies;
 mod forms;
+mod groups;
 mod handles;
 mod policies;
 mod pools;
