@@ -137,7 +137,7 @@ pub trait Ftl: Sized + Send + 'static {
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError>;
 
-    /// No request follows for now: carries out all work put off. Then the device holds and counts every issued operation.
+    /// No request follows for now: carries out all work put off. Then the device counts every issued operation.
     ///
     /// With `until`, the device rests since [`nandlab_nand::Ctx::arrival`], and no request comes before `until`: time
     /// for work in the background. An operation begun before `until` goes on to its end. Only this work fails.
@@ -188,7 +188,7 @@ pub trait Ftl: Sized + Send + 'static {
         None
     }
 
-    /// Map entries looked up by firmware for these sectors in a page. Called only with `host.lookup_us`; changes nothing.
+    /// Map entries looked up by firmware for these sectors in a page. Called only with `host.lookup_us`; a pure look.
     fn look_ups(&self, _op: Op, _at: Lpn, _sectors: SectorMask) -> u64 {
         1
     }
