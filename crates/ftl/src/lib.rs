@@ -144,8 +144,7 @@ pub trait Ftl: Sized + Send + 'static {
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError>;
 
-    /// No request follows for now: carries out all work put off. Afterwards the device holds and counts every operation
-    /// issued.
+    /// No request follows for now: carries out all work put off. Then the device counts every issued operation.
     ///
     /// With `until`, the device rests since [`nandlab_nand::Ctx::arrival`], and no request comes before `until`: time
     /// for work in the background. An operation begun before `until` goes on to its end. Only this work fails.
@@ -160,8 +159,7 @@ pub trait Ftl: Sized + Send + 'static {
     /// Whether this is a device of zones, which [admits](Self::admit) requests.
     const HAS_ZONES: bool = false;
 
-    /// Admits a request to a device of zones. A change of a zone is carried out here. An append becomes a write at the zone's
-    /// write pointer.
+    /// Admits a request to a device of zones. A change of a zone is carried out here. An append becomes a write.
     ///
     /// # Errors
     /// [`FtlError::Zone`] if the zone takes no such request; nothing has changed then. [`FtlError::Nand`].
@@ -184,8 +182,7 @@ pub trait Ftl: Sized + Send + 'static {
         None
     }
 
-    /// Ends the reclaim unit of a handle: the next page written through it begins another one. An FTL without data
-    /// placement does nothing.
+    /// Ends the reclaim unit of a handle, if there is data placement: the next page written through it begins another.
     fn update_unit(&mut self, _placement: PlacementId) {}
 
     /// The use of reclaim units since the mount; `None` without data placement.
@@ -198,8 +195,7 @@ pub trait Ftl: Sized + Send + 'static {
         None
     }
 
-    /// Map entries looked up by firmware for these sectors in a page, as things are now. Called only if a look-up takes
-    /// time (`host.lookup_us`). It changes nothing.
+    /// Map entries looked up by firmware for these sectors in a page. Called only with `host.lookup_us`; a pure look.
     fn look_ups(&self, _op: Op, _at: Lpn, _sectors: SectorMask) -> u64 {
         1
     }

@@ -78,8 +78,7 @@ pub struct Record {
     pub host: HostCounts,
     /// Flash operations.
     pub flash: FlashCounts,
-    /// Summed data-sheet times of all operations, us; with one die and a queue depth of 1, also their elapsed
-    /// time.
+    /// Summed data-sheet times of all operations, us; with one die and a queue depth of 1, also their elapsed time.
     pub busy_us: f64,
     /// Programs without array time of their own, because another plane programmed at the same time; `busy_us`
     /// includes their full time.
@@ -93,8 +92,7 @@ pub struct Record {
     pub path: Option<PathRecord>,
     /// How busy dies and channels were, what requests waited for, and which part limits the run; null without time.
     pub parts: Option<PartsRecord>,
-    /// Write amplification: programs x sectors per page / sectors written by the host; null if the host wrote
-    /// none.
+    /// Write amplification: programs x sectors per page / sectors written by the host; null without a write.
     pub waf: Option<f64>,
     /// Log-block merges.
     pub merges: Merges,
@@ -104,7 +102,7 @@ pub struct Record {
     pub recyclings: Option<RecyclingRecord>,
     /// Data placement by the host; null without it.
     pub fdp: Option<FdpRecord>,
-    /// Groups of blocks with sizes from a model; null without a placement that has some.
+    /// Groups of blocks with sizes from a model; null without any.
     pub groups: Option<GroupsRecord>,
     /// Changes of zones, and refused requests; null without a zoned drive.
     pub zones: Option<ZonesRecord>,

@@ -1,15 +1,15 @@
-//! Groups of blocks with sizes from a model, and what the model says of them.
+//! Groups of blocks with sizes from a model, and the model's forecast.
 
 use nandlab_ftl::GroupUse;
 use serde::Serialize;
 
-/// The groups of a placement that sizes them.
+/// A placement's groups.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupsRecord {
-    /// Blocks of each die at the end: the hot group, then the chain's groups before the last one, which has all others.
-    /// Empty while no group has a size.
+    /// Blocks on each die at the end: the hot group, then the chain's groups before the last one. Empty while no group
+    /// has a size.
     pub blocks: Vec<u32>,
-    /// Write amplification as the model foretells it for these sizes; null before the first epoch has ended.
+    /// Write amplification foretold by the model for these sizes; null before the first epoch has ended.
     pub predicted_waf: Option<f64>,
     /// Write amplification in the last whole epoch; null before the first one has ended.
     pub epoch_waf: Option<f64>,

@@ -28,7 +28,7 @@ pub(crate) struct Mark {
     pub(crate) recyclings: u64,
     /// The use of reclaim units, if there are any.
     pub(crate) placement: Option<PlacementUse>,
-    /// The groups that a placement sizes, if there are any.
+    /// A placement's sized groups, if there are any.
     pub(crate) groups: Option<GroupUse>,
     /// The use of zones, if there are any.
     pub(crate) zones: Option<ZoneUse>,

@@ -174,7 +174,7 @@ pub trait Engine: Send {
         None
     }
 
-    /// The groups that a placement sizes, if the FTL has any.
+    /// The sized groups, if the FTL has any.
     fn group_use(&self) -> Option<GroupUse> {
         None
     }

@@ -229,9 +229,10 @@ mod tests {
     #[test]
     fn an_empty_cluster_takes_from_a_full_one() {
         let mut warcip = warcip(3);
-        (0..512).for_each(|turn| assert!(write(&mut warcip, turn % 4) < 3));
+        (0..512).for_each(|turn| assert!(write(&mut warcip, turn % 3) < 3));
         let open: Vec<bool> = warcip.clusters.iter().map(|cluster| cluster.is_open).collect();
         assert_eq!(open, [true, true, false]);
-        assert!((warcip.clusters[0].centre - 4.0).abs() < 1e-9 && (warcip.clusters[1].centre - 6.0).abs() < 1e-9);
+        assert!((warcip.clusters[0].centre - 3.0).abs() < 1e-9 && (warcip.clusters[1].centre - 4.5).abs() < 1e-9);
+        assert_eq!(write(&mut warcip, 9), 1, "the coldest of those that are open");
     }
 }

@@ -81,7 +81,7 @@ impl Intervals {
     fn watched(&self, at: Lpn) -> Option<usize> {
         let place = at.0 / self.every;
         let mixed = u64::from(place.wrapping_mul(0x9E37_79B1));
-        let is_watched = at.0 % self.every == (mixed * u64::from(self.every) >> 32) as u32;
+        let is_watched = at.0 % self.every == ((mixed * u64::from(self.every)) >> 32) as u32;
         (is_watched && (place as usize) < self.written.len()).then_some(place as usize)
     }
 
