@@ -100,14 +100,11 @@ struct Page {
     block: BlockId,
 }
 
-/// No block.
-const NOWHERE: BlockId = BlockId(u32::MAX);
-
 impl Oracle {
     pub(super) fn new(options: Options, geometry: &Geometry, logical_pages: u32, future: &Future) -> Self {
         let future = future.follow();
         let first = |at| future.deaths().and_then(|deaths| deaths.first.get(at)).copied().unwrap_or(NEVER);
-        let pages = (0..logical_pages as usize).map(|at| Page { dies: first(at), block: NOWHERE }).collect();
+        let pages = (0..logical_pages as usize).map(|at| Page { dies: first(at), block: BlockId::NONE }).collect();
         let spare = u64::from(geometry.pages().saturating_sub(logical_pages));
         let window = (spare * u64::from(options.window_percent) / 100).clamp(1, NEVER.into()) as u32;
         Self {
@@ -131,12 +128,12 @@ impl Oracle {
     /// Takes a page out of its block's sums.
     fn leave(&mut self, at: Lpn) {
         let Page { dies, block } = self.pages[at.index()];
-        if block != NOWHERE {
+        if block.is_some() {
             let dies = self.counted(dies);
             let (sum, count) = &mut self.blocks[block.index()];
             *sum -= dies;
             *count -= 1;
-            self.pages[at.index()].block = NOWHERE;
+            self.pages[at.index()].block = BlockId::NONE;
         }
     }
 
@@ -261,7 +258,7 @@ mod tests {
 
     fn write(oracle: &mut Oracle, at: u32) -> usize {
         let placement = Default::default();
-        oracle.written(Written { at: Lpn(at), origin: nandlab_nand::Origin(0), placement })
+        oracle.written(Written { at: Lpn(at), origin: nandlab_nand::Origin(0), placement, from: BlockId::NONE })
     }
 
     #[test]
