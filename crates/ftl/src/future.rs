@@ -40,7 +40,7 @@ impl PartialEq for Future {
 impl Eq for Future {}
 
 impl Future {
-    /// Nothing is known yet; a run notes what it writes.
+    /// Nothing is known yet; a run notes its writes.
     pub fn noting() -> Self {
         Self(Known::Noting(Arc::default()))
     }
@@ -50,7 +50,7 @@ impl Future {
         matches!(self.0, Known::Nothing)
     }
 
-    /// What a run noted, as death times for the next run of the same experiment with `logical_pages`.
+    /// A run's notes, as death times for the next run of the same experiment with `logical_pages`.
     pub fn foreseen(&self, logical_pages: u32) -> Self {
         match &self.0 {
             Known::Noting(notes) => {
@@ -61,7 +61,7 @@ impl Future {
         }
     }
 
-    /// Writes and trims that came otherwise than foreseen: with any, the placement did not know the future.
+    /// Writes and trims not as foreseen: with any, the placement did not know the future.
     pub fn strayed(&self) -> u64 {
         match &self.0 {
             Known::Deaths(deaths) => deaths.strayed.load(Relaxed),
@@ -79,7 +79,7 @@ impl Future {
     }
 }
 
-/// A run that is noted, or whose future is known.
+/// A run being noted, or with a known future.
 #[derive(Clone, Debug)]
 pub(crate) enum Follow {
     /// Neither.
@@ -115,7 +115,7 @@ impl Follow {
         }
     }
 
-    /// Bytes for what is known.
+    /// Bytes for the known future.
     pub(crate) fn bytes(&self) -> u64 {
         self.deaths().map_or(0, |deaths| 4 * (deaths.of_write.len() + deaths.of_trim.len() + deaths.first.len()) as u64)
     }
@@ -138,7 +138,7 @@ impl Notes {
         let mut trim = trims.len();
         let end = of_write.len() as u32;
         for now in (0..=end).rev() {
-            // Trims at this time come before the write of this number.
+            // Trims at this time come before the write with this number.
             if now < end {
                 let at = of_write[now as usize] as usize;
                 of_write[now as usize] = std::mem::replace(&mut next[at], now);
@@ -167,7 +167,7 @@ pub(crate) struct Deaths {
 }
 
 impl Deaths {
-    /// Counts a page that died at another time than foreseen.
+    /// Counts a page dead at another time than foreseen.
     #[cold]
     pub(crate) fn stray(&self) {
         self.strayed.fetch_add(1, Relaxed);

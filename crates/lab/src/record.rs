@@ -80,15 +80,13 @@ pub struct Record {
     pub flash: FlashCounts,
     /// Summed data-sheet times of all operations, us; with one die and a queue depth of 1, also their elapsed time.
     pub busy_us: f64,
-    /// Programs without array time of their own, because another plane programmed at the same time; `busy_us`
-    /// includes their full time.
+    /// Programs beside another plane's, without array time of their own; `busy_us` includes their full time.
     pub joined_programs: u64,
     /// Reads that overtook an erase or a program on their die, by suspending it or by going first.
     pub reads_ahead: u64,
     /// Channel time that reads of a part of a page did not take, us; `busy_us` includes it.
     pub spared_transfer_us: f64,
-    /// Work of the controller, the link and the firmware; null if none of them takes time, and without requests that
-    /// come by themselves.
+    /// Work of the controller, the link and the firmware; null if none takes time, or no request comes by itself.
     pub path: Option<PathRecord>,
     /// How busy dies and channels were, what requests waited for, and which part limits the run; null without time.
     pub parts: Option<PartsRecord>,

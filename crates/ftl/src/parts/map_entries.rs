@@ -24,6 +24,13 @@ pub(crate) fn entries(bytes: &[u8]) -> impl Iterator<Item = Ppa> + '_ {
         .map(|bytes| Ppa(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
 }
 
+/// Fills a map page with entries.
+pub(crate) fn fill(bytes: &mut [u8], entries: &[Ppa]) {
+    for (bytes, page) in bytes.chunks_exact_mut(ENTRY_BYTES as usize).zip(entries) {
+        bytes.copy_from_slice(&page.0.to_le_bytes());
+    }
+}
+
 /// True entries that the map page does not have.
 pub(crate) type Stale = Vec<(Lpn, Ppa)>;
 

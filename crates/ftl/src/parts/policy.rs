@@ -66,7 +66,7 @@ pub struct Candidates {
 /// The part of a placement that keeps blocks in pools. Each pool is meant to have a part of the blocks, and which pool
 /// is collected follows from that.
 pub trait PoolPolicy {
-    /// The pool of each block.
+    /// Each block's pool.
     fn blocks(&self) -> &PoolBlocks;
 
     /// The same, to be told of blocks.
@@ -75,7 +75,7 @@ pub trait PoolPolicy {
     /// Records a block found by a mount, with its first page and its valid pages.
     fn found(&mut self, block: BlockId, first: Lpn, valid: u32);
 
-    /// The frontiers that may fill a block found by a mount further, the best first.
+    /// The frontiers for a block found by a mount and not full, the best first.
     fn frontiers_for(&self, block: BlockId) -> Vec<usize>;
 
     /// Whether pages still go to this frontier.
@@ -86,7 +86,7 @@ pub trait PoolPolicy {
     fn to_collect(&mut self, die: u32, beyond: i64, last: usize) -> [Candidates; 2];
 }
 
-/// Groups of blocks with sizes of their own.
+/// Groups with their own sizes in blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupUse {
     /// Blocks of each die meant for each group: the hot one, then those of the chain. The last one has all others.
@@ -150,7 +150,7 @@ pub trait PlacementPolicy: std::fmt::Debug + Send {
         None
     }
 
-    /// The sizes and the forecast of groups, if the placement sizes some.
+    /// The groups' sizes and the forecast, if the placement sizes some.
     fn groups(&self) -> Option<GroupUse> {
         None
     }

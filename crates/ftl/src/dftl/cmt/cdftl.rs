@@ -33,7 +33,7 @@
 use super::table::{Linked, Links, List, Table};
 use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
 use crate::options::options;
-use crate::parts::map_entries::{entries, set_entry, ENTRY_BYTES};
+use crate::parts::map_entries::{entries, fill, ENTRY_BYTES};
 use crate::{error, FtlError, RamUse};
 use nandlab_nand::{Lpn, Ppa};
 
@@ -258,9 +258,7 @@ impl MapCache for EntriesAndPages {
 
     fn whole(&self, map_page: u32, bytes: &mut [u8]) -> bool {
         let page = self.pages.get(self.places[map_page as usize] as usize);
-        for (place, &entry) in page.iter().flat_map(|page| (0..).zip(&page.entries)) {
-            set_entry(bytes, place, entry);
-        }
+        page.into_iter().for_each(|page| fill(bytes, &page.entries));
         page.is_some()
     }
 

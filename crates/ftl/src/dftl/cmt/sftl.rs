@@ -36,10 +36,11 @@
 use super::table::{Linked, Links, List};
 use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
 use crate::options::options;
-use crate::parts::map_entries::{entries, set_entry};
+use crate::parts::map_entries::{entries, fill};
 use crate::{error, FtlError, RamUse};
 use nandlab_nand::{Lpn, Ppa};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 options! {
     Options
@@ -86,7 +87,8 @@ impl Options {
 struct Page {
     map_page: u32,
     entries: Vec<Ppa>,
-    is_dirty: Vec<bool>,
+    /// A bit for each entry.
+    marks: Vec<u64>,
     dirty: u32,
     runs: u32,
     links: Links,
@@ -98,20 +100,57 @@ impl Linked for Page {
     }
 }
 
+/// Whether an entry goes on with the run of the entry before it.
+#[inline]
+fn goes_on(before: Ppa, page: Ppa) -> bool {
+    let is_next = page.0 == before.0.wrapping_add(1);
+    let are_mapped = before.is_some() & page.is_some();
+    (are_mapped & is_next) | (!before.is_some() & !page.is_some())
+}
+
 impl Page {
+    fn empty() -> Self {
+        Self { map_page: 0, entries: Vec::new(), marks: Vec::new(), dirty: 0, runs: 0, links: Links::NONE }
+    }
+
+    /// Becomes this map page, unmarked.
+    fn load(&mut self, map_page: u32, bytes: &[u8], dies: usize) {
+        self.map_page = map_page;
+        self.entries.clear();
+        self.entries.extend(entries(bytes));
+        self.clean();
+        self.runs = self.count_runs(dies);
+    }
+
+    fn clean(&mut self) {
+        self.dirty = 0;
+        self.marks.clear();
+        self.marks.resize(self.entries.len().div_ceil(64), 0);
+    }
+
+    fn is_dirty(&self, place: usize) -> bool {
+        self.marks[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// The places of marked entries.
+    fn marked(&self) -> impl Iterator<Item = usize> + '_ {
+        let words = self.marks.iter().enumerate().filter(|&(_, &word)| word != 0);
+        words.flat_map(|(at, &word)| {
+            let next = |left: u64| (left != 0).then_some(left);
+            std::iter::successors(next(word), move |&left| next(left & (left - 1)))
+                .map(move |left| 64 * at + left.trailing_zeros() as usize)
+        })
+    }
+
     /// Whether a run begins at an entry.
     fn begins(&self, place: usize, dies: usize) -> bool {
-        let Some(before) = place.checked_sub(dies).map(|before| self.entries[before]) else { return true };
-        let page = self.entries[place];
-        if page.is_some() && before.is_some() {
-            page.0 != before.0 + 1
-        } else {
-            page.is_some() != before.is_some()
-        }
+        place < dies || !goes_on(self.entries[place - dies], self.entries[place])
     }
 
     fn count_runs(&self, dies: usize) -> u32 {
-        (0..self.entries.len()).filter(|&place| self.begins(place, dies)).count() as u32
+        let first = dies.min(self.entries.len());
+        let pairs = self.entries.iter().zip(&self.entries[first..]);
+        first as u32 + pairs.map(|(&before, &page)| u32::from(!goes_on(before, page))).sum::<u32>()
     }
 
     /// Changes an entry and marks it.
@@ -123,7 +162,8 @@ impl Page {
         self.runs -= runs(self);
         self.entries[place] = page;
         self.runs += runs(self);
-        self.dirty += u32::from(!std::mem::replace(&mut self.is_dirty[place], true));
+        self.dirty += u32::from(!self.is_dirty(place));
+        self.marks[place / 64] |= 1 << (place % 64);
     }
 }
 
@@ -131,40 +171,68 @@ impl Page {
 #[derive(Debug)]
 struct Buffer {
     /// By map page.
-    entries: BTreeMap<u32, BTreeMap<Lpn, Ppa>>,
+    entries: Vec<Vec<(Lpn, Ppa)>>,
+    /// The map pages with entries, by their number.
+    by_count: BTreeSet<(usize, Reverse<u32>)>,
     count: usize,
     most: usize,
 }
 
 impl Buffer {
+    fn new(map_pages: u32, most: usize) -> Self {
+        Self { entries: vec![Vec::new(); map_pages as usize], by_count: BTreeSet::new(), count: 0, most }
+    }
+
     fn room(&self) -> usize {
         self.most - self.count
     }
 
-    fn of(&self, map_page: u32) -> impl Iterator<Item = (Lpn, Ppa)> + '_ {
-        self.entries.get(&map_page).into_iter().flatten().map(|(&at, &page)| (at, page))
+    fn of(&self, map_page: u32) -> &[(Lpn, Ppa)] {
+        &self.entries[map_page as usize]
     }
 
-    fn entry(&mut self, map_page: u32, at: Lpn) -> Option<&mut Ppa> {
-        self.entries.get_mut(&map_page)?.get_mut(&at)
+    fn get(&self, map_page: u32, at: Lpn) -> Option<Ppa> {
+        self.of(map_page).iter().find(|entry| entry.0 == at).map(|entry| entry.1)
     }
 
-    fn put(&mut self, map_page: u32, at: Lpn, page: Ppa) {
-        let old = self.entries.entry(map_page).or_default().insert(at, page);
-        self.count += usize::from(old.is_none());
+    /// Changes an entry; false if it is not here.
+    fn set(&mut self, map_page: u32, at: Lpn, to: Ppa) -> bool {
+        let entry = self.entries[map_page as usize].iter_mut().find(|entry| entry.0 == at);
+        let is_here = entry.is_some();
+        entry.into_iter().for_each(|entry| entry.1 = to);
+        is_here
     }
 
-    /// Removes a map page's entries.
-    fn take(&mut self, map_page: u32) -> BTreeMap<Lpn, Ppa> {
-        let taken = self.entries.remove(&map_page).unwrap_or_default();
-        self.count -= taken.len();
-        taken
+    /// Adds entries that are not here.
+    fn put(&mut self, map_page: u32, added: impl Iterator<Item = (Lpn, Ppa)>) {
+        let before = self.of(map_page).len();
+        self.by_count.remove(&(before, Reverse(map_page)));
+        self.entries[map_page as usize].extend(added);
+        let after = self.of(map_page).len();
+        self.count += after - before;
+        if after > 0 {
+            self.by_count.insert((after, Reverse(map_page)));
+        }
     }
 
-    /// The map page with the most entries here, except `spared`.
+    /// Removes a map page's entries, except `kept`'s.
+    fn remove(&mut self, map_page: u32, kept: Option<Lpn>) {
+        let before = self.of(map_page).len();
+        if before == 0 {
+            return;
+        }
+        self.by_count.remove(&(before, Reverse(map_page)));
+        self.count -= before;
+        let left = kept.and_then(|at| Some((at, self.get(map_page, at)?)));
+        self.entries[map_page as usize].clear();
+        if let Some(entry) = left {
+            self.put(map_page, std::iter::once(entry));
+        }
+    }
+
+    /// The map page with the most entries here, except `spared`; the lowest number among equals.
     fn fullest(&self, spared: u32) -> Option<u32> {
-        let others = self.entries.iter().filter(|&(&map_page, _)| map_page != spared);
-        others.max_by_key(|(&map_page, entries)| (entries.len(), std::cmp::Reverse(map_page))).map(|(&at, _)| at)
+        self.by_count.iter().rev().map(|&(_, Reverse(map_page))| map_page).find(|&map_page| map_page != spared)
     }
 }
 
@@ -197,7 +265,7 @@ impl Runs {
             free: Vec::new(),
             by_use: List::EMPTY,
             places: vec![NONE; shape.map_pages() as usize],
-            buffer: Buffer { entries: BTreeMap::new(), count: 0, most },
+            buffer: Buffer::new(shape.map_pages(), most),
             bytes: 0,
             most_bytes: shape.budget_bytes - most as u64 * BYTES,
             current: Lpn(0),
@@ -215,22 +283,18 @@ impl Runs {
     }
 
     fn is_buffered(&self, at: Lpn) -> bool {
-        self.buffer.entries.get(&self.shape.map_page(at)).is_some_and(|entries| entries.contains_key(&at))
+        self.buffer.get(self.shape.map_page(at), at).is_some()
     }
 
     /// Changes an entry in memory and marks it; false if it is not there.
     fn change(&mut self, at: Lpn, to: Ppa) -> bool {
-        let map_page = self.shape.map_page(at);
         if let Some(place) = self.place(at) {
             self.bytes -= self.bytes_of(place as Slot);
             self.pages[place].set((at.0 % self.shape.per_map_page) as usize, to, self.dies);
             self.bytes += self.bytes_of(place as Slot);
             return true;
         }
-        let entry = self.buffer.entry(map_page, at);
-        let is_here = entry.is_some();
-        entry.into_iter().for_each(|entry| *entry = to);
-        is_here
+        self.buffer.set(self.shape.map_page(at), at, to)
     }
 
     /// The map page that leaves: the one used least recently, except the one of the request that runs.
@@ -256,10 +320,8 @@ impl Runs {
             }
             let first = map_page * self.shape.per_map_page;
             let page = &self.pages[victim as usize];
-            for ((at, &entry), _) in (first..).zip(&page.entries).zip(&page.is_dirty).filter(|&(_, &is_dirty)| is_dirty)
-            {
-                self.buffer.put(map_page, Lpn(at), entry);
-            }
+            let marked = page.marked().map(|place| (Lpn(first + place as u32), page.entries[place]));
+            self.buffer.put(map_page, marked);
         }
         self.bytes -= self.bytes_of(victim);
         self.by_use.unlink(&mut self.pages, victim);
@@ -290,7 +352,7 @@ impl MapCache for Runs {
         let at = Lpn(slot);
         match self.place(at) {
             Some(place) => self.pages[place].entries[(slot % self.shape.per_map_page) as usize],
-            None => self.buffer.entries[&self.shape.map_page(at)][&at],
+            None => self.buffer.get(self.shape.map_page(at), at).expect("an entry stays until the next step"),
         }
     }
 
@@ -316,23 +378,16 @@ impl MapCache for Runs {
 
     fn take_in(&mut self, first: Lpn, bytes: &[u8]) {
         let map_page = self.shape.map_page(first);
-        let entries: Vec<Ppa> = entries(bytes).collect();
-        let is_dirty = vec![false; entries.len()];
-        let mut page = Page { map_page, entries, is_dirty, dirty: 0, runs: 0, links: Links::NONE };
-        page.runs = page.count_runs(self.dies);
-        for (at, to) in self.buffer.take(map_page) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.pages.push(Page::empty());
+            self.pages.len() as Slot - 1
+        });
+        let page = &mut self.pages[place as usize];
+        page.load(map_page, bytes, self.dies);
+        for &(at, to) in self.buffer.of(map_page) {
             page.set((at.0 % self.shape.per_map_page) as usize, to, self.dies);
         }
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.pages[place as usize] = page;
-                place
-            }
-            None => {
-                self.pages.push(page);
-                self.pages.len() as Slot - 1
-            }
-        };
+        self.buffer.remove(map_page, None);
         self.places[map_page as usize] = place;
         self.by_use.push(&mut self.pages, place);
         self.bytes += self.bytes_of(place);
@@ -347,31 +402,29 @@ impl MapCache for Runs {
     }
 
     fn changed(&self, map_page: u32, tell: &mut dyn FnMut(Lpn, Ppa)) {
-        self.buffer.of(map_page).for_each(|(at, page)| tell(at, page));
+        self.buffer.of(map_page).iter().for_each(|&(at, page)| tell(at, page));
     }
 
     fn whole(&self, map_page: u32, bytes: &mut [u8]) -> bool {
         let page = self.pages.get(self.places[map_page as usize] as usize);
-        for (place, &entry) in page.iter().flat_map(|page| (0..).zip(&page.entries)) {
-            set_entry(bytes, place, entry);
-        }
+        page.into_iter().for_each(|page| fill(bytes, &page.entries));
         page.is_some()
     }
 
     fn written(&mut self, map_page: u32) {
         if let Some(page) = self.pages.get_mut(self.places[map_page as usize] as usize) {
-            page.is_dirty.fill(false);
-            page.dirty = 0;
+            page.clean();
         }
         // The request that runs may be about to change its entry.
-        let kept = self.buffer.take(map_page).remove(&self.current);
-        kept.into_iter().for_each(|page| self.buffer.put(map_page, self.current, page));
+        self.buffer.remove(map_page, Some(self.current));
     }
 
     fn adopt(&mut self, changed: &[(Lpn, Ppa)]) -> bool {
         let has_room = changed.len() <= self.buffer.room();
         if has_room {
-            changed.iter().for_each(|&(at, page)| self.buffer.put(self.shape.map_page(at), at, page));
+            for of_page in changed.chunk_by(|(a, _), (b, _)| self.shape.map_page(*a) == self.shape.map_page(*b)) {
+                self.buffer.put(self.shape.map_page(of_page[0].0), of_page.iter().copied());
+            }
         }
         has_room
     }
@@ -382,14 +435,15 @@ impl MapCache for Runs {
             let page = &self.pages[place as usize];
             bytes += page_bytes(self.shape.per_map_page, page.count_runs(self.dies));
             let logical = self.shape.pages_of(page.map_page).map(Lpn);
-            for ((at, &entry), &is_dirty) in logical.zip(&page.entries).zip(&page.is_dirty) {
-                tell(at, entry, is_dirty);
+            for (place, (at, &entry)) in logical.zip(&page.entries).enumerate() {
+                tell(at, entry, page.is_dirty(place));
             }
         }
         assert_eq!(bytes, self.bytes, "bytes of all runs");
-        for (&map_page, entries) in &self.buffer.entries {
-            assert_eq!(self.places[map_page as usize], NONE, "map page {map_page} is in memory beside its entries");
-            entries.iter().for_each(|(&at, &page)| tell(at, page, true));
+        for (&place, entries) in self.places.iter().zip(&self.buffer.entries).filter(|(_, entries)| !entries.is_empty())
+        {
+            assert_eq!(place, NONE, "a map page is in memory beside its entries");
+            entries.iter().for_each(|&(at, page)| tell(at, page, true));
         }
     }
 
@@ -403,97 +457,4 @@ impl MapCache for Runs {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PER: u32 = 16;
-
-    fn cache(budget_bytes: u64, options: Options, dies: u32) -> Runs {
-        Runs::new(Shape { logical_pages: 1_000, per_map_page: PER, dies, budget_bytes }, options)
-    }
-
-    /// Asks for an entry as the scheme does, where entry `n` is page `n` on flash; returns the map pages read and written.
-    fn ask(cache: &mut Runs, at: u32) -> (Vec<u32>, Vec<u32>) {
-        let (mut read, mut written) = (Vec::new(), Vec::new());
-        loop {
-            match cache.step(Lpn(at)) {
-                Step::Found(_) => return (read, written),
-                Step::Write(map_page) => {
-                    written.push(map_page);
-                    cache.written(map_page);
-                }
-                Step::Read(first) => {
-                    read.push(first.0 / PER);
-                    let bytes: Vec<u8> = (first.0..first.0 + PER).flat_map(u32::to_le_bytes).collect();
-                    cache.take_in(first, &bytes);
-                }
-            }
-        }
-    }
-
-    /// An order of pages has one run; a change in its middle makes three, one at its end two; a page back in its place
-    /// makes one again.
-    #[test]
-    fn a_change_cuts_a_run_in_up_to_three() {
-        let mut cache = cache(1_000, Options::default(), 1);
-        ask(&mut cache, 0);
-        let mut runs = |at: u32, to: u32| {
-            cache.set(at, Ppa(to));
-            cache.each(&mut |_, _, _| ());
-            (cache.pages[0].runs, cache.bytes)
-        };
-        assert_eq!(runs(5, 5), (1, 8 + 4 + 4));
-        assert_eq!(runs(5, 90), (3, 8 + 12 + 4));
-        assert_eq!(runs(6, 91), (3, 8 + 12 + 4));
-        assert_eq!(runs(15, 7), (4, 8 + 16 + 4));
-        assert_eq!(runs(15, 15), (3, 8 + 12 + 4));
-        assert_eq!(runs(5, 5), (3, 8 + 12 + 4));
-        assert_eq!(runs(6, 6), (1, 8 + 4 + 4));
-    }
-
-    #[test]
-    fn pages_in_turn_on_four_dies_are_four_runs() {
-        let mut cache = cache(1_000, Options::default(), 4);
-        ask(&mut cache, 0);
-        // Sixteen pages of four dies with a hundred pages each.
-        (0..16).for_each(|at| cache.set(at, Ppa(at % 4 * 100 + at / 4)));
-        assert_eq!(cache.pages[0].runs, 4);
-        assert_eq!(cache.pages[0].count_runs(1), 16, "by the number alone there is no run");
-    }
-
-    #[test]
-    fn few_changed_entries_wait_in_the_buffer_and_many_are_written() {
-        // Room for two pages with one run, and three more runs; two entries in the buffer.
-        let options = Options { buffer_percent: 25, sparse_entries: 2 };
-        let mut cache = cache(64, options, 1);
-        assert_eq!((cache.buffer.most, cache.most_bytes), (2, 48));
-        ask(&mut cache, 0);
-        cache.set(3, Ppa(500));
-        assert_eq!(ask(&mut cache, 16), (vec![1], vec![]));
-        assert_eq!(ask(&mut cache, 32), (vec![2], vec![]), "map page 0 goes, and its entry stays");
-        assert_eq!(ask(&mut cache, 3), (vec![], vec![]), "and is found");
-        assert_eq!(cache.page(3), Ppa(500));
-        assert_eq!(ask(&mut cache, 4), (vec![0], vec![]), "the map page takes it back");
-        assert_eq!((cache.page(3), cache.buffer.count), (Ppa(500), 0));
-        [5, 7].iter().for_each(|&at| cache.set(at, Ppa(600 + at)));
-        assert_eq!(ask(&mut cache, 48), (vec![3], vec![0]), "three changed entries are written");
-    }
-
-    #[test]
-    fn a_full_buffer_gives_up_the_map_page_with_the_most_entries() {
-        let options = Options { buffer_percent: 25, sparse_entries: 2 };
-        let mut cache = cache(64, options, 1);
-        for first in [0, 16] {
-            ask(&mut cache, first);
-            cache.set(first, Ppa(first));
-        }
-        ask(&mut cache, 32);
-        ask(&mut cache, 48);
-        ask(&mut cache, 64);
-        assert_eq!(cache.buffer.count, 2);
-        cache.set(64, Ppa(64));
-        ask(&mut cache, 80);
-        ask(&mut cache, 96);
-        assert_eq!(ask(&mut cache, 112), (vec![7], vec![0]), "the first one among equals");
-    }
-}
+mod tests;

@@ -32,12 +32,12 @@ use nandlab_nand::{BlockId, Geometry, Lpn, Ppa};
 
 options! {
     Options
-    /// The options of the oracle.
+    /// The oracle's options.
     #[derive(Eq)]
     {
         /// Classes of remaining life, 2 to 64. Each needs an open block on every die. Default 8.
         classes: u32 = 8,
-        /// How the windows of the classes grow.
+        /// How the classes' windows grow.
         windows: Windows = Windows::Doubling,
         /// The first window in host page writes, in per cent of the spare pages, 1 to 10,000. Default 100.
         window_percent: u32 = 100,
@@ -63,7 +63,7 @@ pub enum Windows {
 pub enum Victims {
     /// The victim policy, as with any placement.
     Policy,
-    /// The oracle: the block with few valid pages that live long.
+    /// The oracle: the block with few and long-lived valid pages.
     #[default]
     DyingLast,
 }
@@ -120,12 +120,12 @@ impl Oracle {
         }
     }
 
-    /// When a page counts as dying: one that never dies does so when the run ends.
+    /// When a page counts as dying: an immortal one does so when the run ends.
     fn counted(&self, dies: u32) -> u64 {
         self.future.deaths().map_or(0, |deaths| dies.min(deaths.end)).into()
     }
 
-    /// Takes a page out of its block's sums.
+    /// Subtracts a page from its block's sums.
     fn leave(&mut self, at: Lpn) {
         let Page { dies, block } = self.pages[at.index()];
         if block.is_some() {
@@ -137,7 +137,7 @@ impl Oracle {
         }
     }
 
-    /// Checks that a page dies now as foreseen.
+    /// Checks whether a page was foreseen to die now.
     fn dies_now(&self, at: Lpn) {
         if let Some(deaths) = self.future.deaths().filter(|_| self.pages[at.index()].dies != self.clock) {
             deaths.stray();
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(of(Windows::Doubling), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
     }
 
-    /// Eight blocks of four pages for 24 logical ones, so the first window is eight writes long.
+    /// Eight blocks with four pages each for 24 logical ones, so the first window is eight writes long.
     fn oracle(future: &Future) -> Oracle {
         let options = Options { classes: 3, windows: Windows::Equal, ..Options::default() };
         Oracle::new(options, &Geometry::single_die(8, 4, 512).unwrap(), 24, future)

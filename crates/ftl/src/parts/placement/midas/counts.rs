@@ -3,7 +3,7 @@
 /// Counts since the epoch began, and of victims since half of it.
 #[derive(Debug)]
 pub(super) struct Counts {
-    /// Host pages, and those of them that went to the hot group.
+    /// Host pages, and the hot group's share among them.
     host: u64,
     hot: u64,
     moved: u64,
@@ -48,7 +48,7 @@ impl Counts {
         part(self.host + self.moved, self.host)
     }
 
-    /// The part of host pages that went to the hot group.
+    /// The hot group's share in the host pages.
     pub(super) fn hot_share(&self) -> Option<f64> {
         part(self.hot, self.host)
     }

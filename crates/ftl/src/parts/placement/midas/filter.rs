@@ -2,7 +2,7 @@
 
 use nandlab_nand::Lpn;
 
-/// The pages' temperatures, and what soon is.
+/// The pages' temperatures, and the meaning given to soon.
 #[derive(Debug)]
 pub(super) struct Filter {
     /// By page: 0 to [`HOT`].
@@ -13,11 +13,11 @@ pub(super) struct Filter {
     left: u64,
     ages: u64,
     emptied: u64,
-    /// Host pages until the first page is marked: one write of each page tells nothing.
+    /// Host pages until the first page is marked: a single write to each page tells nothing.
     cold: u64,
 }
 
-/// The mark of a hot page.
+/// A hot page's mark.
 const HOT: u8 = 3;
 
 impl Filter {
@@ -52,7 +52,7 @@ impl Filter {
         self.marks[at.index()] = 0;
     }
 
-    /// Counts an emptied block of the hot group.
+    /// Counts an emptied block in the hot group.
     pub(super) fn emptied(&mut self, age: u64) {
         self.ages += age;
         self.emptied += 1;

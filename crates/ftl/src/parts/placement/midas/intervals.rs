@@ -1,7 +1,7 @@
-//! The update interval distribution: how long a page of the host lives until it is written again.
+//! The update interval distribution: how long a host page lives until it is written again.
 //!
 //! Some pages are watched, and each write of one begins an interval. An epoch's end cuts intervals off,
-//! the long ones more often, so the distribution is the estimate of Kaplan and Meier, which takes a cut interval for one
+//! the long ones more often, so the distribution is Kaplan's and Meier's estimate: it takes a cut interval for one
 //! that lasted at least so long.
 
 use super::curve::Curve;
@@ -10,16 +10,16 @@ use nandlab_nand::Lpn;
 /// An epoch's intervals, apart for pages that went to the hot group.
 #[derive(Debug)]
 pub(super) struct Intervals {
-    /// One page of so many is watched.
+    /// One page in so many is watched.
     every: u32,
-    /// Host pages in a step of the distribution.
+    /// Host pages in the distribution's steps.
     step: u32,
-    /// Host pages since the epoch began, and in the whole of it.
+    /// Host pages since the epoch began, and in the whole epoch.
     now: u32,
     length: u32,
     /// By watched page: one more than `now` at its last write in this epoch, and [`HOT`]; 0: none.
     written: Vec<u32>,
-    /// By class and length in steps: intervals that ended.
+    /// By class and length in steps: ended intervals.
     ended: [Vec<u32>; 2],
 }
 
@@ -47,7 +47,7 @@ impl Intervals {
         self.length
     }
 
-    /// Host pages in a step of the curves.
+    /// Host pages in the curves' steps.
     pub(super) fn step(&self) -> u32 {
         self.step
     }
@@ -67,7 +67,7 @@ impl Intervals {
         self.now += 1;
     }
 
-    /// Ends the interval of a trimmed page.
+    /// Ends a trimmed page's interval.
     pub(super) fn trimmed(&mut self, at: Lpn) {
         if let Some(watched) = self.watched(at) {
             self.end(watched);
@@ -93,7 +93,7 @@ impl Intervals {
         }
     }
 
-    /// The parts of pages of both classes, cold and hot, that are not written again within so many steps.
+    /// The parts not written again within so many steps, for both classes, cold and hot.
     pub(super) fn survival(&self) -> [Curve; 2] {
         let mut cut = self.ended.each_ref().map(|ended| vec![0; ended.len()]);
         for began in self.written.iter().copied().filter(|&began| began != 0) {

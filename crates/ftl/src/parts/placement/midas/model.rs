@@ -1,4 +1,4 @@
-//! The model of the chain: from the sizes of the groups to their valid pages and to the write amplification.
+//! The chain's model: from the groups' sizes to their valid pages and to the write amplification.
 //!
 //! Space is in blocks of each die, time in host pages of as many: a group of `s` blocks with an inflow `g` keeps a page
 //! for `(s - 1/2) / g`, the half for the block being filled. A page's age when it leaves a group follows from that, and
@@ -12,26 +12,26 @@ use super::curve::Curve;
 /// The workload and the device, as seen in an epoch.
 #[derive(Debug)]
 pub(super) struct Model {
-    /// The part of host pages that goes to the hot group.
+    /// The hot group's part in the host pages.
     pub(super) hot: f64,
     /// Pages not written again after so many steps, cold and hot ones.
     pub(super) survival: [Curve; 2],
     /// Steps of these curves for the host pages of a block of each die.
     pub(super) steps: f64,
-    /// Pages of a block.
+    /// Pages in a block.
     pub(super) pages: f64,
-    /// Blocks of each die in use, and the blocks that the valid pages would fill.
+    /// Blocks in use on each die, and the blocks needed for the valid pages alone.
     pub(super) blocks: f64,
     pub(super) valid: f64,
-    /// The part of both with blocks that no victim has been for a whole epoch.
+    /// The part in both with blocks without a turn as victim for a whole epoch.
     pub(super) idle: f64,
 }
 
-/// What the model says of some sizes.
+/// The model's answer to some sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Forecast {
     pub(super) waf: f64,
-    /// The valid part of a victim of the hot group, of each group of the chain, and of the last one.
+    /// The victims' valid part in the hot group, in each group along the chain, and in the last one.
     pub(super) valid: Vec<f64>,
 }
 
@@ -85,7 +85,7 @@ impl Model {
         Some(Forecast { waf: write_amplification(hot, &valid), valid })
     }
 
-    /// The part of pages of a class not written again within `time`.
+    /// A class's part not written again within `time`.
     fn survive(&self, class: usize, time: f64) -> f64 {
         self.survival[class].at(time * self.steps)
     }
@@ -95,7 +95,7 @@ impl Model {
         self.survival[class].area(time * self.steps) / self.steps
     }
 
-    /// The best sizes for up to `most` groups of the chain: one more group at a time, then each size again.
+    /// The best sizes for up to `most` groups in the chain: one more group at a time, then each size again.
     pub(super) fn best(&self, most: usize) -> Option<Choice> {
         let hot = self.sizes().filter_map(|size| self.choice(vec![size]));
         let mut best = hot.min_by(|one, other| one.1.waf.total_cmp(&other.1.waf))?;
@@ -139,7 +139,7 @@ impl Model {
     }
 }
 
-/// The flow of valid pages through the chain, behind the hot group.
+/// The valid pages' flow through the chain, behind the hot group.
 struct Flow<'a> {
     model: &'a Model,
     /// The age at which pages leave the hot group.
@@ -170,12 +170,12 @@ struct Last<'a> {
     flow: &'a Flow<'a>,
     age: f64,
     blocks: f64,
-    /// Blocks that its valid pages would fill.
+    /// Blocks needed for its valid pages alone.
     valid: f64,
 }
 
 impl Last<'_> {
-    /// The valid part of its victims.
+    /// Its victims' valid part.
     fn valid_part(&self) -> Option<f64> {
         let inflow = self.flow.at(self.age);
         if self.valid <= 0.0 || self.blocks <= self.valid || inflow <= 0.0 {
@@ -245,7 +245,7 @@ impl Last<'_> {
     }
 }
 
-/// Halvings of the range of turns: enough for six digits.
+/// Halvings in the search for a turn: enough for six digits.
 const HALVINGS: u32 = 24;
 
 /// Turns within an epoch that are looked at; only turns far too short have more.
