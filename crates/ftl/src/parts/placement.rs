@@ -8,7 +8,6 @@
 mod dac;
 pub(crate) mod fdp;
 mod midas;
-pub(crate) mod pool_blocks;
 pub(crate) mod pools;
 mod sepbit;
 mod streams;
