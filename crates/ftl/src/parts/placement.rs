@@ -9,7 +9,6 @@ mod dac;
 pub(crate) mod fdp;
 mod midas;
 mod oracle;
-pub(crate) mod pool_blocks;
 pub(crate) mod pools;
 mod sepbit;
 mod streams;

@@ -2,9 +2,9 @@
 //!
 //! Each trait has policies of nandlab in the folder of its name, and may have others (`own.rs`).
 
+use super::blocks::pool_blocks::PoolBlocks;
 use super::blocks::table::Blocks;
 use super::placement::fdp::Fdp;
-use super::placement::pool_blocks::PoolBlocks;
 use nandlab_nand::{BlockId, Lpn, Origin, PlacementId, Ppa};
 use std::ops::Range;
 

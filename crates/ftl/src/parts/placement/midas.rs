@@ -49,9 +49,9 @@ mod filter;
 mod intervals;
 mod model;
 
-use super::pool_blocks::PoolBlocks;
 use super::{Candidates, GroupUse, Moved, PlacementPolicy, PoolPolicy, Written, MOST_FRONTIERS};
 use crate::options::options;
+use crate::parts::blocks::pool_blocks::PoolBlocks;
 use crate::{error, FtlError};
 use counts::Counts;
 use filter::Filter;
@@ -68,7 +68,7 @@ options! {
         groups: u32 = 8,
         /// Host pages in an epoch, in multiples of the logical pages, 1 to 1,000. Default 4, as in the paper.
         epoch: u32 = 4,
-        /// Pages watched for their update intervals, 256 to 16,777,216, spread over the logical pages. Default 65,536.
+        /// Pages watched for their update intervals, 256 to 16,777,216, spread over the logical pages. Default 65536.
         watched: u32 = 65_536,
     }
 }

@@ -17,8 +17,8 @@
 //! cold data). B. Van Houdt: Performance of Garbage Collection Algorithms for Flash-based Solid State Drives with
 //! Hot/Cold Data. Performance Evaluation 70, 2013.
 
-use super::pool_blocks::PoolBlocks;
 use super::{Candidates, Moved, PlacementPolicy, PoolPolicy, Written};
+use crate::parts::blocks::pool_blocks::PoolBlocks;
 use nandlab_nand::{BlockId, Geometry, Lpn};
 
 /// The options for pools.

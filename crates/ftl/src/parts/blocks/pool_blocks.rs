@@ -19,7 +19,7 @@ const UNUSED: u8 = u8::MAX;
 
 impl PoolBlocks {
     /// `pools` empty pools.
-    pub(super) fn new(geometry: &Geometry, pools: u32) -> Self {
+    pub(crate) fn new(geometry: &Geometry, pools: u32) -> Self {
         Self {
             geometry: *geometry,
             pools: pools as usize,
@@ -59,7 +59,7 @@ impl PoolBlocks {
     }
 
     /// Puts all blocks of some pools into `into`.
-    pub(super) fn merge(&mut self, pools: Range<usize>, into: usize) {
+    pub(crate) fn merge(&mut self, pools: Range<usize>, into: usize) {
         for block in (0..self.geometry.blocks()).map(BlockId) {
             if self.pool(block).is_some_and(|pool| pools.contains(&pool)) {
                 self.join(block, into);
