@@ -10,7 +10,7 @@ def page(
     *,
     stripe: Literal['dies', 'planes'] | Mapping[str, Any] | None = None,
     victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | Policy | None = None,
-    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit', 'oracle', 'fdp'] | Mapping[str, Any] | Policy | None = None,
+    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit', 'oracle', 'warcip', 'midas', 'fdp'] | Mapping[str, Any] | Policy | None = None,
     wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | Mapping[str, Any] | Policy | None = None,
     refresh_percent: int | None = None,
     reserve_blocks: int | None = None,
@@ -40,10 +40,17 @@ def page(
         placement.dac.regions: Regions of temperature, 2 to 15. Default 6.
         placement.oracle.classes: Classes of remaining life, 2 to 64. Each needs an open block on every
             die. Default 8.
-        placement.oracle.windows: How the windows of the classes grow. Default "doubling".
+        placement.oracle.windows: How the classes' windows grow. Default "doubling".
         placement.oracle.window_percent: The first window in host page writes, in per cent of the spare
             pages, 1 to 10,000. Default 100.
         placement.oracle.victims: Who chooses the next victim. Default "dying_last".
+        placement.warcip.clusters: Clusters for host pages, 2 to 14. Default 5, as in the SepBIT paper.
+        placement.midas.groups: Most groups, the hot one among them, 2 to 15. Each has an open block on
+            every die. Default 8.
+        placement.midas.epoch: Host pages in an epoch, in multiples of the logical pages, 1 to 1,000.
+            Default 4, as in the paper.
+        placement.midas.watched: Pages watched for their update intervals, 256 to 16,777,216, spread
+            over the logical pages. Default 65,536. Default 65536.
         placement.pools.pages: Logical pages in the first pool, at least 1; all others are in the second
             one.
         placement.pools.blocks: Blocks on each die for the first pool, at least 2. One is being filled,
