@@ -50,7 +50,7 @@ def page(
         placement.midas.epoch: Host pages in an epoch, in multiples of the logical pages, 1 to 1,000.
             Default 4, as in the paper.
         placement.midas.watched: Pages watched for their update intervals, 256 to 16,777,216, spread
-            over the logical pages. Default 65,536. Default 65536.
+            over the logical pages. Default 65536.
         placement.pools.pages: Logical pages in the first pool, at least 1; all others are in the second
             one.
         placement.pools.blocks: Blocks on each die for the first pool, at least 2. One is being filled,
