@@ -313,7 +313,7 @@ def last(
         sequential_blocks: Most log blocks for large requests, one logical block each; with 0 all
             requests count as small. Fewer if the free blocks allow fewer. Default 4, a convention.
         sequential_pages: Pages of one logical block from which on a request is large, at least 1.
-            Default 4: 8 KiB with the paper's pages of 2 KiB. Default 4.
+            Default 4, 8 KiB with the paper's pages of 2 KiB.
         random_blocks: Most log blocks for small requests, hot and cold together, at least 1; fewer if
             the free blocks allow fewer. Default 8, a convention.
         hot_blocks: The hot log blocks among them: their share at first, fewer than `random_blocks`.

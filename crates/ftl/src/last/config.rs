@@ -11,7 +11,7 @@ pub struct Config {
     /// Most log blocks for large requests, one logical block each; with 0 all requests count as small. Fewer if the free
     /// blocks allow fewer. Default 4, a convention.
     pub sequential_blocks: u32,
-    /// Pages of one logical block from which on a request is large, at least 1. Default 4: 8 KiB with the paper's pages of
+    /// Pages of one logical block from which on a request is large, at least 1. Default 4, 8 KiB with the paper's pages of
     /// 2 KiB.
     pub sequential_pages: u32,
     /// Most log blocks for small requests, hot and cold together, at least 1; fewer if the free blocks allow fewer.
