@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nandlab._native import ConfigError, NandlabError
@@ -26,6 +26,8 @@ from nandlab.running.batch import State, run_all
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from nandlab.optimum import Optimum
 
 TITLE = "design"
 """What the runs differ in, as a report calls it."""
@@ -41,6 +43,13 @@ class Comparison:
     """Why others have none, or ended early, in a sentence."""
     stopped: bool = False
     """Whether Ctrl-C stopped it: some have neither result nor error."""
+    optima: dict[str, Optimum | str] = field(default_factory=dict)
+    """The best placement known for each result, or why there is none in a sentence; empty if nobody asked."""
+
+    def above_optimum(self, name: str) -> float | None:
+        """How far a result's write amplification is above the best placement known: 0.5 is 50 % more."""
+        found = self.optima.get(name, "")
+        return None if isinstance(found, str) else found.above(self.results[name].waf)
 
     def frame(self) -> polars.DataFrame:
         """A row for each result: its name as `design`, and every number of the record by its path.
@@ -75,7 +84,11 @@ class Comparison:
 
         rows = {name: dict(numbers(result.to_dict(), "")) for name, result in self.results.items()}
         paths = dict.fromkeys(path for row in rows.values() for path in row)
-        return {TITLE: list(rows), **{path: [row.get(path) for row in rows.values()] for path in paths}}
+        columns: dict[str, list[Any]] = {TITLE: list(rows)}
+        columns |= {path: [row.get(path) for row in rows.values()] for path in paths}
+        if self.optima:
+            columns["above_optimum"] = [self.above_optimum(name) for name in rows]
+        return columns
 
     def report(self, path: str | os.PathLike[str], command: str | None = None) -> None:
         """Writes a self-contained HTML report.
@@ -108,6 +121,7 @@ def compare(
     designs: Mapping[str, Experiment],
     jobs: int | None = None,
     progress: Callable[[State], object] | None = None,
+    optimum: bool = False,
 ) -> Comparison:
     """Runs experiments, several at once, and puts them side by side.
 
@@ -115,6 +129,8 @@ def compare(
         designs: Experiments by their names.
         jobs: How many run at once; one for each processor by default.
         progress: Called some times a second.
+        optimum: Run placements that know the future on each device, too: `above_optimum` says how far the
+            write amplification of a result is above the best one.
 
     Raises:
         ConfigError: One of them cannot run; the name is told, and none has run.
@@ -131,8 +147,14 @@ def compare(
             raise ConfigError(f"{name}: {error}") from None
     outcomes, stopped = run_all(list(designs.values()), jobs, progress)
     by_name = dict(zip(designs, outcomes, strict=True))
-    return Comparison(
-        {name: outcome.result for name, outcome in by_name.items() if outcome.result is not None},
-        {name: str(outcome.error) for name, outcome in by_name.items() if outcome.error is not None},
-        stopped,
-    )
+    results = {name: outcome.result for name, outcome in by_name.items() if outcome.result is not None}
+    errors = {name: str(outcome.error) for name, outcome in by_name.items() if outcome.error is not None}
+    optima: dict[str, Optimum | str] = {}
+    if optimum and not stopped:
+        from nandlab.optimum import optima as optima_of
+
+        found, stopped = optima_of(
+            [(designs[name], result) for name, result in results.items()], jobs, progress
+        )
+        optima = dict(zip(results, found, strict=True))
+    return Comparison(results, errors, stopped, optima)

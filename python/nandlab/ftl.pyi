@@ -10,7 +10,7 @@ def page(
     *,
     stripe: Literal['dies', 'planes'] | Mapping[str, Any] | None = None,
     victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | Policy | None = None,
-    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit', 'fdp'] | Mapping[str, Any] | Policy | None = None,
+    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit', 'oracle', 'warcip', 'midas', 'fdp'] | Mapping[str, Any] | Policy | None = None,
     wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | Mapping[str, Any] | Policy | None = None,
     refresh_percent: int | None = None,
     reserve_blocks: int | None = None,
@@ -38,6 +38,19 @@ def page(
             Default "two".
         placement.origin.streams: Kinds of pages of the host, 1 to 14. Default 8.
         placement.dac.regions: Regions of temperature, 2 to 15. Default 6.
+        placement.oracle.classes: Classes of remaining life, 2 to 64. Each needs an open block on every
+            die. Default 8.
+        placement.oracle.windows: How the classes' windows grow. Default "doubling".
+        placement.oracle.window_percent: The first window in host page writes, in per cent of the spare
+            pages, 1 to 10,000. Default 100.
+        placement.oracle.victims: Who chooses the next victim. Default "dying_last".
+        placement.warcip.clusters: Clusters for host pages, 2 to 14. Default 5, as in the SepBIT paper.
+        placement.midas.groups: Most groups, the hot one among them, 2 to 15. Each has an open block on
+            every die. Default 8.
+        placement.midas.epoch: Host pages in an epoch, in multiples of the logical pages, 1 to 1,000.
+            Default 4, as in the paper.
+        placement.midas.watched: Pages watched for their update intervals, 256 to 16,777,216, spread
+            over the logical pages. Default 65536.
         placement.pools.pages: Logical pages in the first pool, at least 1; all others are in the second
             one.
         placement.pools.blocks: Blocks on each die for the first pool, at least 2. One is being filled,
@@ -247,6 +260,95 @@ def fast(
         erase_when: When to erase a block without valid pages. Default "on_free".
         reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
             or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space, and at least one block for the notes. Default true.
+    """
+
+def kast(
+    *,
+    log_blocks: int | None = None,
+    associativity: int | None = None,
+    sequential_blocks: int | None = None,
+    share: Literal['first', 'last'] | None = None,
+    erase_when: Literal['on_free', 'on_alloc'] | None = None,
+    reserve_blocks: int | None = None,
+    durable_trim: bool | None = None,
+) -> Choice:
+    """K-associative sector translation, log blocks of at most K logical blocks each.
+
+    After Cho et al. 2009.
+
+    Args:
+        log_blocks: Most log blocks in use, sequential ones included, at least 1; fewer if the free
+            blocks allow fewer. Default 8, a convention.
+        associativity: Most logical blocks with pages in one random log block (K), at least 1. Default
+            4, a convention.
+        sequential_blocks: Most log blocks that take sequential writes, fewer than `log_blocks`. Default
+            2, a convention.
+        share: When a logical block without a log block shares one. Default "first".
+        erase_when: When to erase a block without valid pages. Default "on_free".
+        reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
+            or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space, and at least one block for the notes. Default true.
+    """
+
+def last(
+    *,
+    sequential_blocks: int | None = None,
+    sequential_pages: int | None = None,
+    random_blocks: int | None = None,
+    hot_blocks: int | None = None,
+    hot_window: int | None = None,
+    adapt: bool | None = None,
+    erase_when: Literal['on_free', 'on_alloc'] | None = None,
+    reserve_blocks: int | None = None,
+    durable_trim: bool | None = None,
+) -> Choice:
+    """Locality-aware sector translation, one log for large requests and one for small, hot and cold apart.
+
+    After Lee et al. 2008.
+
+    Args:
+        sequential_blocks: Most log blocks for large requests, one logical block each; with 0 all
+            requests count as small. Fewer if the free blocks allow fewer. Default 4, a convention.
+        sequential_pages: Pages of one logical block from which on a request is large, at least 1.
+            Default 4, 8 KiB with the paper's pages of 2 KiB.
+        random_blocks: Most log blocks for small requests, hot and cold together, at least 1; fewer if
+            the free blocks allow fewer. Default 8, a convention.
+        hot_blocks: The hot log blocks among them: their share at first, fewer than `random_blocks`.
+            With 0 no page is hot. Default 4, a convention.
+        hot_window: A page is hot if it is written again within so many pages of small requests. Default
+            256, a convention: four log blocks of 64 pages.
+        adapt: Whether the share of hot log blocks follows what becomes of them. Default true.
+        erase_when: When to erase a block without valid pages. Default "on_free".
+        reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
+            or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
+            trimmed segment of the address space, and at least one block for the notes. Default true.
+    """
+
+def superblock(
+    *,
+    superblock_blocks: int | None = None,
+    update_blocks: int | None = None,
+    erase_when: Literal['on_free', 'on_alloc'] | None = None,
+    reserve_blocks: int | None = None,
+    durable_trim: bool | None = None,
+) -> Choice:
+    """A few neighbouring logical blocks share their blocks, mapped by page inside.
+
+    After Kang et al. 2006.
+
+    Args:
+        superblock_blocks: Neighbouring logical blocks in a superblock (N), at least 1. Default 8, a
+            convention.
+        update_blocks: Most blocks of a superblock beyond its logical blocks (K), at least 1. Default 2,
+            a convention.
+        erase_when: When to erase a block without valid pages. Default "on_free".
+        reserve_blocks: Blocks of the device kept free for compactions; at least 1. With 1, a program
+            failure or a torn page during a compaction may leave no room; the default, 2, is safe.
+            Default 2.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
             trimmed segment of the address space, and at least one block for the notes. Default true.
     """
@@ -498,6 +600,39 @@ def dftl(
         reserve_blocks: Blocks kept free for relocation; at least 1. With 1, a program failure or a torn
             page during relocation may leave no room. The paper collects with fewer than 3 free. Default
             2.
+        map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at
+            least, 1000 percent at most. Default 100.
+    """
+
+def lazyftl(
+    *,
+    update_blocks: int | None = None,
+    cold_blocks: int | None = None,
+    batch_conversion: bool | None = None,
+    cached_map_pages: int | None = None,
+    victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | Policy | None = None,
+    reserve_blocks: int | None = None,
+    map_spare_percent: int | None = None,
+) -> Choice:
+    """A map entry for every page, most of them on flash, changed a block's pages at a time.
+
+    After Ma et al. 2011.
+
+    Args:
+        update_blocks: Most blocks with host pages that wait for their conversion, those being filled
+            included; at least 1. Fewer if the exported pages leave less room. Default 8, a convention.
+        cold_blocks: The same for blocks with moved pages; at least 1. Default 4, a convention.
+        batch_conversion: Whether a conversion writes a map page once for all waiting pages with an
+            entry there, as in the paper; otherwise once for each. Default true.
+        cached_map_pages: Map pages kept in memory, at least 1. Default 8, a convention.
+        victim: The data block that garbage collection empties next; map blocks go by the fewest valid
+            pages. Default "greedy".
+        victim.d_choices.choices: Blocks drawn for each pick, 1 to 4096: with more it is greedy, and
+            each pick needs as many draws. Default 5.
+        victim.windowed_greedy.window: How many of the oldest blocks are compared, at least 1. Default
+            64.
+        reserve_blocks: Blocks kept free for relocation; at least 1. With 1, a program failure or a torn
+            page during relocation may leave no room. Default 2.
         map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at
             least, 1000 percent at most. Default 100.
     """

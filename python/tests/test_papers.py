@@ -60,6 +60,11 @@ LISTED = {
         "f98370b79e2cbcbf670100a9831bcd44c159cacb8158ebbd3387361ba3da0a95",
         ("zn540.", "zns-1t."),
     ),
+    "placement": (
+        16,
+        "a77d5436a13588ef225f3898b91150c3d587c4f35bf8753c4afb2a94a00f32d8",
+        ("pools.", "midas.", "tpftl."),
+    ),
     "theory": (
         114,
         "8d5903419ab146ff9506b445f41b05bf9fe34f520cc73f5e81540b3cd70beb9c",

@@ -23,17 +23,18 @@ ROOMS = {
     "traces": "_native report writing",
     "experiment": "_native figures policy record report traces writing",
     "running": "_native experiment writing",
-    "sweeping": "_native experiment figures one_line record report running writing",
+    "optimum": "_native experiment record running",
+    "sweeping": "_native experiment figures one_line optimum record report running writing",
     "choosing": "_native experiment figures listing report running writing",
-    "comparing": "_native experiment report running sweeping writing",
+    "comparing": "_native experiment optimum report running sweeping writing",
     "reproduce": "_native experiment figures record report running writing",
     "sharing": "_native experiment record running writing",
     "calibrate": "_native experiment listing report running sweeping writing",
-    "explaining": "_native experiment figures running sweeping writing",
+    "explaining": "_native experiment figures optimum running sweeping writing",
     "searching": "_native experiment figures report running sweeping writing",
     "importing": "_native experiment one_line writing",
-    "cli": "_native bundled calibrate choosing experiment explaining figures importing listing record report "
-    "reproduce running searching sharing sweeping traces writing",
+    "cli": "_native bundled calibrate choosing experiment explaining figures importing listing optimum "
+    "record report reproduce running searching sharing sweeping traces writing",
 }
 """Each room, a package or a module of `nandlab`, and the rooms that it may see."""
 

@@ -17,7 +17,9 @@ mod chip;
 pub use chip::{BlockKind, Busy, Chip, Device};
 
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, RamUse, Request, ZoneReport, ZoneShape};
-use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlConfig, FtlError, PlacementUse, Recycling, Visitor, ZoneUse};
+use nandlab_ftl::{
+    BlockState, Disk, Events, Ftl, FtlConfig, FtlError, GroupUse, PlacementUse, Recycling, Visitor, ZoneUse,
+};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;
@@ -52,6 +54,9 @@ pub trait Drive: BlockDevice + Send {
 
     /// As [`Ftl::placement_use`].
     fn placement_use(&self) -> Option<PlacementUse>;
+
+    /// As [`Ftl::group_use`].
+    fn group_use(&self) -> Option<GroupUse>;
 
     /// As [`Ftl::zone_use`].
     fn zone_use(&self) -> Option<ZoneUse>;
@@ -273,6 +278,10 @@ impl<F: Ftl, N: Nand + Chip + Send> Drive for Mounted<F, N> {
 
     fn placement_use(&self) -> Option<PlacementUse> {
         self.disk.ftl().placement_use()
+    }
+
+    fn group_use(&self) -> Option<GroupUse> {
+        self.disk.ftl().group_use()
     }
 
     fn zone_use(&self) -> Option<ZoneUse> {

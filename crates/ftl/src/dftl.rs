@@ -60,13 +60,13 @@ mod check;
 mod cmt;
 mod collect;
 mod config;
-mod entries;
 mod mount;
 mod paging;
 #[cfg(test)]
 mod tests;
 
 use crate::parts::flash_map::FlashMap;
+use crate::parts::map_entries::entries_per_map_page;
 use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::{Events, FtlError, RamUse, Variant};
@@ -107,7 +107,7 @@ pub struct Scheme {
 impl Scheme {
     /// Entries per map page.
     fn per_map_page(&self) -> u32 {
-        entries::entries_per_map_page(&self.geometry)
+        entries_per_map_page(&self.geometry)
     }
 
     /// Writes a host page and maps it.
@@ -174,7 +174,7 @@ impl page_mapped::Scheme for Scheme {
 
     fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
         let mut notices = Vec::new();
-        let whole = config.cache.whole_map(logical_pages, entries::entries_per_map_page(geometry));
+        let whole = config.cache.whole_map(logical_pages, entries_per_map_page(geometry));
         if u64::from(config.cmt_entries) >= whole {
             notices.push(format!(
                 "ftl.dftl.cmt_entries = {} holds the whole map of {logical_pages} entries: no entry ever leaves memory",

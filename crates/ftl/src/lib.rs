@@ -13,7 +13,11 @@ mod events;
 mod facts;
 pub mod fast;
 pub mod fmax;
+pub mod future;
 pub mod hybrid_map;
+pub mod kast;
+pub mod last;
+pub mod lazyftl;
 pub mod log;
 pub mod migration;
 pub mod mtbs;
@@ -26,6 +30,7 @@ mod recycling;
 pub mod rescue;
 pub mod sector_log;
 pub mod sector_map;
+pub mod superblock;
 pub mod superpage;
 #[cfg(test)]
 mod tests;
@@ -38,7 +43,7 @@ pub use error::FtlError;
 pub use events::Events;
 pub use facts::{Choice, Facts, Trims};
 pub use nandlab_block::RamUse;
-pub use parts::placement::{HandleUse, PlacementUse};
+pub use parts::placement::{GroupUse, HandleUse, PlacementUse};
 pub use recycling::{Recycling, RecyclingKind};
 pub use zones::{ZoneOptions, ZoneUse};
 
@@ -139,8 +144,7 @@ pub trait Ftl: Sized + Send + 'static {
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError>;
 
-    /// No request follows for now: carries out all work put off. Afterwards the device holds and counts every operation
-    /// issued.
+    /// No request follows for now: carries out all work put off. Then the device counts every issued operation.
     ///
     /// With `until`, the device rests since [`nandlab_nand::Ctx::arrival`], and no request comes before `until`: time
     /// for work in the background. An operation begun before `until` goes on to its end. Only this work fails.
@@ -155,8 +159,7 @@ pub trait Ftl: Sized + Send + 'static {
     /// Whether this is a device of zones, which [admits](Self::admit) requests.
     const HAS_ZONES: bool = false;
 
-    /// Admits a request to a device of zones. A change of a zone is carried out here. An append becomes a write at the zone's
-    /// write pointer.
+    /// Admits a request to a device of zones. A change of a zone is carried out here. An append becomes a write.
     ///
     /// # Errors
     /// [`FtlError::Zone`] if the zone takes no such request; nothing has changed then. [`FtlError::Nand`].
@@ -179,8 +182,7 @@ pub trait Ftl: Sized + Send + 'static {
         None
     }
 
-    /// Ends the reclaim unit of a handle: the next page written through it begins another one. An FTL without data
-    /// placement does nothing.
+    /// Ends the reclaim unit of a handle, if there is data placement: the next page written through it begins another.
     fn update_unit(&mut self, _placement: PlacementId) {}
 
     /// The use of reclaim units since the mount; `None` without data placement.
@@ -188,8 +190,12 @@ pub trait Ftl: Sized + Send + 'static {
         None
     }
 
-    /// Map entries looked up by firmware for these sectors in a page, as things are now. Called only if a look-up takes
-    /// time (`host.lookup_us`). It changes nothing.
+    /// The sizes and the forecast of the groups that a placement sizes, if there are any.
+    fn group_use(&self) -> Option<GroupUse> {
+        None
+    }
+
+    /// Map entries looked up by firmware for these sectors in a page. Called only with `host.lookup_us`; a pure look.
     fn look_ups(&self, _op: Op, _at: Lpn, _sectors: SectorMask) -> u64 {
         1
     }
@@ -407,6 +413,12 @@ ftls! {
     Bast(bast::Bast), "bast.rs", "Kim et al. 2002";
     /// Log blocks shared by all logical blocks.
     Fast(fast::Fast), "fast.rs", "Lee et al. 2007";
+    /// Log blocks of a few logical blocks each, their number bounded.
+    Kast(kast::Kast), "kast.rs", "Cho et al. 2009";
+    /// Log blocks of one logical block each for large requests, shared ones for small, hot and cold apart.
+    Last(last::Last), "last.rs", "Lee et al. 2008";
+    /// A few logical blocks together, mapped by page inside.
+    Superblock(superblock::SuperBlock), "superblock.rs", "Kang et al. 2006";
     /// Log blocks of one logical block each, merged or moved, whichever costs less.
     Migration(migration::Migration), "migration.rs", "Lee et al. 2007 (KIISE)";
     /// A map entry for every super-page, banks apart: the firmware of the OpenSSD Jasmine board.
@@ -421,6 +433,8 @@ ftls! {
     Log(log::Log), "log.rs", "Rosenblum, Ousterhout 1992";
     /// A map entry for every page, most of them on flash.
     Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
+    /// A map entry for every page, most of them on flash, changed a block's pages at a time.
+    Lazyftl(lazyftl::LazyFtl), "lazyftl.rs", "Ma et al. 2011";
     /// A page map on the host's side of a zoned device.
     Zoned(zoned::Zoned), "zoned.rs", "dm-zoned 2017; NVMe ZNS 1.1";
     /// A zoned drive as its host sees it, without a map.

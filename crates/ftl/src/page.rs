@@ -65,7 +65,9 @@ use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::table::BlockTable;
 use crate::parts::noted_map::NotedMap;
 use crate::parts::partial::{merged, padded, read_mapped};
-pub use crate::parts::placement::{Dac, FdpOptions, Handles, Origins, Placement, PlacementUse, Streams, TwoPools};
+pub use crate::parts::placement::{
+    Dac, FdpOptions, GroupUse, Handles, Midas, Origins, Placement, PlacementUse, Streams, TwoPools, Warcip,
+};
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
 use crate::parts::wear::WearPolicy;
@@ -74,7 +76,8 @@ pub use config::{Collection, Config, OverDies, Stripe, ValidPages};
 use dies::{Die, Dies};
 pub use idle::{Collect, Idle};
 use nandlab_nand::{
-    scoped, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PlacementId, Ppa, Rules, SectorMask, Time,
+    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PlacementId, Ppa, Rules, SectorMask,
+    Time,
 };
 use placing::Placing;
 use room::{balance_pages, usable_pages};
@@ -113,11 +116,19 @@ impl PageMap {
         if self.cache.is_some() {
             return self.store_cached(nand, at, page);
         }
-        let frontier = self.placing.frontier_of(at, nand.ctx());
+        let frontier = self.frontier_of(nand, at);
         if self.placing.is_by_host() {
             return self.store_in_unit(nand, frontier, at, page);
         }
         self.store_at(nand, frontier, at, page)
+    }
+
+    /// The frontier for a host page.
+    #[inline]
+    fn frontier_of<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> usize {
+        let old = self.map.at(at);
+        let from = if old.is_some() { self.geometry.block_of(old) } else { BlockId::NONE };
+        self.placing.frontier_of(at, from, nand.ctx())
     }
 
     #[inline(always)]
@@ -340,6 +351,10 @@ impl Ftl for PageMap {
 
     fn placement_use(&self) -> Option<PlacementUse> {
         self.use_of_units()
+    }
+
+    fn group_use(&self) -> Option<GroupUse> {
+        self.placing.groups()
     }
 
     fn logical_pages(&self) -> u32 {

@@ -84,6 +84,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "page_cat", limit: None, measure: |quick| policy(quick, "victim = \"cat\"") },
     Bench { name: "page_dac", limit: None, measure: |quick| policy(quick, "placement = \"dac\"") },
     Bench { name: "page_sepbit", limit: None, measure: |quick| policy(quick, "placement = \"sepbit\"") },
+    Bench { name: "page_warcip", limit: None, measure: |quick| policy(quick, "placement = \"warcip\"") },
+    Bench { name: "page_midas", limit: None, measure: |quick| policy(quick, "placement = \"midas\"") },
     Bench { name: "page_pools", limit: None, measure: pools },
     Bench { name: "page_dual_pool", limit: None, measure: |quick| policy(quick, "wear = \"dual_pool\"") },
     Bench { name: "log", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.log]") },

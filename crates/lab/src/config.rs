@@ -16,6 +16,7 @@ mod find;
 mod fits;
 pub(crate) mod footprint;
 mod fs;
+mod future;
 mod host;
 mod index;
 mod memory;
@@ -176,6 +177,7 @@ impl Experiment {
             index.resolve();
         }
         notices.extend(zones::lay(&mut experiment)?);
+        future::refuse_unknowable(&experiment)?;
         notices.extend(experiment.check().map_err(|error| experiment.tree.located(error))?);
         experiment.notices = notices;
         Ok(experiment)

@@ -13,6 +13,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
     "lsm",
     "migration",
     "minv",
+    "placement",
     "sector-map",
     "theory",
     "wap-lru",

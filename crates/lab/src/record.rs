@@ -7,6 +7,7 @@ mod energy;
 mod fdp;
 mod figures;
 mod fs;
+mod groups;
 mod index;
 mod latency;
 mod lifetime;
@@ -31,6 +32,7 @@ pub use energy::{BufferEnergyRecord, EnergyRecord, MemoryEnergyRecord, WholeEner
 pub use fdp::{FdpRecord, HandleRecord};
 pub(crate) use figures::{rate, us, waf};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
+pub use groups::GroupsRecord;
 pub use index::{IndexRecord, LevelRecord, LsmRecord, OperationCounts, PageKinds, PoolRecord};
 pub use latency::{Latencies, LatencyHistograms, LatencySummary};
 pub use lifetime::{Life, LifeRange, LifeRecord, LifetimeRecord};
@@ -76,23 +78,19 @@ pub struct Record {
     pub host: HostCounts,
     /// Flash operations.
     pub flash: FlashCounts,
-    /// Summed data-sheet times of all operations, us; with one die and a queue depth of 1, also their elapsed
-    /// time.
+    /// Summed data-sheet times of all operations, us; with one die and a queue depth of 1, also their elapsed time.
     pub busy_us: f64,
-    /// Programs without array time of their own, because another plane programmed at the same time; `busy_us`
-    /// includes their full time.
+    /// Programs beside another plane's, without array time of their own; `busy_us` includes their full time.
     pub joined_programs: u64,
     /// Reads that overtook an erase or a program on their die, by suspending it or by going first.
     pub reads_ahead: u64,
     /// Channel time that reads of a part of a page did not take, us; `busy_us` includes it.
     pub spared_transfer_us: f64,
-    /// Work of the controller, the link and the firmware; null if none of them takes time, and without requests that
-    /// come by themselves.
+    /// Work of the controller, the link and the firmware; null if none takes time, or no request comes by itself.
     pub path: Option<PathRecord>,
     /// How busy dies and channels were, what requests waited for, and which part limits the run; null without time.
     pub parts: Option<PartsRecord>,
-    /// Write amplification: programs x sectors per page / sectors written by the host; null if the host wrote
-    /// none.
+    /// Write amplification: programs x sectors per page / sectors written by the host; null without a write.
     pub waf: Option<f64>,
     /// Log-block merges.
     pub merges: Merges,
@@ -102,6 +100,8 @@ pub struct Record {
     pub recyclings: Option<RecyclingRecord>,
     /// Data placement by the host; null without it.
     pub fdp: Option<FdpRecord>,
+    /// Groups of blocks with sizes from a model; null without any.
+    pub groups: Option<GroupsRecord>,
     /// Changes of zones, and refused requests; null without a zoned drive.
     pub zones: Option<ZonesRecord>,
     /// Garbage collection.

@@ -4,6 +4,7 @@ mod begun;
 pub(crate) mod contents;
 mod files;
 mod fitted;
+mod foreseen;
 mod inspect;
 mod keys;
 mod mark;
@@ -82,6 +83,10 @@ fn carry_out(
     control.enter(Phase::Opening, 0, 0);
     let sizing = experiment.sizing()?;
     refuse_too_large(experiment, &sizing)?;
+    if let Some(future) = foreseen::foreseen(experiment, base, control, &outputs)? {
+        let record = carry_out(&foreseen::with(experiment, future.clone()), base, control, outputs)?;
+        return foreseen::refuse_strayed(&future).map(|()| record);
+    }
     if op_log.is_some() && experiment.is_in_directory() {
         let message = "an operation log has the operations of a device, and a real directory (fs.posix) has none";
         return Err(ConfigError { message: message.to_owned(), ..Default::default() }.into());

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import DONE, FAILED, WRONG_INPUT, status_of
+from nandlab.cli.optimum import HEADS, Above, compared, optimum_option, sentences
 from nandlab.cli.options import (
     EXPERIMENT,
     Axis,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     default=1,
     help="Run each with N seeds, one after the other from its own, and say mean and 95 % interval.",
 )
+@optimum_option
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Experiments at once; one for each processor by default."
 )
@@ -63,6 +65,7 @@ def command(  # noqa: PLR0913 - one for each option
     sets: list[Pair],
     report: str | None,
     seeds: int,
+    optimum: bool,
     jobs: int | None,
     as_json: bool,
     **drawn: Any,  # noqa: ANN401 - options
@@ -72,7 +75,17 @@ def command(  # noqa: PLR0913 - one for each option
     Ctrl-C stops and prints the finished part, marked partial, with exit status 1.
     """
     plots = plots_of(drawn)
-    return compare(files, axes, sets, report=report, plots=plots, seeds=seeds, jobs=jobs, as_json=as_json)
+    return compare(
+        files,
+        axes,
+        sets,
+        report=report,
+        plots=plots,
+        seeds=seeds,
+        optimum=optimum,
+        jobs=jobs,
+        as_json=as_json,
+    )
 
 
 def compare(  # noqa: PLR0913 - one for each option
@@ -83,6 +96,7 @@ def compare(  # noqa: PLR0913 - one for each option
     report: str | None = None,
     plots: Plots | None = None,
     seeds: int = 1,
+    optimum: bool = False,
     jobs: int | None = None,
     as_json: bool = False,
 ) -> int:
@@ -103,10 +117,14 @@ def compare(  # noqa: PLR0913 - one for each option
         [outcome.result for outcome in all_outcomes[at + 1 : at + seeds] if outcome.result is not None]
         for at in range(0, len(all_outcomes), seeds)
     ]
+    above = [Above([])] * len(chosen)
+    if optimum and not stopped:
+        above, stopped = _above(each_seed, all_outcomes, seeds, jobs)
     if as_json:
-        print_json({"runs": [_document(*each) for each in zip(chosen, outcomes, repeats, strict=True)]})
+        documents = map(_document, chosen, outcomes, repeats, above)
+        print_json({"runs": list(documents)})
     else:
-        _print(chosen, outcomes, repeats)
+        _print(chosen, outcomes, repeats, above)
     for design, outcome in zip(chosen, outcomes, strict=True):
         if outcome.result is None or outcome.error is not None:
             say(f"error: {design.name}: {_why(outcome)}")
@@ -191,7 +209,16 @@ def _show(waiting, state: State) -> None:  # noqa: ANN001 - a Waiting, imported 
     waiting.update("experiments", state.share(), f"{state.finished} of {state.total} done")
 
 
-def _document(design: Design, outcome: Outcome, repeats: Sequence[Result]) -> dict[str, Any]:
+def _above(
+    experiments: Sequence[Experiment], outcomes: Sequence[Outcome], seeds: int, jobs: int | None
+) -> tuple[list[Above], bool]:
+    """How far each design is above its optimum, over all its seeds; and whether Ctrl-C stopped it."""
+    runs = [(experiment, outcome.result) for experiment, outcome in zip(experiments, outcomes, strict=True)]
+    found, stopped = compared(runs, jobs)
+    return [Above(found[at : at + seeds]) for at in range(0, len(found), seeds)], stopped
+
+
+def _document(design: Design, outcome: Outcome, repeats: Sequence[Result], above: Above) -> dict[str, Any]:
     return {
         "name": design.name,
         "file": design.file,
@@ -200,11 +227,15 @@ def _document(design: Design, outcome: Outcome, repeats: Sequence[Result]) -> di
         "result": None if outcome.result is None else outcome.result.to_dict(),
         "repeats": [result.to_dict() for result in repeats],
         "error": None if outcome.error is None else str(outcome.error),
+        **above.document(),
     }
 
 
 def _print(
-    chosen: Sequence[Design], outcomes: Sequence[Outcome], repeats: Sequence[Sequence[Result]]
+    chosen: Sequence[Design],
+    outcomes: Sequence[Outcome],
+    repeats: Sequence[Sequence[Result]],
+    above: Sequence[Above],
 ) -> None:
     from nandlab.figures import summary
     from nandlab.figures.best import Figure
@@ -214,18 +245,22 @@ def _print(
     labels = list(chosen[0].labels)
     states = [_state(outcome) for outcome in outcomes]
     rows = []
-    for design, outcome, again, state in zip(chosen, outcomes, repeats, states, strict=True):
+    is_compared = any(each.runs for each in above)
+    for design, outcome, again, each, state in zip(chosen, outcomes, repeats, above, states, strict=True):
         row = [design.labels[title] for title in labels]
         if outcome.result is not None:
             row += [Figure.of(column, [outcome.result, *again]).text for column in columns]
         row += [""] * (len(labels) + len(columns) - len(row))
-        rows.append(row + [state] * any(states))
+        rows.append(row + each.cells() * is_compared + [state] * any(states))
     # Short lines, so that the table fits an 80-column terminal.
     heads = [column.title.replace(" ", "\n") for column in columns]
+    heads += HEADS * is_compared
     titles = [*(summary.plain(title) for title in labels), *heads, *[""] * any(states)]
-    print_table(rows, titles, right=range(len(labels), len(labels) + len(columns)))
+    print_table(rows, titles, right=range(len(labels), len(labels) + len(heads)))
     if columns:
         echo_wrapped(f"\n{summary.note(results)}")
+    for sentence in sentences({design.name: each for design, each in zip(chosen, above, strict=True)}):
+        echo_wrapped(f"\n{sentence}")
     if any(repeats):
         click.echo(
             f"Means over {1 + max(map(len, repeats))} seeds, ± half the 95 % interval where they differ."

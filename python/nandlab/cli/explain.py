@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import DONE, FAILED
+from nandlab.cli.optimum import optimum_option
 from nandlab.cli.options import allows_code, json_option, policies_option
 from nandlab.cli.output import echo_wrapped, print_json, say
 
@@ -30,9 +31,17 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, file_okay=False),
     help="The folder of the experiment, from which its paths start; looked for beside RESULT unless given.",
 )
+@optimum_option
 @policies_option
 @json_option
-def command(file: str, less: Any, tries: int, base: str | None, as_json: bool) -> int:  # noqa: ANN401 - a Measure
+def command(  # noqa: PLR0913 - one for each option
+    file: str,
+    less: Any,  # noqa: ANN401 - a Measure
+    tries: int,
+    base: str | None,
+    optimum: bool,
+    as_json: bool,
+) -> int:
     """Explain the time and erases in RESULT, and run the change that helps most.
 
     RESULT is the output of `nandlab run --json`. Changes follow from the cost of each cause, and run one
@@ -58,6 +67,7 @@ def command(file: str, less: Any, tries: int, base: str | None, as_json: bool) -
             name=file,
             progress=show,
             allow_code=allows_code(),
+            optimum=optimum,
         )
     if as_json:
         print_json(found.to_dict())

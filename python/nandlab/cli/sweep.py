@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
+from nandlab.cli.optimum import Above, optimum_option
+from nandlab.cli.optimum import sentences as optimum_sentences
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
@@ -53,6 +55,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
 @state_option
 @goal_option("Two have a Pareto front.")
 @points_options("point", "points", "after an interruption")
+@optimum_option
 @report_option
 @click.option(
     "--plots",
@@ -71,6 +74,7 @@ def command(  # noqa: PLR0913 - one for each option
     fresh: bool,
     executor: str,
     jobs: int | None,
+    optimum: bool,
     report: str | None,
     plots: str | None,
     as_json: bool,
@@ -84,7 +88,9 @@ def command(  # noqa: PLR0913 - one for each option
     outputs = {"--report": report, "--output": output}
     refuse_overwriting(outputs, {path for point in planned.points for path in point.experiment.inputs()})
     _say_twins(planned)
-    found = _carried_out(replace(planned, executor=executor, jobs=jobs, output=output, fresh=fresh))
+    found = _carried_out(
+        replace(planned, executor=executor, jobs=jobs, output=output, fresh=fresh, optimum=optimum)
+    )
     if as_json:
         print_json(_document(found))
     else:
@@ -144,12 +150,19 @@ def _document(found: Sweep) -> dict[str, Any]:
                 "front": on_front,
                 "result": point.record,
                 "error": point.error,
+                **_above(point).document(),
             }
             for point, on_front in zip(found.points, fronts, strict=True)
         ],
         "reused": found.reused,
         "stopped": found.stopped,
     }
+
+
+def _above(point: Point) -> Above:
+    if point.optimum is None:
+        return Above([])
+    return Above([(None if point.record is None else point.record["waf"], point.optimum)])
 
 
 def _print(found: Sweep) -> None:
@@ -179,7 +192,10 @@ def _print(found: Sweep) -> None:
         click.echo(
             "Front ◆: no other point of its workload and seed is as good in all goals and better in one."
         )
-    for sentence in sentences(found):
+    for sentence in [
+        *sentences(found),
+        *optimum_sentences({each.name: _above(each) for each in found.points}),
+    ]:
         echo_wrapped(f"\n{sentence}")
 
 

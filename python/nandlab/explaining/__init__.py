@@ -15,7 +15,9 @@ from nandlab.experiment.result import Result
 from nandlab.explaining.case import Case, Measure, case_of, cost_of
 from nandlab.explaining.change import LEAST_GAIN
 from nandlab.explaining.changes import Change, changes
-from nandlab.running.batch import Outcome, Stage, run_all
+from nandlab.explaining.optimum import is_in_vain, told
+from nandlab.optimum import Optimum, optima
+from nandlab.running.batch import Outcome, Stage, State, run_all
 
 TRIES = 4
 """Most changes to run by default."""
@@ -52,6 +54,15 @@ class Explanation:
     """Notes about it, in sentences."""
     stopped: bool = False
     """Whether somebody stopped a run."""
+    optimum: Optimum | str | None = None
+    """The best placement known, or why there is none in a sentence; None if nobody asked."""
+
+    @property
+    def above_optimum(self) -> float | None:
+        """How far the write amplification is above the best placement known: 0.5 is 50 % more."""
+        if self.optimum is None or isinstance(self.optimum, str):
+            return None
+        return self.optimum.above(self.case.result.waf)
 
     @property
     def best(self) -> Trial | None:
@@ -86,6 +97,7 @@ def explain(  # noqa: PLR0913 - one for each option of the command
     name: str = "the record",
     progress: Progress | None = None,
     allow_code: bool = False,
+    optimum: bool = False,
 ) -> Explanation:
     """Says why a run took its time and erases, and runs the most promising changes.
 
@@ -102,6 +114,8 @@ def explain(  # noqa: PLR0913 - one for each option of the command
         name: The record's name in errors.
         progress: Called a few times a second.
         allow_code: Whether policies in Python may run that its experiment names.
+        optimum: Run placements that know the future first. A change of the placement or of the victims that
+            could save no more than the best of them is left out then.
 
     Raises:
         ConfigError: It is no record of a run, or its trace is not below `base`.
@@ -124,11 +138,30 @@ def explain(  # noqa: PLR0913 - one for each option of the command
     case = case_of(record, less, name)
     found = _changes(case, name)
     notes = _notes(case)
+    best: Optimum | str | None = None
+    if optimum and not case.result.partial:
+        best, stopped = _optimum(case, _experiment(case, base, name, allow_code), progress)
+        if stopped:
+            return Explanation(case, found, [], notes, True)
+        notes.append(told(best, case.result.waf))
+        found = [change for change in found if not is_in_vain(change, best, case.result.waf)]
     if case.result.partial or not found or tries == 0:
-        return Explanation(case, found, [], notes)
+        return Explanation(case, found, [], notes, False, best)
     experiment = _experiment(case, base, name, allow_code)
     trials, stopped = _tried(case, experiment, found, tries, progress, notes)
-    return Explanation(case, found, trials, notes, stopped)
+    return Explanation(case, found, trials, notes, stopped, best)
+
+
+def _optimum(case: Case, experiment: Experiment, progress: Progress | None) -> tuple[Optimum | str, bool]:
+    """The best placement known for a run; and whether somebody stopped it."""
+
+    def show(state: State) -> None:
+        if progress is not None:
+            stage = next(iter(state.running.values()), None)
+            progress(f"placement {state.finished + 1} of {state.total} that knows the future", stage)
+
+    (found,), stopped = optima([(experiment, case.result)], progress=show)
+    return found, stopped
 
 
 def _refuse_without_flash(record: Mapping[str, Any], name: str) -> None:

@@ -253,6 +253,19 @@ def document(found: Explanation) -> dict[str, Any]:
         "best": None if best is None else best.change.rule,
         "notes": found.notes,
         "stopped": found.stopped,
+        **_above(found),
+    }
+
+
+def _above(found: Explanation) -> dict[str, Any]:
+    """The optimum; nothing if nobody asked."""
+    if found.optimum is None:
+        return {}
+    is_known = not isinstance(found.optimum, str)
+    return {
+        "above_optimum": found.above_optimum,
+        "optimum": found.optimum.to_dict() if not isinstance(found.optimum, str) else None,
+        "no_optimum": None if is_known else found.optimum,
     }
 
 

@@ -15,6 +15,7 @@ from nandlab.record.buffer import BufferCounts
 from nandlab.record.cells import Reliability, SlcCounts
 from nandlab.record.fdp import Fdp
 from nandlab.record.fs import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
+from nandlab.record.groups import Groups
 from nandlab.record.index import IndexFigures
 from nandlab.record.latencies import Latencies, LongestRequest, OriginLatency
 from nandlab.record.recyclings import Recyclings
@@ -370,6 +371,7 @@ class Record(View):
         waf: Write amplification: programs x sectors per page / sectors written by the host;
             None when nothing was written.
         fdp: Reclaim units and their handles; None without `placement.fdp`.
+        groups: Groups of blocks with sizes from a model; None without `placement.midas`.
         zones: What the host did with zones, and what they refused; None without `ftl.zns`.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
         nvram: A file system's NVRAM; None without.
@@ -412,6 +414,7 @@ class Record(View):
     migrations: int
     recyclings: Recyclings | None
     fdp: Fdp | None
+    groups: Groups | None
     zones: Zones | None
     gc: Gc
     map: MapCounts | None

@@ -2,7 +2,8 @@
 
 >>> from nandlab.reproduce import bundled, load
 >>> bundled()
-['btree', 'drives', 'fdp', 'lsm', 'migration', 'minv', 'sector-map', 'theory', 'wap-lru', 'zones']
+['btree', 'drives', 'fdp', 'lsm', 'migration', 'minv', 'placement', 'sector-map', 'theory', 'wap-lru',
+ 'zones']
 >>> load("btree").claims[0].published
 120201
 """

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from nandlab.optimum import Optimum
+
 Progress = Callable[[int, int, float], object]
 """Called some times a second: finished points, all points, and the finished share in the work."""
 
@@ -54,6 +56,8 @@ class Point:
     """Why there is no result."""
     kind: Literal["", "input", "run"] = ""
     """The kind of error: wrong input, or a failed run."""
+    optimum: Optimum | str | None = None
+    """The best placement known, or why there is none in a sentence; None if nobody asked."""
 
     @cached_property
     def result(self) -> Result | None:
@@ -61,6 +65,13 @@ class Point:
         if self.record is None:
             return None
         return Result(self.record, os.path.abspath(self.experiment.folder))  # noqa: PTH100 - `..` stays what it is
+
+    @property
+    def above_optimum(self) -> float | None:
+        """How far its write amplification is above the best placement known: 0.5 is 50 % more."""
+        if self.record is None or self.optimum is None or isinstance(self.optimum, str):
+            return None
+        return self.optimum.above(self.record["waf"])
 
     @property
     def name(self) -> str:
@@ -175,6 +186,8 @@ class Plan:
     jobs: int | None = None
     output: str | os.PathLike[str] | None = None
     fresh: bool = False
+    optimum: bool = False
+    """Whether placements that know the future run for each point, too."""
     done: dict[str, Done] = field(default_factory=dict)
     """The outcome for each point run, by key; points may be the same experiment."""
 
@@ -188,6 +201,7 @@ def sweep(  # noqa: PLR0913 - one for each option of the command
     jobs: int | None = None,
     output: str | os.PathLike[str] | None = None,
     fresh: bool = False,
+    optimum: bool = False,
     progress: Progress | None = None,
 ) -> Sweep:
     """Runs an experiment with every combination of values.
@@ -205,6 +219,8 @@ def sweep(  # noqa: PLR0913 - one for each option of the command
         output: A .parquet file. Finished points are kept beside it as they end; the same sweep with the same
             file goes on after them, and runs only the new points if it has more.
         fresh: Begin anew if `output` holds points.
+        optimum: Run placements that know the future on each point's device, too: `above_optimum` of a point
+            says how far its write amplification is above the best one. They are not kept in `output`.
         progress: Called some times a second.
 
     Raises:
@@ -227,6 +243,7 @@ def sweep(  # noqa: PLR0913 - one for each option of the command
     chosen = [goals] if isinstance(goals, str) else list(goals)
     planned = plan(experiment, axes_of(vary), [goal_of(goal) for goal in chosen])
     planned = replace(planned, executor=executor, jobs=jobs, output=output, fresh=fresh)
+    planned.optimum = optimum
     found = carry_out(planned, progress)
     if found.stopped:
         raise KeyboardInterrupt
@@ -268,6 +285,8 @@ def carry_out(planned: Plan, progress: Progress | None = None) -> Sweep:
         reused = sum(point.key in planned.done for point in planned.points)
         stopped = _run(planned, store, progress)
         points = [_with(point, planned.done.get(point.key)) for point in planned.points]
+        if planned.optimum and not stopped:
+            points, stopped = _with_optima(points, planned.jobs)
         found = Sweep(planned.axes, planned.goals, points, reused, stopped)
         if store is not None and not stopped:
             from nandlab.sweeping.frame import parquet_of
@@ -278,6 +297,14 @@ def carry_out(planned: Plan, progress: Progress | None = None) -> Sweep:
 
 def _with(point: Point, done: Done | None) -> Point:
     return point if done is None else replace(point, record=done.record, error=done.error, kind=done.kind)
+
+
+def _with_optima(points: Sequence[Point], jobs: int | None) -> tuple[list[Point], bool]:
+    """The points with their optima; and whether somebody stopped it."""
+    from nandlab.optimum import optima
+
+    found, stopped = optima([(point.experiment, point.result) for point in points], jobs)
+    return [replace(point, optimum=one) for point, one in zip(points, found, strict=True)], stopped
 
 
 def _run(planned: Plan, store: Store | None, progress: Progress | None) -> bool:

@@ -21,8 +21,9 @@ def frame_of(sweep: Sweep) -> polars.DataFrame:
     """A row for each point, in the sweep's order.
 
     First the varied keys, then every number in the record by its path (lists left out; prefixed with
-    `result.` if a varied key has the same name), then `error` (why a point has no result), `record` (the
-    whole record as JSON) and `key` (it tells whether a point is finished).
+    `result.` if a varied key has the same name), then `above_optimum` if somebody asked for it, `error` (why
+    a point has no result), `record` (the whole record as JSON) and `key` (it tells whether a point is
+    finished).
     """
     import polars
 
@@ -34,6 +35,8 @@ def frame_of(sweep: Sweep) -> polars.DataFrame:
     for name in dict.fromkeys(name for figures in flat for name in figures):
         title = f"result.{name}" if name in columns else name
         columns[title] = [figures.get(name) for figures in flat]
+    if any(point.optimum is not None for point in sweep.points):
+        columns["above_optimum"] = [point.above_optimum for point in sweep.points]
     columns["error"] = [point.error for point in sweep.points]
     columns["record"] = [None if point.record is None else as_json(point.record) for point in sweep.points]
     columns["key"] = [point.key for point in sweep.points]

@@ -63,7 +63,19 @@ def columns(found: Sweep) -> list[Column[Point]]:
         *(Column(goal.name, partial(_goal, goal), partial(figure, goal.name)) for goal in found.goals),
         *[front] * (len(found.goals) > 1),
         *(Column(each.title, partial(_other, each), each.text) for each in others),
+        *_OPTIMUM * any(point.optimum is not None for point in found.points),
     ]
+
+
+_OPTIMUM: list[Column[Point]] = [
+    Column("optimum", lambda point: getattr(point.optimum, "waf", None), units.ratio),
+    Column(
+        "above optimum",
+        lambda point: point.above_optimum,
+        lambda share: units.NO_VALUE if share is None else units.percent(share),
+    ),
+]
+"""For a sweep that ran placements that know the future."""
 
 
 def _keys(axes: Sequence[Axis]) -> Iterator[Column[Point]]:

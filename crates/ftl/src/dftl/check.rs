@@ -1,9 +1,9 @@
 //! DFTL's invariants, derived again from flash.
 
-use super::entries::entries;
 use super::Scheme;
 use crate::parts::copies::{newest_copies, Owned};
 use crate::parts::flash_map::Held;
+use crate::parts::map_entries::entries;
 use crate::parts::page_mapped::Pages;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
 

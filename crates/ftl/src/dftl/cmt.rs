@@ -22,7 +22,7 @@ mod sftl;
 mod table;
 mod tpftl;
 
-use super::entries::entries_per_map_page;
+use crate::parts::map_entries::entries_per_map_page;
 use crate::{FtlError, RamUse};
 pub use cdftl::Options as Cdftl;
 use nandlab_nand::{Geometry, Lpn, Ppa};

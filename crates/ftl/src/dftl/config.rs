@@ -1,9 +1,9 @@
 //! The options.
 
 use super::cmt::{Cache, Cdftl, Cmt, Segmented, Sftl, Tpftl};
-use super::entries::entries_per_map_page;
 use crate::own::{self, About};
 use crate::parts::flash_map::Shape;
+use crate::parts::map_entries::entries_per_map_page;
 use crate::parts::page_mapped::Pages;
 use crate::parts::victim::{DChoices, Victim};
 use crate::{error, FtlError, Variant};

@@ -1,17 +1,14 @@
 //! Recovery from flash alone.
 
-use super::entries::{entries, entries_per_map_page};
 use super::{Config, Scheme};
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending};
 use crate::parts::flash_map::FoundMap;
+use crate::parts::map_entries::{compare, entries_per_map_page, Stale};
 use crate::parts::newest::Newest;
 use crate::parts::page_mapped::Pages;
 use crate::{error, FtlError};
-use nandlab_nand::{Lpn, Nand, Ppa};
+use nandlab_nand::{Nand, Ppa};
 use std::collections::BTreeSet;
-
-/// True entries that the map page does not have.
-type Stale = Vec<(Lpn, Ppa)>;
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Scheme), FtlError> {
     let geometry = *nand.geometry();
@@ -61,25 +58,6 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     pages.refuse_worn_out(&scheme)?;
     scheme.adopt_stale(&mut pages, nand, &stale)?;
     Ok((pages, scheme))
-}
-
-/// Compares a map page's entries with the pages' newest copies; `first` is its first logical page. Returns the missing
-/// entries, and adds the valid pages.
-fn compare(first: u32, copies: &[(u64, Ppa)], held: Option<(u64, &[u8])>, valid: &mut Vec<Ppa>) -> Stale {
-    let mut stale = Stale::new();
-    let (speaks, bytes) = held.unwrap_or((0, &[]));
-    let said = entries(bytes).chain(std::iter::repeat(Ppa::NONE));
-    for ((at, &(seq, newest)), said) in (first..).map(Lpn).zip(copies).zip(said) {
-        let is_trimmed = seq < speaks && !said.is_some();
-        let page = if is_trimmed { Ppa::NONE } else { newest };
-        if page.is_some() {
-            valid.push(page);
-        }
-        if page != said {
-            stale.push((at, page));
-        }
-    }
-    stale
 }
 
 impl Scheme {

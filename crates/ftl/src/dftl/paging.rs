@@ -1,9 +1,9 @@
 //! Entries between memory and map pages.
 
 use super::cmt::{Slot, Step};
-use super::entries::{entries, set_entry, ENTRY_BYTES};
 use super::Scheme;
 use crate::parts::flash_map::Held;
+use crate::parts::map_entries::{entries, set_entry, ENTRY_BYTES};
 use crate::parts::page_mapped::Pages;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Ppa, Time};

@@ -187,7 +187,11 @@ impl PageMap {
     #[inline(always)]
     pub(super) fn victim_of_all(&mut self, die: usize) -> Option<BlockId> {
         let blocks = self.table.die(die as u32);
-        let block = self.policy.pick(blocks, self.keeper.seq())?;
+        let block = if self.placing.picks_victims() {
+            self.placing.pick(blocks)?
+        } else {
+            self.policy.pick(blocks, self.keeper.seq())?
+        };
         // A policy that weighs more than valid pages may take a full block, if another block is not full.
         let full = self.geometry.pages_per_block();
         let gains = self.table.valid_pages(block) < full
@@ -269,8 +273,9 @@ impl PageMap {
             Ok(copied) => copied,
             Err(error) => return self.not_copied(nand, (die, from), error),
         };
-        if let Some(at) = owner {
-            self.placing.moved_page(at);
+        if self.placing.hears_of_copies() {
+            let at = owner.unwrap_or(if kind == Kind::TrimNote { Lpn::NONE } else { at });
+            self.placing.copied(Moved { at, from: self.geometry.block_of(from) });
         }
         self.map.prefetch(at);
         let end = nand.ctx().last();

@@ -2,11 +2,12 @@
 
 use super::idle::{Collect, Idle};
 use super::slc::{Dynamic, Fixed, SlcCache, SlcFull};
+use crate::future::Future;
 use crate::options::options;
-use crate::parts::placement::{Dac, FdpOptions, Handles, Placement, Streams, TwoPools};
+use crate::parts::placement::{Dac, FdpOptions, Handles, Midas, Oracle, Placement, Streams, TwoPools, Warcip};
 use crate::parts::victim::{DChoices, Victim, WindowedGreedy};
 use crate::parts::wear::{Bet, DualPool, Threshold, Wear};
-use crate::{error, Choice, Facts, FtlError, Trims, Variant};
+use crate::{error, Choice, Facts, FtlConfig, FtlError, Trims, Variant};
 use nandlab_nand::Geometry;
 
 /// The page map's options.
@@ -44,6 +45,9 @@ pub struct Config {
     /// Seed for random choices: no option, the experiment's seed comes here.
     #[serde(skip)]
     pub seed: u64,
+    /// What `placement.oracle` knows: no option, a run before this one gives it.
+    #[serde(skip)]
+    pub future: Future,
 }
 
 impl Default for Config {
@@ -61,6 +65,7 @@ impl Default for Config {
             durable_trim: true,
             slc_cache: SlcCache::None,
             seed: 0,
+            future: Future::default(),
         }
     }
 }
@@ -128,6 +133,24 @@ impl Config {
         self.wear.check("ftl.page.wear")?;
         self.idle.check()?;
         error::in_range("ftl.page.refresh_percent", self.refresh_percent, 0..=100)
+    }
+}
+
+impl FtlConfig {
+    /// As [`Self::future`], to be set.
+    pub fn future_mut(&mut self) -> Option<&mut Future> {
+        match self {
+            Self::Page(config) if matches!(config.placement, Placement::Oracle(_)) => Some(&mut config.future),
+            _ => None,
+        }
+    }
+
+    /// What is known about the writes to come; `None` if no option asks for it.
+    pub fn future(&self) -> Option<&Future> {
+        match self {
+            Self::Page(config) if matches!(config.placement, Placement::Oracle(_)) => Some(&config.future),
+            _ => None,
+        }
     }
 }
 
@@ -240,6 +263,15 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("origin", placement(Placement::Origin(Streams { streams: 2 }))),
         Variant::safe("dac", Config { victim: Victim::CostBenefit, ..placement(Placement::Dac(Dac { regions: 3 })) }),
         Variant::safe("sepbit", Config { victim: Victim::CostBenefitFlash, ..placement(Placement::Sepbit) }),
+        Variant::safe("oracle", placement(Placement::Oracle(Oracle { classes: 2, ..Oracle::default() }))),
+        Variant::safe("warcip", placement(Placement::Warcip(Warcip { clusters: 2 }))),
+        Variant::safe(
+            "midas",
+            Config {
+                victim: Victim::CostBenefit,
+                ..placement(Placement::Midas(Midas { groups: 3, epoch: 1, ..Midas::default() }))
+            },
+        ),
         Variant::safe("pools", pools(2)),
         Variant::safe("pools_fifo", Config { victim: Victim::Fifo, wear: Wear::Dynamic, ..pools(2) }),
         Variant::safe("fdp", placement(Placement::Fdp(FdpOptions { handles: 2, ..FdpOptions::default() }))),

@@ -15,7 +15,7 @@ use crate::parts::blocks::scan::{refuse_foreign, scan, BlockScan};
 use crate::parts::blocks::table::{BlockTable, BlockUse};
 use crate::parts::newest::Newest;
 use crate::parts::noted_map::NotedMap;
-use crate::parts::placement::{Placement, POOLS};
+use crate::parts::placement::Placement;
 use crate::{Events, Ftl, FtlError};
 use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Rules};
 
@@ -60,7 +60,7 @@ fn blank(
     let placing = Placing::new(config, geometry, logical_pages, cache.is_some());
     PageMap {
         map: NotedMap::none(geometry, logical_pages, config.durable_trim),
-        table: BlockTable::with_pools(geometry, placing.pools().map_or(1, |_| POOLS)),
+        table: BlockTable::new(geometry),
         keeper: Keeper::with_apart(geometry, highest, apart),
         dies: Dies::new(geometry, config, planes),
         enough_with: None,
@@ -115,7 +115,7 @@ impl PageMap {
             if slc[block.index()] && self.adopts(block) {
                 self.dies[self.geometry.die_of(block) as usize].slc.full.push_back(block);
             } else {
-                self.table.close_in(self.pool_of(block), block, highest);
+                self.table.close(block, highest);
             }
         }
     }
@@ -159,6 +159,7 @@ impl PageMap {
             if let Some(at) = open {
                 let frontier = Frontier::resumed(&self.geometry, block, used).with_cycles(self.table.cycles(block));
                 self.dies[die].frontiers[at] = frontier;
+                self.join_pool(die, at);
                 if self.placing.is_by_host() {
                     self.placing.opened(block, at);
                 }

@@ -149,7 +149,7 @@ impl PageMap {
     pub(super) fn close_frontier(&mut self, die: usize, frontier: usize) {
         let full = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
         if full.block.is_some() {
-            self.table.close_in(self.pool_of(full.block), full.block, self.keeper.seq());
+            self.table.close(full.block, self.keeper.seq());
             self.placing.closed(full.block, self.keeper.seq());
         }
     }

@@ -1,7 +1,7 @@
 //! A page map's placement, and each page's owner, if the placement asks.
 
 use super::Config;
-use crate::parts::placement::{Fdp, PlacementPolicy, Pools, Written};
+use crate::parts::placement::{Fdp, PlacementPolicy, PoolPolicy, Written};
 use nandlab_nand::tables::filled;
 use nandlab_nand::{BlockId, Ctx, Geometry, Lpn, Ppa};
 use std::ops::{Deref, DerefMut};
@@ -18,8 +18,12 @@ pub(super) struct Placing {
     has_one_way: bool,
     /// Whether the host says where pages go.
     is_by_host: bool,
-    /// Whether there are two pools.
+    /// Whether there are pools of blocks.
     has_pools: bool,
+    /// Whether the placement chooses the victims.
+    picks: bool,
+    /// Whether the policy hears of copies.
+    hears_of_copies: bool,
     /// Most blocks of a reclaim unit on a die; 1 without units.
     blocks_of_unit: u32,
     /// Whether moved pages fill the host's blocks.
@@ -32,15 +36,18 @@ impl Placing {
     /// `is_cached`: one-bit blocks take host pages first.
     pub(super) fn new(config: &Config, geometry: &Geometry, logical_pages: u32, is_cached: bool) -> Self {
         let asks = config.placement.asks_who_moves();
-        let policy = config.placement.policy(geometry, logical_pages, config.seed);
+        let hears_of_copies = config.placement.hears_of_copies();
+        let policy = config.placement.policy(geometry, logical_pages, (config.seed, &config.future));
         Self {
             has_one_for_host: config.placement.has_one_for_host(),
             has_one_way: config.placement.has_one_for_host() && !is_cached,
             shares: config.placement.shares(),
             is_by_host: policy.fdp().is_some(),
             has_pools: policy.pools().is_some(),
+            picks: policy.picks(),
+            hears_of_copies,
             blocks_of_unit: policy.fdp().map_or(1, |fdp| fdp.units.layout.slots),
-            lets_copies_wait: !asks && !config.placement.shares() && !is_cached,
+            lets_copies_wait: !asks && !hears_of_copies && !config.placement.shares() && !is_cached,
             owners: if asks { filled(Lpn::NONE, geometry.pages() as usize) } else { Vec::new() },
             policy,
         }
@@ -51,9 +58,9 @@ impl Placing {
         self.has_one_way
     }
 
-    /// The frontier for a host page of the present request.
+    /// The frontier for a host page of the present request; `from` is the block with its present copy.
     #[inline]
-    pub(super) fn frontier_of(&mut self, at: Lpn, ctx: &mut Ctx) -> usize {
+    pub(super) fn frontier_of(&mut self, at: Lpn, from: BlockId, ctx: &mut Ctx) -> usize {
         if self.has_one_for_host {
             return 0;
         }
@@ -64,7 +71,7 @@ impl Placing {
                 ctx.place(placement);
             }
         }
-        self.policy.written(Written { at, origin: ctx.origin(), placement: ctx.placement() })
+        self.policy.written(Written { at, origin: ctx.origin(), placement: ctx.placement(), from })
     }
 
     /// Whether the host says where pages go.
@@ -82,9 +89,15 @@ impl Placing {
         self.policy.fdp()
     }
 
-    /// The two pools, if there are any. Without them this asks no policy.
+    /// Whether the placement chooses the victims, without asking it.
     #[inline]
-    pub(super) fn pools(&self) -> Option<&Pools> {
+    pub(super) fn picks_victims(&self) -> bool {
+        self.picks
+    }
+
+    /// The pools of blocks, if there are any. Without them this asks no policy.
+    #[inline]
+    pub(super) fn pools(&self) -> Option<&dyn PoolPolicy> {
         if !self.has_pools {
             return None;
         }
@@ -125,14 +138,10 @@ impl Placing {
         self.blocks_of_unit
     }
 
-    /// Records a page that was moved.
+    /// Whether the policy hears of copies.
     #[inline]
-    pub(super) fn moved_page(&mut self, at: Lpn) {
-        if self.is_by_host {
-            if let Some(fdp) = self.policy.fdp_mut() {
-                fdp.moved_page(at);
-            }
-        }
+    pub(super) fn hears_of_copies(&self) -> bool {
+        self.hears_of_copies
     }
 
     pub(super) fn shares(&self) -> bool {
@@ -164,6 +173,7 @@ impl Placing {
     #[inline(never)]
     fn set_owner(&mut self, page: Ppa, at: Lpn) {
         self.owners[page.index()] = at;
+        self.policy.put(at, page);
     }
 
     /// The reverse map's bytes.

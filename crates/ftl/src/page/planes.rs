@@ -15,7 +15,7 @@ impl PageMap {
     ) -> Result<(), FtlError> {
         let mut written = Vec::with_capacity(self.dies.planes());
         for (at, page) in (first.0..).map(Lpn).zip(pages) {
-            let frontier = self.placing.frontier_of(at, nand.ctx());
+            let frontier = self.frontier_of(nand, at);
             let plane = self.next_plane(frontier);
             // A plane pays for each page before it gets another, since its victim needs room.
             let is_other_die =

@@ -1,11 +1,11 @@
-//! Two pools with their own blocks: their needs, and the choice between them for the next victim.
+//! Pools with their own blocks: the needs of two pools, and the search for the next victim.
 
 use super::room::usable_pages;
 use super::{Config, PageMap};
 use crate::parts::blocks::scan::BlockScan;
-use crate::parts::placement::{Placement, TwoPools};
+use crate::parts::placement::{Candidates, Placement, TwoPools};
 use crate::{error, FtlError};
-use nandlab_nand::{BlockId, Geometry};
+use nandlab_nand::{BlockId, Geometry, Lpn};
 
 impl Config {
     /// Checks the pools on a device with `blocks` data blocks on each die; returns the most logical pages they hold.
@@ -63,17 +63,20 @@ impl Config {
 }
 
 impl PageMap {
-    /// The block to empty next if there are pools. It is in the pool beyond its part, unless nothing would be gained
-    /// there.
+    /// The block to empty next if there are pools.
     #[cold]
     pub(super) fn victim_of_pools(&mut self, die: usize) -> Option<BlockId> {
-        let pools = self.placing.pools()?;
-        let used = self.table.used_by(die as u32, 0, pools.of_blocks());
+        self.close_unfilled(die);
         let beyond = i64::from(self.config.reserve_blocks) - 1 - i64::from(self.free_in(die));
+        let last = self.dies[die].last;
+        let candidates = self.placing.pools_mut()?.to_collect(die as u32, beyond, last);
+        let of = self.placing.pools()?.blocks().of_blocks();
         let full = self.geometry.pages_per_block();
-        let first = pools.to_collect(used, beyond, self.dies[die].last);
-        [first, 1 - first].into_iter().find_map(|pool| {
-            let blocks = self.table.pool(die as u32, pool as u8, pools.of_blocks());
+        candidates.into_iter().find_map(|Candidates { pools, is_oldest }| {
+            let blocks = self.table.pools(die as u32, pools, of);
+            if is_oldest {
+                return blocks.oldest();
+            }
             let block = self.policy.pick(blocks, self.keeper.seq())?;
             // A policy that weighs more than valid pages may take a full block, if another block is not full.
             let best = [Some(block), blocks.fewest_valid()];
@@ -81,12 +84,24 @@ impl PageMap {
         })
     }
 
-    /// Tells the pools about blocks found by a mount: each belongs to the pool of its pages.
+    /// Closes a die's frontiers that get no more pages.
+    fn close_unfilled(&mut self, die: usize) {
+        let Some(pools) = self.placing.pools() else { return };
+        let frontiers = &self.dies[die].frontiers;
+        let unfilled: Vec<usize> =
+            (0..frontiers.count()).filter(|&at| frontiers[at].block.is_some() && !pools.fills(at)).collect();
+        unfilled.into_iter().for_each(|frontier| self.close_frontier(die, frontier));
+    }
+
+    /// Tells the pools about blocks found by a mount.
     pub(super) fn adopt_pools(&mut self, scans: &[Option<BlockScan>]) {
         let Some(pools) = self.placing.pools_mut() else { return };
         for (block, scan) in (0..).map(BlockId).zip(scans) {
-            let page = scan.as_ref().and_then(|scan| scan.copies().next());
-            pools.join(block, page.map_or(0, |page| pools.of_page(page.oob.lpn)));
+            let valid = self.table.valid_pages(block);
+            if valid > 0 {
+                let page = scan.as_ref().and_then(|scan| scan.copies().next());
+                pools.found(block, page.map_or(Lpn(0), |page| page.oob.lpn), valid);
+            }
         }
     }
 
@@ -94,23 +109,18 @@ impl PageMap {
     pub(super) fn join_pool(&mut self, die: usize, frontier: usize) {
         let block = self.dies[die].frontiers[frontier].block;
         if let (Some(pools), true) = (self.placing.pools_mut(), block.is_some()) {
-            pools.join(block, frontier);
+            pools.blocks_mut().join(block, frontier);
         }
     }
 
     /// The frontiers that may fill a block found by a mount further, the best first: its pool's, its handle's, or any.
     pub(super) fn frontiers_for(&self, die: usize, block: BlockId, handles: &[Option<u8>]) -> Vec<usize> {
         if let Some(pools) = self.placing.pools() {
-            return vec![pools.of_block(block)];
+            return pools.frontiers_for(block);
         }
         match self.placing.fdp() {
             Some(fdp) => fdp.frontiers_for(handles[block.index()]),
             None => (0..self.dies[die].frontiers.count()).rev().collect(),
         }
-    }
-
-    /// The pool for a block being closed; 0 if there are none.
-    pub(super) fn pool_of(&self, block: BlockId) -> u32 {
-        self.placing.pools().map_or(0, |pools| pools.of_block(block) as u32)
     }
 }

@@ -115,6 +115,7 @@ macro_rules! common_options {
                 durable_trim: config.durable_trim,
                 erase_when: config.erase_when,
                 map_update: $crate::parts::store::MapUpdate::Oob,
+                scatters: false,
             }
         }
     };

@@ -6,5 +6,6 @@ pub mod frontier;
 pub(crate) mod keeper;
 mod minimum;
 mod order;
+pub(crate) mod pool_blocks;
 pub(crate) mod scan;
 pub mod table;

@@ -7,13 +7,14 @@
 //! | Where does a block's next page go? | `blocks/frontier.rs` |
 //! | Which pages did a mount find, and which copy is the newest? | `blocks/scan.rs`, `newest.rs` |
 //! | Which blocks hold one kind of pages, apart from others? | `blocks/area.rs` |
-//! | Where is a logical page: in memory, or on flash? | `noted_map.rs`, `flash_map.rs` |
+//! | Where is a logical page: in memory, or on flash? | `noted_map.rs`, `flash_map.rs` with `map_entries.rs` |
 //! | How does a trim survive a power cut? | `trim_notes.rs`, `trim_note.rs` |
 //! | Which block is emptied, where do pages go, how is wear evened out? | `victim.rs`, `placement.rs`, `wear.rs` |
 //! | What is a policy asked? | `policy.rs` |
 //! | How do I write an FTL that maps pages? | `page_mapped.rs`, with `../log.rs` as an example |
 //! | An FTL that maps sectors? | `sectored.rs` |
 //! | An FTL that maps blocks? | `block_mapped.rs` over `store.rs`, with `../fmax.rs` as an example |
+//! | Which log blocks belong to one logical block, or are shared by several? | `bound_logs.rs`, `shared_logs.rs` |
 //! | How is a partial page written? | `partial.rs`, gathered with others `merge_buffer.rs` |
 //! | How does `check` find the newest copies on flash? | `copies.rs` |
 
@@ -22,6 +23,7 @@ pub mod blocks;
 pub(crate) mod bound_logs;
 pub(crate) mod copies;
 pub(crate) mod flash_map;
+pub(crate) mod map_entries;
 pub(crate) mod merge_buffer;
 pub(crate) mod newest;
 pub(crate) mod noted_map;
@@ -30,6 +32,7 @@ pub(crate) mod partial;
 pub mod placement;
 pub mod policy;
 pub mod sectored;
+pub(crate) mod shared_logs;
 pub mod store;
 pub(crate) mod trim_note;
 pub(crate) mod trim_notes;

@@ -2,10 +2,11 @@
 //!
 //! Each trait has policies of nandlab in the folder of its name, and may have others (`own.rs`).
 
+use super::blocks::pool_blocks::PoolBlocks;
 use super::blocks::table::Blocks;
 use super::placement::fdp::Fdp;
-use super::placement::pools::Pools;
-use nandlab_nand::{BlockId, Lpn, Origin, PlacementId};
+use nandlab_nand::{BlockId, Lpn, Origin, PlacementId, Ppa};
+use std::ops::Range;
 
 /// Chooses victims.
 pub trait VictimPolicy: std::fmt::Debug + Send {
@@ -40,6 +41,8 @@ pub struct Written {
     pub origin: Origin,
     /// Where the host asked it to go.
     pub placement: PlacementId,
+    /// The block with the page's present copy; [`BlockId::NONE`] without one.
+    pub from: BlockId,
 }
 
 /// A page that moves out of a block.
@@ -49,6 +52,55 @@ pub struct Moved {
     pub at: Lpn,
     /// The block being emptied.
     pub from: BlockId,
+}
+
+/// Where to look for a victim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidates {
+    /// The pools.
+    pub pools: Range<u8>,
+    /// Whether it is their oldest block, whatever that gains; otherwise the victim policy's pick, if it gains a page.
+    pub is_oldest: bool,
+}
+
+/// The part of a placement that keeps blocks in pools. Each pool is meant to have a part of the blocks, and which pool
+/// is collected follows from that.
+pub trait PoolPolicy {
+    /// Each block's pool.
+    fn blocks(&self) -> &PoolBlocks;
+
+    /// The same, to be told of blocks.
+    fn blocks_mut(&mut self) -> &mut PoolBlocks;
+
+    /// Records a block found by a mount, with its first page and its valid pages.
+    fn found(&mut self, block: BlockId, first: Lpn, valid: u32);
+
+    /// The frontiers for a block found by a mount and not full, the best first.
+    fn frontiers_for(&self, block: BlockId) -> Vec<usize>;
+
+    /// Whether pages still go to this frontier.
+    fn fills(&self, frontier: usize) -> bool;
+
+    /// Where to look for a die's next victim; the second place counts if the first has none. All blocks in use exceed
+    /// the pools' parts by `beyond`, and `last` is the frontier that got a block for host pages last.
+    fn to_collect(&mut self, die: u32, beyond: i64, last: usize) -> [Candidates; 2];
+}
+
+/// Groups with their own sizes in blocks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupUse {
+    /// Blocks of each die meant for each group: the hot one, then those of the chain. The last one has all others.
+    pub blocks: Vec<u32>,
+    /// Write amplification by the model; `None` before it was asked.
+    pub predicted_waf: Option<f64>,
+    /// Write amplification measured in the last whole epoch, if there was one.
+    pub epoch_waf: Option<f64>,
+    /// Times the model was asked.
+    pub epochs: u64,
+    /// Times its sizes were taken.
+    pub adopted: u64,
+    /// Times groups were merged because their valid pages did not follow the model.
+    pub merged: u64,
 }
 
 /// Chooses frontiers.
@@ -68,16 +120,38 @@ pub trait PlacementPolicy: std::fmt::Debug + Send {
     /// Records an emptied block: once an erase.
     fn emptied(&mut self, _block: BlockId) {}
 
+    /// Records where a page lies from now on: written or moved there, or found by a mount. [`Lpn::NONE`] stands for the
+    /// FTL's own pages. Told only if [`Placement::asks_who_moves`](super::placement::Placement::asks_who_moves).
+    fn put(&mut self, _at: Lpn, _page: Ppa) {}
+
     /// Records a trimmed page.
     fn trimmed(&mut self, _at: Lpn) {}
 
-    /// The two pools, if there are any.
-    fn pools(&self) -> Option<&Pools> {
+    /// Whether [`Self::pick`] chooses the victims in place of the victim policy.
+    fn picks(&self) -> bool {
+        false
+    }
+
+    /// The closed block to empty, or `None` if no block is closed. Asked only if [`Self::picks`].
+    fn pick(&self, _blocks: Blocks<'_>) -> Option<BlockId> {
         None
     }
 
-    /// The two pools, to be told of blocks.
-    fn pools_mut(&mut self) -> Option<&mut Pools> {
+    /// Records a page that was moved, if [`Placement::hears_of_copies`](super::placement::Placement::hears_of_copies).
+    fn copied(&mut self, _page: Moved) {}
+
+    /// The pools of blocks, if there are any.
+    fn pools(&self) -> Option<&dyn PoolPolicy> {
+        None
+    }
+
+    /// The pools of blocks, to be told of blocks and asked for victims.
+    fn pools_mut(&mut self) -> Option<&mut dyn PoolPolicy> {
+        None
+    }
+
+    /// The groups' sizes and the forecast, if the placement sizes some.
+    fn groups(&self) -> Option<GroupUse> {
         None
     }
 

@@ -63,6 +63,8 @@ pub struct Options {
     pub(crate) durable_trim: bool,
     pub(crate) erase_when: EraseWhen,
     pub(crate) map_update: MapUpdate,
+    /// Whether a logical block may lie in any number of blocks.
+    pub(crate) scatters: bool,
 }
 
 /// Whether to write block-map changes to separate pages.

@@ -2,7 +2,7 @@
 
 use crate::lab::mount;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::page::{Config, Dac, PageMap, Placement, Streams, Stripe, TwoPools};
+use nandlab_ftl::page::{Config, Dac, Midas, PageMap, Placement, Streams, Stripe, TwoPools, Warcip};
 use nandlab_ftl::parts::victim::{DChoices, Victim, WindowedGreedy};
 use nandlab_ftl::parts::wear::{Bet, DualPool, Threshold, Wear};
 use nandlab_ftl::Ftl;
@@ -13,12 +13,14 @@ use nandlab_nand::{Counting, Geometry, Rules, Shape};
 
 const DAC: Placement = Placement::Dac(Dac { regions: 3 });
 
-const PLACEMENTS: [Placement; 6] = [
+const PLACEMENTS: [Placement; 8] = [
     Placement::One,
     Placement::Two,
     Placement::Origin(Streams { streams: 2 }),
     DAC,
     Placement::Sepbit,
+    Placement::Warcip(Warcip { clusters: 2 }),
+    Placement::Midas(Midas { groups: 3, epoch: 1, watched: 256 }),
     Placement::Pools(TwoPools { pages: 8, blocks: 4 }),
 ];
 

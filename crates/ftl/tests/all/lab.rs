@@ -3,8 +3,8 @@
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_drive::{inside, on, Device, DriveOn};
 use nandlab_ftl::{
-    bast, block, dftl, fast, fmax, hybrid_map, migration, mtbs, nftl, page, sector_log, sector_map, superpage,
-    FtlConfig, FtlError,
+    bast, block, dftl, fast, fmax, hybrid_map, kast, last, lazyftl, migration, mtbs, nftl, page, sector_log,
+    sector_map, superblock, superpage, FtlConfig, FtlError,
 };
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{Config as Faults, Faulty};
@@ -41,8 +41,9 @@ macro_rules! options {
 }
 
 options! {
-    page: Page, block: Block, nftl: Nftl, fmax: Fmax, mtbs: Mtbs, bast: Bast, fast: Fast, migration: Migration,
-    superpage: Superpage, sector_map: SectorMap, hybrid_map: HybridMap, sector_log: SectorLog, dftl: Dftl,
+    page: Page, block: Block, nftl: Nftl, fmax: Fmax, mtbs: Mtbs, bast: Bast, fast: Fast, kast: Kast, last: Last,
+    superblock: Superblock, migration: Migration, superpage: Superpage, sector_map: SectorMap, hybrid_map: HybridMap,
+    sector_log: SectorLog, dftl: Dftl, lazyftl: Lazyftl,
 }
 
 impl Options for FtlConfig {

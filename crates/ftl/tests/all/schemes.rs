@@ -6,7 +6,7 @@ use crate::lab::{
 };
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_ftl::parts::store::EraseWhen;
-use nandlab_ftl::{bast, block, fast, fmax, migration, mtbs, nftl, FtlConfig, FtlError};
+use nandlab_ftl::{bast, block, fast, fmax, kast, last, migration, mtbs, nftl, superblock, FtlConfig, FtlError};
 use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::{Cause, Geometry, ProgramOrder, Rules};
 
@@ -22,7 +22,7 @@ const SHARED: Shared = Shared { reserve_blocks: 2, erase_when: EraseWhen::OnFree
 /// Runs a function for each scheme; its argument makes the scheme's options from the shared ones.
 macro_rules! each_scheme {
     ($test:ident) => {
-        each_scheme!($test: block, nftl, fmax, mtbs, bast, fast, migration);
+        each_scheme!($test: block, nftl, fmax, mtbs, bast, fast, kast, last, superblock, migration);
     };
     ($test:ident: $($module:ident),*) => {
         $($test(&|Shared { reserve_blocks, erase_when, durable_trim }| {

@@ -1,7 +1,7 @@
 //! A device that real programs use: an experiment without a workload.
 
 use super::tree::{Part, Tree};
-use super::{zones, Experiment, Format};
+use super::{future, zones, Experiment, Format};
 use crate::error::{ConfigError, LabError};
 use nandlab_workload::WorkloadConfig;
 use serde_json::{json, Map, Value};
@@ -58,6 +58,7 @@ impl Experiment {
         }
         let mut experiment = Self::from_tree(tree, base)?;
         zones::refuse_disk(&experiment.tree, experiment.ftl.as_ref())?;
+        future::refuse_disk(&experiment)?;
         if let Some(buffer) = &experiment.buffer {
             if buffer.profiler(&experiment.sizing()?.geometry).is_some() {
                 let key = format!("buffer.{}.thresholds", buffer.name());

@@ -5,7 +5,7 @@ use super::series::Below;
 use crate::record::{waf, PartsMark};
 use crate::stack::{BufferCounts, Engine, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
-use nandlab_ftl::{Events, PlacementUse, ZoneUse};
+use nandlab_ftl::{Events, GroupUse, PlacementUse, ZoneUse};
 use nandlab_nand::aging::AgingCounts;
 use nandlab_nand::{Matrix, Time, ERASE_SHARE};
 
@@ -28,6 +28,8 @@ pub(crate) struct Mark {
     pub(crate) recyclings: u64,
     /// The use of reclaim units, if there are any.
     pub(crate) placement: Option<PlacementUse>,
+    /// A placement's sized groups, if there are any.
+    pub(crate) groups: Option<GroupUse>,
     /// The use of zones, if there are any.
     pub(crate) zones: Option<ZoneUse>,
     /// By block.
@@ -55,6 +57,7 @@ impl Mark {
             spared_transfer: engine.spared_transfer(),
             recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
             placement: engine.placement_use(),
+            groups: engine.group_use(),
             zones: engine.zone_use(),
             pe_cycles: engine.chip().pe_cycles().to_vec(),
             programmed_pages: engine.chip().programmed_pages(),

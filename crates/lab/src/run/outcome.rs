@@ -5,9 +5,9 @@ use super::session::Run;
 use crate::latency::LatencyMeter;
 use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
-    FdpRecord, FlashCounts, FsNvramRecord, HostCounts, Life, LifetimeRecord, LongestRequest, MapCounts, MatrixRow,
-    Merges, MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord,
-    SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord, ZonesRecord,
+    FdpRecord, FlashCounts, FsNvramRecord, GroupsRecord, HostCounts, Life, LifetimeRecord, LongestRequest, MapCounts,
+    MatrixRow, Merges, MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record,
+    RecyclingRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord, ZonesRecord,
 };
 use crate::run::meter::{Meter, Pace};
 use crate::run::notices::{
@@ -55,6 +55,7 @@ impl Run<'_> {
             migrations: end.events.migrations - start.events.migrations,
             recyclings: self.recyclings(start),
             fdp: FdpRecord::between(start.placement.as_ref(), end.placement.as_ref()),
+            groups: GroupsRecord::between(start.groups.as_ref(), end.groups.as_ref()),
             zones: zones(&meter, start, &end),
             gc: end.gc_since(start),
             map: MapCounts::between(&start.events, &end.events),

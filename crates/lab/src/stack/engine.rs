@@ -5,7 +5,7 @@ use nandlab_buffer::{Buffer, Counts, Placement};
 use nandlab_drive::Chip;
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FsError};
-use nandlab_ftl::{BlockState, Events, FtlError, PlacementUse, RamUse, Recycling, ZoneUse};
+use nandlab_ftl::{BlockState, Events, FtlError, GroupUse, PlacementUse, RamUse, Recycling, ZoneUse};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, NvmUsage};
 use nandlab_nand::work::Work;
@@ -171,6 +171,11 @@ pub trait Engine: Send {
 
     /// The use of reclaim units, if the FTL has data placement.
     fn placement_use(&self) -> Option<PlacementUse> {
+        None
+    }
+
+    /// The sized groups, if the FTL has any.
+    fn group_use(&self) -> Option<GroupUse> {
         None
     }
 

@@ -20,6 +20,7 @@ mod limits;
 mod lsm;
 mod map_caches;
 mod notices;
+mod oracle;
 mod precondition;
 mod reliability;
 mod run;

@@ -94,7 +94,7 @@ fn asserted(is_much: impl Fn(&Subject) -> bool) -> Result<(), String> {
 #[test]
 fn one_set_of_options_alone_pages_its_map() {
     let paged: Vec<Vec<Subject>> = subjects().into_iter().filter(|ftl| ftl[0].pages_map()).collect();
-    assert!(paged.len() == 3 || std::env::var_os("NANDLAB_FTL").is_some());
+    assert!(paged.len() == 4 || std::env::var_os("NANDLAB_FTL").is_some());
     for ftl in &paged {
         assert_eq!(ftl.iter().filter(|subject| subject.pages_most()).count(), 1, "{}", ftl[0]);
     }

@@ -32,8 +32,8 @@
 
 use super::table::{Linked, Links, List, Table};
 use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
-use crate::dftl::entries::{entries, fill, ENTRY_BYTES};
 use crate::options::options;
+use crate::parts::map_entries::{entries, fill, ENTRY_BYTES};
 use crate::{error, FtlError, RamUse};
 use nandlab_nand::{Lpn, Ppa};
 

@@ -14,7 +14,7 @@
 
 use super::table::{List, Table};
 use super::{MapCache, Slot, Step, BYTES, NONE};
-use crate::dftl::entries::entries;
+use crate::parts::map_entries::entries;
 use crate::RamUse;
 use nandlab_block::own::Replaces;
 use nandlab_nand::{Lpn, Ppa};

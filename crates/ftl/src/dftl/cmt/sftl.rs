@@ -35,8 +35,8 @@
 
 use super::table::{Linked, Links, List};
 use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
-use crate::dftl::entries::{entries, fill, set_entry};
 use crate::options::options;
+use crate::parts::map_entries::{entries, fill, set_entry};
 use crate::{error, FtlError, RamUse};
 use nandlab_nand::{Lpn, Ppa};
 use std::cmp::Reverse;

@@ -1,7 +1,7 @@
 //! Entries found by logical page, lists of them by recency, and the marked ones by map page.
 
 use super::{Slot, NONE};
-use crate::dftl::entries::set_entry;
+use crate::parts::map_entries::set_entry;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{Lpn, Ppa};
 

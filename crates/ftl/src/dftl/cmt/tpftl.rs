@@ -36,8 +36,8 @@
 
 use super::table::{List, Table};
 use super::{MapCache, Shape, Slot, Step, NONE};
-use crate::dftl::entries::entries;
 use crate::options::options;
+use crate::parts::map_entries::entries;
 use crate::{error, FtlError, RamUse};
 use nandlab_nand::{Lpn, Ppa};
 use std::cmp::Reverse;

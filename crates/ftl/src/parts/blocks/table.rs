@@ -14,12 +14,12 @@ pub struct BlockTable {
     geometry: Geometry,
     counts: ValidCounts<i16>,
     bits: Vec<u64>,
-    /// Each die's and pool's closed blocks, the oldest first.
+    /// Each die's closed blocks, the oldest first.
     order: ClosingOrder,
-    /// Pools in each die, usually one for all its blocks. With 0, all dies share one closing order.
-    pools: u32,
-    /// One pool's words, while a policy looks at it.
-    words_of_pool: Vec<i16>,
+    /// Whether all dies share one closing order.
+    is_of_all_dies: bool,
+    /// The words of some pools, while a policy looks at them.
+    words_of_pools: Vec<i16>,
     /// By block: when it was closed, in programs divided by `pages_per_block`.
     closed_at: Vec<u32>,
     /// By block: known erases.
@@ -34,18 +34,18 @@ const _: () = assert!(
 impl BlockTable {
     /// All blocks free.
     pub fn new(geometry: &Geometry) -> Self {
-        Self::with_pools(geometry, 1)
+        Self::with_lists(geometry, geometry.dies())
     }
 
-    /// All blocks free; each die's closed blocks fall into `pools` pools.
-    pub fn with_pools(geometry: &Geometry, pools: u32) -> Self {
+    /// All blocks free; one closing order for each die, or one for all of them.
+    fn with_lists(geometry: &Geometry, lists: u32) -> Self {
         Self {
             geometry: *geometry,
             counts: ValidCounts::new(geometry.blocks()),
             bits: filled(0, geometry.pages().div_ceil(64) as usize),
-            order: ClosingOrder::new(geometry, (pools * geometry.dies()).max(1)),
-            pools,
-            words_of_pool: Vec::new(),
+            order: ClosingOrder::new(geometry, lists),
+            is_of_all_dies: false,
+            words_of_pools: Vec::new(),
             closed_at: vec![0; geometry.blocks() as usize],
             cycles: vec![0; geometry.blocks() as usize],
         }
@@ -53,12 +53,12 @@ impl BlockTable {
 
     /// All blocks free; a table of counts alone, without the pages: [`Self::hold`] sets them.
     pub fn of_counts(geometry: &Geometry) -> Self {
-        Self { bits: Vec::new(), ..Self::with_pools(geometry, 1) }
+        Self { bits: Vec::new(), ..Self::new(geometry) }
     }
 
     /// All blocks free; policies see the closed blocks on all dies at once.
     pub fn of_all_dies(geometry: &Geometry) -> Self {
-        Self::with_pools(geometry, 0)
+        Self { is_of_all_dies: true, ..Self::with_lists(geometry, 1) }
     }
 
     /// The clock for ages: programs divided by `pages_per_block`.
@@ -184,14 +184,10 @@ impl BlockTable {
 
     /// Closes a block after `programs` programs in total: from now on it may be a victim.
     pub fn close(&mut self, block: BlockId, programs: u64) {
-        self.close_in(0, block, programs);
-    }
-
-    /// The same for a block in `pool`.
-    pub fn close_in(&mut self, pool: u32, block: BlockId, programs: u64) {
         self.counts.close(block);
         self.closed_at[block.index()] = self.clock(programs);
-        self.order.push(self.geometry.die_of(block) * self.pools + pool, block);
+        let list = if self.is_of_all_dies { 0 } else { self.geometry.die_of(block) };
+        self.order.push(list, block);
     }
 
     /// Removes a closed block from the possible victims, to be emptied.
@@ -210,38 +206,31 @@ impl BlockTable {
         self.counts.set_bad(block);
     }
 
-    /// A policy's read-only view of the blocks on `die`. With pools, only the first pool's blocks are in closing order,
-    /// as policies that need the order look at one pool. In a table for all dies the order covers every die.
+    /// A policy's read-only view of the blocks on `die`. In a table for all dies the closing order covers every die.
     #[inline]
     pub fn die(&self, die: u32) -> Blocks<'_> {
         let Range { start: first, end } = self.geometry.blocks_of_die(die);
         let words = &self.counts.words()[first as usize..end as usize];
-        Blocks { table: self, die, first, end, words, list: die * self.pools }
+        Blocks { table: self, die, first, end, words, list: if self.is_of_all_dies { 0 } else { die }, is_part: false }
     }
 
     /// The same for all dies, in a table where they share one closing order.
     pub fn all_dies(&self) -> Blocks<'_> {
-        assert_eq!(self.pools, 0, "each die has an order of its own");
-        Blocks { table: self, die: 0, first: 0, end: self.geometry.blocks(), words: self.counts.words(), list: 0 }
+        assert!(self.is_of_all_dies, "each die has an order of its own");
+        let (end, words) = (self.geometry.blocks(), self.counts.words());
+        Blocks { table: self, die: 0, first: 0, end, words, list: 0, is_part: false }
     }
 
-    /// The same for a policy that may see only one pool's closed blocks; `of` is each block's pool.
-    pub fn pool(&mut self, die: u32, pool: u8, of: &[u8]) -> Blocks<'_> {
+    /// The same for a policy that may see only the closed blocks of some pools; `of` is each block's pool.
+    pub fn pools(&mut self, die: u32, pools: Range<u8>, of: &[u8]) -> Blocks<'_> {
         let Range { start: first, end } = self.geometry.blocks_of_die(die);
         let all = first as usize..end as usize;
         let words = self.counts.words()[all.clone()].iter().zip(&of[all]);
-        self.words_of_pool.clear();
-        self.words_of_pool.extend(words.map(|(&word, &of)| if of == pool { word } else { i16::BAD }));
-        Blocks { table: self, die, first, end, words: &self.words_of_pool, list: die * self.pools + u32::from(pool) }
-    }
-
-    /// Blocks on a die that belong to `pool` and are neither free nor bad; `of` is each block's pool.
-    pub fn used_by(&self, die: u32, pool: u8, of: &[u8]) -> u32 {
-        let blocks = self.geometry.blocks_of_die(die);
-        let all = blocks.start as usize..blocks.end as usize;
-        let words = self.counts.words()[all.clone()].iter().zip(&of[all]);
-        // An overflow check would prevent vectorisation, and the sum cannot overflow: it counts a die's blocks.
-        words.fold(0, |used: u32, (&word, &of)| used.wrapping_add(u32::from((of == pool) & (word < i16::BAD))))
+        self.words_of_pools.clear();
+        let count = pools.end - pools.start;
+        let word = |(&word, &of): (&i16, &u8)| if of.wrapping_sub(pools.start) < count { word } else { i16::BAD };
+        self.words_of_pools.extend(words.map(word));
+        Blocks { table: self, die, first, end, words: &self.words_of_pools, list: die, is_part: true }
     }
 
     /// Bytes of memory: two per block for the counts, and a bit per page.
@@ -259,8 +248,10 @@ pub struct Blocks<'a> {
     end: u32,
     /// A word for each of the die's blocks.
     words: &'a [i16],
-    /// The list of its closed blocks in closing order.
+    /// The list of the die's closed blocks in closing order.
     list: u32,
+    /// Whether some closed blocks are hidden.
+    is_part: bool,
 }
 
 impl<'a> Blocks<'a> {
@@ -288,7 +279,17 @@ impl<'a> Blocks<'a> {
 
     /// The closed blocks in closing order.
     pub fn oldest_first(&self) -> impl Iterator<Item = BlockId> + 'a {
-        self.table.order.iter(self.list)
+        let Self { words, first, is_part, .. } = *self;
+        let is_seen = move |block: &BlockId| !is_part || words[(block.0 - first) as usize] < Self::CLOSED;
+        self.table.order.iter(self.list).filter(is_seen)
+    }
+
+    /// The closed block that was closed first, the lowest number among equals.
+    pub fn oldest(&self) -> Option<BlockId> {
+        let at = |(&word, &at): (&i16, &u32)| if word < Self::CLOSED { at } else { u32::MAX };
+        let closed = || self.words.iter().zip(self.closed_at()).map(at);
+        let first = closed().min().filter(|&first| first < u32::MAX)?;
+        closed().position(|at| at == first).map(|place| self.at(place))
     }
 
     /// Whether a policy may pick `block` as a victim.

@@ -208,13 +208,6 @@ impl Fdp {
         self.used.implicit_changes += 1;
     }
 
-    /// Counts a page that was moved.
-    pub(crate) fn moved_page(&mut self, at: Lpn) {
-        if let Some(&handle) = self.handle_of.get(at.index()) {
-            self.used.handles[usize::from(handle)].moved_pages += 1;
-        }
-    }
-
     /// Counts an update of a handle whose unit has no page.
     pub(crate) fn updated_empty(&mut self, handle: usize) {
         self.used.handles[handle].unfilled_units += 1;
@@ -255,7 +248,7 @@ impl Fdp {
 }
 
 impl PlacementPolicy for Fdp {
-    fn written(&mut self, Written { at, origin, placement }: Written) -> usize {
+    fn written(&mut self, Written { at, origin, placement, .. }: Written) -> usize {
         let (group, handle) = self.resolve(placement, origin);
         self.group = group;
         self.handle_of[at.index()] = handle;
@@ -267,6 +260,12 @@ impl PlacementPolicy for Fdp {
         match self.handle_of.get(at.index()) {
             Some(&handle) => self.destinations.moved(handle),
             None => self.destinations.own,
+        }
+    }
+
+    fn copied(&mut self, Moved { at, .. }: Moved) {
+        if let Some(&handle) = self.handle_of.get(at.index()) {
+            self.used.handles[usize::from(handle)].moved_pages += 1;
         }
     }
 

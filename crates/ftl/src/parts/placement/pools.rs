@@ -17,8 +17,9 @@
 //! cold data). B. Van Houdt: Performance of Garbage Collection Algorithms for Flash-based Solid State Drives with
 //! Hot/Cold Data. Performance Evaluation 70, 2013.
 
-use super::{Moved, PlacementPolicy, Written};
-use nandlab_nand::{BlockId, Lpn};
+use super::{Candidates, Moved, PlacementPolicy, PoolPolicy, Written};
+use crate::parts::blocks::pool_blocks::PoolBlocks;
+use nandlab_nand::{BlockId, Geometry, Lpn};
 
 /// The options for pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -41,34 +42,18 @@ pub struct Pools {
     /// Logical pages in the first pool.
     pages: u32,
     /// Blocks per die in the first pool's part.
-    blocks: u32,
-    /// By block: the pool that fills it or filled it last.
-    of: Vec<u8>,
+    part: u32,
+    blocks: PoolBlocks,
 }
 
 impl Pools {
-    pub(super) fn new(Options { pages, blocks }: Options, all_blocks: u32) -> Self {
-        Self { pages, blocks, of: vec![0; all_blocks as usize] }
+    pub(super) fn new(options: Options, geometry: &Geometry) -> Self {
+        Self { pages: options.pages, part: options.blocks, blocks: PoolBlocks::new(geometry, POOLS) }
     }
 
     /// A host page's pool.
-    pub(crate) fn of_page(&self, at: Lpn) -> usize {
+    fn of_page(&self, at: Lpn) -> usize {
         usize::from(at.0 >= self.pages)
-    }
-
-    /// By block: its pool.
-    pub(crate) fn of_blocks(&self) -> &[u8] {
-        &self.of
-    }
-
-    /// A block's pool.
-    pub(crate) fn of_block(&self, block: BlockId) -> usize {
-        self.of[block.index()].into()
-    }
-
-    /// Puts a block into `pool`.
-    pub(crate) fn join(&mut self, block: BlockId, pool: usize) {
-        self.of[block.index()] = pool as u8;
     }
 
     /// The pool for the next victim: the one further above its part or, if equal, `last`, which took a block last. The
@@ -76,8 +61,8 @@ impl Pools {
     ///
     /// The parts cover all blocks outside the reserve. The block freed by collection goes to either pool, so both pools
     /// are at their goals with one block less, which is when `beyond` is -1.
-    pub(crate) fn to_collect(&self, used: u32, beyond: i64, last: usize) -> usize {
-        let first = i64::from(used) - i64::from(self.blocks);
+    pub(super) fn next_pool(&self, used: u32, beyond: i64, last: usize) -> usize {
+        let first = i64::from(used) - i64::from(self.part);
         match first.cmp(&(beyond - first)) {
             std::cmp::Ordering::Greater => 0,
             std::cmp::Ordering::Less => 1,
@@ -94,25 +79,56 @@ impl PlacementPolicy for Pools {
     fn moved(&mut self, Moved { at, from }: Moved) -> usize {
         // A page of the FTL itself stays in the pool of its block.
         if at == Lpn::NONE {
-            self.of_block(from)
+            self.blocks.pool(from).unwrap_or(0)
         } else {
             self.of_page(at)
         }
     }
 
     fn opened(&mut self, block: BlockId, frontier: usize) {
-        self.join(block, frontier);
+        self.blocks.join(block, frontier);
     }
 
-    fn pools(&self) -> Option<&Pools> {
+    fn emptied(&mut self, block: BlockId) {
+        self.blocks.leave(block);
+    }
+
+    fn pools(&self) -> Option<&dyn PoolPolicy> {
         Some(self)
     }
 
-    fn pools_mut(&mut self) -> Option<&mut Pools> {
+    fn pools_mut(&mut self) -> Option<&mut dyn PoolPolicy> {
         Some(self)
     }
 
     fn bytes(&self) -> u64 {
-        self.of.len().div_ceil(8) as u64
+        self.blocks.of_blocks().len().div_ceil(8) as u64
+    }
+}
+
+impl PoolPolicy for Pools {
+    fn blocks(&self) -> &PoolBlocks {
+        &self.blocks
+    }
+
+    fn blocks_mut(&mut self) -> &mut PoolBlocks {
+        &mut self.blocks
+    }
+
+    fn found(&mut self, block: BlockId, first: Lpn, _valid: u32) {
+        self.blocks.join(block, self.of_page(first));
+    }
+
+    fn frontiers_for(&self, block: BlockId) -> Vec<usize> {
+        self.blocks.pool(block).into_iter().collect()
+    }
+
+    fn fills(&self, _frontier: usize) -> bool {
+        true
+    }
+
+    fn to_collect(&mut self, die: u32, beyond: i64, last: usize) -> [Candidates; 2] {
+        let first = self.next_pool(self.blocks.held(die, 0), beyond, last) as u8;
+        [first, 1 - first].map(|pool| Candidates { pools: pool..pool + 1, is_oldest: false })
     }
 }

@@ -5,16 +5,20 @@ const ORIGIN: Placement = Placement::Origin(Streams { streams: 3 });
 const DAC: Placement = Placement::Dac(Dac { regions: 4 });
 const TWO_POOLS: Placement = Placement::Pools(TwoPools { pages: 60, blocks: 20 });
 
-const ALL: [Placement; 6] = [Placement::One, Placement::Two, ORIGIN, DAC, Placement::Sepbit, TWO_POOLS];
+const MIDAS: Placement = Placement::Midas(Midas { groups: 4, epoch: 1, watched: 256 });
+
+const WARCIP: Placement = Placement::Warcip(Warcip { clusters: 3 });
+
+const ALL: [Placement; 8] = [Placement::One, Placement::Two, ORIGIN, DAC, Placement::Sepbit, WARCIP, MIDAS, TWO_POOLS];
 
 type Placer = Box<dyn PlacementPolicy>;
 
 fn page(at: Lpn, origin: Origin) -> Written {
-    Written { at, origin, placement: PlacementId::NONE }
+    Written { at, origin, placement: PlacementId::NONE, from: BlockId::NONE }
 }
 
 fn placer(placement: Placement) -> Placer {
-    placement.policy(&Geometry::single_die(64, 4, 512).unwrap(), 100, 1)
+    placement.policy(&Geometry::single_die(64, 4, 512).unwrap(), 100, (1, &Future::default()))
 }
 
 #[test]
@@ -71,8 +75,8 @@ fn pages_stay_in_their_pool_and_the_pool_beyond_its_part_is_collected() {
     );
     // The first pool's part is 20 blocks. Of both parts together 1 and 2 blocks are left, none, or 1 is used beyond
     // them.
-    let pools = placer.pools().unwrap();
-    let collected = |used, beyond| [0, 1].map(|last| pools.to_collect(used, beyond, last));
+    let pools = Pools::new(TwoPools { pages: 60, blocks: 20 }, &Geometry::single_die(64, 4, 512).unwrap());
+    let collected = |used, beyond| [0, 1].map(|last| pools.next_pool(used, beyond, last));
     assert_eq!((collected(20, -1), collected(19, -1)), ([0, 0], [1, 1]), "whichever has its part");
     assert_eq!((collected(20, -2), collected(19, -2), collected(18, -2)), ([0, 0], [0, 1], [1, 1]));
     assert_eq!((collected(21, 0), collected(20, 0), collected(19, 0)), ([0, 0], [0, 1], [1, 1]));

@@ -313,7 +313,7 @@ impl Store {
     }
 
     /// Makes the next operations wait for all issued ones: the controller merges first and then continues.
-    pub(super) fn wait<N: Nand>(&mut self, nand: &mut N) {
+    pub(crate) fn wait<N: Nand>(&mut self, nand: &mut N) {
         let end = nand.ctx().last();
         nand.ctx().after(end);
     }

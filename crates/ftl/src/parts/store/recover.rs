@@ -50,7 +50,7 @@ pub(crate) fn mount<N: Nand>(
     }
     let mut found = store.adopt_blocks(&scans);
     store.refuse_worn_out()?;
-    if has_lost_note {
+    if has_lost_note && !options.scatters {
         found = store.gather_scattered(nand, found)?;
     }
     if !left_out.is_empty() && !options.durable_trim {

@@ -4,6 +4,7 @@ mod caches;
 mod dftl;
 mod dies;
 mod forms;
+mod groups;
 mod handles;
 mod policies;
 mod pools;

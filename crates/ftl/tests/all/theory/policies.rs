@@ -3,7 +3,7 @@
 use super::{forms, lab, random_waf, waf_of};
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
 use nandlab_ftl::page::Config;
-use nandlab_ftl::parts::placement::{Dac, Placement, Streams, TwoPools};
+use nandlab_ftl::parts::placement::{Dac, Midas, Placement, Streams, TwoPools, Warcip};
 use nandlab_ftl::parts::victim::{DChoices, Victim, WindowedGreedy};
 use nandlab_nand::random::Random;
 
@@ -97,9 +97,13 @@ fn separation_and_age_help_under_skew() {
     let cost_benefit = measured(Victim::CostBenefit, Placement::Two);
     let dac = measured(Victim::CostBenefit, Placement::Dac(Dac::default()));
     let sepbit = measured(Victim::CostBenefit, Placement::Sepbit);
+    let warcip = measured(Victim::CostBenefit, Placement::Warcip(Warcip::default()));
+    let midas = measured(Victim::Greedy, Placement::Midas(Midas::default()));
     println!("one {one:.3}, two {two:.3}, cost-benefit {cost_benefit:.3}, dac {dac:.3}, sepbit {sepbit:.3}");
+    println!("warcip {warcip:.3}, midas {midas:.3}");
     assert!(two < one && cost_benefit < two && dac < cost_benefit && sepbit < cost_benefit);
-    assert!([two, cost_benefit, dac, sepbit].iter().all(|&waf| waf > 1.597));
+    assert!(warcip < two && midas < two);
+    assert!([two, cost_benefit, dac, sepbit, warcip, midas].iter().all(|&waf| waf > 1.597));
 }
 
 #[test]
@@ -152,6 +156,8 @@ fn every_policy_costs_between_nothing_and_random() {
         Placement::Origin(Streams::default()),
         Placement::Dac(Dac::default()),
         Placement::Sepbit,
+        Placement::Warcip(Warcip::default()),
+        Placement::Midas(Midas::default()),
         Placement::Pools(TwoPools { pages: 1000, blocks: 80 }),
     ];
     for victim in Victim::all() {

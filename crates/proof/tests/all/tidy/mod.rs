@@ -28,7 +28,7 @@ fn read(path: &str) -> String {
 const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("nand", &[], &["serde", "thiserror", "libm", "crc32fast", "rustix"]),
     ("block", &["nand"], &["serde", "thiserror", "schemars"]),
-    ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
+    ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars", "libm"]),
     ("drive", &["nand", "block", "ftl"], &[]),
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),

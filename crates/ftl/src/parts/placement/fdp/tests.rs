@@ -14,7 +14,7 @@ fn fdp(options: Options) -> Fdp {
 
 fn write(fdp: &mut Fdp, at: u32, asked: PlacementId, origin: Origin) -> (u32, usize) {
     let placement = fdp.checked(asked);
-    let handle = fdp.written(Written { at: Lpn(at), origin, placement });
+    let handle = fdp.written(Written { at: Lpn(at), origin, placement, from: BlockId::NONE });
     (fdp.group(), handle)
 }
 
