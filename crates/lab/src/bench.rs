@@ -99,6 +99,7 @@ const BENCHES: &[Bench] = &[
         limit: None,
         measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.dftl]\ncmt_entries = 262144"),
     },
+    Bench { name: "lazyftl", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.lazyftl]") },
     Bench {
         name: "superpage",
         limit: None,
@@ -118,6 +119,17 @@ const BENCHES: &[Bench] = &[
         name: "fast",
         limit: None,
         measure: |quick| hot_loops::block_mapped(quick, "[ftl.fast]\nlog_blocks = 32", 0.28),
+    },
+    Bench {
+        name: "kast",
+        limit: None,
+        measure: |quick| hot_loops::block_mapped(quick, "[ftl.kast]\nlog_blocks = 32", 0.28),
+    },
+    Bench { name: "last", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.last]", 0.28) },
+    Bench {
+        name: "superblock",
+        limit: None,
+        measure: |quick| hot_loops::block_mapped(quick, "[ftl.superblock]", 0.28),
     },
     Bench {
         name: "migration",
