@@ -97,7 +97,7 @@ pub struct Scheme {
     moved: Vec<(Lpn, Ppa)>,
     hits: u64,
     misses: u64,
-    /// Map pages read from flash for a miss.
+    /// Misses for which the entry's map page was read from flash.
     map_loads: u64,
     /// Host reads that needed such a read first.
     double_reads: u64,

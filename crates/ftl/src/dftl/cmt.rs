@@ -14,7 +14,7 @@
 //!
 //! ## Marks
 //! An entry is marked as changed until a map page with its value is on flash. A written map page takes along all its
-//! marked entries ([`MapCache::changed`]), and [`MapCache::written`] clears the marks.
+//! marked entries ([`MapCache::set_changed`]), and [`MapCache::written`] clears the marks.
 
 mod cdftl;
 mod segmented;
@@ -178,11 +178,11 @@ pub(super) trait MapCache: std::fmt::Debug + Send {
         self.find(at).map(|slot| self.page(slot))
     }
 
-    /// A map page's marked entries.
-    fn changed(&self, map_page: u32, tell: &mut dyn FnMut(Lpn, Ppa));
+    /// Sets a map page's marked entries in its bytes.
+    fn set_changed(&self, map_page: u32, bytes: &mut [u8]);
 
     /// Fills in a map page that is in memory as a whole; then it need not be read to be written. Its marked entries may
-    /// be older here than those of [`Self::changed`].
+    /// be older here than those of [`Self::set_changed`].
     fn whole(&self, _map_page: u32, _bytes: &mut [u8]) -> bool {
         false
     }

@@ -28,7 +28,7 @@ impl Scheme {
     /// Carries out what the cache needs for an entry.
     #[cold]
     fn page_in<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(Slot, Time), FtlError> {
-        let mut read = None;
+        let (mut is_miss, mut read) = (false, None);
         let slot = loop {
             match self.cmt.step(at) {
                 Step::Found(slot) => break slot,
@@ -39,15 +39,14 @@ impl Scheme {
                 Step::Read(first) => {
                     let end = self.take_in(pages, nand, first)?;
                     if first.0 / self.per_map_page() == at.0 / self.per_map_page() {
-                        read = Some(end);
+                        (is_miss, read) = (true, end);
                     }
                 }
             }
         };
-        match read {
-            Some(_) => self.misses += 1,
-            None => self.hits += 1,
-        }
+        self.misses += u64::from(is_miss);
+        self.hits += u64::from(!is_miss);
+        self.map_loads += u64::from(read.is_some());
         Ok((slot, read.unwrap_or(0)))
     }
 
@@ -75,8 +74,8 @@ impl Scheme {
         Ok((page, nand.ctx().last()))
     }
 
-    /// Reads a map page from an entry on, for the cache; returns when that ends, 0 if nothing was read.
-    fn take_in<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, first: Lpn) -> Result<Time, FtlError> {
+    /// Reads a map page from an entry on, for the cache; returns when that ends, if flash was read.
+    fn take_in<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, first: Lpn) -> Result<Option<Time>, FtlError> {
         let (map_page, place) = (first.0 / self.per_map_page(), first.0 % self.per_map_page());
         let mut bytes = std::mem::take(&mut self.page);
         // The entries below need not pass the memory bus.
@@ -91,11 +90,7 @@ impl Scheme {
             // Written, so that the next miss needs no search.
             self.update(pages, nand, map_page, &[])?;
         }
-        if held == Held::Nothing {
-            return Ok(0);
-        }
-        self.map_loads += 1;
-        Ok(nand.ctx().last())
+        Ok((held != Held::Nothing).then(|| nand.ctx().last()))
     }
 
     /// Writes a map page with its old entries, the entries in `moved`, which memory lacks or has with the same value,
@@ -111,10 +106,10 @@ impl Scheme {
         let is_whole = self.cmt.whole(map_page, &mut bytes);
         let held = if is_whole { Ok(Held::Nothing) } else { self.load(pages, nand, map_page, &mut bytes, 0) };
         let written = held.and_then(|held| {
-            let per_map_page = self.per_map_page();
-            let mut set = |at: Lpn, page| set_entry(&mut bytes, at.0 % per_map_page, page);
-            moved.iter().for_each(|&(at, page)| set(at, page));
-            self.cmt.changed(map_page, &mut set);
+            for &(at, page) in moved {
+                set_entry(&mut bytes, at.0 % self.per_map_page(), page);
+            }
+            self.cmt.set_changed(map_page, &mut bytes);
             let read = if held == Held::Nothing { 0 } else { nand.ctx().last() };
             let before = nand.ctx().after(read);
             let written = self.map.write(nand, &mut pages.keeper, map_page, &bytes, self.mapped);

@@ -252,8 +252,8 @@ impl MapCache for EntriesAndPages {
         })
     }
 
-    fn changed(&self, map_page: u32, tell: &mut dyn FnMut(Lpn, Ppa)) {
-        self.table.dirty_of(map_page).for_each(|(at, page)| tell(at, page));
+    fn set_changed(&self, map_page: u32, bytes: &mut [u8]) {
+        self.table.set_changed(map_page, bytes);
     }
 
     fn whole(&self, map_page: u32, bytes: &mut [u8]) -> bool {

@@ -36,7 +36,7 @@
 use super::table::{Linked, Links, List};
 use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
 use crate::options::options;
-use crate::parts::map_entries::{entries, fill};
+use crate::parts::map_entries::{entries, fill, set_entry};
 use crate::{error, FtlError, RamUse};
 use nandlab_nand::{Lpn, Ppa};
 use std::cmp::Reverse;
@@ -401,8 +401,10 @@ impl MapCache for Runs {
         (self.place(at).is_some() || self.is_buffered(at)).then(|| self.page(at.0))
     }
 
-    fn changed(&self, map_page: u32, tell: &mut dyn FnMut(Lpn, Ppa)) {
-        self.buffer.of(map_page).iter().for_each(|&(at, page)| tell(at, page));
+    fn set_changed(&self, map_page: u32, bytes: &mut [u8]) {
+        for &(at, page) in self.buffer.of(map_page) {
+            set_entry(bytes, at.0 % self.shape.per_map_page, page);
+        }
     }
 
     fn whole(&self, map_page: u32, bytes: &mut [u8]) -> bool {

@@ -1,6 +1,7 @@
 //! Entries found by logical page, lists of them by recency, and the marked ones by map page.
 
 use super::{Slot, NONE};
+use crate::parts::map_entries::set_entry;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{Lpn, Ppa};
 
@@ -233,6 +234,13 @@ impl Table {
         let first = self.dirty[map_page as usize];
         let next = |slot: Slot| Some(slot).filter(|&slot| slot != NONE).map(|slot| &self.entries[slot as usize]);
         std::iter::successors(next(first), move |entry| next(entry.after)).map(|entry| (entry.at, entry.page))
+    }
+
+    /// Sets a map page's marked entries in its bytes.
+    pub(super) fn set_changed(&self, map_page: u32, bytes: &mut [u8]) {
+        for (at, page) in self.dirty_of(map_page) {
+            set_entry(bytes, at.0 % self.per_map_page, page);
+        }
     }
 
     /// Clears the marks of a map page's entries.
