@@ -113,6 +113,18 @@ impl Zoned {
         Ok(true)
     }
 
+    /// Resets zones without a valid page while the reserve is not whole: several cuts during collections may have used it
+    /// up. Nothing has to be written before, since a mount knows of no trim that flash does not.
+    pub(super) fn regain_reserve<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        while self.empty_zones() < self.config.reserve_zones {
+            match self.victim() {
+                Some(victim) if self.valid.in_zone(victim) == 0 => self.zones.reset(nand, victim)?,
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
     fn empty<N: Nand>(&mut self, nand: &mut N, victim: u32) -> Result<(), FtlError> {
         let was_empty = self.valid.in_zone(victim) == 0;
         for at in 0..self.zones.written(victim) {

@@ -8,7 +8,7 @@ use crate::parts::noted_map::NotedMap;
 use crate::parts::trim_note;
 use crate::zones::{State, Zones};
 use crate::{error, Events, FtlError};
-use nandlab_nand::{Geometry, Kind, Nand};
+use nandlab_nand::{scoped, Cause, Geometry, Kind, Nand};
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Zoned, FtlError> {
     let geometry = *nand.geometry();
@@ -42,6 +42,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     zoned.zones.repair(nand, &torn, &scans)?;
     zoned.follow();
     zoned.settle(nand)?;
+    scoped(nand, Cause::Mount, |nand| zoned.regain_reserve(nand))?;
     zoned.refuse_worn_out()?;
     Ok(zoned)
 }

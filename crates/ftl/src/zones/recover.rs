@@ -5,7 +5,7 @@ use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::scan::{BlockScan, Page};
 use crate::zones::layout::{Layout, Place};
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Nand};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Nand};
 
 /// A block that holds pages of a zone.
 #[derive(Clone, Copy)]
@@ -15,6 +15,8 @@ struct Claim {
     pages: u32,
     /// Whether something behind them is not erased.
     is_torn: bool,
+    /// The lowest sequence number of a page.
+    lowest: u64,
 }
 
 impl Zones {
@@ -95,7 +97,8 @@ impl Zones {
     }
 
     /// Writes the torn blocks again, without what is behind their write pointers, and erases blocks with pages of no zone.
-    /// Those would be taken for the zone's once it has as many pages again.
+    /// If nothing else is on flash, the erase of one of them waits until it is taken: were it cut, the device would look
+    /// blank, and nothing would tell the next mount to erase it again.
     ///
     /// # Errors
     /// [`FtlError::WornOut`] if a die has no block left; [`FtlError::Nand`].
@@ -116,13 +119,15 @@ impl Zones {
     }
 
     fn erase_unowned<N: Nand>(&mut self, nand: &mut N, holds: impl Fn(BlockId) -> bool) -> Result<(), FtlError> {
-        for (block, cause) in self.keeper.remove_unerased() {
-            if holds(block) {
-                scoped(nand, cause, |nand| self.keeper.release(nand, block))?;
-            } else {
-                self.keeper.add(block, Some(cause));
-            }
+        let (holding, erased): (Vec<_>, Vec<_>) =
+            self.keeper.remove_unerased().into_iter().partition(|&(block, _)| holds(block));
+        let is_all = (0..self.geometry.blocks()).filter(|&block| holds(BlockId(block))).count() == holding.len();
+        let spared = holding.last().copied().filter(|_| is_all);
+        for &(block, cause) in &holding[..holding.len() - usize::from(spared.is_some())] {
+            scoped(nand, cause, |nand| self.keeper.release(nand, block))?;
         }
+        // The spared one is taken last.
+        erased.into_iter().chain(spared).for_each(|(block, cause)| self.keeper.add(block, Some(cause)));
         Ok(())
     }
 }
@@ -136,9 +141,11 @@ pub(crate) struct Torn {
 }
 
 /// By zone and block: who holds its pages. A cut while a block was written again leaves several; the one with most pages
-/// counts. A block with an erased page below others was being erased, and holds nothing.
+/// counts. A block with an erased page below others was being erased, and holds nothing. Nor does a block with pages older
+/// than the zone's first page: a reset did not get to it.
 fn claims(geometry: &Geometry, layout: &Layout, scans: &[Option<BlockScan>]) -> Result<Vec<Option<Claim>>, FtlError> {
-    let mut claims: Vec<Option<Claim>> = vec![None; layout.zones as usize * layout.blocks()];
+    let mut all: Vec<(usize, Claim)> = Vec::new();
+    let mut begun = vec![0; layout.zones as usize];
     for (block, scan) in (0..).map(BlockId).zip(scans) {
         let Some(scan) = scan else { continue };
         let tag = |page: &Page| layout.tagged(geometry.page(block, page.place), page.oob);
@@ -149,10 +156,23 @@ fn claims(geometry: &Geometry, layout: &Layout, scans: &[Option<BlockScan>]) -> 
                 "block {block} holds pages of no zone: the device was used by another FTL than zoned, or with other zones"
             )));
         };
+        if scan.has_gaps() {
+            continue;
+        }
+        // The number of a page that could not be read is one of its replacement.
+        let dated = || scan.pages.iter().filter(|page| page.oob.kind != Kind::Deleted);
+        if let Some(first) = dated().find(|page| at == 0 && page.place == 0) {
+            begun[zone as usize] = first.oob.seq.0;
+        }
         let pages = last.place + 1;
-        let claim = &mut claims[zone as usize * layout.blocks() + at];
-        if !scan.has_gaps() && claim.is_none_or(|other| other.pages < pages) {
-            *claim = Some(Claim { block, pages, is_torn: scan.used > pages });
+        let lowest = dated().map(|page| page.oob.seq.0).min().unwrap_or(u64::MAX);
+        all.push((zone as usize * layout.blocks() + at, Claim { block, pages, is_torn: scan.used > pages, lowest }));
+    }
+    let mut claims: Vec<Option<Claim>> = vec![None; layout.zones as usize * layout.blocks()];
+    for (at, claim) in all {
+        let is_newer = claim.lowest >= begun[at / layout.blocks()];
+        if is_newer && claims[at].is_none_or(|other| other.pages < claim.pages) {
+            claims[at] = Some(claim);
         }
     }
     Ok(claims)
