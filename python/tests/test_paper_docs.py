@@ -97,7 +97,9 @@ def of_minv(kept):
     like = [row for row in kept.found.of_kind("joint") if row.values["message"] == "512"
             and (row.values["calls"], row.values["missed"]) == ("12", "2")]  # fmt: skip
     decided = {each.claim for each in decisions(kept.paper)}
-    lacking = {name for name, one in kept.rows[0].seen.items() if one.is_met and not like[0].seen[name].is_met}
+    lacking = {
+        name for name, one in kept.rows[0].seen.items() if one.is_met and not like[0].seen[name].is_met
+    }
     assert len(like) == 1 and lacking <= decided
     short = [row for row in kept.rows if row.values["message"] == "160"]
     first = [
@@ -135,9 +137,9 @@ def of_btree(kept):
     met = [row for row in kept.rows if kept.meets(row, victims, *large)]
     yield (
         f"Of the {len(kept.rows)} points of the search {word(len(met))} meet it together with both cells "
-        "of BAST at 4 KB, both with a buffer of 340,000 bytes"
+        "of BAST at 4 KB, one with a buffer of 340,000 bytes and one with 307,200"
     )
-    assert len(met) == 2 and all(row.values["buffer_bytes"] == "340000" for row in met)
+    assert sorted(row.values["buffer_bytes"] for row in met) == ["307200", "340000"]
     (tried,) = kept.found.of_kind("tried")
     assert [row for row in met if kept.meets(row, *small)] == [tried]
     off = {

@@ -76,7 +76,7 @@ ADDED = {
     "btree": {
         *("sec4.bast_poor", "sec4.fast_4k_worse", "sec4.fmax_33", "sec4.fmax_9", "sec4.pages_4k"),
         *("sec4.mtbs_16", "sec4.mtbs_16k_two", "sec4.mtbs_5", "sec4.mtbs_half_best", "sec4.mtbs_like_fmax"),
-        "sec4.reads_small",
+        *("sec4.mtbs_4k_more", "sec4.reads_small"),
     },
     "minv": {
         *("abstract.postpones", "fig3.by_passive", "fig3.minv_no_gc", "fig3.yaffs_uses_more"),
