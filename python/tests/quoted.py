@@ -84,7 +84,8 @@ def _btree():
                 f"| {name} | {{{small}.cost:three}} | {{{small}.energy:three}} | {{{small}.ram:,.0f}} B "
                 f"| {{{large}.cost:three}} | {{{large}.energy:three}} | {{{large}.ram:,.0f}} B |"
             )
-    yield "FMAX merges after {sec4.fmax_9:.1f} page writes there and not at the 9th, MTBS after {sec4.mtbs_5:.1f}"
+    yield "FMAX merges after {sec4.fmax_9:.1f} page writes there"
+    yield "MTBS after {sec4.mtbs_5:.1f}"
     yield "a slotted page costs {page.variable.slotted.sectors.cost:.1f} page reads an insert"
     yield "when it is read {page.variable.deltas.sectors.cost:.1f}"
     yield "whole pages {page.variable.slotted.cost:.1f}"

@@ -155,8 +155,8 @@ def of_btree(kept):
         f"this point meets {meets(tried)} of the {len(tried.seen)} claims that the search judges, "
         f"the chosen values {meets(kept.rows[0])}"
     )
-    paper = kept.paper
-    yield f"The file lists the {word(len(paper.opens))} things that are open and {word(len(paper.meanings))} readings"
+    opens, readings = (word(len(each)) for each in (kept.paper.opens, kept.paper.meanings))
+    yield f"The file lists the {opens} things that are open and {readings} readings"
 
 
 def figure(row, name, digits=".1f"):
