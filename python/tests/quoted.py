@@ -10,6 +10,11 @@ _WRITTEN = {
         "| {fig2.yaffs_aggressive:,.0f} |",
         "| most erases of MiNV in 500 transactions, to 2,000 | hardly any | {fig2.minv_quiet:.0f} |",
         "| MiNV collects aggressively from | 2,500, sampled every 500 | {fig2.minv_aggressive:,.0f} |",
+        "{phone.minv.unused2000:.0f} of 2,048 are unused then",
+        "{fig3.minv_no_gc:.0f} are passive, none aggressive",
+        "{phone.minv.copies / (phone.minv.passive + phone.minv.aggressive):.1f} copies in MiNV",
+        "it starts at {phone.minv.large_m.first_aggressive:,.0f}, in YAFFS at "
+        "{phone.yaffs.large_y.first_aggressive:,.0f}.",
     ],
     "sector-map": [
         "over the super-page map, map in memory | at least 20 | {fig4.512w:.1f} | fit |",
@@ -79,6 +84,8 @@ def _btree():
                 f"| {name} | {{{small}.cost:three}} | {{{small}.energy:three}} | {{{small}.ram:,.0f}} B "
                 f"| {{{large}.cost:three}} | {{{large}.energy:three}} | {{{large}.ram:,.0f}} B |"
             )
+    yield "FMAX merges after {sec4.fmax_9:.1f} page writes there"
+    yield "MTBS after {sec4.mtbs_5:.1f}"
     yield "a slotted page costs {page.variable.slotted.sectors.cost:.1f} page reads an insert"
     yield "when it is read {page.variable.deltas.sectors.cost:.1f}"
     yield "whole pages {page.variable.slotted.cost:.1f}"
@@ -98,7 +105,10 @@ VERDICTS = {
         "FAST: 16 KB best in writes and erases (4.3)": "sec4.fast_16k",
         "FAST: best of the four at the other sizes, too (4.3)": "sec4.fast_best_everywhere",
         "FAST at 16 KB: switches only (4.3)": "sec4.fast_switch",
+        "BAST: poor beside the others at 512 B and 4 KB (4.2)": "sec4.bast_poor",
         "MTBS: fewest writes at 16 KB (4.4)": "sec4.mtbs_writes_16k",
+        "MTBS: like FMAX at 16 KB (4.4)": "sec4.mtbs_like_fmax",
+        "MTBS: half of a block for data is optimal (4.4)": "sec4.mtbs_half_best",
         "MTBS: fewest erases at 512 B (4.4)": "sec4.mtbs_erases_512",
         "FAST at 16 KB is the best of all twelve (5)": "sec5.fast_16k_of_all",
         "at 512 B FMAX and MTBS do better than BAST and FAST (5)": "sec5.512_fmax_mtbs",

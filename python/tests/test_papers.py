@@ -27,7 +27,7 @@ LISTED = {
     ),
     "minv": (
         16,
-        "e964692ace37e59f5c1a02f67b3abeb6d9c78394049ede8479752ecab93b4f44",
+        "1363bd3a3c44215edcdecf1886143b54a6f10bd74def39c38853a2487d46938a",
         ("fig", "abstract.", "sec"),
     ),
     "wap-lru": (
@@ -72,11 +72,27 @@ LISTED = {
     ),
 }
 
+ADDED = {
+    "btree": {
+        *("sec4.bast_poor", "sec4.fast_4k_worse", "sec4.fmax_33", "sec4.fmax_9", "sec4.pages_4k"),
+        *("sec4.mtbs_16", "sec4.mtbs_16k_two", "sec4.mtbs_5", "sec4.mtbs_half_best", "sec4.mtbs_like_fmax"),
+        *("sec4.mtbs_4k_more", "sec4.reads_small"),
+    },
+    "minv": {
+        *("abstract.postpones", "fig3.by_passive", "fig3.minv_no_gc", "fig3.yaffs_uses_more"),
+        *("sec2.metadata_small", "sec4.efficient", "sec4.few_dead_blocks", "sec4.nvram_1mb"),
+    },
+}
+"""Claims of the papers that begin with such a word, and came after the list."""
+
 
 @pytest.mark.parametrize("name", bundled())
 def test_the_claims_of_a_paper_are_those_that_were_listed(name):
     count, digest, listed = LISTED[name]
-    claims = [claim for claim in load(name).claims if claim.id.startswith(listed)]
+    added = ADDED.get(name, set())
+    every = {claim.id: claim for claim in load(name).claims}
+    assert added <= every.keys()
+    claims = [claim for claim in every.values() if claim.id.startswith(listed) and claim.id not in added]
     lines = sorted(
         "|".join(
             [

@@ -16,6 +16,8 @@ TRUE_UNITS = "true_units"
 """The reading that counts real flash operations."""
 
 KINDS: tuple[str, ...] = get_args(Kind)
+JUDGED = ("value", "order", "sign")
+"""Kinds of claims a point in a search can meet."""
 
 
 @dataclass(frozen=True)
