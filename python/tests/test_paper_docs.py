@@ -184,7 +184,7 @@ def of_migration(kept):
     yield f"The chosen values meet {kept.most} claims, and no point meets more"
     phone, both = kept.joint("fig10.phone"), kept.joint("fig10.phone", "fig10.recorder")
     yield f"{word(phone).capitalize()} joint points give the phone's 22 % within tolerance, and {word(both)}"
-    few, one_fat, _ = kept.found.of_kind("tried")
+    few, one_fat, _, few_records = kept.found.of_kind("tried")
     assert kept.meets(few, "fig10.phone", "fig10.recorder", "fig10.fax", "fig10.recorder_p")
     assert kept.meets(one_fat, "fig10.phone", "fig10.recorder", "fig10.fax", "fig10.recorder_order")
     yield f"None of these {word(kept.all('fig10.phone'))} points meets the order of Fig. 10"
@@ -202,7 +202,11 @@ def of_migration(kept):
     ]
     assert met == [{"fig7.migration", "fig7.macro"}, {"fig7.migration", "fig10.recorder"}]
     yield f"comes out at {word(kept.joint('fig10.recorder_order'))} joint points and with `blank` alone"
-    assert not any(kept.all("fig10.recorder_order", each) for each in seventh)
+    assert not any(kept.joint("fig10.recorder_order", each) for each in seventh)
+    assert kept.meets(few_records, "fig10.recorder_order", "fig10.recorder_p", "fig12.recorder_flat")
+    assert kept.meets(few_records, "fig7.limit", "fig7.macro") and not kept.meets(few_records, "fig7.migration")
+    yield f"There small files gain {figure(few_records, 'fig7.limit')} % by LIMIT"
+    yield f"and {figure(few_records, 'fig7.macro')} % by the macroscopic rule"
     yield f"Fig. 12 of phone and fax comes out at {word(kept.all('fig12.knee'))} points"
     assert not kept.all("fig12.knee", "fig12.recorder_flat")
 
