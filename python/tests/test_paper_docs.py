@@ -204,7 +204,9 @@ def of_migration(kept):
     yield f"comes out at {word(kept.joint('fig10.recorder_order'))} joint points and with `blank` alone"
     assert not any(kept.joint("fig10.recorder_order", each) for each in seventh)
     assert kept.meets(few_records, "fig10.recorder_order", "fig10.recorder_p", "fig12.recorder_flat")
-    assert kept.meets(few_records, "fig7.limit", "fig7.macro") and not kept.meets(few_records, "fig7.migration")
+    assert kept.meets(few_records, "fig7.limit", "fig7.macro") and not kept.meets(
+        few_records, "fig7.migration"
+    )
     yield f"There small files gain {figure(few_records, 'fig7.limit')} % by LIMIT"
     yield f"and {figure(few_records, 'fig7.macro')} % by the macroscopic rule"
     yield f"Fig. 12 of phone and fax comes out at {word(kept.all('fig12.knee'))} points"
