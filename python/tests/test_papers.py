@@ -21,9 +21,9 @@ LISTED = {
         ("table1.", "sec4.", "sec5.16k"),
     ),
     "migration": (
-        27,
-        "5d76096966be70f86beae759eb7d02cbb0909923ec8405ce9c1f83ad65851943",
-        ("model.", "fig", "sec5."),
+        34,
+        "eb3c6a29a82c7a9e356c69e9f49cb9e78cea10200c2387d551437656ce97504b",
+        ("model.", "fig", "sec4.", "sec5.", "table1."),
     ),
     "minv": (
         16,
@@ -31,14 +31,14 @@ LISTED = {
         ("fig", "abstract.", "sec"),
     ),
     "wap-lru": (
-        16,
-        "e027a7e8758042b7b5443c1b5fbe238791cf882e055ba1a574261a1be55803e0",
-        ("fig", "model.", "sec2."),
+        26,
+        "b08ed0a0056c30fde60867825c6c2a136b0bd61f9fce474bd7f6dbe05f0c1950",
+        ("fig", "model.", "sec2.", "sec3."),
     ),
     "sector-map": (
-        12,
-        "75a9a5b5a07410a81778faee5bc1ad03bf5434005d27950a2e944908bdf6be0d",
-        ("fig", "table1.", "sec", "jasmine."),
+        16,
+        "c1bc8708a8d07dd0d7021840f21540fb327c2a2e14bbb49cb9f82dc1a7cdad30",
+        ("fig", "table1.", "sec"),
     ),
     "drives": (
         638,
