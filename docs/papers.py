@@ -1,7 +1,9 @@
-"""Writes the table on top of each paper's page, and how many of its claims have each verdict.
+"""Writes the tables on the papers' pages: the claims on top, and how sentences are read.
 
-python docs/papers.py NAME ...     runs these papers, by default all five, and writes pages, README and reproduce.md
-python docs/papers.py --check      fails if a table has other claims than the paper's file, or README other counts
+python docs/papers.py [NAME ...]              runs papers, by default all five, and writes their pages, the counts
+                                              in README and the minutes in docs/reproduce.md
+python docs/papers.py --readings [NAME ...]   runs nothing, and writes how sentences are read, by the kept searches
+python docs/papers.py --check                 fails if a page or README has other claims or counts than the file
 """
 
 from __future__ import annotations
@@ -16,15 +18,19 @@ from nandlab.reproduce import load, reproduce
 from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.judge import Judged
 from nandlab.reproduce.paper import Paper
+from nandlab.reproduce.reading_words import readings_table
 from nandlab.reproduce.verdict import VERDICTS, short
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MANUAL = ROOT / "docs" / "reproduce.md"
+BAR = r"\|"
 PAPERS = ("btree", "migration", "minv", "sector-map", "wap-lru")
 
-BEGIN, END = "<!-- claims -->", "<!-- end of claims -->"
-"""Around the table on a page."""
+CLAIMS = ("<!-- claims -->", "<!-- end of claims -->")
+READINGS = ("<!-- readings -->", "<!-- end of readings -->")
+"""Around a table on a page."""
+TITLES = ("claim", "where and what", "published", "measured", "verdict", "in true units")
 MARKS = {"fitted": "a fit", "direction": "holds"}
 """Verdicts in a table, where they have another name."""
 
@@ -37,6 +43,8 @@ class Row(NamedTuple):
     published: str
     measured: str
     verdict: str
+    there: str = ""
+    """The verdict in true units, where the paper counts otherwise."""
 
 
 def page(name: str) -> Path:
@@ -46,7 +54,7 @@ def page(name: str) -> Path:
 
 def expected(claim: Claim) -> tuple[str, str, str]:
     """The cells that a claim has before anybody runs it: name, place and statement, published value."""
-    said = f"{claim.where}: {' '.join(claim.statement.split())}".replace("|", r"\|")
+    said = f"{claim.where}: {' '.join(claim.statement.split())}".replace("|", BAR)
     if claim.published is None:
         return f"`{claim.id}`", said, ""
     return f"`{claim.id}`", said, f"{short(claim.published)} {claim.unit}".strip()
@@ -56,8 +64,8 @@ def row_of(judged: Judged) -> Row:
     """A claim's line."""
     name, says, published = expected(judged.claim)
     held = "holds" if all(each.holds for each in judged.held) else "does not hold"
-    return Row(name, says, published, held if judged.measured is None else short(judged.measured),
-               in_words(judged.verdict))  # fmt: skip
+    measured = held if judged.measured is None else short(judged.measured)
+    return Row(name, says, published, measured, in_words(judged.verdict), in_words(judged.true_verdict))
 
 
 def in_words(verdict: str | None) -> str:
@@ -68,25 +76,32 @@ def in_words(verdict: str | None) -> str:
 
 def rows_on(name: str) -> list[Row]:
     """The table on a paper's page."""
-    lines = between(page(name).read_text(encoding="utf-8")).splitlines()
+    lines = between(page(name).read_text(encoding="utf-8"), CLAIMS).splitlines()
     cells = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines if line.startswith("| `")]
     return [Row(*(cell.strip() for cell in each)) for each in cells]
 
 
-def between(text: str) -> str:
-    """What stands between the two marks."""
-    return text.split(BEGIN)[1].split(END)[0]
+def between(text: str, marks: tuple[str, str]) -> str:
+    """What stands between two marks."""
+    return text.split(marks[0])[1].split(marks[1])[0].strip()
 
 
-def table(name: str, rows: list[Row], minutes: float) -> str:
+def put(text: str, marks: tuple[str, str], new: str) -> str:
+    """A page with something else between two marks."""
+    head, rest = text.split(marks[0])
+    return f"{head}{marks[0]}\n{new}\n{marks[1]}{rest.split(marks[1])[1]}"
+
+
+def table(paper: Paper, rows: list[Row], minutes: float) -> str:
     """The command, and a line for each claim."""
+    width = 6 if paper.readings else 5
     head = [
-        f"`nandlab reproduce {name}` ({minutes:.1f} minutes on one core): {counts(rows)}.",
+        f"`nandlab reproduce {paper.name}` ({minutes:.1f} minutes on one core): {counts(rows)}.",
         "",
-        "| claim | where and what | published | measured | verdict |",
-        "|---|---|---|---|---|",
+        f"| {' | '.join(TITLES[:width])} |",
+        "|" + "---|" * width,
     ]
-    return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows)])
+    return "\n".join([*head, *(f"| {' | '.join(row[:width])} |" for row in rows)])
 
 
 def counts(rows: list[Row]) -> str:
@@ -95,25 +110,33 @@ def counts(rows: list[Row]) -> str:
     words = [in_words(each) for each in VERDICTS]
     parts = [f"{found.count(word)} {word}" for word in words if word in found]
     ours = sum(row.claim.startswith("`beyond.") for row in rows)
-    return f"{len(rows)} claims, {ours} of them ours: {', '.join(parts)}"
+    return f"{len(rows)} claims, of them {ours} ours: {', '.join(parts)}"
 
 
-def written(text: str, name: str, rows: list[Row], minutes: float) -> str:
-    """A page with a new table."""
-    head, rest = text.split(BEGIN)
-    return f"{head}{BEGIN}\n{table(name, rows, minutes)}\n{END}{rest.split(END)[1]}"
+def readings(paper: Paper) -> str:
+    """How the paper is read, and which claims each reading alone decides, by the kept search."""
+    found = ["| sentence | read as | or as | decides |", "|---|---|---|---|"]
+    for _, _, what, chosen, others, claims in readings_table(paper):
+        said = " | ".join(" ".join(each.replace("|", BAR).split()) for each in (what, chosen, others))
+        decides = ", ".join(f"`{each}`" if "." in each else each for each in claims.split(", "))
+        found.append(f"| {said} | {decides} |")
+    return "\n".join(found)
 
 
 def cell(name: str, rows: list[Row]) -> str:
     """What README says of a paper's claims."""
-    _, said = counts(rows).split(" claims", 1)
-    return f"[{len(rows)}](papers/{name}.toml){said}"
+    return f"[{len(rows)}](papers/{name}.toml){counts(rows).removeprefix(f'{len(rows)} claims')}"
 
 
-def measure(name: str) -> tuple[list[Row], float]:
+def read(name: str) -> Paper:
+    """A paper's file."""
+    return load(str(ROOT / "papers" / f"{name}.toml"))
+
+
+def measure(paper: Paper) -> tuple[list[Row], float]:
     """A usual run, and its minutes of CPU."""
     before = spent()
-    found = reproduce(load(str(ROOT / "papers" / f"{name}.toml")), jobs=1)
+    found = reproduce(paper, jobs=1)
     return [row_of(each) for each in found.claims], (spent() - before) / 60
 
 
@@ -126,13 +149,16 @@ def spent() -> float:
 def differences(name: str, paper: Paper) -> list[str]:
     """Where a page's table and its paper's file disagree, or README and the table."""
     rows, found = rows_on(name), []
-    cells = [tuple(row[:3]) for row in rows]
+    cells = [row[:3] for row in rows]
     if cells != [expected(claim) for claim in paper.claims]:
         found.append(f"{page(name).name}: its table has other claims than papers/{name}.toml")
     for row, claim in zip(rows, paper.claims, strict=False):
-        allowed = {"a fit", "differs", "not exercised"} if claim.fitted else set(map(in_words, VERDICTS)) - {"a fit"}
-        if row.verdict not in allowed:
-            found.append(f"{page(name).name}: {claim.id} is {row.verdict}, fitted = {claim.fitted} in the file")
+        if claim.fitted != (row.verdict == "a fit") and row.verdict not in ("differs", "not exercised"):
+            found.append(
+                f"{page(name).name}: {claim.id} is {row.verdict}, fitted = {claim.fitted} in the file"
+            )
+    if between(page(name).read_text(encoding="utf-8"), READINGS) != readings(paper):
+        found.append(f"{page(name).name}: the table of readings is not that of the kept search")
     if f"| {cell(name, rows)} |" not in README.read_text(encoding="utf-8"):
         found.append(f"README.md: expected | {cell(name, rows)} |")
     return found
@@ -140,9 +166,12 @@ def differences(name: str, paper: Paper) -> list[str]:
 
 def write(name: str) -> None:
     """Runs a paper, and writes its table, its counts and its minutes."""
-    rows, minutes = measure(name)
+    paper = read(name)
+    rows, minutes = measure(paper)
     path = page(name)
-    path.write_text(written(path.read_text(encoding="utf-8"), name, rows, minutes), encoding="utf-8")
+    path.write_text(
+        put(path.read_text(encoding="utf-8"), CLAIMS, table(paper, rows, minutes)), encoding="utf-8"
+    )
     replace(README, rf"\| \[\d+\]\(papers/{name}\.toml\)[^|]*\|", f"| {cell(name, rows)} |")
     replace(MANUAL, rf"\b{name}\s+\d+\.\d\b", f"{name} {minutes:.1f}")
     times = re.search(r"in minutes: (.*?)\. `--all`", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
@@ -160,13 +189,15 @@ def replace(path: Path, pattern: str, by: str) -> None:
 
 def main() -> None:
     """Writes or checks."""
-    if "--check" in sys.argv:
-        found = [
-            each for name in PAPERS for each in differences(name, load(str(ROOT / "papers" / f"{name}.toml")))
-        ]
+    option, names = sys.argv[1:2], [each for each in sys.argv[1:] if not each.startswith("-")]
+    if option == ["--check"]:
+        found = [each for name in PAPERS for each in differences(name, read(name))]
         raise SystemExit("\n".join(found) or 0)
-    for name in sys.argv[1:] or PAPERS:
-        write(name)
+    for name in names or PAPERS:
+        if option != ["--readings"]:
+            write(name)
+        text = put(page(name).read_text(encoding="utf-8"), READINGS, readings(read(name)))
+        page(name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
