@@ -1,9 +1,9 @@
 """Writes the tables on the papers' pages: the claims on top, and how sentences are read.
 
-python docs/papers.py [NAME ...]              runs papers, by default all five, and writes their pages, the counts
-                                              in README and the minutes in docs/reproduce.md
-python docs/papers.py --readings [NAME ...]   runs nothing, and writes how sentences are read, by the kept searches
-python docs/papers.py --check                 fails if a page or README has other claims or counts than the file
+python docs/papers.py [NAME ...]           runs papers, by default all five, and writes everything below
+python docs/papers.py --words [NAME ...]   runs nothing; writes the words of tables, the cells of the Korean
+                                           summaries, the counts in README, the minutes in docs/reproduce.md
+python docs/papers.py --check              fails if one of these is not as it would be written
 """
 
 from __future__ import annotations
@@ -33,6 +33,29 @@ READINGS = ("<!-- readings -->", "<!-- end of readings -->")
 TITLES = ("claim", "where and what", "published", "measured", "verdict", "in true units")
 MARKS = {"fitted": "a fit", "direction": "holds"}
 """Verdicts in a table, where they have another name."""
+COUNTED = {
+    "reproduced": "reproduced",
+    "fitted": "fits",
+    "loose": "loosely met",
+    "direction": "orders and signs that hold",
+    "differs": "that differ",
+    "not_exercised": "not exercised",
+    "not_printed": "without a printed number",
+    "not_reproducible": "not reproducible",
+}
+"""Claims with a verdict, behind their number."""
+IN_KOREAN = {
+    "reproduced": "재현",
+    "a fit": "맞춤",
+    "loosely met": "대략",
+    "holds": "성립",
+    "differs": "다름",
+    "does not hold": "아님",
+    "not exercised": "실행 안 됨",
+    "not printed": "수치 없음",
+    "": "–",
+}
+"""Cells of a summary in Korean."""
 
 
 class Row(NamedTuple):
@@ -92,25 +115,47 @@ def put(text: str, marks: tuple[str, str], new: str) -> str:
     return f"{head}{marks[0]}\n{new}\n{marks[1]}{rest.split(marks[1])[1]}"
 
 
+def width(paper: Paper) -> int:
+    """Columns of a table: one more where the paper counts in other units."""
+    return len(TITLES) if paper.readings else len(TITLES) - 1
+
+
 def table(paper: Paper, rows: list[Row], minutes: float) -> str:
     """The command, and a line for each claim."""
-    width = 6 if paper.readings else 5
+    columns = width(paper)
     head = [
         f"`nandlab reproduce {paper.name}` ({minutes:.1f} minutes on one core): {counts(rows)}.",
         "",
-        f"| {' | '.join(TITLES[:width])} |",
-        "|" + "---|" * width,
+        f"| {' | '.join(TITLES[:columns])} |",
+        "|" + "---|" * columns,
     ]
-    return "\n".join([*head, *(f"| {' | '.join(row[:width])} |" for row in rows)])
+    return "\n".join([*head, *(f"| {' | '.join(row[:columns])} |" for row in rows)])
 
 
 def counts(rows: list[Row]) -> str:
     """How many claims have each verdict."""
     found = [row.verdict for row in rows]
-    words = [in_words(each) for each in VERDICTS]
-    parts = [f"{found.count(word)} {word}" for word in words if word in found]
+    parts = [f"{found.count(in_words(word))} {COUNTED[word]}" for word in VERDICTS if in_words(word) in found]
     ours = sum(row.claim.startswith("`beyond.") for row in rows)
     return f"{len(rows)} claims, of them {ours} ours: {', '.join(parts)}"
+
+
+def summary(name: str) -> Path:
+    """A paper's summary in Korean."""
+    return page(name).with_suffix(".ko.md")
+
+
+def in_korean(text: str, rows: list[Row]) -> str:
+    """A summary with the cells of the claims that it names, as they are on the page."""
+    of = {row.claim: row for row in rows}
+
+    def filled(found: re.Match[str]) -> str:
+        row = of[found[2]]
+        published = row.published.split(" ")[0]
+        cells = [IN_KOREAN.get(each, each) for each in (published, row.measured, row.verdict)]
+        return f"| {found[1]} | {found[2]} | {' | '.join(cells)} |"
+
+    return re.sub(r"^\| ([^|]*) \| (`[^|`]*`) \|[^|]*\|[^|]*\|[^|]*\|$", filled, text, flags=re.MULTILINE)
 
 
 def readings(paper: Paper) -> str:
@@ -146,58 +191,78 @@ def spent() -> float:
     return sum(each.ru_utime + each.ru_stime for each in usages)
 
 
-def differences(name: str, paper: Paper) -> list[str]:
-    """Where a page's table and its paper's file disagree, or README and the table."""
-    rows, found = rows_on(name), []
-    cells = [row[:3] for row in rows]
-    if cells != [expected(claim) for claim in paper.claims]:
-        found.append(f"{page(name).name}: its table has other claims than papers/{name}.toml")
-    for row, claim in zip(rows, paper.claims, strict=False):
+def minutes_on(name: str) -> float:
+    """The minutes on a page."""
+    found = re.search(r"\((\d+\.\d) minutes", between(page(name).read_text(encoding="utf-8"), CLAIMS))
+    if found is None:
+        raise SystemExit(f"{page(name).name} has no minutes: run python docs/papers.py {name}")
+    return float(found[1])
+
+
+def kept(paper: Paper) -> list[Row]:
+    """What a page has measured, with the words of the paper's file."""
+    rows = {row.claim: row for row in rows_on(paper.name)}
+    lacking = [claim.id for claim in paper.claims if expected(claim)[0] not in rows]
+    if lacking:
+        raise SystemExit(
+            f"{page(paper.name).name} lacks {', '.join(lacking)}: run python docs/papers.py {paper.name}"
+        )
+    return [Row(*expected(claim), *rows[expected(claim)[0]][3:]) for claim in paper.claims]
+
+
+def disagreements(paper: Paper) -> list[str]:
+    """Claims whose verdict on the page is not one that the file's `fitted` allows."""
+    found = []
+    for row, claim in zip(kept(paper), paper.claims, strict=True):
         if claim.fitted != (row.verdict == "a fit") and row.verdict not in ("differs", "not exercised"):
-            found.append(
-                f"{page(name).name}: {claim.id} is {row.verdict}, fitted = {claim.fitted} in the file"
-            )
-    if between(page(name).read_text(encoding="utf-8"), READINGS) != readings(paper):
-        found.append(f"{page(name).name}: the table of readings is not that of the kept search")
-    if f"| {cell(name, rows)} |" not in README.read_text(encoding="utf-8"):
-        found.append(f"README.md: expected | {cell(name, rows)} |")
+            found.append(f"{page(paper.name).name}: {claim.id} is {row.verdict}, fitted = {claim.fitted}")
     return found
 
 
-def write(name: str) -> None:
-    """Runs a paper, and writes its table, its counts and its minutes."""
-    paper = read(name)
-    rows, minutes = measure(paper)
-    path = page(name)
-    path.write_text(
-        put(path.read_text(encoding="utf-8"), CLAIMS, table(paper, rows, minutes)), encoding="utf-8"
-    )
-    replace(README, rf"\| \[\d+\]\(papers/{name}\.toml\)[^|]*\|", f"| {cell(name, rows)} |")
-    replace(MANUAL, rf"\b{name}\s+\d+\.\d\b", f"{name} {minutes:.1f}")
-    times = re.search(r"in minutes: (.*?)\. `--all`", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
-    total = sum(map(float, re.findall(r"\d+\.\d", times[1]))) if times else 0
-    replace(MANUAL, r"takes the sum, \d+\.\d\.", f"takes the sum, {total:.1f}.")
+def texts(paper: Paper, rows: list[Row], minutes: float) -> dict[Path, str]:
+    """Every file that names a paper's claims, as it should be."""
+    name = paper.name
+    own = put(page(name).read_text(encoding="utf-8"), CLAIMS, table(paper, rows, minutes))
+    return {
+        page(name): put(own, READINGS, readings(paper)),
+        summary(name): in_korean(summary(name).read_text(encoding="utf-8"), rows),
+        README: replaced(README, rf"\| \[\d+\]\(papers/{name}\.toml\)[^|]*\|", f"| {cell(name, rows)} |"),
+        MANUAL: in_sum(replaced(MANUAL, rf"\b{name}(\s+)\d+\.\d\b", rf"{name}\g<1>{minutes:.1f}")),
+    }
 
 
-def replace(path: Path, pattern: str, by: str) -> None:
-    """Replaces the one place that a pattern has in a file."""
-    text, count = re.subn(pattern, lambda _: by, path.read_text(encoding="utf-8"))
+def in_sum(text: str) -> str:
+    """The manual, with the sum of its minutes."""
+    found = re.search(r"in minutes: (.*?)\. `--all`", text, re.DOTALL)
+    total = sum(map(float, re.findall(r"\d+\.\d", found[1]))) if found else 0.0
+    return re.sub(r"takes the sum, \d+\.\d\.", f"takes the sum, {total:.1f}.", text)
+
+
+def replaced(path: Path, pattern: str, by: str) -> str:
+    """A file with something else in the one place that a pattern has in it."""
+    text, count = re.subn(pattern, by, path.read_text(encoding="utf-8"))
     if count != 1:
         raise SystemExit(f"{path.name}: {pattern} stands {count} times")
-    path.write_text(text, encoding="utf-8")
+    return text
 
 
 def main() -> None:
     """Writes or checks."""
     option, names = sys.argv[1:2], [each for each in sys.argv[1:] if not each.startswith("-")]
-    if option == ["--check"]:
-        found = [each for name in PAPERS for each in differences(name, read(name))]
-        raise SystemExit("\n".join(found) or 0)
+    wrong = []
     for name in names or PAPERS:
-        if option != ["--readings"]:
-            write(name)
-        text = put(page(name).read_text(encoding="utf-8"), READINGS, readings(read(name)))
-        page(name).write_text(text, encoding="utf-8")
+        paper = read(name)
+        given = option in (["--check"], ["--words"])
+        rows, minutes = (kept(paper), minutes_on(name)) if given else measure(paper)
+        for path, text in texts(paper, rows, minutes).items():
+            if option != ["--check"]:
+                path.write_text(text, encoding="utf-8")
+            elif path.read_text(encoding="utf-8") != text:
+                wrong.append(
+                    f"{path.name}: {name} stands otherwise; run python docs/papers.py --words {name}"
+                )
+        wrong += disagreements(paper)
+    raise SystemExit("\n".join(wrong) or 0)
 
 
 if __name__ == "__main__":

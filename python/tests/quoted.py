@@ -5,34 +5,11 @@ import re
 
 _WRITTEN = {
     "minv": [
-        "| every block of YAFFS used once, by transaction | 1,000 | {fig3.yaffs_all_used:,.0f} |",
-        '| YAFFS collects aggressively from | 2,000, sampled every 500; also "after 1,000" '
-        "| {fig2.yaffs_aggressive:,.0f} |",
-        "| most erases of MiNV in 500 transactions, to 2,000 | hardly any | {fig2.minv_quiet:.0f} |",
-        "| MiNV collects aggressively from | 2,500, sampled every 500 | {fig2.minv_aggressive:,.0f} |",
         "{phone.minv.unused2000:.0f} of 2,048 are unused then",
         "{fig3.minv_no_gc:.0f} are passive, none aggressive",
         "{phone.minv.copies / (phone.minv.passive + phone.minv.aggressive):.1f} copies in MiNV",
         "it starts at {phone.minv.large_m.first_aggressive:,.0f}, in YAFFS at "
         "{phone.yaffs.large_y.first_aggressive:,.0f}.",
-    ],
-    "sector-map": [
-        "over the super-page map, map in memory | at least 20 | {fig4.512w:.1f} | fit |",
-        "| 4 KB random writes | at least 20 | {fig4.4kw:.1f} | fit |",
-        "| 512 B random writes without map traffic | 28,370 | {table1.without:,.0f} | fit |",
-        "| with map traffic, the whole device | 540 | {table1.with:.0f} | fit |",
-        "| the ratio of the two | 52.5 | {table1.ratio:.1f} | fit |",
-        "| the ratio in the text | 50 and more | {sec4.fifty:.1f} | fit |",
-        "7.95; 8.01 | {beyond.jasmine_waf:.2f};",
-    ],
-    "wap-lru": [
-        "mean; best trace (both fitted) | 63.1; 99.7 % | {fig3.mean:.1f}; {fig3.max:.1f} % |",
-        "| webmail: collections against CLOCK-DNV | +32.1 % | {fig3.webmail:+.1f} % |",
-        "than CLOCK-DNV (both fitted) | 39.5; 14.3 % | {fig4.mean:.1f}; {fig4.clock_dnv:.1f} % |",
-        "mean; best trace (both fitted) | 53.4; 74.1 % | {fig5.mean:.1f}; {fig5.max:.1f} % |",
-        "| webmail: energy against CLOCK-DNV (fitted) | 1 % | {fig5.webmail:.1f} % |",
-        "| energy that each 25 % of NVRAM saves (fitted) | 21.8 % | {fig7.step:.1f} %;",
-        "its change over the shares | 26.1; 3 % | {fig7.dynamic_share:.1f}; {fig7.dynamic_flat:.0f} %",
     ],
 }
 
