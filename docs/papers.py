@@ -12,24 +12,28 @@ import re
 import resource
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from nandlab.reproduce import load, reproduce
 from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.judge import Judged
 from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.reading_words import readings_table
+from nandlab.reproduce.search_points import PointKind
+from nandlab.reproduce.search_words import Flip, exclusions, flips, gains, meets, met_by
 from nandlab.reproduce.verdict import VERDICTS, short
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MANUAL = ROOT / "docs" / "reproduce.md"
 BAR = r"\|"
+TWO = 2
 PAPERS = ("btree", "migration", "minv", "sector-map", "wap-lru")
 
 CLAIMS = ("<!-- claims -->", "<!-- end of claims -->")
 READINGS = ("<!-- readings -->", "<!-- end of readings -->")
-"""Around a table on a page."""
+SEARCH = ("<!-- search -->", "<!-- end of search -->")
+"""Around a table on a page; not every page has one of its search."""
 TITLES = ("claim", "where and what", "published", "measured", "verdict", "in true units")
 MARKS = {"fitted": "a fit", "direction": "holds"}
 """Verdicts in a table, where they have another name."""
@@ -168,6 +172,47 @@ def readings(paper: Paper) -> str:
     return "\n".join(found)
 
 
+def search(paper: Paper) -> str:
+    """What the kept search says of each claim that it judges."""
+    found = paper.searched
+    if found is None or found.chosen is None:
+        return "No search was run for the paper's file as it stands."
+    count = {kind: len(found.of_kind(kind)) for kind in get_args(PointKind)}
+    most, chosen = max(map(meets, found.rows)), meets(found.chosen)
+    best = "no point meets more" if most == chosen else f"the best point {most}"
+    kept_in = f"[{paper.name}.csv](../../papers/search/{paper.name}.csv)"
+    lines = [
+        f"`nandlab reproduce {paper.name} --search` tries {len(paper.opens)} open values and "
+        f"{len(paper.meanings)} readings: {count['alone']} values one at a time, {count['joint']} joint "
+        f"points and {count['tried']} found by hand, {len(found.rows)} points in all ({kept_in}). Of the "
+        f"{len(found.chosen.seen)} claims that it judges the chosen values meet {chosen}, and {best}.",
+        "",
+        "| claim | as chosen | alone make it differ | alone make it come out "
+        f"| of {count['joint']} joint points meet it | no point meets it together with |",
+        "|---|---|---|---|---|---|",
+    ]
+    pairs = [set(each) for each in exclusions(paper, found) if len(each) == TWO]
+    for claim in found.chosen.seen:
+        cells = [
+            "comes out" if found.chosen.seen[claim].is_met else "does not",
+            by_name(flips(paper, found), claim),
+            by_name(gains(paper, found), claim),
+            str(met_by(found, claim)),
+            ", ".join(f"`{other}`" for pair in pairs if claim in pair for other in pair - {claim}) or "–",
+        ]
+        lines.append(f"| `{claim}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def by_name(changes: list[Flip], claim: str) -> str:
+    """Changes to a claim, the values of each open value together."""
+    values: dict[str, list[str]] = {}
+    for each in changes:
+        if each.claim == claim:
+            values.setdefault(each.name, []).append(each.value)
+    return "; ".join(f"`{name}` {', '.join(each)}" for name, each in values.items()) or "–"
+
+
 def cell(name: str, rows: list[Row]) -> str:
     """What README says of a paper's claims."""
     return f"[{len(rows)}](papers/{name}.toml){counts(rows).removeprefix(f'{len(rows)} claims')}"
@@ -223,6 +268,8 @@ def texts(paper: Paper, rows: list[Row], minutes: float) -> dict[Path, str]:
     """Every file that names a paper's claims, as it should be."""
     name = paper.name
     own = put(page(name).read_text(encoding="utf-8"), CLAIMS, table(paper, rows, minutes))
+    if SEARCH[0] in own:
+        own = put(own, SEARCH, search(paper))
     return {
         page(name): put(own, READINGS, readings(paper)),
         summary(name): in_korean(summary(name).read_text(encoding="utf-8"), rows),
