@@ -213,6 +213,12 @@ impl Area {
         self.table.all_dies().fewest_valid().filter(|&block| self.table.valid_pages(block) < full)
     }
 
+    /// A closed block without a valid page, no longer a possible victim.
+    pub(crate) fn next_empty(&mut self) -> Option<Victim> {
+        let block = self.emptiest().filter(|&block| self.table.valid_pages(block) == 0)?;
+        Some(self.chosen(block))
+    }
+
     fn chosen(&mut self, block: BlockId) -> Victim {
         self.table.reopen(block);
         Victim { block, is_failing: false }
