@@ -196,6 +196,7 @@ impl page_mapped::Scheme for Scheme {
         if config.allocation == Allocation::Static && geometry.dies() == 1 {
             notices.push("ftl.dftl.allocation = \"static\" has no effect: the device has one die".to_owned());
         }
+        notices.extend(config.notice_of_groups(geometry, logical_pages));
         Ok(notices)
     }
 

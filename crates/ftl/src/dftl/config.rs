@@ -130,9 +130,6 @@ impl Config {
         ] {
             error::in_range(&format!("ftl.dftl.{key}"), given, least..=most)?;
         }
-        if let Allocation::Groups(groups) = self.allocation {
-            error::in_range("ftl.dftl.allocation.groups.pages", groups.pages, 1..=u32::MAX)?;
-        }
         if let Replacement::Python(own) = self.replacement {
             own::check(own, "ftl.dftl.replacement")?;
         }
@@ -161,7 +158,7 @@ impl Config {
     pub(super) fn cmt(&self, geometry: &Geometry, logical_pages: u32) -> Cmt {
         let per_map_page = entries_per_map_page(geometry);
         let of_group = match self.allocation {
-            Allocation::Groups(groups) => Some(groups.pages),
+            Allocation::Groups(groups) => Some(groups.size(geometry, logical_pages)),
             Allocation::Dynamic | Allocation::Static => None,
         };
         if let Some(cmt) = self.cache.open(geometry, logical_pages, self.cmt_entries, of_group) {
@@ -181,11 +178,25 @@ impl Config {
     }
 
     /// The groups of so many logical pages, if the allocation has them.
-    pub(super) fn groups(&self, logical_pages: u32) -> Option<Groups> {
+    pub(super) fn groups(&self, geometry: &Geometry, logical_pages: u32) -> Option<Groups> {
         match self.allocation {
-            Allocation::Groups(options) => Some(Groups::new(options, logical_pages)),
+            Allocation::Groups(options) => Some(Groups::new(options, geometry, logical_pages)),
             Allocation::Dynamic | Allocation::Static => None,
         }
+    }
+
+    /// Says how much of the spare area groups keep, if it is more than half.
+    pub(super) fn notice_of_groups(&self, geometry: &Geometry, logical_pages: u32) -> Option<String> {
+        let Allocation::Groups(groups) = self.allocation else { return None };
+        let kept = groups.filled(geometry, logical_pages) + groups.blocks(geometry, logical_pages);
+        let spare = geometry.blocks().saturating_sub(logical_pages / geometry.pages_per_block());
+        (2 * kept > spare).then(|| {
+            format!(
+                "ftl.dftl.allocation.groups.pages = {}: groups keep {kept} of {spare} spare blocks, so collection has little \
+                 to gain",
+                groups.size(geometry, logical_pages)
+            )
+        })
     }
 
     /// Blocks beside those for data and the reserve: the map's, and those that groups fill.
@@ -201,7 +212,7 @@ impl Config {
         self.check(geometry)?;
         let usable = |others| Pages::usable(geometry, geometry.blocks(), self.reserve_blocks, others);
         if let Allocation::Groups(groups) = self.allocation {
-            // More pages have more groups, and leave fewer blocks for them.
+            // More pages leave fewer blocks for them, but for rounding: a root, then a quotient.
             let others = |pages| self.others(geometry, pages).saturating_add(groups.blocks(geometry, pages));
             let has_room = |&pages: &u32| usable(others(pages)) >= pages;
             let (mut most, mut above) = (0, geometry.pages());

@@ -1,10 +1,11 @@
 //! Groups of logical pages with blocks of their own, collected as a whole: LearnedFTL's allocation.
 //!
-//! A group's pages lie in the group's blocks. Its collection goes through its logical pages in order, and copies them to
+//! A group's pages go to the group's blocks, except from single victims and after a mount. Its collection goes through its logical pages in order, and copies them to
 //! blocks begun for it. Then each map page is written. So consecutive logical pages lie side by side on the dies, in
 //! whatever order they were written.
 //!
-//! The group with most superseded and trimmed pages since its last collection is next. It needs as many free blocks as its
+//! The group with most superseded and trimmed pages since its last collection is next, also if single victims have freed
+//! them since. It needs as many free blocks as its
 //! pages fill, so it is collected while they are left. Without them, as after a power cut during a collection, and for
 //! blocks with failed programs, victims are emptied one by one as without groups.
 
@@ -21,40 +22,58 @@ options! {
     /// Groups of logical pages with blocks of their own.
     #[derive(Eq)]
     {
-        /// Logical pages in a group, from 1 on. A group keeps up to a block on each die half filled, and a group's pages in
-        /// free blocks are kept for collection: small groups cost the one, large ones the other. Default 16,384.
-        pages: u32 = 16_384,
+        /// Logical pages in a group. A group keeps up to a block on each die half filled, and a group's pages in free blocks
+        /// are kept for collection: small groups cost the one, large ones the other. Default 0, the size with the least of
+        /// both: the root of logical pages, dies and pages a block, multiplied.
+        pages: u32 = 0,
     }
 }
 
 impl GroupOptions {
+    /// Logical pages in a group.
+    pub(super) fn size(self, geometry: &Geometry, logical_pages: u32) -> u32 {
+        if self.pages > 0 {
+            return self.pages;
+        }
+        let of_stripe = u64::from(geometry.dies()) * u64::from(geometry.pages_per_block());
+        u32::try_from((of_stripe * u64::from(logical_pages)).isqrt()).unwrap_or(u32::MAX).max(1)
+    }
+
     /// Groups for so many logical pages.
-    fn count(self, logical_pages: u32) -> u32 {
-        logical_pages.div_ceil(self.pages)
+    fn count(self, geometry: &Geometry, logical_pages: u32) -> u32 {
+        logical_pages.div_ceil(self.size(geometry, logical_pages))
     }
 
     /// Blocks for a group's collection: one more on each die than whole ones.
     pub(super) fn blocks(self, geometry: &Geometry, logical_pages: u32) -> u32 {
-        self.pages.min(logical_pages).div_ceil(geometry.pages_per_block()).saturating_add(geometry.dies())
+        let pages = self.size(geometry, logical_pages).min(logical_pages);
+        pages.div_ceil(geometry.pages_per_block()).saturating_add(geometry.dies())
     }
 
     /// Blocks being filled, beside one group's.
     pub(super) fn filled(self, geometry: &Geometry, logical_pages: u32) -> u32 {
-        (self.count(logical_pages).max(1) - 1).saturating_mul(geometry.dies())
+        (self.count(geometry, logical_pages).max(1) - 1).saturating_mul(geometry.dies())
     }
 }
 
 /// The groups.
 #[derive(Debug)]
 pub(super) struct Groups {
-    options: GroupOptions,
+    /// Logical pages in a group.
+    size: u32,
+    /// Blocks for a group's collection.
+    blocks: u32,
     /// By group: pages superseded or trimmed since its last collection, at the mount at the earliest.
     stale: Vec<u32>,
 }
 
 impl Groups {
-    pub(super) fn new(options: GroupOptions, logical_pages: u32) -> Self {
-        Self { options, stale: vec![0; options.count(logical_pages) as usize] }
+    pub(super) fn new(options: GroupOptions, geometry: &Geometry, logical_pages: u32) -> Self {
+        Self {
+            size: options.size(geometry, logical_pages),
+            blocks: options.blocks(geometry, logical_pages),
+            stale: vec![0; options.count(geometry, logical_pages) as usize],
+        }
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -62,7 +81,7 @@ impl Groups {
     }
 
     pub(super) fn of(&self, at: Lpn) -> u32 {
-        at.0 / self.options.pages
+        at.0 / self.size
     }
 
     /// A logical page's copy no longer counts.
@@ -83,29 +102,27 @@ impl Scheme {
     pub(super) fn make_room_by_group<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
         let Some(groups) = &self.groups else { return Ok(()) };
         let (dies, of_block) = (self.geometry.dies(), self.geometry.pages_per_block());
-        let needed = groups.options.blocks(&self.geometry, self.logical_pages) + self.map.claim();
+        let needed = groups.blocks + self.map.claim() + self.config.reserve_blocks;
         if pages.keeper.count() > needed + dies {
             return Ok(());
         }
-        let next = groups.next(dies * of_block);
+        let Some(group) = groups.next(dies * of_block) else { return Ok(()) };
         for _ in 0..dies {
             if pages.keeper.count() >= needed || !pages.collect(self, nand)? {
                 break;
             }
         }
-        match next {
-            Some(group) if pages.keeper.count() >= needed => {
-                scoped(nand, Cause::Gc, |nand| self.collect_group(pages, nand, group))
-            }
-            _ => Ok(()),
+        if pages.keeper.count() < needed {
+            return Ok(());
         }
+        scoped(nand, Cause::Gc, |nand| self.collect_group(pages, nand, group))
     }
 
     fn collect_group<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, group: u32) -> Result<(), FtlError> {
         pages.restart_group(group);
         let groups = self.groups.as_mut().expect("a group is collected");
         groups.stale[group as usize] = 0;
-        let of_group = groups.options.pages;
+        let of_group = groups.size;
         let end = self.logical_pages.min((group + 1).saturating_mul(of_group));
         let mut next = group * of_group;
         while next < end {
@@ -130,18 +147,28 @@ impl Scheme {
         let (map_page, first) = (logical.start / self.per_map_page(), logical.start % self.per_map_page());
         let mut bytes = std::mem::take(&mut self.page);
         let collected = self.fill_in(pages, nand, map_page, &mut bytes).and_then(|read| {
+            let mut ended = Ok(());
             let old: Vec<Ppa> = entries(&bytes).skip(first as usize).take(logical.len()).collect();
             for (at, from) in logical.map(Lpn).zip(old).filter(|(_, from)| from.is_some()) {
-                let to = match pages.copy_to(self, nand, from, target)? {
-                    Some((to, _)) => to,
-                    None => self.store_lost(pages, nand, at, target)?,
+                let copied = match pages.copy_to(self, nand, from, target) {
+                    Ok(Some((to, _))) => Ok(to),
+                    Ok(None) => self.store_lost(pages, nand, at, target),
+                    Err(error) => Err(error),
+                };
+                let to = match copied {
+                    Ok(to) => to,
+                    // The map page still has to tell where the others are.
+                    Err(error) => {
+                        ended = Err(error);
+                        break;
+                    }
                 };
                 pages.supersede(from, nand.ctx().last());
                 pages.area.set_valid(to);
                 self.cmt.moved(at, to);
                 set_entry(&mut bytes, at.0 % self.per_map_page(), to);
             }
-            self.store_map_page(pages, nand, map_page, &bytes, read)
+            self.store_map_page(pages, nand, map_page, &bytes, read).and(ended)
         });
         self.page = bytes;
         collected

@@ -37,7 +37,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         stale.push(compare(first as u32, copies, held, &mut valid));
     })?;
     let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
-    let groups = config.groups(logical_pages);
+    let groups = config.groups(&geometry, logical_pages);
     let count = groups.as_ref().map_or(0, Groups::count);
     let policy = config.victim.policy(&geometry, config.seed);
     let mut pages = Pages::in_groups(&geometry, highest, policy, config.reserve_blocks, count);

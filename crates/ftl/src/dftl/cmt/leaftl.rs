@@ -15,7 +15,7 @@
 //!    and need not be read for it.
 //!
 //! ## Recovery
-//! As DFTL: the cache is memory. Stripes (`stripes.rs`) are found again by when blocks were begun.
+//! As DFTL: the cache is memory. Blocks go to stripes (`stripes.rs`) again in the order they were begun.
 //!
 //! ## Invariants
 //! Every entry in memory waits, or has a segment giving its number to within the bound. `check()` counts the bytes for all
@@ -28,13 +28,15 @@
 //! levels there for a faster search; here they stand in one order, with the same bytes. There, compaction removes hidden
 //! logical pages from older segments every million writes; here each new segment does. A trim is a segment without pages;
 //! the paper has none. The spare area does not really store the neighbours' logical pages: the simulator knows the right
-//! page, and `check()` asserts the bound. A superseded or moved page is found without a wrong read.
+//! page, and `check()` asserts the bound. A superseded or moved page is found without a wrong read, also one
+//! read for a partial write.
 //!
 //! ## References
 //! J. Sun, S. Li, Y. Sun, C. Sun, D. Vucinic, J. Huang: LeaFTL: A Learning-Based Flash Translation Layer for Solid-State
 //! Drives. ASPLOS 2023.
 
-use super::line::{lines, Line};
+mod segment;
+
 use super::stripes::Stripes;
 use super::table::{Linked, Links, List};
 use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
@@ -42,6 +44,7 @@ use crate::options::options;
 use crate::parts::map_entries::{entries, fill};
 use crate::{error, FtlError, RamUse};
 use nandlab_nand::{Lpn, Ppa};
+use segment::{has, learn, Says, Segment, GROUP};
 
 options! {
     Options
@@ -59,9 +62,6 @@ options! {
 /// Bytes of a map page's place in memory.
 const HEAD: u64 = 8;
 
-/// Logical pages of a group.
-const GROUP: u32 = 256;
-
 impl Options {
     /// The smallest budget: a map page without a line, and the entries that wait.
     pub(super) fn least_bytes(self, per_map_page: u32) -> Result<u64, FtlError> {
@@ -76,87 +76,8 @@ impl Options {
     }
 }
 
-/// Places of a group.
-type Places = [u64; (GROUP / 64) as usize];
-
-#[inline]
-fn has(places: &[u64], place: u32) -> bool {
-    places[place as usize / 64] >> (place % 64) & 1 == 1
-}
-
-/// A segment's contents.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Says {
-    /// The numbers lie on a line with regular gaps.
-    Accurate(Line),
-    /// They lie near a line.
-    Near(Line),
-    /// One page, which has no number.
-    Page(Ppa),
-    /// Trimmed pages.
-    Nothing,
-}
-
-/// A segment of a group.
-#[derive(Clone, Debug)]
-struct Segment {
-    says: Says,
-    /// Its places. Firmware has the first and the last, and the gap or the list.
-    places: Places,
-}
-
-impl Segment {
-    fn count(&self) -> u32 {
-        self.places.iter().map(|word| word.count_ones()).sum()
-    }
-
-    fn bytes(&self) -> u64 {
-        match self.says {
-            // The list, and its end.
-            Says::Near(_) => BYTES + 1 + u64::from(self.count()),
-            _ => BYTES,
-        }
-    }
-
-    /// The page it gives for a place.
-    fn page(&self, place: u32, stripes: &Stripes) -> Option<Ppa> {
-        match self.says {
-            Says::Accurate(line) | Says::Near(line) => stripes.page(line.at(place)),
-            Says::Page(page) => Some(page),
-            Says::Nothing => Some(Ppa::NONE),
-        }
-    }
-}
-
-/// Draws lines through a group's places with their pages, in ascending order; `tell` gets the segments.
-fn learn(points: &[(u32, Ppa)], bound: u32, stripes: &Stripes, mut tell: impl FnMut(Segment)) {
-    let segment = |says, of: &[(u32, u32)]| {
-        let mut places = Places::default();
-        of.iter().for_each(|&(place, _)| places[place as usize / 64] |= 1 << (place % 64));
-        Segment { says, places }
-    };
-    let mut numbered = Vec::with_capacity(points.len());
-    let mut trimmed = Vec::new();
-    for &(place, page) in points {
-        match stripes.number(page) {
-            Some(number) => numbered.push((place, number)),
-            None if page.is_some() => tell(segment(Says::Page(page), &[(place, 0)])),
-            None => trimmed.push((place, 0)),
-        }
-    }
-    if !trimmed.is_empty() {
-        tell(segment(Says::Nothing, &trimmed));
-    }
-    let mut rest = &numbered[..];
-    lines(numbered.iter().copied(), bound, |fitted| {
-        let (of_line, behind) = rest.split_at(fitted.count as usize);
-        rest = behind;
-        let is_exact = of_line.iter().all(|&(place, number)| fitted.line.at(place) == number);
-        let mut gaps = of_line.windows(2).map(|pair| pair[1].0 - pair[0].0);
-        let is_regular = gaps.next().is_none_or(|gap| gaps.all(|other| other == gap));
-        let says = if is_exact && is_regular { Says::Accurate(fitted.line) } else { Says::Near(fitted.line) };
-        tell(segment(says, of_line));
-    });
+fn bytes_of(groups: &[Vec<Segment>]) -> u64 {
+    groups.iter().flatten().map(Segment::bytes).sum()
 }
 
 /// A map page in memory. The simulator keeps every entry, firmware the segments alone.
@@ -168,6 +89,8 @@ struct Page {
     waiting: Vec<u64>,
     waits: u32,
     is_dirty: bool,
+    /// Bytes of its segments.
+    bytes_of_segments: u64,
     /// By group: the segments, the newest first.
     groups: Vec<Vec<Segment>>,
     links: Links,
@@ -183,7 +106,7 @@ impl Page {
     fn loaded(map_page: u32, entries: Vec<Ppa>, bound: u32, stripes: &Stripes) -> Self {
         let of_group = |entries: &[Ppa]| {
             let mapped: Vec<_> = (0..).zip(entries).map(|(place, &page)| (place, page)).collect();
-            let mut segments = Vec::new();
+            let mut segments = Vec::with_capacity(mapped.len());
             learn(&mapped, bound, stripes, |segment| {
                 if segment.says != Says::Nothing {
                     segments.push(segment);
@@ -191,9 +114,11 @@ impl Page {
             });
             segments
         };
+        let groups: Vec<Vec<Segment>> = entries.chunks(GROUP as usize).map(of_group).collect();
         Self {
             map_page,
-            groups: entries.chunks(GROUP as usize).map(of_group).collect(),
+            bytes_of_segments: bytes_of(&groups),
+            groups,
             waiting: vec![0; entries.len().div_ceil(64)],
             waits: 0,
             is_dirty: false,
@@ -203,8 +128,7 @@ impl Page {
     }
 
     fn bytes(&self) -> u64 {
-        let segments = self.groups.iter().flatten().map(Segment::bytes);
-        HEAD + BYTES * u64::from(self.waits) + segments.sum::<u64>()
+        HEAD + BYTES * u64::from(self.waits) + self.bytes_of_segments
     }
 
     fn set(&mut self, place: u32, page: Ppa) {
@@ -218,17 +142,20 @@ impl Page {
     fn learn(&mut self, bound: u32, stripes: &Stripes) {
         for (group, segments) in (0..).zip(&mut self.groups) {
             let first = group * GROUP;
+            let words = (first / 64) as usize..self.waiting.len().min((first / 64 + GROUP / 64) as usize);
+            let changed = &self.waiting[words];
+            if changed.iter().all(|&word| word == 0) {
+                continue;
+            }
+            for older in segments.iter_mut() {
+                older.places.iter_mut().zip(changed).for_each(|(places, changed)| *places &= !changed);
+                older.shorten(&self.entries[first as usize..]);
+            }
             let places = first..(first + GROUP).min(self.entries.len() as u32);
             let points: Vec<_> = places
                 .filter(|&place| has(&self.waiting, place))
                 .map(|place| (place - first, self.entries[place as usize]))
                 .collect();
-            if points.is_empty() {
-                continue;
-            }
-            for &(place, _) in &points {
-                segments.iter_mut().for_each(|older| older.places[place as usize / 64] &= !(1 << (place % 64)));
-            }
             let mut newer = Vec::new();
             learn(&points, bound, stripes, |segment| newer.push(segment));
             newer.extend(segments.drain(..).filter(|older| older.count() > 0));
@@ -236,6 +163,7 @@ impl Page {
         }
         self.waiting.fill(0);
         self.waits = 0;
+        self.bytes_of_segments = bytes_of(&self.groups);
     }
 
     /// An entry's segment, if it does not wait; none for an unmapped one.
@@ -339,6 +267,7 @@ impl Segments {
             self.by_use.renew(&mut self.pages, current);
         }
         let victim = self.by_use.oldest;
+        assert_ne!(victim, current, "one map page alone is within the budget");
         let page = &self.pages[victim as usize];
         if page.is_dirty {
             return Some(Step::Write(page.map_page));
@@ -416,7 +345,12 @@ impl MapCache for Segments {
     fn mistaken(&self, slot: Slot) -> Option<Ppa> {
         let page = &self.pages[self.place(Lpn(slot))?];
         let place = slot % self.shape.per_map_page;
-        page.given(place, &self.stripes).filter(|&given| given != page.entries[place as usize])
+        let entry = page.entries[place as usize];
+        match page.given(place, &self.stripes) {
+            Some(given) => (given != entry).then_some(given),
+            // No page has the number; a read costs the same anywhere.
+            None => Some(entry),
+        }
     }
 
     fn moved(&mut self, at: Lpn, to: Ppa) -> bool {
@@ -457,6 +391,7 @@ impl MapCache for Segments {
     fn each(&self, tell: &mut dyn FnMut(Lpn, Ppa, bool)) {
         let (mut bytes, mut waits) = (0, 0);
         for page in self.places.iter().filter(|&&place| place != NONE).map(|&place| &self.pages[place as usize]) {
+            assert_eq!(page.bytes_of_segments, bytes_of(&page.groups), "bytes of segments");
             bytes += page.bytes();
             waits += page.waits;
             let first = page.map_page * self.shape.per_map_page;
@@ -471,7 +406,8 @@ impl MapCache for Segments {
 
     fn ram(&self, ram: &mut RamUse) {
         let pages = (self.shape.budget_bytes / (HEAD + BYTES)).min(u64::from(self.shape.map_pages()));
-        ram.sram.insert("cmt", self.shape.budget_bytes);
+        let whole = self.options.whole_bytes(self.shape.per_map_page, self.shape.map_pages());
+        ram.sram.insert("cmt", self.shape.budget_bytes.min(whole));
         ram.sram.insert("cmt_lists", 12 * pages);
         ram.sram.insert("stripes", self.stripes.bytes());
     }

@@ -10,21 +10,21 @@
 //!    no entry comes to memory. Else it is a miss as with TPFTL.
 //! 2. *Write.* A changed entry needs a place in memory. Its bit is cleared. If it was set, the former page comes from the
 //!    line, and no map page is read.
-//! 3. *Training.* Whenever a map page is written, all its entries are known. Lines are drawn through them, and take the
-//!    place of the former ones if they meet more entries. Collection by groups (`dftl/groups.rs`) writes pages in order and
+//! 3. *Training.* When a map page is written, all its entries are known. If a sixteenth was written or moved in order since
+//!    the last lines, lines are drawn again, and replace the former ones if they meet more entries. Collection by groups (`dftl/groups.rs`) writes pages in order and
 //!    their map pages after them: one or two lines are right for a map page then.
 //! 4. Places are numbered by stripes (`stripes.rs`), so pages on the dies in turn are a line.
 //!
 //! ## Recovery
-//! As DFTL: lines are memory. After a mount map pages have none until they are written. Stripes are found again by when
-//! blocks were begun.
+//! As DFTL: lines are memory. After a mount map pages have none until enough was written in order. Blocks go to stripes
+//! again in the order they were begun; host's and moved ones share them if there are no groups.
 //!
 //! ## Invariants
 //! With its bit set, an entry's line gives its page, and flash has the same.
 //!
 //! ## Differences
-//! The paper trains after a group's collection and after a sequential write. Here every written map page trains: both, and
-//! more. The processor's time for it (tens of microseconds in the paper) is not counted. The paper gives a group its blocks
+//! The paper trains after a group's collection and during a sequential write; here the map page's next write does it. The
+//! processor's time for it (tens of microseconds in the paper) is not counted. The paper gives a group its blocks
 //! and lets groups lend each other space; here groups take blocks from all free ones. A line takes eight bytes, as there.
 //!
 //! ## References
@@ -77,6 +77,8 @@ struct Model {
     /// A bit for each entry: its line is right.
     right: Vec<u64>,
     count: u32,
+    /// Changes right after a change to an earlier entry here, since the lines were drawn.
+    in_order: u32,
 }
 
 impl Model {
@@ -108,7 +110,7 @@ impl Model {
         let mut model = Self {
             lines: longest.into_iter().map(|fitted| fitted.line).collect(),
             right: vec![0; entries.len().div_ceil(64)],
-            count: 0,
+            ..Self::default()
         };
         model.lines.sort_by_key(|line| line.first);
         for (place, &page) in (0..).zip(entries).filter(|(_, page)| page.is_some()) {
@@ -130,6 +132,8 @@ pub(super) struct Learned {
     /// By map page.
     models: Vec<Model>,
     stripes: Stripes,
+    /// The entry changed last.
+    last: Lpn,
 }
 
 impl Learned {
@@ -141,6 +145,7 @@ impl Learned {
             entries: TwoLevels::new(left, tpftl::Options::default()),
             models: vec![Model::default(); shape.map_pages() as usize],
             stripes: shape.stripes(),
+            last: Lpn(0),
             shape,
         }
     }
@@ -156,9 +161,13 @@ impl Learned {
         self.stripes.page(number)
     }
 
+    /// An entry changes.
     fn forget(&mut self, at: Lpn) {
-        let place = self.place(at);
-        self.models[self.shape.map_page(at) as usize].forget(place);
+        let (place, map_page) = (self.place(at), self.shape.map_page(at));
+        let model = &mut self.models[map_page as usize];
+        model.forget(place);
+        model.in_order += u32::from(at > self.last && self.shape.map_page(self.last) == map_page);
+        self.last = at;
     }
 }
 
@@ -205,6 +214,11 @@ impl MapCache for Learned {
     }
 
     fn learn(&mut self, map_page: u32, bytes: &[u8]) {
+        let model = &mut self.models[map_page as usize];
+        if model.in_order < self.shape.per_map_page / 16 {
+            return;
+        }
+        model.in_order = 0;
         let pages = self.shape.pages_of(map_page);
         let entries: Vec<Ppa> = entries(bytes).take(pages.len()).collect();
         let trained = Model::trained(&entries, self.options.pieces, &self.stripes);
@@ -232,7 +246,10 @@ impl MapCache for Learned {
         self.entries.written(map_page);
     }
 
+    /// The map page may have been written, and its lines drawn, before the page's own move was known.
     fn clean(&mut self, at: Lpn) {
+        let place = self.place(at);
+        self.models[self.shape.map_page(at) as usize].forget(place);
         self.entries.clean(at);
     }
 

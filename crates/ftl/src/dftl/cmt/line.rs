@@ -31,16 +31,40 @@ struct Cone {
     least: i64,
     most: i64,
     count: u32,
+    /// Whether slope 1 met every point exactly; then the slopes above do not know them yet.
+    is_unit: bool,
+    /// The run and rise of the last point so far.
+    last: (i64, i64),
 }
 
 impl Cone {
     fn at(first: (u32, u32)) -> Self {
-        Self { first, least: 0, most: 2 * ONE - 1, count: 1 }
+        Self { first, least: 0, most: 2 * ONE - 1, count: 1, is_unit: true, last: (0, 0) }
     }
 
     /// Takes in a point; false if no line meets it, too, within the bound.
     fn takes(&mut self, (place, number): (u32, u32), bound: u32) -> bool {
         let (run, rise) = (i64::from(place - self.first.0), i64::from(number) - i64::from(self.first.1));
+        // Pages in any order mostly end here, and those in order below: both without a division.
+        if rise + i64::from(bound) < 0 || rise - i64::from(bound) > 2 * run {
+            return false;
+        }
+        if rise == run && self.is_unit {
+            (self.last, self.count) = ((run, rise), self.count + 1);
+            return true;
+        }
+        if std::mem::take(&mut self.is_unit) && self.last.0 > 0 {
+            // The last point leaves the fewest slopes to those before.
+            let before = self.last;
+            self.narrow(before, bound);
+        }
+        let takes = self.narrow((run, rise), bound);
+        self.count += u32::from(takes);
+        takes
+    }
+
+    /// Leaves the slopes that meet one more point; false if there is none.
+    fn narrow(&mut self, (run, rise): (i64, i64), bound: u32) -> bool {
         // A rise rounds to `r` from `r * ONE - ONE / 2` to below `(r + 1) * ONE - ONE / 2`.
         let bound = i64::from(bound);
         let lowest = (rise - bound) * ONE - ONE / 2;
@@ -50,13 +74,14 @@ impl Cone {
         if least > most {
             return false;
         }
-        (self.least, self.most, self.count) = (least, most, self.count + 1);
+        (self.least, self.most) = (least, most);
         true
     }
 
     /// With slope 1 if possible, else in the middle.
     fn line(&self) -> Fitted {
-        let slope = if (self.least..=self.most).contains(&ONE) { ONE } else { (self.least + self.most) / 2 };
+        let slope =
+            if self.is_unit || (self.least..=self.most).contains(&ONE) { ONE } else { (self.least + self.most) / 2 };
         let line = Line { first: self.first.0 as u16, slope: slope as u16, base: self.first.1 };
         Fitted { line, count: self.count }
     }

@@ -87,9 +87,9 @@ impl Stripes {
         }
         let block = self.geometry.block_of(page);
         let stripe = Some(self.of[block.index()]).filter(|&stripe| stripe != NONE)?;
-        let (dies, of_block) = (u64::from(self.geometry.dies()), u64::from(self.geometry.pages_per_block()));
-        let row = u64::from(page.0) % of_block;
-        u32::try_from((u64::from(stripe) * of_block + row) * dies + u64::from(self.geometry.die_of(block))).ok()
+        let row = u64::from(stripe) * u64::from(self.geometry.pages_per_block());
+        let row = row + u64::from(self.geometry.page_in_block(page));
+        u32::try_from(row * u64::from(self.geometry.dies()) + u64::from(self.geometry.die_of(block))).ok()
     }
 
     /// The page with a number, if its stripe has a block on this die.

@@ -118,7 +118,7 @@ impl Area {
         &self.frontiers
     }
 
-    /// Closes a full frontier, if it has a block, which may be a victim from now on.
+    /// Closes a frontier, if it has a block, which gets no more pages and may be a victim from now on.
     pub(crate) fn close(&mut self, frontier: usize, programs: u64) {
         let full = std::mem::replace(&mut self.frontiers[frontier], Frontier::none());
         if full.block.is_some() {

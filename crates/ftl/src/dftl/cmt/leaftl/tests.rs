@@ -88,3 +88,18 @@ fn a_changed_map_page_is_written_before_it_leaves() {
     cache.written(0);
     assert_eq!((cache.step(Lpn(200)), cache.find(Lpn(1))), (Step::Found(200), None));
 }
+
+/// No map page takes more than eight bytes an entry, whatever is left of its segments.
+#[test]
+fn a_list_for_one_place_becomes_a_page() {
+    let mut cache = cache(Options { learned_at: 2, ..Options::default() });
+    load(&mut cache, 0, |_| Ppa::NONE);
+    // No block's first page: with it the block would begin anew.
+    let later = |page: u32| numbered(2 * (page / 3 * 4 + page % 3 + 1));
+    for at in 0..PER - 2 {
+        cache.set(at, later(100 + 2 * at));
+        cache.set(at + 2, later(101 + 2 * at + at % 3));
+        cache.each(&mut |_, _, _| ());
+        assert!(cache.bytes <= cache.options.whole_bytes(PER, 1), "{} bytes", cache.bytes);
+    }
+}

@@ -24,6 +24,13 @@ fn bytes_of(entries: impl Iterator<Item = Ppa>) -> Vec<u8> {
     entries.flat_map(|page| page.0.to_le_bytes()).collect()
 }
 
+/// Writes map page 0 after a change of all its entries in order.
+fn train(cache: &mut Learned, bytes: &[u8]) {
+    cache.models[0].in_order = PER;
+    cache.learn(0, bytes);
+    assert_eq!(cache.models[0].in_order, 0);
+}
+
 /// Asks for an entry as the scheme does; returns how often a map page was read.
 fn ask(cache: &mut Learned, at: u32) -> u32 {
     let mut reads = 0;
@@ -43,7 +50,7 @@ fn ask(cache: &mut Learned, at: u32) -> u32 {
 fn a_map_page_in_order_needs_no_read() {
     let mut cache = cache();
     assert_eq!(cache.predicted(Lpn(5)), None);
-    cache.learn(0, &bytes_of((0..PER).map(numbered)));
+    train(&mut cache, &bytes_of((0..PER).map(numbered)));
     (0..PER).for_each(|at| assert_eq!(cache.predicted(Lpn(at)), Some(numbered(at))));
     assert_eq!((cache.models[0].lines.len(), cache.predicted(Lpn(PER))), (1, None));
     // A write needs the former page, which the line gives.
@@ -61,13 +68,13 @@ fn a_map_page_in_order_needs_no_read() {
 #[test]
 fn worse_lines_do_not_replace_better_ones() {
     let mut cache = cache();
-    cache.learn(0, &bytes_of((0..PER).map(numbered)));
+    train(&mut cache, &bytes_of((0..PER).map(numbered)));
     for at in [2, 7, 9] {
         cache.moved(Lpn(at), numbered(600 - at));
     }
     assert_eq!(cache.models[0].count, 13);
     let now = |at: u32| if [2, 7, 9].contains(&at) { numbered(600 - at) } else { numbered(at) };
-    cache.learn(0, &bytes_of((0..PER).map(now)));
+    train(&mut cache, &bytes_of((0..PER).map(now)));
     cache.each(&mut |at, page, _| assert_eq!(page, now(at.0)));
     assert!(cache.models[0].count >= 13);
 }
@@ -78,7 +85,25 @@ fn the_longest_lines_stay() {
     let mut cache = Learned::new(Shape::of(1_000, PER, 2, BUDGET), Options { pieces: 1 });
     (0..100).for_each(|row| (0..2).for_each(|die| cache.begun(Ppa(die * 1024 + row * 4), Lpn(row * 8))));
     let jump = |at: u32| numbered(if at < 5 { 300 + at } else { at });
-    cache.learn(0, &bytes_of((0..PER).map(jump)));
+    train(&mut cache, &bytes_of((0..PER).map(jump)));
     assert_eq!(cache.models[0].count, 11);
     assert_eq!((cache.predicted(Lpn(4)), cache.predicted(Lpn(5))), (None, Some(numbered(5))));
+}
+
+/// A map page written one moved page at a time names former places until its last write.
+#[test]
+fn a_moved_page_is_not_taken_from_lines_through_former_places() {
+    let mut cache = cache();
+    let bytes = bytes_of((0..PER).map(numbered));
+    train(&mut cache, &bytes);
+    for at in [4, 5] {
+        cache.moved(Lpn(at), numbered(500 + at));
+    }
+    // The write for page 4 does not know of page 5 yet.
+    train(&mut cache, &bytes);
+    [4, 5].iter().for_each(|&at| cache.clean(Lpn(at)));
+    assert_eq!(
+        (cache.predicted(Lpn(4)), cache.predicted(Lpn(5)), cache.predicted(Lpn(6))),
+        (None, None, Some(numbered(6)))
+    );
 }
