@@ -346,9 +346,9 @@ def superblock(
         update_blocks: Most blocks of a superblock beyond its logical blocks (K), at least 1. Default 2,
             a convention.
         erase_when: When to erase a block without valid pages. Default "on_free".
-        reserve_blocks: Blocks of the device kept free for compactions; at least 1. With 1, a program
-            failure or a torn page during a compaction may leave no room; the default, 2, is safe.
-            Default 2.
+        reserve_blocks: Blocks of the device kept free for compactions; at least 1. Each program failure
+            and each torn page during a compaction takes one until a later compaction brings it back;
+            the default, 3, is safe. Default 3.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
             trimmed segment of the address space, and at least one block for the notes. Default true.
     """
@@ -542,13 +542,13 @@ def log(
 def dftl(
     *,
     cmt_entries: int | None = None,
-    cache: Literal['segmented', 'tpftl', 'cdftl', 'sftl'] | Mapping[str, Any] | None = None,
+    cache: Literal['segmented', 'tpftl', 'cdftl', 'sftl', 'leaftl', 'learned'] | Mapping[str, Any] | None = None,
     protected_percent: int | None = None,
     lazy_update: bool | None = None,
     batch_update: bool | None = None,
     batch_write_back: bool | None = None,
     replacement: Literal['segmented'] | Mapping[str, Any] | Policy | None = None,
-    allocation: Literal['dynamic', 'static'] | None = None,
+    allocation: Literal['dynamic', 'static', 'groups'] | Mapping[str, Any] | None = None,
     victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | Policy | None = None,
     reserve_blocks: int | None = None,
     map_spare_percent: int | None = None,
@@ -577,6 +577,11 @@ def dftl(
             each. From 0 to 50 percent. Default 10.
         cache.sftl.sparse_entries: The most changed entries with which a map page leaves without being
             written. Default 16.
+        cache.leaftl.error_bound: Pages by which a segment may miss, from 0 to 64. Default 4; the paper
+            measures 0, 1, 4 and 16.
+        cache.leaftl.learned_at: Changed entries waiting until lines are drawn through them. From 1 to
+            65,536. Default 256, a flash block of the paper.
+        cache.learned.pieces: Lines for each map page, from 1 to 64. Default 8, as in the paper.
         protected_percent: Protected share of the entries in memory. An entry is protected from when it
             was read or asked for again, until it is the one not asked for the longest. From 1 to 99
             percent. Only for the cache `segmented`. Default 80.
@@ -591,6 +596,10 @@ def dftl(
         replacement: Which entry leaves a full memory. Only for the cache `segmented`. Default
             "segmented".
         allocation: The die that takes a host page. Default "dynamic".
+        allocation.groups.pages: Logical pages in a group. A group keeps up to a block on each die half
+            filled, and a group's pages in free blocks are kept for collection: small groups cost the
+            one, large ones the other. Default 0, the size with the least of both: the root of logical
+            pages, dies and pages a block, multiplied.
         victim: The data block that garbage collection empties next; map blocks go by the fewest valid
             pages. Default "greedy".
         victim.d_choices.choices: Blocks drawn for each pick, 1 to 4096: with more it is greedy, and

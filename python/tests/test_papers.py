@@ -61,9 +61,9 @@ LISTED = {
         ("zn540.", "zns-1t."),
     ),
     "placement": (
-        16,
-        "a77d5436a13588ef225f3898b91150c3d587c4f35bf8753c4afb2a94a00f32d8",
-        ("pools.", "midas.", "tpftl."),
+        19,
+        "ca71902ef20b6b94e2c6d1ec8d924516599ad7f626141a38ded8ea96351ab022",
+        ("pools.", "midas.", "tpftl.", "learned.", "leaftl."),
     ),
     "theory": (
         114,

@@ -5,7 +5,7 @@
 //! keeps the most recently used entries (CMT, cached mapping table) and a directory of the map pages (GTD, global
 //! translation directory). Hits cost no more than with the whole map in memory. A miss costs a map page read, plus a
 //! read and a program if a changed entry has to leave. The option `cache` puts another cache in the same bytes
-//! (`dftl/cmt.rs`): TPFTL, CDFTL or S-FTL. The rest of this text is about DFTL's own.
+//! (`dftl/cmt.rs`): TPFTL, CDFTL, S-FTL, LeaFTL or LearnedFTL. The rest of this text is about DFTL's own.
 //!
 //! ## Write path
 //! On a miss the least recently used entry leaves; if it has changed, its map page is read, changed and written. Then
@@ -60,6 +60,7 @@ mod check;
 mod cmt;
 mod collect;
 mod config;
+mod groups;
 mod mount;
 mod paging;
 #[cfg(test)]
@@ -70,9 +71,11 @@ use crate::parts::map_entries::entries_per_map_page;
 use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::{Events, FtlError, RamUse, Variant};
-pub use cmt::{Cache, Cdftl, Sftl, Tpftl};
+pub use cmt::{Cache, Cdftl, Leaftl, Learned, Sftl, Tpftl};
 use cmt::{Cmt, Slot};
 pub use config::{Allocation, Config};
+pub use groups::GroupOptions;
+use groups::Groups;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Oob, Ppa, SectorMask, Time};
 use std::collections::BTreeSet;
 
@@ -87,6 +90,8 @@ pub struct Scheme {
     logical_pages: u32,
     map: FlashMap,
     cmt: Cmt,
+    /// Groups with blocks of their own, if that is the allocation.
+    groups: Option<Groups>,
     /// Map pages with trimmed entries that are not on flash yet.
     trimmed: BTreeSet<u32>,
     /// When the last write to an unmapped page ends: its map page must not be on flash before.
@@ -131,6 +136,9 @@ impl Scheme {
             self.mapped = self.mapped.max(end);
         }
         pages.area.set_valid(to);
+        if let Some(groups) = self.groups.as_mut().filter(|_| old.is_some()) {
+            groups.superseded(at);
+        }
         Ok(())
     }
 
@@ -140,6 +148,10 @@ impl Scheme {
         match self.config.allocation {
             Allocation::Dynamic => Target::InTurn,
             Allocation::Static => Target::On(at.0 % self.geometry.dies()),
+            Allocation::Groups(_) => {
+                let groups = self.groups.as_ref().expect("it is made with the options");
+                Target::InGroup(groups.of(at))
+            }
         }
     }
 
@@ -184,6 +196,7 @@ impl page_mapped::Scheme for Scheme {
         if config.allocation == Allocation::Static && geometry.dies() == 1 {
             notices.push("ftl.dftl.allocation = \"static\" has no effect: the device has one die".to_owned());
         }
+        notices.extend(config.notice_of_groups(geometry, logical_pages));
         Ok(notices)
     }
 
@@ -200,8 +213,7 @@ impl page_mapped::Scheme for Scheme {
     }
 
     fn needed_and_usable(&self, pages: &Pages, good: u32) -> (u32, u32) {
-        let quota = self.config.shape(&self.geometry, self.logical_pages).quota(&self.geometry);
-        (self.logical_pages, pages.usable_on(good, quota))
+        (self.logical_pages, pages.usable_on(good, self.config.others(&self.geometry, self.logical_pages)))
     }
 
     #[inline]
@@ -236,9 +248,16 @@ impl page_mapped::Scheme for Scheme {
         sectors: SectorMask,
         page: &mut N::Buf,
     ) -> Result<(), FtlError> {
+        if let Some(from) = self.cmt.predicted(at) {
+            self.hits += 1;
+            return read_mapped(nand, from, sectors, page);
+        }
         let loads = self.map_loads;
         let (from, looked_up) = match self.look_up(pages, nand, at) {
-            Ok((slot, looked_up)) => (self.cmt.page(slot), looked_up),
+            Ok((slot, looked_up)) => {
+                let looked_up = self.read_mistaken(nand, slot, looked_up)?;
+                (self.cmt.page(slot), looked_up)
+            }
             Err(FtlError::WornOut { .. }) => self.look_past(pages, nand, at)?,
             Err(error) => return Err(error),
         };
@@ -255,9 +274,14 @@ impl page_mapped::Scheme for Scheme {
         if old.is_some() {
             self.cmt.set(slot, Ppa::NONE);
             pages.area.set_invalid(old);
+            self.groups.iter_mut().for_each(|groups| groups.superseded(at));
             self.trimmed.insert(at.0 / self.per_map_page());
         }
         Ok(())
+    }
+
+    fn make_room<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
+        self.make_room_by_group(pages, nand)
     }
 
     fn flush<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {

@@ -33,7 +33,7 @@ pub struct Events {
     pub map_misses: u64,
     /// Entries or units written to flash before they left memory.
     pub map_dirty_evictions: u64,
-    /// Host reads of a page that had to read its map page from flash first.
+    /// Host reads of a page that had to read its map page, or a wrong page, from flash first.
     pub map_double_reads: u64,
     /// Victim blocks with map pages.
     pub map_gc_runs: u64,

@@ -19,6 +19,9 @@
 //! may still take. A last superblock with fewer logical blocks has as many less as N. A partial page write reads the
 //! page, merges the new sectors and writes the whole page.
 //!
+//! Before the first step, superblocks are compacted while fewer than `reserve_blocks` blocks are free. A cut may leave it
+//! so.
+//!
 //! **A compaction** takes the superblock's block with the fewest valid pages, the oldest among equals, but not the open
 //! one while that has room. It copies these pages to the open block, and to a free block that becomes the open one when
 //! that is full, and erases the victim. So v valid pages cost v copies and one erase, and bring room for the other pages
@@ -63,8 +66,8 @@ pub struct Config {
     pub update_blocks: u32,
     /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,
-    /// Blocks of the device kept free for compactions; at least 1. With 1, a program failure or a torn page during a
-    /// compaction may leave no room; the default, 2, is safe.
+    /// Blocks of the device kept free for compactions; at least 1. Each program failure and each torn page during a
+    /// compaction takes one until a later compaction brings it back; the default, 3, is safe.
     pub reserve_blocks: u32,
     /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the
     /// address space, and at least one block for the notes. Default true.
@@ -77,7 +80,7 @@ impl Default for Config {
             superblock_blocks: 8,
             update_blocks: 2,
             erase_when: EraseWhen::OnFree,
-            reserve_blocks: 2,
+            reserve_blocks: 3,
             durable_trim: true,
         }
     }
@@ -143,7 +146,11 @@ impl Scheme {
 
     /// Brings room to a superblock without any, by one of the steps in the head comment.
     fn bring_room<N: Nand>(&mut self, store: &mut Store, nand: &mut N, index: usize) -> Result<(), FtlError> {
+        self.regain_reserve(store, nand)?;
         let own = &self.supers[index];
+        if own.has_room(store) {
+            return Ok(());
+        }
         // Written flash must not look blank: the last block in use stays.
         if let Some((block, 0)) = own.emptiest(store).filter(|_| store.may_drop(1)) {
             return self.release(store, nand, index, block);
@@ -160,6 +167,24 @@ impl Scheme {
         }
         let giver = self.giver(store, index).or_else(|| own.gains(store).then_some(index));
         self.compact(store, nand, giver.ok_or_else(|| store.no_block_left())?)
+    }
+
+    /// Compacts superblocks until the reserve is whole again: a cut during a compaction may have used a block of it up.
+    fn regain_reserve<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
+        while store.lacks_reserve() {
+            let giving = (0..self.supers.len()).filter_map(|index| {
+                let own = &self.supers[index];
+                let (block, valid) = own.emptiest(store).filter(|_| self.can_give(store, index))?;
+                // Without a free block the open one takes the pages, or there are none.
+                (store.has_free() || valid == 0 || own.has_room(store)).then_some((valid, index, block))
+            });
+            match giving.min() {
+                Some((0, index, block)) if store.may_drop(1) => self.release(store, nand, index, block)?,
+                Some((1.., index, _)) => self.compact(store, nand, index)?,
+                _ => break,
+            }
+        }
+        Ok(())
     }
 
     /// Another superblock that can give a block back.

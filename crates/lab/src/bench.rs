@@ -94,6 +94,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "dftl_tpftl", limit: None, measure: |quick| map_cache(quick, "tpftl") },
     Bench { name: "dftl_cdftl", limit: None, measure: |quick| map_cache(quick, "cdftl") },
     Bench { name: "dftl_sftl", limit: None, measure: |quick| map_cache(quick, "sftl") },
+    Bench { name: "dftl_leaftl", limit: None, measure: |quick| map_cache(quick, "leaftl") },
+    Bench { name: "dftl_learned", limit: None, measure: |quick| map_cache(quick, "learned") },
     Bench {
         name: "dftl_in_memory",
         limit: None,

@@ -76,7 +76,7 @@ class FlashCounts(View):
 class MapCounts(View):
     """A map paged in from flash: entries found in memory, entries missed, and changed entries written back.
 
-    `double_reads` are host reads of a page that had to read its map page from flash first; `gc_runs`
+    `double_reads` are host reads of a page that had to read its map page, or a wrong page, first; `gc_runs`
     counts victim blocks with map pages, `gc_copies` the pages moved for them; `folded_pages` are logical
     pages with scattered sectors, put together by garbage collection.
     """

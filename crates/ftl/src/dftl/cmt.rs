@@ -17,18 +17,25 @@
 //! marked entries ([`MapCache::set_changed`]), and [`MapCache::written`] clears the marks.
 
 mod cdftl;
+mod leaftl;
+mod learned;
+mod line;
 mod segmented;
 mod sftl;
+mod stripes;
 mod table;
 mod tpftl;
 
 use crate::parts::map_entries::entries_per_map_page;
 use crate::{FtlError, RamUse};
 pub use cdftl::Options as Cdftl;
+pub use leaftl::Options as Leaftl;
+pub use learned::Options as Learned;
 use nandlab_nand::{Geometry, Lpn, Ppa};
 pub(super) use segmented::Segmented;
 pub use sftl::Options as Sftl;
 use std::ops::{Deref, DerefMut};
+use stripes::Stripes;
 pub use tpftl::Options as Tpftl;
 
 /// An entry's place in a cache.
@@ -53,15 +60,22 @@ pub enum Cache {
     Cdftl(Cdftl),
     /// Whole map pages, as runs of sequential entries: S-FTL.
     Sftl(Sftl),
+    /// Whole map pages, as lines close to the pages: LeaFTL.
+    Leaftl(Leaftl),
+    /// TPFTL's entries, and lines through whole map pages: LearnedFTL.
+    Learned(Learned),
 }
 
 /// What a cache is made for.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
+    geometry: Geometry,
     logical_pages: u32,
     per_map_page: u32,
     dies: u32,
     budget_bytes: u64,
+    /// Logical pages in a group, if groups fill their own blocks.
+    of_group: Option<u32>,
 }
 
 impl Shape {
@@ -71,6 +85,29 @@ impl Shape {
 
     fn map_page(&self, at: Lpn) -> u32 {
         at.0 / self.per_map_page
+    }
+
+    /// Stripes for everybody filling blocks.
+    fn stripes(&self) -> Stripes {
+        let fillers = self.of_group.map_or(2, |of_group| self.logical_pages.div_ceil(of_group));
+        Stripes::new(&self.geometry, fillers)
+    }
+
+    /// The filler for a logical page: its group, or the host and collection.
+    fn filler(&self, at: Lpn, is_moved: bool) -> u32 {
+        self.of_group.map_or(u32::from(is_moved), |of_group| at.0 / of_group)
+    }
+
+    /// The same on a device with so many dies, of four pages a block.
+    #[cfg(test)]
+    fn of(logical_pages: u32, per_map_page: u32, dies: u32, budget_bytes: u64) -> Self {
+        let shape = nandlab_nand::Shape {
+            channels: 1,
+            dies_per_channel: dies,
+            ..*Geometry::two_dies(256, 4, 512).expect("it is one").shape()
+        };
+        let geometry = Geometry::new(shape).expect("it is one");
+        Self { geometry, logical_pages, per_map_page, dies, budget_bytes, of_group: None }
     }
 
     /// A map page's logical pages.
@@ -88,24 +125,35 @@ impl Cache {
             Self::Tpftl(_) => "tpftl",
             Self::Cdftl(_) => "cdftl",
             Self::Sftl(_) => "sftl",
+            Self::Leaftl(_) => "leaftl",
+            Self::Learned(_) => "learned",
         }
     }
 
-    /// Checks the options; returns the least `cmt_entries` for map pages with so many entries.
-    pub(super) fn least_entries(self, per_map_page: u32) -> Result<u32, FtlError> {
+    /// Checks the options; returns the least `cmt_entries` for a device.
+    pub(super) fn least_entries(self, geometry: &Geometry) -> Result<u32, FtlError> {
+        let per_map_page = entries_per_map_page(geometry);
         let bytes = match self {
             Self::Segmented => 2 * BYTES,
             Self::Tpftl(options) => options.least_bytes()?,
             Self::Cdftl(options) => options.least_bytes(per_map_page)?,
             Self::Sftl(options) => options.least_bytes(per_map_page)?,
+            Self::Leaftl(options) => options.least_bytes(per_map_page)?,
+            // As many map pages as for all the device's pages: a little more than for the pages left then.
+            Self::Learned(options) => options.least_bytes(per_map_page, geometry.pages().div_ceil(per_map_page))?,
         };
         Ok(bytes.div_ceil(BYTES) as u32)
     }
 
     /// What the least depends on, for a sentence.
-    pub(super) fn on_pages_of(self, page_bytes: u32) -> String {
+    pub(super) fn on_pages_of(self, geometry: &Geometry) -> String {
+        let page_bytes = geometry.page_bytes();
         match self {
             Self::Segmented => String::new(),
+            Self::Learned(_) => format!(
+                " with ftl.dftl.cache = \"learned\", which has lines for every map page, and {} pages of {page_bytes} bytes",
+                geometry.pages()
+            ),
             _ => format!(" with ftl.dftl.cache = \"{}\" and pages of {page_bytes} bytes", self.name()),
         }
     }
@@ -118,13 +166,24 @@ impl Cache {
             Self::Tpftl(options) => options.whole_bytes(logical_pages, map_pages),
             Self::Cdftl(options) => options.whole_bytes(per_map_page, map_pages),
             Self::Sftl(options) => options.whole_bytes(per_map_page, map_pages),
+            Self::Leaftl(options) => options.whole_bytes(per_map_page, map_pages),
+            Self::Learned(options) => options.whole_bytes(logical_pages, per_map_page, map_pages),
         };
         bytes.div_ceil(BYTES)
     }
 
-    /// An empty cache within the bytes of `cmt_entries`; none for DFTL's own, which has more options.
-    pub(super) fn open(self, geometry: &Geometry, logical_pages: u32, cmt_entries: u32) -> Option<Box<dyn MapCache>> {
+    /// An empty cache within the bytes of `cmt_entries`, for groups with `of_group` logical pages and their own blocks; none
+    /// for DFTL's own, which has more options.
+    pub(super) fn open(
+        self,
+        geometry: &Geometry,
+        logical_pages: u32,
+        cmt_entries: u32,
+        of_group: Option<u32>,
+    ) -> Option<Box<dyn MapCache>> {
         let shape = Shape {
+            geometry: *geometry,
+            of_group,
             logical_pages,
             per_map_page: entries_per_map_page(geometry),
             dies: geometry.dies(),
@@ -135,6 +194,8 @@ impl Cache {
             Self::Tpftl(options) => Some(Box::new(tpftl::TwoLevels::new(shape, options))),
             Self::Cdftl(options) => Some(Box::new(cdftl::EntriesAndPages::new(shape, options))),
             Self::Sftl(options) => Some(Box::new(sftl::Runs::new(shape, options))),
+            Self::Leaftl(options) => Some(Box::new(leaftl::Segments::new(shape, options))),
+            Self::Learned(options) => Some(Box::new(learned::Learned::new(shape, options))),
         }
     }
 }
@@ -196,8 +257,24 @@ pub(super) trait MapCache: std::fmt::Debug + Send {
     /// Takes in marked entries, if there is room for all of them without anything leaving. For a mount.
     fn adopt(&mut self, changed: &[(Lpn, Ppa)]) -> bool;
 
+    /// A mount found a block begun with this page for `at`; it tells about blocks in the order they were begun.
+    fn begun(&mut self, _first: Ppa, _at: Lpn) {}
+
     /// All entries: logical page, page, and whether flash may have another page there.
     fn each(&self, tell: &mut dyn FnMut(Lpn, Ppa, bool));
+
+    /// The page for an entry outside memory, known all the same.
+    fn predicted(&self, _at: Lpn) -> Option<Ppa> {
+        None
+    }
+
+    /// The page read in vain before the entry's own: memory knows the place only roughly.
+    fn mistaken(&self, _slot: Slot) -> Option<Ppa> {
+        None
+    }
+
+    /// A map page was written: these are its entries.
+    fn learn(&mut self, _map_page: u32, _bytes: &[u8]) {}
 
     /// The request that begins now covers so many pages.
     fn expect(&mut self, _first: Lpn, _pages: u32) {}
@@ -253,6 +330,24 @@ impl Cmt {
         match self {
             Self::Segmented(cache) => cache.set(slot, page),
             Self::Other(cache) => cache.set(slot, page),
+        }
+    }
+
+    /// As [`MapCache::predicted`].
+    #[inline]
+    pub(super) fn predicted(&self, at: Lpn) -> Option<Ppa> {
+        match self {
+            Self::Segmented(_) => None,
+            Self::Other(cache) => cache.predicted(at),
+        }
+    }
+
+    /// As [`MapCache::mistaken`].
+    #[inline]
+    pub(super) fn mistaken(&self, slot: Slot) -> Option<Ppa> {
+        match self {
+            Self::Segmented(_) => None,
+            Self::Other(cache) => cache.mistaken(slot),
         }
     }
 

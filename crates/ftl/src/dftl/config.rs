@@ -1,6 +1,7 @@
 //! The options.
 
-use super::cmt::{Cache, Cdftl, Cmt, Segmented, Sftl, Tpftl};
+use super::cmt::{Cache, Cdftl, Cmt, Leaftl, Learned, Segmented, Sftl, Tpftl};
+use super::groups::{GroupOptions, Groups};
 use crate::own::{self, About};
 use crate::parts::flash_map::Shape;
 use crate::parts::map_entries::entries_per_map_page;
@@ -21,6 +22,9 @@ pub enum Allocation {
     /// The logical page's die, `logical page % dies`, as in the super-page map: a partial write keeps one die at work.
     /// Only without collection, which fills other dies' blocks if this one has none free.
     Static,
+    /// Groups of logical pages fill blocks of their own, their pages on the dies in turn, and are collected as a whole, in
+    /// order: LearnedFTL.
+    Groups(GroupOptions),
 }
 
 /// Which entry leaves a full memory.
@@ -108,12 +112,12 @@ impl Config {
     }
 
     fn check(&self, geometry: &Geometry) -> Result<(), FtlError> {
-        let least = self.cache.least_entries(entries_per_map_page(geometry))?;
+        let least = self.cache.least_entries(geometry)?;
         if self.cmt_entries < least {
             return Err(FtlError::Config(format!(
                 "ftl.dftl.cmt_entries = {}: it is at least {least}{}",
                 self.cmt_entries,
-                self.cache.on_pages_of(geometry.page_bytes())
+                self.cache.on_pages_of(geometry)
             )));
         }
         if self.cache != Cache::Segmented {
@@ -153,7 +157,11 @@ impl Config {
     /// What memory keeps of the map, empty.
     pub(super) fn cmt(&self, geometry: &Geometry, logical_pages: u32) -> Cmt {
         let per_map_page = entries_per_map_page(geometry);
-        if let Some(cmt) = self.cache.open(geometry, logical_pages, self.cmt_entries) {
+        let of_group = match self.allocation {
+            Allocation::Groups(groups) => Some(groups.size(geometry, logical_pages)),
+            Allocation::Dynamic | Allocation::Static => None,
+        };
+        if let Some(cmt) = self.cache.open(geometry, logical_pages, self.cmt_entries, of_group) {
             return Cmt::Other(cmt);
         }
         let entries = self.cmt_entries.min(logical_pages.max(2));
@@ -169,12 +177,55 @@ impl Config {
         Cmt::Segmented(segmented.asking(own))
     }
 
+    /// The groups of so many logical pages, if the allocation has them.
+    pub(super) fn groups(&self, geometry: &Geometry, logical_pages: u32) -> Option<Groups> {
+        match self.allocation {
+            Allocation::Groups(options) => Some(Groups::new(options, geometry, logical_pages)),
+            Allocation::Dynamic | Allocation::Static => None,
+        }
+    }
+
+    /// Says how much of the spare area groups keep, if it is more than half.
+    pub(super) fn notice_of_groups(&self, geometry: &Geometry, logical_pages: u32) -> Option<String> {
+        let Allocation::Groups(groups) = self.allocation else { return None };
+        let kept = groups.filled(geometry, logical_pages) + groups.blocks(geometry, logical_pages);
+        let spare = geometry.blocks().saturating_sub(logical_pages / geometry.pages_per_block());
+        (2 * kept > spare).then(|| {
+            format!(
+                "ftl.dftl.allocation.groups.pages = {}: groups keep {kept} of {spare} spare blocks, so collection has little \
+                 to gain",
+                groups.size(geometry, logical_pages)
+            )
+        })
+    }
+
+    /// Blocks beside those for data and the reserve: the map's, and those that groups fill.
+    pub(super) fn others(&self, geometry: &Geometry, logical_pages: u32) -> u32 {
+        let filled = match self.allocation {
+            Allocation::Groups(groups) => groups.filled(geometry, logical_pages),
+            Allocation::Dynamic | Allocation::Static => 0,
+        };
+        self.shape(geometry, logical_pages).quota(geometry).saturating_add(filled)
+    }
+
     pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
         self.check(geometry)?;
+        let usable = |others| Pages::usable(geometry, geometry.blocks(), self.reserve_blocks, others);
+        if let Allocation::Groups(groups) = self.allocation {
+            // More pages leave fewer blocks for them, but for rounding: a root, then a quotient.
+            let others = |pages| self.others(geometry, pages).saturating_add(groups.blocks(geometry, pages));
+            let has_room = |&pages: &u32| usable(others(pages)) >= pages;
+            let (mut most, mut above) = (0, geometry.pages());
+            while above - most > 1 {
+                let middle = most + (above - most) / 2;
+                *if has_room(&middle) { &mut most } else { &mut above } = middle;
+            }
+            let own = (others(1), "of the map and of groups");
+            return error::refuse_reserve("dftl", self.reserve_blocks, geometry, Some(own), most);
+        }
         // As many blocks as a map for all the device's pages has: a little more than for the pages left then.
-        let quota = self.shape(geometry, geometry.pages()).quota(geometry);
-        let most = Pages::usable(geometry, geometry.blocks(), self.reserve_blocks, quota);
-        let own = (self.shape(geometry, 1).quota(geometry), "of the map");
+        let most = usable(self.others(geometry, geometry.pages()));
+        let own = (self.others(geometry, 1), "of the map");
         error::refuse_reserve("dftl", self.reserve_blocks, geometry, Some(own), most)
     }
 }
@@ -187,6 +238,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
     let more = || Config { cmt_entries: 24, lazy_update: false, ..small() };
     // The least for map pages of 512 entries, and enough for a few map pages.
     let cached = |cache: Cache, cmt_entries: u32| Config { cmt_entries, cache, ..Config::default() };
+    let grouped = Allocation::Groups(GroupOptions { pages: 8 });
     let plain = Tpftl { batch_update: false, clean_first: false, request_prefetch: false, ..Tpftl::default() };
     vec![
         Variant::safe("cmt_2", Config { cmt_entries: 2, ..small() }),
@@ -213,6 +265,13 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("sftl", cached(Cache::Sftl(Sftl::default()), 310)),
         Variant::safe("sftl_273", cached(Cache::Sftl(Sftl { buffer_percent: 0, ..Sftl::default() }), 273)),
         Variant::safe("sftl_sparse", cached(Cache::Sftl(Sftl { buffer_percent: 30, sparse_entries: 3 }), 390)),
+        Variant::safe("leaftl", cached(Cache::Leaftl(Leaftl { learned_at: 8, ..Leaftl::default() }), 560)),
+        Variant::safe("leaftl_exact", cached(Cache::Leaftl(Leaftl { error_bound: 0, learned_at: 1 }), 530)),
+        Variant::safe("learned", cached(Cache::Learned(Learned::default()), 100)),
+        Variant::tight(
+            "grouped",
+            Config { allocation: grouped, reserve_blocks: 1, ..cached(Cache::Learned(Learned { pieces: 2 }), 80) },
+        ),
         Variant::safe("d_choices", Config { victim: Victim::DChoices(DChoices { choices: 2 }), ..small() }),
     ]
 }

@@ -1,13 +1,14 @@
 //! Recovery from flash alone.
 
+use super::groups::Groups;
 use super::{Config, Scheme};
-use crate::parts::blocks::scan::{refuse_foreign, scan_ascending};
+use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, BlockScan};
 use crate::parts::flash_map::FoundMap;
 use crate::parts::map_entries::{compare, entries_per_map_page, Stale};
 use crate::parts::newest::Newest;
 use crate::parts::page_mapped::Pages;
 use crate::{error, FtlError};
-use nandlab_nand::{Nand, Ppa};
+use nandlab_nand::{BlockId, Kind, Nand, Ppa};
 use std::collections::BTreeSet;
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Scheme), FtlError> {
@@ -36,13 +37,17 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         stale.push(compare(first as u32, copies, held, &mut valid));
     })?;
     let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
-    let mut pages = Pages::new(&geometry, highest, config.victim.policy(&geometry, config.seed), config.reserve_blocks);
+    let groups = config.groups(&geometry, logical_pages);
+    let count = groups.as_ref().map_or(0, Groups::count);
+    let policy = config.victim.policy(&geometry, config.seed);
+    let mut pages = Pages::in_groups(&geometry, highest, policy, config.reserve_blocks, count);
     let mut scheme = Scheme {
         config: config.clone(),
         geometry,
         logical_pages,
         map,
         cmt: config.cmt(&geometry, logical_pages),
+        groups,
         trimmed: BTreeSet::new(),
         mapped: 0,
         page: vec![0; geometry.page_bytes() as usize],
@@ -56,11 +61,28 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     pages.adopt(&scans, valid, |block| scheme.map.area().has(block));
     scheme.map.resume(nand, &mut pages.keeper, &scans)?;
     pages.refuse_worn_out(&scheme)?;
+    scheme.tell_begun(&scans);
     scheme.adopt_stale(&mut pages, nand, &stale)?;
     Ok((pages, scheme))
 }
 
 impl Scheme {
+    /// Tells the cache about the blocks in the order they were begun.
+    fn tell_begun(&mut self, scans: &[Option<BlockScan>]) {
+        let first = |scan: &BlockScan| scan.pages.iter().find(|page| page.place == 0).map(|page| page.oob);
+        let mut begun: Vec<_> = (0..)
+            .map(BlockId)
+            .zip(scans)
+            .filter_map(|(block, scan)| Some((first(scan.as_ref()?)?, block)))
+            .filter(|(oob, _)| matches!(oob.kind, Kind::Data | Kind::Lost))
+            .map(|(oob, block)| (oob.seq, block, oob.lpn))
+            .collect();
+        begun.sort_unstable();
+        for (_, block, at) in begun {
+            self.cmt.begun(self.geometry.page(block, 0), at);
+        }
+    }
+
     /// Takes missing entries into memory; without room there, writes the map pages.
     fn adopt_stale<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, stale: &[Stale]) -> Result<(), FtlError> {
         for (map_page, stale) in (0..).zip(stale).filter(|(_, stale)| !stale.is_empty()) {

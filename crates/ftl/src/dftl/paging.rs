@@ -25,6 +25,21 @@ impl Scheme {
         self.page_in(pages, nand, at)
     }
 
+    /// Reads the page mistaken for an entry's; its spare area tells the right one. Returns when the place is known.
+    #[inline]
+    pub(super) fn read_mistaken<N: Nand>(&mut self, nand: &mut N, slot: Slot, known: Time) -> Result<Time, FtlError> {
+        let Some(mistaken) = self.cmt.mistaken(slot) else { return Ok(known) };
+        self.map_loads += 1;
+        let before = nand.ctx().after(known);
+        let read = scoped(nand, Cause::Map, |nand| nand.read_spare(mistaken));
+        nand.ctx().set_ready(before);
+        match read {
+            // The block may have been retired.
+            Ok(_) | Err(NandError::Uncorrectable(_) | NandError::BadBlock(_)) => Ok(nand.ctx().last()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Carries out what the cache needs for an entry.
     #[cold]
     fn page_in<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(Slot, Time), FtlError> {
@@ -103,25 +118,48 @@ impl Scheme {
         moved: &[(Lpn, Ppa)],
     ) -> Result<(), FtlError> {
         let mut bytes = std::mem::take(&mut self.page);
-        let is_whole = self.cmt.whole(map_page, &mut bytes);
-        let held = if is_whole { Ok(Held::Nothing) } else { self.load(pages, nand, map_page, &mut bytes, 0) };
-        let written = held.and_then(|held| {
+        let written = self.fill_in(pages, nand, map_page, &mut bytes).and_then(|read| {
             for &(at, page) in moved {
                 set_entry(&mut bytes, at.0 % self.per_map_page(), page);
             }
-            self.cmt.set_changed(map_page, &mut bytes);
-            let read = if held == Held::Nothing { 0 } else { nand.ctx().last() };
-            let before = nand.ctx().after(read);
-            let written = self.map.write(nand, &mut pages.keeper, map_page, &bytes, self.mapped);
-            nand.ctx().set_ready(before);
-            written
+            self.store_map_page(pages, nand, map_page, &bytes, read)
         });
         self.page = bytes;
+        written
+    }
+
+    /// A map page's entries as they are; returns when the read for it ends, 0 without one.
+    pub(super) fn fill_in<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        map_page: u32,
+        bytes: &mut [u8],
+    ) -> Result<Time, FtlError> {
+        let is_whole = self.cmt.whole(map_page, bytes);
+        let held = if is_whole { Held::Nothing } else { self.load(pages, nand, map_page, bytes, 0)? };
+        self.cmt.set_changed(map_page, bytes);
+        Ok(if held == Held::Nothing { 0 } else { nand.ctx().last() })
+    }
+
+    /// Writes a map page with all its entries, after a read that ends at `read`.
+    pub(super) fn store_map_page<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        map_page: u32,
+        bytes: &[u8],
+        read: Time,
+    ) -> Result<(), FtlError> {
+        let before = nand.ctx().after(read);
+        let written = self.map.write(nand, &mut pages.keeper, map_page, bytes, self.mapped);
+        nand.ctx().set_ready(before);
         written?;
         if self.trimmed.remove(&map_page) {
             pages.keeper.noted(nand.ctx().last());
         }
         self.cmt.written(map_page);
+        self.cmt.learn(map_page, bytes);
         Ok(())
     }
 

@@ -33,6 +33,10 @@ pub(crate) enum Target {
     On(u32),
     /// To a die's frontier for moved pages.
     Moved(u32),
+    /// To a group's frontiers, in turn.
+    InGroup(u32),
+    /// The same for a moved page: no victim is emptied for it.
+    MovedInGroup(u32),
 }
 
 /// The data blocks.
@@ -40,26 +44,40 @@ pub(crate) enum Target {
 pub struct Pages {
     pub(crate) geometry: Geometry,
     pub(crate) keeper: Keeper,
-    /// The host's frontiers, by die, and behind them the frontiers for moved pages.
+    /// The host's frontiers, by die, for each group; and behind them the frontiers for moved pages.
     pub(crate) area: Area,
     policy: Box<dyn VictimPolicy>,
     /// Free blocks left when the host opens one.
     reserve_blocks: u32,
     /// The die of the last page in turn.
     turn: u32,
+    /// The same by group; empty without groups.
+    turns: Vec<u32>,
     pub(crate) events: Events,
 }
 
 impl Pages {
     /// No page yet; sequence numbers go on behind `highest`.
     pub(crate) fn new(geometry: &Geometry, highest: u64, policy: Box<dyn VictimPolicy>, reserve_blocks: u32) -> Self {
+        Self::in_groups(geometry, highest, policy, reserve_blocks, 0)
+    }
+
+    /// The same for pages in so many groups with frontiers of their own.
+    pub(crate) fn in_groups(
+        geometry: &Geometry,
+        highest: u64,
+        policy: Box<dyn VictimPolicy>,
+        reserve_blocks: u32,
+        groups: u32,
+    ) -> Self {
         Self {
             geometry: *geometry,
             keeper: Keeper::new(geometry, highest),
-            area: Area::new(geometry, 2 * geometry.dies()),
+            area: Area::new(geometry, (groups.max(1) + 1) * geometry.dies()),
             policy,
             reserve_blocks,
             turn: geometry.dies() - 1,
+            turns: vec![geometry.dies() - 1; groups as usize],
             events: Events::default(),
         }
     }
@@ -145,17 +163,35 @@ impl Pages {
         target: Target,
     ) -> Result<usize, FtlError> {
         let frontier = match target {
-            Target::Moved(die) => return self.frontier_for_moved(scheme, nand, die),
             Target::On(die) => die as usize,
             Target::InTurn => {
                 self.turn = if self.turn + 1 >= self.geometry.dies() { 0 } else { self.turn + 1 };
                 self.turn as usize
             }
+            Target::InGroup(group) => self.next_in_group(group),
+            Target::Moved(_) | Target::MovedInGroup(_) => return self.frontier_for_moved(scheme, nand, target),
         };
         if self.area.is_full(frontier) {
             self.open_host_block(scheme, nand, frontier)?;
         }
         Ok(frontier)
+    }
+
+    /// A group's frontiers in turn.
+    fn next_in_group(&mut self, group: u32) -> usize {
+        let dies = self.geometry.dies();
+        let turn = &mut self.turns[group as usize];
+        *turn = if *turn + 1 >= dies { 0 } else { *turn + 1 };
+        (group * dies + *turn) as usize
+    }
+
+    /// Closes a group's frontiers; its next pages begin blocks, from the first die on.
+    pub(crate) fn restart_group(&mut self, group: u32) {
+        let dies = self.geometry.dies();
+        for frontier in group * dies..(group + 1) * dies {
+            self.area.close(frontier as usize, self.keeper.seq());
+        }
+        self.turns[group as usize] = dies - 1;
     }
 
     /// Replaces a full host frontier, emptying victims until the reserve is whole.
@@ -167,6 +203,10 @@ impl Pages {
         frontier: usize,
     ) -> Result<(), FtlError> {
         self.refuse_worn_out(scheme)?;
+        scheme.make_room(self, nand)?;
+        if !self.area.is_full(frontier) {
+            return Ok(());
+        }
         self.area.close(frontier, self.keeper.seq());
         loop {
             while self.keeper.count() <= self.reserve_blocks + scheme.claim() {
@@ -193,9 +233,13 @@ impl Pages {
         &mut self,
         scheme: &S,
         nand: &mut N,
-        die: u32,
+        target: Target,
     ) -> Result<usize, FtlError> {
-        let frontier = (self.geometry.dies() + die) as usize;
+        let frontier = match target {
+            Target::MovedInGroup(group) => self.next_in_group(group),
+            Target::Moved(die) => self.area.frontiers().len() - (self.geometry.dies() - die) as usize,
+            _ => unreachable!("{target:?} is not for moved pages"),
+        };
         if self.area.is_full(frontier) {
             self.open_for_moved(scheme, nand, frontier)?;
         }
@@ -240,6 +284,14 @@ impl Pages {
         Ok(())
     }
 
+    /// Erases the closed blocks without a valid page.
+    pub(crate) fn release_empty<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        while let Some(victim) = self.area.next_empty() {
+            self.area.release(nand, &mut self.keeper, victim)?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn count_victim(&mut self, victim: Victim, was_empty: bool) {
         if !victim.is_failing {
             self.events.gc_runs += 1;
@@ -256,8 +308,19 @@ impl Pages {
         from: Ppa,
         die: u32,
     ) -> Result<Option<(Ppa, Oob)>, FtlError> {
+        self.copy_to(scheme, nand, from, Target::Moved(die))
+    }
+
+    /// The same to a target for moved pages.
+    pub(crate) fn copy_to<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &S,
+        nand: &mut N,
+        from: Ppa,
+        target: Target,
+    ) -> Result<Option<(Ppa, Oob)>, FtlError> {
         loop {
-            let frontier = self.frontier_for_moved(scheme, nand, die)?;
+            let frontier = self.frontier_for_moved(scheme, nand, target)?;
             let oob = Oob::renewed(0, self.keeper.next_seq());
             match self.area.copy(nand, frontier, from, oob) {
                 Ok(Some(copied)) => return Ok(Some(copied)),

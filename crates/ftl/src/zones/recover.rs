@@ -162,7 +162,7 @@ fn claims(geometry: &Geometry, layout: &Layout, scans: &[Option<BlockScan>]) -> 
         // The number of a page that could not be read is one of its replacement.
         let dated = || scan.pages.iter().filter(|page| page.oob.kind != Kind::Deleted);
         if let Some(first) = dated().find(|page| at == 0 && page.place == 0) {
-            begun[zone as usize] = first.oob.seq.0;
+            begun[zone as usize] = first.oob.seq.0.max(begun[zone as usize]);
         }
         let pages = last.place + 1;
         let lowest = dated().map(|page| page.oob.seq.0).min().unwrap_or(u64::MAX);

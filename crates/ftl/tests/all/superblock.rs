@@ -90,7 +90,7 @@ fn without_free_blocks_another_superblock_gives_its_own_back() {
     for order in ORDERS {
         // 4 superblocks of 2 logical blocks, and one block more than data, reserve and notes need: only one superblock
         // can have an update block at a time.
-        let mut lab: Lab = erased(order, 8 + 1 + 2 + 1, 64, &config(2, 1));
+        let mut lab: Lab = erased(order, 8 + 1 + 3 + 1, 64, &config(2, 1));
         write(&mut lab, 0..64);
         for first in [0, 16, 32, 48] {
             // Half a logical block written again, then on to the next superblock.

@@ -32,7 +32,7 @@ fn a_cache_is_chosen_by_its_name() {
     let few = &["workload.uniform.requests=2000", "device.capacity=16MiB", "precondition.fill=\"sequential\""];
     let text =
         "[workload.uniform]\n[precondition]\n[ftl.dftl]\n[device]\nprofile = \"generic\"\nover_provisioning = 0.5\n";
-    for cache in ["segmented", "tpftl", "cdftl", "sftl"] {
+    for cache in ["segmented", "tpftl", "cdftl", "sftl", "leaftl", "learned"] {
         let set = format!("ftl.dftl.cache=\"{cache}\"");
         let map = record(text, &[few.as_slice(), &[&set]].concat()).map.unwrap();
         assert_eq!(map.hits + map.misses, 2_000, "{cache}");

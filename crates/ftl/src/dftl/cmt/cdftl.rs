@@ -325,10 +325,7 @@ mod tests {
     fn cache(pages: u64, entries: u64) -> EntriesAndPages {
         let budget_bytes = pages * page_bytes(PER) + entries * BYTES;
         let pages_percent = (100 * pages * page_bytes(PER)).div_ceil(budget_bytes) as u32;
-        EntriesAndPages::new(
-            Shape { logical_pages: 1_000, per_map_page: PER, dies: 1, budget_bytes },
-            Options { pages_percent },
-        )
+        EntriesAndPages::new(Shape::of(1_000, PER, 1, budget_bytes), Options { pages_percent })
     }
 
     /// Asks for an entry and changes it, as the scheme does; returns the map pages read and written.
@@ -354,7 +351,7 @@ mod tests {
 
     #[test]
     fn the_memory_is_divided_between_pages_and_entries() {
-        let shape = |budget_bytes| Shape { logical_pages: 1_000, per_map_page: PER, dies: 1, budget_bytes };
+        let shape = |budget_bytes| Shape::of(1_000, PER, 1, budget_bytes);
         // A page takes 48 bytes.
         let divided = |bytes, pages_percent| Options { pages_percent }.divide(&shape(bytes));
         assert_eq!(divided(960, 50), (10, 60));

@@ -259,6 +259,18 @@ impl TwoLevels {
         }
     }
 
+    /// An entry's logical page.
+    pub(super) fn logical_page(&self, slot: Slot) -> Lpn {
+        self.table.entries[slot as usize].at
+    }
+
+    /// Adds the unmarked entry for which the last step made room.
+    pub(super) fn put(&mut self, at: Lpn, page: Ppa) -> Slot {
+        self.plan = None;
+        self.clock += 1;
+        self.insert(at, page)
+    }
+
     /// Adds an unmarked entry.
     fn insert(&mut self, at: Lpn, page: Ppa) -> Slot {
         let slot = self.table.insert(at, page);

@@ -118,7 +118,7 @@ impl Area {
         &self.frontiers
     }
 
-    /// Closes a full frontier, if it has a block, which may be a victim from now on.
+    /// Closes a frontier, if it has a block, which gets no more pages and may be a victim from now on.
     pub(crate) fn close(&mut self, frontier: usize, programs: u64) {
         let full = std::mem::replace(&mut self.frontiers[frontier], Frontier::none());
         if full.block.is_some() {
@@ -211,6 +211,12 @@ impl Area {
     fn emptiest(&self) -> Option<BlockId> {
         let full = self.geometry.pages_per_block();
         self.table.all_dies().fewest_valid().filter(|&block| self.table.valid_pages(block) < full)
+    }
+
+    /// A closed block without a valid page, no longer a possible victim.
+    pub(crate) fn next_empty(&mut self) -> Option<Victim> {
+        let block = self.emptiest().filter(|&block| self.table.valid_pages(block) == 0)?;
+        Some(self.chosen(block))
     }
 
     fn chosen(&mut self, block: BlockId) -> Victim {

@@ -90,6 +90,15 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// As [`Ftl::flush`].
     fn flush<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError>;
 
+    /// Called before a block is opened for the host, and before victims are emptied for it: a scheme may make room in a way
+    /// of its own.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn make_room<N: Nand>(&mut self, _pages: &mut Pages, _nand: &mut N) -> Result<(), FtlError> {
+        Ok(())
+    }
+
     /// Moves a valid page out of a victim on `die`.
     ///
     /// # Errors

@@ -17,6 +17,16 @@ impl Store {
         self.keeper.count() > self.options.reserve_blocks + self.notes.unclaimed() + self.unclaimed_by_map() + owed
     }
 
+    /// Whether a block is free.
+    pub(crate) fn has_free(&self) -> bool {
+        self.keeper.count() > 0
+    }
+
+    /// Whether fewer blocks are free than a merge may need.
+    pub(crate) fn lacks_reserve(&self) -> bool {
+        self.keeper.count() < self.options.reserve_blocks
+    }
+
     /// Requires the last issued operations to be durable before another block is opened.
     #[inline]
     pub(super) fn settle_later<N: Nand>(&mut self, nand: &mut N) {

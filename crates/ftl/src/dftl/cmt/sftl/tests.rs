@@ -5,7 +5,7 @@ use super::*;
 const PER: u32 = 16;
 
 fn cache(budget_bytes: u64, options: Options, dies: u32) -> Runs {
-    Runs::new(Shape { logical_pages: 1_000, per_map_page: PER, dies, budget_bytes }, options)
+    Runs::new(Shape::of(1_000, PER, dies, budget_bytes), options)
 }
 
 /// Asks for an entry as the scheme does, where entry `n` is page `n` on flash; returns the map pages read and written.

@@ -6,7 +6,7 @@ const PER: u32 = 10;
 
 fn cache(entries: u64, nodes: u64, options: Options) -> TwoLevels {
     let budget_bytes = ENTRY * entries + NODE * nodes;
-    TwoLevels::new(Shape { logical_pages: 1_000, per_map_page: PER, dies: 1, budget_bytes }, options)
+    TwoLevels::new(Shape::of(1_000, PER, 1, budget_bytes), options)
 }
 
 /// Asks for an entry, as the scheme does; entry `n` is page `n`. Returns the map pages written and the reads.
