@@ -62,7 +62,7 @@ LISTED = {
     ),
     "placement": (
         19,
-        "ca71902ef20b6b94e2c6d1ec8d924516599ad7f626141a38ded8ea96351ab022",
+        "5cede1795d2ed446fad637fee27ecbb3e1f51c413b4c8361eb272e48e63e1d20",
         ("pools.", "midas.", "tpftl.", "learned.", "leaftl."),
     ),
     "theory": (
