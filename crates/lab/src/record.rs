@@ -20,6 +20,7 @@ pub(crate) mod recycling;
 mod reliability;
 mod slc;
 mod speed;
+mod stopped;
 mod tenants;
 mod worn;
 mod zones;
@@ -48,6 +49,7 @@ pub use reliability::ReliabilityRecord;
 pub(crate) use slc::busy_us;
 pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
+pub use stopped::{StopReason, Stopped};
 pub use tenants::TenantRecord;
 pub use worn::Worn;
 pub use zones::ZonesRecord;
@@ -178,33 +180,6 @@ pub struct Record {
     pub speed: Speed,
     /// Sentences about rounded or ignored inputs.
     pub notices: Vec<String>,
-}
-
-/// Why a run ended early.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Stopped {
-    /// Kind of reason.
-    pub why: StopReason,
-    /// The run's progress at this point, as a sentence.
-    pub message: String,
-}
-
-/// Reasons for an early end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// The caller, such as Ctrl-C.
-    Cancelled,
-    /// Too few good blocks are left for another write.
-    WornOut,
-    /// The index has no page left for a worst-case change.
-    IndexFull,
-    /// The file system has no room for the workload's write.
-    FsFull,
-    /// Bit errors lost a page of the index or the file system.
-    Unreadable,
-    /// This machine's system refused an operation in a real directory.
-    FsFailed,
 }
 
 /// Requests of the host. A failed request counts, but its sectors do not.
