@@ -1,4 +1,4 @@
-"""The tables for recorded traces in docs/papers/wap-lru.md, from a bundle for the WAP-LRU paper.
+"""The tables for recorded traces in docs/papers/wap-lru-traces.md, from a bundle for the WAP-LRU paper.
 
 `nandlab reproduce wap-lru --traces DIR --seeds 1 --bundle wap.zip`, then
 `python docs/images/wap_traces.py wap.zip`.

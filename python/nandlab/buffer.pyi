@@ -230,6 +230,8 @@ def wap_lru(
     flush_when_complete: bool | None = None,
     allocation: Literal['block', 'page'] | None = None,
     padding: bool | None = None,
+    padded: Literal['leaving', 'incoming'] | None = None,
+    own_block_first: bool | None = None,
 ) -> Choice:
     """Places requests in DRAM or in NVRAM blocks by write pattern.
 
@@ -258,6 +260,10 @@ def wap_lru(
             "block".
         padding: Whether a block leaving NVRAM takes its dirty pages in DRAM along: lines 14 to 18 of
             Algorithm 2. Default true.
+        padded: Whose dirty pages in DRAM are written with a block that leaves NVRAM for a page: those
+            of this block, or of the page's block. Default "leaving".
+        own_block_first: Whether a page without room in NVRAM replaces its own block, if that is there;
+            else the least recent one. Default true.
     """
 
 def python(

@@ -5,28 +5,11 @@ import re
 
 _WRITTEN = {
     "minv": [
-        "| every block of YAFFS used once, by transaction | 1,000 | {fig3.yaffs_all_used:,.0f} |",
-        '| YAFFS collects aggressively from | 2,000, sampled every 500; also "after 1,000" '
-        "| {fig2.yaffs_aggressive:,.0f} |",
-        "| most erases of MiNV in 500 transactions, to 2,000 | hardly any | {fig2.minv_quiet:.0f} |",
-        "| MiNV collects aggressively from | 2,500, sampled every 500 | {fig2.minv_aggressive:,.0f} |",
-    ],
-    "sector-map": [
-        "over the super-page map, map in memory | at least 20 | {fig4.512w:.1f} | fit |",
-        "| 4 KB random writes | at least 20 | {fig4.4kw:.1f} | fit |",
-        "| 512 B random writes without map traffic | 28,370 | {table1.without:,.0f} | fit |",
-        "| with map traffic, the whole device | 540 | {table1.with:.0f} | fit |",
-        "| the ratio of the two | 52.5 | {table1.ratio:.1f} | fit |",
-        "7.95; 8.01 | {jasmine.waf:.2f};",
-    ],
-    "wap-lru": [
-        "mean; best trace (both fitted) | 63.1; 99.7 % | {fig3.mean:.1f}; {fig3.max:.1f} % |",
-        "| webmail: collections against CLOCK-DNV | +32.1 % | {fig3.webmail:+.1f} % |",
-        "than CLOCK-DNV (both fitted) | 39.5; 14.3 % | {fig4.mean:.1f}; {fig4.clock_dnv:.1f} % |",
-        "mean; best trace (both fitted) | 53.4; 74.1 % | {fig5.mean:.1f}; {fig5.max:.1f} % |",
-        "| webmail: energy against CLOCK-DNV (fitted) | 1 % | {fig5.webmail:.1f} % |",
-        "| energy that each 25 % of NVRAM saves (fitted) | 21.8 % | {fig7.step:.1f} %;",
-        "its change over the shares | 26.1; 3 % | {fig7.dynamic_share:.1f}; {fig7.dynamic_flat:.0f} %",
+        "{phone.minv.unused2000:.0f} of 2,048 are unused then",
+        "{fig3.minv_no_gc:.0f} are passive, none aggressive",
+        "{phone.minv.copies / (phone.minv.passive + phone.minv.aggressive):.1f} copies in MiNV",
+        "it starts at {phone.minv.large_m.first_aggressive:,.0f}, in YAFFS at "
+        "{phone.yaffs.large_y.first_aggressive:,.0f}.",
     ],
 }
 
@@ -79,6 +62,8 @@ def _btree():
                 f"| {name} | {{{small}.cost:three}} | {{{small}.energy:three}} | {{{small}.ram:,.0f}} B "
                 f"| {{{large}.cost:three}} | {{{large}.energy:three}} | {{{large}.ram:,.0f}} B |"
             )
+    yield "FMAX merges after {sec4.fmax_9:.1f} page writes there"
+    yield "MTBS after {sec4.mtbs_5:.1f}"
     yield "a slotted page costs {page.variable.slotted.sectors.cost:.1f} page reads an insert"
     yield "when it is read {page.variable.deltas.sectors.cost:.1f}"
     yield "whole pages {page.variable.slotted.cost:.1f}"
@@ -98,7 +83,10 @@ VERDICTS = {
         "FAST: 16 KB best in writes and erases (4.3)": "sec4.fast_16k",
         "FAST: best of the four at the other sizes, too (4.3)": "sec4.fast_best_everywhere",
         "FAST at 16 KB: switches only (4.3)": "sec4.fast_switch",
+        "BAST: poor beside the others at 512 B and 4 KB (4.2)": "sec4.bast_poor",
         "MTBS: fewest writes at 16 KB (4.4)": "sec4.mtbs_writes_16k",
+        "MTBS: like FMAX at 16 KB (4.4)": "sec4.mtbs_like_fmax",
+        "MTBS: half of a block for data is optimal (4.4)": "sec4.mtbs_half_best",
         "MTBS: fewest erases at 512 B (4.4)": "sec4.mtbs_erases_512",
         "FAST at 16 KB is the best of all twelve (5)": "sec5.fast_16k_of_all",
         "at 512 B FMAX and MTBS do better than BAST and FAST (5)": "sec5.512_fmax_mtbs",

@@ -172,6 +172,7 @@ def test_a_conclusion_follows_the_measurement():
     holds, *_ = reproduce(parse(text, "mine", "mine.toml")).conclusions
     assert (holds.stands, holds.label) == (False, "changed")
     fitted = PAPER.replace("published = 98\n", "published = 98\nfitted = true\n")
+    fitted = fitted.replace('kind = "holds"', 'kind = "fit"', 1)
     _, fit, *_ = reproduce(parse(fitted, "mine", "mine.toml")).conclusions
     assert (fit.stands, fit.text) == (True, "100 programs are a fit")
 
@@ -355,3 +356,12 @@ def test_each_paper_says_first_what_became_of_it(name):
     assert any(each.names for each in paper.conclusions)
     drawn = [each for chart in (*paper.figures, *paper.timelines) for each in chart.published]
     assert drawn or any(grid.printed(paper.claims) or grid.published for grid in paper.grids)
+
+
+def test_a_conclusion_that_holds_rests_on_a_claim_that_is_no_fit():
+    """With `few` fitted, the first conclusion has nothing else; the fifth has an order, too."""
+    fitted = PAPER.replace("published = 98\n", "published = 98\nfitted = true\n")
+    with pytest.raises(ConfigError, match=r"conclusions\[0\].claims: every claim here is fitted") as error:
+        parse(fitted, "mine", "mine.toml")
+    assert error.value.line == PAPER.splitlines().index('claims = ["few"]') + 1
+    parse(fitted.replace('kind = "holds"', 'kind = "fit"', 1), "mine", "mine.toml")

@@ -11,6 +11,7 @@ from conftest import TRACES
 import nandlab
 from nandlab.reproduce import load, reproduce
 from nandlab.reproduce.formula import parse_formula
+from nandlab.reproduce.reading_words import decisions
 from nandlab.reproduce.search_file import beside, parse_csv
 from nandlab.reproduce.search_words import meets, met_by
 from nandlab.reproduce.words import Why
@@ -73,25 +74,26 @@ class Kept:
 
 
 def of_sector_map(kept):
-    number, judged = kept.points, len(kept.rows[0].seen)
-    alone, joint, tried = number["alone"], number["joint"], number["tried"]
-    yield f"{alone} values one at a time, {joint} joint points and {tried} found by hand"
-    always = [name for name in kept.rows[0].seen if kept.all(name) == len(kept.rows)]
-    yield f"The {word(len(always))} orders and signs that are no fits hold at all {len(kept.rows)} points"
-    yield f"keep all {word(judged)} claims that the search judges"
-    assert all(kept.meets(row) for row in kept.found.of_kind("tried"))
-    meet = word(kept.joint()).capitalize()
-    yield f"{meet} joint points meet all {word(judged)}, and so do the {word(tried)} found by hand"
+    """The table of the search is written by docs/papers.py; here the points found by hand."""
+    deep, deeper, one, two = kept.found.of_kind("tried")
+    assert all(kept.meets(row) for row in (deep, deeper, two))
+    assert [name for name in one.seen if not kept.meets(one, name)] == ["sec5.map_traffic"]
+    yield "The point found by hand that lacks a claim has depth 1 with 10 us look-ups"
 
 
 def of_minv(kept):
     number = kept.points
-    yield f"{len(kept.paper.opens)} open values, one at a time ({number['alone']} points)"
+    varied = f"{len(kept.paper.opens)} open values and {len(kept.paper.meanings)} readings"
+    yield f"{varied}, one at a time ({number['alone']} points)"
     yield f"and all at once ({number['joint']} points"
-    yield f"It judges {kept.most} claims of the paper. The chosen values meet all of them"
-    assert kept.meets(kept.rows[0])
-    yield f"A single joint point of the {number['joint']} meets all {kept.most} claims"
-    assert kept.joint() == 1
+    judged, met = len(kept.rows[0].seen), meets(kept.rows[0])
+    yield f"It judges {judged} claims of the paper. The chosen values meet {met} of them"
+    yield "No joint point meets more claims than the chosen values"
+    assert max(map(meets, kept.found.of_kind("joint"))) <= met
+    wanted = {"page": "512 B", "calls": "12", "missed": "2", "message": "512"}
+    (like,) = (row for row in kept.found.of_kind("joint") if wanted.items() <= row.values.items())
+    lacking = {name for name, one in kept.rows[0].seen.items() if one.is_met and not like.seen[name].is_met}
+    assert lacking <= {each.claim for each in decisions(kept.paper)}
     short = [row for row in kept.rows if row.values["message"] == "160"]
     first = [
         row.seen[name].word for row in short for name in ("fig2.yaffs_aggressive", "fig2.minv_aggressive")
@@ -101,11 +103,17 @@ def of_minv(kept):
     for name, what in {
         "fig2.minv_quiet": "MiNV hardly erases until 2,000",
         "fig2.minv_aggressive": "MiNV aggressive from 2,000 to 2,500 on",
-        "fig3.minv_empty": "MiNV has blocks never used until 2,000",
+        "fig3.minv_empty": "MiNV has many empty blocks until 2,000",
+        "fig3.minv_no_gc": "MiNV does not collect up to 2,000",
+        "abstract.postpones": "MiNV postpones aggressive collection",
+        "sec4.efficient": "MiNV collects more efficiently",
+        "sec4.few_dead_blocks": "blocks with void pages alone are rare",
+        "fig3.yaffs_uses_more": "YAFFS uses more blocks",
+        "fig3.by_passive": "YAFFS's empty blocks come from passive collection",
         "fig3.yaffs_all_used": "YAFFS has used every block by 900 to 1,100",
         "fig2.yaffs_aggressive": "YAFFS aggressive from 1,500 to 2,000 on",
         "fig3.yaffs_aggressive": 'YAFFS aggressive "after 1,000", to 2,000',
-        "fig2.gap_grows": "the time saved grows",
+        "fig2.gap_grows": "MiNV is relatively better the more transactions",
         "fig2.yaffs_passive": "passive collection of YAFFS from 500 through 1,500",
         "fig2.erases_by_gc": "most erases come from collection",
         "fig2.time_rises": "time rises with aggressive collection",
@@ -123,9 +131,9 @@ def of_btree(kept):
     met = [row for row in kept.rows if kept.meets(row, victims, *large)]
     yield (
         f"Of the {len(kept.rows)} points of the search {word(len(met))} meet it together with both cells "
-        "of BAST at 4 KB, both with a buffer of 340,000 bytes"
+        "of BAST at 4 KB, one with a buffer of 340,000 bytes and one with 307,200"
     )
-    assert len(met) == 2 and all(row.values["buffer_bytes"] == "340000" for row in met)
+    assert sorted(row.values["buffer_bytes"] for row in met) == ["307200", "340000"]
     (tried,) = kept.found.of_kind("tried")
     assert [row for row in met if kept.meets(row, *small)] == [tried]
     off = {
@@ -141,7 +149,8 @@ def of_btree(kept):
         f"this point meets {meets(tried)} of the {len(tried.seen)} claims that the search judges, "
         f"the chosen values {meets(kept.rows[0])}"
     )
-    yield f"The file lists the {word(len(kept.paper.opens))} things that are open"
+    opens, readings = (word(len(each)) for each in (kept.paper.opens, kept.paper.meanings))
+    yield f"The file lists the {opens} things that are open and {readings} readings"
 
 
 def figure(row, name, digits=".1f"):
@@ -149,15 +158,7 @@ def figure(row, name, digits=".1f"):
 
 
 def of_wap(kept):
-    number, claims = kept.points, len(kept.rows[0].seen)
-    yield f"changes {len(kept.paper.opens)} open values"
-    yield f"has {len(kept.rows)} points, {number['joint']} of them joint and {number['tried']} found by hand"
-    most = max(map(meets, kept.found.of_kind("joint")))
-    assert most == meets(kept.rows[0])
-    yield f"chosen values meet {most} of {claims} claims, and no joint point meets more"
-    yield f"{word(kept.joint('fig3.webmail')).capitalize()} joint points meet the claim about webmail"
-    assert not kept.joint("fig3.webmail", "fig3.mean", "fig4.mean")
-    assert not kept.joint("fig6.dram_lower") and not kept.joint("sec2.cbm_write_heavy")
+    claims = len(kept.rows[0].seen)
     tried = kept.found.of_kind("tried")
     assert kept.meets(tried[0], "fig6.dram_lower") and kept.meets(tried[1], "sec2.cbm_write_heavy")
     best = max(tried, key=meets)
@@ -174,34 +175,17 @@ def of_wap(kept):
 
 
 def of_migration(kept):
-    number = kept.points
-    yield f"has {len(kept.rows)} points, {number['joint']} of them joint and {number['tried']} found by hand"
-    yield f"over {len(kept.paper.opens)} open parameters; it judges {len(kept.rows[0].seen)} claims"
-    assert kept.most == meets(kept.rows[0])
-    yield f"The chosen values meet {kept.most} claims, and no point meets more"
-    phone, both = kept.joint("fig10.phone"), kept.joint("fig10.phone", "fig10.recorder")
-    yield f"{word(phone).capitalize()} joint points give the phone's 22 % within tolerance, and {word(both)}"
-    few, one_fat, _ = kept.found.of_kind("tried")
+    """The table of the search is written by docs/papers.py; here the points found by hand."""
+    few, one_fat, _, few_records = kept.found.of_kind("tried")
     assert kept.meets(few, "fig10.phone", "fig10.recorder", "fig10.fax", "fig10.recorder_p")
     assert kept.meets(one_fat, "fig10.phone", "fig10.recorder", "fig10.fax", "fig10.recorder_order")
-    yield f"None of these {word(kept.all('fig10.phone'))} points meets the order of Fig. 10"
-    assert not kept.all("fig10.phone", "fig10.order")
     seventh = [f"fig7.{each}" for each in ("migration", "limit", "macro")]
-    some = [
-        row
-        for row in kept.rows
-        if kept.meets(row, "fig10.phone") and any(kept.meets(row, each) for each in seventh)
-    ]
-    yield f"{word(len(some)).capitalize()} of them meet figures of Fig. 7, each at a price"
-    met = [
-        {each for each in (*seventh, "fig10.recorder", "fig10.recorder_p") if kept.meets(row, each)}
-        for row in some
-    ]
-    assert met == [{"fig7.migration", "fig7.macro"}, {"fig7.migration", "fig10.recorder"}]
-    yield f"comes out at {word(kept.joint('fig10.recorder_order'))} joint points and with `blank` alone"
-    assert not any(kept.all("fig10.recorder_order", each) for each in seventh)
-    yield f"Fig. 12 of phone and fax comes out at {word(kept.all('fig12.knee'))} points"
-    assert not kept.all("fig12.knee", "fig12.recorder_flat")
+    assert not any(kept.joint("fig10.recorder_order", each) for each in seventh)
+    assert kept.meets(few_records, "fig10.recorder_order", "fig10.recorder_p", "fig12.recorder_flat")
+    assert kept.meets(few_records, "fig7.limit", "fig7.macro")
+    assert not kept.meets(few_records, "fig7.migration")
+    yield f"small files gain {figure(few_records, 'fig7.limit')} % by LIMIT"
+    yield f"and {figure(few_records, 'fig7.macro')} % by the macroscopic rule"
 
 
 PROSE = {

@@ -21,24 +21,24 @@ LISTED = {
         ("table1.", "sec4.", "sec5.16k"),
     ),
     "migration": (
-        27,
-        "5d76096966be70f86beae759eb7d02cbb0909923ec8405ce9c1f83ad65851943",
-        ("model.", "fig", "sec5."),
+        34,
+        "eb3c6a29a82c7a9e356c69e9f49cb9e78cea10200c2387d551437656ce97504b",
+        ("model.", "fig", "sec4.", "sec5.", "table1."),
     ),
     "minv": (
         16,
-        "e964692ace37e59f5c1a02f67b3abeb6d9c78394049ede8479752ecab93b4f44",
+        "1363bd3a3c44215edcdecf1886143b54a6f10bd74def39c38853a2487d46938a",
         ("fig", "abstract.", "sec"),
     ),
     "wap-lru": (
-        16,
-        "e027a7e8758042b7b5443c1b5fbe238791cf882e055ba1a574261a1be55803e0",
-        ("fig", "model.", "sec2."),
+        26,
+        "b08ed0a0056c30fde60867825c6c2a136b0bd61f9fce474bd7f6dbe05f0c1950",
+        ("fig", "model.", "sec2.", "sec3."),
     ),
     "sector-map": (
-        12,
-        "75a9a5b5a07410a81778faee5bc1ad03bf5434005d27950a2e944908bdf6be0d",
-        ("fig", "table1.", "sec", "jasmine."),
+        16,
+        "c1bc8708a8d07dd0d7021840f21540fb327c2a2e14bbb49cb9f82dc1a7cdad30",
+        ("fig", "table1.", "sec"),
     ),
     "drives": (
         638,
@@ -72,11 +72,27 @@ LISTED = {
     ),
 }
 
+ADDED = {
+    "btree": {
+        *("sec4.bast_poor", "sec4.fast_4k_worse", "sec4.fmax_33", "sec4.fmax_9", "sec4.pages_4k"),
+        *("sec4.mtbs_16", "sec4.mtbs_16k_two", "sec4.mtbs_5", "sec4.mtbs_half_best", "sec4.mtbs_like_fmax"),
+        *("sec4.mtbs_4k_more", "sec4.reads_small"),
+    },
+    "minv": {
+        *("abstract.postpones", "fig3.by_passive", "fig3.minv_no_gc", "fig3.yaffs_uses_more"),
+        *("sec2.metadata_small", "sec4.efficient", "sec4.few_dead_blocks", "sec4.nvram_1mb"),
+    },
+}
+"""Claims of the papers that begin with such a word, and came after the list."""
+
 
 @pytest.mark.parametrize("name", bundled())
 def test_the_claims_of_a_paper_are_those_that_were_listed(name):
     count, digest, listed = LISTED[name]
-    claims = [claim for claim in load(name).claims if claim.id.startswith(listed)]
+    added = ADDED.get(name, set())
+    every = {claim.id: claim for claim in load(name).claims}
+    assert added <= every.keys()
+    claims = [claim for claim in every.values() if claim.id.startswith(listed) and claim.id not in added]
     lines = sorted(
         "|".join(
             [

@@ -234,6 +234,12 @@ def refused(text):
             18,
             "has its comparisons in holds",
         ),
+        (
+            'tolerance = "6 %"',
+            'tolerance = "6 %"\nholds = ["page.few.writes > 0"]',
+            19,
+            "has comparisons beside its number in also",
+        ),
         ('"value"', '"order"', 17, "published: there is no such key"),
         ('tolerance = "6 %"', 'tolerance = "6 %"\nloose = "5 %"', 19, "expected a wider tolerance"),
         ('tolerance = "6 %"', 'tolerance = "6 %"\nreading = "theirs"', 13, "is shown in true units, too"),

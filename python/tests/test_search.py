@@ -321,7 +321,7 @@ RUN, DOUBLE = "parts.run.workload.sequential.requests", "[parts.double.workload.
         (MORE, "[open.choices.more.parts.fast.device]", 28, "there is no part 'fast'"),
         (MORE, "[open.choices.more.templet.device]", 28, "there is no such key"),
         ('name = "spare"', 'name = "requests"', 24, "stands twice"),
-        ("seed = 3", '[[search.tried]]\nwhat = "w"\nvalues = { spares = 1 }', 19, "of this name is open"),
+        ("seed = 3", '[[search.tried]]\nwhat = "w"\nvalues = { spares = 1 }', 19, "has this name"),
         ("seed = 3", '[[search.tried]]\nwhat = "w"\nvalues = { requests = 7 }', 19, "7 is no value that"),
         ("seed = 3", '[[search.tried]]\nwhat = "w"', 17, "expected values of what is open"),
         ("seed = 3", 'claims = ["fewer"]', 17, "there is no claim 'fewer'"),

@@ -33,7 +33,11 @@
 //! the NVRAM space of a block. The thresholds in the paper's Table 4 are presets. As page counts they exceed
 //! nearly every request of such traces, so one memory is hardly used: the record calls this degenerate.
 //! `padding = false` shows the value of lines 14 to 18 of Algorithm 2: without them, a block leaving NVRAM
-//! does not take its dirty DRAM pages along.
+//! does not take its dirty DRAM pages along. Line 16 compares with the block of the page that comes in, the
+//! text with the block that leaves: `padded`. Where NVRAM has no room, lines 2 to 5 take the incoming page's block
+//! only if it has no free space, else the least recent one. Here the own block goes whenever it is there, full or
+//! not; `own_block_first = false` takes the least recent one. With whole blocks in NVRAM a block that is
+//! there always has room for its pages, so the two do the same.
 //!
 //! ## References
 //! K. M. Kim, J.-H. Choi, J. W. Kwak, "WAP-LRU: write pattern analysis based hybrid disk buffer management in
@@ -98,6 +102,21 @@ pub struct Config {
     pub allocation: Allocation,
     /// Whether a block leaving NVRAM takes its dirty pages in DRAM along: lines 14 to 18 of Algorithm 2.
     pub padding: bool,
+    /// Whose dirty pages in DRAM are written with a block that leaves NVRAM for a page: those of this block, or
+    /// of the page's block.
+    pub padded: Padded,
+    /// Whether a page without room in NVRAM replaces its own block, if that is there; else the least recent one.
+    pub own_block_first: bool,
+}
+
+/// Whose dirty DRAM pages a flush writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Padded {
+    /// Those of the block that leaves.
+    Leaving,
+    /// Those of the block whose page comes in.
+    Incoming,
 }
 
 impl Default for Config {
@@ -116,6 +135,8 @@ impl Default for Config {
             flush_when_complete: false,
             allocation: Allocation::Block,
             padding: true,
+            padded: Padded::Leaving,
+            own_block_first: true,
         }
     }
 }
@@ -138,7 +159,9 @@ impl Options for Config {
             ("sectors", Self { size_unit: SizeUnit::Sector, fw: Frequency::Switches, ..low.clone() }),
             ("by_page", Self { allocation: Allocation::Page, size_unit: SizeUnit::Run, ..low.clone() }),
             ("complete", Self { flush_when_complete: true, ..low.clone() }),
-            ("unpadded", Self { padding: false, ..low }),
+            ("unpadded", Self { padding: false, ..low.clone() }),
+            ("incoming", Self { padded: Padded::Incoming, ..low.clone() }),
+            ("least_recent", Self { own_block_first: false, allocation: Allocation::Page, ..low }),
             ("online", Self { thresholds: Source::Online, interval: 7, window: 3, ..self.clone() }),
         ]
     }
@@ -150,7 +173,10 @@ impl Config {
         let policy = WapLru {
             links: Links::default(),
             dram: List::default(),
-            nvram: NvramBlocks::new(geometry, nvram_pages, self.allocation).padding(self.padding),
+            nvram: NvramBlocks::new(geometry, nvram_pages, self.allocation)
+                .padding(self.padding && self.padded == Padded::Leaving),
+            pads_incoming: self.padding && self.padded == Padded::Incoming,
+            own_block_first: self.own_block_first,
             node_links: Links::default(),
             nodes: List::default(),
             pattern: Pattern::new(self, geometry)?,
@@ -172,6 +198,8 @@ pub(crate) struct WapLru {
     /// Pages in DRAM.
     dram: List,
     nvram: NvramBlocks,
+    pads_incoming: bool,
+    own_block_first: bool,
     node_links: Links,
     /// Blocks in NVRAM.
     nodes: List,
@@ -213,7 +241,12 @@ impl WapLru {
             if self.nvram.has_room(present) {
                 return Ok(());
             }
-            self.flush_block(io, present.unwrap_or_else(|| self.nodes.back()))?;
+            let own = present.filter(|_| self.own_block_first);
+            self.flush_block(io, own.unwrap_or_else(|| self.nodes.back()))?;
+            if self.pads_incoming {
+                let has_written = self.nvram.clean_dram(io, self.nvram.blocks.block_of(lpn))?;
+                self.flushed += u64::from(has_written);
+            }
         }
     }
 

@@ -20,6 +20,7 @@ pub(crate) mod recycling;
 mod reliability;
 mod slc;
 mod speed;
+mod stopped;
 mod tenants;
 mod worn;
 mod zones;
@@ -48,6 +49,7 @@ pub use reliability::ReliabilityRecord;
 pub(crate) use slc::busy_us;
 pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
+pub use stopped::{StopReason, Stopped};
 pub use tenants::TenantRecord;
 pub use worn::Worn;
 pub use zones::ZonesRecord;
@@ -180,33 +182,6 @@ pub struct Record {
     pub notices: Vec<String>,
 }
 
-/// Why a run ended early.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Stopped {
-    /// Kind of reason.
-    pub why: StopReason,
-    /// The run's progress at this point, as a sentence.
-    pub message: String,
-}
-
-/// Reasons for an early end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// The caller, such as Ctrl-C.
-    Cancelled,
-    /// Too few good blocks are left for another write.
-    WornOut,
-    /// The index has no page left for a worst-case change.
-    IndexFull,
-    /// The file system has no room for the workload's write.
-    FsFull,
-    /// Bit errors lost a page of the index or the file system.
-    Unreadable,
-    /// This machine's system refused an operation in a real directory.
-    FsFailed,
-}
-
 /// Requests of the host. A failed request counts, but its sectors do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCounts {
@@ -228,6 +203,9 @@ pub struct HostCounts {
     pub trimmed_sectors: u64,
     /// Writes with a start or end inside a device page.
     pub partial_writes: u64,
+    /// Writes with a start inside a device page.
+    #[serde(default)]
+    pub unaligned_writes: u64,
     /// Requests failed because bit errors lost their data.
     pub unreadable: u64,
 }

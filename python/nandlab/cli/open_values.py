@@ -139,6 +139,13 @@ def _print(paper: Paper, found: Found) -> None:
     click.echo("What the paper leaves open, and what this file chose:\n")
     lines = [[each.name, each.text(each.chosen), _others(each), each.what] for each in paper.opens]
     print_table(lines, ("name", "chosen", "tried", "what"))
+    if paper.meanings:
+        click.echo("\nWhat the paper's sentences may mean, and how this file reads them:\n")
+        lines = [
+            [each.name, each.kind, each.text(each.chosen), _others(each), each.what]
+            for each in paper.meanings
+        ]
+        print_table(lines, ("name", "kind", "read as", "or as", "what"))
     if found.chosen is None:
         return
     each = "1 seed" if found.seeds == 1 else f"{found.seeds} seeds"

@@ -199,6 +199,7 @@ def _print(found: Reproduction) -> None:
     # If every claim is in true units, there is nothing beside them.
     width = len(TITLES) if paper.readings else len(TITLES) - 2
     print_table([row[:width] for row in rows], TITLES[:width], right=(1, 2, 3, 6))
+    _print_readings(paper)
     for grid in paper.grids:
         click.echo(f"\n{grid.title}\n{_wrapped(caption(found.records, grid))}\n")
         titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
@@ -206,6 +207,16 @@ def _print(found: Reproduction) -> None:
     for group in folded(found.claims):
         if group[0].verdict is not None or not found.records.stopped:
             _print_reason(group)
+
+
+def _print_readings(paper: Paper) -> None:
+    """What the paper's sentences may mean, one below the other."""
+    from nandlab.reproduce.reading_words import readings_table
+
+    if paper.meanings:
+        click.echo("\nHow the paper is read\n")
+    for name, kind, what, chosen, others, claims in readings_table(paper):
+        click.echo(_wrapped(f"{name} ({kind}): {what}. Read as {chosen}, or as {others}; decides {claims}."))
 
 
 def _print_reason(group: list[Judged]) -> None:

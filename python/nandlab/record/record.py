@@ -41,7 +41,7 @@ class Stopped(View):
 class HostCounts(View):
     """Requests by the workload, without preconditioning.
 
-    `partial_writes` do not begin and end with device pages;
+    `partial_writes` do not begin and end with device pages, `unaligned_writes` do not begin with one;
     `unreadable` requests failed because data was lost to bit errors; their sectors are not counted.
     """
 
@@ -54,6 +54,7 @@ class HostCounts(View):
     written_sectors: int
     trimmed_sectors: int
     partial_writes: int
+    unaligned_writes: int
     unreadable: int
 
 

@@ -16,6 +16,8 @@ TRUE_UNITS = "true_units"
 """The reading that counts real flash operations."""
 
 KINDS: tuple[str, ...] = get_args(Kind)
+JUDGED = ("value", "order", "sign")
+"""Kinds of claims a point in a search can meet."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,8 @@ def _check_comparisons(table: Table, claim: Claim) -> None:
     has_order = claim.kind in ("order", "sign")
     if has_order and not claim.holds:
         raise table.error("holds", f"a claim of kind {claim.kind} holds or does not: expected a comparison")
+    if claim.holds and not has_order:
+        raise table.error("holds", f"a claim of kind {claim.kind} has comparisons beside its number in also")
     if claim.fitted and not (has_order or claim.kind == "value"):
         raise table.error("fitted", f"a claim of kind {claim.kind} rests on nothing that could be fitted")
     if claim.also and claim.kind != "value":

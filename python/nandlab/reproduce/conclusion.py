@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.verdict import Word
 from nandlab.reproduce.words import Why, parse_why
@@ -58,8 +59,8 @@ class Conclusion:
         return verdict in _VERDICTS[self.kind]
 
 
-def parse_conclusions(top: Table, claims: Sequence[str]) -> tuple[Conclusion, ...]:
-    """Reads `[[conclusions]]` over the claims with these ids.
+def parse_conclusions(top: Table, claims: Sequence[Claim]) -> tuple[Conclusion, ...]:
+    """Reads `[[conclusions]]` over these claims.
 
     Raises:
         ConfigError: With `file`, `line` and `key`.
@@ -68,10 +69,11 @@ def parse_conclusions(top: Table, claims: Sequence[str]) -> tuple[Conclusion, ..
     tables = top.tables("conclusions")
     if len(tables) > MOST:
         raise tables[MOST].error("", f"expected at most {MOST} conclusions, given {len(tables)}")
-    return tuple(_parsed(table, claims) for table in tables)
+    by_id = {claim.id: claim for claim in claims}
+    return tuple(_parsed(table, by_id) for table in tables)
 
 
-def _parsed(table: Table, claims: Sequence[str]) -> Conclusion:
+def _parsed(table: Table, claims: Mapping[str, Claim]) -> Conclusion:
     kind: Any = table.chosen("kind", KINDS)
     conclusion = Conclusion(
         kind=kind,
@@ -89,4 +91,7 @@ def _parsed(table: Table, claims: Sequence[str]) -> Conclusion:
             raise table.error(
                 "claims", f"there is no claim {name!r}" + (f"; did you mean {near[0]}?" if near else "")
             )
+    if kind == "holds" and all(claims[name].fitted for name in conclusion.claims):
+        words = "every claim here is fitted: a conclusion that holds rests on one that is not, or is a fit"
+        raise table.error("claims", words)
     return conclusion

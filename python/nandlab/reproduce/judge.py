@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from nandlab._native import ConfigError
 from nandlab.reproduce.claim import TRUE_UNITS, Claim
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
+from nandlab.reproduce.reading_words import fitted_in_words, read_in_words, readings_of
 from nandlab.reproduce.records import Missing, Records
 from nandlab.reproduce.search_words import together
 from nandlab.reproduce.verdict import (
@@ -24,9 +25,6 @@ from nandlab.reproduce.verdict import (
     of_value,
     off,
 )
-
-FITTED = "It rests on a value that the paper leaves open and this file chose: a fit, and no confirmation"
-"""Shown with a `fitted` claim."""
 
 T = TypeVar("T")
 Judge = Callable[[Condition, Sequence[tuple[float, float]]], Held]
@@ -53,6 +51,8 @@ class Judged:
     """The verdict in true units; the claim's own if its reading is true units."""
     reason: str = ""
     """The end of `why`; other claims may share it."""
+    readings: tuple[str, ...] = ()
+    """Readings of the paper that alone decide the verdict."""
 
     @property
     def found(self) -> str:
@@ -63,7 +63,9 @@ class Judged:
     def is_explained(self) -> bool:
         """Whether there is more to say than "the number is reproduced"."""
         claim = self.claim
-        return self.verdict != "reproduced" or bool(claim.note.text or claim.also or claim.together)
+        return self.verdict != "reproduced" or bool(
+            claim.note.text or claim.also or claim.together or self.readings
+        )
 
     @property
     def off(self) -> str:
@@ -88,6 +90,7 @@ class Judged:
             "true_units": self.true_units if self.true_units is not None else _said(self.true_held),
             "true_verdict": self.true_verdict,
             "read_from": claim.read_from,
+            "readings": list(self.readings),
         }
 
 
@@ -157,7 +160,8 @@ def _judge(claim: Claim, records: Records) -> Judged:
             "; ".join(each for each in (_order(claim, held, records), _also(also), _true(true_held)) if each),
         ]
         parts = [
-            FITTED if verdict == "fitted" else "",
+            fitted_in_words(records.paper, claim) if verdict == "fitted" else "",
+            read_in_words(records.paper, claim),
             _words(claim, records, has_reason),
             NO_REASON if verdict == "differs" and not claim.why.text else "",
             together(records.paper, claim),
@@ -174,6 +178,7 @@ def _judge(claim: Claim, records: Records) -> Judged:
         why,
         true_verdict=there,
         reason=reason,
+        readings=readings_of(records.paper, claim),
     )
 
 

@@ -51,7 +51,7 @@ def load(paper: str) -> Paper:
 
 def _with_search(paper: Paper, text: str | None, file: str) -> Paper:
     """The paper with its search, if the search ran for the present file."""
-    if text is None or not paper.opens:
+    if text is None or not paper.varied:
         return paper
     found = parse_csv(text, file)
     return replace(paper, searched=found) if found.fingerprint == fingerprint(paper) else paper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,7 +120,7 @@ def _parse_open(table: Table, file: Tree) -> Open:
         given = " and ".join(kinds) or "none of them"
         raise table.error("", f"expected one of values, range and [open.choices.<name>], given {given}")
     if kinds == ["choices"]:
-        return _choices(table, name, what, file)
+        return parse_choices(table, name, what, file)
     keys = tuple(table.texts("keys"))
     chosen = _chosen(table, keys, file)
     if kinds == ["range"]:
@@ -208,7 +209,15 @@ def _number_of(value: Value, unit: str) -> float | None:
         return None
 
 
-def _choices(table: Table, name: str, what: str, file: Tree) -> Open:
+def parse_choices(
+    table: Table, name: str, what: str, file: Tree, more: Callable[[str, Table], object] | None = None
+) -> Open:
+    """An entry with named choices; `more` reads what a choice has beside a tree.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
     chosen, choices = table.text("chosen"), table.table("choices")
     names = choices.keys()
     if chosen not in names:
@@ -217,7 +226,10 @@ def _choices(table: Table, name: str, what: str, file: Tree) -> Open:
         raise table.error("choices", "expected at least two choices")
     trees, removed = {}, {}
     for each in names:
-        trees[each], removed[each] = _choice(choices.table(each), file)
+        choice = choices.table(each)
+        if more is not None:
+            more(each, choice)
+        trees[each], removed[each] = _choice(choice, file)
     found = Open(name, what, (), chosen, tuple(names), choices=trees, removed=removed)
     if found.put_into(file, chosen) != file:
         raise table.error(

@@ -59,7 +59,8 @@ def _paper(found: Reproduction) -> list[str]:
         html.paragraph(words, "warning") if missing else "",
         page_verdicts.conclusions(found),
         page_verdicts.tiles(found),
-        html.section("Claims", page_verdicts.claims(found), note=_readings(found)),
+        html.section("Claims", page_verdicts.claims(found), note=_units(found)),
+        page_verdicts.readings(found),
         *(_op_section(found, figure) for figure in paper.op_figures),
         *(_figure_section(found, at) for at in range(len(paper.figures))),
         *(_picture_section(found, picture) for picture in paper.pictures),
@@ -87,7 +88,7 @@ def _played(paper: Paper) -> list[str]:
     return [html.paragraph(line) for line in paper.workloads_in_words()]
 
 
-def _readings(found: Reproduction) -> str:
+def _units(found: Reproduction) -> str:
     seeds = found.records.seeds
     words = f"Measured: the mean over {seeds} seeds." if seeds > 1 else "Measured: one seed."
     said = [f"{name.replace('_', ' ')}: {text}" for name, text in found.paper.readings.items()]

@@ -8,6 +8,8 @@ from nandlab.report import html
 from nandlab.reproduce.claim import TRUE_UNITS
 from nandlab.reproduce.judge import Judged, folded
 from nandlab.reproduce.measure import Reproduction
+from nandlab.reproduce.reading_words import TITLES as TITLES_READ
+from nandlab.reproduce.reading_words import readings_table
 from nandlab.reproduce.verdict import VERDICTS, short
 
 MEANINGS = {
@@ -107,6 +109,15 @@ def _measured(value: float | None, held: Sequence[object]) -> str:
         if all(getattr(each, "holds", False) for each in held)
         else "does not hold"
     )
+
+
+def readings(found: Reproduction) -> str:
+    """What the paper's sentences may mean, and the claims each reading decides; empty if there are none."""
+    lines: list[list[html.Cell]] = [
+        [*line[:2], html.Wide(line[2], 1), *line[3:]] for line in readings_table(found.paper)
+    ]
+    note = "Decides: the claims that come out as one of these is read, and differ as another one is."
+    return html.section("How the paper is read", html.table(TITLES_READ, lines), note=note) if lines else ""
 
 
 def reasons(found: Reproduction) -> str:

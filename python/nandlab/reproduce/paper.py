@@ -20,6 +20,7 @@ from nandlab.reproduce.grid import Grid, parse_grid
 from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
 from nandlab.reproduce.open_values import Open, parse_opens
 from nandlab.reproduce.published import check_cells, check_marks
+from nandlab.reproduce.readings import Context, Reading, parse_readings
 from nandlab.reproduce.search_found import Found
 from nandlab.reproduce.search_settings import Search, check_search, parse_search
 from nandlab.reproduce.timeline import Timeline, parse_timeline
@@ -58,6 +59,8 @@ class Paper:
     """Seeds for runs behind orders and signs, if there are more."""
     opens: tuple[Open, ...] = ()
     """Values the paper leaves open and its file chose."""
+    meanings: tuple[Reading, ...] = ()
+    """Sentences in the paper with several meanings, and the file's choice."""
     search: Search = field(default_factory=Search)
     searched: Found | None = field(default=None, repr=False, compare=False)
     """The search's measurements for the present file, if there are any."""
@@ -85,6 +88,11 @@ class Paper:
     def searched_claims(self) -> tuple[Claim, ...]:
         """The claims a search judges at each point."""
         return self.search.judged(self.claims)
+
+    @property
+    def varied(self) -> tuple[Open, ...]:
+        """Everything a search varies: open values, then readings."""
+        return (*self.opens, *self.meanings)
 
     @property
     def pictures(self) -> tuple[Timeline | BlockMap, ...]:
@@ -285,18 +293,27 @@ def parse(text: str, name: str, source: str) -> Paper:
     )
     tables = top.tables("claims")
     claims = tuple(_claim(table, paper) for table in tables)
-    conclusions = parse_conclusions(top, [claim.id for claim in claims])
+    conclusions = parse_conclusions(top, claims)
     _check_conclusions(conclusions, paper)
-    top.tables("open")
+    for key in ("open", "reading"):
+        top.tables(key)
     for table in (top, full):
         table.end()
     _refuse_twice(tables, claims)
     _check_drawn(top, paper, claims)
+    paper = _with_choices(top, replace(paper, claims=claims, conclusions=conclusions))
+    check_search(top, paper.search, claims, paper.varied)
+    return paper
+
+
+def _with_choices(top: Table, paper: Paper) -> Paper:
+    """The paper with its open values and readings."""
     texts = {key: formula.text for key, formula in paper.measures.items()}
     file = {"template": paper.template, "parts": paper.parts, "measures": texts}
-    paper = replace(paper, claims=claims, conclusions=conclusions, opens=parse_opens(top, file))
-    check_search(top, paper.search, claims, paper.opens)
-    return paper
+    opens = parse_opens(top, file)
+    judged = tuple(claim.id for claim in paper.searched_claims)
+    context = Context(file, {claim.id: claim for claim in paper.claims}, judged, paper.split)
+    return replace(paper, opens=opens, meanings=parse_readings(top, context, opens))
 
 
 def _claim(table: Table, paper: Paper) -> Claim:

@@ -22,7 +22,7 @@ _HEAD = re.compile(r"# search (\S+), fingerprint ([0-9a-f]{16}), points (\d+), s
 
 def row_of(paper: Paper, point: Point, seen: Mapping[str, Seen]) -> Row:
     """A row; figures are rounded as the file keeps them."""
-    values = {each.name: each.text(point.values[each.name]) for each in paper.opens}
+    values = {each.name: each.text(point.values[each.name]) for each in paper.varied}
     rounded = {
         name: Seen(None if one.measured is None else float(_text(one.measured)), one.word)
         for name, one in seen.items()
@@ -37,7 +37,7 @@ def point_of(paper: Paper, row: Row) -> Point:
         ValueError: It has a value unknown to the paper.
 
     """
-    return Point(row.kind, {each.name: each.read(row.values[each.name]) for each in paper.opens})
+    return Point(row.kind, {each.name: each.read(row.values[each.name]) for each in paper.varied})
 
 
 def _text(value: float) -> str:
@@ -53,7 +53,7 @@ def csv_text(paper: Paper, found: Found) -> str:
     )
     writer = csv.writer(text, lineterminator="\n")
     ids = [claim.id for claim in paper.searched_claims]
-    opens = [each.name for each in paper.opens]
+    opens = [each.name for each in paper.varied]
     writer.writerow(
         [
             "point",

@@ -32,7 +32,7 @@ def names_of(claims: Iterable[Claim]) -> list[str]:
 
 
 def paper_at(paper: Paper, values: Mapping[str, Any], kind: PointKind = "chosen") -> Paper:
-    """The paper with values for everything open.
+    """The paper with values for everything open, and its claims by these readings.
 
     Its runs are as short as its search says; points found by hand run as long as usual.
     """
@@ -43,13 +43,16 @@ def paper_at(paper: Paper, values: Mapping[str, Any], kind: PointKind = "chosen"
         "parts": merged(paper.parts, shorter),
         "measures": measures,
     }
-    for each in paper.opens:
+    for each in paper.varied:
         file = each.put_into(file, values[each.name])
+    claims = paper.claims
+    for reading in paper.meanings:
+        claims = reading.judged(claims, values[reading.name])
     formulas = {
         key: paper.measures[key] if text == measures[key] else parse_formula(str(text))
         for key, text in file["measures"].items()
     }
-    return replace(paper, template=file["template"], parts=file["parts"], measures=formulas)
+    return replace(paper, template=file["template"], parts=file["parts"], measures=formulas, claims=claims)
 
 
 def points_of(paper: Paper) -> list[Point]:
@@ -57,19 +60,25 @@ def points_of(paper: Paper) -> list[Point]:
 
     The draws come from Python's `random.Random(seed)`: one number from 0 to 1 for each open value in each
     point, in the file's order. With `keeps_chosen` a number before these sets the share of values
-    that stay as chosen: so some points are near the file, and others far from it.
+    that stay as chosen: so some points are near the file, and others far from it. Readings have a
+    generator of their own, `random.Random(f"{seed} readings")`: one more changes no draw of an open value.
 
     No joint point comes twice. With no more combinations than points, each combination is a point.
     """
-    chosen = {each.name: each.chosen for each in paper.opens}
-    alone = [Point("alone", {**chosen, each.name: value}) for each in paper.opens for value in each.alone]
+    chosen = chosen_of(paper)
+    alone = [Point("alone", {**chosen, each.name: value}) for each in paper.varied for value in each.alone]
     tried = [Point("tried", {**chosen, **values}) for values in paper.search.tried]
     return [Point("chosen", chosen), *alone, *tried, *_joint(paper)]
 
 
+def chosen_of(paper: Paper) -> dict[str, Any]:
+    """The file's value for everything open and read."""
+    return {each.name: each.chosen for each in paper.varied}
+
+
 def combinations(paper: Paper) -> float:
     """How many combinations of values exist; infinite with a range."""
-    return math.prod(math.inf if each.range is not None else len(each.values) for each in paper.opens)
+    return math.prod(math.inf if each.range is not None else len(each.values) for each in paper.varied)
 
 
 def takes_all(paper: Paper) -> bool:
@@ -78,17 +87,19 @@ def takes_all(paper: Paper) -> bool:
 
 
 def _joint(paper: Paper) -> list[Point]:
-    opens, count = paper.opens, paper.search.points
+    search, count = paper.search, paper.search.points
     if takes_all(paper):
         found: list[dict[str, Any]] = [{}]
-        for each in opens:
+        for each in paper.varied:
             found = [{**values, each.name: value} for values in found for value in each.values]
         return [Point("joint", values) for values in found]
-    draws, seen = random.Random(paper.search.seed), dict[str, Point]()  # noqa: S311 - not for secrets
-    tries = 0
+    draws = random.Random(search.seed)  # noqa: S311 - not for secrets
+    readings = random.Random(f"{search.seed} readings")  # noqa: S311
+    seen, tries = dict[str, Point](), 0
     while len(seen) < count and tries < 1000 * count:
-        kept = draws.random() if paper.search.keeps_chosen else 0.0
-        values = {each.name: _drawn(each, draws.random(), kept) for each in opens}
+        kept = draws.random() if search.keeps_chosen else 0.0
+        values = {each.name: _drawn(each, draws.random(), kept) for each in paper.opens}
+        values |= {each.name: _drawn(each, readings.random(), kept) for each in paper.meanings}
         seen.setdefault(json.dumps(values, sort_keys=True), Point("joint", values))
         tries += 1
     return list(seen.values())
@@ -108,9 +119,10 @@ def fingerprint(paper: Paper) -> str:
     claims = paper.searched_claims
     search = paper.search
     kinds: tuple[PointKind, ...] = ("chosen", "tried") if search.tried else ("chosen",)
-    chosen, runs = {each.name: each.chosen for each in paper.opens}, dict[str, list[Any]]()
+    chosen, runs = chosen_of(paper), dict[str, list[Any]]()
+    read = [each for one in paper.meanings for value in one.alone for each in one.judged(claims, value)]
     for at in (paper_at(paper, chosen, kind) for kind in kinds):
-        for name in names_of(claims):
+        for name in names_of([*claims, *read]):
             run, measure = at.split(name)
             runs.setdefault(name, []).extend(
                 [at.tree(run), at.measures[measure].text, at.has_one_course(run)]
@@ -123,7 +135,7 @@ def fingerprint(paper: Paper) -> str:
             for claim in claims
         ],
         "runs": runs,
-        "open": [each.meaning() for each in paper.opens],
+        "open": [each.meaning() for each in paper.varied],
         "search": [search.points, search.seed, search.seeds, search.parts]
         + ["keeps_chosen"] * search.keeps_chosen
         + [dict(values) for values in search.tried],

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from nandlab.reproduce.claim import Claim
+from nandlab.reproduce.claim import JUDGED, Claim
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.open_values import Open
 from nandlab.reproduce.tree import Tree
 from nandlab.reproduce.words import Why
 
 PointKind = Literal["chosen", "alone", "tried", "joint"]
-JUDGED = ("value", "order", "sign")
-"""Kinds of claims a point can meet."""
 POINTS = 100
 
 
@@ -52,8 +50,8 @@ def parse_search(top: Table, parts: Iterable[str]) -> Search:
 
     """
     table = top.table("search")
-    if top.has("search") and not top.has("open"):
-        raise top.error("search", "there is no [[open]] value that could be searched")
+    if top.has("search") and not (top.has("open") or top.has("reading")):
+        raise top.error("search", "there is no [[open]] value and no [[reading]] that could be searched")
     over = table.table("parts")
     for key in over.keys():  # noqa: SIM118 - a Table is no dictionary
         if key not in parts:
@@ -86,11 +84,11 @@ def _check_tried(top: Table, search: Search, opens: Mapping[str, Open]) -> None:
         for name, value in values.items():
             if name not in opens:
                 raise table.table("values").error(
-                    name, f"nothing of this name is open; there are {', '.join(opens)}"
+                    name, f"no [[open]] or [[reading]] has this name; there are {', '.join(opens)}"
                 )
             if not opens[name].has(value):
                 raise table.table("values").error(
-                    name, f"{value!r} is no value that the entry [[open]] of {name} allows"
+                    name, f"{value!r} is no value that the entry of {name} allows"
                 )
 
 
@@ -116,4 +114,6 @@ def check_search(top: Table, search: Search, claims: Sequence[Claim], opens: Seq
                 raise claim.table.error("together", f"there is no other claim {name!r}")
         for name in (claim.id, *claim.together) if claim.together else ():
             if not opens or name not in judged:
-                raise claim.table.error("together", f"no search judges {name}: see [search] and [[open]]")
+                raise claim.table.error(
+                    "together", f"no search judges {name}: see [search], [[open]] and [[reading]]"
+                )

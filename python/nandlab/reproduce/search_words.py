@@ -59,7 +59,7 @@ def gains(paper: Paper, found: Found) -> list[Flip]:
 
 def changed(paper: Paper, row: Row) -> list[str]:
     """The point's values that differ from the chosen ones."""
-    return [each.name for each in paper.opens if row.values[each.name] != each.text(each.chosen)]
+    return [each.name for each in paper.varied if row.values[each.name] != each.text(each.chosen)]
 
 
 def unmarked(paper: Paper, found: Found) -> list[str]:
@@ -134,7 +134,7 @@ def values_in_words(paper: Paper, row: Row) -> str:
     names = changed(paper, row)
     if not names:
         return "the chosen values"
-    others = ", the rest as chosen" if len(names) < len(paper.opens) else ""
+    others = ", the rest as chosen" if len(names) < len(paper.varied) else ""
     return ", ".join(f"{name} = {row.values[name]}" for name in names) + others
 
 
@@ -222,6 +222,16 @@ def search_document(paper: Paper, found: Found) -> dict[str, Any]:
         "open": [
             {"name": each.name, "what": each.what, "chosen": each.chosen, "alone": list(each.alone)}
             for each in paper.opens
+        ],
+        "readings": [
+            {
+                "name": each.name,
+                "kind": each.kind,
+                "what": each.what,
+                "chosen": each.chosen,
+                "alone": list(each.alone),
+            }
+            for each in paper.meanings
         ],
         "claims": [
             {

@@ -47,17 +47,17 @@ def search(
         ConfigError: There is nothing open, or an experiment with the chosen values cannot run.
 
     """
-    if not paper.opens:
+    if not paper.varied:
         assert paper.top is not None
-        raise paper.top.error("open", "there is no [[open]] value that could be searched")
+        words = "there is no [[open]] value and no [[reading]] that could be searched"
+        raise paper.top.error("open", words)
     mark, paper = fingerprint(paper), there(paper)
     claims = paper.searched_claims
-    names = names_of(claims)
     planned: dict[Key, Job] = {}
     at_points = []
     for point in points if points is not None else points_of(paper):
         at = paper_at(replace(paper, claims=claims), point.values, point.kind)
-        figures = Figures(at, paper.search.seeds, False)
+        figures, names = Figures(at, paper.search.seeds, False), names_of(at.claims)
         _plan(planned, figures, names)
         if point.kind == "chosen":
             _refuse_what_cannot_run(figures, names)
@@ -65,10 +65,12 @@ def search(
     figures_of, failed, stopped = _run(planned, jobs, progress)
     rows = []
     for point, figures in at_points:
-        keys = _keys(figures, names)
+        keys = _keys(figures, names_of(figures.paper.claims))
         if all(key in failed or (key, text) in figures_of for key, text in keys):
             figures.figures, figures.failed = figures_of, failed
-            rows.append(row_of(paper, point, {claim.id: see(claim, figures) for claim in claims}))
+            rows.append(
+                row_of(paper, point, {claim.id: see(claim, figures) for claim in figures.paper.claims})
+            )
     counts = collections.Counter(failed.values())
     reasons = tuple(f"{count} run{'' if count == 1 else 's'} {why}" for why, count in counts.items())
     return Found(

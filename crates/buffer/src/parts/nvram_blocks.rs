@@ -160,4 +160,17 @@ impl NvramBlocks {
         self.batch = batch;
         written.map(|()| dirty > 0)
     }
+
+    /// Writes the dirty DRAM pages of block `block` as one ordered run; they stay there as clean pages. Returns true if
+    /// anything was written.
+    pub(crate) fn clean_dram(&mut self, io: &mut Io<'_>, block: u32) -> Result<bool, Error> {
+        let Some(node) = self.blocks.find(block) else { return Ok(false) };
+        let mut batch = std::mem::take(&mut self.batch);
+        self.blocks.dirty(io.pages, node, &mut batch);
+        batch.retain(|&slot| io.pages.memory(slot) == Memory::Dram);
+        let has_dirty = !batch.is_empty();
+        let written = if has_dirty { io.write_back(&batch, NO_PADDING) } else { Ok(()) };
+        self.batch = batch;
+        written.map(|()| has_dirty)
+    }
 }

@@ -354,6 +354,39 @@ fn wap_lru_without_padding_leaves_dirty_pages_in_dram() {
 }
 
 #[test]
+fn wap_lru_pads_with_the_block_that_leaves_or_with_the_one_that_comes() {
+    use wap_lru::Padded::{Incoming, Leaving};
+    for (padded, written) in [(Leaving, vec![(1, 3)]), (Incoming, vec![(2, 2), (5, 1)])] {
+        let config =
+            wap_lru::Config { dram: pages(2), nvram: pages(4), t_write: Some(2.0), padded, ..Default::default() };
+        let mut player = Player::new(&BufferConfig::WapLru(config));
+        // Pages 1 and 5 go to DRAM, pages 2 and 3 to NVRAM, which has room for one block: for block 1, block 0 leaves.
+        player.quiet(&[1, 5]);
+        assert_eq!(player.access(Op::Write, 2, 2), []);
+        assert_eq!(player.access(Op::Write, 6, 2), written, "{padded:?}");
+        assert_eq!([player.memory(1), player.memory(5)], [Some(Memory::Dram); 2]);
+    }
+}
+
+#[test]
+fn wap_lru_replaces_its_own_block_or_the_least_recent_one() {
+    for (own_block_first, written) in [(true, (4, 1)), (false, (0, 3))] {
+        let config = wap_lru::Config {
+            dram: pages(2),
+            nvram: pages(4),
+            t_write: Some(1.0),
+            allocation: wap_lru::Allocation::Page,
+            own_block_first,
+            ..Default::default()
+        };
+        let mut player = Player::new(&BufferConfig::WapLru(config));
+        // Three pages of block 0 and one of block 1 fill NVRAM; block 0 is the least recent.
+        player.quiet(&[0, 1, 2, 4]);
+        assert_eq!(player.write(5), [written]);
+    }
+}
+
+#[test]
 fn wap_lru_flushes_a_complete_block_where_that_is_asked_for() {
     let config = wap_lru::Config {
         dram: pages(2),

@@ -132,8 +132,9 @@ impl Meter {
             match request.op {
                 Op::Write | Op::Append => {
                     (host.writes, host.written_sectors) = (host.writes + 1, host.written_sectors + sectors);
-                    let beside = (request.sector | request.end()) & ((1 << self.page_shift) - 1);
-                    host.partial_writes += u64::from(beside != 0);
+                    let inside = (1 << self.page_shift) - 1;
+                    host.partial_writes += u64::from((request.sector | request.end()) & inside != 0);
+                    host.unaligned_writes += u64::from(request.sector & inside != 0);
                 }
                 Op::Read => {
                     (host.reads, host.read_sectors) = (host.reads + 1, host.read_sectors + sectors);

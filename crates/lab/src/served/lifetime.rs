@@ -100,6 +100,7 @@ impl HostCounts {
             written_sectors: self.written_sectors + other.written_sectors,
             trimmed_sectors: self.trimmed_sectors + other.trimmed_sectors,
             partial_writes: self.partial_writes + other.partial_writes,
+            unaligned_writes: self.unaligned_writes + other.unaligned_writes,
             unreadable: self.unreadable + other.unreadable,
         }
     }

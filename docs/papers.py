@@ -1,0 +1,316 @@
+"""Writes the tables on the papers' pages: the claims on top, and how sentences are read.
+
+python docs/papers.py [NAME ...]           runs papers, by default all five, and writes everything below
+python docs/papers.py --words [NAME ...]   runs nothing; writes the words of tables, the cells of the Korean
+                                           summaries, the counts in README, the minutes in docs/reproduce.md
+python docs/papers.py --check              fails if one of these is not as it would be written
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import sys
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from nandlab.reproduce import load, reproduce
+from nandlab.reproduce.claim import Claim
+from nandlab.reproduce.judge import Judged
+from nandlab.reproduce.paper import Paper
+from nandlab.reproduce.reading_words import readings_table
+from nandlab.reproduce.search_points import PointKind
+from nandlab.reproduce.search_words import Flip, exclusions, flips, gains, meets, met_by
+from nandlab.reproduce.verdict import VERDICTS, short
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+MANUAL = ROOT / "docs" / "reproduce.md"
+BAR = r"\|"
+TWO = 2
+PAPERS = ("btree", "migration", "minv", "sector-map", "wap-lru")
+
+CLAIMS = ("<!-- claims -->", "<!-- end of claims -->")
+READINGS = ("<!-- readings -->", "<!-- end of readings -->")
+SEARCH = ("<!-- search -->", "<!-- end of search -->")
+"""Around a table on a page; not every page has one of its search."""
+TITLES = ("claim", "where and what", "published", "measured", "verdict", "in true units")
+MARKS = {"fitted": "a fit", "direction": "holds"}
+"""Verdicts in a table, where they have another name."""
+COUNTED = {
+    "reproduced": "reproduced",
+    "fitted": "fits",
+    "loose": "loosely met",
+    "direction": "orders and signs that hold",
+    "differs": "that differ",
+    "not_exercised": "not exercised",
+    "not_printed": "without a printed number",
+    "not_reproducible": "not reproducible",
+}
+"""Claims with a verdict, behind their number."""
+IN_KOREAN = {
+    "reproduced": "재현",
+    "a fit": "맞춤",
+    "loosely met": "대략",
+    "holds": "성립",
+    "differs": "다름",
+    "does not hold": "아님",
+    "not exercised": "실행 안 됨",
+    "not printed": "수치 없음",
+    "": "–",
+}
+"""Cells of a summary in Korean."""
+
+
+class Row(NamedTuple):
+    """A line of a page's table."""
+
+    claim: str
+    says: str
+    published: str
+    measured: str
+    verdict: str
+    there: str = ""
+    """The verdict in true units, where the paper counts otherwise."""
+
+
+def page(name: str) -> Path:
+    """A paper's page."""
+    return ROOT / "docs" / "papers" / f"{name}.md"
+
+
+def expected(claim: Claim) -> tuple[str, str, str]:
+    """The cells that a claim has before anybody runs it: name, place and statement, published value."""
+    said = f"{claim.where}: {' '.join(claim.statement.split())}".replace("|", BAR)
+    if claim.published is None:
+        return f"`{claim.id}`", said, ""
+    return f"`{claim.id}`", said, f"{short(claim.published)} {claim.unit}".strip()
+
+
+def row_of(judged: Judged) -> Row:
+    """A claim's line."""
+    name, says, published = expected(judged.claim)
+    held = "holds" if all(each.holds for each in judged.held) else "does not hold"
+    measured = held if judged.measured is None else short(judged.measured)
+    return Row(name, says, published, measured, in_words(judged.verdict), in_words(judged.true_verdict))
+
+
+def in_words(verdict: str | None) -> str:
+    """A verdict in a table."""
+    word = verdict or "no verdict"
+    return MARKS.get(word, word.replace("_", " "))
+
+
+def rows_on(name: str) -> list[Row]:
+    """The table on a paper's page."""
+    lines = between(page(name).read_text(encoding="utf-8"), CLAIMS).splitlines()
+    cells = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines if line.startswith("| `")]
+    return [Row(*(cell.strip() for cell in each)) for each in cells]
+
+
+def between(text: str, marks: tuple[str, str]) -> str:
+    """What stands between two marks."""
+    return text.split(marks[0])[1].split(marks[1])[0].strip()
+
+
+def put(text: str, marks: tuple[str, str], new: str) -> str:
+    """A page with something else between two marks."""
+    head, rest = text.split(marks[0])
+    return f"{head}{marks[0]}\n{new}\n{marks[1]}{rest.split(marks[1])[1]}"
+
+
+def width(paper: Paper) -> int:
+    """Columns of a table: one more where the paper counts in other units."""
+    return len(TITLES) if paper.readings else len(TITLES) - 1
+
+
+def table(paper: Paper, rows: list[Row], minutes: float) -> str:
+    """The command, and a line for each claim."""
+    columns = width(paper)
+    head = [
+        f"`nandlab reproduce {paper.name}` ({minutes:.1f} minutes on one core): {counts(rows)}.",
+        "",
+        f"| {' | '.join(TITLES[:columns])} |",
+        "|" + "---|" * columns,
+    ]
+    return "\n".join([*head, *(f"| {' | '.join(row[:columns])} |" for row in rows)])
+
+
+def counts(rows: list[Row]) -> str:
+    """How many claims have each verdict."""
+    found = [row.verdict for row in rows]
+    parts = [f"{found.count(in_words(word))} {COUNTED[word]}" for word in VERDICTS if in_words(word) in found]
+    ours = sum(row.claim.startswith("`beyond.") for row in rows)
+    return f"{len(rows)} claims, of them {ours} ours: {', '.join(parts)}"
+
+
+def summary(name: str) -> Path:
+    """A paper's summary in Korean."""
+    return page(name).with_suffix(".ko.md")
+
+
+def in_korean(text: str, rows: list[Row]) -> str:
+    """A summary with the cells of the claims that it names, as they are on the page."""
+    of = {row.claim: row for row in rows}
+
+    def filled(found: re.Match[str]) -> str:
+        row = of[found[2]]
+        published = row.published.split(" ")[0]
+        cells = [IN_KOREAN.get(each, each) for each in (published, row.measured, row.verdict)]
+        return f"| {found[1]} | {found[2]} | {' | '.join(cells)} |"
+
+    return re.sub(r"^\| ([^|]*) \| (`[^|`]*`) \|[^|]*\|[^|]*\|[^|]*\|$", filled, text, flags=re.MULTILINE)
+
+
+def readings(paper: Paper) -> str:
+    """How the paper is read, and which claims each reading alone decides, by the kept search."""
+    found = ["| sentence | read as | or as | decides |", "|---|---|---|---|"]
+    for _, _, what, chosen, others, claims in readings_table(paper):
+        said = " | ".join(" ".join(each.replace("|", BAR).split()) for each in (what, chosen, others))
+        decides = ", ".join(f"`{each}`" if "." in each else each for each in claims.split(", "))
+        found.append(f"| {said} | {decides} |")
+    return "\n".join(found)
+
+
+def search(paper: Paper) -> str:
+    """What the kept search says of each claim that it judges."""
+    found = paper.searched
+    if found is None or found.chosen is None:
+        return "No search was run for the paper's file as it stands."
+    count = {kind: len(found.of_kind(kind)) for kind in get_args(PointKind)}
+    most, chosen = max(map(meets, found.rows)), meets(found.chosen)
+    best = "no point meets more" if most == chosen else f"the best point {most}"
+    kept_in = f"[{paper.name}.csv](../../papers/search/{paper.name}.csv)"
+    lines = [
+        f"`nandlab reproduce {paper.name} --search` tries {len(paper.opens)} open values and "
+        f"{len(paper.meanings)} readings: {count['alone']} values one at a time, {count['joint']} joint "
+        f"points and {count['tried']} found by hand, {len(found.rows)} points in all ({kept_in}). Of the "
+        f"{len(found.chosen.seen)} claims that it judges the chosen values meet {chosen}, and {best}.",
+        "",
+        "| claim | as chosen | alone make it differ | alone make it come out "
+        f"| of {count['joint']} joint points meet it | no point meets it together with |",
+        "|---|---|---|---|---|---|",
+    ]
+    pairs = [set(each) for each in exclusions(paper, found) if len(each) == TWO]
+    for claim in found.chosen.seen:
+        cells = [
+            "comes out" if found.chosen.seen[claim].is_met else "does not",
+            by_name(flips(paper, found), claim),
+            by_name(gains(paper, found), claim),
+            str(met_by(found, claim)),
+            ", ".join(f"`{other}`" for pair in pairs if claim in pair for other in pair - {claim}) or "–",
+        ]
+        lines.append(f"| `{claim}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def by_name(changes: list[Flip], claim: str) -> str:
+    """Changes to a claim, the values of each open value together."""
+    values: dict[str, list[str]] = {}
+    for each in changes:
+        if each.claim == claim:
+            values.setdefault(each.name, []).append(each.value)
+    return "; ".join(f"`{name}` {', '.join(each)}" for name, each in values.items()) or "–"
+
+
+def cell(name: str, rows: list[Row]) -> str:
+    """What README says of a paper's claims."""
+    return f"[{len(rows)}](papers/{name}.toml){counts(rows).removeprefix(f'{len(rows)} claims')}"
+
+
+def read(name: str) -> Paper:
+    """A paper's file."""
+    return load(str(ROOT / "papers" / f"{name}.toml"))
+
+
+def measure(paper: Paper) -> tuple[list[Row], float]:
+    """A usual run, and its minutes of CPU."""
+    before = spent()
+    found = reproduce(paper, jobs=1)
+    return [row_of(each) for each in found.claims], (spent() - before) / 60
+
+
+def spent() -> float:
+    """Seconds of CPU of this process and its children."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in usages)
+
+
+def minutes_on(name: str) -> float:
+    """The minutes on a page."""
+    found = re.search(r"\((\d+\.\d) minutes", between(page(name).read_text(encoding="utf-8"), CLAIMS))
+    if found is None:
+        raise SystemExit(f"{page(name).name} has no minutes: run python docs/papers.py {name}")
+    return float(found[1])
+
+
+def kept(paper: Paper) -> list[Row]:
+    """What a page has measured, with the words of the paper's file."""
+    rows = {row.claim: row for row in rows_on(paper.name)}
+    lacking = [claim.id for claim in paper.claims if expected(claim)[0] not in rows]
+    if lacking:
+        raise SystemExit(
+            f"{page(paper.name).name} lacks {', '.join(lacking)}: run python docs/papers.py {paper.name}"
+        )
+    return [Row(*expected(claim), *rows[expected(claim)[0]][3:]) for claim in paper.claims]
+
+
+def disagreements(paper: Paper) -> list[str]:
+    """Claims whose verdict on the page is not one that the file's `fitted` allows."""
+    found = []
+    for row, claim in zip(kept(paper), paper.claims, strict=True):
+        if claim.fitted != (row.verdict == "a fit") and row.verdict not in ("differs", "not exercised"):
+            found.append(f"{page(paper.name).name}: {claim.id} is {row.verdict}, fitted = {claim.fitted}")
+    return found
+
+
+def texts(paper: Paper, rows: list[Row], minutes: float) -> dict[Path, str]:
+    """Every file that names a paper's claims, as it should be."""
+    name = paper.name
+    own = put(page(name).read_text(encoding="utf-8"), CLAIMS, table(paper, rows, minutes))
+    if SEARCH[0] in own:
+        own = put(own, SEARCH, search(paper))
+    return {
+        page(name): put(own, READINGS, readings(paper)),
+        summary(name): in_korean(summary(name).read_text(encoding="utf-8"), rows),
+        README: replaced(README, rf"\| \[\d+\]\(papers/{name}\.toml\)[^|]*\|", f"| {cell(name, rows)} |"),
+        MANUAL: in_sum(replaced(MANUAL, rf"\b{name}(\s+)\d+\.\d\b", rf"{name}\g<1>{minutes:.1f}")),
+    }
+
+
+def in_sum(text: str) -> str:
+    """The manual, with the sum of its minutes."""
+    found = re.search(r"in minutes: (.*?)\. `--all`", text, re.DOTALL)
+    total = sum(map(float, re.findall(r"\d+\.\d", found[1]))) if found else 0.0
+    return re.sub(r"takes the sum, \d+\.\d\.", f"takes the sum, {total:.1f}.", text)
+
+
+def replaced(path: Path, pattern: str, by: str) -> str:
+    """A file with something else in the one place that a pattern has in it."""
+    text, count = re.subn(pattern, by, path.read_text(encoding="utf-8"))
+    if count != 1:
+        raise SystemExit(f"{path.name}: {pattern} stands {count} times")
+    return text
+
+
+def main() -> None:
+    """Writes or checks."""
+    option, names = sys.argv[1:2], [each for each in sys.argv[1:] if not each.startswith("-")]
+    wrong = []
+    for name in names or PAPERS:
+        paper = read(name)
+        given = option in (["--check"], ["--words"])
+        rows, minutes = (kept(paper), minutes_on(name)) if given else measure(paper)
+        for path, text in texts(paper, rows, minutes).items():
+            if option != ["--check"]:
+                path.write_text(text, encoding="utf-8")
+            elif path.read_text(encoding="utf-8") != text:
+                wrong.append(
+                    f"{path.name}: {name} stands otherwise; run python docs/papers.py --words {name}"
+                )
+        wrong += disagreements(paper)
+    raise SystemExit("\n".join(wrong) or 0)
+
+
+if __name__ == "__main__":
+    main()

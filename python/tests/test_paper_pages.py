@@ -1,0 +1,86 @@
+"""The pages of the five papers: their tables, how many words they have, and the summaries in Korean."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MOST_WORDS = 1500
+
+
+@pytest.fixture(scope="module")
+def papers():
+    """The script that writes the tables."""
+    spec = importlib.util.spec_from_file_location("papers_pages", ROOT / "docs" / "papers.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+NAMES = ("btree", "migration", "minv", "sector-map", "wap-lru")
+
+
+def words(text):
+    """How many words stand outside tables, code and pictures."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith(("|", "![", "<!--"))]
+    return len(" ".join(lines).split())
+
+
+def test_words_leave_out_tables_code_and_pictures():
+    assert words("one two\n\n| three |\n|---|\n\n![four](five.png)\n\n```console\n$ six\n```\n\nseven\n") == 3
+
+
+def test_every_paper_has_a_page_with_tables(papers):
+    assert papers.PAPERS == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_short_beside_its_tables(name):
+    text = (ROOT / "docs" / "papers" / f"{name}.md").read_text(encoding="utf-8")
+    assert words(text) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tables_have_the_claims_of_the_file(papers, name):
+    """Names, statements, published values, readings, the counts in README, and minutes in the manual."""
+    paper = papers.read(name)
+    rows = papers.rows_on(name)
+    assert [row.claim for row in rows] == [f"`{claim.id}`" for claim in paper.claims]
+    for path, text in papers.texts(paper, papers.kept(paper), papers.minutes_on(name)).items():
+        assert path.read_text(encoding="utf-8") == text, f"run python docs/papers.py --words {name}"
+    assert not papers.disagreements(paper)
+
+
+def test_a_table_with_another_claim_is_seen(papers):
+    """A claim that the file has and the page has not."""
+    paper = papers.read("minv")
+    rows = papers.rows_on("minv")
+    assert papers.table(paper, rows[1:], 1.0) != papers.table(paper, rows, 1.0)
+    text = papers.summary("minv").read_text(encoding="utf-8")
+    row = next(row for row in rows if row.claim in text)
+    changed = [each._replace(measured="7") if each == row else each for each in rows]
+    assert papers.in_korean(text, changed) != text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_summary_in_korean_is_short_and_linked(papers, name):
+    text = papers.summary(name).read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+    assert f"]({name}.md)" in text
+    assert f"]({name}.ko.md)" in papers.page(name).read_text(encoding="utf-8")
+    assert f"papers/{name}.ko.md" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| [^|]* \| (`[^|`]*`) \|", text, re.MULTILINE))
+    assert len(named) >= 10
+    assert named <= {row.claim for row in papers.rows_on(name)}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_a_table_says_what_a_usual_run_measures(papers, name):
+    paper = papers.read(name)
+    rows, _ = papers.measure(paper)
+    width = papers.width(paper)
+    assert [row[:width] for row in papers.kept(paper)] == [row[:width] for row in rows]
