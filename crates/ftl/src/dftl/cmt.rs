@@ -25,6 +25,7 @@ mod sftl;
 mod stripes;
 mod table;
 mod tpftl;
+mod whole_pages;
 
 use crate::parts::map_entries::entries_per_map_page;
 use crate::{FtlError, RamUse};

@@ -30,8 +30,9 @@
 //! Z. Qin, Y. Wang, D. Liu, Z. Shao: A Two-Level Caching Mechanism for Demand-Based Page-Level Address Mapping in NAND
 //! Flash Memory Storage Systems. RTAS 2011.
 
-use super::table::{Linked, Links, List, Table};
-use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
+use super::table::{List, Table};
+use super::whole_pages::WholePages;
+use super::{MapCache, Shape, Slot, Step, BYTES};
 use crate::options::options;
 use crate::parts::map_entries::{entries, fill, ENTRY_BYTES};
 use crate::{error, FtlError, RamUse};
@@ -85,18 +86,10 @@ impl Options {
 }
 
 /// A map page in memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Page {
-    map_page: u32,
     entries: Vec<Ppa>,
     is_dirty: bool,
-    links: Links,
-}
-
-impl Linked for Page {
-    fn links(&mut self) -> &mut Links {
-        &mut self.links
-    }
 }
 
 /// Both levels.
@@ -106,11 +99,8 @@ pub(super) struct EntriesAndPages {
     table: Table,
     by_use: List,
     most_entries: u32,
-    pages: Vec<Page>,
-    pages_by_use: List,
+    pages: WholePages<Page>,
     most_pages: u32,
-    /// By map page: its place in memory.
-    places: Vec<Slot>,
 }
 
 impl EntriesAndPages {
@@ -121,52 +111,32 @@ impl EntriesAndPages {
             table: Table::new(shape.logical_pages, shape.per_map_page),
             by_use: List::EMPTY,
             most_entries,
-            pages: Vec::new(),
-            pages_by_use: List::EMPTY,
+            pages: WholePages::new(shape.map_pages()),
             most_pages,
-            places: vec![NONE; shape.map_pages() as usize],
         }
     }
 
     /// An entry's value in its map page in memory.
-    fn in_page(&mut self, at: Lpn) -> Option<&mut Ppa> {
-        let place = self.places[self.shape.map_page(at) as usize];
-        let page = self.pages.get_mut(place as usize)?;
-        Some(&mut page.entries[(at.0 % self.shape.per_map_page) as usize])
+    fn in_page(&self, at: Lpn) -> Option<Ppa> {
+        let page = self.pages.get(self.shape.map_page(at))?;
+        Some(page.entries[(at.0 % self.shape.per_map_page) as usize])
     }
 
     /// Sets an entry in its map page in memory; false if it is not there.
     fn set_in_page(&mut self, at: Lpn, to: Ppa) -> bool {
-        let Some(entry) = self.in_page(at) else { return false };
-        *entry = to;
-        let place = self.places[self.shape.map_page(at) as usize];
-        self.pages[place as usize].is_dirty = true;
+        let Some(page) = self.pages.get_mut(self.shape.map_page(at)) else { return false };
+        page.entries[(at.0 % self.shape.per_map_page) as usize] = to;
+        page.is_dirty = true;
         true
     }
 
     /// What brings a map page into memory.
     fn bring(&mut self, map_page: u32) -> Step {
-        if self.pages.len() as u32 == self.most_pages {
-            let oldest = &self.pages[self.pages_by_use.oldest as usize];
-            if oldest.is_dirty {
-                return Step::Write(oldest.map_page);
-            }
+        let oldest = self.pages.oldest().filter(|_| self.pages.len() == self.most_pages);
+        if let Some((oldest, _)) = oldest.filter(|(_, page)| page.is_dirty) {
+            return Step::Write(oldest);
         }
         Step::Read(Lpn(map_page * self.shape.per_map_page))
-    }
-
-    /// A place for a map page: a new one, or the one of the page used least recently, which is not marked.
-    fn vacate(&mut self) -> Slot {
-        if (self.pages.len() as u32) < self.most_pages {
-            self.pages.push(Page { map_page: 0, entries: Vec::new(), is_dirty: false, links: Links::NONE });
-            return self.pages.len() as Slot - 1;
-        }
-        let oldest = self.pages_by_use.oldest;
-        let Page { map_page, is_dirty, .. } = self.pages[oldest as usize];
-        assert!(!is_dirty, "map page {map_page} leaves memory and has changed since it was written");
-        self.places[map_page as usize] = NONE;
-        self.pages_by_use.unlink(&mut self.pages, oldest);
-        oldest
     }
 
     /// Adds an unmarked entry to the table.
@@ -216,22 +186,22 @@ impl MapCache for EntriesAndPages {
         }
         match self.in_page(at) {
             None => self.bring(self.shape.map_page(at)),
-            Some(&mut page) => {
-                let place = self.places[self.shape.map_page(at) as usize];
-                self.pages_by_use.renew(&mut self.pages, place);
+            Some(page) => {
+                self.pages.renew(self.shape.map_page(at));
                 Step::Found(self.insert(at, page))
             }
         }
     }
 
     fn take_in(&mut self, first: Lpn, bytes: &[u8]) {
-        let place = self.vacate();
-        let page = &mut self.pages[place as usize];
-        page.map_page = first.0 / self.shape.per_map_page;
-        page.entries.clear();
-        page.entries.extend(entries(bytes));
-        self.places[page.map_page as usize] = place;
-        self.pages_by_use.push(&mut self.pages, place);
+        if let Some((oldest, page)) = self.pages.oldest().filter(|_| self.pages.len() == self.most_pages) {
+            assert!(!page.is_dirty, "map page {oldest} leaves memory and has changed since it was written");
+            self.pages.remove(oldest);
+        }
+        self.pages.insert(self.shape.map_page(first), |page| {
+            page.entries.clear();
+            page.entries.extend(entries(bytes));
+        });
     }
 
     fn moved(&mut self, at: Lpn, to: Ppa) -> bool {
@@ -246,10 +216,7 @@ impl MapCache for EntriesAndPages {
 
     fn peek(&self, at: Lpn) -> Option<Ppa> {
         let slot = self.table.find(at);
-        slot.map(|slot| self.table.page(slot)).or_else(|| {
-            let page = self.pages.get(self.places[self.shape.map_page(at) as usize] as usize)?;
-            Some(page.entries[(at.0 % self.shape.per_map_page) as usize])
-        })
+        slot.map(|slot| self.table.page(slot)).or_else(|| self.in_page(at))
     }
 
     fn set_changed(&self, map_page: u32, bytes: &mut [u8]) {
@@ -257,13 +224,13 @@ impl MapCache for EntriesAndPages {
     }
 
     fn whole(&self, map_page: u32, bytes: &mut [u8]) -> bool {
-        let page = self.pages.get(self.places[map_page as usize] as usize);
+        let page = self.pages.get(map_page);
         page.into_iter().for_each(|page| fill(bytes, &page.entries));
         page.is_some()
     }
 
     fn written(&mut self, map_page: u32) {
-        if let Some(page) = self.pages.get_mut(self.places[map_page as usize] as usize) {
+        if let Some(page) = self.pages.get_mut(map_page) {
             page.is_dirty = false;
             for (at, to) in self.table.dirty_of(map_page) {
                 page.entries[(at.0 % self.shape.per_map_page) as usize] = to;
@@ -284,12 +251,9 @@ impl MapCache for EntriesAndPages {
     }
 
     fn each(&self, tell: &mut dyn FnMut(Lpn, Ppa, bool)) {
-        let dirty_page = |at: Lpn| {
-            let page = self.pages.get(self.places[self.shape.map_page(at) as usize] as usize);
-            page.is_some_and(|page| page.is_dirty)
-        };
-        for page in self.pages.iter().filter(|page| self.places[page.map_page as usize] != NONE) {
-            for (at, &entry) in self.shape.pages_of(page.map_page).map(Lpn).zip(&page.entries) {
+        let dirty_page = |at: Lpn| self.pages.get(self.shape.map_page(at)).is_some_and(|page| page.is_dirty);
+        for (map_page, page) in self.pages.iter() {
+            for (at, &entry) in self.shape.pages_of(map_page).map(Lpn).zip(&page.entries) {
                 if self.table.find(at).is_none() {
                     tell(at, entry, page.is_dirty);
                 }

@@ -38,8 +38,8 @@
 mod segment;
 
 use super::stripes::Stripes;
-use super::table::{Linked, Links, List};
-use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
+use super::whole_pages::WholePages;
+use super::{MapCache, Shape, Slot, Step, BYTES};
 use crate::options::options;
 use crate::parts::map_entries::{entries, fill};
 use crate::{error, FtlError, RamUse};
@@ -81,9 +81,8 @@ fn bytes_of(groups: &[Vec<Segment>]) -> u64 {
 }
 
 /// A map page in memory. The simulator keeps every entry, firmware the segments alone.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Page {
-    map_page: u32,
     entries: Vec<Ppa>,
     /// A bit for each waiting entry.
     waiting: Vec<u64>,
@@ -93,17 +92,10 @@ struct Page {
     bytes_of_segments: u64,
     /// By group: the segments, the newest first.
     groups: Vec<Vec<Segment>>,
-    links: Links,
-}
-
-impl Linked for Page {
-    fn links(&mut self) -> &mut Links {
-        &mut self.links
-    }
 }
 
 impl Page {
-    fn loaded(map_page: u32, entries: Vec<Ppa>, bound: u32, stripes: &Stripes) -> Self {
+    fn loaded(entries: Vec<Ppa>, bound: u32, stripes: &Stripes) -> Self {
         let of_group = |entries: &[Ppa]| {
             let mapped: Vec<_> = (0..).zip(entries).map(|(place, &page)| (place, page)).collect();
             let mut segments = Vec::with_capacity(mapped.len());
@@ -116,13 +108,11 @@ impl Page {
         };
         let groups: Vec<Vec<Segment>> = entries.chunks(GROUP as usize).map(of_group).collect();
         Self {
-            map_page,
             bytes_of_segments: bytes_of(&groups),
             groups,
             waiting: vec![0; entries.len().div_ceil(64)],
             waits: 0,
             is_dirty: false,
-            links: Links::NONE,
             entries,
         }
     }
@@ -198,11 +188,7 @@ impl Page {
 pub(super) struct Segments {
     shape: Shape,
     options: Options,
-    pages: Vec<Page>,
-    free: Vec<Slot>,
-    by_use: List,
-    /// By map page: its place in memory.
-    places: Vec<Slot>,
+    pages: WholePages<Page>,
     stripes: Stripes,
     bytes: u64,
     /// Waiting entries, in all map pages.
@@ -215,10 +201,7 @@ impl Segments {
     pub(super) fn new(shape: Shape, options: Options) -> Self {
         Self {
             options,
-            pages: Vec::new(),
-            free: Vec::new(),
-            by_use: List::EMPTY,
-            places: vec![NONE; shape.map_pages() as usize],
+            pages: WholePages::new(shape.map_pages()),
             stripes: shape.stripes(),
             bytes: 0,
             waits: 0,
@@ -227,15 +210,9 @@ impl Segments {
         }
     }
 
-    #[inline]
-    fn place(&self, at: Lpn) -> Option<usize> {
-        Some(self.places[self.shape.map_page(at) as usize]).filter(|&place| place != NONE).map(|place| place as usize)
-    }
-
     /// Changes an entry in memory; false if it is not there.
     fn change(&mut self, at: Lpn, to: Ppa) -> bool {
-        let Some(place) = self.place(at) else { return false };
-        let page = &mut self.pages[place];
+        let Some(page) = self.pages.get_mut(self.shape.map_page(at)) else { return false };
         let before = page.waits;
         page.set(at.0 % self.shape.per_map_page, to);
         let more = page.waits - before;
@@ -249,34 +226,25 @@ impl Segments {
 
     #[cold]
     fn learn_all(&mut self) {
-        for &place in self.places.iter().filter(|&&place| place != NONE) {
-            let page = &mut self.pages[place as usize];
-            if page.waits > 0 {
-                self.bytes -= page.bytes();
-                page.learn(self.options.error_bound, &self.stripes);
-                self.bytes += page.bytes();
-            }
+        for page in self.pages.iter_mut().filter(|page| page.waits > 0) {
+            self.bytes -= page.bytes();
+            page.learn(self.options.error_bound, &self.stripes);
+            self.bytes += page.bytes();
         }
         self.waits = 0;
     }
 
     /// Makes a map page leave; answers with the map page to write first.
     fn evict(&mut self) -> Option<Step> {
-        let current = self.places[self.shape.map_page(self.current) as usize];
-        if self.by_use.oldest == current {
-            self.by_use.renew(&mut self.pages, current);
-        }
-        let victim = self.by_use.oldest;
-        assert_ne!(victim, current, "one map page alone is within the budget");
-        let page = &self.pages[victim as usize];
+        self.pages.renew(self.shape.map_page(self.current));
+        let (victim, page) = self.pages.oldest().expect("what is over its budget has a map page");
+        assert_ne!(victim, self.shape.map_page(self.current), "one map page alone is within the budget");
         if page.is_dirty {
-            return Some(Step::Write(page.map_page));
+            return Some(Step::Write(victim));
         }
         self.bytes -= page.bytes();
         self.waits -= page.waits;
-        self.places[page.map_page as usize] = NONE;
-        self.by_use.unlink(&mut self.pages, victim);
-        self.free.push(victim);
+        self.pages.remove(victim);
         None
     }
 }
@@ -285,21 +253,20 @@ impl Segments {
 impl MapCache for Segments {
     #[inline]
     fn find(&self, at: Lpn) -> Option<Slot> {
-        (self.bytes <= self.shape.budget_bytes && self.place(at).is_some()).then_some(at.0)
+        let is_here = self.bytes <= self.shape.budget_bytes && self.pages.get(self.shape.map_page(at)).is_some();
+        is_here.then_some(at.0)
     }
 
     #[inline]
     fn touch(&mut self, slot: Slot) {
         self.current = Lpn(slot);
-        if let Some(place) = self.place(self.current) {
-            self.by_use.renew(&mut self.pages, place as Slot);
-        }
+        self.pages.renew(self.shape.map_page(self.current));
     }
 
     #[inline]
     fn page(&self, slot: Slot) -> Ppa {
-        let place = self.place(Lpn(slot)).expect("an entry stays until the next step");
-        self.pages[place].entries[(slot % self.shape.per_map_page) as usize]
+        let page = self.pages.get(self.shape.map_page(Lpn(slot))).expect("an entry stays until the next step");
+        page.entries[(slot % self.shape.per_map_page) as usize]
     }
 
     fn set(&mut self, slot: Slot, page: Ppa) {
@@ -310,7 +277,7 @@ impl MapCache for Segments {
 
     fn step(&mut self, at: Lpn) -> Step {
         self.current = at;
-        if self.place(at).is_none() {
+        if self.pages.get(self.shape.map_page(at)).is_none() {
             return Step::Read(Lpn(self.shape.map_page(at) * self.shape.per_map_page));
         }
         while self.bytes > self.shape.budget_bytes {
@@ -325,25 +292,13 @@ impl MapCache for Segments {
     fn take_in(&mut self, first: Lpn, bytes: &[u8]) {
         let map_page = self.shape.map_page(first);
         let count = self.shape.pages_of(map_page).len();
-        let page =
-            Page::loaded(map_page, entries(bytes).take(count).collect(), self.options.error_bound, &self.stripes);
-        self.bytes += page.bytes();
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.pages[place as usize] = page;
-                place
-            }
-            None => {
-                self.pages.push(page);
-                self.pages.len() as Slot - 1
-            }
-        };
-        self.places[map_page as usize] = place;
-        self.by_use.push(&mut self.pages, place);
+        let loaded = Page::loaded(entries(bytes).take(count).collect(), self.options.error_bound, &self.stripes);
+        self.bytes += loaded.bytes();
+        self.pages.insert(map_page, |page| *page = loaded);
     }
 
     fn mistaken(&self, slot: Slot) -> Option<Ppa> {
-        let page = &self.pages[self.place(Lpn(slot))?];
+        let page = self.pages.get(self.shape.map_page(Lpn(slot)))?;
         let place = slot % self.shape.per_map_page;
         let entry = page.entries[place as usize];
         match page.given(place, &self.stripes) {
@@ -359,13 +314,13 @@ impl MapCache for Segments {
     }
 
     fn peek(&self, at: Lpn) -> Option<Ppa> {
-        self.place(at).map(|_| self.page(at.0))
+        self.pages.get(self.shape.map_page(at)).map(|_| self.page(at.0))
     }
 
     fn set_changed(&self, _map_page: u32, _bytes: &mut [u8]) {}
 
     fn whole(&self, map_page: u32, bytes: &mut [u8]) -> bool {
-        let page = self.pages.get(self.places[map_page as usize] as usize);
+        let page = self.pages.get(map_page);
         page.into_iter().for_each(|page| {
             bytes.fill(u8::MAX);
             fill(bytes, &page.entries);
@@ -374,7 +329,7 @@ impl MapCache for Segments {
     }
 
     fn written(&mut self, map_page: u32) {
-        if let Some(page) = self.pages.get_mut(self.places[map_page as usize] as usize) {
+        if let Some(page) = self.pages.get_mut(map_page) {
             page.is_dirty = false;
         }
     }
@@ -390,11 +345,11 @@ impl MapCache for Segments {
 
     fn each(&self, tell: &mut dyn FnMut(Lpn, Ppa, bool)) {
         let (mut bytes, mut waits) = (0, 0);
-        for page in self.places.iter().filter(|&&place| place != NONE).map(|&place| &self.pages[place as usize]) {
+        for (map_page, page) in self.pages.iter() {
             assert_eq!(page.bytes_of_segments, bytes_of(&page.groups), "bytes of segments");
             bytes += page.bytes();
             waits += page.waits;
-            let first = page.map_page * self.shape.per_map_page;
+            let first = map_page * self.shape.per_map_page;
             for (place, &entry) in (0..).zip(&page.entries) {
                 let missed = page.missed_by(place, &self.stripes);
                 assert!(missed <= self.options.error_bound, "{} is missed by {missed} pages", Lpn(first + place));

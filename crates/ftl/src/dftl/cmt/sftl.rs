@@ -33,8 +33,8 @@
 //! S. Jiang, L. Zhang, X. Yuan, H. Hu, Y. Chen: S-FTL: An Efficient Address Translation for Flash Memory by Exploiting
 //! Spatial Locality. MSST 2011.
 
-use super::table::{Linked, Links, List};
-use super::{MapCache, Shape, Slot, Step, BYTES, NONE};
+use super::whole_pages::WholePages;
+use super::{MapCache, Shape, Slot, Step, BYTES};
 use crate::options::options;
 use crate::parts::map_entries::{entries, fill, set_entry};
 use crate::{error, FtlError, RamUse};
@@ -83,21 +83,13 @@ impl Options {
 }
 
 /// A map page in memory. The simulator keeps every entry; `runs` tells what firmware would keep.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Page {
-    map_page: u32,
     entries: Vec<Ppa>,
     /// A bit for each entry.
     marks: Vec<u64>,
     dirty: u32,
     runs: u32,
-    links: Links,
-}
-
-impl Linked for Page {
-    fn links(&mut self) -> &mut Links {
-        &mut self.links
-    }
 }
 
 /// Whether an entry goes on with the run of the entry before it.
@@ -109,13 +101,8 @@ fn goes_on(before: Ppa, page: Ppa) -> bool {
 }
 
 impl Page {
-    fn empty() -> Self {
-        Self { map_page: 0, entries: Vec::new(), marks: Vec::new(), dirty: 0, runs: 0, links: Links::NONE }
-    }
-
-    /// Becomes this map page, unmarked.
-    fn load(&mut self, map_page: u32, bytes: &[u8], dies: usize) {
-        self.map_page = map_page;
+    /// Becomes a map page with these bytes, unmarked.
+    fn load(&mut self, bytes: &[u8], dies: usize) {
         self.entries.clear();
         self.entries.extend(entries(bytes));
         self.clean();
@@ -242,11 +229,7 @@ pub(super) struct Runs {
     shape: Shape,
     dies: usize,
     sparse: u32,
-    pages: Vec<Page>,
-    free: Vec<Slot>,
-    by_use: List,
-    /// By map page: its place in memory.
-    places: Vec<Slot>,
+    pages: WholePages<Page>,
     buffer: Buffer,
     /// Bytes of all map pages, and the most.
     bytes: u64,
@@ -261,10 +244,7 @@ impl Runs {
         Self {
             dies: shape.dies as usize,
             sparse: options.sparse_entries,
-            pages: Vec::new(),
-            free: Vec::new(),
-            by_use: List::EMPTY,
-            places: vec![NONE; shape.map_pages() as usize],
+            pages: WholePages::new(shape.map_pages()),
             buffer: Buffer::new(shape.map_pages(), most),
             bytes: 0,
             most_bytes: shape.budget_bytes - most as u64 * BYTES,
@@ -273,13 +253,9 @@ impl Runs {
         }
     }
 
-    fn bytes_of(&self, place: Slot) -> u64 {
-        page_bytes(self.shape.per_map_page, self.pages[place as usize].runs)
-    }
-
     #[inline]
-    fn place(&self, at: Lpn) -> Option<usize> {
-        Some(self.places[self.shape.map_page(at) as usize]).filter(|&place| place != NONE).map(|place| place as usize)
+    fn page_of(&self, at: Lpn) -> Option<&Page> {
+        self.pages.get(self.shape.map_page(at))
     }
 
     fn is_buffered(&self, at: Lpn) -> bool {
@@ -288,28 +264,21 @@ impl Runs {
 
     /// Changes an entry in memory and marks it; false if it is not there.
     fn change(&mut self, at: Lpn, to: Ppa) -> bool {
-        if let Some(place) = self.place(at) {
-            self.bytes -= self.bytes_of(place as Slot);
-            self.pages[place].set((at.0 % self.shape.per_map_page) as usize, to, self.dies);
-            self.bytes += self.bytes_of(place as Slot);
+        if let Some(page) = self.pages.get_mut(self.shape.map_page(at)) {
+            self.bytes -= page_bytes(self.shape.per_map_page, page.runs);
+            page.set((at.0 % self.shape.per_map_page) as usize, to, self.dies);
+            self.bytes += page_bytes(self.shape.per_map_page, page.runs);
             return true;
         }
         self.buffer.set(self.shape.map_page(at), at, to)
     }
 
-    /// The map page that leaves: the one used least recently, except the one of the request that runs.
-    fn victim(&mut self) -> Slot {
-        let current = self.places[self.shape.map_page(self.current) as usize];
-        if self.by_use.oldest == current {
-            self.by_use.renew(&mut self.pages, current);
-        }
-        self.by_use.oldest
-    }
-
-    /// Makes a map page leave; answers with the map page to write first.
+    /// Makes the map page used least recently leave, but not the one of the request that runs; answers with the map page
+    /// to write first.
     fn evict(&mut self) -> Option<Step> {
-        let victim = self.victim();
-        let Page { map_page, dirty, .. } = self.pages[victim as usize];
+        self.pages.renew(self.shape.map_page(self.current));
+        let (map_page, page) = self.pages.oldest().expect("what is over its budget has a map page");
+        let (dirty, runs) = (page.dirty, page.runs);
         if dirty > 0 {
             if dirty > self.sparse || dirty as usize > self.buffer.most {
                 return Some(Step::Write(map_page));
@@ -319,14 +288,11 @@ impl Runs {
                 return Some(Step::Write(fullest.unwrap_or(map_page)));
             }
             let first = map_page * self.shape.per_map_page;
-            let page = &self.pages[victim as usize];
             let marked = page.marked().map(|place| (Lpn(first + place as u32), page.entries[place]));
             self.buffer.put(map_page, marked);
         }
-        self.bytes -= self.bytes_of(victim);
-        self.by_use.unlink(&mut self.pages, victim);
-        self.places[map_page as usize] = NONE;
-        self.free.push(victim);
+        self.bytes -= page_bytes(self.shape.per_map_page, runs);
+        self.pages.remove(map_page);
         None
     }
 }
@@ -335,23 +301,21 @@ impl Runs {
 impl MapCache for Runs {
     #[inline]
     fn find(&self, at: Lpn) -> Option<Slot> {
-        let is_here = self.bytes <= self.most_bytes && (self.place(at).is_some() || self.is_buffered(at));
+        let is_here = self.bytes <= self.most_bytes && (self.page_of(at).is_some() || self.is_buffered(at));
         is_here.then_some(at.0)
     }
 
     #[inline]
     fn touch(&mut self, slot: Slot) {
         self.current = Lpn(slot);
-        if let Some(place) = self.place(self.current) {
-            self.by_use.renew(&mut self.pages, place as Slot);
-        }
+        self.pages.renew(self.shape.map_page(self.current));
     }
 
     #[inline]
     fn page(&self, slot: Slot) -> Ppa {
         let at = Lpn(slot);
-        match self.place(at) {
-            Some(place) => self.pages[place].entries[(slot % self.shape.per_map_page) as usize],
+        match self.page_of(at) {
+            Some(page) => page.entries[(slot % self.shape.per_map_page) as usize],
             None => self.buffer.get(self.shape.map_page(at), at).expect("an entry stays until the next step"),
         }
     }
@@ -364,7 +328,7 @@ impl MapCache for Runs {
 
     fn step(&mut self, at: Lpn) -> Step {
         self.current = at;
-        if self.place(at).is_none() && !self.is_buffered(at) {
+        if self.page_of(at).is_none() && !self.is_buffered(at) {
             return Step::Read(Lpn(self.shape.map_page(at) * self.shape.per_map_page));
         }
         while self.bytes > self.most_bytes {
@@ -378,19 +342,15 @@ impl MapCache for Runs {
 
     fn take_in(&mut self, first: Lpn, bytes: &[u8]) {
         let map_page = self.shape.map_page(first);
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.pages.push(Page::empty());
-            self.pages.len() as Slot - 1
+        let Self { pages, buffer, bytes: all_bytes, .. } = self;
+        pages.insert(map_page, |page| {
+            page.load(bytes, self.dies);
+            for &(at, to) in buffer.of(map_page) {
+                page.set((at.0 % self.shape.per_map_page) as usize, to, self.dies);
+            }
+            *all_bytes += page_bytes(self.shape.per_map_page, page.runs);
         });
-        let page = &mut self.pages[place as usize];
-        page.load(map_page, bytes, self.dies);
-        for &(at, to) in self.buffer.of(map_page) {
-            page.set((at.0 % self.shape.per_map_page) as usize, to, self.dies);
-        }
         self.buffer.remove(map_page, None);
-        self.places[map_page as usize] = place;
-        self.by_use.push(&mut self.pages, place);
-        self.bytes += self.bytes_of(place);
     }
 
     fn moved(&mut self, at: Lpn, to: Ppa) -> bool {
@@ -398,7 +358,7 @@ impl MapCache for Runs {
     }
 
     fn peek(&self, at: Lpn) -> Option<Ppa> {
-        (self.place(at).is_some() || self.is_buffered(at)).then(|| self.page(at.0))
+        (self.page_of(at).is_some() || self.is_buffered(at)).then(|| self.page(at.0))
     }
 
     fn set_changed(&self, map_page: u32, bytes: &mut [u8]) {
@@ -408,13 +368,13 @@ impl MapCache for Runs {
     }
 
     fn whole(&self, map_page: u32, bytes: &mut [u8]) -> bool {
-        let page = self.pages.get(self.places[map_page as usize] as usize);
+        let page = self.pages.get(map_page);
         page.into_iter().for_each(|page| fill(bytes, &page.entries));
         page.is_some()
     }
 
     fn written(&mut self, map_page: u32) {
-        if let Some(page) = self.pages.get_mut(self.places[map_page as usize] as usize) {
+        if let Some(page) = self.pages.get_mut(map_page) {
             page.clean();
         }
         // The request that runs may be about to change its entry.
@@ -433,18 +393,16 @@ impl MapCache for Runs {
 
     fn each(&self, tell: &mut dyn FnMut(Lpn, Ppa, bool)) {
         let mut bytes = 0;
-        for &place in self.places.iter().filter(|&&place| place != NONE) {
-            let page = &self.pages[place as usize];
+        for (map_page, page) in self.pages.iter() {
             bytes += page_bytes(self.shape.per_map_page, page.count_runs(self.dies));
-            let logical = self.shape.pages_of(page.map_page).map(Lpn);
+            let logical = self.shape.pages_of(map_page).map(Lpn);
             for (place, (at, &entry)) in logical.zip(&page.entries).enumerate() {
                 tell(at, entry, page.is_dirty(place));
             }
         }
         assert_eq!(bytes, self.bytes, "bytes of all runs");
-        for (&place, entries) in self.places.iter().zip(&self.buffer.entries).filter(|(_, entries)| !entries.is_empty())
-        {
-            assert_eq!(place, NONE, "a map page is in memory beside its entries");
+        for (map_page, entries) in (0..).zip(&self.buffer.entries).filter(|(_, entries)| !entries.is_empty()) {
+            assert!(self.pages.get(map_page).is_none(), "a map page is in memory beside its entries");
             entries.iter().for_each(|&(at, page)| tell(at, page, true));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{mount, Lab};
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
-use nandlab_ftl::dftl::{Cache, Cdftl, Config, Sftl, Tpftl};
+use nandlab_ftl::dftl::{Allocation, Cache, Cdftl, Config, GroupOptions, Leaftl, Learned, Sftl, Tpftl};
 use nandlab_ftl::Events;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Cause, Counting, Geometry, Rules};
@@ -134,6 +134,66 @@ fn runs_hold_a_sequential_map_in_a_few_bytes() {
     assert_eq!((events.map_misses, events.map_hits), (0, 50_000));
 }
 
+/// Written in order, a map page is one segment of eight bytes, so LeaFTL has the whole map in 16 bytes a map page. No
+/// segment misses a page.
+#[test]
+fn segments_hold_a_sequential_map_in_fewer_bytes() {
+    let options = Leaftl { learned_at: ENTRIES, ..Leaftl::default() };
+    let waiting = 8 * ENTRIES;
+    let mut lab = lab(Cache::Leaftl(options), (MAP_PAGES * (8 + 8) + waiting) / 8 + 20);
+    in_order(&mut lab, Op::Write, 16);
+    in_order(&mut lab, Op::Read, 16);
+    let events = at_random(&mut lab, Op::Read, 50_000);
+    assert_eq!((events.map_misses, events.map_hits, events.map_double_reads), (0, 50_000, 0));
+}
+
+/// Written in order, every page is on a line, so LearnedFTL reads no map page. Of `written` pages written once more, each
+/// anywhere, those that memory has no entry for miss: `(written - entries) / all`.
+#[test]
+fn pages_written_again_have_no_line() {
+    let (lines, cmt_entries) = (MAP_PAGES * (64 + ENTRIES / 8), 6_000);
+    let mut lab = lab(Cache::Learned(Learned::default()), cmt_entries);
+    in_order(&mut lab, Op::Write, 16);
+    let events = at_random(&mut lab, Op::Read, 50_000);
+    assert_eq!((events.map_misses, events.map_double_reads), (0, 0));
+    let written = LOGICAL / 5;
+    // Each fifth page, in an order without neighbours.
+    play(
+        &mut lab,
+        Op::Write,
+        1,
+        (0..written).map(|at| u64::from(at) * 7_919 % u64::from(written)).map(|at| 5 * at as u32),
+    );
+    at_random(&mut lab, Op::Read, LOGICAL as usize);
+    let events = at_random(&mut lab, Op::Read, 2 * LOGICAL as usize);
+    let missed = events.map_misses as f64 / f64::from(2 * LOGICAL);
+    let entries = f64::from(8 * cmt_entries - lines - 8 * MAP_PAGES) / 6.0;
+    let expected = (f64::from(written) - entries) / f64::from(LOGICAL);
+    println!("misses {missed:.4}, without what has a line or an entry {expected:.4}");
+    assert!((missed / expected - 1.0).abs() < 0.02, "{missed} against {expected}");
+    assert_eq!(events.map_double_reads, events.map_misses);
+}
+
+/// A page without a line was written after its group was last collected. Its former copy is still on flash, so there are
+/// no more such pages than spare ones. Without groups hardly any page has a line after random writes.
+#[test]
+fn collected_groups_have_lines() {
+    let missed = |allocation| {
+        let geometry = Geometry::single_die(1024, 64, PAGE).expect("a plain shape");
+        let cache = Cache::Learned(Learned::default());
+        let config = Config { cache, cmt_entries: 6_000, allocation, ..Config::default() };
+        let mut lab = mount(Counting::new(geometry, Rules::default()), LOGICAL, &config);
+        in_order(&mut lab, Op::Write, 16);
+        at_random(&mut lab, Op::Write, 3 * LOGICAL as usize);
+        let events = at_random(&mut lab, Op::Read, LOGICAL as usize);
+        events.map_double_reads as f64 / f64::from(LOGICAL)
+    };
+    let spare = f64::from(1024 * 64 - LOGICAL) / f64::from(LOGICAL);
+    let (grouped, not) = (missed(Allocation::Groups(GroupOptions::default())), missed(Allocation::Dynamic));
+    println!("double reads {grouped:.3} with groups, {not:.3} without, {spare:.3} spare");
+    assert!(grouped < spare && spare < 0.5 * not, "{grouped} with groups, {not} without, {spare} spare");
+}
+
 /// With the whole map in memory no cache reads or writes a map page, as none of the forms has a term for it.
 #[test]
 fn with_the_whole_map_in_memory_no_map_page_is_written() {
@@ -141,6 +201,8 @@ fn with_the_whole_map_in_memory_no_map_page_is_written() {
         (Cache::Tpftl(Tpftl::default()), 6 * LOGICAL + 8 * MAP_PAGES),
         (Cache::Cdftl(Cdftl::default()), 2 * MAP_PAGES * (4 * ENTRIES + 8)),
         (Cache::Sftl(Sftl { buffer_percent: 0, ..Sftl::default() }), MAP_PAGES * (8 + 4 * ENTRIES + ENTRIES / 4)),
+        (Cache::Leaftl(Leaftl::default()), MAP_PAGES * (8 + 8 * ENTRIES) + 8 * 256),
+        (Cache::Learned(Learned::default()), 6 * LOGICAL + MAP_PAGES * (8 + 64 + ENTRIES / 8)),
     ];
     for (cache, bytes) in caches {
         let mut lab = lab(cache, bytes.div_ceil(8));

@@ -69,7 +69,7 @@ fn newer_segments_hide_older_ones() {
     for at in 0..PER {
         cache.set(at, numbered(800 + at));
     }
-    assert_eq!((cache.waits, cache.pages[0].groups[0].len()), (0, PER as usize / 4));
+    assert_eq!((cache.waits, cache.pages.get(0).unwrap().groups[0].len()), (0, PER as usize / 4));
     cache.each(&mut |at, page, is_dirty| assert!(is_dirty && page == numbered(800 + at.0)));
 }
 

@@ -36,7 +36,7 @@ fn a_change_cuts_a_run_in_up_to_three() {
     let mut runs = |at: u32, to: u32| {
         cache.set(at, Ppa(to));
         cache.each(&mut |_, _, _| ());
-        (cache.pages[0].runs, cache.bytes)
+        (cache.pages.get(0).unwrap().runs, cache.bytes)
     };
     assert_eq!(runs(5, 5), (1, 8 + 4 + 4));
     assert_eq!(runs(5, 90), (3, 8 + 12 + 4));
@@ -53,8 +53,8 @@ fn pages_in_turn_on_four_dies_are_four_runs() {
     ask(&mut cache, 0);
     // Sixteen pages of four dies with a hundred pages each.
     (0..16).for_each(|at| cache.set(at, Ppa(at % 4 * 100 + at / 4)));
-    assert_eq!(cache.pages[0].runs, 4);
-    assert_eq!(cache.pages[0].count_runs(1), 16, "by the number alone there is no run");
+    assert_eq!(cache.pages.get(0).unwrap().runs, 4);
+    assert_eq!(cache.pages.get(0).unwrap().count_runs(1), 16, "by the number alone there is no run");
 }
 
 #[test]
