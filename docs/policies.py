@@ -50,7 +50,21 @@ KINDS = [
     Kind("Trace formats", "`workload.trace.format`", "crates/workload/src/trace", "traces"),
 ]
 
-PARTS = {"tests", "score", "streams", "config", "header", "list", "page_mut", "policy", "shadow", "table"}
+PARTS = {
+    "config",
+    "header",
+    "line",
+    "list",
+    "page_mut",
+    "policy",
+    "score",
+    "shadow",
+    "streams",
+    "stripes",
+    "table",
+    "tests",
+    "whole_pages",
+}
 """Other files in these folders."""
 
 KEY_TRACE = "keys/trace.rs"

@@ -1,6 +1,7 @@
-"""Programs that are no part of nandlab, and processes that serve an image to them."""
+"""Programs that are no part of nandlab, processes that serve an image to them, and scripts in no package."""
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -19,6 +20,14 @@ MISSING = [
 needs_disk_try = pytest.mark.skipif(
     bool(MISSING) or not Path("/dev/fuse").exists(), reason=f"{MISSING or 'FUSE'} is not there"
 )
+
+
+def script(path):
+    """A script of the repository that is in no package, as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def program(*arguments, cwd=None):

@@ -9,13 +9,15 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
+import nandlab
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
 def test_every_name_of_the_package_has_its_place_in_the_reference():
-    import nandlab
-
     page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
     rendered = {line.rsplit(".", 1)[1] for line in page.splitlines() if line.startswith("::: ")}
     named = set(re.findall(r"`nandlab\.(\w+)`", page))
@@ -63,6 +65,24 @@ def test_the_page_of_policies_is_what_the_code_says():
         [sys.executable, DOCS / "policies.py", "--check"], capture_output=True, text=True, check=False
     )
     assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize(
+    ("title", "ftl", "key"),
+    [
+        ("Victim policies", "page", "victim"),
+        ("Wear levelling", "page", "wear"),
+        ("Map caches", "dftl", "cache"),
+    ],
+)
+def test_the_page_of_policies_has_choices_alone(title, ftl, key):
+    """A file beside the policies that is none would stand there like one."""
+    with pytest.raises(nandlab.ConfigError) as refused:
+        nandlab.Experiment(workload={"uniform": {}}, ftl={ftl: {key: "none of them"}}).resolve()
+    choices = set(re.findall(r"\w+", str(refused.value).partition("one of ")[2].partition(", given")[0]))
+    _, _, section = (DOCS / "policies.md").read_text(encoding="utf-8").partition(f"## {title}\n")
+    listed = set(re.findall(r"^\| \[`(\w+)`\]", section.partition("\n## ")[0], re.MULTILINE))
+    assert listed and listed <= choices
 
 
 def headings(page):

@@ -1,10 +1,10 @@
 """The pages of the five papers: their tables, how many words they have, and the summaries in Korean."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+from programs import script
 
 ROOT = Path(__file__).parents[2]
 MOST_WORDS = 1500
@@ -13,10 +13,7 @@ MOST_WORDS = 1500
 @pytest.fixture(scope="module")
 def papers():
     """The script that writes the tables."""
-    spec = importlib.util.spec_from_file_location("papers_pages", ROOT / "docs" / "papers.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script(ROOT / "docs" / "papers.py")
 
 
 NAMES = ("btree", "migration", "minv", "sector-map", "wap-lru")

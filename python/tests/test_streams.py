@@ -1,8 +1,8 @@
 """The tutorial "which stream for what" has the figures that its script measures."""
 
-import importlib.util
 from pathlib import Path
 
+import programs
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -12,10 +12,7 @@ PAGE = (DOCS / "streams.md").read_text(encoding="utf-8")
 @pytest.fixture(scope="module")
 def script():
     """docs/images/fdp.py."""
-    spec = importlib.util.spec_from_file_location("streams", DOCS / "images" / "fdp.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return programs.script(DOCS / "images" / "fdp.py")
 
 
 @pytest.mark.parametrize("workload", ["cachelib", "fat", "btree"])
