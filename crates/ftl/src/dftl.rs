@@ -10,7 +10,7 @@
 //! ## Write path
 //! On a miss the least recently used entry leaves; if it has changed, its map page is read, changed and written. Then
 //! the wanted entry's map page is read. The host page goes to the next free page on the next die in turn, or on the die
-//! given by `allocation`; its entry is changed and marked. Host pages, relocated pages and map pages fill separate
+//! given by `allocation`, which may also collect pages in groups (`dftl/groups.rs`); its entry is changed and marked. Host pages, relocated pages and map pages fill separate
 //! blocks. A partial host write reads the old page first. A written map page takes along all its changed entries.
 //!
 //! When `reserve_blocks` or fewer blocks are free beyond the map's claim, a victim is emptied as a whole. Its pages'

@@ -5,8 +5,8 @@
 //!
 //! ## A miss
 //! [`MapCache::find`] knows nothing of the entry. Then the scheme asks [`MapCache::step`] again and again. It writes the
-//! map page, or reads the map page, that the answer names, until the answer is the entry's slot. So the cache alone decides what leaves,
-//! what comes along with the entry, and in which order.
+//! map page, or reads the map page, that the answer names, until the answer is the entry's slot. So the cache alone
+//! decides what leaves, what comes along with the entry, and in which order.
 //!
 //! ## Slots
 //! A slot stays good until the next step: collection, which may run inside a host write, changes entries and marks but

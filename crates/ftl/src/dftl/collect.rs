@@ -6,8 +6,7 @@ use crate::FtlError;
 use nandlab_nand::{Kind, Lpn, Nand, Oob, Origin, PageBuf, Ppa};
 
 impl Scheme {
-    /// Handles a valid page with lost contents. A page of kind Lost takes its place, or a later mount would bring back
-    /// an older copy.
+    /// Handles a valid page with lost contents: a page of kind Lost takes its place.
     #[cold]
     pub(super) fn replace_lost<N: Nand>(
         &mut self,
@@ -17,10 +16,22 @@ impl Scheme {
         die: u32,
     ) -> Result<(Lpn, Ppa), FtlError> {
         let at = self.owner(pages, nand, from)?;
+        Ok((at, self.store_lost(pages, nand, at, Target::Moved(die))?))
+    }
+
+    /// Stores an unreadable page as Lost, or a later mount would bring back an older copy.
+    #[cold]
+    pub(super) fn store_lost<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+        target: Target,
+    ) -> Result<Ppa, FtlError> {
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         pages.events.lost_pages += 1;
         let oob = Oob { kind: Kind::Lost, ..Oob::data(at, Default::default(), Origin::FTL) };
-        Ok((at, pages.program(self, nand, Target::Moved(die), &blank, &[], oob)?))
+        pages.program(self, nand, target, &blank, &[], oob)
     }
 
     /// Changes the moved pages' entries: lazily in memory, and the others together in their map pages.

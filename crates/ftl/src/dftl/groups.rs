@@ -1,20 +1,20 @@
 //! Groups of logical pages with blocks of their own, collected as a whole: LearnedFTL's allocation.
 //!
-//! A group's pages go to the group's blocks, except from single victims and after a mount. Its collection goes through its logical pages in order, and copies them to
-//! blocks begun for it. Then each map page is written. So consecutive logical pages lie side by side on the dies, in
-//! whatever order they were written.
+//! A group's pages go to the group's blocks, except from single victims and after a mount. Its collection goes through its
+//! logical pages in order, and copies them to blocks begun for it. Then each map page is written. So consecutive logical
+//! pages lie side by side on the dies, in whatever order they were written.
 //!
 //! The group with most superseded and trimmed pages since its last collection is next, also if single victims have freed
-//! them since. It needs as many free blocks as its
-//! pages fill, so it is collected while they are left. Without them, as after a power cut during a collection, and for
-//! blocks with failed programs, victims are emptied one by one as without groups.
+//! them since. It needs as many free blocks as its pages fill, so it is collected while they are left. Without them, as
+//! after a power cut during a collection, and for blocks with failed programs, victims are emptied one by one as without
+//! groups.
 
 use super::Scheme;
 use crate::options::options;
 use crate::parts::map_entries::{entries, set_entry};
 use crate::parts::page_mapped::{Pages, Target};
 use crate::FtlError;
-use nandlab_nand::{scoped, Cause, Geometry, Kind, Lpn, Nand, Oob, Origin, PageBuf, Ppa};
+use nandlab_nand::{scoped, Cause, Geometry, Lpn, Nand, Ppa};
 use std::ops::Range;
 
 options! {
@@ -149,6 +149,9 @@ impl Scheme {
         let collected = self.fill_in(pages, nand, map_page, &mut bytes).and_then(|read| {
             let mut ended = Ok(());
             let old: Vec<Ppa> = entries(&bytes).skip(first as usize).take(logical.len()).collect();
+            if old.iter().all(|from| !from.is_some()) {
+                return Ok(());
+            }
             for (at, from) in logical.map(Lpn).zip(old).filter(|(_, from)| from.is_some()) {
                 let copied = match pages.copy_to(self, nand, from, target) {
                     Ok(Some((to, _))) => Ok(to),
@@ -172,20 +175,5 @@ impl Scheme {
         });
         self.page = bytes;
         collected
-    }
-
-    /// Stores an unreadable page as Lost.
-    #[cold]
-    fn store_lost<N: Nand>(
-        &mut self,
-        pages: &mut Pages,
-        nand: &mut N,
-        at: Lpn,
-        target: Target,
-    ) -> Result<Ppa, FtlError> {
-        let blank = N::Buf::zeroed(self.geometry.page_bytes());
-        pages.events.lost_pages += 1;
-        let oob = Oob { kind: Kind::Lost, ..Oob::data(at, Default::default(), Origin::FTL) };
-        pages.program(self, nand, target, &blank, &[], oob)
     }
 }

@@ -1,13 +1,14 @@
 //! A page-mapped FTL: a scheme over [`Pages`].
 //!
 //! A scheme has the map. [`Pages`] has the data blocks: it programs a page at a frontier, empties victims, and retires
-//! blocks with a failed program. Each die has a frontier for host pages, and one for moved pages. All dies share
-//! the free blocks, so the victim policy sees every die's blocks.
+//! blocks with a failed program. Each die has a frontier for host pages, or one for each group of them, and one for moved
+//! pages. All dies share the free blocks, so the victim policy sees every die's blocks.
 //!
 //! ## A write
 //! 1. [`PageMapped::write`] hands it to [`Scheme::write`].
 //! 2. The scheme calls [`Pages::program`] and maps the page afterwards.
 //! 3. `program` takes the next frontier. If its block is full, `open_host_block` closes it and takes a free block.
+//!    Before that, a scheme may make room in a way of its own ([`Scheme::make_room`]).
 //! 4. While at most `reserve_blocks` are free, beside the scheme's own claim, `collect` empties a victim.
 //! 5. [`Scheme::relocate`] moves each of its valid pages, [`Scheme::emptied`] writes whatever must be on flash before
 //!    the erase, and the keeper erases the block.
