@@ -62,6 +62,7 @@ def test_what_runs_once_is_the_same_for_every_seed():
             record["experiment"].pop("seed")
             # Event recorder and fax draw the length of a record, in pages that are written in any case.
             record["fs"].pop("written_bytes")
+            record["host"].pop("unaligned_writes")
         assert one == two, part
 
 
