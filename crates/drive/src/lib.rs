@@ -64,6 +64,9 @@ pub trait Drive: BlockDevice + Send {
     /// As [`Ftl::blocks`].
     fn blocks(&self) -> Vec<BlockState>;
 
+    /// As [`Ftl::free_blocks`].
+    fn free_blocks(&self) -> u64;
+
     /// As [`Ftl::log_blocks`].
     fn log_blocks(&self) -> Vec<BlockId>;
 
@@ -290,6 +293,10 @@ impl<F: Ftl, N: Nand + Chip + Send> Drive for Mounted<F, N> {
 
     fn blocks(&self) -> Vec<BlockState> {
         self.disk.ftl().blocks()
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.disk.ftl().free_blocks()
     }
 
     fn log_blocks(&self) -> Vec<BlockId> {

@@ -88,6 +88,8 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     /// Derives every invariant in the FTL anew from flash.
     pub fn check(&mut self) {
         self.ftl.check(&mut self.nand);
+        let free = self.ftl.blocks().iter().filter(|block| block.is_free).count();
+        assert_eq!(self.ftl.free_blocks(), free as u64, "free blocks");
     }
 
     /// Drops the RAM state, as a power cut does, and keeps the flash.

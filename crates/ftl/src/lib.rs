@@ -229,6 +229,9 @@ pub trait Ftl: Sized + Send + 'static {
     /// Each block's contents now, in address order.
     fn blocks(&self) -> Vec<BlockState>;
 
+    /// The blocks that [`Self::blocks`] calls free, counted without a look at each.
+    fn free_blocks(&self) -> u64;
+
     /// The blocks in use as logs, mirrors or replacements for data blocks, in any order.
     fn log_blocks(&self) -> Vec<BlockId> {
         Vec::new()

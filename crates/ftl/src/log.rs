@@ -99,7 +99,7 @@ impl page_mapped::Scheme for Scheme {
         let policy = Victim::Greedy.policy(&geometry, 0);
         let mut pages = Pages::new(&geometry, newest.highest, policy, config.reserve_blocks);
         let map = NotedMap::found(nand, &geometry, newest, true)?;
-        pages.adopt(&scans, map.valid().collect(), |_| false);
+        pages.adopt(&scans, map.found_valid().collect(), |_| false);
         let scheme = Self { map };
         pages.refuse_worn_out(&scheme)?;
         Ok((pages, scheme))

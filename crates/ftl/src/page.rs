@@ -369,6 +369,10 @@ impl Ftl for PageMap {
         Events { retired_blocks: self.keeper.retired(), ..self.events }
     }
 
+    fn free_blocks(&self) -> u64 {
+        self.keeper.count_all()
+    }
+
     fn blocks(&self) -> Vec<BlockState> {
         self.block_states()
     }

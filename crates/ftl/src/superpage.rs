@@ -363,6 +363,10 @@ impl Ftl for SuperPage {
         Events { retired_blocks: self.keeper.retired(), ..self.events }
     }
 
+    fn free_blocks(&self) -> u64 {
+        self.keeper.count_all()
+    }
+
     fn blocks(&self) -> Vec<BlockState> {
         self.keeper.states(|block| self.counts.valid(block))
     }

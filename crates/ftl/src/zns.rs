@@ -306,6 +306,10 @@ impl Ftl for Zns {
         Events { retired_blocks: self.zones.keeper.retired(), lost_pages: self.lost, ..Events::default() }
     }
 
+    fn free_blocks(&self) -> u64 {
+        self.zones.keeper.count_all()
+    }
+
     fn blocks(&self) -> Vec<BlockState> {
         let mut valid = vec![0; self.zones.keeper.geometry().blocks() as usize];
         for zone in 0..self.zones.count() {

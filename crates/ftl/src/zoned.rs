@@ -179,7 +179,7 @@ impl Zoned {
                 kind => (kind, oob.lpn),
             };
             self.events.lost_pages += u64::from(oob.kind == Kind::Lost);
-            *self.map.entry(kind, at) = to;
+            self.map.set(kind, at, to);
         }
     }
 
@@ -282,6 +282,10 @@ impl Ftl for Zoned {
 
     fn events(&self) -> Events {
         Events { retired_blocks: self.zones.keeper.retired(), ..self.events }
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.zones.keeper.count_all()
     }
 
     fn blocks(&self) -> Vec<BlockState> {

@@ -398,6 +398,10 @@ impl<S: SpareStore> Nand for Counting<S> {
         Ok(Done::default())
     }
 
+    fn is_untouched(&self) -> bool {
+        self.states.are_all_erased()
+    }
+
     fn set_slc(&mut self, block: BlockId, slc: bool) {
         assert_block_in_range(&self.geometry, block);
         if self.slc.is_empty() {

@@ -145,6 +145,12 @@ pub trait Nand {
     /// [`NandError::PowerLost`].
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError>;
 
+    /// Whether nothing was ever programmed or marked bad here, as far as the device knows: a mount then finds nothing and need
+    /// not look. A chip cannot tell, so the default is no; a device in memory can.
+    fn is_untouched(&self) -> bool {
+        false
+    }
+
     /// Whether the programmed page `at` was flushed for certain. If it cannot be read, it is damaged, and no power cut tore
     /// it. A chip cannot tell, so the default is no; an image file can.
     fn is_settled(&mut self, _at: Ppa) -> bool {

@@ -99,6 +99,11 @@ impl BlockStates {
         Self { high_water: vec![0; geometry.blocks() as usize], order }
     }
 
+    /// Whether no block was programmed since its erase or is bad.
+    pub(crate) fn are_all_erased(&self) -> bool {
+        self.high_water.iter().all(|&pages| pages == 0)
+    }
+
     pub(crate) fn is_bad(&self, block: BlockId) -> bool {
         self.high_water[block.index()] == RETIRED
     }

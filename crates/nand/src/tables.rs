@@ -1,5 +1,151 @@
 //! Large tables in huge pages, if the system has them: a random access then rarely waits for the translation of its
 //! address. And memory that was used once.
+//!
+//! A [`Table`] is blank at first and takes memory where it is written, so a large device costs nothing before it is used.
+//! The system gives memory that reads as zeros, and touches it with the first write. A blank entry is therefore stored as
+//! zero.
+
+use crate::address::{BlockId, Lpn, Ppa};
+
+/// An entry of a [`Table`]: a number whose highest value means that there is none.
+pub trait Entry: Copy + PartialEq {
+    /// No entry.
+    const BLANK: Self;
+
+    /// The entry for a number.
+    fn of(number: u32) -> Self;
+
+    /// The entry's number.
+    fn number(self) -> u32;
+}
+
+impl Entry for u32 {
+    const BLANK: Self = Self::MAX;
+
+    #[inline]
+    fn of(number: u32) -> Self {
+        number
+    }
+
+    #[inline]
+    fn number(self) -> u32 {
+        self
+    }
+}
+
+macro_rules! addresses {
+    ($($address:ident),*) => {$(
+        impl Entry for $address {
+            const BLANK: Self = Self::NONE;
+
+            #[inline]
+            fn of(number: u32) -> Self {
+                Self(number)
+            }
+
+            #[inline]
+            fn number(self) -> u32 {
+                self.0
+            }
+        }
+    )*};
+}
+
+addresses!(Ppa, Lpn, BlockId);
+
+/// A table of fixed length, without any entry at first.
+#[derive(Clone, Debug, Default)]
+pub struct Table<T> {
+    /// The entries' numbers inverted, so that a blank one is zero.
+    inverted: Vec<u32>,
+    entry: std::marker::PhantomData<T>,
+}
+
+impl<T: Entry> Table<T> {
+    /// `len` blank entries, which take no memory yet.
+    pub fn blank(len: usize) -> Self {
+        Self { inverted: zeroed(len), entry: std::marker::PhantomData }
+    }
+
+    /// The number of entries, blank ones too.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.inverted.len()
+    }
+
+    /// Whether the table has no room for an entry.
+    pub fn is_empty(&self) -> bool {
+        self.inverted.is_empty()
+    }
+
+    /// The entry at a place.
+    ///
+    /// # Panics
+    /// If there is no such place; so do all functions without an answer for it.
+    #[inline]
+    pub fn at(&self, place: usize) -> T {
+        T::of(!self.inverted[place])
+    }
+
+    /// The entry at a place; `None` if there is no such place.
+    #[inline]
+    pub fn get(&self, place: usize) -> Option<T> {
+        self.inverted.get(place).map(|&inverted| T::of(!inverted))
+    }
+
+    /// Sets the entry at a place.
+    #[inline]
+    pub fn set(&mut self, place: usize, entry: T) {
+        self.inverted[place] = !entry.number();
+    }
+
+    /// Sets the entry at a place, and returns the one before.
+    #[inline]
+    pub fn replace(&mut self, place: usize, entry: T) -> T {
+        T::of(!std::mem::replace(&mut self.inverted[place], !entry.number()))
+    }
+
+    /// Makes entries blank.
+    pub fn clear(&mut self, places: std::ops::Range<usize>) {
+        self.inverted[places].fill(0);
+    }
+
+    /// The entries at some places, blank ones too.
+    #[inline]
+    pub fn range(&self, places: std::ops::Range<usize>) -> impl ExactSizeIterator<Item = T> + '_ {
+        self.inverted[places].iter().map(|&inverted| T::of(!inverted))
+    }
+
+    /// Every entry, blank ones too.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator + '_ {
+        self.inverted.iter().map(|&inverted| T::of(!inverted))
+    }
+
+    /// The entries that are not blank, with their places.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, T)> + '_ {
+        self.iter().enumerate().filter(|&(_, entry)| entry != T::BLANK)
+    }
+
+    /// Starts loading the entry at a place, if there is such a place.
+    #[inline(always)]
+    pub fn prefetch(&self, place: usize) {
+        crate::prefetch::prefetch(&self.inverted, place);
+    }
+}
+
+/// Largest table that asks for huge pages at once, in bytes. The first write to a huge page touches 2 MiB, so a few writes
+/// all over a larger table would take memory as if the whole device were in use.
+const HUGE_AT_ONCE: usize = 32 << 20;
+
+/// A table of `len` zeros, which takes no memory until it is written.
+pub fn zeroed<T: Default + Clone>(len: usize) -> Vec<T> {
+    // For zeros, the allocator takes memory from the system that reads as zeros, and does not touch it.
+    let table = vec![T::default(); len];
+    if len * size_of::<T>() <= HUGE_AT_ONCE {
+        ask_for_huge_pages(&table);
+    }
+    table
+}
 
 /// A table of `len` times `value`.
 pub fn filled<T: Clone>(value: T, len: usize) -> Vec<T> {
@@ -66,7 +212,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_holds_what_a_list_holds() {
+    fn entries_are_blank_until_they_are_set() {
+        let mut table = Table::<Ppa>::blank(9 << 20);
+        assert_eq!((table.len(), table.at(9), table.get(9 << 20)), (9 << 20, Ppa::NONE, None));
+        table.set(9, Ppa(0));
+        table.set(5, Ppa(7));
+        assert_eq!((table.replace(5, Ppa(8)), table.at(5)), (Ppa(7), Ppa(8)));
+        assert!(table.entries().eq([(5, Ppa(8)), (9, Ppa(0))]));
+        table.clear(0..6);
+        assert!(table.entries().eq([(9, Ppa(0))]));
+        assert_eq!(table.iter().next_back(), Some(Ppa::NONE));
+    }
+
+    #[test]
+    fn a_list_that_moves_holds_what_it_held() {
         let mut table = filled(7u32, 3 << 20);
         assert_eq!(table, vec![7; 3 << 20]);
         table[5] = 1;

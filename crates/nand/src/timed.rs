@@ -343,7 +343,7 @@ ways_inside!([N: Nand, const EXTRAS: bool] Timed<N, EXTRAS>, inner);
 impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     type Buf = N::Buf;
 
-    as_inside!(inner: is_settled, set_slc, is_slc);
+    as_inside!(inner: is_untouched, is_settled, set_slc, is_slc);
 
     #[inline]
     fn geometry(&self) -> &Geometry {

@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::{Config, Scheme};
-use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, BlockScan};
+use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, BlockScan, Scans};
 use crate::parts::flash_map::FoundMap;
 use crate::parts::map_entries::{compare, entries_per_map_page, Stale};
 use crate::parts::newest::Newest;
@@ -26,7 +26,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let shape = config.shape(&geometry, logical_pages);
     refuse_foreign(&geometry, logical_pages, &scans, "dftl", (None, Some(shape.form())))?;
     let newest = Newest::of(&geometry, logical_pages, &scans);
-    let copies: Vec<(u64, Ppa)> = newest.seqs.into_iter().zip(newest.map).collect();
+    let copies: Vec<(u64, Ppa)> = newest.seqs.into_iter().zip(newest.map.iter()).collect();
     // By map page: the entries missing there.
     let mut stale: Vec<Stale> = Vec::new();
     let mut valid: Vec<Ppa> = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         let copies = &copies[first..copies.len().min(first + per_map_page)];
         stale.push(compare(first as u32, copies, held, &mut valid));
     })?;
-    let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+    let highest = scans.highest();
     let groups = config.groups(&geometry, logical_pages);
     let count = groups.as_ref().map_or(0, Groups::count);
     let policy = config.victim.policy(&geometry, config.seed);
@@ -68,7 +68,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
 
 impl Scheme {
     /// Tells the cache about the blocks in the order they were begun.
-    fn tell_begun(&mut self, scans: &[Option<BlockScan>]) {
+    fn tell_begun(&mut self, scans: &Scans) {
         let first = |scan: &BlockScan| scan.pages.iter().find(|page| page.place == 0).map(|page| page.oob);
         let mut begun: Vec<_> = (0..)
             .map(BlockId)

@@ -27,7 +27,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let shape = config.shape(&geometry, logical_pages);
     refuse_foreign(&geometry, logical_pages, &scans, "lazyftl", (None, Some(shape.form())))?;
     let newest = Newest::of(&geometry, logical_pages, &scans);
-    let copies: Vec<(u64, Ppa)> = newest.seqs.iter().copied().zip(newest.map).collect();
+    let copies: Vec<(u64, Ppa)> = newest.seqs.iter().copied().zip(newest.map.iter()).collect();
     let mut stale: Vec<Stale> = Vec::new();
     let mut valid: Vec<Ppa> = Vec::new();
     let per_map_page = entries_per_map_page(&geometry) as usize;
@@ -36,7 +36,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         let copies = &copies[first..copies.len().min(first + per_map_page)];
         stale.push(compare(first as u32, copies, held, &mut valid));
     })?;
-    let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+    let highest = scans.highest();
     let mut pages = Pages::new(&geometry, highest, config.victim.policy(&geometry, config.seed), config.reserve_blocks);
     let mut scheme = Scheme {
         config: config.clone(),

@@ -312,10 +312,7 @@ impl PageMap {
     /// Maps a copy.
     #[inline]
     fn map_move(&mut self, Move { from, to, at, kind }: Move) {
-        let entry = self.map.entry(kind, at);
-        // The host may have written or trimmed the page since it was copied.
-        if *entry == from {
-            *entry = to;
+        if self.map.follow(kind, at, (from, to)) {
             self.table.set_invalid(from);
             self.table.set_valid(to);
             self.placing.own(to, if kind == Kind::TrimNote { Lpn::NONE } else { at });
@@ -357,7 +354,7 @@ impl PageMap {
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.copied = relocation.copied.max(nand.ctx().last());
         }
-        *self.map.entry(Kind::Lost, at) = to;
+        self.map.set(Kind::Lost, at, to);
         self.table.set_invalid(from);
         self.table.set_valid(to);
         self.placing.own(to, at);

@@ -11,13 +11,13 @@ use super::slc::{tell_modes, Cache};
 use super::{Config, PageMap};
 use crate::parts::blocks::frontier::{cycles_in, Frontier};
 use crate::parts::blocks::keeper::Keeper;
-use crate::parts::blocks::scan::{refuse_foreign, scan, BlockScan};
+use crate::parts::blocks::scan::{refuse_foreign, scan, Scans};
 use crate::parts::blocks::table::{BlockTable, BlockUse};
 use crate::parts::newest::Newest;
 use crate::parts::noted_map::NotedMap;
 use crate::parts::placement::Placement;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Rules};
+use nandlab_nand::{BlockId, Cause, Geometry, Nand, Rules};
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<PageMap, FtlError> {
     let most = PageMap::max_logical_pages(nand.geometry(), nand.rules(), config)?;
@@ -77,13 +77,16 @@ fn blank(
 
 impl PageMap {
     /// Sets the valid bits and sorts the blocks into free ones, frontiers, closed and bad ones.
-    fn adopt(&mut self, scans: &[Option<BlockScan>], slc: &[bool]) {
+    fn adopt(&mut self, scans: &Scans, slc: &[bool]) {
+        if scans.are_untouched() && self.cache.is_none() {
+            return self.keeper.adopt(scans, Cause::Gc, |_| false);
+        }
         for block in 0..self.geometry.blocks() {
             self.table.open(BlockId(block));
         }
         let Self { map, table, .. } = self;
-        map.valid().for_each(|page| table.set_valid(page));
-        for (at, &page) in (0..).map(Lpn).zip(self.map.all()).filter(|(_, page)| page.is_some()) {
+        map.found_valid().for_each(|page| table.set_valid(page));
+        for (at, page) in self.map.found_pages() {
             self.placing.own(page, at);
         }
         self.adopt_pools(scans);
@@ -121,7 +124,7 @@ impl PageMap {
     }
 
     /// Each block's erase count, read from its pages; the die's mean if no page has one.
-    fn adopt_cycles(&mut self, die: usize, scans: &[Option<BlockScan>]) {
+    fn adopt_cycles(&mut self, die: usize, scans: &Scans) {
         let blocks = self.dies[die].blocks.clone();
         let known: Vec<(BlockId, u32)> = blocks
             .clone()
@@ -139,7 +142,7 @@ impl PageMap {
     }
 
     /// Fills open blocks further: the roomiest one for relocation, the next one for the host.
-    fn resume(&mut self, die: usize, scans: &[Option<BlockScan>], slc: &[bool], handles: &[Option<u8>]) {
+    fn resume(&mut self, die: usize, scans: &Scans, slc: &[bool], handles: &[Option<u8>]) {
         let mut partial: Vec<(u32, BlockId)> = self.dies[die]
             .blocks
             .clone()

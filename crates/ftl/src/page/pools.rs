@@ -2,7 +2,7 @@
 
 use super::room::usable_pages;
 use super::{Config, PageMap};
-use crate::parts::blocks::scan::BlockScan;
+use crate::parts::blocks::scan::Scans;
 use crate::parts::placement::{Candidates, Placement, TwoPools};
 use crate::{error, FtlError};
 use nandlab_nand::{BlockId, Geometry, Lpn};
@@ -94,7 +94,7 @@ impl PageMap {
     }
 
     /// Tells the pools about blocks found by a mount.
-    pub(super) fn adopt_pools(&mut self, scans: &[Option<BlockScan>]) {
+    pub(super) fn adopt_pools(&mut self, scans: &Scans) {
         let Some(pools) = self.placing.pools_mut() else { return };
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let valid = self.table.valid_pages(block);

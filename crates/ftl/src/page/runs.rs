@@ -98,12 +98,8 @@ impl PageMap {
         let from = &run.copied.from[..count];
         let mut mapped: u32 = 0;
         for (n, (&from, &(at, kind))) in (0..).zip(from.iter().zip(&run.held)) {
-            let entry = self.map.entry(kind, at);
-            // The host may have written or trimmed the page since the copy was issued.
-            if *entry == from {
-                *entry = Ppa(run.copied.to.0 + n);
-                mapped |= 1 << n;
-            }
+            let is_mapped = self.map.follow(kind, at, (from, Ppa(run.copied.to.0 + n)));
+            mapped |= u32::from(is_mapped) << n;
         }
         self.table.move_valid(from, run.copied.to, mapped);
     }
@@ -156,7 +152,7 @@ mod tests {
         }
         let (cycles, end) = (disk.nand().pe_cycles().to_vec(), disk.nand_mut().ctx().horizon());
         let counts = disk.nand_mut().ctx().matrix().clone();
-        (counts, cycles, disk.ftl().blocks(), disk.ftl().map.all().to_vec(), disk.ftl().events(), end)
+        (counts, cycles, disk.ftl().blocks(), disk.ftl().map.all().collect::<Vec<_>>(), disk.ftl().events(), end)
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::{Config, PageMap};
 use crate::options::options;
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::FreeBlock;
-use crate::parts::blocks::scan::BlockScan;
+use crate::parts::blocks::scan::{BlockScan, Scans};
 use crate::parts::placement::Placement;
 use crate::parts::wear::{self, Wear};
 use crate::FtlError;
@@ -427,7 +427,7 @@ impl PageMap {
     }
 
     /// Fills the roomiest block with one bit per cell further.
-    pub(super) fn resume_cached(&mut self, die: usize, scans: &[Option<BlockScan>], slc: &[bool]) {
+    pub(super) fn resume_cached(&mut self, die: usize, scans: &Scans, slc: &[bool]) {
         let Some(pages) = self.cache.as_ref().map(|cache| cache.pages) else { return };
         let used =
             |block: &BlockId| scans[block.index()].as_ref().filter(|scan| scan.has_room(pages)).map(|scan| scan.used);
@@ -445,7 +445,10 @@ impl PageMap {
 }
 
 /// By block: whether its pages mark it as holding one bit per cell, on a device with such blocks. Tells the device.
-pub(super) fn tell_modes<N: Nand>(nand: &mut N, scans: &[Option<BlockScan>]) -> Vec<bool> {
+pub(super) fn tell_modes<N: Nand>(nand: &mut N, scans: &Scans) -> Vec<bool> {
+    if scans.are_untouched() {
+        return vec![false; scans.len()];
+    }
     let geometry = *nand.geometry();
     let most = nand.rules().slc_pages(&geometry);
     let holds_one = |scan: &BlockScan| scan.used <= most && scan.is_slc();

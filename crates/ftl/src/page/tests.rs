@@ -97,7 +97,7 @@ fn with_weak_die() -> (PageMap, Device, BlockId) {
 
 /// Logical pages on the working die.
 fn on_working_die(ftl: &PageMap) -> usize {
-    ftl.map.all().iter().filter(|page| page.is_some() && page.0 / 40 == 0).count()
+    ftl.map.all().filter(|page| page.is_some() && page.0 / 40 == 0).count()
 }
 
 #[test]

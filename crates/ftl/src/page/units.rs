@@ -2,7 +2,7 @@
 
 use super::open::LEFT_FOR_MOVED;
 use super::{Config, PageMap};
-use crate::parts::blocks::scan::BlockScan;
+use crate::parts::blocks::scan::Scans;
 use crate::parts::placement::{Fdp, Layout, PlacementUse};
 use crate::{error, FtlError};
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId};
@@ -185,7 +185,7 @@ impl PageMap {
 
     /// Tells a placement by the host about pages found by a mount. Returns each block's handle: `None` if it holds pages of
     /// several.
-    pub(super) fn adopt_handles(&mut self, scans: &[Option<BlockScan>]) -> Vec<Option<u8>> {
+    pub(super) fn adopt_handles(&mut self, scans: &Scans) -> Vec<Option<u8>> {
         let Some(fdp) = self.placing.fdp_mut() else { return Vec::new() };
         let mut handles = vec![None; scans.len()];
         for (block, scan) in (0..).map(BlockId).zip(scans) {

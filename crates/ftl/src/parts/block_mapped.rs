@@ -276,6 +276,10 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
         self.scheme.recyclings()
     }
 
+    fn free_blocks(&self) -> u64 {
+        self.store.keeper.count_all()
+    }
+
     fn blocks(&self) -> Vec<BlockState> {
         self.store.blocks()
     }

@@ -1,16 +1,16 @@
 //! The newest copies on flash, for page maps that are not on flash themselves.
 
-use super::blocks::scan::{BlockScan, Page};
+use super::blocks::scan::{Page, Scans};
 use super::trim_note;
 use super::trim_notes::TrimNotes;
 use crate::FtlError;
-use nandlab_nand::tables::filled;
+use nandlab_nand::tables::Table;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
 
 /// Each logical page's newest copy, and the trim notes.
 pub(crate) struct Newest {
-    pub(crate) map: Vec<Ppa>,
-    /// The copies' sequence numbers, 0 without a copy.
+    pub(crate) map: Table<Ppa>,
+    /// The copies' sequence numbers, 0 without a copy; none at all if nothing was ever written.
     pub(crate) seqs: Vec<u64>,
     notes: Vec<(Lpn, Ppa)>,
     /// The highest sequence number on flash, 0 on an empty device.
@@ -19,21 +19,30 @@ pub(crate) struct Newest {
 
 impl Newest {
     /// Collected from all blocks' scans.
-    pub(crate) fn of(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockScan>]) -> Self {
+    pub(crate) fn of(geometry: &Geometry, logical_pages: u32, scans: &Scans) -> Self {
         let count = logical_pages as usize;
-        let mut newest = Self { map: filled(Ppa::NONE, count), seqs: vec![0; count], notes: Vec::new(), highest: 0 };
+        let mut newest = Self { map: Table::blank(count), seqs: Vec::new(), notes: Vec::new(), highest: 0 };
+        if scans.are_untouched() {
+            return newest;
+        }
+        newest.seqs = vec![0; count];
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let Some(scan) = scan else { continue };
             newest.highest = newest.highest.max(scan.highest);
             newest.notes.extend(scan.notes().map(|page| (page.oob.lpn, geometry.page(block, page.place))));
             for &Page { place, oob } in scan.copies() {
                 if oob.seq.0 > newest.seqs[oob.lpn.index()] {
-                    newest.map[oob.lpn.index()] = geometry.page(block, place);
+                    newest.map.set(oob.lpn.index(), geometry.page(block, place));
                     newest.seqs[oob.lpn.index()] = oob.seq.0;
                 }
             }
         }
         newest
+    }
+
+    /// Whether nothing was ever written.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.seqs.is_empty()
     }
 
     /// Unmaps pages that notes record as trimmed later, and keeps each segment's newest note in `kept`.
@@ -53,7 +62,7 @@ impl Newest {
             let first = kept.first_of(segment);
             for at in unmapped.map(|page| (first + page) as usize) {
                 if self.seqs.get(at).is_some_and(|&copy| copy < seq) {
-                    self.map[at] = Ppa::NONE;
+                    self.map.set(at, Ppa::NONE);
                 }
             }
             if ages[segment.index()] <= seq {
@@ -61,7 +70,9 @@ impl Newest {
                 *kept.entry(segment) = at;
             }
         }
-        kept.follow(&self.map);
+        if !self.is_blank() {
+            kept.follow(&self.map);
+        }
         Ok(())
     }
 }

@@ -7,14 +7,16 @@ use super::copies::Owned;
 use super::newest::Newest;
 use super::trim_notes::TrimNotes;
 use crate::FtlError;
-use nandlab_nand::prefetch::prefetch;
+use nandlab_nand::tables::Table;
 use nandlab_nand::{Geometry, Kind, Lpn, Nand, NandError, Ppa, Time};
 
 /// A map of all logical pages.
 #[derive(Debug)]
 pub(crate) struct NotedMap {
     geometry: Geometry,
-    map: Vec<Ppa>,
+    map: Table<Ppa>,
+    /// Whether a mount found something written.
+    was_used: bool,
     notes: TrimNotes,
     /// When the last write to an unmapped page ends: a note without this page must not outlive it.
     mapped: Time,
@@ -42,13 +44,13 @@ impl NotedMap {
     ) -> Result<Self, FtlError> {
         let mut notes = TrimNotes::new(geometry, newest.map.len() as u32, durable);
         newest.apply_notes(nand, &mut notes)?;
-        Ok(Self { geometry: *geometry, map: newest.map, notes, mapped: 0 })
+        Ok(Self { geometry: *geometry, was_used: !newest.is_blank(), map: newest.map, notes, mapped: 0 })
     }
 
     /// Without any page.
     pub(crate) fn none(geometry: &Geometry, logical_pages: u32, durable: bool) -> Self {
         let notes = TrimNotes::new(geometry, logical_pages, durable);
-        Self { geometry: *geometry, map: vec![Ppa::NONE; logical_pages as usize], notes, mapped: 0 }
+        Self { geometry: *geometry, map: Table::blank(logical_pages as usize), was_used: false, notes, mapped: 0 }
     }
 
     /// Logical pages.
@@ -60,35 +62,46 @@ impl NotedMap {
     /// A page's newest copy; [`Ppa::NONE`] if it is unmapped.
     #[inline]
     pub(crate) fn at(&self, at: Lpn) -> Ppa {
-        self.map[at.index()]
+        self.map.at(at.index())
     }
 
     /// The same for any number.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<Ppa> {
-        self.map.get(at).copied()
+        self.map.get(at)
     }
 
     /// All newest copies, by logical page.
-    pub(crate) fn all(&self) -> &[Ppa] {
-        &self.map
+    pub(crate) fn all(&self) -> impl ExactSizeIterator<Item = Ppa> + '_ {
+        self.map.iter()
+    }
+
+    /// The mapped pages that a mount found, and their newest copies.
+    pub(crate) fn found_pages(&self) -> impl Iterator<Item = (Lpn, Ppa)> + '_ {
+        let entries = self.was_used.then(|| self.map.entries());
+        entries.into_iter().flatten().map(|(at, page)| (Lpn(at as u32), page))
+    }
+
+    /// Every valid page that a mount found.
+    pub(crate) fn found_valid(&self) -> impl Iterator<Item = Ppa> + '_ {
+        self.notes.live().map(|(_, page)| page).chain(self.found_pages().map(|(_, page)| page))
     }
 
     /// Every valid page: newest copies and live notes.
     pub(crate) fn valid(&self) -> impl Iterator<Item = Ppa> + '_ {
         let notes = self.notes.live().map(|(_, page)| page);
-        notes.chain(self.map.iter().copied().filter(|page| page.is_some()))
+        notes.chain(self.map.entries().map(|(_, page)| page))
     }
 
     #[inline]
     pub(crate) fn prefetch(&self, at: Lpn) {
-        prefetch(&self.map, at.index());
+        self.map.prefetch(at.index());
     }
 
     /// Maps a host page to `to`, with its program ending at `end`; returns the older copy.
     #[inline]
     pub(crate) fn write(&mut self, at: Lpn, to: Ppa, end: Time) -> Ppa {
-        let old = std::mem::replace(&mut self.map[at.index()], to);
+        let old = self.map.replace(at.index(), to);
         if !old.is_some() {
             self.notes.mapped(at);
             self.mapped = self.mapped.max(end);
@@ -98,20 +111,31 @@ impl NotedMap {
 
     /// Unmaps a page; returns its last copy.
     pub(crate) fn trim(&mut self, at: Lpn) -> Ppa {
-        let old = std::mem::replace(&mut self.map[at.index()], Ppa::NONE);
+        let old = self.map.replace(at.index(), Ppa::NONE);
         if old.is_some() {
             self.notes.trimmed(at);
         }
         old
     }
 
-    /// The place of a page, or of a segment's note, for a change after a move.
+    /// Maps a page, or a segment's note, to `to` after a move; returns where it was.
     #[inline]
-    pub(crate) fn entry(&mut self, kind: Kind, at: Lpn) -> &mut Ppa {
+    pub(crate) fn set(&mut self, kind: Kind, at: Lpn, to: Ppa) -> Ppa {
         match kind {
-            Kind::TrimNote => self.notes.entry(at),
-            _ => &mut self.map[at.index()],
+            Kind::TrimNote => std::mem::replace(self.notes.entry(at), to),
+            _ => self.map.replace(at.index(), to),
         }
+    }
+
+    /// The same if it still was at `from`: the host may have written or trimmed the page since it was copied. Tells whether it
+    /// was.
+    #[inline]
+    pub(crate) fn follow(&mut self, kind: Kind, at: Lpn, (from, to): (Ppa, Ppa)) -> bool {
+        let is_here = self.counts(kind, at, from);
+        if is_here {
+            self.set(kind, at, to);
+        }
+        is_here
     }
 
     /// Whether a page still counts.
@@ -119,7 +143,7 @@ impl NotedMap {
     pub(crate) fn counts(&self, kind: Kind, at: Lpn, page: Ppa) -> bool {
         match kind {
             Kind::TrimNote => self.notes.at(at.0) == Some(page),
-            _ => self.map.get(at.index()) == Some(&page),
+            _ => self.map.get(at.index()) == Some(page),
         }
     }
 
@@ -150,7 +174,7 @@ impl NotedMap {
     /// The same for any page.
     #[cold]
     pub(crate) fn find(&self, page: Ppa) -> Option<Holds> {
-        let mapped = || Some(Holds::Page(Lpn(self.map.iter().position(|&at| at == page)? as u32)));
+        let mapped = || Some(Holds::Page(Lpn(self.map.iter().position(|at| at == page)? as u32)));
         self.note_at(page).or_else(mapped)
     }
 
@@ -203,7 +227,7 @@ impl NotedMap {
             Ok(Some(oob)) => oob,
             other => panic!("page {page} is mapped: {other:?}"),
         };
-        for (at, &page) in (0..).map(Lpn).zip(&self.map).filter(|(_, page)| page.is_some()) {
+        for (at, page) in self.map.entries().map(|(at, page)| (Lpn(at as u32), page)) {
             let oob = read(nand, page);
             assert_eq!(oob.lpn, at, "page {page} is mapped to logical page {at} and holds another");
             assert!(oob.seq.0 >= newest(at), "logical page {at} is mapped to {page}, flash has a newer copy");

@@ -18,7 +18,7 @@ mod scheme;
 
 use super::blocks::area::{Area, Victim};
 use super::blocks::keeper::Keeper;
-use super::blocks::scan::BlockScan;
+use super::blocks::scan::Scans;
 use super::victim::VictimPolicy;
 use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
 use nandlab_block::Op;
@@ -106,12 +106,7 @@ impl Pages {
     }
 
     /// Adopts the blocks found by a mount. `valid` are the valid pages; `is_other` tells the scheme's own blocks.
-    pub(crate) fn adopt(
-        &mut self,
-        scans: &[Option<BlockScan>],
-        mut valid: Vec<Ppa>,
-        is_other: impl Fn(BlockId) -> bool,
-    ) {
+    pub(crate) fn adopt(&mut self, scans: &Scans, mut valid: Vec<Ppa>, is_other: impl Fn(BlockId) -> bool) {
         valid.sort_unstable();
         for page in valid {
             let block = self.geometry.block_of(page);
@@ -451,6 +446,10 @@ impl<S: Scheme> Ftl for PageMapped<S> {
     fn events(&self) -> Events {
         let events = Events { retired_blocks: self.pages.keeper.retired(), ..self.pages.events };
         self.scheme.events(&self.pages, events)
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.pages.keeper.count_all()
     }
 
     fn blocks(&self) -> Vec<BlockState> {

@@ -45,6 +45,7 @@ use super::merge_buffer::{check_buffers, Gathered, Written, DEAD};
 use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
 use cmt::Cmt;
 use nandlab_block::Op;
+use nandlab_nand::tables::zeroed;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
 pub(crate) use options::sectored_options;
 pub use options::{Hybrid, Options, Replacement, Rewrite, WriteBack};
@@ -194,11 +195,41 @@ enum Target {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Holds {
     /// Nothing that counts, or a map page.
-    Nothing,
+    Nothing = 0,
     /// A logical page.
-    Whole,
+    Whole = 1,
     /// Sectors and their list.
-    Sectors,
+    Sectors = 2,
+}
+
+/// What each flash page holds, in bytes: the allocator makes those of zeros without touching them.
+#[derive(Debug)]
+struct PagesHold(Vec<u8>);
+
+impl PagesHold {
+    /// Nothing yet.
+    fn nothing(geometry: &Geometry) -> Self {
+        Self(zeroed(geometry.pages() as usize))
+    }
+
+    #[inline]
+    fn at(&self, page: Ppa) -> Holds {
+        match self.0[page.index()] {
+            0 => Holds::Nothing,
+            1 => Holds::Whole,
+            _ => Holds::Sectors,
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, page: Ppa, holds: Holds) {
+        self.0[page.index()] = holds as u8;
+    }
+
+    /// The block from `first` on holds nothing any more.
+    fn clear(&mut self, first: Ppa, geometry: &Geometry) {
+        self.0[first.index()..first.index() + geometry.pages_per_block() as usize].fill(Holds::Nothing as u8);
+    }
 }
 
 /// The RAM state.
@@ -217,7 +248,7 @@ pub struct SectorMapped<S> {
     keeper: Keeper,
     /// Valid sectors in each data block; the map's and the keeper's blocks are free here.
     counts: ValidCounts,
-    holds: Vec<Holds>,
+    holds: PagesHold,
     /// The page programmed last, while its sectors are being mapped, and the number mapped so far.
     mapping: Option<(Ppa, u32)>,
     /// By die: the block being filled.
@@ -452,6 +483,10 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
 
     fn events(&self) -> Events {
         self.map.events(Events { retired_blocks: self.keeper.retired(), ..self.events })
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.keeper.count_all()
     }
 
     fn blocks(&self) -> Vec<BlockState> {

@@ -30,7 +30,7 @@ use crate::{error, Events, FtlError, RamUse};
 use fill::Fill;
 use map_pages::MapPages;
 pub(crate) use moves::Source;
-use nandlab_nand::prefetch::prefetch;
+use nandlab_nand::tables::Table;
 use nandlab_nand::{
     scoped, BlockId, Done, Geometry, Lpn, Nand, NandError, Oob, Ppa, ProgramOrder, SectorMask, Seq, Time,
 };
@@ -125,7 +125,9 @@ pub struct Store {
     geometry: Geometry,
     options: Options,
     /// Each logical page's newest copy.
-    map: Vec<Ppa>,
+    map: Table<Ppa>,
+    /// The sources of a run of copies.
+    copied: Vec<Ppa>,
     /// The newest copies by block, plus trimmed pages' copies until a note records the trim.
     valid: PageBits,
     /// Trimmed pages without a note, and their last copies.
@@ -153,7 +155,8 @@ impl Store {
     /// Sequence numbers go on behind `highest`.
     fn new(geometry: &Geometry, order: ProgramOrder, (logical_pages, highest): (u32, u64), options: Options) -> Self {
         Self {
-            map: vec![Ppa::NONE; logical_pages as usize],
+            map: Table::blank(logical_pages as usize),
+            copied: Vec::new(),
             valid: PageBits::new(geometry),
             pinned: Vec::new(),
             fill: Fill::new(geometry, order),
@@ -210,18 +213,18 @@ impl Store {
     /// A page's newest copy; [`Ppa::NONE`] if the page is unmapped.
     #[inline]
     pub(crate) fn lookup(&self, at: Lpn) -> Ppa {
-        self.map[at.index()]
+        self.map.at(at.index())
     }
 
     #[inline]
     pub(crate) fn prefetch(&self, at: Lpn) {
-        prefetch(&self.map, at.index());
+        self.map.prefetch(at.index());
     }
 
     /// Mapped pages in a logical block.
     pub(crate) fn mapped_in(&self, group: u32) -> u32 {
         let pages = self.pages_of(group);
-        self.map[pages.start as usize..pages.end as usize].iter().filter(|page| page.is_some()).count() as u32
+        self.map.range(pages.start as usize..pages.end as usize).filter(|page| page.is_some()).count() as u32
     }
 
     /// Whether `block` holds no newest copy, and no trim without a note.
@@ -268,7 +271,7 @@ impl Store {
     /// Whether the newest copy of `at` is in `block`.
     #[inline]
     pub(crate) fn is_in(&self, at: Lpn, block: BlockId) -> bool {
-        let page = self.map[at.index()];
+        let page = self.lookup(at);
         page.is_some() && self.geometry.block_of(page) == block
     }
 
@@ -293,13 +296,13 @@ impl Store {
     pub(crate) fn is_in_place(&self, group: u32, block: BlockId, places: Range<u32>) -> bool {
         let first = self.pages_of(group).start;
         let page = self.geometry.page(block, 0).0;
-        places.into_iter().all(|place| self.map.get((first + place) as usize) == Some(&Ppa(page + place)))
+        places.into_iter().all(|place| self.map.get((first + place) as usize) == Some(Ppa(page + place)))
     }
 
     /// Whether all newest copies in `block`, from a single logical block, lie in place.
     pub(crate) fn holds_in_place(&self, group: u32, block: BlockId) -> bool {
         let (page, pages) = (self.geometry.page(block, 0).0, self.pages_of(group));
-        let at_home = pages.clone().filter(|&at| self.map[at as usize] == Ppa(page + at - pages.start)).count();
+        let at_home = pages.clone().filter(|&at| self.lookup(Lpn(at)) == Ppa(page + at - pages.start)).count();
         at_home as u32 + self.pinned_in(block) == self.valid.count(block)
     }
 
@@ -332,8 +335,8 @@ impl Store {
     /// With the page elsewhere.
     pub(crate) fn check_group(&self, group: u32, data: BlockId, logs: &[BlockId]) {
         let pages = self.pages_of(group);
-        for at in pages.clone().filter(|&at| self.map[at as usize].is_some()) {
-            let page = self.map[at as usize];
+        for at in pages.clone().filter(|&at| self.lookup(Lpn(at)).is_some()) {
+            let page = self.lookup(Lpn(at));
             let block = self.geometry.block_of(page);
             let in_place = self.geometry.page_in_block(page) == at - pages.start;
             assert!(
@@ -351,7 +354,7 @@ impl Store {
     /// Makes `to` the newest copy of `at`; its program ends at `end`.
     #[inline]
     fn remap(&mut self, at: Lpn, to: Ppa, end: Time) {
-        let old = std::mem::replace(&mut self.map[at.index()], to);
+        let old = self.map.replace(at.index(), to);
         if old.is_some() {
             let block = self.geometry.block_of(old);
             self.valid.remove(block, self.geometry.page_in_block(old));
@@ -415,7 +418,7 @@ impl Store {
         if !self.options.durable_trim && !self.forgets {
             self.forget(nand)?;
         }
-        let old = std::mem::replace(&mut self.map[at.index()], Ppa::NONE);
+        let old = self.map.replace(at.index(), Ppa::NONE);
         if self.options.durable_trim {
             self.notes.trimmed(at);
             self.pinned.push((at, old));

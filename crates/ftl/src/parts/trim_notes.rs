@@ -1,6 +1,7 @@
 //! Trim notes among the host's pages: their places, and the segments that need a new one.
 
 use super::trim_note;
+use nandlab_nand::tables::{zeroed, Table};
 use nandlab_nand::{Geometry, Lpn, Ppa};
 use std::collections::BTreeSet;
 
@@ -11,9 +12,9 @@ pub(crate) struct TrimNotes {
     /// Each segment's live note.
     notes: Vec<Ppa>,
     changed: BTreeSet<u32>,
-    /// A bit per logical page, set while it is unmapped: the map again, in the form of the notes. Firmware can derive
-    /// it from the map, so it does not count as memory.
-    unmapped: Vec<u64>,
+    /// A bit per logical page, set while it is mapped: the map again, in the form of the notes. Firmware can derive it
+    /// from the map, so it does not count as memory.
+    mapped: Vec<u64>,
     durable: bool,
 }
 
@@ -25,7 +26,7 @@ impl TrimNotes {
             pages_per_segment: trim_note::pages_per_segment(geometry),
             notes: vec![Ppa::NONE; segments],
             changed: BTreeSet::new(),
-            unmapped: vec![u64::MAX; if durable { words } else { 0 }],
+            mapped: zeroed(if durable { words } else { 0 }),
             durable,
         }
     }
@@ -64,21 +65,21 @@ impl TrimNotes {
     pub(crate) fn trimmed(&mut self, at: Lpn) {
         if self.durable {
             self.changed.insert(at.0 / self.pages_per_segment);
-            self.unmapped[at.index() / 64] |= 1 << (at.0 % 64);
+            self.mapped[at.index() / 64] &= !(1 << (at.0 % 64));
         }
     }
 
     /// Records an unmapped page as mapped.
     #[inline]
     pub(crate) fn mapped(&mut self, at: Lpn) {
-        if let Some(word) = self.unmapped.get_mut(at.index() / 64) {
-            *word &= !(1 << (at.0 % 64));
+        if let Some(word) = self.mapped.get_mut(at.index() / 64) {
+            *word |= 1 << (at.0 % 64);
         }
     }
 
     /// Takes over the map found by a mount.
-    pub(super) fn follow(&mut self, map: &[Ppa]) {
-        for (at, _) in map.iter().enumerate().filter(|(_, page)| page.is_some()) {
+    pub(super) fn follow(&mut self, map: &Table<Ppa>) {
+        for (at, _) in map.entries() {
             self.mapped(Lpn(at as u32));
         }
     }
@@ -128,9 +129,9 @@ impl TrimNotes {
         let mut note = trim_note::blank(geometry, seq);
         // A segment is a whole number of words; bits past the last logical page have no meaning.
         let words = self.pages_per_segment as usize / 64;
-        let unmapped = self.unmapped.iter().skip(segment as usize * words).take(words);
-        for (bytes, word) in trim_note::bits_mut(&mut note).chunks_exact_mut(8).zip(unmapped) {
-            bytes.copy_from_slice(&word.to_le_bytes());
+        let mapped = self.mapped.iter().skip(segment as usize * words).take(words);
+        for (bytes, word) in trim_note::bits_mut(&mut note).chunks_exact_mut(8).zip(mapped) {
+            bytes.copy_from_slice(&(!word).to_le_bytes());
         }
         note
     }

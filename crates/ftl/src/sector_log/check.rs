@@ -24,7 +24,7 @@ pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
     ftl.check_map(pages, nand, |at| flash.pages[at.index()]);
     let seq =
         |page: Ppa| if page.is_some() { nand.read_spare(page).ok().flatten().map_or(0, |oob| oob.seq.0) } else { 0 };
-    let seqs: Vec<u64> = ftl.map.all().iter().copied().map(seq).collect();
+    let seqs: Vec<u64> = ftl.map.all().map(seq).collect();
     the_log_is_the_newest(ftl, &flash, &seqs);
 }
 
@@ -47,7 +47,7 @@ fn the_log_is_the_newest(ftl: &Scheme, flash: &OnFlash, seqs: &[u64]) {
     assert_eq!(readable, expected, "sectors in the log, and those that a mount would find");
     let with_sectors: BTreeSet<usize> = found.keys().map(|&sector| page_of(sector)).collect();
     let marked = |page: Ppa| ftl.logged.has(ftl.geometry.block_of(page), ftl.geometry.page_in_block(page));
-    for (at, &page) in ftl.map.all().iter().enumerate().filter(|(_, page)| page.is_some()) {
+    for (at, page) in ftl.map.all().enumerate().filter(|(_, page)| page.is_some()) {
         assert_eq!(marked(page), with_sectors.contains(&at), "the mark of page {page}, where logical page {at} is");
     }
     let marks: u32 = (0..ftl.geometry.blocks()).map(|block| ftl.logged.count(BlockId(block))).sum();

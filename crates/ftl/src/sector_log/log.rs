@@ -3,7 +3,7 @@
 use crate::parts::blocks::area::Victim;
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::Keeper;
-use crate::parts::blocks::scan::BlockScan;
+use crate::parts::blocks::scan::Scans;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa};
 use std::collections::VecDeque;
@@ -187,7 +187,7 @@ impl Log {
 
     /// Fills the blocks with the most room further, and closes the others in the order in which they were filled. A
     /// mount calls this once it has found all blocks.
-    pub(super) fn resume(&mut self, scans: &[Option<BlockScan>]) {
+    pub(super) fn resume(&mut self, scans: &Scans) {
         let mut mine: Vec<(u32, u64, BlockId)> = Vec::new();
         let mut full: Vec<(u64, BlockId)> = Vec::new();
         for (block, scan) in (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_ref()?))) {

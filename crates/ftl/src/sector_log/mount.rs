@@ -46,7 +46,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     refuse_foreign(&geometry, logical_pages, &scans, "sector_log", (None, None))?;
     let newest = Newest::of(&geometry, logical_pages, &scans);
     // The log holds the newest sectors of a block with no newest page, too.
-    let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+    let highest = scans.highest();
     let seqs = newest.seqs.clone();
     let map = NotedMap::found(nand, &geometry, newest, true)?;
     let policy = Victim::Greedy.policy(&geometry, 0);
@@ -66,7 +66,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     };
     let sectors = scheme.newest_logged(nand, &listed, &seqs)?;
     scheme.adopt(&sectors);
-    pages.adopt(&scans, scheme.map.valid().collect(), |block| scheme.log.has(block));
+    pages.adopt(&scans, scheme.map.found_valid().collect(), |block| scheme.log.has(block));
     scheme.log.resume(&scans);
     pages.refuse_worn_out(&scheme)?;
     // A cut may have lost a victim's merges and left it beside the block opened for it, and the log may have been

@@ -18,7 +18,7 @@ pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
     let newest = newest_copies(nand, ftl.map.len(), ftl.keeper.seq(), |_| false);
     ftl.map.check(nand, |at| newest[at.index()].map_or(0, |(seq, _)| seq));
     if ftl.config.firmware == Firmware::Greedy {
-        for (at, &page) in ftl.map.all().iter().enumerate().filter(|(_, page)| page.is_some()) {
+        for (at, page) in ftl.map.all().enumerate().filter(|(_, page)| page.is_some()) {
             assert_eq!(ftl.bank_of(page), at % ftl.active.len(), "the bank of logical page {at}");
         }
     }

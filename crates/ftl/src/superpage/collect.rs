@@ -281,10 +281,8 @@ impl SuperPage {
     /// Maps copies from `block` to the consecutive pages from `to` on.
     fn map_copies(&mut self, bank: usize, block: BlockId, entries: &[u32], to: Ppa) {
         for (to, &entry) in (to.0..).map(Ppa).zip(entries) {
-            match entry & NOTE {
-                0 => *self.map.entry(Kind::Data, Lpn(entry)) = to,
-                _ => *self.map.entry(Kind::TrimNote, Lpn(entry & !NOTE)) = to,
-            }
+            let kind = if entry & NOTE == 0 { Kind::Data } else { Kind::TrimNote };
+            self.map.set(kind, Lpn(entry & !NOTE), to);
         }
         self.active[bank].list.extend_from_slice(entries);
         self.counts.sub(block, entries.len() as u32);
@@ -301,7 +299,7 @@ impl SuperPage {
         self.events.lost_pages += 1;
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         let to = self.program(nand, bank, &blank, &[], (entry, Kind::Lost))?;
-        let old = std::mem::replace(self.map.entry(Kind::Lost, Lpn(entry)), to);
+        let old = self.map.set(Kind::Lost, Lpn(entry), to);
         let end = nand.ctx().last();
         self.supersede(old, end);
         self.counts.add(self.geometry.block_of(to), 1);

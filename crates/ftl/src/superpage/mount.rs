@@ -4,7 +4,7 @@ use super::{Active, Config, Firmware, SuperPage, NOTE};
 use crate::parts::blocks::counts::ValidCounts;
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::Keeper;
-use crate::parts::blocks::scan::{refuse_foreign, scan, BlockScan};
+use crate::parts::blocks::scan::{refuse_foreign, scan, BlockScan, Scans};
 use crate::parts::blocks::table::BlockUse;
 use crate::parts::newest::Newest;
 use crate::parts::noted_map::NotedMap;
@@ -27,10 +27,11 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     // not vanish later. If no cut came before the mount, programs may still be running.
     nand.ctx().fence();
     let mut scans = scan(nand)?;
-    let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+    let highest = scans.highest();
     let mut ftl = blank(&geometry, logical_pages, config, highest);
-    ftl.listed =
-        scans.iter_mut().map(|scan| scan.as_mut().is_some_and(|scan| has_list(scan, ftl.data_pages))).collect();
+    for (listed, scan) in ftl.listed.iter_mut().zip(scans.iter_mut()) {
+        *listed = scan.as_mut().is_some_and(|scan| has_list(scan, ftl.data_pages));
+    }
     refuse_foreign(&geometry, logical_pages, &scans, "superpage", (None, None))?;
     let newest = Newest::of(&geometry, logical_pages, &scans);
     ftl.map = NotedMap::found(nand, &geometry, newest, config.durable_trim)?;
@@ -74,7 +75,7 @@ impl SuperPage {
     /// Refuses pages in another bank than this firmware would choose, or in blocks that it does not use.
     fn refuse_misplaced(&self) -> Result<(), FtlError> {
         let banks = self.active.len();
-        for page in self.map.valid() {
+        for page in self.map.found_valid() {
             let block = self.geometry.block_of(page);
             if self.keeper.is_apart(block) {
                 return Err(FtlError::Config(format!(
@@ -87,7 +88,8 @@ impl SuperPage {
         if self.config.firmware == Firmware::Tutorial {
             return Ok(());
         }
-        for (at, &page) in self.map.all().iter().enumerate().filter(|(_, page)| page.is_some()) {
+        for (at, page) in self.map.found_pages() {
+            let at = at.index();
             if self.bank_of(page) != at % banks {
                 return Err(FtlError::Config(format!(
                     "page {page} holds logical page {at}, which superpage keeps in bank {}: the device was used by another \
@@ -100,11 +102,11 @@ impl SuperPage {
     }
 
     /// Counts the valid pages and sorts the blocks into free, open, closed and bad ones.
-    fn adopt(&mut self, scans: &[Option<BlockScan>]) {
+    fn adopt(&mut self, scans: &Scans) {
         let used: Vec<BlockId> =
             (0..).map(BlockId).zip(scans).filter(|(_, scan)| scan.is_some()).map(|(block, _)| block).collect();
         used.iter().for_each(|&block| self.counts.open(block));
-        for page in self.map.valid() {
+        for page in self.map.found_valid() {
             self.counts.add(self.geometry.block_of(page), 1);
         }
         for block in used {
@@ -133,7 +135,7 @@ impl SuperPage {
     }
 
     /// Fills the block with the most room further.
-    fn resume(&mut self, bank: usize, scans: &[Option<BlockScan>]) {
+    fn resume(&mut self, bank: usize, scans: &Scans) {
         let partial = self.blocks_of(bank).into_iter().filter_map(|block| {
             let scan = scans[block.index()].as_ref()?;
             let is_open = scan.can_resume(&self.geometry)

@@ -16,7 +16,7 @@ use super::random_area::AreaShape;
 use super::waiting::Part;
 use super::{Config, Zns};
 use crate::parts::blocks::keeper::Keeper;
-use crate::parts::blocks::scan::{scan, BlockScan, Page, COMPLETE};
+use crate::parts::blocks::scan::{scan, Page, Scans, COMPLETE};
 use crate::zones::{Layout, State, ZoneUse, Zones};
 use crate::FtlError;
 use nandlab_block::ZoneState;
@@ -344,10 +344,10 @@ impl Zns {
 }
 
 /// Takes the staged pages from the scans, and their blocks.
-fn take_staged(geometry: &Geometry, layout: &Layout, scans: &mut [Option<BlockScan>]) -> (Vec<Staged>, Vec<BlockId>) {
+fn take_staged(geometry: &Geometry, layout: &Layout, scans: &mut Scans) -> (Vec<Staged>, Vec<BlockId>) {
     let is_staged = |page: &Page| page.oob.aux == COMPLETE && page.oob.handle == layout.handle();
     let (mut staged, mut blocks) = (Vec::new(), Vec::new());
-    for (block, scan) in (0..).map(BlockId).zip(scans) {
+    for (block, scan) in (0..).map(BlockId).zip(scans.iter_mut()) {
         let Some(scan) = scan.as_mut().filter(|scan| scan.pages.first().is_some_and(is_staged)) else { continue };
         for page in scan.pages.drain(..).filter(is_staged) {
             let (zone, place) = (page.oob.lpn.0 / layout.pitch, page.oob.lpn.0 % layout.pitch);

@@ -152,7 +152,7 @@ impl Zoned {
             let held = self.map.holds(nand, from)?;
             return self.replace_lost(nand, held);
         };
-        *self.map.entry(kind, at) = to;
+        self.map.set(kind, at, to);
         self.valid.remove(from, &self.zones);
         self.valid.add(to, &self.zones);
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::valid::Valid;
 use super::{Config, Zoned};
-use crate::parts::blocks::scan::{scan, BlockScan};
+use crate::parts::blocks::scan::{scan, Scans};
 use crate::parts::newest::Newest;
 use crate::parts::noted_map::NotedMap;
 use crate::parts::trim_note;
@@ -37,7 +37,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         zones,
         map,
     };
-    zoned.map.valid().for_each(|page| zoned.valid.add(page, &zoned.zones));
+    zoned.map.found_valid().for_each(|page| zoned.valid.add(page, &zoned.zones));
     zoned.resume();
     zoned.zones.repair(nand, &torn, &scans)?;
     zoned.follow();
@@ -62,7 +62,7 @@ impl Zoned {
     }
 }
 
-fn refuse_lean(geometry: &Geometry, scans: &[Option<BlockScan>]) -> Result<(), FtlError> {
+fn refuse_lean(geometry: &Geometry, scans: &Scans) -> Result<(), FtlError> {
     let pages = scans.iter().flatten().flat_map(|scan| &scan.pages);
     match pages.map(|page| page.oob.seq.0).min() {
         Some(0) => Err(FtlError::Config(format!(
@@ -74,7 +74,7 @@ fn refuse_lean(geometry: &Geometry, scans: &[Option<BlockScan>]) -> Result<(), F
 }
 
 /// Refuses pages beyond the exported ones.
-fn refuse_larger(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockScan>]) -> Result<(), FtlError> {
+fn refuse_larger(geometry: &Geometry, logical_pages: u32, scans: &Scans) -> Result<(), FtlError> {
     for page in scans.iter().flatten().flat_map(|scan| &scan.pages) {
         let limit = match page.oob.kind {
             Kind::Data | Kind::Lost => logical_pages,

@@ -2,7 +2,7 @@
 
 use super::{State, Zone, Zones, NONE};
 use crate::parts::blocks::keeper::Keeper;
-use crate::parts::blocks::scan::{BlockScan, Page};
+use crate::parts::blocks::scan::{Page, Scans};
 use crate::zones::layout::{Layout, Place};
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Nand};
@@ -27,10 +27,10 @@ impl Zones {
     pub(crate) fn found(
         geometry: &Geometry,
         layout: Layout,
-        scans: &mut [Option<BlockScan>],
+        scans: &mut Scans,
         others: &[BlockId],
     ) -> Result<(Self, Vec<Torn>), FtlError> {
-        let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0).max(layout.first_seq());
+        let highest = scans.highest().max(layout.first_seq());
         let claims = claims(geometry, &layout, scans)?;
         let mut zones = Self {
             geometry: *geometry,
@@ -102,12 +102,7 @@ impl Zones {
     ///
     /// # Errors
     /// [`FtlError::WornOut`] if a die has no block left; [`FtlError::Nand`].
-    pub(crate) fn repair<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        torn: &[Torn],
-        scans: &[Option<BlockScan>],
-    ) -> Result<(), FtlError> {
+    pub(crate) fn repair<N: Nand>(&mut self, nand: &mut N, torn: &[Torn], scans: &Scans) -> Result<(), FtlError> {
         self.erase_unowned(nand, |block| scans[block.index()].as_ref().is_some_and(|scan| scan.used > 0))?;
         for &Torn { zone, block, pages } in torn {
             let old = self.rewrite(nand, zone, block, pages)?;
@@ -143,7 +138,7 @@ pub(crate) struct Torn {
 /// By zone and block: who holds its pages. A cut while a block was written again leaves several; the one with most pages
 /// counts. A block with an erased page below others was being erased, and holds nothing. Nor does a block with pages older
 /// than the zone's first page: a reset did not get to it.
-fn claims(geometry: &Geometry, layout: &Layout, scans: &[Option<BlockScan>]) -> Result<Vec<Option<Claim>>, FtlError> {
+fn claims(geometry: &Geometry, layout: &Layout, scans: &Scans) -> Result<Vec<Option<Claim>>, FtlError> {
     let mut all: Vec<(usize, Claim)> = Vec::new();
     let mut begun = vec![0; layout.zones as usize];
     for (block, scan) in (0..).map(BlockId).zip(scans) {

@@ -59,7 +59,7 @@ impl Mark {
             placement: engine.placement_use(),
             groups: engine.group_use(),
             zones: engine.zone_use(),
-            pe_cycles: engine.chip().pe_cycles().to_vec(),
+            pe_cycles: copied(engine.chip().pe_cycles()),
             programmed_pages: engine.chip().programmed_pages(),
             buffer: engine.buffer(),
             unreadable: engine.unreadable(),
@@ -72,6 +72,15 @@ impl Mark {
     /// Operations in blocks with one bit per cell since `start`.
     pub(crate) fn slc_since(&self, start: &Self) -> Option<Matrix> {
         self.slc.as_ref().zip(start.slc.as_ref()).map(|(now, start)| now.since(start))
+    }
+}
+
+/// The same numbers; zeros are not copied, so those of a device never erased take no memory.
+fn copied(numbers: &[u32]) -> Vec<u32> {
+    if numbers.iter().all(|&number| number == 0) {
+        vec![0; numbers.len()]
+    } else {
+        numbers.to_vec()
     }
 }
 
@@ -95,7 +104,7 @@ fn count_now(engine: &mut dyn Engine, meter: &Meter, start: &Mark) {
     let Some(timeline) = &meter.timeline else { return };
     let requests = meter.host.requests;
     let programs = engine.matrix().total().programs() - start.matrix.total().programs();
-    let free_blocks = engine.blocks().iter().filter(|block| block.is_free).count() as u64;
+    let free_blocks = engine.free_blocks();
     let waf = waf(programs, meter.sectors_per_page(), meter.host.written_sectors);
     timeline.count(meter.answered.max(start.time), requests, (free_blocks, waf));
 }
@@ -113,7 +122,7 @@ pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
     let below = Below {
         programs: counted.programs() - before.programs(),
         erases,
-        free_blocks: engine.blocks().iter().filter(|block| block.is_free).count() as u64,
+        free_blocks: engine.free_blocks(),
         time: meter.answered.saturating_sub(start.time),
     };
     meter.series.add(&meter.host, below);

@@ -312,6 +312,10 @@ impl Engine for Stack {
         self.below.drive().blocks()
     }
 
+    fn free_blocks(&self) -> u64 {
+        self.below.drive().free_blocks()
+    }
+
     fn log_blocks(&self) -> Vec<BlockId> {
         self.below.drive().log_blocks()
     }

@@ -187,6 +187,11 @@ pub trait Engine: Send {
     /// Each block's state.
     fn blocks(&self) -> Vec<BlockState>;
 
+    /// The free ones among them.
+    fn free_blocks(&self) -> u64 {
+        self.blocks().iter().filter(|block| block.is_free).count() as u64
+    }
+
     /// The log blocks of the FTL, if it has an FTL with logs.
     fn log_blocks(&self) -> Vec<BlockId> {
         Vec::new()

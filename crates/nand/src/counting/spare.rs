@@ -5,7 +5,7 @@ use crate::context::Origin;
 use crate::oob::{Kind, Oob};
 use crate::prefetch::prefetch;
 use crate::side_table::SideTable;
-use crate::tables::filled;
+use crate::tables::{zeroed, Entry, Table};
 
 /// Author, logical page and kind of a page that was copied.
 pub(crate) type Renewed = (Origin, (Lpn, Kind));
@@ -39,80 +39,146 @@ pub trait SpareStore: Send + 'static {
     fn forget(&mut self, _pages: std::ops::Range<u32>) {}
 }
 
-/// Four bytes per page: a 27-bit logical page, a 5-bit origin. It forgets `aux`, the handle and the sequence number,
+/// Four bytes per page: a logical page of 27 bits and an origin of 5. It forgets `aux`, the handle and the sequence number,
 /// since only mounts need them. A side table holds exceptions, such as metadata pages.
+///
+/// On a device with more pages the logical page has all 32 bits, and a fifth byte has the origin as soon as there is another
+/// one than the host.
 #[derive(Clone, Debug)]
 pub struct Lean {
-    words: Vec<u32>,
+    words: Table<u32>,
+    /// By page: its origin, on a device with many pages that has several; else empty.
+    origins: Vec<u8>,
+    /// Bits of a word for the logical page.
+    lpn_bits: u32,
     others: SideTable<Oob>,
 }
 
 impl Lean {
-    /// Most logical pages in this form.
-    pub const MAX_LOGICAL_PAGES: u32 = Self::ELSEWHERE;
+    /// Bits for the logical page beside an origin.
     const LPN_BITS: u32 = 27;
-    const LPN_MASK: u32 = (1 << Self::LPN_BITS) - 1;
-    const ELSEWHERE: u32 = Self::LPN_MASK;
-    const ERASED: u32 = u32::MAX;
+    const ERASED: u32 = <u32 as Entry>::BLANK;
+
+    /// For logical pages of this many bits.
+    fn with_bits(geometry: &Geometry, lpn_bits: u32) -> Self {
+        let words = Table::blank(geometry.pages() as usize);
+        Self { words, origins: Vec::new(), lpn_bits, others: SideTable::default() }
+    }
+
+    /// Whether a word has no room for an origin.
+    #[inline]
+    fn is_wide(&self) -> bool {
+        self.lpn_bits == u32::BITS
+    }
+
+    /// The logical page in the word of a page whose metadata is in the side table.
+    #[inline]
+    fn elsewhere(&self) -> u32 {
+        if self.is_wide() {
+            Self::ERASED - 1
+        } else {
+            (1 << Self::LPN_BITS) - 1
+        }
+    }
+
+    /// The logical page in a word.
+    #[inline]
+    fn lpn(&self, word: u32) -> u32 {
+        if self.is_wide() {
+            word
+        } else {
+            word & self.elsewhere()
+        }
+    }
+
+    /// The origin of the page `at`, which has this word.
+    #[inline]
+    fn origin(&self, at: Ppa, word: u32) -> Origin {
+        Origin(match self.is_wide() {
+            true => self.origins.get(at.index()).copied().unwrap_or(Origin::HOST.0),
+            false => (word >> Self::LPN_BITS) as u8,
+        })
+    }
+
+    /// Notes the origin of a page beside its word.
+    #[inline]
+    fn set_origin(&mut self, at: Ppa, origin: Origin) {
+        if self.origins.is_empty() {
+            if origin == Origin::HOST {
+                return;
+            }
+            const { assert!(Origin::HOST.0 == 0, "pages without a note are the host's") };
+            self.origins = zeroed(self.words.len());
+        }
+        self.origins[at.index()] = origin.0;
+    }
 }
 
 impl SpareStore for Lean {
     const FORGETS_ORDER: bool = true;
 
     fn new(geometry: &Geometry) -> Self {
-        Self { words: filled(Self::ERASED, geometry.pages() as usize), others: SideTable::default() }
+        Self::with_bits(geometry, if geometry.pages() < 1 << Self::LPN_BITS { Self::LPN_BITS } else { u32::BITS })
     }
 
     #[inline]
     fn set(&mut self, at: Ppa, _: BlockId, _: bool, oob: Oob) {
-        let plain = oob.lpn.0 < Self::ELSEWHERE && oob.kind == Kind::Data;
-        let lpn = if plain {
+        let lpn = if oob.lpn.0 < self.elsewhere() && oob.kind == Kind::Data {
             oob.lpn.0
         } else {
             self.others.insert(at, oob);
-            Self::ELSEWHERE
+            self.elsewhere()
         };
-        self.words[at.index()] = lpn | u32::from(oob.origin.0) << Self::LPN_BITS;
+        if self.is_wide() {
+            self.words.set(at.index(), lpn);
+            self.set_origin(at, oob.origin);
+        } else {
+            self.words.set(at.index(), lpn | u32::from(oob.origin.0) << Self::LPN_BITS);
+        }
     }
 
     #[inline]
     fn get(&self, at: Ppa, _: BlockId) -> Option<Oob> {
-        let word = self.words[at.index()];
+        let word = self.words.at(at.index());
         if word == Self::ERASED {
             return None;
         }
-        let lpn = word & Self::LPN_MASK;
-        if lpn == Self::ELSEWHERE {
+        let lpn = self.lpn(word);
+        if lpn == self.elsewhere() {
             return self.others.get(at).copied();
         }
-        Some(Oob::data(Lpn(lpn), Seq(0), Origin((word >> Self::LPN_BITS) as u8)))
+        Some(Oob::data(Lpn(lpn), Seq(0), self.origin(at, word)))
     }
 
     #[inline]
     fn prefetch(&self, at: Ppa) {
-        prefetch(&self.words, at.index());
+        self.words.prefetch(at.index());
     }
 
     #[inline]
     fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Renewed> {
-        let word = self.words[from.0.index()];
-        let lpn = word & Self::LPN_MASK;
-        if lpn == Self::ELSEWHERE {
+        let word = self.words.at(from.0.index());
+        let lpn = self.lpn(word);
+        if lpn >= self.elsewhere() {
             let old = self.get(from.0, from.1)?;
             self.set(to.0, to.1, first, Oob { aux, seq, ..old });
             return Some((old.origin, (old.lpn, old.kind)));
         }
-        self.words[to.0.index()] = word;
-        Some((Origin((word >> Self::LPN_BITS) as u8), (Lpn(lpn), Kind::Data)))
+        let origin = self.origin(from.0, word);
+        self.words.set(to.0.index(), word);
+        if self.is_wide() {
+            self.set_origin(to.0, origin);
+        }
+        Some((origin, (Lpn(lpn), Kind::Data)))
     }
 
     #[inline]
     fn is_erased(&self, at: Ppa) -> bool {
-        self.words[at.index()] == Self::ERASED
+        self.words.at(at.index()) == Self::ERASED
     }
 
     fn clear(&mut self, pages: std::ops::Range<u32>) {
-        self.words[pages.start as usize..pages.end as usize].fill(Self::ERASED);
+        self.words.clear(pages.start as usize..pages.end as usize);
     }
 
     #[inline]
@@ -131,28 +197,26 @@ pub struct Full {
     far: SideTable<Seq>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Word {
-    lpn: u32,
-    aux: u16,
-    /// Kind, origin and handle.
-    author: [u8; 2],
-    /// Programs since the base; [`Full::FAR`] if the sequence is in the side table.
-    delta: u32,
-}
-
-const _: () = assert!(size_of::<Word>() == 12, "the memory that a page may take");
+/// Logical page; aux in the low half, kind, origin and handle in the high half; programs since the base, [`Full::FAR`] if the
+/// sequence is in the side table. An array of numbers, because the allocator makes those of zeros without touching them.
+type Word = [u32; 3];
 
 impl Full {
     const FAR: u32 = u32::MAX;
-    const ERASED_AUTHOR: [u8; 2] = [u8::MAX; 2];
-    const ERASED: Word = Word { lpn: u32::MAX, aux: 0, author: Self::ERASED_AUTHOR, delta: 0 };
+    /// The high half inverted, so that an erased page is all zeros.
+    const INVERTED: u32 = 0xFFFF_0000;
+
+    fn word(oob: &Oob, delta: u32) -> Word {
+        let [low, high] = oob.aux.to_le_bytes();
+        let [first, second] = oob.author();
+        [oob.lpn.0, u32::from_le_bytes([low, high, first, second]) ^ Self::INVERTED, delta]
+    }
 }
 
 impl SpareStore for Full {
     fn new(geometry: &Geometry) -> Self {
         Self {
-            words: filled(Self::ERASED, geometry.pages() as usize),
+            words: zeroed(geometry.pages() as usize),
             bases: vec![0; geometry.blocks() as usize],
             far: SideTable::default(),
         }
@@ -168,19 +232,20 @@ impl SpareStore for Full {
         if delta == Self::FAR {
             self.far.insert(at, oob.seq);
         }
-        self.words[at.index()] = Word { lpn: oob.lpn.0, aux: oob.aux, author: oob.author(), delta };
+        self.words[at.index()] = Self::word(&oob, delta);
     }
 
     #[inline]
     fn get(&self, at: Ppa, block: BlockId) -> Option<Oob> {
-        let word = self.words[at.index()];
-        let (kind, origin, handle) = Oob::from_author(word.author)?;
-        let seq = if word.delta == Self::FAR {
+        let [lpn, author, delta] = self.words[at.index()];
+        let [low, high, first, second] = (author ^ Self::INVERTED).to_le_bytes();
+        let (kind, origin, handle) = Oob::from_author([first, second])?;
+        let seq = if delta == Self::FAR {
             *self.far.get(at).expect("a page whose sequence is aside was stored with it")
         } else {
-            Seq(self.bases[block.index()] + u64::from(word.delta))
+            Seq(self.bases[block.index()] + u64::from(delta))
         };
-        Some(Oob { lpn: Lpn(word.lpn), aux: word.aux, kind, origin, handle, seq })
+        Some(Oob { lpn: Lpn(lpn), aux: u16::from_le_bytes([low, high]), kind, origin, handle, seq })
     }
 
     #[inline]
@@ -190,11 +255,11 @@ impl SpareStore for Full {
 
     #[inline]
     fn is_erased(&self, at: Ppa) -> bool {
-        self.words[at.index()].author == Self::ERASED_AUTHOR
+        self.words[at.index()][1] & Self::INVERTED == 0
     }
 
     fn clear(&mut self, pages: std::ops::Range<u32>) {
-        self.words[pages.start as usize..pages.end as usize].fill(Self::ERASED);
+        self.words[pages.start as usize..pages.end as usize].fill([0; 3]);
     }
 
     #[inline]
@@ -207,5 +272,54 @@ impl SpareStore for Full {
 impl Full {
     pub(super) fn keeps_nothing_aside(&self) -> bool {
         self.far.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    fn agree(full: &impl SpareStore, lean: &impl SpareStore, geometry: &Geometry) {
+        for at in (0..geometry.pages()).map(Ppa) {
+            let found = |oob: Oob| (oob.lpn, oob.kind, oob.origin);
+            let block = geometry.block_of(at);
+            assert_eq!(full.get(at, block).map(found), lean.get(at, block).map(found), "page {at}");
+            assert_eq!(full.is_erased(at), lean.is_erased(at), "page {at}");
+        }
+    }
+
+    /// On a device with many pages the words have no room for origins; both forms hold what whole spare areas hold.
+    #[test]
+    fn few_bytes_hold_what_whole_spare_areas_hold() {
+        let geometry = Geometry::single_die(4, 8, 512).unwrap();
+        for (lpn_bits, origins) in [(Lean::LPN_BITS, 9), (u32::BITS, 9), (u32::BITS, 1)] {
+            let (mut full, mut lean) = (Full::new(&geometry), Lean::with_bits(&geometry, lpn_bits));
+            let mut random = Random::new(3);
+            for round in 0..2000 {
+                let at = Ppa(random.below(32) as u32);
+                let block = geometry.block_of(at);
+                if round % 50 == 0 {
+                    let first = geometry.page(block, 0).0;
+                    full.clear(first..first + 8);
+                    lean.clear(first..first + 8);
+                    full.forget(first..first + 8);
+                    lean.forget(first..first + 8);
+                } else {
+                    let kind = if random.below(5) == 0 { Kind::TrimNote } else { Kind::Data };
+                    let origin = Origin(random.below(origins) as u8);
+                    let lpn = Lpn([7, (1 << 27) - 1, 1 << 29, u32::MAX - 1][random.below(4) as usize]);
+                    let oob = Oob { kind, ..Oob::data(lpn, Seq(round), origin) };
+                    full.set(at, block, false, oob);
+                    lean.set(at, block, false, oob);
+                    let to = Ppa(random.below(32) as u32);
+                    let (from, to) = ((at, block), (to, geometry.block_of(to)));
+                    let renewed = full.renew(from, to, false, 0, Seq(round));
+                    assert_eq!(renewed, lean.renew(from, to, false, 0, Seq(round)));
+                }
+                agree(&full, &lean, &geometry);
+            }
+            assert_eq!(lean.origins.is_empty(), lpn_bits < u32::BITS || origins == 1);
+        }
     }
 }

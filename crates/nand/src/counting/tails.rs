@@ -3,27 +3,25 @@
 
 use crate::address::{BlockId, Geometry, Ppa};
 use crate::side_table::SideTable;
+use crate::tables::Table;
 use std::ops::Range;
-
-/// No page in the block has a tail.
-const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Tails {
     bytes: SideTable<Box<[u8]>>,
     /// By block: the first page with a tail; past the last block if there is none.
-    first: Vec<u32>,
+    first: Table<Ppa>,
 }
 
 impl Tails {
     pub(super) fn new(geometry: &Geometry) -> Self {
-        Self { bytes: SideTable::default(), first: vec![NONE; geometry.blocks() as usize] }
+        Self { bytes: SideTable::default(), first: Table::blank(geometry.blocks() as usize) }
     }
 
     /// `block`'s first page with a tail.
     #[inline]
     pub(super) fn first_in(&self, block: BlockId) -> Ppa {
-        Ppa(self.first[block.index()])
+        self.first.at(block.index())
     }
 
     /// A page's tail.
@@ -37,14 +35,13 @@ impl Tails {
 
     pub(crate) fn insert(&mut self, at: Ppa, block: BlockId, tail: Box<[u8]>) {
         self.bytes.insert(at, tail);
-        let first = &mut self.first[block.index()];
-        *first = at.0.min(*first);
+        self.first.set(block.index(), at.min(self.first_in(block)));
     }
 
     /// Drops `block`'s tails, given its page range.
     #[inline]
     pub(super) fn erase(&mut self, block: BlockId, pages: Range<u32>) {
-        if std::mem::replace(&mut self.first[block.index()], NONE) != NONE {
+        if self.first.replace(block.index(), Ppa::NONE).is_some() {
             self.bytes.remove_range(pages);
         }
     }

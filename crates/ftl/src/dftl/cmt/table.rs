@@ -3,7 +3,7 @@
 use super::{Slot, NONE};
 use crate::parts::map_entries::set_entry;
 use nandlab_nand::prefetch::prefetch;
-use nandlab_nand::{Lpn, Ppa};
+use nandlab_nand::{tables, Lpn, Ppa};
 
 /// An entry.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +103,7 @@ impl List {
 #[derive(Debug)]
 pub(super) struct Table {
     /// By logical page: its slot. Firmware would use a hash table.
-    slots: Vec<Slot>,
+    slots: tables::Table<Slot>,
     pub(super) entries: Vec<Entry>,
     free: Vec<Slot>,
     /// By map page: its first marked entry.
@@ -114,7 +114,7 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new(logical_pages: u32, per_map_page: u32) -> Self {
         Self {
-            slots: vec![NONE; logical_pages as usize],
+            slots: tables::Table::blank(logical_pages as usize),
             entries: Vec::new(),
             free: Vec::new(),
             dirty: vec![NONE; logical_pages.div_ceil(per_map_page) as usize],
@@ -129,24 +129,24 @@ impl Table {
 
     #[inline]
     pub(super) fn find(&self, at: Lpn) -> Option<Slot> {
-        Some(self.slots[at.index()]).filter(|&slot| slot != NONE)
+        Some(self.slots.at(at.index())).filter(|&slot| slot != NONE)
     }
 
     /// The same for a number that may be no logical page.
     pub(super) fn find_any(&self, at: u32) -> Option<Slot> {
-        self.slots.get(at as usize).copied().filter(|&slot| slot != NONE)
+        self.slots.get(at as usize).filter(|&slot| slot != NONE)
     }
 
     /// Starts loading the slot of an entry.
     #[inline]
     pub(super) fn prefetch(&self, at: Lpn) {
-        prefetch(&self.slots, at.index());
+        self.slots.prefetch(at.index());
     }
 
     /// Starts loading an entry whose slot was loaded.
     #[inline]
     pub(super) fn prefetch_entry(&self, at: Lpn) {
-        if let Some(&slot) = self.slots.get(at.index()) {
+        if let Some(slot) = self.slots.get(at.index()) {
             prefetch(&self.entries, slot as usize);
         }
     }
@@ -183,7 +183,7 @@ impl Table {
                 self.entries.len() as Slot - 1
             }
         };
-        self.slots[at.index()] = slot;
+        self.slots.set(at.index(), slot);
         slot
     }
 
@@ -191,7 +191,7 @@ impl Table {
     pub(super) fn remove(&mut self, slot: Slot) {
         let Entry { at, is_dirty, .. } = self.entries[slot as usize];
         assert!(!is_dirty, "entry {at} leaves the table and has changed since its map page was written");
-        self.slots[at.index()] = NONE;
+        self.slots.set(at.index(), NONE);
         self.free.push(slot);
     }
 
@@ -255,8 +255,8 @@ impl Table {
 
     /// All entries.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> + '_ {
-        let used = self.slots.iter().filter(|&&slot| slot != NONE);
-        used.map(|&slot| &self.entries[slot as usize])
+        let used = self.slots.entries().map(|(_, slot)| slot);
+        used.map(|slot| &self.entries[slot as usize])
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::frontier::Frontier;
 use super::keeper::Keeper;
-use super::scan::BlockScan;
+use super::scan::Scans;
 use super::table::{BlockTable, BlockUse};
 use crate::parts::victim::VictimPolicy;
 use crate::FtlError;
@@ -275,7 +275,7 @@ impl Area {
 
     /// Fills the blocks with the most room further, the roomiest at the last frontier, and closes the others in the
     /// order in which they were filled. A mount calls this once the valid pages are set.
-    pub(crate) fn resume(&mut self, scans: &[Option<BlockScan>]) {
+    pub(crate) fn resume(&mut self, scans: &Scans) {
         let mut mine: Vec<(u32, u64, BlockId, bool)> = (0..)
             .map(BlockId)
             .zip(scans)

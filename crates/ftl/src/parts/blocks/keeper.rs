@@ -20,10 +20,11 @@
 //! erased are taken first: if the only block with data were erased and that erase cut, the device would look blank.
 
 use super::counts::BlockUse;
-use super::scan::BlockScan;
+use super::scan::Scans;
 use crate::{BlockState, FtlError};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Nand, NandError, Ppa, Seq, Time};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// A free block: nothing in it counts.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +34,50 @@ pub(crate) struct FreeBlock {
     pub(crate) unerased: Option<Cause>,
 }
 
+impl FreeBlock {
+    fn erased(block: BlockId) -> Self {
+        Self { block, unerased: None }
+    }
+}
+
 /// Some blocks on a die.
 #[derive(Clone, Debug, Default)]
 struct Shelf {
+    /// Blocks of an untouched device that were never taken, before all others: no list, so they take no memory.
+    untouched: Range<u32>,
     /// The block that has been free longest in front.
     free: VecDeque<FreeBlock>,
     /// Blocks that are not bad, free or not.
     good: u32,
+}
+
+impl Shelf {
+    fn len(&self) -> usize {
+        self.untouched.len() + self.free.len()
+    }
+
+    /// The free block at `place`, counted from the one free longest.
+    fn at(&self, place: usize) -> Option<FreeBlock> {
+        match place.checked_sub(self.untouched.len()) {
+            None => Some(FreeBlock::erased(BlockId(self.untouched.start + place as u32))),
+            Some(place) => self.free.get(place).copied(),
+        }
+    }
+
+    /// Removes the free block at `place`.
+    fn remove(&mut self, place: usize) -> Option<FreeBlock> {
+        if let Some(place) = place.checked_sub(self.untouched.len()) {
+            return self.free.remove(place);
+        }
+        if place > 0 {
+            // One from the middle: the others become a list.
+            for block in std::mem::take(&mut self.untouched).rev() {
+                self.free.push_front(FreeBlock::erased(BlockId(block)));
+            }
+            return self.free.remove(place);
+        }
+        self.untouched.next().map(|block| FreeBlock::erased(BlockId(block)))
+    }
 }
 
 /// The keeper of a device's blocks.
@@ -86,9 +124,15 @@ impl Keeper {
             noted: 0,
             retired: 0,
         };
-        for block in (0..geometry.blocks()).map(BlockId) {
-            let shelf = keeper.shelf_of(block);
-            keeper.shelves[shelf].good += 1;
+        for die in 0..geometry.dies() {
+            let blocks = geometry.blocks_of_die(die);
+            let apart = if keeper.apart.is_empty() {
+                0
+            } else {
+                blocks.clone().filter(|&block| keeper.is_apart(BlockId(block))).count() as u32
+            };
+            keeper.shelves[die as usize].good = blocks.len() as u32 - apart;
+            keeper.shelves[(geometry.dies() + die) as usize].good = apart;
         }
         keeper
     }
@@ -160,12 +204,17 @@ impl Keeper {
     /// A die's free blocks, except those apart.
     #[inline]
     pub(crate) fn count_in(&self, die: u32) -> u32 {
-        self.shelves[die as usize].free.len() as u32
+        self.shelves[die as usize].len() as u32
+    }
+
+    /// Free blocks, those apart too.
+    pub(crate) fn count_all(&self) -> u64 {
+        self.shelves.iter().map(|shelf| shelf.len() as u64).sum()
     }
 
     /// Whether a die has a free block apart.
     pub(crate) fn has_free_apart(&self, die: u32) -> bool {
-        !self.shelf_apart(die).free.is_empty()
+        self.shelf_apart(die).len() > 0
     }
 
     /// Good blocks, except those apart.
@@ -199,13 +248,14 @@ impl Keeper {
     }
 
     /// The free blocks, die by die, then those apart.
-    pub(crate) fn free(&self) -> impl Iterator<Item = &FreeBlock> {
-        self.shelves.iter().flat_map(|shelf| &shelf.free)
+    pub(crate) fn free(&self) -> impl Iterator<Item = FreeBlock> + '_ {
+        self.shelves.iter().flat_map(|shelf| (0..shelf.len()).filter_map(|place| shelf.at(place)))
     }
 
     /// A die's free blocks, except those apart, the one that has been free longest in front.
     pub(crate) fn free_in(&self, die: u32) -> impl ExactSizeIterator<Item = BlockId> + '_ {
-        self.shelves[die as usize].free.iter().map(|free| free.block)
+        let shelf = &self.shelves[die as usize];
+        (0..shelf.len()).map(|place| shelf.at(place).expect("a place on the shelf").block)
     }
 
     /// Blocks retired since the mount.
@@ -240,7 +290,10 @@ impl Keeper {
 
     /// Adopts the bad and the unused blocks found by a mount. `stale` is the cause charged for erasing blocks with
     /// pages that count no more.
-    pub(crate) fn adopt(&mut self, scans: &[Option<BlockScan>], stale: Cause, is_used: impl Fn(BlockId) -> bool) {
+    pub(crate) fn adopt(&mut self, scans: &Scans, stale: Cause, is_used: impl Fn(BlockId) -> bool) {
+        if scans.are_untouched() && self.apart.is_empty() {
+            return self.adopt_untouched();
+        }
         let is_blank = scans.iter().flatten().all(|scan| scan.used == 0);
         for programmed in [false, true] {
             for (block, scan) in (0..).map(BlockId).zip(scans) {
@@ -255,6 +308,14 @@ impl Keeper {
         }
     }
 
+    /// Adopts a device on which nothing was ever programmed: every block is erased.
+    fn adopt_untouched(&mut self) {
+        for die in 0..self.geometry.dies() {
+            self.shelves[die as usize].untouched = self.geometry.blocks_of_die(die);
+        }
+        self.count = self.geometry.blocks();
+    }
+
     /// Adds an empty block; `unerased` is the cause charged for its erase, unless it is known to be erased.
     pub(crate) fn add(&mut self, block: BlockId, unerased: Option<Cause>) {
         let shelf = self.shelf_of(block);
@@ -264,7 +325,7 @@ impl Keeper {
 
     /// Removes a die's free block at `place`, counted from the one free longest.
     pub(crate) fn remove(&mut self, die: u32, place: usize) -> Option<FreeBlock> {
-        let free = self.shelves[die as usize].free.remove(place)?;
+        let free = self.shelves[die as usize].remove(place)?;
         self.count -= 1;
         Some(free)
     }
@@ -272,7 +333,7 @@ impl Keeper {
     /// Removes the block apart that is free longest on a die.
     pub(crate) fn remove_apart(&mut self, die: u32) -> Option<FreeBlock> {
         let shelf = self.geometry.dies() + die;
-        self.shelves[shelf as usize].free.pop_front()
+        self.shelves[shelf as usize].remove(0)
     }
 
     /// Removes a free block: from the die `near` if it has one, else from the dies in turn.
@@ -404,7 +465,7 @@ impl Keeper {
             let expected = usize::from(usage(block) != BlockUse::Closed);
             assert_eq!(places[block.index()], expected, "places of block {block} ({:?})", usage(block));
         }
-        let free = self.shelves[..self.geometry.dies() as usize].iter().map(|shelf| shelf.free.len() as u32);
+        let free = self.shelves[..self.geometry.dies() as usize].iter().map(|shelf| shelf.len() as u32);
         assert_eq!(free.sum::<u32>(), self.count, "free blocks");
     }
 

@@ -1,5 +1,6 @@
 //! The closing order of the blocks in a die, or in a part of it.
 
+use nandlab_nand::tables::zeroed;
 use nandlab_nand::{BlockId, Geometry};
 
 /// One or several block lists per die, linked through the blocks: any block leaves at once.
@@ -10,41 +11,41 @@ pub(super) struct ClosingOrder {
     ends: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    before: u32,
-    after: u32,
-}
+/// The block before, and the one after. An array of numbers, because the allocator makes those of zeros without touching them.
+type Link = [u32; 2];
+const BEFORE: usize = 0;
+const AFTER: usize = 1;
 
 impl ClosingOrder {
     /// `lists` lists without a closed block.
     pub(super) fn new(geometry: &Geometry, lists: u32) -> Self {
         let blocks = geometry.blocks();
-        let links = (0..blocks + lists).map(|at| Link { before: at, after: at }).collect();
+        // A closed block's link is set when it is closed, so the blocks' links are never read before.
+        let mut links = zeroed((blocks + lists) as usize);
+        (blocks..blocks + lists).for_each(|end| links[end as usize] = [end; 2]);
         Self { links, ends: blocks as usize }
     }
 
     /// Adds `block` as the last one closed.
     pub(super) fn push(&mut self, list: u32, block: BlockId) {
         let end = self.ends + list as usize;
-        let last = self.links[end].before;
-        self.links[block.index()] = Link { before: last, after: end as u32 };
-        self.links[last as usize].after = block.0;
-        self.links[end].before = block.0;
+        let last = self.links[end][BEFORE];
+        self.links[block.index()] = [last, end as u32];
+        self.links[last as usize][AFTER] = block.0;
+        self.links[end][BEFORE] = block.0;
     }
 
     /// Removes `block`.
     pub(super) fn remove(&mut self, block: BlockId) {
-        let Link { before, after } = self.links[block.index()];
-        self.links[before as usize].after = after;
-        self.links[after as usize].before = before;
-        self.links[block.index()] = Link { before: block.0, after: block.0 };
+        let [before, after] = self.links[block.index()];
+        self.links[before as usize][AFTER] = after;
+        self.links[after as usize][BEFORE] = before;
     }
 
     /// A list's closed blocks in closing order.
     pub(super) fn iter(&self, list: u32) -> impl Iterator<Item = BlockId> + '_ {
         let end = (self.ends + list as usize) as u32;
-        let next = move |at: &u32| Some(self.links[*at as usize].after).filter(|&after| after != end);
+        let next = move |at: &u32| Some(self.links[*at as usize][AFTER]).filter(|&after| after != end);
         std::iter::successors(next(&end), next).map(BlockId)
     }
 }

@@ -107,19 +107,91 @@ impl BlockScan {
     }
 }
 
-/// Reads every block; `None`: a bad one.
-pub(crate) fn scan<N: Nand>(nand: &mut N) -> Result<Vec<Option<BlockScan>>, FtlError> {
+/// All blocks as found by a mount; `None`: a bad one.
+#[derive(Debug)]
+pub(crate) struct Scans {
+    /// By block; empty for an untouched device.
+    found: Vec<Option<BlockScan>>,
+    /// Blocks of an untouched device, else none.
+    untouched: usize,
+}
+
+/// A block without any page.
+static ERASED: Option<BlockScan> = Some(BlockScan { pages: Vec::new(), used: 0, gaps: false, highest: 0 });
+
+impl Scans {
+    /// Whether the mount did not look, because the device knows that nothing was ever programmed.
+    pub(crate) fn are_untouched(&self) -> bool {
+        self.untouched > 0
+    }
+
+    /// The number of blocks.
+    pub(crate) fn len(&self) -> usize {
+        self.found.len() + self.untouched
+    }
+
+    pub(crate) fn iter(&self) -> Iter<'_> {
+        self.found.iter().chain(std::iter::repeat_n(&ERASED, self.untouched))
+    }
+
+    /// The blocks that hold something.
+    pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, Option<BlockScan>> {
+        self.found.iter_mut()
+    }
+
+    /// The highest sequence number on flash, torn pages included; 0 on an empty device.
+    pub(crate) fn highest(&self) -> u64 {
+        self.found.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0)
+    }
+}
+
+type Iter<'a> = std::iter::Chain<std::slice::Iter<'a, Option<BlockScan>>, std::iter::RepeatN<&'a Option<BlockScan>>>;
+
+impl<'a> IntoIterator for &'a Scans {
+    type Item = &'a Option<BlockScan>;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+impl std::ops::Index<usize> for Scans {
+    type Output = Option<BlockScan>;
+
+    fn index(&self, block: usize) -> &Option<BlockScan> {
+        if self.are_untouched() {
+            &ERASED
+        } else {
+            &self.found[block]
+        }
+    }
+}
+
+impl From<Vec<Option<BlockScan>>> for Scans {
+    fn from(found: Vec<Option<BlockScan>>) -> Self {
+        Self { found, untouched: 0 }
+    }
+}
+
+/// Reads every block, unless the device knows that it is untouched.
+pub(crate) fn scan<N: Nand>(nand: &mut N) -> Result<Scans, FtlError> {
     scan_in(nand, |page| page.oob.seq.0)
 }
 
 /// The same if blocks are filled page by page: a page's place tells when it was programmed, since its sequence number
 /// may be older.
-pub(crate) fn scan_ascending<N: Nand>(nand: &mut N) -> Result<Vec<Option<BlockScan>>, FtlError> {
+pub(crate) fn scan_ascending<N: Nand>(nand: &mut N) -> Result<Scans, FtlError> {
     scan_in(nand, |page| page.place.into())
 }
 
-fn scan_in<N: Nand>(nand: &mut N, order: fn(&Page) -> u64) -> Result<Vec<Option<BlockScan>>, FtlError> {
-    (0..nand.geometry().blocks()).map(|block| scan_block(nand, BlockId(block), order)).collect()
+fn scan_in<N: Nand>(nand: &mut N, order: fn(&Page) -> u64) -> Result<Scans, FtlError> {
+    let blocks = nand.geometry().blocks();
+    if nand.is_untouched() {
+        return Ok(Scans { found: Vec::new(), untouched: blocks as usize });
+    }
+    let found: Result<Vec<_>, _> = (0..blocks).map(|block| scan_block(nand, BlockId(block), order)).collect();
+    found.map(Scans::from)
 }
 
 fn scan_block<N: Nand>(nand: &mut N, block: BlockId, order: fn(&Page) -> u64) -> Result<Option<BlockScan>, FtlError> {
@@ -166,10 +238,12 @@ fn reads<N: Nand>(nand: &mut N, at: Ppa, contents: &mut Option<N::Buf>) -> Resul
 
 /// Removes pages that gather sectors from several logical pages from the scans, and returns them. Pages with bits in
 /// `aux` outside `marks` are another FTL's; they stay for [`refuse_foreign`].
-pub(crate) fn take_listed(scans: &mut [Option<BlockScan>], marks: u16) -> Vec<(BlockId, Page)> {
+pub(crate) fn take_listed(scans: &mut Scans, marks: u16) -> Vec<(BlockId, Page)> {
     let is_listed = |page: &Page| page.oob.kind == Kind::Sectors && page.oob.aux & !marks == 0;
     let mut listed = Vec::new();
-    for (block, scan) in (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_mut()?))) {
+    for (block, scan) in
+        (0..).map(BlockId).zip(scans.iter_mut()).filter_map(|(block, scan)| Some((block, scan.as_mut()?)))
+    {
         listed.extend(scan.pages.iter().filter(|page| is_listed(page)).map(|&page| (block, page)));
         scan.pages.retain(|page| !is_listed(page));
     }
@@ -187,7 +261,7 @@ pub(crate) fn take_listed(scans: &mut [Option<BlockScan>], marks: u16) -> Vec<(B
 pub(crate) fn refuse_foreign(
     geometry: &Geometry,
     logical_pages: u32,
-    scans: &[Option<BlockScan>],
+    scans: &Scans,
     ftl: &str,
     (span, map): (Option<u32>, Option<MapForm>),
 ) -> Result<(), FtlError> {

@@ -4,7 +4,7 @@ pub use super::counts::BlockUse;
 use super::counts::{ValidCounts, Word};
 use super::minimum::first_minimum;
 use super::order::ClosingOrder;
-use nandlab_nand::tables::filled;
+use nandlab_nand::tables::zeroed;
 use nandlab_nand::{BlockId, Geometry, Ppa};
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ impl BlockTable {
         Self {
             geometry: *geometry,
             counts: ValidCounts::new(geometry.blocks()),
-            bits: filled(0, geometry.pages().div_ceil(64) as usize),
+            bits: zeroed(geometry.pages().div_ceil(64) as usize),
             order: ClosingOrder::new(geometry, lists),
             is_of_all_dies: false,
             words_of_pools: Vec::new(),

@@ -2,7 +2,7 @@
 
 use super::{FlashMap, Shape};
 use crate::parts::blocks::keeper::Keeper;
-use crate::parts::blocks::scan::{BlockScan, MapForm};
+use crate::parts::blocks::scan::{MapForm, Scans};
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Nand, NandError, Ppa};
 
@@ -22,12 +22,14 @@ struct Copy {
 pub(crate) struct FoundMap {
     /// By map page, then the newest first.
     copies: Vec<Copy>,
+    /// Whether nothing was ever written.
+    is_blank: bool,
     shape: Shape,
 }
 
 impl FoundMap {
     /// Finds the map pages in the scans.
-    pub(crate) fn new(geometry: &Geometry, shape: Shape, scans: &[Option<BlockScan>]) -> Self {
+    pub(crate) fn new(geometry: &Geometry, shape: Shape, scans: &Scans) -> Self {
         let mut copies = Vec::new();
         for (block, scan) in (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_ref()?))) {
             copies.extend(scan.map_pages().map(|page| Copy {
@@ -38,11 +40,11 @@ impl FoundMap {
             }));
         }
         copies.sort_by_key(|copy| (copy.page, std::cmp::Reverse((copy.age, copy.at))));
-        Self { copies, shape }
+        Self { copies, is_blank: scans.are_untouched(), shape }
     }
 
     /// Reads every map page and passes it to `each` with the time it describes, a sequence number; a
-    /// never-written or lost map page has none. Afterwards the map equals the pages passed to `each`, and its
+    /// never-written or lost map page has none. On a device where nothing was ever written it passes none. Afterwards the map equals the pages passed to `each`, and its
     /// blocks and valid pages are set.
     ///
     /// # Errors
@@ -56,7 +58,7 @@ impl FoundMap {
         let mut map = FlashMap::new(&geometry, self.shape);
         let mut bytes = vec![0; geometry.page_bytes() as usize];
         let mut copies = &self.copies[..];
-        for page in 0..self.shape.pages {
+        for page in 0..if self.is_blank { 0 } else { self.shape.pages } {
             let (mine, rest) = copies.split_at(copies.partition_point(|copy| copy.page <= page));
             copies = rest;
             let mut speaks = None;
@@ -92,12 +94,7 @@ impl FlashMap {
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
-    pub(crate) fn resume<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        keeper: &mut Keeper,
-        scans: &[Option<BlockScan>],
-    ) -> Result<(), FtlError> {
+    pub(crate) fn resume<N: Nand>(&mut self, nand: &mut N, keeper: &mut Keeper, scans: &Scans) -> Result<(), FtlError> {
         self.area.resume(scans);
         if self.area.blocks() > self.quota {
             self.shrink(nand, keeper, 0)?;

@@ -25,7 +25,7 @@ impl Bench {
     fn mount(mut nand: Flash, shape: Shape) -> (Self, Told) {
         let geometry = *nand.geometry();
         let scans = scan_ascending(&mut nand).unwrap();
-        let mut keeper = Keeper::new(&geometry, scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0));
+        let mut keeper = Keeper::new(&geometry, scans.highest());
         let mut told = Vec::new();
         let mut map = FoundMap::new(&geometry, shape, &scans)
             .read(&mut nand, |page, held| {

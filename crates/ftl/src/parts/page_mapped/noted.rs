@@ -54,7 +54,7 @@ pub(crate) trait Noted: Scheme {
         let Some((to, stored)) = pages.copy(self, nand, from, die)? else {
             return self.replace_lost(pages, nand, from, die);
         };
-        *self.map_mut().entry(stored.kind, stored.lpn) = to;
+        self.map_mut().set(stored.kind, stored.lpn, to);
         pages.supersede(from, nand.ctx().last());
         pages.area.set_valid(to);
         Ok(())

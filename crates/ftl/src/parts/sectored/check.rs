@@ -110,7 +110,7 @@ fn newest_is_mapped<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N, add
             newest[sector as usize] = newest[sector as usize].max((oob.seq.0, address));
             let is_mapped = addresses[sector as usize] == address;
             let holds = if oob.kind == Kind::Sectors { Holds::Sectors } else { Holds::Whole };
-            assert!(!is_mapped || ftl.holds[page.index()] == holds, "what page {page} holds");
+            assert!(!is_mapped || ftl.holds.at(page) == holds, "what page {page} holds");
         }
     }
     for (sector, (&address, newest)) in addresses.iter().zip(newest).enumerate() {

@@ -2,6 +2,7 @@
 
 use super::Replacement;
 use nandlab_nand::prefetch::prefetch;
+use nandlab_nand::tables::Table;
 
 const NONE: u32 = u32::MAX;
 
@@ -26,7 +27,7 @@ pub(super) struct Cmt {
     /// log2 of the entries per dirty mark.
     mark_shift: u32,
     /// By unit: its slot.
-    places: Vec<u32>,
+    places: Table<u32>,
     pub(super) slots: Vec<Slot>,
     most: usize,
     hand: usize,
@@ -40,7 +41,7 @@ impl Cmt {
         Self {
             shift,
             mark_shift: shift.min(per_page.trailing_zeros()),
-            places: vec![NONE; entries.div_ceil(1 << shift) as usize],
+            places: Table::blank(entries.div_ceil(1 << shift) as usize),
             slots: Vec::new(),
             most: most as usize,
             hand: 0,
@@ -52,14 +53,14 @@ impl Cmt {
     /// The slot with an entry.
     #[inline]
     pub(super) fn find(&self, entry: u32) -> Option<usize> {
-        let place = self.places[(entry >> self.shift) as usize];
+        let place = self.places.at((entry >> self.shift) as usize);
         (place != NONE).then_some(place as usize)
     }
 
     /// The slots with any of these entries, a map page's.
     pub(super) fn slots_of(&self, entries: std::ops::Range<u32>) -> impl Iterator<Item = usize> + '_ {
         let units = entries.start >> self.shift..((entries.end - 1) >> self.shift) + 1;
-        units.filter_map(|unit| self.places.get(unit as usize).filter(|&&place| place != NONE).map(|&at| at as usize))
+        units.filter_map(|unit| self.places.get(unit as usize).filter(|&place| place != NONE).map(|at| at as usize))
     }
 
     /// Starts loading an entry, if it is in memory.
@@ -154,7 +155,7 @@ impl Cmt {
         let (at, given_up) = match victim {
             Some(at) => {
                 let old = std::mem::replace(&mut self.slots[at], slot);
-                self.places[old.unit as usize] = NONE;
+                self.places.set(old.unit as usize, NONE);
                 if at == self.hand {
                     self.hand = (self.hand + 1) % self.slots.len();
                 }
@@ -165,7 +166,7 @@ impl Cmt {
                 (self.slots.len() - 1, Vec::new())
             }
         };
-        self.places[unit as usize] = at as u32;
+        self.places.set(unit as usize, at as u32);
         (at, given_up)
     }
 

@@ -196,7 +196,7 @@ impl<S: Scheme> SectorMapped<S> {
         }
         assert_eq!(self.counts.valid(block), 0, "block {block} was emptied");
         let first = self.geometry.page(block, 0).0;
-        self.holds[first as usize..(first + self.geometry.pages_per_block()) as usize].fill(Holds::Nothing);
+        self.holds.clear(Ppa(first), &self.geometry);
         Ok(())
     }
 
@@ -207,7 +207,7 @@ impl<S: Scheme> SectorMapped<S> {
             if !self.is_estimated && self.counts.valid(block) as usize == found.sectors.len() + found.lost.len() {
                 break;
             }
-            match self.holds[page.index()] {
+            match self.holds.at(page) {
                 Holds::Nothing => {}
                 Holds::Whole => self.survive_whole(nand, die, page, &mut found)?,
                 Holds::Sectors => self.survive_listed(nand, page, &mut found)?,
@@ -338,7 +338,7 @@ impl<S: Scheme> SectorMapped<S> {
             let seq = self.keeper.seq_ahead();
             match nand.copy(from, to, Oob::renewed(mark, seq)) {
                 Ok(_) => {
-                    self.holds[to.index()] = Holds::Whole;
+                    self.holds.set(to, Holds::Whole);
                     self.mapping = Some((to, 0));
                     let end = nand.ctx().last();
                     return self.map_whole(nand, at, (to, seq), end);

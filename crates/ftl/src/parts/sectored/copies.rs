@@ -1,13 +1,14 @@
 //! Each logical sector's newest copy, for searches through flash.
 
 use super::NOTHING;
+use nandlab_nand::tables::Table;
 use nandlab_nand::{Geometry, Ppa, Seq};
 use std::ops::Range;
 
 /// Four bytes per logical sector; sequence numbers are kept per page, a few bytes for many sectors.
 pub(super) struct Copies {
     /// By logical sector: its newest copy's address, [`NOTHING`] without one.
-    addresses: Vec<u32>,
+    addresses: Table<u32>,
     /// By page: its sequence number.
     seqs: Vec<u64>,
     /// log2 of the sectors per page.
@@ -17,7 +18,7 @@ pub(super) struct Copies {
 impl Copies {
     pub(super) fn new(geometry: &Geometry, logical_sectors: u32) -> Self {
         Self {
-            addresses: vec![NOTHING; logical_sectors as usize],
+            addresses: Table::blank(logical_sectors as usize),
             seqs: vec![0; geometry.pages() as usize],
             page_shift: geometry.sectors_per_page().trailing_zeros(),
         }
@@ -29,8 +30,8 @@ impl Copies {
         self.seqs[page.index()] = seq.0;
         for (address, sector) in (page.0 << self.page_shift..).zip(sectors).filter(|&(_, at)| at != NOTHING) {
             let known = self.addresses.get(sector as usize).ok_or(sector)?;
-            if *known == NOTHING || (self.seq(*known), *known) < (seq.0, address) {
-                self.addresses[sector as usize] = address;
+            if known == NOTHING || (self.seq(known), known) < (seq.0, address) {
+                self.addresses.set(sector as usize, address);
             }
         }
         Ok(())
@@ -43,22 +44,22 @@ impl Copies {
     /// The address of a logical sector's newest copy; [`NOTHING`] without one.
     #[inline]
     pub(super) fn at(&self, sector: u32) -> u32 {
-        self.addresses.get(sector as usize).copied().unwrap_or(NOTHING)
+        self.addresses.get(sector as usize).unwrap_or(NOTHING)
     }
 
     /// Drops copies of these logical sectors older than `seq`.
     pub(super) fn hide(&mut self, sectors: Range<usize>, seq: u64) {
         for sector in sectors.start..sectors.end.min(self.addresses.len()) {
-            let address = self.addresses[sector];
+            let address = self.addresses.at(sector);
             if address != NOTHING && self.seq(address) < seq {
-                self.addresses[sector] = NOTHING;
+                self.addresses.set(sector, NOTHING);
             }
         }
     }
 
     /// The addresses of all copies.
     pub(super) fn all(&self) -> impl Iterator<Item = u32> + '_ {
-        self.addresses.iter().copied().filter(|&address| address != NOTHING)
+        self.addresses.entries().map(|(_, address)| address)
     }
 }
 

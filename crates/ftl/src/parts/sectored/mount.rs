@@ -4,11 +4,11 @@ use super::cmt::Cmt;
 use super::copies::Copies;
 use super::paging::entries_in;
 use super::room::Stock;
-use super::{entries_per_map_page, Holds, Options, Scheme, SectorMapped, LOST, NOTHING, SPLIT, UNSET};
+use super::{entries_per_map_page, Holds, Options, PagesHold, Scheme, SectorMapped, LOST, NOTHING, SPLIT, UNSET};
 use crate::parts::blocks::counts::ValidCounts;
 use crate::parts::blocks::frontier::{Frontier, RESUMED};
 use crate::parts::blocks::keeper::Keeper;
-use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, take_listed, BlockScan, Page};
+use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, take_listed, BlockScan, Page, Scans};
 use crate::parts::flash_map::FoundMap;
 use crate::parts::merge_buffer::{Gathered, Written};
 use crate::{Events, FtlError};
@@ -62,7 +62,9 @@ pub(super) fn mount<N: Nand, S: Scheme>(
         found.said.push(said);
     })?;
     ftl.adopt(nand, &scans, &found)?;
-    ftl.adopt_stale(nand, &found)?;
+    if !scans.are_untouched() {
+        ftl.adopt_stale(nand, &found)?;
+    }
     Ok(ftl)
 }
 
@@ -87,13 +89,8 @@ fn ftl_hides(
     }
 }
 
-fn blank<S: Scheme>(
-    geometry: &Geometry,
-    logical_pages: u32,
-    options: Options,
-    scans: &[Option<BlockScan>],
-) -> SectorMapped<S> {
-    let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+fn blank<S: Scheme>(geometry: &Geometry, logical_pages: u32, options: Options, scans: &Scans) -> SectorMapped<S> {
+    let highest = scans.highest();
     let shape = options.shape(geometry, logical_pages);
     let entries = options.entries(geometry, logical_pages);
     let shift = (options.unit_bytes / 4).trailing_zeros();
@@ -110,7 +107,7 @@ fn blank<S: Scheme>(
         first_sector_entry: options.first_sector_entry(geometry, logical_pages),
         keeper: Keeper::new(geometry, highest),
         counts: ValidCounts::new(geometry.blocks()),
-        holds: vec![Holds::Nothing; geometry.pages() as usize],
+        holds: PagesHold::nothing(geometry),
         mapping: None,
         active: vec![Frontier::none(); geometry.dies() as usize],
         failing: VecDeque::new(),
@@ -142,11 +139,11 @@ fn blank<S: Scheme>(
 }
 
 impl<S: Scheme> SectorMapped<S> {
-    fn read_whole(&mut self, scans: &[Option<BlockScan>], found: &mut Found) {
+    fn read_whole(&mut self, scans: &Scans, found: &mut Found) {
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             for &Page { place, oob } in scan.iter().flat_map(BlockScan::copies) {
                 let page = self.geometry.page(block, place);
-                self.holds[page.index()] = Holds::Whole;
+                self.holds.set(page, Holds::Whole);
                 let first = self.sector(oob.lpn, 0);
                 let added = found.copies.add_page(page, oob.seq, first..first + self.per_page);
                 added.expect("pages with a larger logical page were refused");
@@ -168,7 +165,7 @@ impl<S: Scheme> SectorMapped<S> {
                 Err(NandError::Uncorrectable(_)) => continue,
                 Err(error) => return Err(error.into()),
             }
-            self.holds[page.index()] = Holds::Sectors;
+            self.holds.set(page, Holds::Sectors);
             found.copies.add_page(page, oob.seq, entries_in(&list)).map_err(|sector| {
                 FtlError::Config(format!(
                     "page {page} holds logical sector {sector} and {} logical pages are exported: the device was used \
@@ -181,7 +178,11 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Counts the valid sectors and sorts the blocks into data, map, free and bad ones.
-    fn adopt<N: Nand>(&mut self, nand: &mut N, scans: &[Option<BlockScan>], found: &Found) -> Result<(), FtlError> {
+    fn adopt<N: Nand>(&mut self, nand: &mut N, scans: &Scans, found: &Found) -> Result<(), FtlError> {
+        if scans.are_untouched() {
+            self.keeper.adopt(scans, Cause::Mount, |_| false);
+            return self.take_stock();
+        }
         let mut valid = vec![0; self.geometry.blocks() as usize];
         for address in found.copies.all() {
             valid[self.geometry.block_of(self.page_of(address)).index()] += 1;
@@ -192,8 +193,7 @@ impl<S: Scheme> SectorMapped<S> {
         }
         self.keeper.adopt(scans, Cause::Mount, |block| valid[block.index()] > 0 || self.map.area().has(block));
         for block in self.keeper.free().map(|free| free.block) {
-            let first = self.geometry.page(block, 0).0 as usize;
-            self.holds[first..first + self.geometry.pages_per_block() as usize].fill(Holds::Nothing);
+            self.holds.clear(self.geometry.page(block, 0), &self.geometry);
         }
         self.take_stock()?;
         self.resume(scans, &valid);
@@ -201,7 +201,7 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Fills each working die's block with the most room further, and closes the others.
-    fn resume(&mut self, scans: &[Option<BlockScan>], valid: &[u32]) {
+    fn resume(&mut self, scans: &Scans, valid: &[u32]) {
         let stock = &self.stock;
         for (die, active) in (0..).zip(&mut self.active).filter(|&(die, _)| stock.works(die as usize)) {
             let mine = self.geometry.blocks_of_die(die).map(BlockId).filter(|block| valid[block.index()] > 0);
@@ -257,7 +257,7 @@ impl<S: Scheme> SectorMapped<S> {
         let is_whole = start != NOTHING
             && start % self.per_page == 0
             && copies.zip(start..).all(|(address, expected)| address == expected)
-            && self.holds[self.page_of(start).index()] == Holds::Whole;
+            && self.holds.at(self.page_of(start)) == Holds::Whole;
         if is_whole {
             start / self.per_page
         } else {

@@ -79,7 +79,7 @@ impl<S: Scheme> SectorMapped<S> {
         }
         let start = copies.at(first);
         let is_whole = start != NOTHING
-            && self.holds[self.page_of(start).index()] == Holds::Whole
+            && self.holds.at(self.page_of(start)) == Holds::Whole
             && addresses.by_ref().zip(start..).all(|(address, expected)| address == expected);
         if is_whole {
             start / self.per_page
@@ -138,7 +138,7 @@ impl<S: Scheme> SectorMapped<S> {
         for page in (0..self.geometry.pages()).map(Ppa) {
             let mapped =
                 self.mapping.filter(|&(mapping, _)| mapping == page).map_or(self.per_page, |(_, mapped)| mapped);
-            match self.holds[page.index()] {
+            match self.holds.at(page) {
                 Holds::Nothing => {}
                 Holds::Whole => match nand.read_spare(page) {
                     Ok(Some(oob)) => {

@@ -32,7 +32,7 @@ impl<S: Scheme> SectorMapped<S> {
             let oob = Oob { aux: oob.aux | mark, seq: self.keeper.seq_ahead(), ..oob };
             match nand.program(to, page, tail, oob) {
                 Ok(_) => {
-                    self.holds[to.index()] = if oob.kind == Kind::Sectors { Holds::Sectors } else { Holds::Whole };
+                    self.holds.set(to, if oob.kind == Kind::Sectors { Holds::Sectors } else { Holds::Whole });
                     self.mapping = Some((to, 0));
                     return Ok((to, oob.seq));
                 }

@@ -2,7 +2,7 @@
 
 use super::map_pages::MapPages;
 use super::{recover, Store};
-use crate::parts::blocks::scan::{scan, BlockScan};
+use crate::parts::blocks::scan::{scan, Scans};
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError};
 use std::collections::BTreeSet;
 
@@ -53,10 +53,10 @@ impl Store {
     }
 
     /// Checks that a mount would find the current map, except for forgettable trims.
-    fn map_is_that_of_a_mount<N: Nand>(&self, nand: &mut N, scans: &[Option<BlockScan>]) {
+    fn map_is_that_of_a_mount<N: Nand>(&self, nand: &mut N, scans: &Scans) {
         let hidden = self.hidden(nand, scans);
         let newest = recover::newest(&self.geometry, &self.options, scans, &hidden).map;
-        for (at, (&mapped, &found)) in self.map.iter().zip(&newest).enumerate() {
+        for (at, (mapped, found)) in self.map.iter().zip(newest.iter()).enumerate() {
             if mapped.is_some() || (self.options.durable_trim && self.pinned.iter().all(|&(_, page)| page != found)) {
                 assert_eq!(mapped, found, "logical page {at}: a mount would find another copy");
             }
@@ -66,7 +66,7 @@ impl Store {
     }
 
     /// By logical page: the live notes hide its copies up to this sequence number.
-    fn hidden<N: Nand>(&self, nand: &mut N, scans: &[Option<BlockScan>]) -> Vec<u64> {
+    fn hidden<N: Nand>(&self, nand: &mut N, scans: &Scans) -> Vec<u64> {
         let pages = (self.logical_pages(), 0);
         let mut anew = Self::new(&self.geometry, nand.rules().program_order, pages, self.options);
         anew.adopt_notes(nand, scans).expect("notes can be read").0
@@ -74,7 +74,7 @@ impl Store {
 
     fn valid_bits_are_those_of_the_map(&self) {
         let mut held = vec![0; self.geometry.blocks() as usize];
-        for &page in self.map.iter().filter(|page| page.is_some()).chain(self.pinned.iter().map(|(_, page)| page)) {
+        for page in self.map.entries().map(|(_, page)| page).chain(self.pinned.iter().map(|&(_, page)| page)) {
             let (block, place) = (self.geometry.block_of(page), self.geometry.page_in_block(page));
             assert!(self.valid.has(block, place), "page {page} is mapped and not valid");
             held[block.index()] += 1;

@@ -101,7 +101,7 @@ impl Store {
     #[inline]
     fn copied(&self, source: Source<'_>, (group, block): (u32, BlockId), place: u32) -> Copied {
         let at = self.pages_of(group).start + place;
-        let from = self.map[at as usize];
+        let from = self.lookup(Lpn(at));
         if !from.is_some() || self.geometry.block_of(from) == block {
             return Copied::Nothing;
         }
@@ -204,14 +204,14 @@ impl Store {
         let (pending_at, pending) = pending.map_or((u32::MAX, &[][..]), |(first, pages)| (first.0, pages));
         let pending_end = pending_at.saturating_add(pending.len() as u32);
         let is_pending = |at: u32| pending_at <= at && at < pending_end;
-        let Some(last) = pages.clone().rev().find(|&at| is_pending(at) || self.map[at as usize].is_some()) else {
+        let Some(last) = pages.clone().rev().find(|&at| is_pending(at) || self.lookup(Lpn(at)).is_some()) else {
             return Ok(true);
         };
         let first_page = self.geometry.page(target, 0).0;
         let mut at = pages.start;
         while at <= last {
             let to = Ppa(first_page + at - pages.start);
-            let run = (at..last).take_while(|&at| !is_pending(at) && self.map[at as usize].is_some()).count() as u32;
+            let run = (at..last).take_while(|&at| !is_pending(at) && self.lookup(Lpn(at)).is_some()).count() as u32;
             if run > 0 {
                 if !self.copy_run(nand, Lpn(at), run, to)? {
                     return Ok(false);
@@ -225,7 +225,7 @@ impl Store {
                 let aux = flags | self.fill.program(target, at - pages.start);
                 let oob = Oob { aux, ..Oob::data(Lpn(at), self.next_seq(), nand.ctx().origin()) };
                 verified(scoped(nand, Cause::Host, |nand| nand.program(to, page, &[], oob)))?
-            } else if self.map[at as usize].is_some() {
+            } else if self.lookup(Lpn(at)).is_some() {
                 self.copy(nand, Lpn(at), to, flags)?
             } else {
                 // A chip with gaps skips the page.
@@ -255,11 +255,11 @@ impl Store {
         let (mut block, mut places) = (BlockId::NONE, 0..0);
         let mut at = pages.start;
         while at < pages.end {
-            let (old, place) = (self.map[at as usize], at - pages.start);
+            let (old, place) = (self.lookup(Lpn(at)), at - pages.start);
             if !old.is_some() {
                 if is_pending(at) {
                     self.mapped = self.mapped.max(end);
-                    self.map[at as usize] = Ppa(first.0 + place);
+                    self.map.set(at as usize, Ppa(first.0 + place));
                     self.valid.insert(target, place);
                 }
                 at += 1;
@@ -272,9 +272,9 @@ impl Store {
                 self.keeper.supersede_in(block, end);
             }
             let most = (pages.end - at).min(places.end - old.0);
-            let here = &mut self.map[at as usize..(at + most) as usize];
-            let run = (old.0..).zip(&*here).take_while(|&(next, page)| page.0 == next).count() as u32;
-            (first.0 + place..).zip(&mut here[..run as usize]).for_each(|(to, page)| *page = Ppa(to));
+            let here = self.map.range(at as usize..(at + most) as usize);
+            let run = (old.0..).zip(here).take_while(|&(next, page)| page.0 == next).count() as u32;
+            (0..run).for_each(|n| self.map.set((at + n) as usize, Ppa(first.0 + place + n)));
             self.valid.remove_run(block, old.0 - places.start, run);
             self.valid.insert_run(target, place, run);
             at += run;
@@ -294,12 +294,13 @@ impl Store {
         let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
         self.fill.program_run(block, place, count);
         let mark = gathered(self.options.span);
-        let from = &self.map[first.index()..first.index() + count as usize];
-        let result = nand.copy_run(from, to, mark, self.keeper.take_seqs(count));
+        self.copied.clear();
+        self.copied.extend(self.map.range(first.index()..first.index() + count as usize));
+        let result = nand.copy_run(&self.copied, to, mark, self.keeper.take_seqs(count));
         match result {
             Ok(()) => Ok(true),
             Err((_, NandError::ProgramFailed(_))) => Ok(false),
-            Err((done, NandError::Uncorrectable(page))) if page == from[done] => {
+            Err((done, NandError::Uncorrectable(page))) if page == self.copied[done] => {
                 let (lost, done) = (Lpn(first.0 + done as u32), done as u32);
                 self.events.lost_pages += 1;
                 if !self.program_blank(nand, Ppa(to.0 + done), mark, lost, Kind::Lost)? {
@@ -321,7 +322,7 @@ impl Store {
     /// Copies `at`'s newest copy to `to` without changing the map; false if the program failed.
     #[inline]
     pub(super) fn copy<N: Nand>(&mut self, nand: &mut N, at: Lpn, to: Ppa, flags: u16) -> Result<bool, FtlError> {
-        let from = self.map[at.index()];
+        let from = self.lookup(at);
         let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
         let aux = flags | self.fill.program(block, place);
         match nand.copy(from, to, Oob::renewed(aux, self.next_seq())) {

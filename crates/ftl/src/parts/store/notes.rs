@@ -6,7 +6,7 @@
 
 use super::Store;
 use crate::parts::blocks::frontier::Frontier;
-use crate::parts::blocks::scan::BlockScan;
+use crate::parts::blocks::scan::{BlockScan, Scans};
 use crate::parts::trim_note;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa};
@@ -115,7 +115,7 @@ impl Notes {
     }
 
     /// Takes over the state found by a mount: blocks with live notes, and the block to fill further.
-    fn adopt(&mut self, scans: &[Option<BlockScan>], frontier: Option<BlockId>) {
+    fn adopt(&mut self, scans: &Scans, frontier: Option<BlockId>) {
         self.blocks = self.live().map(|(_, page)| self.geometry.block_of(page)).collect();
         self.blocks.sort_unstable();
         self.blocks.dedup();
@@ -213,11 +213,7 @@ impl Store {
 
     /// Finds the live notes. Returns, by logical page, the sequence number below which its copies are hidden, and whether
     /// a note cannot be read.
-    pub(super) fn adopt_notes<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        scans: &[Option<BlockScan>],
-    ) -> Result<(Vec<u64>, bool), FtlError> {
+    pub(super) fn adopt_notes<N: Nand>(&mut self, nand: &mut N, scans: &Scans) -> Result<(Vec<u64>, bool), FtlError> {
         let mut notes: Vec<(u64, u32, Ppa)> = Vec::new();
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let found = scan.iter().flat_map(BlockScan::notes);

@@ -2,8 +2,9 @@
 
 use super::fill::Fill;
 use super::{Options, Store};
-use crate::parts::blocks::scan::{merge_span, refuse_foreign, scan, BlockScan, COMPLETE};
+use crate::parts::blocks::scan::{merge_span, refuse_foreign, scan, BlockScan, Scans, COMPLETE};
 use crate::FtlError;
+use nandlab_nand::tables::Table;
 use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
 
@@ -38,15 +39,17 @@ pub(crate) fn mount<N: Nand>(
     nand.ctx().fence();
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, name, (Some(options.span), None))?;
-    let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+    let highest = scans.highest();
     let mut store = Store::new(&geometry, nand.rules().program_order, (logical_pages, highest), options);
     let (hidden, has_lost_note) = store.adopt_notes(nand, &scans)?;
     let Newest { map, left_out } = newest(&geometry, &options, &scans, &hidden);
     store.map = map;
     // The merge may be erased before the pages it left out, so a note must record them from now on.
     left_out.iter().for_each(|&at| store.notes.trimmed(at));
-    for page in store.map.iter().filter(|page| page.is_some()) {
-        store.valid.insert(geometry.block_of(*page), geometry.page_in_block(*page));
+    if !scans.are_untouched() {
+        for (_, page) in store.map.entries() {
+            store.valid.insert(geometry.block_of(page), geometry.page_in_block(page));
+        }
     }
     let mut found = store.adopt_blocks(&scans);
     store.refuse_worn_out()?;
@@ -68,13 +71,16 @@ fn is_cut_merge(scan: &BlockScan) -> bool {
 /// Newest copies found on flash.
 pub(super) struct Newest {
     /// Every logical page's newest copy.
-    pub(super) map: Vec<Ppa>,
+    pub(super) map: Table<Ppa>,
     /// Unmapped pages recorded only by a complete merge without them.
     left_out: Vec<Lpn>,
 }
 
 /// Finds the newest copies.
-pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<BlockScan>], hidden: &[u64]) -> Newest {
+pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &Scans, hidden: &[u64]) -> Newest {
+    if scans.are_untouched() {
+        return Newest { map: Table::blank(hidden.len()), left_out: Vec::new() };
+    }
     let group = |at: Lpn| at.index() / options.span as usize;
     let blocks = || (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_ref()?)));
     // By logical block: its last merge's block, and when that merge ended.
@@ -85,7 +91,8 @@ pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<Blo
             *last = (*last).max((page.oob.seq.0, block));
         }
     }
-    let mut newest = vec![(0, Ppa::NONE); hidden.len()];
+    let mut map = Table::<Ppa>::blank(hidden.len());
+    let mut seqs = vec![0; hidden.len()];
     let mut left_out = Vec::new();
     for (block, scan) in blocks().filter(|(_, scan)| !is_cut_merge(scan)) {
         for page in scan.copies() {
@@ -97,13 +104,13 @@ pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<Blo
             }
             if superseded {
                 left_out.push(at);
-            } else if seq > newest[at.index()].0 {
-                newest[at.index()] = (seq, geometry.page(block, page.place));
+            } else if seq > seqs[at.index()] {
+                map.set(at.index(), geometry.page(block, page.place));
+                seqs[at.index()] = seq;
             }
         }
     }
-    let map: Vec<Ppa> = newest.into_iter().map(|(_, page)| page).collect();
-    left_out.retain(|at| !map[at.index()].is_some());
+    left_out.retain(|at| !map.at(at.index()).is_some());
     Newest { map, left_out }
 }
 
@@ -113,7 +120,7 @@ impl Store {
     fn gather_scattered<N: Nand>(&mut self, nand: &mut N, mut found: Vec<Found>) -> Result<Vec<Found>, FtlError> {
         for group in 0..self.groups() {
             let pages = self.pages_of(group);
-            let mapped = pages.clone().map(|at| self.map[at as usize]).filter(|page| page.is_some());
+            let mapped = pages.clone().map(|at| self.lookup(Lpn(at))).filter(|page| page.is_some());
             let blocks: BTreeSet<BlockId> = mapped.map(|page| self.geometry.block_of(page)).collect();
             if blocks.len() < 2 {
                 continue;
@@ -130,10 +137,13 @@ impl Store {
     }
 
     /// Sorts the blocks into used, free and bad ones.
-    fn adopt_blocks(&mut self, scans: &[Option<BlockScan>]) -> Vec<Found> {
+    fn adopt_blocks(&mut self, scans: &Scans) -> Vec<Found> {
         let of_notes = |block| self.notes.blocks().contains(&block);
         // The original cause is not on flash, so the mount is charged for erasing them.
         self.keeper.adopt(scans, Cause::Mount, |block| of_notes(block) || !self.valid.is_empty(block));
+        if scans.are_untouched() {
+            return Vec::new();
+        }
         let mut found = Vec::new();
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let Some(scan) = scan.as_ref().filter(|_| !self.valid.is_empty(block) && !of_notes(block)) else {
