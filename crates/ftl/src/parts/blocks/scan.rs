@@ -338,7 +338,7 @@ mod tests {
         let geometry = Geometry::single_die(600, 8, 512).unwrap();
         let pages: Vec<Page> = (0..).zip(pages).map(|(place, &oob)| Page { place, oob }).collect();
         let scan = BlockScan { used: pages.len() as u32, pages, gaps: false, highest: 9 };
-        match refuse_foreign(&geometry, 4000, &[None, Some(scan)], "fast", (span, None)) {
+        match refuse_foreign(&geometry, 4000, &Scans::from(vec![None, Some(scan)]), "fast", (span, None)) {
             Ok(()) => String::new(),
             Err(error) => error.to_string(),
         }

@@ -58,8 +58,8 @@ fn play(nand: Flash, pages: u32, spare_percent: u32, rounds: u32) -> MapCounts {
     let shape = Shape { form: FORM, pages, spare_percent };
     let quota = shape.quota(nand.geometry());
     let (mut bench, told) = Bench::mount(nand, shape);
-    assert!(told.iter().all(Option::is_none), "an erased device has no map");
-    let mut model = told;
+    assert!(told.is_empty(), "an erased device has no map");
+    let mut model: Told = vec![None; pages as usize];
     let (mut random, mut sum) = (Random::new(pages.into()), MapCounts::default());
     for round in 0..rounds {
         let page = random.below(pages.into()) as u32;
