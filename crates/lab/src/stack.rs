@@ -34,7 +34,7 @@ use nandlab_nand::slc::Metered;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::{During, OpRecord, OpSink, Traced};
 use nandlab_nand::work::Work;
-use nandlab_nand::{Counting, NandError};
+use nandlab_nand::{tables, Counting, NandError};
 
 use on_directory::OnDirectory;
 use on_flash::OnFlash;
@@ -133,7 +133,10 @@ pub fn open(
     let mount = |buffer| mount_buffer(buffer, memory.as_ref(), (device.model, image.as_ref()), sizing);
     let buffer = buffer.as_ref().map(mount).transpose()?;
     let mounts_again = experiment.fs.is_some();
-    Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, logs }.open(ftl)
+    let pages = u64::from(sizing.logical_pages);
+    let is_filled = !matches!(start, Start::Erased) || experiment.precondition.fill.filled(pages) > pages / 2;
+    let assembly = Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, logs };
+    tables::to_be_filled(is_filled, || assembly.open(ftl))
 }
 
 /// A file system on the bare device. A counting device stores whole spare areas, for the mount at the end.

@@ -5,6 +5,7 @@
 //! benchmarks and large sweeps; it forgets sequence numbers and `aux`, so it cannot be mounted after a write.
 //! Both count alike.
 
+mod by_author;
 mod runs;
 mod spare;
 mod state;
@@ -18,6 +19,7 @@ use crate::nand::{Done, Nand, NandError};
 use crate::oob::{Kind, Oob};
 use crate::rules::{assert_block_in_range, assert_in_range, BlockStates, ProgramOrder, Rules};
 use crate::side_table::SideTable;
+use by_author::ByAuthor;
 use tails::Tails;
 
 /// Prefetch distance for copies' metadata, in pages.
@@ -44,7 +46,7 @@ pub struct Counting<S = Full> {
     /// Whether blocks may have unprogrammed pages below their high-water mark.
     has_gaps: bool,
     /// By block and origin: pages programmed and not copied away. The rest at the erase caused the erase.
-    pub(crate) programmed: Vec<[u16; Origin::COUNT]>,
+    pub(crate) programmed: ByAuthor,
     /// By block: whether a cell holds one bit; empty until the first such block.
     slc: Vec<bool>,
 }
@@ -59,7 +61,7 @@ impl<S: SpareStore> Counting<S> {
             has_no_tails: false,
             respared: SideTable::default(),
             pe_cycles: vec![0; geometry.blocks() as usize],
-            programmed: vec![[0; Origin::COUNT]; geometry.blocks() as usize],
+            programmed: ByAuthor::new(&geometry),
             unused_at_erase: 0,
             programmed_at_retirement: 0,
             has_gaps: rules.program_order == ProgramOrder::Any,
@@ -140,7 +142,7 @@ impl<S: SpareStore> Counting<S> {
         }
         let first = self.states.high_water(block) == 0;
         self.place(at, block, page, first, oob);
-        self.programmed[block.index()][usize::from(oob.origin.0) & (Origin::COUNT - 1)] += 1;
+        *self.programmed.of(block, oob.origin) += 1;
     }
 
     /// Marks a page as programmed under `oob`; `first` if its sequence is its block's base.
@@ -161,7 +163,7 @@ impl<S: SpareStore> Counting<S> {
     /// along; if none is left, none leaves.
     #[inline(always)]
     fn has_left(&mut self, source: BlockId, origin: Origin) {
-        let left = &mut self.programmed[source.index()][usize::from(origin.0) & (Origin::COUNT - 1)];
+        let left = self.programmed.of(source, origin);
         *left = left.saturating_sub(1);
     }
 
@@ -220,7 +222,7 @@ impl Counting<Full> {
         }
         // After a power loss between the two, the block state may be one program ahead of the pages.
         let held = self.pages_by_origin(block);
-        self.programmed[block.index()] = std::array::from_fn(|origin| kept.programmed[origin].min(held[origin]));
+        *self.programmed.block_mut(block) = std::array::from_fn(|origin| kept.programmed[origin].min(held[origin]));
     }
 }
 
@@ -367,7 +369,7 @@ impl<S: SpareStore> Nand for Counting<S> {
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
         assert_block_in_range(&self.geometry, block);
         debug_assert!(
-            self.programmed[block.index()].iter().zip(self.pages_by_origin(block)).all(|(&n, pages)| n <= pages),
+            self.programmed.block(block).iter().zip(self.pages_by_origin(block)).all(|(&n, pages)| n <= pages),
             "more pages of an author count for the erase of block {block} than it holds"
         );
         self.unused_at_erase += u64::from(self.geometry.pages_per_block() - self.pages_in(block));
@@ -384,7 +386,7 @@ impl<S: SpareStore> Nand for Counting<S> {
         self.tails.erase(block, pages.clone());
         self.respared.remove_range(pages);
         self.pe_cycles[block.index()] += 1;
-        let invalid = std::mem::replace(&mut self.programmed[block.index()], [0; Origin::COUNT]);
+        let invalid = std::mem::replace(self.programmed.block_mut(block), [0; Origin::COUNT]);
         self.ctx.count_erase(&invalid);
         Ok(Done::default())
     }

@@ -7,16 +7,22 @@ use std::ops::Range;
 /// log2(pages in a chunk): at most a usual block, so few chunks span two blocks.
 const CHUNK: u32 = 6;
 
-/// Entries by chunks of pages; each chunk is in page order.
+/// Chunks in a group. An entry at the end of a large device takes memory for the chunks of its group alone.
+const GROUP: usize = 512;
+
+/// Entries of a chunk of pages, in page order.
+type Chunk<T> = Vec<(u32, T)>;
+
+/// Entries by chunks of pages.
 #[derive(Clone, Debug)]
 pub(crate) struct SideTable<T> {
-    chunks: Vec<Vec<(u32, T)>>,
+    groups: Vec<Option<Box<[Chunk<T>; GROUP]>>>,
     count: usize,
 }
 
 impl<T> Default for SideTable<T> {
     fn default() -> Self {
-        Self { chunks: Vec::new(), count: 0 }
+        Self { groups: Vec::new(), count: 0 }
     }
 }
 
@@ -35,7 +41,8 @@ fn place<T>(chunk: &[(u32, T)], at: u32) -> Result<usize, usize> {
 impl<T> SideTable<T> {
     #[inline]
     pub(crate) fn get(&self, at: Ppa) -> Option<&T> {
-        let chunk = self.chunks.get((at.0 >> CHUNK) as usize)?;
+        let number = (at.0 >> CHUNK) as usize;
+        let chunk = &self.groups.get(number / GROUP)?.as_ref()?[number % GROUP];
         place(chunk, at.0).ok().map(|place| &chunk[place].1)
     }
 
@@ -46,10 +53,12 @@ impl<T> SideTable<T> {
 
     pub(crate) fn insert(&mut self, at: Ppa, value: T) {
         let number = (at.0 >> CHUNK) as usize;
-        if number >= self.chunks.len() {
-            self.chunks.resize_with(number + 1, Vec::new);
+        let group = number / GROUP;
+        if group >= self.groups.len() {
+            self.groups.resize_with(group + 1, || None);
         }
-        let chunk = &mut self.chunks[number];
+        let group = self.groups[group].get_or_insert_with(|| Box::new(std::array::from_fn(|_| Vec::new())));
+        let chunk = &mut group[number % GROUP];
         match place(chunk, at.0) {
             Ok(place) => chunk[place].1 = value,
             Err(place) => {
@@ -69,8 +78,9 @@ impl<T> SideTable<T> {
 
     fn drop_range(&mut self, pages: Range<u32>) {
         let chunks = (pages.start >> CHUNK) as usize..((pages.end - 1) >> CHUNK) as usize + 1;
-        let known = chunks.start.min(self.chunks.len())..chunks.end.min(self.chunks.len());
-        for chunk in &mut self.chunks[known] {
+        for number in chunks {
+            let group = self.groups.get_mut(number / GROUP).and_then(Option::as_mut);
+            let Some(chunk) = group.map(|group| &mut group[number % GROUP]) else { continue };
             let start = chunk.partition_point(|entry| entry.0 < pages.start);
             let end = chunk.partition_point(|entry| entry.0 < pages.end);
             chunk.drain(start..end);

@@ -6,6 +6,7 @@
 //! zero.
 
 use crate::address::{BlockId, Lpn, Ppa};
+use std::cell::Cell;
 
 /// An entry of a [`Table`]: a number whose highest value means that there is none.
 pub trait Entry: Copy + PartialEq {
@@ -133,18 +134,40 @@ impl<T: Entry> Table<T> {
     }
 }
 
-/// Largest table that asks for huge pages at once, in bytes. The first write to a huge page touches 2 MiB, so a few writes
-/// all over a larger table would take memory as if the whole device were in use.
-const HUGE_AT_ONCE: usize = 32 << 20;
+/// Largest table, in bytes, that is in huge pages though little of it may be written. The first write to a huge page takes
+/// 2 MiB, so a few writes all over a larger table would take memory as if the whole device were in use.
+const ALWAYS_HUGE: usize = 32 << 20;
+
+thread_local! {
+    static FILLED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Carries out `make`. If `filled`, all of the tables made in it will be written, so that large ones may be in huge pages,
+/// too. Only speed and memory depend on it.
+pub fn to_be_filled<R>(filled: bool, make: impl FnOnce() -> R) -> R {
+    let before = FILLED.replace(filled);
+    let made = make();
+    FILLED.set(before);
+    made
+}
 
 /// A table of `len` zeros, which takes no memory until it is written.
 pub fn zeroed<T: Default + Clone>(len: usize) -> Vec<T> {
     // For zeros, the allocator takes memory from the system that reads as zeros, and does not touch it.
     let table = vec![T::default(); len];
-    if len * size_of::<T>() <= HUGE_AT_ONCE {
+    if len * size_of::<T>() <= ALWAYS_HUGE || FILLED.get() {
         ask_for_huge_pages(&table);
     }
     table
+}
+
+/// The same numbers; zeros are not copied, so they take no memory.
+pub fn copied(numbers: &[u32]) -> Vec<u32> {
+    if numbers.iter().all(|&number| number == 0) {
+        zeroed(numbers.len())
+    } else {
+        numbers.to_vec()
+    }
 }
 
 /// A table of `len` times `value`.

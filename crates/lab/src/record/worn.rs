@@ -1,5 +1,7 @@
 //! Wear along a run: what its lifetime is told from.
 
+use nandlab_nand::tables::copied;
+
 /// How much more must be written until the P/E cycles of each block are kept once more.
 const GROWTH: f64 = 1.2;
 
@@ -13,12 +15,13 @@ pub struct Worn {
 }
 
 impl Worn {
-    /// Notes a moment: `pages` is pages per block x erases, and the pages that are programmed now, both since the start.
+    /// Notes a moment: `pages` were programmed since the start, or passed over and erased. They are pages per block x erases,
+    /// and the pages that are programmed now, both since the start.
     pub fn see(&mut self, written_sectors: u64, pages: u64, pe_cycles: &[u32]) {
         self.course.push((written_sectors, pages));
         let last = self.kept.last().map_or(0, |&(written, _)| written);
         if written_sectors as f64 > last as f64 * GROWTH {
-            self.kept.push((written_sectors, pe_cycles.to_vec()));
+            self.kept.push((written_sectors, copied(pe_cycles)));
             let passed = self.kept.iter().take_while(|&&(written, _)| written < written_sectors / 4).count();
             self.kept.drain(..passed.saturating_sub(1));
         }

@@ -7,7 +7,7 @@ use crate::stack::{BufferCounts, Engine, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::{Events, GroupUse, PlacementUse, ZoneUse};
 use nandlab_nand::aging::AgingCounts;
-use nandlab_nand::{Matrix, Time, ERASE_SHARE};
+use nandlab_nand::{tables, Matrix, Time, ERASE_SHARE};
 
 /// An engine's counters at one moment.
 #[derive(Default)]
@@ -34,8 +34,8 @@ pub(crate) struct Mark {
     pub(crate) zones: Option<ZoneUse>,
     /// By block.
     pub(crate) pe_cycles: Vec<u32>,
-    /// Pages that are programmed.
-    pub(crate) programmed_pages: u64,
+    /// Pages that were not programmed when their block was erased.
+    pub(crate) unused_at_erase: u64,
     pub(crate) buffer: Option<BufferCounts>,
     pub(crate) unreadable: u64,
     /// Garbage collection by a file system on bare flash.
@@ -59,8 +59,8 @@ impl Mark {
             placement: engine.placement_use(),
             groups: engine.group_use(),
             zones: engine.zone_use(),
-            pe_cycles: copied(engine.chip().pe_cycles()),
-            programmed_pages: engine.chip().programmed_pages(),
+            pe_cycles: tables::copied(engine.chip().pe_cycles()),
+            unused_at_erase: engine.chip().unused_at_erase(),
             buffer: engine.buffer(),
             unreadable: engine.unreadable(),
             collections: engine.collections(),
@@ -72,15 +72,6 @@ impl Mark {
     /// Operations in blocks with one bit per cell since `start`.
     pub(crate) fn slc_since(&self, start: &Self) -> Option<Matrix> {
         self.slc.as_ref().zip(start.slc.as_ref()).map(|(now, start)| now.since(start))
-    }
-}
-
-/// The same numbers; zeros are not copied, so those of a device never erased take no memory.
-fn copied(numbers: &[u32]) -> Vec<u32> {
-    if numbers.iter().all(|&number| number == 0) {
-        vec![0; numbers.len()]
-    } else {
-        numbers.to_vec()
     }
 }
 
@@ -118,7 +109,8 @@ pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
     }
     let (counted, before) = (engine.matrix().total(), start.matrix.total());
     let erases = (counted.erase_shares - before.erase_shares) / ERASE_SHARE;
-    meter.see_wear(erases, (start.programmed_pages, engine.chip().programmed_pages()), engine.chip().pe_cycles());
+    let unused = engine.chip().unused_at_erase() - start.unused_at_erase;
+    meter.see_wear(counted.programs() - before.programs() + unused, engine.chip().pe_cycles());
     let below = Below {
         programs: counted.programs() - before.programs(),
         erases,

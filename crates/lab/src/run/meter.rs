@@ -20,7 +20,6 @@ pub(crate) struct Meter {
     pub(crate) page_reads: u64,
     /// log2(sectors per page).
     page_shift: u32,
-    pages_per_block: u32,
     /// Arrival pace, for requests with their own times.
     pub(crate) pace: Option<Pace>,
     /// Whether latencies come later, from [`Self::add_ended`].
@@ -66,7 +65,6 @@ impl Meter {
             worn: Worn::default(),
             page_reads: 0,
             page_shift: sectors_per_page.trailing_zeros(),
-            pages_per_block: geometry.pages_per_block(),
             pace: None,
             by_events: false,
             answered: 0,
@@ -96,10 +94,8 @@ impl Meter {
         self.tenants = self.tenants.take().map(|_| TenantsMeter::default());
     }
 
-    /// Notes the wear at this moment: erases since the start, pages that were programmed then and now, and the P/E cycles
-    /// of each block.
-    pub(crate) fn see_wear(&mut self, erases: u64, (before, now): (u64, u64), pe_cycles: &[u32]) {
-        let pages = (erases * u64::from(self.pages_per_block) + now).saturating_sub(before);
+    /// Notes the wear at this moment: pages worn since the start, and the P/E cycles of each block.
+    pub(crate) fn see_wear(&mut self, pages: u64, pe_cycles: &[u32]) {
         self.worn.see(self.host.written_sectors, pages, pe_cycles);
     }
 

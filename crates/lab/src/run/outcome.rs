@@ -17,7 +17,7 @@ use crate::run::notices::{
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
 use nandlab_nand::profile::PlaneOverlap;
-use nandlab_nand::{Cause, Cell, Matrix, Time, ERASE_SHARE, SECTOR_BYTES};
+use nandlab_nand::{Cause, Cell, Matrix, Time, SECTOR_BYTES};
 
 /// Mount and preconditioning.
 pub(crate) type Before = (MountRecord, Option<PreconditionRecord>);
@@ -100,9 +100,9 @@ impl Run<'_> {
     /// The counters at the end, whose wear and lost reads `meter` sees.
     fn end(&mut self, meter: &mut Meter, start: &Mark) -> Mark {
         let end = self.mark();
-        let erases = end.matrix.since(&start.matrix).total().erase_shares / ERASE_SHARE;
+        let programs = end.matrix.since(&start.matrix).total().programs();
         meter.host.unreadable = end.unreadable - start.unreadable;
-        meter.see_wear(erases, (start.programmed_pages, end.programmed_pages), &end.pe_cycles);
+        meter.see_wear(programs + end.unused_at_erase - start.unused_at_erase, &end.pe_cycles);
         end
     }
 

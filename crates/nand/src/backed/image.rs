@@ -218,7 +218,7 @@ impl Image {
 
     fn write_block(&mut self, device: &Counting, block: BlockId) -> Result<(), NandError> {
         let held = device.pages_by_origin(block);
-        let programmed = &device.programmed[block.index()];
+        let programmed = device.programmed.block(block);
         let is_bad = device.states.is_bad(block);
         if is_bad {
             self.guard("write", self.shared.note_written())?;

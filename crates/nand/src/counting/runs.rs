@@ -82,9 +82,8 @@ impl<S: SpareStore> Counting<S> {
         if pages == 0 {
             return;
         }
-        let at = usize::from(author.0) & (Origin::COUNT - 1);
-        self.programmed[target.index()][at] += pages;
-        let left = &mut self.programmed[source.index()][at];
+        *self.programmed.of(target, author) += pages;
+        let left = self.programmed.of(source, author);
         *left = left.saturating_sub(pages);
         self.ctx.count(author).copies += u64::from(pages);
     }

@@ -50,7 +50,7 @@ impl Counting<Full> {
             out.write_all(&self.pe_cycles[block.index()].to_le_bytes())?;
             out.write_all(&[u8::from(self.states.is_bad(block))])?;
             out.write_all(&self.spare.bases[block.index()].to_le_bytes())?;
-            for pages in self.programmed[block.index()] {
+            for pages in self.programmed.block(block) {
                 out.write_all(&pages.to_le_bytes())?;
             }
             out.write_all(&(self.pages_in(block) as u16).to_le_bytes())?;
