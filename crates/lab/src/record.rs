@@ -51,7 +51,7 @@ pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
 pub use stopped::{StopReason, Stopped};
 pub use tenants::TenantRecord;
-pub use worn::Worn;
+pub use worn::{Cycles, Worn};
 pub use zones::ZonesRecord;
 
 use crate::config::Experiment;

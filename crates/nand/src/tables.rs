@@ -161,15 +161,6 @@ pub fn zeroed<T: Default + Clone>(len: usize) -> Vec<T> {
     table
 }
 
-/// The same numbers; zeros are not copied, so they take no memory.
-pub fn copied(numbers: &[u32]) -> Vec<u32> {
-    if numbers.iter().all(|&number| number == 0) {
-        zeroed(numbers.len())
-    } else {
-        numbers.to_vec()
-    }
-}
-
 /// A table of `len` times `value`.
 pub fn filled<T: Clone>(value: T, len: usize) -> Vec<T> {
     let mut table = Vec::new();

@@ -1,6 +1,6 @@
 //! How long a device lasts, told from the course of a run.
 
-use super::worn::Worn;
+use super::worn::{Cycles, Worn};
 use nandlab_nand::SECTOR_BYTES;
 use serde::Serialize;
 
@@ -64,7 +64,7 @@ pub struct Life<'a> {
     /// Sectors of a page.
     pub sectors_per_page: u32,
     /// P/E cycles of each block when the run began and when it ended.
-    pub pe_cycles: (&'a [u32], &'a [u32]),
+    pub pe_cycles: (&'a Cycles, &'a [u32]),
     /// Whether the FTL moves data so that blocks wear evenly.
     pub levels_wear: bool,
     /// The run's simulated time, us.
@@ -78,7 +78,7 @@ impl LifetimeRecord {
     pub fn of(worn: &Worn, life: &Life<'_>) -> Option<Self> {
         let (written, pages) = worn.end();
         let (before, after) = life.pe_cycles;
-        if written == 0 || after == before {
+        if written == 0 || before.iter().zip(after).all(|(before, &after)| before == after) {
             return None;
         }
         let cycles = pages as f64 / (life.blocks() * f64::from(life.pages_per_block));
@@ -182,8 +182,8 @@ impl Ranges {
         let (half, at_half) = worn.half_way()?;
         let (written, _) = worn.end();
         let (before, after) = life.pe_cycles;
-        let all = before.iter().zip(at_half).zip(after);
-        let mut blocks: Vec<_> = all.map(|((&start, &half), &end)| (end - start, end - half)).collect();
+        let all = before.iter().zip(at_half.iter()).zip(after);
+        let mut blocks: Vec<_> = all.map(|((start, half), &end)| (end - start, end - half)).collect();
         blocks.sort_by_key(|&(run, second)| std::cmp::Reverse(run - second));
         let (endurance, written) = (f64::from(life.endurance), (written as f64, (written - half) as f64));
         Some(Self { endurance, written, blocks, even, levels_wear: life.levels_wear })

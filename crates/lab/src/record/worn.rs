@@ -1,9 +1,23 @@
 //! Wear along a run: what its lifetime is told from.
 
-use nandlab_nand::tables::copied;
-
 /// How much more must be written until the P/E cycles of each block are kept once more.
 const GROWTH: f64 = 1.2;
+
+/// P/E cycles of each block at one moment. Nothing is kept of a device that was never erased.
+#[derive(Clone, Debug, Default)]
+pub struct Cycles(Vec<u32>);
+
+impl Cycles {
+    /// These, by block.
+    pub fn of(pe_cycles: &[u32]) -> Self {
+        Self(if pe_cycles.iter().all(|&cycles| cycles == 0) { Vec::new() } else { pe_cycles.to_vec() })
+    }
+
+    /// All blocks' cycles, and zeros without an end behind them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().copied().chain(std::iter::repeat(0))
+    }
+}
 
 /// How much a device was worn at moments of a run, against what the host had written.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +25,7 @@ pub struct Worn {
     /// Sectors written and pages worn, in ascending order; it begins with nothing.
     course: Vec<(u64, u64)>,
     /// P/E cycles of each block when so many sectors were written, the earliest after a quarter of the last at most.
-    kept: Vec<(u64, Vec<u32>)>,
+    kept: Vec<(u64, Cycles)>,
 }
 
 impl Worn {
@@ -21,7 +35,7 @@ impl Worn {
         self.course.push((written_sectors, pages));
         let last = self.kept.last().map_or(0, |&(written, _)| written);
         if written_sectors as f64 > last as f64 * GROWTH {
-            self.kept.push((written_sectors, copied(pe_cycles)));
+            self.kept.push((written_sectors, Cycles::of(pe_cycles)));
             let passed = self.kept.iter().take_while(|&&(written, _)| written < written_sectors / 4).count();
             self.kept.drain(..passed.saturating_sub(1));
         }
@@ -39,7 +53,7 @@ impl Worn {
     }
 
     /// The P/E cycles of each block when about half of the end's sectors were written.
-    pub(crate) fn half_way(&self) -> Option<(u64, &[u32])> {
+    pub(crate) fn half_way(&self) -> Option<(u64, &Cycles)> {
         let wanted = self.end().0 / 2;
         let nearest = self.kept.iter().min_by_key(|(written, _)| written.abs_diff(wanted))?;
         (nearest.0 < self.end().0).then_some((nearest.0, &nearest.1))

@@ -2,12 +2,12 @@
 
 use super::meter::Meter;
 use super::series::Below;
-use crate::record::{waf, PartsMark};
+use crate::record::{waf, Cycles, PartsMark};
 use crate::stack::{BufferCounts, Engine, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::{Events, GroupUse, PlacementUse, ZoneUse};
 use nandlab_nand::aging::AgingCounts;
-use nandlab_nand::{tables, Matrix, Time, ERASE_SHARE};
+use nandlab_nand::{Matrix, Time, ERASE_SHARE};
 
 /// An engine's counters at one moment.
 #[derive(Default)]
@@ -32,8 +32,7 @@ pub(crate) struct Mark {
     pub(crate) groups: Option<GroupUse>,
     /// The use of zones, if there are any.
     pub(crate) zones: Option<ZoneUse>,
-    /// By block.
-    pub(crate) pe_cycles: Vec<u32>,
+    pub(crate) pe_cycles: Cycles,
     /// Pages that were not programmed when their block was erased.
     pub(crate) unused_at_erase: u64,
     pub(crate) buffer: Option<BufferCounts>,
@@ -59,7 +58,7 @@ impl Mark {
             placement: engine.placement_use(),
             groups: engine.group_use(),
             zones: engine.zone_use(),
-            pe_cycles: tables::copied(engine.chip().pe_cycles()),
+            pe_cycles: Cycles::of(engine.chip().pe_cycles()),
             unused_at_erase: engine.chip().unused_at_erase(),
             buffer: engine.buffer(),
             unreadable: engine.unreadable(),

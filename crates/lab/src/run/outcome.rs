@@ -4,9 +4,9 @@ use super::mark::Mark;
 use super::session::Run;
 use crate::latency::LatencyMeter;
 use crate::record::{
-    busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
-    FdpRecord, FlashCounts, FsNvramRecord, GroupsRecord, HostCounts, Life, LifetimeRecord, LongestRequest, MapCounts,
-    MatrixRow, Merges, MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record,
+    busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, Cycles, EnergyRecord,
+    FaultRecord, FdpRecord, FlashCounts, FsNvramRecord, GroupsRecord, HostCounts, Life, LifetimeRecord, LongestRequest,
+    MapCounts, MatrixRow, Merges, MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record,
     RecyclingRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord, ZonesRecord,
 };
 use crate::run::meter::{Meter, Pace};
@@ -83,9 +83,12 @@ impl Run<'_> {
             energy_j,
             energy_all_j,
             ram: self.ram(RamUse::default()),
-            wear: Wear::of(&end.pe_cycles),
-            blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
-            lifetime: LifetimeRecord::of(&meter.worn, &self.life((&start.pe_cycles, &end.pe_cycles), time)),
+            wear: Wear::of(self.engine.chip().pe_cycles()),
+            blocks: BlocksRecord::of(&self.engine.blocks(), self.engine.chip().pe_cycles()),
+            lifetime: LifetimeRecord::of(
+                &meter.worn,
+                &self.life((&start.pe_cycles, self.engine.chip().pe_cycles()), time),
+            ),
             faults: self.faults(&end.events),
             reliability: end.reliability_since(start),
             series: meter.series.into_samples(),
@@ -102,7 +105,7 @@ impl Run<'_> {
         let end = self.mark();
         let programs = end.matrix.since(&start.matrix).total().programs();
         meter.host.unreadable = end.unreadable - start.unreadable;
-        meter.see_wear(programs + end.unused_at_erase - start.unused_at_erase, &end.pe_cycles);
+        meter.see_wear(programs + end.unused_at_erase - start.unused_at_erase, self.engine.chip().pe_cycles());
         end
     }
 
@@ -119,7 +122,7 @@ impl Run<'_> {
     }
 
     /// What a lifetime is told from: the P/E cycles of each block at the start and at the end, and the time between.
-    fn life<'a>(&self, pe_cycles: (&'a [u32], &'a [u32]), time: Option<Time>) -> Life<'a> {
+    fn life<'a>(&self, pe_cycles: (&'a Cycles, &'a [u32]), time: Option<Time>) -> Life<'a> {
         let geometry = &self.sizing.geometry;
         Life {
             endurance: self.experiment.device.profile.rules.endurance,
