@@ -145,8 +145,8 @@ pub trait Nand {
     /// [`NandError::PowerLost`].
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError>;
 
-    /// Whether nothing was ever programmed or marked bad here, as far as the device knows: a mount then finds nothing and need
-    /// not look. A chip cannot tell, so the default is no; a device in memory can.
+    /// Whether nothing was ever programmed or marked bad here, as far as the device knows: a mount then counts its reads without
+    /// making them. A chip cannot tell, so the default is no; a device in memory can.
     fn is_untouched(&self) -> bool {
         false
     }

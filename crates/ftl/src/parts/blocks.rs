@@ -8,4 +8,5 @@ mod minimum;
 mod order;
 pub(crate) mod pool_blocks;
 pub(crate) mod scan;
+mod shelf;
 pub mod table;

@@ -21,64 +21,10 @@
 
 use super::counts::BlockUse;
 use super::scan::Scans;
+pub(crate) use super::shelf::FreeBlock;
+use super::shelf::Shelf;
 use crate::{BlockState, FtlError};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Nand, NandError, Ppa, Seq, Time};
-use std::collections::VecDeque;
-use std::ops::Range;
-
-/// A free block: nothing in it counts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FreeBlock {
-    pub(crate) block: BlockId,
-    /// The cause charged for its erase; `None` if it is known to be erased.
-    pub(crate) unerased: Option<Cause>,
-}
-
-impl FreeBlock {
-    fn erased(block: BlockId) -> Self {
-        Self { block, unerased: None }
-    }
-}
-
-/// Some blocks on a die.
-#[derive(Clone, Debug, Default)]
-struct Shelf {
-    /// Blocks of an untouched device that were never taken, before all others: no list, so they take no memory.
-    untouched: Range<u32>,
-    /// The block that has been free longest in front.
-    free: VecDeque<FreeBlock>,
-    /// Blocks that are not bad, free or not.
-    good: u32,
-}
-
-impl Shelf {
-    fn len(&self) -> usize {
-        self.untouched.len() + self.free.len()
-    }
-
-    /// The free block at `place`, counted from the one free longest.
-    fn at(&self, place: usize) -> Option<FreeBlock> {
-        match place.checked_sub(self.untouched.len()) {
-            None => Some(FreeBlock::erased(BlockId(self.untouched.start + place as u32))),
-            Some(place) => self.free.get(place).copied(),
-        }
-    }
-
-    /// Removes the free block at `place`.
-    fn remove(&mut self, place: usize) -> Option<FreeBlock> {
-        if let Some(place) = place.checked_sub(self.untouched.len()) {
-            return self.free.remove(place);
-        }
-        if place > 0 {
-            // One from the middle: the others become a list.
-            for block in std::mem::take(&mut self.untouched).rev() {
-                self.free.push_front(FreeBlock::erased(BlockId(block)));
-            }
-            return self.free.remove(place);
-        }
-        self.untouched.next().map(|block| FreeBlock::erased(BlockId(block)))
-    }
-}
 
 /// The keeper of a device's blocks.
 #[derive(Debug)]
@@ -311,7 +257,7 @@ impl Keeper {
     /// Adopts a device on which nothing was ever programmed: every block is erased.
     fn adopt_untouched(&mut self) {
         for die in 0..self.geometry.dies() {
-            self.shelves[die as usize].untouched = self.geometry.blocks_of_die(die);
+            self.shelves[die as usize].put_untouched(self.geometry.blocks_of_die(die));
         }
         self.count = self.geometry.blocks();
     }
@@ -319,7 +265,7 @@ impl Keeper {
     /// Adds an empty block; `unerased` is the cause charged for its erase, unless it is known to be erased.
     pub(crate) fn add(&mut self, block: BlockId, unerased: Option<Cause>) {
         let shelf = self.shelf_of(block);
-        self.shelves[shelf].free.push_back(FreeBlock { block, unerased });
+        self.shelves[shelf].add(FreeBlock { block, unerased });
         self.count += u32::from(!self.is_apart(block));
     }
 
@@ -354,9 +300,7 @@ impl Keeper {
     pub(crate) fn remove_unerased(&mut self) -> Vec<(BlockId, Cause)> {
         let mut unerased = Vec::new();
         for shelf in &mut self.shelves[..self.geometry.dies() as usize] {
-            let free = &mut shelf.free;
-            unerased.extend(free.iter().filter_map(|free| Some((free.block, free.unerased?))));
-            free.retain(|free| free.unerased.is_none());
+            unerased.extend(shelf.remove_unerased());
         }
         self.count -= unerased.len() as u32;
         unerased

@@ -174,7 +174,7 @@ impl From<Vec<Option<BlockScan>>> for Scans {
     }
 }
 
-/// Reads every block, unless the device knows that it is untouched.
+/// Reads every block. On a device that knows that it is untouched the reads are counted and not made.
 pub(crate) fn scan<N: Nand>(nand: &mut N) -> Result<Scans, FtlError> {
     scan_in(nand, |page| page.oob.seq.0)
 }
@@ -188,6 +188,8 @@ pub(crate) fn scan_ascending<N: Nand>(nand: &mut N) -> Result<Scans, FtlError> {
 fn scan_in<N: Nand>(nand: &mut N, order: fn(&Page) -> u64) -> Result<Scans, FtlError> {
     let blocks = nand.geometry().blocks();
     if nand.is_untouched() {
+        let pages = nand.geometry().pages();
+        nand.ctx().count_spare_reads(pages.into());
         return Ok(Scans { found: Vec::new(), untouched: blocks as usize });
     }
     let found: Result<Vec<_>, _> = (0..blocks).map(|block| scan_block(nand, BlockId(block), order)).collect();
