@@ -54,7 +54,7 @@ def grouped_bars(
             "y": {**y, "field": "value"},
             "color": {**colour, "scale": {"domain": list(colours)}},
             "stroke": {**colour, "scale": {"domain": list(colours)}},
-            "fillOpacity": {"field": "fill", "type": "quantitative", "scale": None, "legend": None},
+            "fillOpacity": _fill(any(row["fill"] == KINDS[1] for row in drawn)),
         },
     }
     chart: dict[str, Any] = {
@@ -66,15 +66,29 @@ def grouped_bars(
     return theme.svg(chart, [*groups, *colours])
 
 
+def _fill(has_published: bool) -> dict[str, Any]:
+    """Full bars and pale ones, and a legend if there are both."""
+    scale = {"domain": list(KINDS), "range": [1, PALE]}
+    legend = {"symbolType": "square", "symbolFillColor": "var(--ink)", "symbolStrokeColor": "var(--ink)"}
+    return {
+        "field": "fill",
+        "type": "nominal",
+        "title": None,
+        "scale": scale,
+        "legend": legend if has_published else None,
+    }
+
+
+KINDS = ("measured", "published")
 PUBLISHED = ", published"
 
 
 def _bar(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with its place in the group and its fill."""
+    """A row with its place in the group and its kind."""
     is_published = bool(row.get("is_published"))
     slot = f"{row['colour']}{PUBLISHED if is_published else ''}"
     kept = {key: value for key, value in row.items() if key != "is_published"}
-    return {**kept, "slot": slot, "fill": PALE if is_published else 1.0}
+    return {**kept, "slot": slot, "fill": KINDS[is_published]}
 
 
 def _lines(marks: Sequence[tuple[str, float]], y: dict[str, Any]) -> list[dict[str, Any]]:

@@ -182,10 +182,17 @@ def _bar(x: Spec, y: Spec) -> Spec:
 
 
 def _strokes(x: Spec, y: Spec) -> list[Spec]:
-    """A stroke across the bar at the published value."""
-    mark = {"type": "tick", "color": "var(--ink)", "thickness": 3, "size": STEP - 4}
+    """A stroke across the bar at the published value, and the legend that says so."""
+    mark = {"type": "tick", "thickness": 3, "size": STEP - 4}
     there = [{"filter": "isValid(datum.published)"}]
-    return [{"transform": there, "mark": mark, "encoding": {"y": y, "x": {**x, "field": "published"}}}]
+    name = {
+        "datum": "published",
+        "type": "nominal",
+        "scale": {"domain": ["published"], "range": ["var(--ink)"]},
+        "legend": {"title": None, "symbolType": "stroke", "symbolStrokeWidth": 3},
+    }
+    encoding = {"y": y, "x": {**x, "field": "published"}, "color": name}
+    return [{"transform": there, "mark": mark, "encoding": encoding}]
 
 
 def _lines_to_points(x: Spec, y: Spec) -> list[Spec]:
