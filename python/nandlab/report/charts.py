@@ -225,13 +225,16 @@ def _marks(encoding: Spec, lanes: int) -> list[Spec]:
     point: Spec = {"type": "point", "shape": "diamond", "size": 90, "color": "var(--ink)", "opacity": 1}
     over: Spec = {"type": "text", "stroke": HALO, "strokeWidth": 3}
     words: Spec = {**over, "align": "right", "dx": -3, "dy": -6}
-    above: Spec = {**over, "align": "center", "dy": -11}
     name = {"text": {"field": "name"}}
     kinds: dict[str, list[tuple[Spec, Spec]]] = {
         "datum.mark === 'across'": [(rule, {"y": y}), (words, {"y": y, "x": {"value": "width"}, **name})],
         "datum.mark === 'along'": [(rule, {"x": x})],
-        "datum.mark === 'point'": [(point, {"x": x, "y": y}), (above, {"x": x, "y": y, **name})],
+        "datum.mark === 'point'": [(point, {"x": x, "y": y})],
     }
+    for side, dx in (("left", 9), ("right", -9)):
+        beside = {**over, "align": side, "dx": dx}
+        which = f"datum.mark === 'point' && datum.side === '{side}'"
+        kinds[which] = [(beside, {"x": x, "y": y, **name})]
     for lane in range(lanes):
         for side, dx in (("left", 3), ("right", -3)):
             which = f"datum.mark === 'along' && datum.lane === {lane} && datum.side === '{side}'"
