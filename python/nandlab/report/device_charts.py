@@ -146,7 +146,7 @@ def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = 
         log: Whether axes are logarithmic; values of 0 are not drawn then.
 
     """
-    # A figure stands behind its bar, and behind the published value.
+    # A number stands behind its bar, and behind the published value.
     rows = [{**row, "end": max(row["value"], row.get("published", row["value"]))} for row in rows]
     if log:
         rows = _from_a_power(rows, panels)
