@@ -48,7 +48,7 @@ def decisions(paper: Paper) -> list[Decided]:
     for reading in paper.meanings:
         if not reading.is_searched:
             others = tuple(map(reading.text, reading.alone))
-            met = (reading.text(reading.chosen),)
+            met: tuple[str, ...] = (reading.text(reading.chosen),)
             decided += [Decided(claim, reading.name, met, others, True) for claim in reading.flips]
             continue
         rows = {reading.text(reading.chosen): found.chosen}
