@@ -21,9 +21,9 @@ LISTED = {
         ("table1.", "sec4.", "sec5.16k"),
     ),
     "migration": (
-        34,
-        "eb3c6a29a82c7a9e356c69e9f49cb9e78cea10200c2387d551437656ce97504b",
-        ("model.", "fig", "sec4.", "sec5.", "table1."),
+        38,
+        "b451c021167cf27e0dc44bb4ff84248bf3e70cfc7c735d2b2103ff6d7201a46f",
+        ("model.", "fig", "sec4.", "sec5.", "sec6.", "table1."),
     ),
     "minv": (
         16,

@@ -52,8 +52,8 @@ def _entry(entries: list[Any], number: str) -> object:
     >>> _entry([{"transactions": 500, "erases": 3}, {"transactions": 1000, "erases": 7}], "1000")
     {'transactions': 1000, 'erases': 7}
     >>> ends = [("full", True), ("full", True), ("switch", True)]
-    >>> _entry([{"kind": kind, "evicted": evicted} for kind, evicted in ends], "full")
-    {'evicted': 2}
+    >>> _entry([{"number": 4, "kind": kind, "evicted": evicted} for kind, evicted in ends], "full")
+    {'number': 8, 'evicted': 2}
     """
     for entry in entries:
         if isinstance(entry, dict) and str(next(iter(entry.values()), None)) == number:
