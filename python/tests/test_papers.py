@@ -22,7 +22,7 @@ LISTED = {
     ),
     "migration": (
         38,
-        "b451c021167cf27e0dc44bb4ff84248bf3e70cfc7c735d2b2103ff6d7201a46f",
+        "7ab1dda68de39e5b7b915e89703a563418f50df535bbed99766b5c3316b3d775",
         ("model.", "fig", "sec4.", "sec5.", "sec6.", "table1."),
     ),
     "minv": (

@@ -18,7 +18,7 @@ SECTIONS = ("template", "parts", "measures")
 Value = Any
 """A TOML value, or a choice's name."""
 
-O = TypeVar("O", bound="Open")
+AnyOpen = TypeVar("AnyOpen", bound="Open")
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def parse_opens(top: Table, file: Tree) -> tuple[Open, ...]:
     return tuple(found)
 
 
-def beside_search(table: Table, one: O) -> O:
+def beside_search(table: Table, one: AnyOpen) -> AnyOpen:
     """The entry with `searched` and `flips`.
 
     Raises:
