@@ -47,9 +47,8 @@ def decisions(paper: Paper) -> list[Decided]:
     decided = []
     for reading in paper.meanings:
         if not reading.is_searched:
-            others = tuple(map(reading.text, reading.alone))
-            met = (reading.text(reading.chosen),)
-            decided += [Decided(claim, reading.name, met, others, True) for claim in reading.flips]
+            usual, others = (reading.text(reading.chosen),), tuple(map(reading.text, reading.alone))
+            decided += [Decided(claim, reading.name, usual, others, True) for claim in reading.flips]
             continue
         rows = {reading.text(reading.chosen): found.chosen}
         rows |= {
