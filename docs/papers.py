@@ -178,12 +178,13 @@ def search(paper: Paper) -> str:
     if found is None or found.chosen is None:
         return "No search was run for the paper's file as it stands."
     count = {kind: len(found.of_kind(kind)) for kind in get_args(PointKind)}
+    opens, meanings = (sum(each.is_searched for each in part) for part in (paper.opens, paper.meanings))
     most, chosen = max(map(meets, found.rows)), meets(found.chosen)
     best = "no point meets more" if most == chosen else f"the best point {most}"
     kept_in = f"[{paper.name}.csv](../../papers/search/{paper.name}.csv)"
     lines = [
-        f"`nandlab reproduce {paper.name} --search` tries {len(paper.opens)} open values and "
-        f"{len(paper.meanings)} readings: {count['alone']} values one at a time, {count['joint']} joint "
+        f"`nandlab reproduce {paper.name} --search` tries {opens} open values and "
+        f"{meanings} readings: {count['alone']} values one at a time, {count['joint']} joint "
         f"points and {count['tried']} found by hand, {len(found.rows)} points in all ({kept_in}). Of the "
         f"{len(found.chosen.seen)} claims that it judges the chosen values meet {chosen}, and {best}.",
         "",

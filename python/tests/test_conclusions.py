@@ -297,17 +297,12 @@ def test_published_values_are_drawn_where_their_numbers_are(found):
     assert ("78", "0") in rules or ("78", "200") in rules, "120 requests on an axis from 100 to 200"
 
 
-def test_a_published_bar_is_beside_the_measured_one(found, tmp_path):
+def test_a_published_value_is_a_diamond_on_the_measured_bar(found, tmp_path):
     text = figures(found)["bars"]
-    bars = re.findall(r"programs: ([\d.]+); slot: ([^;]*);[^>]*fill-opacity=\"([\d.]+)\"", text)
-    shown = {(slot, value, opacity) for value, slot, opacity in bars}
-    assert shown == {
-        ("page.writes", "100", "1"),
-        ("page.writes", "300", "1"),
-        # The number of the claim that is read from this cell, and that which the table names.
-        ("page.writes, published", "98", "0.22"),
-        ("page.writes, published", "294", "0.22"),
-    }
+    shown = re.findall(r'programs: ([\d.]+);[^>]*aria-roledescription="(bar|point)"', text)
+    # The number of the claim that is read from this cell, and that which the table names.
+    assert set(shown) == {("100", "bar"), ("300", "bar"), ("98", "point"), ("294", "point")}
+    assert text.count(">published<") == 1, "the legend"
     assert text.count(">limit: 100<") == 1
     assert text.count(">page.writes<") == 1, "the legend"
     write_bundle([found], tmp_path / "b.zip", None)
@@ -321,11 +316,12 @@ def test_a_published_bar_is_beside_the_measured_one(found, tmp_path):
     ]
 
 
-def test_a_panel_of_bars_has_a_stroke_where_the_published_value_is():
+def test_a_panel_of_bars_has_a_diamond_where_the_published_value_is():
     text = PAPER.replace('bars_title = "programs"\n', "")
     found = reproduce(parse(text, "mine", "mine.toml"))
     drawn = figures(found)["bars"]
-    assert len(re.findall(r'aria-roledescription="tick"', drawn)) == 2
+    assert len(re.findall(r'aria-roledescription="point"', drawn)) == 2
+    assert drawn.count(">published<") == 1, "the legend"
 
 
 def luminance(colour):

@@ -21,9 +21,9 @@ LISTED = {
         ("table1.", "sec4.", "sec5.16k"),
     ),
     "migration": (
-        34,
-        "eb3c6a29a82c7a9e356c69e9f49cb9e78cea10200c2387d551437656ce97504b",
-        ("model.", "fig", "sec4.", "sec5.", "table1."),
+        38,
+        "7ab1dda68de39e5b7b915e89703a563418f50df535bbed99766b5c3316b3d775",
+        ("model.", "fig", "sec4.", "sec5.", "sec6.", "table1."),
     ),
     "minv": (
         16,

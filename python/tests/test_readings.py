@@ -8,8 +8,9 @@ from test_search import PAPER
 
 from nandlab import ConfigError
 from nandlab.reproduce import load, parse, reproduce, search, write_reproduction
+from nandlab.reproduce.reading_words import decisions
 from nandlab.reproduce.search_file import csv_text, parse_csv
-from nandlab.reproduce.search_points import fingerprint, points_of
+from nandlab.reproduce.search_points import chosen_of, fingerprint, paper_at, points_of
 from nandlab.reproduce.search_words import flips, gains, unflipped, unmarked
 
 # 500 programs are about 520, and 1,000 with each page counted twice, which the claim `many` then meets.
@@ -214,3 +215,41 @@ def test_the_commands_print_the_readings(nandlab_command, tmp_path):
     assert "fewer, in section 2" in searched
     measured = nandlab_command("reproduce", path, "--seeds", "1").out
     assert "fewer (amount): fewer, in section 2. Read as by_much, or as at_all, by_more" in measured
+
+
+def test_what_a_search_leaves_out_changes_no_point_and_is_named_with_its_flips(paper, found):
+    left_out = """\
+[[open]]
+name = "longer"
+what = "a run nobody searches"
+keys = ["parts.run.workload.sequential.requests"]
+values = [500, 900]
+searched = false
+[[reading]]
+name = "nearly"
+kind = "amount"
+what = "about, in Table 1"
+chosen = "this"
+searched = false
+flips = ["few"]
+[reading.choices.this]
+[reading.choices.that.claims.few]
+measured = "page.run.writes / 3"
+"""
+    text = TEXT.replace("[[claims]]", left_out + "[[claims]]", 1)
+    more = parse(text, "mine", "mine.toml")
+    assert [each.name for each in more.beside_search] == ["longer", "nearly"]
+    assert fingerprint(more) == found.fingerprint and points_of(more) == points_of(paper)
+    longer = paper_at(more, {**chosen_of(more), "longer": 900})
+    assert longer.tree("page.run")["workload"]["sequential"]["requests"] == 900
+    read = decisions(dataclasses.replace(more, searched=found))[-1]
+    assert (read.claim, read.words) == (
+        "few", "The reading nearly decides it: as this it comes out, as that it does not",
+    )  # fmt: skip
+    for old, new, message in (
+        ('flips = ["few"]', 'flips = ["many"]', "many has to be marked"),
+        ('flips = ["few"]', 'flips = ["fee"]', "there is no claim 'fee'"),
+        ('searched = false\nflips = ["few"]', 'flips = ["few"]', "expected searched = false"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            parse(text.replace(old, new), "mine", "mine.toml")

@@ -9,7 +9,7 @@ import pytest
 from nandlab.reproduce import load, reproduce, search
 from nandlab.reproduce.search_file import beside, parse_csv, point_of
 from nandlab.reproduce.search_found import MET
-from nandlab.reproduce.search_points import fingerprint, names_of, points_of
+from nandlab.reproduce.search_points import Point, chosen_of, fingerprint, names_of, points_of
 from nandlab.reproduce.search_words import flips, unmarked
 
 PAPERS = Path(__file__).parents[2] / "papers"
@@ -111,3 +111,17 @@ def test_the_chosen_values_meet_what_the_paper_meets(name):
     seen = found.chosen.seen
     met = {name for name in seen if usual[name].verdict in (*MET, "fitted")}
     assert {name for name in seen if seen[name].is_met} == met
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", papers())
+def test_what_a_search_leaves_out_flips_the_claims_that_it_names(name):
+    """As chosen each of them comes out, and by another value of the entry it differs."""
+    paper, _ = read(name)
+    for one in (each for each in paper.beside_search if each.flips):
+        narrow = dataclasses.replace(paper, search=dataclasses.replace(paper.search, claims=one.flips))
+        values = [chosen_of(paper), *({**chosen_of(paper), one.name: value} for value in one.alone)]
+        usual, *others = search(narrow, [Point("tried", each) for each in values]).rows
+        for claim in one.flips:
+            assert usual.seen[claim].is_met, (one.name, claim)
+            assert "differs" in [row.seen[claim].word for row in others], (one.name, claim)

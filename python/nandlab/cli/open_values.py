@@ -157,7 +157,7 @@ def _print(paper: Paper, found: Found) -> None:
 
 
 def _others(each: Any) -> str:  # noqa: ANN401 - an Open
-    others = ", ".join(each.text(value) for value in each.alone)
+    others = ("" if each.is_searched else "not searched: ") + ", ".join(map(each.text, each.alone))
     if each.range is None:
         return others
     scale = ", logarithmic" if each.range.is_log else ""

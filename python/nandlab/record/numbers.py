@@ -46,13 +46,21 @@ def _get(value: object, key: str) -> object:
 def _entry(entries: list[Any], number: str) -> object:
     """The list entry whose first figure is this number, such as the sample after so many transactions.
 
+    With a word it is the sum over the entries that have the word, such as `recyclings.list.full.evicted`; a
+    truth value counts 1.
+
     >>> _entry([{"transactions": 500, "erases": 3}, {"transactions": 1000, "erases": 7}], "1000")
     {'transactions': 1000, 'erases': 7}
+    >>> ends = [("full", True), ("full", True), ("switch", True)]
+    >>> _entry([{"number": 4, "kind": kind, "evicted": evicted} for kind, evicted in ends], "full")
+    {'number': 8, 'evicted': 2}
     """
     for entry in entries:
         if isinstance(entry, dict) and str(next(iter(entry.values()), None)) == number:
             return entry
-    return None
+    having = [entry for entry in entries if isinstance(entry, dict) and number in entry.values()]
+    keys = [key for key, value in having[0].items() if isinstance(value, int | float)] if having else []
+    return {key: sum(entry[key] for entry in having) for key in keys} or None
 
 
 def _cells_of_matrix(record: Mapping[str, Any], path: str) -> float:

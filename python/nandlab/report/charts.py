@@ -117,19 +117,21 @@ def curves(
     else:
         mark = {"type": "line", "point": {"size": 44 if is_measured else 22}}
         layers = [{"mark": mark, "encoding": encoding}]
-    ends = [end(row["x"] for row in rows) for end in (min, max)]
     if any(row.get("front") for row in rows):
         layers.append(_front(encoding))
+    ends = [end(row["x"] for row in rows) for end in (min, max)]
+    named = _drawn(marks, panels, statistics.fmean(ends))
+    lanes = max((row["lane"] + 1 for row in named if row["mark"] == "along"), default=0)
     if marks:
         # A panel's rows are line points and marks.
         for layer in layers:
             layer["transform"] = [*layer.get("transform", []), {"filter": "!isValid(datum.mark)"}]
-        layers += _marks(encoding, sum(mark.y is None for mark in marks))
+        layers += _marks(encoding, lanes)
     size: Spec = {"width": WIDTHS.get(len(panels), 250), "height": 200}
     spec: Spec = {**size, **layers[0]} if len(layers) == 1 else {**size, "layer": layers}
-    facet = {"field": "panel", "type": "nominal", "sort": list(panels), "title": None}
+    facet: Spec = {"field": "panel", "type": "nominal", "sort": list(panels), "title": None}
     own: Spec = {"resolve": {"scale": {"y": "independent"}}} if axes.own else {}
-    drawn = [*rows, *_drawn(marks, panels, statistics.fmean(ends))]
+    drawn = [*rows, *named]
     return svg({**_data(drawn), "facet": facet, "columns": 3, "spec": spec, "spacing": 30, **own}, colours)
 
 
@@ -199,7 +201,7 @@ def _front(encoding: Spec) -> Spec:
 def _drawn(marks: Sequence[Mark], panels: Sequence[str], middle: float) -> Rows:
     """Each mark in each panel.
 
-    Names at vertical lines stand in lanes below one another, on their side of x's `middle`.
+    Names at vertical lines stand above the panel in lanes, on their side of x's `middle`.
     """
     rows: list[dict[str, Any]] = []
     for mark in marks:
@@ -223,18 +225,21 @@ def _marks(encoding: Spec, lanes: int) -> list[Spec]:
     point: Spec = {"type": "point", "shape": "diamond", "size": 90, "color": "var(--ink)", "opacity": 1}
     over: Spec = {"type": "text", "stroke": HALO, "strokeWidth": 3}
     words: Spec = {**over, "align": "right", "dx": -3, "dy": -6}
-    above: Spec = {**over, "align": "center", "dy": -11}
     name = {"text": {"field": "name"}}
     kinds: dict[str, list[tuple[Spec, Spec]]] = {
         "datum.mark === 'across'": [(rule, {"y": y}), (words, {"y": y, "x": {"value": "width"}, **name})],
         "datum.mark === 'along'": [(rule, {"x": x})],
-        "datum.mark === 'point'": [(point, {"x": x, "y": y}), (above, {"x": x, "y": y, **name})],
+        "datum.mark === 'point'": [(point, {"x": x, "y": y})],
     }
+    for side, dx in (("left", 9), ("right", -9)):
+        beside = {**over, "align": side, "dx": dx}
+        which = f"datum.mark === 'point' && datum.side === '{side}'"
+        kinds[which] = [(beside, {"x": x, "y": y, **name})]
     for lane in range(lanes):
         for side, dx in (("left", 3), ("right", -3)):
             which = f"datum.mark === 'along' && datum.lane === {lane} && datum.side === '{side}'"
-            below = {**words, "align": side, "dx": dx, "dy": LANE * lane}
-            kinds[which] = [(below, {"x": x, "y": {"value": 6}, **name})]
+            there = {**words, "align": side, "dx": dx, "dy": -LANE * lane}
+            kinds[which] = [(there, {"x": x, "y": {"value": -7}, **name})]
     return [
         {"transform": [{"filter": which}], "mark": mark, "encoding": channels}
         for which, layers in kinds.items()

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from nandlab.report.bars import diamonds
 from nandlab.report.charts import COLOURS, Drawing, Rows, Spec, svg
 
 GREY = "#8a9099"
@@ -15,7 +16,7 @@ LOG_AXIS = {
     "format": ",~s",
     "grid": False,
     "labelExpr": "indexof([1, 2, 5], round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) < 0"
-    " ? '' : datum.label",
+    " ? '' : datum.value < 1 ? format(datum.value, '~r') : datum.label",
     "labelOverlap": "greedy",
     "labelSeparation": 8,
 }
@@ -139,12 +140,14 @@ def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = 
 
     Args:
         rows: `design`, `panel`, `value`, `text` (the value as shown), and `shade`, under 1 for a bar that
-            stands back; `published` for a stroke at this value.
+            stands back; `published` for a diamond at this value.
         designs: From top to bottom.
         panels: The quantities with their units, from left to right.
         log: Whether axes are logarithmic; values of 0 are not drawn then.
 
     """
+    # A number stands behind its bar, and behind the published value.
+    rows = [{**row, "end": max(row["value"], row.get("published", row["value"]))} for row in rows]
     if log:
         rows = _from_a_power(rows, panels)
     y = {"field": "design", "type": "nominal", "sort": list(designs), "title": None}
@@ -155,17 +158,23 @@ def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = 
         "width": 190,
         "height": {"step": STEP},
         "layer": [
-            *(_lines_to_points(x, y) if log else [_bar(x, y)]),
-            *(_strokes(x, y) if any("published" in row for row in rows) else []),
+            # A measured point is smaller than a diamond, and lies on it.
+            *([] if log else [_bar(x, y)]),
+            *([_diamonds(x, y)] if any("published" in row for row in rows) else []),
+            *(_lines_to_points(x, y) if log else []),
             {
                 "mark": {
                     "type": "text",
                     "align": "left",
-                    "dx": 8 if log else 4,
+                    "dx": 10 if log or any("published" in row for row in rows) else 4,
                     "color": "var(--ink)",
                     "fontSize": 11,
                 },
-                "encoding": {"y": y, "x": x, "text": {"field": "text", "type": "nominal"}},
+                "encoding": {
+                    "y": y,
+                    "x": {**x, "field": "end"},
+                    "text": {"field": "text", "type": "nominal"},
+                },
             },
         ],
     }
@@ -181,16 +190,14 @@ def _bar(x: Spec, y: Spec) -> Spec:
     return {"mark": mark, "encoding": {"y": y, "x": x, "opacity": shade}}
 
 
-def _strokes(x: Spec, y: Spec) -> list[Spec]:
-    """A stroke across the bar at the published value."""
-    mark = {"type": "tick", "color": "var(--ink)", "thickness": 3, "size": STEP - 4}
+def _diamonds(x: Spec, y: Spec) -> Spec:
     there = [{"filter": "isValid(datum.published)"}]
-    return [{"transform": there, "mark": mark, "encoding": {"y": y, "x": {**x, "field": "published"}}}]
+    return {"transform": there, **diamonds({"y": y, "x": {**x, "field": "published"}})}
 
 
 def _lines_to_points(x: Spec, y: Spec) -> list[Spec]:
     line = {"type": "rule", "color": COLOURS[0], "strokeWidth": 1.5}
-    point = {"type": "point", "filled": True, "size": 60, "opacity": 1, "color": COLOURS[0]}
+    point = {"type": "point", "filled": True, "size": 36, "opacity": 1, "color": COLOURS[0]}
     return [
         {"mark": line, "encoding": {"y": y, "x": x, "x2": {"field": "from"}}},
         {"mark": point, "encoding": {"y": y, "x": x}},

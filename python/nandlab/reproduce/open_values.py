@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import parse_formula
@@ -17,6 +17,8 @@ SECTIONS = ("template", "parts", "measures")
 
 Value = Any
 """A TOML value, or a choice's name."""
+
+AnyOpen = TypeVar("AnyOpen", bound="Open")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,10 @@ class Open:
     """Each is a tree merged over the file."""
     removed: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Paths to remove from the file before a choice."""
+    is_searched: bool = True
+    """Whether a search varies it."""
+    flips: tuple[str, ...] = ()
+    """Without a search: the claims that come out as chosen, and differ with another value."""
 
     @property
     def alone(self) -> tuple[Value, ...]:
@@ -108,9 +114,23 @@ def parse_opens(top: Table, file: Tree) -> tuple[Open, ...]:
         one = _parse_open(table, file)
         if one.name in [each.name for each in found]:
             raise table.error("name", f"{one.name} stands twice")
+        one = beside_search(table, one)
         table.end()
         found.append(one)
     return tuple(found)
+
+
+def beside_search(table: Table, one: AnyOpen) -> AnyOpen:
+    """The entry with `searched` and `flips`.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    is_searched, flips = table.truth("searched", True), tuple(table.texts("flips"))
+    if is_searched and flips:
+        raise table.error("flips", "the search tells which claims this flips: expected searched = false")
+    return replace(one, is_searched=is_searched, flips=flips)
 
 
 def _parse_open(table: Table, file: Tree) -> Open:

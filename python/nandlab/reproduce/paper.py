@@ -92,7 +92,12 @@ class Paper:
     @property
     def varied(self) -> tuple[Open, ...]:
         """Everything a search varies: open values, then readings."""
-        return (*self.opens, *self.meanings)
+        return tuple(each for each in (*self.opens, *self.meanings) if each.is_searched)
+
+    @property
+    def beside_search(self) -> tuple[Open, ...]:
+        """Open values and readings that the file lists and no search varies."""
+        return tuple(each for each in (*self.opens, *self.meanings) if not each.is_searched)
 
     @property
     def pictures(self) -> tuple[Timeline | BlockMap, ...]:
@@ -303,7 +308,20 @@ def parse(text: str, name: str, source: str) -> Paper:
     _check_drawn(top, paper, claims)
     paper = _with_choices(top, replace(paper, claims=claims, conclusions=conclusions))
     check_search(top, paper.search, claims, paper.varied)
+    _check_flips(top, paper)
     return paper
+
+
+def _check_flips(top: Table, paper: Paper) -> None:
+    """Refuses flips of claims that do not exist, or are not marked."""
+    fitted = {claim.id: claim.fitted for claim in paper.claims}
+    tables = (*top.tables("open"), *top.tables("reading"))
+    for table, one in zip(tables, (*paper.opens, *paper.meanings), strict=True):
+        for name in one.flips:
+            if name not in fitted:
+                raise table.error("flips", f"there is no claim {name!r}")
+            if not fitted[name]:
+                raise table.error("flips", f"{name} has to be marked: expected fitted = true in this claim")
 
 
 def _with_choices(top: Table, paper: Paper) -> Paper:

@@ -27,21 +27,30 @@ class Decided:
     met: tuple[str, ...]
     """The choices by which it comes out."""
     differs: tuple[str, ...]
+    is_one_of: bool = False
+    """Whether it differs by at least one of these, and perhaps not by each."""
 
     @property
     def words(self) -> str:
         """A sentence, with the choices."""
         met, differs = " or ".join(self.met), " or ".join(self.differs)
+        if self.is_one_of and len(self.differs) > 1:
+            differs = f"one of {', '.join(self.differs)}"
         return f"The reading {self.reading} decides it: as {met} it comes out, as {differs} it does not"
 
 
 def decisions(paper: Paper) -> list[Decided]:
-    """Every claim that a reading alone decides, by the paper's search; none without a search."""
+    """Every claim that a reading alone decides, by the paper's search or its file; none without a search."""
     found, judged = paper.searched, [claim.id for claim in paper.searched_claims]
     if found is None or found.chosen is None:
         return []
     decided = []
     for reading in paper.meanings:
+        if not reading.is_searched:
+            others = tuple(map(reading.text, reading.alone))
+            met: tuple[str, ...] = (reading.text(reading.chosen),)
+            decided += [Decided(claim, reading.name, met, others, True) for claim in reading.flips]
+            continue
         rows = {reading.text(reading.chosen): found.chosen}
         rows |= {
             row.values[reading.name]: row

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from nandlab.reproduce.claim import JUDGED, Claim
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
-from nandlab.reproduce.open_values import Open, Value, parse_choices
+from nandlab.reproduce.open_values import Open, Value, beside_search, parse_choices
 from nandlab.reproduce.tree import Tree
 
 Kind = Literal["definition", "average", "unit", "amount", "order", "rule"]
@@ -128,6 +128,8 @@ def _refuse_two(table: Table, one: Reading, others: Sequence[Reading]) -> None:
 def _parse_reading(table: Table, context: Context) -> Reading:
     kind: Any = table.chosen("kind", KINDS)
     changes: dict[str, dict[str, Change]] = {}
+    if not table.truth("searched", True):
+        context = replace(context, judged=tuple(context.claims))
 
     def more(value: str, choice: Table) -> None:
         below = choice.table("claims")
@@ -144,7 +146,7 @@ def _parse_reading(table: Table, context: Context) -> Reading:
     for value in found.alone:
         if not changes[value] and found.put_into(context.file, value) == context.file:
             raise table.table("choices").error(value, "this choice changes nothing")
-    return found
+    return beside_search(table, found)
 
 
 def _parse_change(below: Table, name: str, context: Context) -> Change:

@@ -14,6 +14,7 @@ from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.formula import parse_formula
 from nandlab.reproduce.open_values import Open
 from nandlab.reproduce.paper import Paper
+from nandlab.reproduce.readings import Reading
 from nandlab.reproduce.search_settings import PointKind
 from nandlab.reproduce.tree import Tree, merged
 
@@ -43,11 +44,12 @@ def paper_at(paper: Paper, values: Mapping[str, Any], kind: PointKind = "chosen"
         "parts": merged(paper.parts, shorter),
         "measures": measures,
     }
-    for each in paper.varied:
-        file = each.put_into(file, values[each.name])
+    for each in (*paper.opens, *paper.meanings):
+        if each.name in values:
+            file = each.put_into(file, values[each.name])
     claims = paper.claims
     for reading in paper.meanings:
-        claims = reading.judged(claims, values[reading.name])
+        claims = reading.judged(claims, values.get(reading.name, reading.chosen))
     formulas = {
         key: paper.measures[key] if text == measures[key] else parse_formula(str(text))
         for key, text in file["measures"].items()
@@ -98,8 +100,10 @@ def _joint(paper: Paper) -> list[Point]:
     seen, tries = dict[str, Point](), 0
     while len(seen) < count and tries < 1000 * count:
         kept = draws.random() if search.keeps_chosen else 0.0
-        values = {each.name: _drawn(each, draws.random(), kept) for each in paper.opens}
-        values |= {each.name: _drawn(each, readings.random(), kept) for each in paper.meanings}
+        values = {
+            each.name: _drawn(each, (readings if isinstance(each, Reading) else draws).random(), kept)
+            for each in paper.varied
+        }
         seen.setdefault(json.dumps(values, sort_keys=True), Point("joint", values))
         tries += 1
     return list(seen.values())
@@ -120,7 +124,8 @@ def fingerprint(paper: Paper) -> str:
     search = paper.search
     kinds: tuple[PointKind, ...] = ("chosen", "tried") if search.tried else ("chosen",)
     chosen, runs = chosen_of(paper), dict[str, list[Any]]()
-    read = [each for one in paper.meanings for value in one.alone for each in one.judged(claims, value)]
+    meanings = [each for each in paper.varied if isinstance(each, Reading)]
+    read = [each for one in meanings for value in one.alone for each in one.judged(claims, value)]
     for at in (paper_at(paper, chosen, kind) for kind in kinds):
         for name in names_of([*claims, *read]):
             run, measure = at.split(name)

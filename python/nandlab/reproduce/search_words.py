@@ -222,6 +222,7 @@ def search_document(paper: Paper, found: Found) -> dict[str, Any]:
         "open": [
             {"name": each.name, "what": each.what, "chosen": each.chosen, "alone": list(each.alone)}
             for each in paper.opens
+            if each.is_searched
         ],
         "readings": [
             {
@@ -232,6 +233,7 @@ def search_document(paper: Paper, found: Found) -> dict[str, Any]:
                 "alone": list(each.alone),
             }
             for each in paper.meanings
+            if each.is_searched
         ],
         "claims": [
             {
