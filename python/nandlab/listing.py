@@ -28,7 +28,7 @@ def _lists_text() -> str:
 
 
 def lists() -> dict[str, list[dict[str, Any]]]:
-    """Every FTL, index, buffer, file system, workload, trace format, device, memory and victim policy.
+    """Every FTL, index, buffer, file system, workload, trace format, device, memory, victim policy and table.
 
     >>> "page" in [ftl["name"] for ftl in lists()["ftls"]]
     True

@@ -24,6 +24,7 @@ KINDS = [
     "devices",
     "memories",
     "victims",
+    "tables",
 ]
 
 
@@ -415,6 +416,19 @@ def test_no_number_and_no_name_is_cut_on_a_terminal(small, columns):
     missing = {word for word in words if not any(word in line for line in lines)}
     assert missing == set()
     assert all(any(name in line for line in lines) for name in ("page", "fast", "block"))
+
+
+def test_the_tables_of_every_experiment_have_their_options(nandlab_command):
+    from nandlab.listing import all_options, lists
+
+    for table in lists()["tables"]:
+        options = all_options(table["options"])
+        assert options and all(spec["doc"] for spec in options.values()), table["name"]
+    assert re.search(r"queue_depth +int +1 ", nandlab_command("list", "host").out)
+    assert re.search(r"fill +.*sequential.*float", nandlab_command("list", "precondition").out)
+    device = nandlab_command("list", "device").out
+    assert re.search(r"timing\.read_us +float +the profile's", device)
+    assert "zones.blocks_per_die" in device
 
 
 def test_victims_of_log_blocks_stand_apart(nandlab_command):

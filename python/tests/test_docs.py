@@ -124,6 +124,7 @@ KINDS = {
     "traces": "trace formats",
     "devices": "devices",
     "memories": "memories",
+    "tables": "tables",
 }
 """What the README calls each kind of `nandlab list`."""
 

@@ -21,7 +21,7 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// Options of `[host.queues]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queues {
     /// How the controller chooses among the queues.
@@ -34,7 +34,7 @@ pub struct Queues {
 }
 
 /// How the controller chooses among submission queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arbitration {
     /// Each queue has its turn.
@@ -45,7 +45,7 @@ pub enum Arbitration {
 }
 
 /// Commands a round for each class, 1 to 256. The standard's weight fields hold one less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
     /// Commands a round from queues of high priority.
@@ -72,6 +72,16 @@ impl fmt::Display for Burst {
             Some(most) => write!(f, "{most}"),
             None => f.write_str("none"),
         }
+    }
+}
+
+impl schemars::JsonSchema for Burst {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Burst".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "anyOf": [{ "type": "integer" }, { "type": "string", "enum": ["none"] }] })
     }
 }
 

@@ -57,6 +57,19 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use tree::{KeyError, Part, Tree};
 
+/// The tables that every experiment has, written or not: name, one line, and the schema of the options.
+pub(crate) fn tables() -> [(&'static str, &'static str, schemars::Schema); 3] {
+    [
+        ("host", "How the host's requests arrive.", schemars::schema_for!(Host)),
+        ("precondition", "What is written before the measurement.", schemars::schema_for!(Precondition)),
+        (
+            "device",
+            "The flash: a profile, what differs from it, and the size.",
+            schemars::schema_for!(device::DeviceTable),
+        ),
+    ]
+}
+
 /// An experiment with every default filled in.
 #[derive(Clone, Debug, Serialize)]
 pub struct Experiment {

@@ -1,5 +1,6 @@
 //! The choices of the crates below, as JSON.
 
+use crate::config;
 use crate::former;
 use crate::memories::{self, MemoryCosts, MemoryProfile};
 use crate::profiles;
@@ -32,6 +33,8 @@ pub struct Lists {
     pub memories: Vec<MemoryChoice>,
     /// Victim policies.
     pub victims: Vec<Choice>,
+    /// The tables of an experiment that every run has: the host, what is written before the measurement, the device.
+    pub tables: Vec<Choice>,
 }
 
 /// A named choice.
@@ -130,6 +133,7 @@ pub fn lists() -> Lists {
         devices: profiles::LIST.iter().map(device).collect(),
         memories: memories::LIST.iter().map(memory).collect(),
         victims: Victim::LIST.iter().chain(bast::Victim::LIST).map(|&(name, doc)| plain(name, doc)).collect(),
+        tables: config::tables().map(table).into(),
     }
 }
 
@@ -174,6 +178,10 @@ fn file_system(entry: &nandlab_fs::Entry) -> Choice {
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn table((name, doc, options): (&'static str, &str, schemars::Schema)) -> Choice {
+    Choice { options: Some(options), ..plain(name, doc) }
 }
 
 fn plain(name: &'static str, doc: &str) -> Choice {

@@ -128,7 +128,7 @@ impl Divider {
 }
 
 /// A geometry's counts; see [`Geometry::new`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
     /// Channels; each is a separate bus.

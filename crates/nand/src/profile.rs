@@ -87,7 +87,7 @@ pub struct Profile {
 }
 
 /// A chip's operation times, in array microseconds unless stated otherwise.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
     /// Array to page register (tR).
@@ -147,7 +147,7 @@ pub struct Timing {
 }
 
 /// How a page moves inside the device.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PageCopy {
     /// Inside a plane through the page register: a read and a program, no bus. Elsewhere as [`Self::External`].
@@ -161,7 +161,7 @@ pub enum PageCopy {
 }
 
 /// Whether a die's planes work at the same time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaneOverlap {
     /// A die does one thing at a time.

@@ -20,6 +20,7 @@ KINDS = (
     "devices",
     "memories",
     "victims",
+    "tables",
 )
 
 
@@ -30,8 +31,9 @@ KINDS = (
 def command(kind: str | None, name: str | None, as_json: bool) -> None:
     """List everything in a KIND, or in all; with NAME, describe one entry in full.
 
-    KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories or victims. A NAME
-    alone is enough, as in `nandlab list page`; if several kinds have it, all are shown.
+    KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories, victims or tables:
+    the other tables of an experiment, host, precondition and device. A NAME alone is enough, as in
+    `nandlab list page` or `nandlab list host`; if several kinds have it, all are shown.
     """
     from nandlab.listing import lists
 
@@ -166,12 +168,18 @@ def _print_one(entry: dict[str, Any]) -> None:
             [
                 name,
                 _plain_type(spec["type"]),
-                "needed" if spec["required"] else _default(spec["default"]),
+                _unset(entry["name"], name) if spec["required"] else _default(spec["default"]),
                 spec["doc"],
             ]
             for name, spec in options.items()
         ]
         print_table(rows, ["option", "type", "default", "meaning"])
+
+
+def _unset(table: str, option: str) -> str:
+    """What counts without a value for an option that has no default of its own."""
+    overrides = ("shape.", "rules.", "timing.", "energy.")
+    return "the profile's" if table == "device" and option.startswith(overrides) else "needed"
 
 
 def _plain_type(annotation: str) -> str:

@@ -9,15 +9,15 @@ use super::usual;
 use crate::error::ConfigError;
 use crate::profiles;
 use nandlab_ftl::ZoneOptions;
-use nandlab_nand::profile::Profile;
-use nandlab_nand::{aging, faulty};
+use nandlab_nand::profile::{Energy, Profile, Timing};
+use nandlab_nand::{aging, faulty, Controller, Link, Rules, Shape};
 use nandlab_workload::ByteCount;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::path::Path;
 
 /// Simulation model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
     /// Counts and time.
@@ -29,36 +29,57 @@ pub enum Model {
     Bytes,
 }
 
-/// The `[device]` table as written.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// The `[device]` table as written: a profile, what differs from it, and the size.
+#[derive(Clone, Debug, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct DeviceTable {
+pub(crate) struct DeviceTable {
+    /// A bundled profile's name (`nandlab list devices`), or the path of a TOML file with one.
     #[serde(default = "default_profile")]
     profile: String,
+    /// Exported bytes; with it the blocks follow from the over-provisioning. Without, the profile's size counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     capacity: Option<ByteCount>,
+    /// Physical over exported size, minus 1, such as 0.07 or "7 %".
     #[serde(default, skip_serializing_if = "Option::is_none", with = "over_provisioning")]
+    #[schemars(with = "Option<f64>")]
     over_provisioning: Option<f64>,
+    /// Blocks in a plane, instead of the profile's.
     #[serde(skip_serializing_if = "Option::is_none")]
     blocks_per_plane: Option<u32>,
+    /// What is simulated: counts and time, counts alone, or bytes as well.
     #[serde(default)]
     model: Model,
+    /// Instead of the profile's counts.
     #[serde(default)]
+    #[schemars(with = "Shape")]
     shape: Map<String, Value>,
+    /// Instead of the profile's rules.
     #[serde(default)]
+    #[schemars(with = "Rules")]
     rules: Map<String, Value>,
+    /// Instead of the profile's times.
     #[serde(default)]
+    #[schemars(with = "Timing")]
     timing: Map<String, Value>,
+    /// Energy of the operations; a profile has it or not.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Energy>")]
     energy: Option<Map<String, Value>>,
+    /// The controller between link and flash.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Controller>")]
     controller: Option<Map<String, Value>>,
+    /// The link to the host.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Link>")]
     link: Option<Map<String, Value>>,
+    /// Zones, for `ftl.zns` and `ftl.zoned`.
     #[serde(skip_serializing_if = "Option::is_none")]
     zones: Option<ZoneOptions>,
+    /// Failures of programs and erases, bad blocks and bit errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     faults: Option<faulty::Config>,
+    /// Cells that age.
     #[serde(skip_serializing_if = "Option::is_none")]
     reliability: Option<aging::Config>,
 }

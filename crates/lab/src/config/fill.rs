@@ -36,6 +36,17 @@ impl Fill {
     }
 }
 
+impl schemars::JsonSchema for Fill {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Fill".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names = Self::NAMES.map(|(name, _)| name);
+        schemars::json_schema!({ "anyOf": [{ "type": "string", "enum": names }, { "type": "number" }] })
+    }
+}
+
 impl Serialize for Fill {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

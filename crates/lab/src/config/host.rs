@@ -19,7 +19,7 @@ const MAX_THINK_TIME_US: f64 = 3.6e9;
 pub(super) type Refuse<'a> = dyn Fn(&str, &dyn std::fmt::Display, &str) -> Result<(), KeyError> + 'a;
 
 /// Request arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Host {
     /// `closed`: the next request comes when an outstanding one is done; `recorded`: at its own time.
@@ -99,7 +99,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// Request arrival.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrival {
     /// When an earlier one is done.

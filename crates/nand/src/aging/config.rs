@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// time in days since the program of the page, and reads over the whole block since the first program after its
 /// erase. The default exponents of wear and retention come from the fit to their 72-layer TLC chip. The rates
 /// depend on the chip, so they have no typical default.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Earlier P/E cycles on every block when the run starts. Default 0.

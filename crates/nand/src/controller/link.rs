@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The link between host and device: the table `[link]` of a profile. Each direction moves one request's data after the
 /// other.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Link {
     /// Time of each read in addition to its data, us.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Measured drives answer a reset sooner than their flash is erased, and the later the more of the zone was written
 /// (K. Doekemeijer et al.: Performance Characterization of NVMe Flash Devices with Zoned Namespaces. CLUSTER 2023). What takes
 /// the time is not published. A power function of the written share fits the measured means.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZoneReset {
     /// For a zone in which next to nothing was written, us.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// Ordinals count from 1, the first operation. Every random draw depends only on the seed, the address and the
 /// block's P/E cycles, so faults depend neither on read order nor on other blocks.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Seed for random faults. Default 0: derived from the experiment's seed.
@@ -43,7 +43,7 @@ pub struct Config {
 /// on their way. The spare area has a code of its own and never fails this way; the sector list of a gathered
 /// page also has its own code, in the rest of its sector. This is a convention of the simulator, not a chip's
 /// curve; a power law in the P/E cycles is the usual fit.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BitErrors {
     /// Raw bit error rate without wear, errors per bit, 0 to 0.1.

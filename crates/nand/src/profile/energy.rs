@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// An operation on the spare area alone costs as much as on the page, because it senses or pulses the whole
 /// word line.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Energy {
     /// Page read.

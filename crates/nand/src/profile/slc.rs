@@ -6,7 +6,7 @@ use crate::context::{Cell, Time, ERASE_SHARE};
 use serde::{Deserialize, Serialize};
 
 /// Operation times in a block with one bit per cell; other times are as in any block.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlcTiming {
     /// Array to page register (tR); also a spare-only read.

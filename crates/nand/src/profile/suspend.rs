@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// Source: G. Wu, X. He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST 2012; S.
 /// Kim et al., "Practical erase suspension for modern low-latency SSDs", USENIX ATC 2019. Data sheets state
 /// both times.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suspend {
     /// From the command until the array is free for a read.

@@ -9,13 +9,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
 /// A cell of three bits holds a bit of a lower, a middle and an upper page. They need different numbers of sensing steps
 /// (L. M. Grupp et al., "Characterizing flash memory: anomalies, observations, and applications", MICRO 2009).
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PageTypes {
     /// Read times, us.
+    #[schemars(with = "Vec<f64>")]
     pub read_us: ByType,
     /// Program times, us; [`super::Timing::program_us`] for all if omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<f64>>")]
     pub program_us: Option<ByType>,
 }
 

@@ -26,7 +26,7 @@ fn read(path: &str) -> String {
 /// `proof` tests everything and may see everything. Dev-dependencies are free: integration tests in `ftl` and `fs` run
 /// on `drive`, a layer above, so they compile no FTL themselves.
 const LAYERS: &[(&str, &[&str], &[&str])] = &[
-    ("nand", &[], &["serde", "thiserror", "libm", "crc32fast", "rustix"]),
+    ("nand", &[], &["serde", "thiserror", "schemars", "libm", "crc32fast", "rustix"]),
     ("block", &["nand"], &["serde", "thiserror", "schemars"]),
     ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars", "libm"]),
     ("drive", &["nand", "block", "ftl"], &[]),
