@@ -23,13 +23,20 @@ impl ByAuthor {
         &mut self.counts[block.index() * Origin::COUNT + (usize::from(origin.0) & (Origin::COUNT - 1))]
     }
 
+    fn range(block: BlockId) -> std::ops::Range<usize> {
+        let first = block.index() * Origin::COUNT;
+        first..first + Origin::COUNT
+    }
+
     /// A block's counts, by origin.
     pub(crate) fn block(&self, block: BlockId) -> &[u16; Origin::COUNT] {
-        &self.counts.as_chunks().0[block.index()]
+        let counts = &self.counts[Self::range(block)];
+        counts.try_into().expect("a block has a count for each origin")
     }
 
     /// A block's counts, by origin, to be changed.
     pub(super) fn block_mut(&mut self, block: BlockId) -> &mut [u16; Origin::COUNT] {
-        &mut self.counts.as_chunks_mut().0[block.index()]
+        let counts = &mut self.counts[Self::range(block)];
+        counts.try_into().expect("a block has a count for each origin")
     }
 }
