@@ -7,7 +7,15 @@ _WRITTEN = {
     "minv": [
         "{phone.minv.unused2000:.0f} of 2,048 are unused then",
         "{fig3.minv_no_gc:.0f} are passive, none aggressive",
-        "{phone.minv.copies / (phone.minv.passive + phone.minv.aggressive):.1f} copies in MiNV",
+        "{phone.minv.copies / (phone.minv.passive + phone.minv.aggressive):.1f} copies in MiNV and "
+        "{phone.yaffs.copies / (phone.yaffs.passive + phone.yaffs.aggressive):.1f} in YAFFS, where "
+        "{100 * phone.yaffs.passive / (phone.yaffs.passive + phone.yaffs.aggressive):.0f} % are passive",
+        "{phone.minv.copies_in_3000 / phone.minv.aggressive_in_3000:.1f} and "
+        "{phone.yaffs.copies_in_3000 / phone.yaffs.aggressive_in_3000:.1f}. It takes "
+        "{1000 * phone.minv.gc_time / (phone.minv.passive + phone.minv.aggressive):.1f} and "
+        "{1000 * phone.yaffs.gc_time / (phone.yaffs.passive + phone.yaffs.aggressive):.1f} ms, but "
+        "{1000 * phone.yaffs.unmarked_y.gc_time / "
+        "(phone.yaffs.unmarked_y.passive + phone.yaffs.unmarked_y.aggressive):.1f} in YAFFS",
         "it starts at {phone.minv.large_m.first_aggressive:,.0f}, in YAFFS at "
         "{phone.yaffs.large_y.first_aggressive:,.0f}.",
     ],

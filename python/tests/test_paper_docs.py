@@ -83,7 +83,10 @@ def of_sector_map(kept):
 
 def of_minv(kept):
     number = kept.points
-    varied = f"{len(kept.paper.opens)} open values and {len(kept.paper.meanings)} readings"
+    opens, readings = (
+        sum(each.is_searched for each in part) for part in (kept.paper.opens, kept.paper.meanings)
+    )
+    varied = f"{opens} open values and {readings} readings"
     yield f"{varied}, one at a time ({number['alone']} points)"
     yield f"and all at once ({number['joint']} points"
     judged, met = len(kept.rows[0].seen), meets(kept.rows[0])

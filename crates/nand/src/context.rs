@@ -421,12 +421,6 @@ impl Ctx {
         &mut self.matrix.cells[Matrix::at(origin, self.cause)]
     }
 
-    /// Counts spare reads whose answers are known without them.
-    pub fn count_spare_reads(&mut self, count: u64) {
-        let origin = self.origin();
-        self.count(origin).spare_reads += count;
-    }
-
     /// Counts one erase, shared among the origins in proportion to `invalid`; the current origin gets it if
     /// none was invalid.
     pub(crate) fn count_erase(&mut self, invalid: &[u16; Origin::COUNT]) {

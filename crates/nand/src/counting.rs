@@ -400,8 +400,13 @@ impl<S: SpareStore> Nand for Counting<S> {
         Ok(Done::default())
     }
 
-    fn is_untouched(&self) -> bool {
-        self.states.are_all_erased()
+    fn read_untouched(&mut self) -> bool {
+        let is_untouched = self.states.are_all_erased();
+        if is_untouched {
+            let origin = self.ctx.origin();
+            self.ctx.count(origin).spare_reads += u64::from(self.geometry.pages());
+        }
+        is_untouched
     }
 
     fn set_slc(&mut self, block: BlockId, slc: bool) {

@@ -145,9 +145,10 @@ pub trait Nand {
     /// [`NandError::PowerLost`].
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError>;
 
-    /// Whether nothing was ever programmed or marked bad here, as far as the device knows: a mount then counts its reads without
-    /// making them. A chip cannot tell, so the default is no; a device in memory can.
-    fn is_untouched(&self) -> bool {
+    /// Reads every spare area once, in the order of the pages, if the device knows that nothing was ever programmed or marked
+    /// bad. It then counts and takes the time of the reads without making them, and tells so. A chip cannot know, so the
+    /// default is no.
+    fn read_untouched(&mut self) -> bool {
         false
     }
 

@@ -27,6 +27,7 @@ mod partial;
 mod runs;
 mod suspending;
 mod together;
+mod untouched;
 
 use crate::address::{BlockId, Geometry, Lpn, Ppa};
 use crate::as_inside;
@@ -343,7 +344,11 @@ ways_inside!([N: Nand, const EXTRAS: bool] Timed<N, EXTRAS>, inner);
 impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     type Buf = N::Buf;
 
-    as_inside!(inner: is_untouched, is_settled, set_slc, is_slc);
+    as_inside!(inner: is_settled, set_slc, is_slc);
+
+    fn read_untouched(&mut self) -> bool {
+        self.time_all_spare_reads()
+    }
 
     #[inline]
     fn geometry(&self) -> &Geometry {

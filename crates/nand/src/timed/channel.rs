@@ -59,6 +59,11 @@ impl Channel {
         (place / units + place % units) % units
     }
 
+    /// Units on the bus.
+    pub(super) fn units(&self) -> usize {
+        self.units
+    }
+
     /// Whether [`Self::forget`] must come before the next [`Self::take`] of `unit`.
     #[inline]
     pub(super) fn is_full(&self, unit: usize) -> bool {

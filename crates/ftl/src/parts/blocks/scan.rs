@@ -187,9 +187,7 @@ pub(crate) fn scan_ascending<N: Nand>(nand: &mut N) -> Result<Scans, FtlError> {
 
 fn scan_in<N: Nand>(nand: &mut N, order: fn(&Page) -> u64) -> Result<Scans, FtlError> {
     let blocks = nand.geometry().blocks();
-    if nand.is_untouched() {
-        let pages = nand.geometry().pages();
-        nand.ctx().count_spare_reads(pages.into());
+    if nand.read_untouched() {
         return Ok(Scans { found: Vec::new(), untouched: blocks as usize });
     }
     let found: Result<Vec<_>, _> = (0..blocks).map(|block| scan_block(nand, BlockId(block), order)).collect();

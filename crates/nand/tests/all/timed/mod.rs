@@ -13,6 +13,7 @@ mod slc;
 mod stalls;
 mod suspend;
 mod together;
+mod untouched;
 
 use nandlab_nand::profile::{PageCopy, PlaneOverlap, Profile, Timing};
 use nandlab_nand::random::Random;
