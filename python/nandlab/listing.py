@@ -138,7 +138,18 @@ def _with_choices(part: dict[str, Any], schema: dict[str, Any]) -> dict[str, dic
         for choice, inner in _choices(part["properties"][name], schema).items():
             own = _with_choices(inner, schema)
             found |= {f"{name}.{choice}.{option}": spec for option, spec in own.items()}
+        own = _with_choices(_own_table(part["properties"][name], schema), schema)
+        found |= {f"{name}.{option}": spec for option, spec in own.items()}
     return found
+
+
+def _own_table(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an option that is a table with named options, or a table without any."""
+    spec = _resolve(spec, schema)
+    present = [one for one in spec.get("anyOf", []) if one.get("type") != "null"]
+    if len(present) == 1:
+        spec = _resolve(present[0], schema)
+    return spec if "properties" in spec and not _is_choice(spec) else {}
 
 
 def _choices(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -150,9 +161,8 @@ def _choices(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, dict[str
 
 def _is_choice(spec: dict[str, Any]) -> bool:
     """Whether a schema is of a table with one entry, named by a choice."""
-    return spec.get("additionalProperties") is False and list(spec.get("properties", {})) == spec.get(
-        "required"
-    )
+    names = list(spec.get("properties", {}))
+    return spec.get("additionalProperties") is False and len(names) == 1 and names == spec.get("required")
 
 
 def _nested(place: str) -> str:

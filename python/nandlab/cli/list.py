@@ -168,7 +168,7 @@ def _print_one(entry: dict[str, Any]) -> None:
             [
                 name,
                 _plain_type(spec["type"]),
-                _unset(entry["name"], name) if spec["required"] else _default(spec["default"]),
+                _unset(entry["name"], name, spec),
                 spec["doc"],
             ]
             for name, spec in options.items()
@@ -176,10 +176,15 @@ def _print_one(entry: dict[str, Any]) -> None:
         print_table(rows, ["option", "type", "default", "meaning"])
 
 
-def _unset(table: str, option: str) -> str:
-    """What counts without a value for an option that has no default of its own."""
-    overrides = ("shape.", "rules.", "timing.", "energy.")
-    return "the profile's" if table == "device" and option.startswith(overrides) else "needed"
+OF_PROFILE = ("shape", "rules", "timing", "energy", "controller", "link")
+"""Tables of a device that its profile has, too: what an experiment leaves out is the profile's."""
+
+
+def _unset(table: str, option: str, spec: dict[str, Any]) -> str:
+    """What counts if an option is left out."""
+    if table == "device" and option.split(".")[0] in OF_PROFILE:
+        return "the profile's"
+    return "needed" if spec["required"] else _default(spec["default"])
 
 
 def _plain_type(annotation: str) -> str:

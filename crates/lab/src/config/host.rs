@@ -29,17 +29,21 @@ pub struct Host {
     /// Firmware time per request before its flash operations start, in microseconds: one processor, one request
     /// at a time. The flash times exclude it.
     #[serde(skip_serializing_if = "is_nothing")]
+    #[schemars(extend("default" = 0.0))]
     pub firmware_us: f64,
     /// Additional firmware time per map entry needed by the request, in microseconds; the FTL gives their
     /// number.
     #[serde(skip_serializing_if = "is_nothing")]
+    #[schemars(extend("default" = 0.0))]
     pub lookup_us: f64,
     /// Time from a request's end until the next one in its slot in a closed loop, us.
     #[serde(skip_serializing_if = "is_nothing")]
+    #[schemars(extend("default" = 0.0))]
     pub think_time_us: f64,
     /// Whether to break down the latency of the longest request (`longest_request.parts`); it slows a run by
     /// some per cent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
     pub explain_longest: bool,
     /// Bytes per day written by the host over the device's life, for years in `lifetime`; it changes no
     /// request.
@@ -47,9 +51,11 @@ pub struct Host {
     pub daily: Option<ByteCount>,
     /// Transactions between samples in `fs.samples`, for a file workload; 0: enough for at most 100 samples.
     #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(extend("default" = 0))]
     pub sample_transactions: u64,
     /// Whether these samples include each single block's live pages.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
     pub sample_blocks: bool,
     /// How the controller takes commands from the submission queues of tenants.
     #[serde(skip_serializing_if = "Option::is_none")]

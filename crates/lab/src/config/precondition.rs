@@ -25,6 +25,7 @@ pub struct Precondition {
     pub steady: Option<f64>,
     /// Kind of writes in this search.
     #[serde(skip_serializing_if = "SteadyWrites::is_uniform")]
+    #[schemars(extend("default" = "uniform"))]
     pub steady_writes: SteadyWrites,
     /// Most windows in the search, at least 4.
     pub steady_windows: u32,
@@ -32,6 +33,7 @@ pub struct Precondition {
     pub warm_up: u64,
     /// Days without power between the preconditioning and the workload: the pages of `device.reliability` age.
     #[serde(skip_serializing_if = "reliability::is_none")]
+    #[schemars(extend("default" = 0.0))]
     pub shelf_days: f64,
     /// A file with a device preconditioned earlier (`nandlab run --save-state`), instead of the writes.
     #[serde(skip_serializing_if = "Option::is_none")]
