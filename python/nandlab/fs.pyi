@@ -55,6 +55,17 @@ def yaffs(
         format: Format on flash; `auto` picks it by page size. Default "auto".
         gc: Garbage collection. Default {"reserved_blocks": 5, "aggressive_margin": 2, "passive_limit":
             3, "passive_share": 16, "passive_most": 200, "skip": 4, "tries": 2}.
+        gc.reserved_blocks: Blocks kept for headers and collection, at least 2; file data is refused if
+            it would leave fewer. Default 5.
+        gc.aggressive_margin: Collection is aggressive with fewer erased blocks than the reserve plus
+            the checkpoint plus this margin. Default 2.
+        gc.passive_limit: Most live pages in a block collected passively. Doh et al. say 3, the YAFFS
+            code says 2. Default 3.
+        gc.passive_share: Passive collection looks at one in this many blocks, plus one. Default 16.
+        gc.passive_most: Most blocks a passive search looks at, plus one. Default 200.
+        gc.skip: After a hit, the next passive search runs at the call with this number. Default 4.
+        gc.tries: Most blocks collected per call; more than one only while fewer blocks are erased than
+            reserved. Default 2.
         short_op_cache: Pages in the cache for reads and writes of a part of a page; 0 for no cache.
             Default: 10, as in the code of 2007 under Linux. Default 10.
         checkpoint: `yaffs2`: whether `sync_all` saves the tables, so a mount needs no scan. Default
@@ -76,10 +87,26 @@ def minv(
     Args:
         gc: Garbage collection. Default {"reserved_blocks": 5, "aggressive_margin": 2, "passive_limit":
             3, "passive_share": 16, "passive_most": 200, "skip": 4, "tries": 2}.
+        gc.reserved_blocks: Blocks kept for headers and collection, at least 2; file data is refused if
+            it would leave fewer. Default 5.
+        gc.aggressive_margin: Collection is aggressive with fewer erased blocks than the reserve plus
+            the checkpoint plus this margin. Default 2.
+        gc.passive_limit: Most live pages in a block collected passively. Doh et al. say 3, the YAFFS
+            code says 2. Default 3.
+        gc.passive_share: Passive collection looks at one in this many blocks, plus one. Default 16.
+        gc.passive_most: Most blocks a passive search looks at, plus one. Default 200.
+        gc.skip: After a hit, the next passive search runs at the call with this number. Default 4.
+        gc.tries: Most blocks collected per call; more than one only while fewer blocks are erased than
+            reserved. Default 2.
         objects: Maximum number of files, directories and links, including the root directory; from 2 to
             262142. Each takes 128 bytes of NVRAM, and as much again for its map. Default 2048.
         nvram: NVRAM access cost. Default: none. Default {"unit_bytes": 8, "read_ns": 0.0, "write_ns":
             0.0, "read_nj": 0.0, "write_nj": 0.0}.
+        nvram.unit_bytes: Bytes per unit; 8 if the data sheet gives costs per word. Default 8.
+        nvram.read_ns: Read time per unit, ns. Default 0.0.
+        nvram.write_ns: Write time per unit, ns. Default 0.0.
+        nvram.read_nj: Read energy per unit, nJ. Default 0.0.
+        nvram.write_nj: Write energy per unit, nJ. Default 0.0.
     """
 
 def posix(

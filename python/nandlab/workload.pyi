@@ -261,6 +261,25 @@ def trace(
         action: Which action of a block trace (`blkparse`, `ftrace`, `wiscsee`) is the request.
         time_unit: The unit of times, where it is not that of the format.
         columns: The columns of the format `columns`.
+        columns.time: The time; without it all are 0.
+        columns.op: Read, write, trim or flush.
+        columns.address: Where the request starts.
+        columns.size: How long it is; without it every request has `fixed_size_bytes`.
+        columns.fixed_size_bytes: Bytes of every read, write and trim, where no column has the size.
+        columns.device: The device: a column, or a list of columns such as the host and its disk.
+        columns.placement: Where the host asks a write to go: a handle such as `5`, or a group and a
+            handle such as `1:5`.
+        columns.separator: What stands between two columns. Default "comma".
+        columns.header: Whether the first line names the columns; it does where one of them is given by
+            its name. Default false.
+        columns.skip_lines: Lines at the start of the file that are passed over, such as a title above
+            the names. Default 0.
+        columns.address_unit_bytes: Bytes of a unit of the address. Default 512.
+        columns.size_unit_bytes: Bytes of a unit of the size. Default 512.
+        columns.read: What a read is called. Default ["R", "r", "read", "Read", "READ"].
+        columns.write: What a write is called. Default ["W", "w", "write", "Write", "WRITE"].
+        columns.trim: What a trim is called. Default ["T", "D", "trim", "discard", "unmap"].
+        columns.flush: What a flush is called. Default ["F", "flush", "sync"].
         on_error: What is done with malformed records: `stop` or `skip`. Default "stop".
         unsorted: What is done with times that go back: `reject` or `raise`; as is usual for the format
             unless it is set.
