@@ -106,6 +106,29 @@ impl<T: Entry> Table<T> {
         T::of(!std::mem::replace(&mut self.inverted[place], !entry.number()))
     }
 
+    /// Sets the entry at a place to `to` if it is `from`; tells whether it was.
+    #[inline]
+    pub fn follow(&mut self, place: usize, from: T, to: T) -> bool {
+        let inverted = &mut self.inverted[place];
+        let is_here = *inverted == !from.number();
+        if is_here {
+            *inverted = !to.number();
+        }
+        is_here
+    }
+
+    /// Where the entries from the start of `places` on ascend by one, from `from`, they ascend from `to` now. Returns how many
+    /// did.
+    #[inline]
+    pub fn follow_run(&mut self, places: std::ops::Range<usize>, from: T, to: T) -> usize {
+        // Inverted numbers descend.
+        let (from, to) = (!from.number(), !to.number());
+        let entries = &mut self.inverted[places];
+        let run = (0..).zip(&*entries).take_while(|&(n, &entry)| entry == from.wrapping_sub(n)).count();
+        (0..).zip(&mut entries[..run]).for_each(|(n, entry)| *entry = to.wrapping_sub(n));
+        run
+    }
+
     /// Makes entries blank.
     pub fn clear(&mut self, places: std::ops::Range<usize>) {
         self.inverted[places].fill(0);
@@ -233,6 +256,13 @@ mod tests {
         table.set(5, Ppa(7));
         assert_eq!((table.replace(5, Ppa(8)), table.at(5)), (Ppa(7), Ppa(8)));
         assert!(table.entries().eq([(5, Ppa(8)), (9, Ppa(0))]));
+        assert!(!table.follow(5, Ppa(7), Ppa(1)) && table.follow(5, Ppa(8), Ppa(1)));
+        (20..25).for_each(|place| table.set(place, Ppa(place as u32 + 80)));
+        table.set(23, Ppa(3));
+        assert_eq!(table.follow_run(20..25, Ppa(100), Ppa(7)), 3);
+        assert!(table.range(20..25).eq([7, 8, 9, 3, 104].map(Ppa)));
+        table.clear(20..25);
+        table.set(5, Ppa(8));
         table.clear(0..6);
         assert!(table.entries().eq([(9, Ppa(0))]));
         assert_eq!(table.iter().next_back(), Some(Ppa::NONE));

@@ -131,11 +131,17 @@ impl NotedMap {
     /// was.
     #[inline]
     pub(crate) fn follow(&mut self, kind: Kind, at: Lpn, (from, to): (Ppa, Ppa)) -> bool {
-        let is_here = self.counts(kind, at, from);
-        if is_here {
-            self.set(kind, at, to);
+        match kind {
+            Kind::TrimNote => {
+                let note = self.notes.entry(at);
+                let is_here = *note == from;
+                if is_here {
+                    *note = to;
+                }
+                is_here
+            }
+            _ => self.map.follow(at.index(), from, to),
         }
-        is_here
     }
 
     /// Whether a page still counts.

@@ -49,8 +49,11 @@ pub struct Lean {
     words: Table<u32>,
     /// By page: its origin, on a device with many pages that has several; else empty.
     origins: Vec<u8>,
-    /// Bits of a word for the logical page.
+    /// Bits of a word for the logical page; the origin is above them.
     lpn_bits: u32,
+    /// The logical page in a word, and the one of a page whose metadata is in the side table.
+    lpn_mask: u32,
+    elsewhere: u32,
     others: SideTable<Oob>,
 }
 
@@ -61,53 +64,32 @@ impl Lean {
 
     /// For logical pages of this many bits.
     fn with_bits(geometry: &Geometry, lpn_bits: u32) -> Self {
-        let words = Table::blank(geometry.pages() as usize);
-        Self { words, origins: Vec::new(), lpn_bits, others: SideTable::default() }
-    }
-
-    /// Whether a word has no room for an origin.
-    #[inline]
-    fn is_wide(&self) -> bool {
-        self.lpn_bits == u32::BITS
-    }
-
-    /// The logical page in the word of a page whose metadata is in the side table.
-    #[inline]
-    fn elsewhere(&self) -> u32 {
-        if self.is_wide() {
-            Self::ERASED - 1
-        } else {
-            (1 << Self::LPN_BITS) - 1
-        }
-    }
-
-    /// The logical page in a word.
-    #[inline]
-    fn lpn(&self, word: u32) -> u32 {
-        if self.is_wide() {
-            word
-        } else {
-            word & self.elsewhere()
+        let lpn_mask = Self::ERASED >> (u32::BITS - lpn_bits);
+        Self {
+            words: Table::blank(geometry.pages() as usize),
+            origins: Vec::new(),
+            lpn_bits,
+            lpn_mask,
+            elsewhere: lpn_mask - u32::from(lpn_bits == u32::BITS),
+            others: SideTable::default(),
         }
     }
 
     /// The origin of the page `at`, which has this word.
     #[inline]
     fn origin(&self, at: Ppa, word: u32) -> Origin {
-        Origin(match self.is_wide() {
-            true => self.origins.get(at.index()).copied().unwrap_or(Origin::HOST.0),
-            false => (word >> Self::LPN_BITS) as u8,
-        })
+        if !self.origins.is_empty() {
+            return Origin(self.origins[at.index()]);
+        }
+        // Nothing of a word is above 32 bits: the host's.
+        const { assert!(Origin::HOST.0 == 0, "pages without a note are the host's") };
+        Origin((u64::from(word) >> self.lpn_bits) as u8)
     }
 
-    /// Notes the origin of a page beside its word.
-    #[inline]
-    fn set_origin(&mut self, at: Ppa, origin: Origin) {
+    /// Notes the origin of a page whose word has no room for it.
+    #[cold]
+    fn note_origin(&mut self, at: Ppa, origin: Origin) {
         if self.origins.is_empty() {
-            if origin == Origin::HOST {
-                return;
-            }
-            const { assert!(Origin::HOST.0 == 0, "pages without a note are the host's") };
             self.origins = zeroed(self.words.len());
         }
         self.origins[at.index()] = origin.0;
@@ -123,17 +105,16 @@ impl SpareStore for Lean {
 
     #[inline]
     fn set(&mut self, at: Ppa, _: BlockId, _: bool, oob: Oob) {
-        let lpn = if oob.lpn.0 < self.elsewhere() && oob.kind == Kind::Data {
+        let lpn = if oob.lpn.0 < self.elsewhere && oob.kind == Kind::Data {
             oob.lpn.0
         } else {
             self.others.insert(at, oob);
-            self.elsewhere()
+            self.elsewhere
         };
-        if self.is_wide() {
-            self.words.set(at.index(), lpn);
-            self.set_origin(at, oob.origin);
-        } else {
-            self.words.set(at.index(), lpn | u32::from(oob.origin.0) << Self::LPN_BITS);
+        let origin = u64::from(oob.origin.0) << self.lpn_bits;
+        self.words.set(at.index(), lpn | origin as u32);
+        if origin >> u32::BITS != 0 || !self.origins.is_empty() {
+            self.note_origin(at, oob.origin);
         }
     }
 
@@ -143,8 +124,8 @@ impl SpareStore for Lean {
         if word == Self::ERASED {
             return None;
         }
-        let lpn = self.lpn(word);
-        if lpn == self.elsewhere() {
+        let lpn = word & self.lpn_mask;
+        if lpn == self.elsewhere {
             return self.others.get(at).copied();
         }
         Some(Oob::data(Lpn(lpn), Seq(0), self.origin(at, word)))
@@ -158,16 +139,16 @@ impl SpareStore for Lean {
     #[inline]
     fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Renewed> {
         let word = self.words.at(from.0.index());
-        let lpn = self.lpn(word);
-        if lpn >= self.elsewhere() {
+        let lpn = word & self.lpn_mask;
+        if lpn >= self.elsewhere {
             let old = self.get(from.0, from.1)?;
             self.set(to.0, to.1, first, Oob { aux, seq, ..old });
             return Some((old.origin, (old.lpn, old.kind)));
         }
         let origin = self.origin(from.0, word);
         self.words.set(to.0.index(), word);
-        if self.is_wide() {
-            self.set_origin(to.0, origin);
+        if !self.origins.is_empty() {
+            self.note_origin(to.0, origin);
         }
         Some((origin, (Lpn(lpn), Kind::Data)))
     }

@@ -272,9 +272,7 @@ impl Store {
                 self.keeper.supersede_in(block, end);
             }
             let most = (pages.end - at).min(places.end - old.0);
-            let here = self.map.range(at as usize..(at + most) as usize);
-            let run = (old.0..).zip(here).take_while(|&(next, page)| page.0 == next).count() as u32;
-            (0..run).for_each(|n| self.map.set((at + n) as usize, Ppa(first.0 + place + n)));
+            let run = self.map.follow_run(at as usize..(at + most) as usize, old, Ppa(first.0 + place)) as u32;
             self.valid.remove_run(block, old.0 - places.start, run);
             self.valid.insert_run(target, place, run);
             at += run;
