@@ -36,8 +36,8 @@ LISTED = {
         ("fig", "model.", "sec2.", "sec3."),
     ),
     "sector-map": (
-        16,
-        "c1bc8708a8d07dd0d7021840f21540fb327c2a2e14bbb49cb9f82dc1a7cdad30",
+        19,
+        "5b55aeb7a23c21c85384b58338a67ed277411f5e3bac4a8eb04a85ecafdbabed",
         ("fig", "table1.", "sec"),
     ),
     "drives": (
