@@ -20,7 +20,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("run", &["config", "control", "error", "latency", "record", "stack"]),
     ("served", &["config", "control", "error", "former", "latency", "record", "run", "stack"]),
     ("papers", &["bundled", "config", "error"]),
-    ("lists", &["bundled", "former", "memories", "profiles"]),
+    ("lists", &["bundled", "config", "former", "memories", "profiles"]),
     ("traces", &["config", "error", "latency", "record"]),
     ("bench", &["config", "control", "error", "run", "stack"]),
 ];
