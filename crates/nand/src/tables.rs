@@ -157,8 +157,9 @@ impl<T: Entry> Table<T> {
     }
 }
 
-/// Largest table, in bytes, that is written at once. Memory pages that are taken one after the other mostly lie side by side, and
-/// then share the cache well; taken as requests come, those of a table of this size made some runs a third slower.
+/// Largest table, in bytes, that is written at once. Without this, one of two runs of a small page map was a third slower than the
+/// other, and with it none of two was. Memory pages that are taken as requests come may lie so that they share the cache badly;
+/// that this is the cause was not measured.
 const AT_ONCE: usize = 4 << 20;
 
 /// Largest table, in bytes, that is in huge pages though little of it may be written. The first write to a huge page takes
