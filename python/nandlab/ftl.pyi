@@ -8,7 +8,7 @@ from nandlab.policy import Policy
 
 def page(
     *,
-    stripe: Literal['dies', 'planes'] | Mapping[str, Any] | None = None,
+    stripe: Literal['dies', 'planes', 'address'] | Mapping[str, Any] | None = None,
     victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | Policy | None = None,
     placement: Literal['one', 'two', 'origin', 'dac', 'sepbit', 'oracle', 'warcip', 'midas', 'fdp'] | Mapping[str, Any] | Policy | None = None,
     wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | Mapping[str, Any] | Policy | None = None,
@@ -25,10 +25,16 @@ def page(
     After Gal & Toledo 2005 (survey); Desnoyers 2014.
 
     Args:
-        stripe: The parts that take consecutive host pages in turn, each with its own frontiers, reserve
-            and victims. Default "dies".
+        stripe: The parts filled side by side, each with its own frontiers, reserve and victims, and
+            which one takes a host page. Default "dies".
         stripe.dies.pages: Consecutive host pages for one die before the next one is in turn, 1 to
             65536: with `device.timing.program_pages`, the pages it programs at once. Default 1.
+        stripe.address.order: What changes first from a page to the next: the letters C (channel), W
+            (way), D (die of a way) and P (plane of a die) in any order, as in MQSim's
+            `Plane_Allocation_Scheme`. Default "CWDP".
+        stripe.address.ways: Ways (chips) on a channel. 0 is one for each die. Default 0.
+        stripe.address.planes: Planes that `P` counts; what is left of a way's planes is its dies. 0 is
+            all planes of a die. Default 0.
         victim: Which block garbage collection empties next. Default "greedy".
         victim.d_choices.choices: Blocks drawn for each pick, 1 to 4096: with more it is greedy, and
             each pick needs as many draws. Default 5.

@@ -5,7 +5,8 @@
 //! run short, the victim policy picks one, the FTL moves its valid pages and erases it.
 //!
 //! ## Write path
-//! 1. The next die in turn takes the page; a die above its share of valid pages opens no new block for the host.
+//! 1. The next die in turn takes the page, or with `stripe.address` the plane of its address; a die above its share of
+//!    valid pages opens no new block for the host.
 //!    `placement` picks a frontier. A partial write reads the old page first, merges it and writes a whole page.
 //! 2. A full frontier is closed, so it may become a victim, and a free block is opened. Before the host takes the last
 //!    free block, which is kept for relocated pages, it waits until a victim is empty.
@@ -55,6 +56,7 @@ mod relocation;
 mod room;
 mod runs;
 mod slc;
+mod stripe;
 #[cfg(test)]
 mod tests;
 mod trim_notes;
@@ -72,7 +74,7 @@ use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
 use crate::parts::wear::WearPolicy;
 use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
-pub use config::{Collection, Config, OverDies, Stripe, ValidPages};
+pub use config::{Collection, Config, ValidPages};
 use dies::{Die, Dies};
 pub use idle::{Collect, Idle};
 use nandlab_nand::{
@@ -82,6 +84,7 @@ use nandlab_nand::{
 use placing::Placing;
 use room::{balance_pages, usable_pages};
 pub use slc::{Dynamic, Fixed, SlcCache, SlcFull};
+pub use stripe::{ByAddress, Order, OverDies, Stripe};
 
 /// The RAM state of the page map.
 #[derive(Debug)]
@@ -133,7 +136,7 @@ impl PageMap {
 
     #[inline(always)]
     fn store_at<N: Nand>(&mut self, nand: &mut N, frontier: usize, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        let die = self.next_die(frontier);
+        let die = self.die_for(at, frontier);
         let die = self.store_on(nand, (die, frontier), at, page)?;
         self.collect(nand, die)
     }
@@ -239,6 +242,7 @@ impl Ftl for PageMap {
 
     fn max_logical_pages(geometry: &Geometry, rules: &Rules, config: &Config) -> Result<u32, FtlError> {
         config.check()?;
+        config.stripe.check(geometry)?;
         let geometry = &config.stripe.view(geometry);
         config.check_units(geometry)?;
         config.check_slc(geometry, rules)?;

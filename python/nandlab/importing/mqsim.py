@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -58,7 +59,9 @@ DEVICE = {
     "Ideal_Mapping_Table": taken(False, "ftl", "`page` with it, `dftl` without"),
     "CMT_Capacity": differs(2 << 20, "ftl.dftl.cmt_entries", "bytes of entries there").within(64),
     "CMT_Sharing_Mode": told("SHARED", _SHARED, "SHARED"),
-    "Plane_Allocation_Scheme": told("CWDP", "pages go to dies in turn here, over channels first", "CWDP"),
+    "Plane_Allocation_Scheme": taken("CWDP", "ftl.page.stripe").one_of(
+        *("".join(letters) for letters in itertools.permutations("CWDP"))
+    ),
     "Transaction_Scheduling_Policy": differs(
         "OUT_OF_ORDER",
         "device.timing.order device.timing.read_first",
@@ -68,7 +71,7 @@ DEVICE = {
         0.07, "device.over_provisioning", "spare / whole there, spare / logical here"
     ).within(0.001, 0.9),
     "GC_Exec_Threshold": differs(
-        0.05, "", "free blocks of a plane there, of a die or the device here"
+        0.05, "", "free blocks of a plane there, with `dftl` of the device here"
     ).within(0, 0.9),
     "GC_Block_Selection_Policy": taken("RGA", "").one_of(
         "RGA", "GREEDY", "RANDOM", "RANDOM_P", "RANDOM_PP", "FIFO"
@@ -123,13 +126,11 @@ FLASH = {
 }
 
 STATIC = "an address has its die, over channels first; the order of the letters has no counterpart"
-DYNAMIC = (
-    "an address has its plane there; `page` writes to dies in turn, so writes collide less (-22 % at depth "
-    "16); `dftl` with allocation = static does as MQSim"
-)
 BOUND = "at most a page for each plane is on its way to flash there, so no more is buffered here"
 GC_BLOCKS = 10
 """MQSim always collects with fewer free blocks on a plane, whatever the threshold."""
+FILLED = 5
+"""Spare blocks of a plane that `page` fills, with wear levelling, or keeps for the balance between planes."""
 VICTIMS: dict[str, Any] = {"GREEDY": "greedy", "FIFO": "fifo"}
 BITS = {"SLC": 1, "MLC": 2, "TLC": 3}
 
@@ -272,10 +273,14 @@ class Device:
         return {"device.link.read_mb_s": rate, "device.link.write_mb_s": rate}
 
     def _reserve(self) -> int:
-        """A chip's free blocks when MQSim begins to collect."""
+        """A plane's free blocks when MQSim begins to collect."""
         share = self.values.number("GC_Exec_Threshold")
-        blocks = max(GC_BLOCKS, int(share * self.flash.whole("Block_No_Per_Plane")))
-        return blocks * self.flash.whole("Die_No_Per_Chip") * self.flash.whole("Plane_No_Per_Die")
+        return max(GC_BLOCKS, int(share * self.flash.whole("Block_No_Per_Plane")))
+
+    def _kept_free(self) -> int:
+        """The same, as far as a plane has so many spare blocks besides those that `page` fills."""
+        spare = self.values.number("Overprovisioning_Ratio") * self.flash.whole("Block_No_Per_Plane")
+        return max(2, min(self._reserve(), int(spare) - FILLED))
 
     def _victim(self) -> Any:  # noqa: ANN401 - a word or a table
         policy = self.values.text("GC_Block_Selection_Policy")
@@ -293,14 +298,14 @@ class Device:
     def _ftl(self) -> dict[str, Any]:
         values = self.values
         ftl = "ftl.page" if values.flag("Ideal_Mapping_Table") else "ftl.dftl"
-        reserve = self._reserve()
-        if ftl == "ftl.dftl":
-            chips = values.whole("Flash_Channel_Count") * values.whole("Chip_No_Per_Channel")
-            reserve *= chips
+        reserve = self._kept_free() if ftl == "ftl.page" else self._reserve() * self.planes
+        least = f"never below {GC_BLOCKS} a plane there"
+        if ftl == "ftl.page" and reserve < self._reserve():
+            least += f", {self._reserve()} of this one, and as many as there is room for here"
         values.say(
             "GC_Exec_Threshold",
             DIFFERS,
-            f"{DEVICE['GC_Exec_Threshold'].note}; never below {GC_BLOCKS} a plane there",
+            f"{DEVICE['GC_Exec_Threshold'].note}; {least}",
             f"{ftl}.reserve_blocks",
         )
         victim = self._victim()
@@ -309,8 +314,7 @@ class Device:
         flat = {f"{ftl}.victim": victim, f"{ftl}.reserve_blocks": reserve}
         if ftl == "ftl.page":
             values.say("CMT_Capacity", UNUSED, "the whole map is in memory")
-            values.say("Plane_Allocation_Scheme", TOLD, DYNAMIC)
-            return flat | {"ftl.page.wear": self._wear()}
+            return flat | {"ftl.page.wear": self._wear(), "ftl.page.stripe": self._stripe()}
         for key in (
             "Dynamic_Wearleveling_Enabled",
             "Static_Wearleveling_Enabled",
@@ -326,6 +330,10 @@ class Device:
             )
         values.say("Plane_Allocation_Scheme", DIFFERS, STATIC, "ftl.dftl.allocation")
         return flat | {"ftl.dftl.cmt_entries": self._entries(), "ftl.dftl.allocation": "static"}
+
+    def _stripe(self) -> dict[str, Any]:
+        order = self.values.text("Plane_Allocation_Scheme")
+        return {"address": {"order": order, "planes": self.flash.whole("Plane_No_Per_Die")}}
 
     def _wear(self) -> Any:  # noqa: ANN401 - a word or a table
         values = self.values

@@ -2,8 +2,8 @@
 
 use super::idle::{Collect, Idle};
 use super::slc::{Dynamic, Fixed, SlcCache, SlcFull};
+use super::stripe::{ByAddress, Stripe};
 use crate::future::Future;
-use crate::options::options;
 use crate::parts::placement::{Dac, FdpOptions, Handles, Midas, Oracle, Placement, Streams, TwoPools, Warcip};
 use crate::parts::victim::{DChoices, Victim, WindowedGreedy};
 use crate::parts::wear::{Bet, DualPool, Threshold, Wear};
@@ -14,7 +14,7 @@ use nandlab_nand::Geometry;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The parts that take consecutive host pages in turn, each with its own frontiers, reserve and victims.
+    /// The parts filled side by side, each with its own frontiers, reserve and victims, and which one takes a host page.
     pub stripe: Stripe,
     /// Which block garbage collection empties next.
     pub victim: Victim,
@@ -102,6 +102,9 @@ impl Config {
         if self.stripe == Stripe::Planes && geometry.shape().planes_per_die == 1 {
             notices.push("ftl.page.stripe = \"planes\" has no effect: a die of the device has one plane".to_owned());
         }
+        if matches!(self.stripe, Stripe::Address(_)) && geometry.planes() == 1 {
+            notices.push("ftl.page.stripe.address has no effect: the device has one plane".to_owned());
+        }
         if self.stripe.pages() > 1 && geometry.dies() == 1 {
             let pages = self.stripe.pages();
             notices.push(format!("ftl.page.stripe.dies.pages = {pages} has no effect: the device has one die"));
@@ -127,7 +130,6 @@ impl Config {
 
     /// Checks the numbers that need no device.
     pub(super) fn check(&self) -> Result<(), FtlError> {
-        self.stripe.check()?;
         self.victim.check("ftl.page.victim")?;
         self.placement.check("ftl.page.placement")?;
         self.wear.check("ftl.page.wear")?;
@@ -154,64 +156,6 @@ impl FtlConfig {
     }
 }
 
-/// The parts that the page map fills side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Stripe {
-    /// Dies: as many host blocks are being filled as there are dies.
-    Dies(OverDies),
-    /// Planes, one die's planes after another's: the way to planes that overlap or program together. Wherever the
-    /// options say die, this is a plane.
-    Planes,
-}
-
-options! {
-    OverDies
-    /// The option for stripes over dies.
-    #[derive(Eq)]
-    {
-        /// Consecutive host pages for one die before the next one is in turn, 1 to 65536: with
-        /// `device.timing.program_pages`, the pages it programs at once. Default 1.
-        pages: u32 = 1,
-    }
-}
-
-impl Default for Stripe {
-    fn default() -> Self {
-        Self::Dies(OverDies::default())
-    }
-}
-
-impl Stripe {
-    /// The device as the page map sees it: each part filled side by side is a die.
-    pub(super) fn view(self, geometry: &Geometry) -> Geometry {
-        match self {
-            Self::Dies(_) => *geometry,
-            Self::Planes => geometry.planes_as_dies(),
-        }
-    }
-
-    /// Consecutive host pages before the next one is in turn.
-    pub(super) fn pages(self) -> u32 {
-        match self {
-            Self::Dies(OverDies { pages }) => pages,
-            Self::Planes => 1,
-        }
-    }
-
-    /// The word in sentences for a part filled by itself.
-    pub(super) fn unit(self) -> &'static str {
-        match self {
-            Self::Dies(_) => "die",
-            Self::Planes => "plane",
-        }
-    }
-
-    fn check(self) -> Result<(), FtlError> {
-        error::in_range("ftl.page.stripe.dies.pages", self.pages(), 1..=65_536)
-    }
-}
-
 /// When garbage collection moves a victim's pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -234,6 +178,10 @@ pub enum ValidPages {
     Spare,
 }
 
+fn two_handles() -> FdpOptions {
+    FdpOptions { handles: 2, ..FdpOptions::default() }
+}
+
 /// The option sets for the proofs.
 pub(super) fn variants() -> Vec<Variant<Config>> {
     let usual = Config::default;
@@ -253,6 +201,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("at_once", Config { collection: Collection::AtOnce, ..usual() }),
         Variant::safe("idle", Config { idle: Idle::Collect(Collect { blocks: 3, ..Collect::default() }), ..usual() }),
         Variant::safe("planes", Config { stripe: Stripe::Planes, ..usual() }),
+        Variant::safe("address", Config { stripe: Stripe::Address(ByAddress::default()), ..usual() }),
         Variant::safe("fifo", victim(Victim::Fifo)),
         Variant::safe("d_choices", Config { wear: Wear::Dynamic, ..victim(Victim::DChoices(DChoices { choices: 2 })) }),
         Variant::safe(
@@ -274,18 +223,13 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         ),
         Variant::safe("pools", pools(2)),
         Variant::safe("pools_fifo", Config { victim: Victim::Fifo, wear: Wear::Dynamic, ..pools(2) }),
-        Variant::safe("fdp", placement(Placement::Fdp(FdpOptions { handles: 2, ..FdpOptions::default() }))),
+        Variant::safe("fdp", placement(Placement::Fdp(two_handles()))),
         Variant::safe(
             "fdp_isolated",
             Config {
                 victim: Victim::CostBenefit,
                 wear: Wear::Dynamic,
-                ..placement(Placement::Fdp(FdpOptions {
-                    handles: 2,
-                    persistent: Handles::ALL,
-                    unit_blocks: 2,
-                    ..FdpOptions::default()
-                }))
+                ..placement(Placement::Fdp(FdpOptions { persistent: Handles::ALL, unit_blocks: 2, ..two_handles() }))
             },
         ),
         Variant::safe("threshold", wear(Wear::Threshold(Threshold { erases: 2 }))),
@@ -303,6 +247,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stripe::OverDies;
     use super::*;
     use nandlab_nand::Shape;
 

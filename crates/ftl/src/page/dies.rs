@@ -4,7 +4,7 @@ use super::relocation::Relocation;
 use super::slc::DieCache;
 use super::Config;
 use crate::parts::blocks::frontier::Frontiers;
-use nandlab_nand::{BlockId, Geometry};
+use nandlab_nand::{BlockId, Geometry, Lpn};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut, Range};
 
@@ -63,6 +63,8 @@ pub(super) struct Dies {
     /// Host pages per die and turn, and how many are left in this turn.
     stripe_pages: u32,
     left_in_turn: u32,
+    /// By logical page modulo its length: the die; empty if an address has no die.
+    by_address: Vec<u32>,
     /// Consecutive dies that are planes of one die, if these are filled side by side; else 1.
     planes: usize,
     /// Whether some die's copies wait to be carried out.
@@ -70,7 +72,9 @@ pub(super) struct Dies {
 }
 
 impl Dies {
-    pub(super) fn new(geometry: &Geometry, config: &Config, planes: usize) -> Self {
+    /// The dies of a device, as the options see them.
+    pub(super) fn new(device: &Geometry, config: &Config) -> Self {
+        let geometry = config.stripe.view(device);
         let list = (0..geometry.dies()).map(|die| Die::new(geometry.blocks_of_die(die), config.frontiers())).collect();
         Self {
             list,
@@ -79,7 +83,8 @@ impl Dies {
             turn: geometry.dies() as usize - 1,
             stripe_pages: config.stripe.pages(),
             left_in_turn: 0,
-            planes,
+            by_address: config.stripe.by_address(device),
+            planes: config.stripe.planes(device),
             puts_off: false,
         }
     }
@@ -96,6 +101,15 @@ impl Dies {
     #[inline]
     pub(super) fn planes(&self) -> usize {
         self.planes
+    }
+
+    /// The die that a logical page's address names, if addresses do.
+    #[inline]
+    pub(super) fn of_address(&self, at: Lpn) -> Option<usize> {
+        if self.by_address.is_empty() {
+            return None;
+        }
+        Some(self.by_address[(at.0 % self.by_address.len() as u32) as usize] as usize)
     }
 
     /// The die in turn, if it takes more pages in this turn.

@@ -3,7 +3,6 @@
 //! A block's pages carry its erase count; a block without pages takes its die's mean. They also tell whether its cells
 //! hold one bit. Blocks that were open before the power went are filled further.
 
-use super::config::Stripe;
 use super::dies::Dies;
 use super::placing::Placing;
 use super::refresh::Refreshing;
@@ -21,7 +20,6 @@ use nandlab_nand::{BlockId, Cause, Geometry, Nand, Rules};
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<PageMap, FtlError> {
     let most = PageMap::max_logical_pages(nand.geometry(), nand.rules(), config)?;
-    let planes = if config.stripe == Stripe::Planes { nand.geometry().shape().planes_per_die as usize } else { 1 };
     let geometry = config.stripe.view(nand.geometry());
     if logical_pages > most {
         let part = match config.placement {
@@ -41,7 +39,8 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
     let newest = Newest::of(&geometry, logical_pages, &scans);
-    let mut ftl = blank((&geometry, nand.rules()), logical_pages, config, (planes, newest.highest));
+    let dies = Dies::new(nand.geometry(), config);
+    let mut ftl = blank((&geometry, nand.rules()), logical_pages, config, (dies, newest.highest));
     ftl.map = NotedMap::found(nand, &geometry, newest, config.durable_trim)?;
     ftl.adopt(&scans, &tell_modes(nand, &scans));
     (0..ftl.dies.len()).for_each(|die| ftl.pass_over_weak(die));
@@ -53,7 +52,7 @@ fn blank(
     (geometry, rules): (&Geometry, &Rules),
     logical_pages: u32,
     config: &Config,
-    (planes, highest): (usize, u64),
+    (dies, highest): (Dies, u64),
 ) -> PageMap {
     let cache = Cache::new(geometry, rules, config);
     let apart = cache.as_ref().map_or_else(Vec::new, |cache| cache.fixed_blocks(geometry));
@@ -62,7 +61,7 @@ fn blank(
         map: NotedMap::none(geometry, logical_pages, config.durable_trim),
         table: BlockTable::new(geometry),
         keeper: Keeper::with_apart(geometry, highest, apart),
-        dies: Dies::new(geometry, config, planes),
+        dies,
         enough_with: None,
         geometry: *geometry,
         policy: config.victim.policy(&config.victims(geometry), config.seed),

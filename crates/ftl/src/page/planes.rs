@@ -16,7 +16,7 @@ impl PageMap {
         let mut written = Vec::with_capacity(self.dies.planes());
         for (at, page) in (first.0..).map(Lpn).zip(pages) {
             let frontier = self.frontier_of(nand, at);
-            let plane = self.next_plane(frontier);
+            let plane = self.next_plane(at, frontier);
             // A plane pays for each page before it gets another, since its victim needs room.
             let is_other_die =
                 written.last().is_some_and(|&last: &usize| last / self.dies.planes() != plane / self.dies.planes());
@@ -32,11 +32,14 @@ impl PageMap {
         planes.drain(..).try_for_each(|plane| self.collect(nand, plane))
     }
 
-    /// The plane for the next host page: in turn, except that a plane behind the others on its die catches up, a page
+    /// The plane for the next host page: that of its address, else in turn, except that a plane behind the others on its die catches up, a page
     /// at a time, until the die can program all of them at the same place in their blocks again. A weak plane is passed
     /// over alone: the die's other planes are programmed together without it.
-    fn next_plane(&mut self, frontier: usize) -> usize {
-        let plane = self.next_die(frontier);
+    fn next_plane(&mut self, at: Lpn, frontier: usize) -> usize {
+        let plane = self.die_for(at, frontier);
+        if self.dies.of_address(at).is_some() {
+            return plane;
+        }
         let first = plane - plane % self.dies.planes();
         if (first..plane).any(|plane| !self.dies[plane].is_weak) {
             return plane;

@@ -10,7 +10,7 @@
 //!   does not give a normal free block, after a failure or a fold.
 //!
 //! ## The share
-//! The next die in turn takes a host page if its frontier has room, or if it holds no more valid pages than its share.
+//! The next die in turn, or the one that the address names, takes a host page if its frontier has room, or if it holds no more valid pages than its share.
 //! With D dies of N good blocks, f frontiers each and L logical pages, a die holds at most m = (N - R - f) b - 1 - b
 //! valid pages. Its share is min(m, max(p, floor(p / 2) + floor(m / 2))) with p = floor(L / D). If no die takes the
 //! page, the die with the largest m minus valid pages does, the last among equals.
@@ -31,10 +31,19 @@ use super::relocation::Relocation;
 use super::{slc, PageMap};
 use crate::parts::blocks::frontier::Frontier;
 use crate::FtlError;
-use nandlab_nand::{BlockId, Geometry};
+use nandlab_nand::{BlockId, Geometry, Lpn};
 use std::cmp::Reverse;
 
 impl PageMap {
+    /// The die for a host page: the one that its address names, if that takes it, else the next in turn.
+    #[inline(always)]
+    pub(super) fn die_for(&mut self, at: Lpn, frontier: usize) -> usize {
+        match self.dies.of_address(at) {
+            Some(die) if self.takes(die, frontier) => die,
+            _ => self.next_die(frontier),
+        }
+    }
+
     /// The die for the next host page: the next in turn, except dies that hold more than their share.
     #[inline(always)]
     pub(super) fn next_die(&mut self, frontier: usize) -> usize {

@@ -11,6 +11,7 @@
 //! collection. A write during a fold waits for the copy at hand.
 
 use super::relocation::Reason;
+use super::stripe::Stripe;
 use super::{Config, PageMap};
 use crate::options::options;
 use crate::parts::blocks::frontier::Frontier;
@@ -199,6 +200,13 @@ impl Config {
                 rules.bits_per_cell,
                 geometry.pages_per_block()
             ));
+        }
+        if matches!(self.stripe, Stripe::Address(_)) {
+            return refuse(
+                "takes the host's pages on dies in turn, and ftl.page.stripe.address gives each address its plane: take one \
+                 of the two"
+                    .into(),
+            );
         }
         if !matches!(self.placement, Placement::One | Placement::Two) {
             return refuse(

@@ -1,6 +1,7 @@
 //! Reclaim units of the host's placement: their needs, which die fills one next, and which one is emptied next.
 
 use super::open::LEFT_FOR_MOVED;
+use super::stripe::Stripe;
 use super::{Config, PageMap};
 use crate::parts::blocks::scan::Scans;
 use crate::parts::placement::{Fdp, Layout, PlacementUse};
@@ -13,6 +14,12 @@ impl Config {
         let Some(options) = self.placement.fdp() else { return Ok(()) };
         let Layout { slots, .. } = Layout::new(options, geometry.dies(), self.stripe.unit())?;
         let key = "ftl.page.placement.fdp";
+        if matches!(self.stripe, Stripe::Address(_)) {
+            return Err(FtlError::Config(format!(
+                "{key} fills a reclaim unit's dies in turn, and ftl.page.stripe.address gives each address its plane: take one of \
+                 the two"
+            )));
+        }
         if let Some(kind) = self.slc_cache.name() {
             return Err(FtlError::Config(format!(
                 "{key} fills reclaim units, and ftl.page.slc_cache.{kind} would take the host's pages first, those of all \

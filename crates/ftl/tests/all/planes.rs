@@ -1,15 +1,15 @@
 //! The page map over planes that program together, against the geometry's closed form.
 
-use crate::lab::{mount, Lab};
+use crate::lab::{logical_pages_in, mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::page::{Config, PageMap, Stripe};
+use nandlab_ftl::page::{ByAddress, Config, PageMap, Stripe};
 use nandlab_ftl::Ftl;
 use nandlab_nand::counting::Full;
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::{PlaneOverlap, Timing};
 use nandlab_nand::random::Random;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{Counting, Geometry, Rules, Shape, Time};
+use nandlab_nand::{BlockId, Counting, Geometry, Rules, Shape, Time};
 
 const PLANES: u32 = 4;
 const PROGRAM: Time = 600_000;
@@ -89,4 +89,52 @@ fn planes_stay_together_while_they_collect() {
         disk.remount().unwrap();
     }
     assert!(disk.events().gc_runs == 0 && disk.ctx().matrix().total().erases() > 500.0);
+}
+
+/// By address, pages meet on a plane; random ones do by chance.
+#[test]
+fn an_address_has_its_plane() {
+    let by = |order: &str| {
+        let order = order.to_owned().try_into().unwrap();
+        Stripe::Address(ByAddress { order, ..ByAddress::default() })
+    };
+    let both_done = |order: &str, pages: [u64; 2]| {
+        let mut disk = disk(2, by(order));
+        let start = disk.ctx().horizon();
+        pages.map(|at| write(&mut disk, at, 1, start) - start)
+    };
+    // Two dies on a bus: the second page is moved in while the first one is programmed.
+    let overlapped = [PAGE + PROGRAM, 2 * PAGE + PROGRAM];
+    let in_turn = [PAGE + PROGRAM, 2 * (PAGE + PROGRAM)];
+    assert_eq!(both_done("CWDP", [0, 1]), overlapped);
+    assert_eq!(both_done("CWDP", [0, 2]), in_turn);
+    assert_eq!(both_done("CWDP", [7, 8]), overlapped);
+    assert_eq!(both_done("PDWC", [0, 1]), in_turn);
+    assert_eq!(both_done("PDWC", [3, 4]), overlapped);
+    assert_eq!(both_done("PDWC", [7, 15]), in_turn);
+    // Planes first: a request over all of them programs them together, as in turn.
+    let mut disk = disk(2, by("PDWC"));
+    let start = disk.ctx().horizon();
+    assert_eq!(write(&mut disk, 0, PLANES, start) - start, u64::from(PLANES) * PAGE + PROGRAM);
+}
+
+/// Uniform writes with collection: each page stays on the plane of its address.
+#[test]
+fn collection_leaves_a_page_on_its_plane() {
+    let mut disk = disk(2, Stripe::Address(ByAddress::default()));
+    let (sectors, mut random, mut time) = (disk.sectors(), Random::new(5), disk.ctx().horizon());
+    for at in (0..sectors).chain((0..4 * sectors).map(|_| random.below(sectors))) {
+        time = write(&mut disk, at, 1, time);
+    }
+    assert!(disk.ctx().matrix().total().erases() > 100.0, "it collects");
+    let geometry = *disk.nand().geometry();
+    let mut copies = 0;
+    for block in (0..geometry.blocks()).map(BlockId) {
+        for at in logical_pages_in(&mut disk, block) {
+            let (die, plane) = (at % 2, at / 2 % u64::from(PLANES));
+            assert_eq!(u64::from(geometry.plane_of(block)), die * u64::from(PLANES) + plane, "page {at}");
+            copies += 1;
+        }
+    }
+    assert!(copies >= sectors);
 }
