@@ -196,9 +196,10 @@ COLLECTING = {
     "Flash_Channel_Count": "4",
     "Chip_No_Per_Channel": "1",
 }
-# Requests of one page: sizes are in sectors.
+# Requests of one page: sizes are in sectors. Without the cache MQSim leaves some writes unanswered.
 WRITES = {
     "Read_Percentage": "0",
+    "Device_Level_Data_Caching_Mode": "WRITE_CACHE",
     "Channel_IDs": "0,1,2,3",
     "Chip_IDs": "0",
     "Initial_Occupancy_Percentage": "100",
@@ -206,7 +207,12 @@ WRITES = {
     "Average_Request_Size": "16",
     "Address_Alignment_Unit": "16",
 }
-READS = {"Read_Percentage": "100", "Average_Request_Size": "8", "Address_Alignment_Unit": "8"}
+READS = {
+    "Read_Percentage": "100",
+    "Device_Level_Data_Caching_Mode": "TURNED_OFF",
+    "Average_Request_Size": "8",
+    "Address_Alignment_Unit": "8",
+}
 
 
 def changed(xml: str, values: dict[str, str]) -> str:
