@@ -216,6 +216,8 @@ impl BlockDevice for Buffered<'_> {
     #[inline]
     fn prefetch(&self, ahead: &[Request]) {
         self.buffer.prefetch(ahead);
+        // What misses is asked for below.
+        self.below.prefetch(ahead);
     }
 
     fn request_done(&mut self, completion: &Completion) {

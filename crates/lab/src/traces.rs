@@ -13,6 +13,7 @@ use crate::error::{ConfigError, LabError};
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use nandlab_block::Request;
+pub use nandlab_workload::trace::Sharing;
 use nandlab_workload::trace::{Config, Output, OutputFormat, Records, Summary};
 use nandlab_workload::{Placement, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};

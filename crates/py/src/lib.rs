@@ -134,5 +134,6 @@ fn _native(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(disk::disk_ask, module)?)?;
     module.add_class::<disk::Disk>()?;
     module.add_class::<Text>()?;
+    module.add_class::<traces::SharedTraces>()?;
     module.add_class::<job::Job>()
 }

@@ -1,7 +1,7 @@
 //! Trace tools besides playing.
 
 use crate::errors::{caught, raised};
-use nandlab_lab::traces::{self, InfoOptions, Part, ProfileOptions};
+use nandlab_lab::traces::{self, InfoOptions, Part, ProfileOptions, Sharing};
 use nandlab_lab::LabError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,27 @@ fn tell(callback: Option<&Py<PyAny>>, records: u64) -> bool {
 
 fn done(py: Python<'_>, result: PyResult<Result<String, LabError>>) -> PyResult<String> {
     result?.map_err(|error| raised(py, &error))
+}
+
+/// While it is entered, the runs of this process read a trace once.
+#[pyclass(module = "nandlab._native")]
+pub(crate) struct SharedTraces(Option<Sharing>);
+
+#[pymethods]
+impl SharedTraces {
+    #[new]
+    fn new() -> Self {
+        Self(None)
+    }
+
+    fn __enter__(mut this: PyRefMut<'_, Self>) -> PyRefMut<'_, Self> {
+        this.0 = Some(Sharing::begin());
+        this
+    }
+
+    fn __exit__(&mut self, _kind: &Bound<'_, PyAny>, _error: &Bound<'_, PyAny>, _trace: &Bound<'_, PyAny>) {
+        self.0 = None;
+    }
 }
 
 /// The contents of the trace at `path`, as JSON; `sets` are trace options such as "format=spc".

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nandlab._native import ConfigError, NandlabError
+from nandlab._native import ConfigError, NandlabError, SharedTraces
 from nandlab.experiment.run import STOP_S
 from nandlab.sweeping.signals import deaf_children
 from nandlab.sweeping.work import CHANNELS, Channel, Flag, begin
@@ -112,7 +112,8 @@ def _threads(jobs: int, points: int) -> Iterator[Engine]:
     CHANNELS[token] = Channel(stop, shares)
     executor = ThreadPoolExecutor(jobs, thread_name_prefix="nandlab sweep")
     try:
-        yield Engine(executor, token, stop, shares=shares)
+        with SharedTraces():
+            yield Engine(executor, token, stop, shares=shares)
     finally:
         stop.set()
         executor.shutdown(wait=True, cancel_futures=True)

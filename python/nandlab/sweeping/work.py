@@ -9,11 +9,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, MutableSequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from nandlab._native import ConfigError, NandlabError, TraceError
+from nandlab._native import ConfigError, NandlabError, SharedTraces, TraceError
 from nandlab.experiment import Experiment
 from nandlab.experiment.run import POLL_S
 from nandlab.one_line import one_line
@@ -64,6 +65,9 @@ class Flag:
 
 CHANNELS: dict[str, Channel] = {}
 """This process's sweeps, by their token."""
+
+RESIDENT = ExitStack()
+"""What a worker process keeps until it ends."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +233,8 @@ def begin(token: str, stop: Signal, shares: MutableSequence[float], folder: Path
     import multiprocessing
 
     CHANNELS[token] = Channel(stop, shares, folder)
+    # The process ends with the sweep.
+    RESIDENT.enter_context(SharedTraces())
     parent = multiprocessing.parent_process()
     threading.Thread(target=_end_with, args=(parent, stop, patience_s), daemon=True).start()
 

@@ -52,7 +52,11 @@ impl<'a> Io<'a> {
     /// Total time of all DRAM and NVRAM accesses.
     pub(super) fn memory_ns(&self) -> Time {
         let (dram, (read_ns, write_ns)) = (&self.pages.counts.dram, self.pages.dram_ns);
-        let dram_ns = (dram.reads as f64 * read_ns + dram.writes as f64 * write_ns).round() as Time;
+        // Most buffers have no times, and this is asked for twice a request.
+        let dram_ns = match (read_ns, write_ns) {
+            (0.0, 0.0) => 0,
+            _ => (dram.reads as f64 * read_ns + dram.writes as f64 * write_ns).round() as Time,
+        };
         if self.nvram.bytes() == 0 {
             return dram_ns;
         }

@@ -34,6 +34,7 @@ mod foreign;
 mod format;
 mod ftrace;
 mod guess;
+mod kept;
 mod line;
 pub(crate) mod lines;
 mod mqsim;
@@ -41,6 +42,7 @@ mod msr;
 mod native;
 mod objects;
 mod pixel;
+mod plan;
 mod play;
 mod qemu;
 mod records;
@@ -64,6 +66,7 @@ pub use addresses::{Addresses, TouchedPages};
 pub use column_options::{Column, ColumnOptions, DeviceColumns, Separator};
 pub use fields::TimeUnit;
 pub use format::{Entry, Format, FormatName, ReaderOptions, FORMATS};
+pub use kept::Sharing;
 pub use line::{Found, Frame, Line, Malformed, Took};
 pub use records::Records;
 pub use summary::{DeviceSummary, PlacementSummary, Summary};
@@ -71,7 +74,8 @@ pub use tally::Tally;
 pub use write::{Output, OutputFormat};
 
 use crate::{Options, Setting, Workload, WorkloadError};
-use play::{Plan, Player};
+use plan::Plan;
+use play::Player;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
@@ -329,7 +333,12 @@ impl Options for Config {
 
     fn open(&self, setting: &Setting<'_>) -> Result<Box<dyn Workload>, WorkloadError> {
         self.check()?;
-        let plan = Plan { config: self.clone(), base: setting.base.to_owned(), capacity: setting.sectors };
+        let plan = Plan {
+            config: self.clone(),
+            base: setting.base.to_owned(),
+            capacity: setting.sectors,
+            most_kept: kept::MOST_BYTES,
+        };
         Ok(Box::new(Player::open(plan, setting.watch, setting.took)?))
     }
 

@@ -4,64 +4,17 @@ mod ahead;
 
 use super::addresses::{fold, Addresses, Ranks, TouchedPages};
 use super::fields::SECTOR_BITS;
-use super::records::Records;
+use super::kept::{self, Read};
+use super::plan::Plan;
 use super::summary::Summary;
 use super::{Config, Took};
 use crate::{Workload, WorkloadError};
 use ahead::Ahead;
 use nandlab_block::{Op, Request};
-use nandlab_nand::Time;
-use std::path::PathBuf;
-
-/// Nanoseconds for all repetitions: far below a 64-bit clock's limit.
-const MAX_SPAN: Time = 1 << 62;
+use std::sync::Arc;
 
 /// A shorter trace is not worth a thread.
 const READ_AHEAD_FROM: u64 = 8192;
-
-/// The trace, and how to play it.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub(crate) config: Config,
-    pub(crate) base: PathBuf,
-    pub(crate) capacity: u64,
-}
-
-impl Plan {
-    fn records(&self) -> Result<Records, WorkloadError> {
-        Records::open(&self.config, &self.base)
-    }
-
-    fn file(&self) -> String {
-        self.config.source(&self.base)
-    }
-
-    /// Refuses a trace too large for the device.
-    fn fit(&self, summary: &Summary, end: u64, ranks: Option<&Ranks>) -> Result<(), WorkloadError> {
-        let (needed, ways_out) = match ranks {
-            Some(ranks) => {
-                (ranks.sectors(), ", or set workload.trace.addresses to \"fold\" (addresses modulo the device)")
-            }
-            None if self.config.addresses == Addresses::Fold => (summary.longest.into(), ""),
-            None if summary.has_zones => (end, ""),
-            None => (
-                end,
-                ", or set workload.trace.addresses to \"fold\" (addresses modulo the device) or \"compact\" \
-                 (the touched 4 KiB pages without the gaps between them)",
-            ),
-        };
-        if needed > self.capacity {
-            return Err(WorkloadError::TooSmall { file: self.file(), needed, device: self.capacity, ways_out });
-        }
-        let repeat = self.config.repeat;
-        let span = u128::from(repeat) * u128::from(summary.period());
-        if repeat > 1 && span > u128::from(MAX_SPAN) {
-            let why = "the repetitions reach past the 146 years that the clock of a run can hold";
-            return Err(WorkloadError::option("repeat", &repeat, why));
-        }
-        Ok(())
-    }
-}
 
 /// Each device's start, before addresses beyond the device are brought inside.
 fn starts(config: &Config, summary: &Summary) -> (Vec<u64>, u64) {
@@ -75,13 +28,13 @@ fn starts(config: &Config, summary: &Summary) -> (Vec<u64>, u64) {
     (starts, end)
 }
 
-/// Reads a trace again, as it is played.
+/// Goes through a trace again, as it is played.
 pub(crate) struct Source {
     plan: Plan,
-    summary: Summary,
+    read: Arc<Read>,
     starts: Vec<u64>,
     ranks: Option<Ranks>,
-    records: Records,
+    records: kept::Feed,
     /// Finished repetitions.
     played: u64,
     /// Trims left without a page after the renumbering.
@@ -93,12 +46,12 @@ impl Source {
     pub(crate) fn fill(&mut self, batch: &mut Vec<Request>, room: usize) -> Result<(), WorkloadError> {
         let before = batch.len();
         while batch.len() - before < room {
-            let Some((request, device)) = self.records.next_request()? else {
+            let Some((request, device)) = self.records.next(&self.read)? else {
                 if self.played + 1 >= self.plan.config.repeat {
                     break;
                 }
                 self.played += 1;
-                self.records = self.plan.records()?;
+                self.records = kept::Feed::start(&self.plan, &self.read)?;
                 continue;
             };
             match self.place(&request, device) {
@@ -114,7 +67,8 @@ impl Source {
 
     #[inline]
     fn place(&self, request: &Request, device: u32) -> Option<Request> {
-        let time = request.time.saturating_sub(self.summary.first_ns) + self.played * self.summary.period();
+        let summary = &self.read.summary;
+        let time = request.time.saturating_sub(summary.first_ns) + self.played * summary.period();
         let start = self.starts.get(device as usize).copied().unwrap_or(0);
         let request = Request { time, sector: request.sector + start, ..*request };
         match &self.ranks {
@@ -159,7 +113,8 @@ impl Player {
     ) -> Result<Self, WorkloadError> {
         let compact = plan.config.addresses == Addresses::Compact;
         let mut touched = TouchedPages::default();
-        let summary = Summary::of(&mut plan.records()?, watch, |request, device, took| {
+        let wants = compact || tell.is_some();
+        let read = kept::read(&plan, watch, wants, &mut |request, device, took| {
             if let (Some(tell), Some(took)) = (tell, took) {
                 tell(request.op, took);
             }
@@ -169,6 +124,7 @@ impl Player {
                 touched.add(&Request { sector: request.sector + start, ..*request });
             }
         })?;
+        let summary = &read.summary;
         summary.check_devices(&plan.config, &plan.base)?;
         summary.check_requests(&plan.config, &plan.base)?;
         if summary.has_zones && plan.config.addresses != Addresses::Reject {
@@ -177,15 +133,17 @@ impl Player {
             return Err(WorkloadError::option("addresses", &given, why));
         }
         let ranks = compact.then(|| touched.rank());
-        let (starts, end) = starts(&plan.config, &summary);
-        plan.fit(&summary, end, ranks.as_ref())?;
+        let (starts, end) = starts(&plan.config, summary);
+        plan.fit(summary, end, ranks.as_ref())?;
         let len = (summary.requests + summary.parts).saturating_mul(plan.config.repeat);
         // A trim costs next to nothing, however long it is.
         let sectors = (summary.read_sectors + summary.written_sectors).saturating_mul(plan.config.repeat);
         let notices = summary.notices.clone();
-        let records = plan.records()?;
-        let source = Source { plan, summary, starts, ranks, records, played: 0, dropped: 0 };
-        let feed = if len < READ_AHEAD_FROM { Feed::Here(Box::new(source)) } else { Feed::Ahead(Ahead::start(source)) };
+        let records = kept::Feed::start(&plan, &read)?;
+        // What is in memory is not worth a thread, either.
+        let is_here = len < READ_AHEAD_FROM || read.kept.is_some();
+        let source = Source { plan, read, starts, ranks, records, played: 0, dropped: 0 };
+        let feed = if is_here { Feed::Here(Box::new(source)) } else { Feed::Ahead(Ahead::start(source)) };
         Ok(Self { feed, len, sectors, notices, dropped: 0 })
     }
 }

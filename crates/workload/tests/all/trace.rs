@@ -254,3 +254,17 @@ fn a_record_may_be_as_large_as_a_drive() {
         assert_eq!((summary.requests, summary.writes, summary.written_sectors), (2, 1, sectors));
     }
 }
+
+#[test]
+fn a_file_that_changed_is_read_again_by_runs_that_share() {
+    let folder = Folder::new("shared");
+    let sharing = nandlab_workload::trace::Sharing::begin();
+    let config = folder.write("trace.csv", many(10).as_bytes());
+    let first = play(&folder, &config, 100_000).unwrap();
+    assert_eq!(play(&folder, &config, 100_000).unwrap(), first);
+    let longer = folder.write("trace.csv", many(11).as_bytes());
+    assert_eq!(play(&folder, &longer, 100_000).unwrap().len(), first.len() + 1);
+    std::fs::remove_file(folder.path.join("trace.csv")).unwrap();
+    play(&folder, &longer, 100_000).unwrap_err();
+    drop(sharing);
+}
