@@ -79,7 +79,13 @@ ADDED = {
         *("sec4.mtbs_4k_more", "sec4.reads_small"),
     },
     "minv": {
-        *("abstract.less_often", "abstract.postpones", "fig3.by_passive", "fig3.minv_no_gc", "fig3.yaffs_uses_more"),
+        *(
+            "abstract.less_often",
+            "abstract.postpones",
+            "fig3.by_passive",
+            "fig3.minv_no_gc",
+            "fig3.yaffs_uses_more",
+        ),
         *("sec2.metadata_often", "sec2.metadata_small", "sec4.cheaper_victim", "sec4.efficient"),
         *("sec4.few_dead_blocks", "sec4.more_updates", "sec4.nvram_1mb"),
     },
