@@ -342,11 +342,18 @@ impl block_mapped::Scheme for Scheme {
                 scheme.logs.push_back(Log { block, entries: pages.clone() });
             }
         }
+        // Only groups and pages that were found: a blank device has as many of both, and none in use.
+        let groups: BTreeSet<u32> =
+            found.iter().flat_map(|found| &found.pages).map(|&(_, at)| store.split(at).0).collect();
         let has_no_data = |&group: &u32| !scheme.data[group as usize].is_some() && store.mapped_in(group) > 0;
-        scheme.homeless = (0..store.groups()).filter(has_no_data).collect();
+        scheme.homeless = groups.into_iter().filter(has_no_data).collect();
         if config.sequential_block && config.sequential_merge == SequentialMerge::DataBlock {
-            let held = |at: u32| store.is_in(Lpn(at), scheme.data[store.split(Lpn(at)).0 as usize]);
-            scheme.held = (0..store.logical_pages()).map(held).collect();
+            scheme.held = vec![false; store.logical_pages() as usize];
+            for Found { block, pages } in found {
+                for &(_, at) in pages.iter().filter(|&&(_, at)| scheme.data[store.split(at).0 as usize] == *block) {
+                    scheme.held[at.index()] = store.is_in(at, *block);
+                }
+            }
         }
         Ok(scheme)
     }

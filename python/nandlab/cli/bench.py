@@ -18,13 +18,24 @@ from nandlab.cli.output import print_json, print_table, say
 @json_option
 def command(names: tuple[str, ...], quick: bool, as_json: bool) -> None:
     """Measure the hot loops and the machine's own limits, or NAME alone."""
-    from nandlab import __version__, _native
+    from nandlab import __version__
 
-    figures = json.loads(interruptible(lambda: _native.bench(list(names), quick, say)))
+    figures = interruptible(lambda: _figures(names, quick=quick))
     if as_json:
         print_json({"version": __version__, "quick": quick, "figures": figures})
     else:
         _print(figures)
+
+
+def _figures(names: tuple[str, ...], *, quick: bool) -> list[dict[str, Any]]:
+    from nandlab import _native
+    from nandlab.sweeping import bench
+
+    loops = [name for name in names if name != bench.NAME]
+    figures = json.loads(_native.bench(loops, quick, say)) if loops or not names else []
+    if bench.NAME in names or not names:
+        figures.append(bench.bench(quick=quick, tell=say))
+    return figures
 
 
 def _print(figures: list[dict[str, Any]]) -> None:
