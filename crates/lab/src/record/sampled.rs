@@ -5,6 +5,8 @@ use serde::Serialize;
 
 /// Least windows for an interval.
 const LEAST: usize = 3;
+/// Least batches of several windows, so that Student's t does not widen the interval by itself.
+const LEAST_BATCHES: usize = 5;
 /// A normal deviate beyond this comes once in a hundred tests by chance.
 const RARE: f64 = 2.576;
 /// The trend is sought in at most this many means of neighbouring windows.
@@ -41,8 +43,6 @@ pub struct SampledRecord {
     pub pe_cycles: Option<Estimate>,
     /// Estimates whose windows rise or fall along the run, by name: their intervals do not cover what goes on so.
     pub trends: Vec<&'static str>,
-    /// Estimates whose neighbouring windows resemble each other, by name: their intervals are too narrow.
-    pub resembling: Vec<&'static str>,
 }
 
 /// A mean over windows.
@@ -102,9 +102,7 @@ impl SampledRecord {
             figures(windows, |one| Some(one.erases / sampled.window as f64)).as_deref().and_then(estimate);
         let whole = |factor: f64| per_request.map(|one| one.times(factor));
         let named = [("waf", &waf), ("mean_us", &mean_us), ("p99_us", &p99_us), ("requests_per_s", &requests_per_s)];
-        let those = |is: fn(&[f64]) -> bool| {
-            named.iter().filter(|(_, values)| values.as_deref().is_some_and(is)).map(|&(name, _)| name).collect()
-        };
+        let trends = named.iter().filter(|(_, values)| values.as_deref().is_some_and(has_trend));
         let requests = sampled.requests as f64;
         Self {
             windows: windows.len() as u64,
@@ -116,8 +114,7 @@ impl SampledRecord {
             erases_per_byte: figures(windows, per_byte).as_deref().and_then(estimate),
             erases: whole(requests),
             pe_cycles: whole(requests / f64::from(sampled.blocks.max(1))),
-            trends: those(has_trend),
-            resembling: those(resemble),
+            trends: trends.map(|&(name, _)| name).collect(),
             waf: waf.as_deref().and_then(estimate),
             mean_us: mean_us.as_deref().and_then(estimate),
             p99_us: p99_us.as_deref().and_then(estimate),
@@ -137,17 +134,32 @@ fn figures(windows: &[WindowFigures], of: impl Fn(&WindowFigures) -> Option<f64>
     windows.iter().map(of).collect()
 }
 
-/// The mean with its 95 % confidence interval by batch means: each window is a batch. `None` for fewer than three.
+/// The mean with its 95 % confidence interval by batch means; `None` for fewer than three windows.
+///
+/// Each window is a batch at first. Neighbouring windows may resemble each other, because the device remembers what was
+/// written. So batches of two, four, ... windows are tried as well, as long as five are left, and the widest interval counts.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     if values.len() < LEAST {
         return None;
     }
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let freedom = values.len() - 1;
-    let half_width = student_t(freedom) * (squares / (count * freedom as f64)).sqrt();
-    Some(Estimate { mean, half_width })
+    let mut batches = values.to_vec();
+    let mut half_width = half_width_of(&batches);
+    while batches.len() / 2 >= LEAST_BATCHES {
+        batches = batches.chunks_exact(2).map(|pair| (pair[0] + pair[1]) / 2.0).collect();
+        half_width = half_width.max(half_width_of(&batches));
+    }
+    Some(Estimate { mean: mean_of(values), half_width })
+}
+
+fn mean_of(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Half the interval of the mean of independent batches, with one degree of freedom fewer than batches.
+fn half_width_of(batches: &[f64]) -> f64 {
+    let (mean, freedom) = (mean_of(batches), batches.len() - 1);
+    let squares: f64 = batches.iter().map(|batch| (batch - mean).powi(2)).sum();
+    student_t(freedom) * (squares / (batches.len() as f64 * freedom as f64)).sqrt()
 }
 
 /// The 97.5 % point of Student's t. From 5 degrees of freedom on, by the expansion of Fisher and Cornish (1960), which
@@ -173,21 +185,11 @@ pub fn student_t(freedom: usize) -> f64 {
 /// Whether the values rise or fall along their order, by the test of Mann and Kendall at 1 %. Fewer than six cannot show it.
 pub fn has_trend(values: &[f64]) -> bool {
     let size = values.len().div_ceil(MOST_COMPARED).max(1);
-    let values: Vec<f64> = values.chunks(size).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect();
+    let values: Vec<f64> = values.chunks(size).map(mean_of).collect();
     let later = |at: usize| values[at + 1..].iter().map(move |value| (at, value));
     let pairs = (0..values.len()).flat_map(later);
     let score: i64 = pairs.map(|(at, &value)| i64::from(value > values[at]) - i64::from(value < values[at])).sum();
     let count = values.len() as f64;
     let variance = count * (count - 1.0) * (2.0 * count + 5.0) / 18.0;
     score.unsigned_abs().saturating_sub(1) as f64 > RARE * variance.sqrt()
-}
-
-/// Whether neighbours resemble each other more than chance does in one of a hundred: by the correlation of each value with
-/// the next one, whose standard deviation is 1 / sqrt(n).
-pub fn resemble(values: &[f64]) -> bool {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
-    squares > 0.0 && products * count.sqrt() > RARE * squares
 }

@@ -149,13 +149,6 @@ pub(super) fn notices(record: &Record) -> Vec<String> {
             sample.trends.join(", ")
         ));
     }
-    if !sample.resembling.is_empty() && sample.trends.is_empty() {
-        found.push(format!(
-            "neighbouring windows of host.sample resemble each other in {}, so the intervals are too narrow; larger windows or a \
-             larger host.sample.warm_up help",
-            sample.resembling.join(", ")
-        ));
-    }
     if record.flash.erases == 0 && record.host.written_sectors > 0 {
         found.push(
             "no block was erased in the windows of host.sample: the device was not full yet, and the whole workload would have \
