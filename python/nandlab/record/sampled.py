@@ -15,10 +15,10 @@ class Estimate(View):
 class Sampled(View):
     """Estimates for the whole workload of `requests`.
 
-    All other counts of the record are those of the `simulated` requests: the `measured` ones in the `windows`,
-    and their warm-ups. `time_us` has the jumps, too. `erases` and `pe_cycles`, of the mean block, are projected
-    for the whole workload. `trends` names the estimates whose windows rise or fall along the run. Estimates are
-    None with fewer than three windows.
+    All other counts of the record are those of the `simulated` requests: the `measured` ones in the
+    `windows`, and their warm-ups. `time_us` has the jumps, too. `erases` and `pe_cycles`, of the mean block,
+    are projected for the whole workload. `trends` names the estimates whose windows rise or fall along the
+    run. Estimates are None with fewer than three windows.
 
     """
 

@@ -91,16 +91,18 @@ fn windows_without_jumps_change_nothing_and_are_the_whole_run() {
         close(sample.erases, whole.flash.erases as f64, 1e-9);
         close(sample.requests_per_s, whole.throughput.unwrap().requests_per_s, 1e-3);
         // In the order of events a request may end in the window after its own.
-        close(sample.mean_us, mean, if order == "issue" { 1e-9 } else { 1e-3 });
+        close(sample.mean_us, mean, if order == "issue" { 1e-6 } else { 1e-3 });
     }
 }
 
 #[test]
 fn the_device_stands_still_in_a_jump() {
-    let part = record(WRITES, &[&SAMPLE[..], &["workload.uniform.requests=200_000"]].concat());
+    // Warm-ups and windows end where batches of the shorter run end: a batch's end moves some times by a transfer.
+    let sample = ["host.sample.window=4000", "host.sample.warm_up=1000", "host.sample.every=50_000"];
+    let part = record(WRITES, &[&sample[..], &["workload.uniform.requests=200_000"]].concat());
     let sample = part.sample.as_ref().unwrap();
-    assert_eq!((sample.windows, sample.measured, sample.simulated), (4, 18_000, 19_800));
-    let shorter = record(WRITES, &["workload.uniform.requests=19_800"]);
+    assert_eq!((sample.windows, sample.measured, sample.simulated), (4, 16_000, 20_000));
+    let shorter = record(WRITES, &["workload.uniform.requests=20_000"]);
     assert_eq!(told(&part), told(&shorter));
 }
 
@@ -132,9 +134,9 @@ fn a_device_without_time_tells_no_times() {
 
 #[test]
 fn a_device_not_yet_steady_is_told() {
-    let sets = ["workload.uniform.requests=500_000", "host.sample.window=2000", "host.sample.every=25_000"];
+    let sets = ["workload.uniform.requests=500_000", "host.sample.window=500", "host.sample.every=25_000"];
     let new = record(WRITES, &[&sets[..], &["precondition.overwrites=0"]].concat());
-    assert_eq!(new.sample.as_ref().unwrap().trends.first(), Some(&"waf"));
+    assert_eq!(new.sample.as_ref().unwrap().trends.first(), Some(&"waf"), "{:?}", new.sample);
     assert!(new.notices.iter().any(|notice| notice.contains("show a trend in waf")), "{:?}", new.notices);
     let empty = record(
         WRITES,
@@ -190,9 +192,9 @@ fn what_cannot_jump_is_refused() {
         (&["host.sample.window=100", "host.sample.every=109"], "host.sample.every", "expected 110 at least"),
         (&["host.sample.window=100", "host.sample.every=100"], "host.sample.every", "its warm-up of 10 take more"),
         (
-            &["host.sample.window=100", "host.sample.every=600_000"],
+            &["host.sample.window=100", "host.sample.every=990_000"],
             "host.sample.every",
-            "needs 3 windows: expected 499945 at most",
+            "needs 3 windows: expected 989945 at most",
         ),
         (
             &["host.sample.window=900_000", "host.sample.every=1_000_000"],
