@@ -44,5 +44,5 @@ def rows(result: Record) -> list[tuple[str, str, str]]:
         return []
     words = f"simulated, in {units.counted(found.windows, 'window')}; of {units.count(found.requests)}"
     if found.time_us is not None:
-        words += f" in {units.span_s(found.time_us / 1e6)}"
+        words += f" in {units.time_us(found.time_us)}"
     return [("share", units.percent(found.simulated_share), words)]
