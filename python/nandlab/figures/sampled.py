@@ -29,7 +29,7 @@ def _figures() -> tuple[tuple[str, str, Callable[[float], str]], ...]:
 def table(result: Record) -> list[tuple[str, ...]]:
     """A row under `TITLES` for each estimate. Older records have no such key."""
     found = getattr(result, "sample", None)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, title, write in _figures():
         one = None if found is None else getattr(found, name)
         if one is not None:
