@@ -102,7 +102,7 @@ pub(super) fn check_fit(experiment: &Experiment, workload: &mut dyn Workload, to
     let warm_up = experiment.precondition.warm_up;
     let total = total.saturating_sub(warm_up);
     let windows = sample.windows(total);
-    if windows >= LEAST_WINDOWS && windows <= MOST_WINDOWS {
+    if (LEAST_WINDOWS..=MOST_WINDOWS).contains(&windows) {
         return Ok(());
     }
     let every = sample.every;
