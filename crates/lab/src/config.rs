@@ -26,6 +26,7 @@ mod precondition;
 mod queues;
 mod reader;
 mod reliability;
+mod sample;
 mod sizing;
 mod slc;
 pub(crate) mod tree;
@@ -39,6 +40,7 @@ pub(crate) use fs::key_error;
 pub use host::{Arrival, Host};
 pub use memory::{Memory, OneMemory, Powered};
 pub use precondition::{Precondition, SteadyWrites};
+pub use sample::Sampling;
 pub use sizing::Sizing;
 pub use tree::Format;
 
@@ -189,6 +191,9 @@ impl Experiment {
         if let Some(index) = &mut experiment.index {
             index.resolve();
         }
+        if let Some(sample) = &mut experiment.host.sample {
+            sample.resolve();
+        }
         notices.extend(zones::lay(&mut experiment)?);
         future::refuse_unknowable(&experiment)?;
         notices.extend(experiment.check().map_err(|error| experiment.tree.located(error))?);
@@ -331,8 +336,10 @@ impl Experiment {
             placements: self.ftl_facts().placements,
             zones: self.zone_shape(&sizing.geometry),
         };
-        let opened = options.open(&setting).map_err(|error| workload_key_error(error, workload))?;
-        self.refuse_endless_warm_up(opened.len_hint().unwrap_or(0))
+        let mut opened = options.open(&setting).map_err(|error| workload_key_error(error, workload))?;
+        let total = opened.len_hint().unwrap_or(0);
+        self.refuse_endless_warm_up(total)?;
+        sample::check_fit(self, &mut *opened, total)
     }
 
     /// Refuses a warm-up as long as all `total` requests, with none left to measure; a `total` of 0 is unknown.

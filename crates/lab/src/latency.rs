@@ -129,6 +129,17 @@ fn us(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
 
+/// Adds the latencies of `ops` to `sums`.
+fn add(sums: &mut ByOp, ops: &ByOp) {
+    for (sum, meter) in sums.iter_mut().zip(ops) {
+        match (sum, meter) {
+            (Some(sum), Some(meter)) => sum.merge(meter),
+            (sum, Some(meter)) => *sum = Some(meter.clone()),
+            (_, None) => {}
+        }
+    }
+}
+
 impl LatencyMeter {
     /// Adds a request; true if it took longer than all earlier requests with this kind and origin.
     #[inline]
@@ -154,16 +165,22 @@ impl LatencyMeter {
     /// All origins together.
     fn all(&self) -> ByOp {
         let mut all = ByOp::default();
-        for (_, ops) in &self.origins {
-            for (sum, meter) in all.iter_mut().zip(ops) {
-                match (sum, meter) {
-                    (Some(sum), Some(meter)) => sum.merge(meter),
-                    (sum, Some(meter)) => *sum = Some(meter.clone()),
-                    (_, None) => {}
-                }
-            }
-        }
+        self.origins.iter().for_each(|(_, ops)| add(&mut all, ops));
         all
+    }
+
+    /// Adds the latencies of another meter.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (origin, ops) in &other.origins {
+            add(self.other(*origin), ops);
+        }
+    }
+
+    /// Of all origins and kinds together; `None` without a request.
+    pub(crate) fn whole(&self) -> Option<LatencySummary> {
+        let mut all = OpMeter::default();
+        self.origins.iter().flat_map(|(_, ops)| ops.iter().flatten()).for_each(|op| all.merge(op));
+        (all.count() > 0).then(|| all.summary())
     }
 
     /// Means and percentiles, all origins together.

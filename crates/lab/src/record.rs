@@ -18,6 +18,7 @@ mod parts;
 mod path;
 pub(crate) mod recycling;
 mod reliability;
+pub(crate) mod sampled;
 mod slc;
 mod speed;
 mod stopped;
@@ -46,6 +47,7 @@ pub use parts::{PartsRecord, UnitsRecord, WaitsRecord};
 pub use path::PathRecord;
 pub use recycling::RecyclingRecord;
 pub use reliability::ReliabilityRecord;
+pub use sampled::{Estimate, Sampled, SampledRecord, WindowFigures};
 pub(crate) use slc::busy_us;
 pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
@@ -172,6 +174,8 @@ pub struct Record {
     pub faults: Option<FaultRecord>,
     /// Bit errors in aging cells, if the experiment asks for them.
     pub reliability: Option<ReliabilityRecord>,
+    /// Estimates for the whole workload from windows; null without `host.sample`.
+    pub sample: Option<SampledRecord>,
     /// Time series; at most 200 samples.
     pub series: Vec<Sample>,
     /// The device.

@@ -15,12 +15,14 @@ mod outcome;
 mod play;
 pub(crate) mod precondition;
 mod queued;
+mod sample;
 pub(crate) mod series;
 pub(crate) mod session;
 mod source;
 pub(crate) mod state;
 pub(crate) mod steady;
 mod tenants;
+mod windows;
 
 use crate::config::footprint::refuse_too_large;
 use crate::config::{Arrival, Experiment, Model, Sizing};
@@ -172,7 +174,9 @@ fn planned(experiment: &Experiment, sizing: &Sizing, source: &Source) -> u64 {
     if before > 0 && !matches!(source, Source::Requests(_)) || source.total() == 0 {
         return 0;
     }
-    source.total().saturating_mul(sectors_each(source, sizing)).saturating_add(before.saturating_mul(page))
+    let warm_up = experiment.precondition.warm_up.min(source.total());
+    let total = warm_up + experiment.simulated(source.total() - warm_up);
+    total.saturating_mul(sectors_each(source, sizing)).saturating_add(before.saturating_mul(page))
 }
 
 /// What a workload leaves for the record, beside its requests.
@@ -206,7 +210,8 @@ impl Run<'_> {
         let total = total.saturating_sub(self.experiment.precondition.warm_up);
         let mut start = self.mark();
         // An operation on keys or files may make no request, or many.
-        let requests = if matches!(source, Source::Requests(_)) { total } else { 0 };
+        let simulated = self.experiment.simulated(total);
+        let requests = if matches!(source, Source::Requests(_)) { simulated } else { 0 };
         let mut meter = self.meter(requests);
         let mut wall_s = 0.0;
         let mut left = Left::Nothing;
@@ -214,7 +219,7 @@ impl Run<'_> {
             if !matches!(source, Source::Requests(_)) {
                 self.control.plan_anew(total.saturating_mul(each));
             }
-            self.enter(Phase::Workload, total, each);
+            self.enter(Phase::Workload, simulated, each);
             let wall = Instant::now();
             (stopped, left) = self.play_source(source, total, &mut meter, &mut start)?;
             wall_s = wall.elapsed().as_secs_f64();
@@ -269,7 +274,9 @@ impl Run<'_> {
         start: &mut Mark,
     ) -> Result<(Option<Stopped>, Left), LabError> {
         match source {
-            Source::Requests(workload) => Ok((self.play(&mut **workload, meter, start)?, Left::Nothing)),
+            Source::Requests(workload) => {
+                Ok((self.play_requests(&mut **workload, total, meter, start)?, Left::Nothing))
+            }
             Source::Keys(ops, _) => {
                 let keys::Played { stopped, index } = keys::play(self, &mut **ops, meter, start)?;
                 sample(self.engine, meter, start);

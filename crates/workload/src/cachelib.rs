@@ -36,7 +36,7 @@ use crate::zipf::Ranks;
 use crate::{Options, Setting, Workload, WorkloadError};
 use nandlab_block::{ByteCount, Op, Request};
 use nandlab_nand::random::{Random, Stream};
-use nandlab_nand::{Origin, PlacementId, SECTOR_BYTES};
+use nandlab_nand::{Origin, PlacementId, Time, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
 const SECTOR: u64 = SECTOR_BYTES as u64;
@@ -303,6 +303,12 @@ impl Workload for Cache {
 
     fn len_hint(&self) -> Option<u64> {
         Some(self.requests)
+    }
+
+    fn leave_out(&mut self, requests: u64) -> Option<Time> {
+        let requests = requests.min(self.left);
+        self.left -= requests;
+        Some(self.gaps.leave_out(requests))
     }
 
     fn sectors_hint(&self) -> Option<u64> {

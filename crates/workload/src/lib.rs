@@ -56,6 +56,14 @@ pub trait Workload: Send {
         None
     }
 
+    /// Leaves out the next requests, as if they were never asked, and returns how much later the next one comes. Choices
+    /// that go from one request to the next, such as a position, stand still meanwhile.
+    ///
+    /// `None`, and nothing is left out, if the requests behind would no longer be those of the workload.
+    fn leave_out(&mut self, _requests: u64) -> Option<Time> {
+        None
+    }
+
     /// The part that was handed out, 0 to 1, where a time and no count ends the workload; for progress, not for results.
     fn done_share(&self) -> Option<f64> {
         None

@@ -334,6 +334,13 @@ impl Gaps {
         Self { mean_ns: requests_per_s.map_or(0.0, |rate| 1e9 / rate), time: 0, carried_ns: 0.0 }
     }
 
+    /// Leaves out requests, with the mean of their gaps; returns the time that passed.
+    pub(crate) fn leave_out(&mut self, requests: u64) -> Time {
+        let gaps_ns = self.mean_ns * requests as f64;
+        self.time += gaps_ns as Time;
+        gaps_ns as Time
+    }
+
     /// The next request's time.
     #[inline]
     pub(crate) fn next(&mut self, random: &mut Random) -> Time {
@@ -401,6 +408,12 @@ impl<P: Pattern> Workload for Generator<P> {
 
     fn len_hint(&self) -> Option<u64> {
         Some(self.requests)
+    }
+
+    fn leave_out(&mut self, requests: u64) -> Option<Time> {
+        let requests = requests.min(self.left);
+        self.left -= requests;
+        Some(self.gaps.leave_out(requests))
     }
 
     fn sectors_hint(&self) -> Option<u64> {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -58,6 +59,16 @@ def _timeline(_ctx: click.Context, _parameter: click.Parameter, path: str | None
     return path
 
 
+def _sample(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> list[Pair]:
+    """The overrides for `WINDOW:EVERY`."""
+    if given is None:
+        return []
+    found = re.fullmatch(r"(\d[\d_]*):(\d[\d_]*)", given)
+    if found is None:
+        raise click.BadParameter(f"{given!r} is not of the form WINDOW:EVERY, as in 200_000:20_000_000")
+    return [("host.sample.window", found[1]), ("host.sample.every", found[2])]
+
+
 @click.command("run")
 @experiment_argument()
 @sets_option
@@ -88,6 +99,12 @@ def _timeline(_ctx: click.Context, _parameter: click.Parameter, path: str | None
     metavar="FROM..TO",
     help="The timeline's part of the workload: a time (2s..3s; ns, us, ms or s) or requests (1000..2000).",
 )
+@click.option(
+    "--sample",
+    metavar="WINDOW:EVERY",
+    callback=_sample,
+    help="Measure WINDOW requests, jump to EVERY requests after their start, and so on (host.sample).",
+)
 @json_option
 def command(  # noqa: PLR0913 - one for each option
     file: str,
@@ -97,6 +114,7 @@ def command(  # noqa: PLR0913 - one for each option
     save_state: str | None,
     timeline: str | None,
     timeline_window: str | None,
+    sample: list[Pair],
     as_json: bool,
     **drawn: Any,  # noqa: ANN401 - options
 ) -> int:
@@ -110,7 +128,7 @@ def command(  # noqa: PLR0913 - one for each option
     from nandlab.writing.parquet import csv_beside
 
     plots = plots_of(drawn)
-    experiment = read(file, [override(pair, file) for pair in sets])
+    experiment = read(file, [override(pair, file) for pair in (*sets, *sample)])
     drawn_to = _drawn_to(timeline, timeline_window)
     outputs = {
         "--report": report,
@@ -234,7 +252,7 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
     if as_json:
         print_json(result.to_dict())
         return
-    from nandlab.figures import fdp, summary, tenants
+    from nandlab.figures import fdp, sampled, summary, tenants
 
     click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
     if result.stopped is not None:
@@ -245,7 +263,7 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
         click.echo()
         titles = summary.LATENCY_TITLES
         print_table(latencies, titles, right=range(1, len(titles)))
-    for part in (tenants, fdp):
+    for part in (sampled, tenants, fdp):
         found = part.table(result)
         if found:
             click.echo()

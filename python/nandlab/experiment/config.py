@@ -79,6 +79,7 @@ class Host:
         sample_blocks: Whether a file system's samples on bare flash hold each block's live pages.
         queues: How the controller takes commands from tenants' submission queues: `arbitration`, `burst` and
             `commands`.
+        sample: A long run by windows, with jumps between them: `window`, `every` and `warm_up`, in requests.
 
     >>> Host(queue_depth=32).to_dict()
     {'queue_depth': 32}
@@ -95,6 +96,7 @@ class Host:
     sample_transactions: int | None = None
     sample_blocks: bool | None = None
     queues: Table | None = None
+    sample: Table | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The TOML table as a dictionary, without keys left out."""

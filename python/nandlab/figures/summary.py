@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from nandlab.figures import fdp, file_system, index, path, recyclings, zones
+from nandlab.figures import fdp, file_system, index, path, recyclings, sampled, zones
 from nandlab.figures.longest import longest_words
 from nandlab.figures.table import Column
 from nandlab.record.buffer import BufferCounts
@@ -64,6 +64,7 @@ def headline(result: Record) -> list[tuple[str, str, str]]:
         ("erases", units.count(flash.erases), _erase_parts(result)),
         ("P/E cycles", f"{wear.min} / {wear.mean:.1f} / {wear.max}", "least / mean / most of a block"),
     ]
+    rows[1:1] = sampled.rows(result)
     rows += recyclings.rows(result)
     if result.index is not None:
         rows = [*index.rows(result.index), *rows]

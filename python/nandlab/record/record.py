@@ -19,6 +19,7 @@ from nandlab.record.groups import Groups
 from nandlab.record.index import IndexFigures
 from nandlab.record.latencies import Latencies, LongestRequest, OriginLatency
 from nandlab.record.recyclings import Recyclings
+from nandlab.record.sampled import Sampled
 from nandlab.record.speed import Speed
 from nandlab.record.tenants import Tenant
 from nandlab.record.view import View
@@ -392,6 +393,7 @@ class Record(View):
             `host.arrival = "recorded"`, and if the trace has no such times.
         recorded_service_us: The recorded device's share in it; None if the trace does not tell.
         recorded_latency_histogram: `recorded_latency_us` as `latency_histogram`.
+        sample: Estimates for the whole workload from windows; None without `host.sample`.
         series: Up to 200 samples over the run.
         notices: Anything rounded or left out, in sentences.
 
@@ -448,6 +450,7 @@ class Record(View):
     lifetime: Lifetime | None
     faults: Faults | None
     reliability: Reliability | None
+    sample: Sampled | None
     series: list[Sample]
     device: DeviceFacts
     speed: Speed

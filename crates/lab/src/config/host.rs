@@ -1,5 +1,6 @@
 //! How the host's requests arrive, and additional outputs.
 
+use super::sample::{check as check_sample, Sampling};
 use super::tree::KeyError;
 use super::{Experiment, Model};
 use nandlab_block::{ByteCount, Queues};
@@ -60,6 +61,9 @@ pub struct Host {
     /// How the controller takes commands from the submission queues of tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Queues>,
+    /// A long run by windows, with jumps between them, in place of the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sampling>,
 }
 
 impl Default for Host {
@@ -75,6 +79,7 @@ impl Default for Host {
             sample_transactions: 0,
             sample_blocks: false,
             queues: None,
+            sample: None,
         }
     }
 }
@@ -132,6 +137,7 @@ impl Experiment {
             return refuse("host.queue_depth", &queue_depth, "1 to 65536 requests can be outstanding");
         }
         self.check_queues(refuse)?;
+        check_sample(self, refuse)?;
         if self.paces_itself() {
             self.check_paced(refuse)?;
         }

@@ -4,6 +4,7 @@ use crate::latency::LatencyMeter;
 use crate::record::{HostCounts, Longest, Worn};
 use crate::run::queued::TenantsMeter;
 use crate::run::series::Series;
+use crate::run::windows::Windows;
 use crate::stack::Timeline;
 use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, PathWaits, Request};
 use nandlab_nand::{Geometry, Time};
@@ -39,6 +40,8 @@ pub(crate) struct Meter {
     pub(crate) held_up: HeldUp,
     /// The tenants' part in it, if the workload has tenants.
     pub(crate) tenants: Option<TenantsMeter>,
+    /// Windows of a run with jumps.
+    pub(crate) windows: Option<Box<Windows>>,
     /// Hears of each request.
     pub(crate) timeline: Option<Timeline>,
 }
@@ -74,6 +77,7 @@ impl Meter {
             path_waits: PathWaits::default(),
             held_up: HeldUp::default(),
             tenants: None,
+            windows: None,
             timeline: None,
         }
     }

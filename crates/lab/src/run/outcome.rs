@@ -1,6 +1,7 @@
 //! Turns a run's measurements into a record.
 
 use super::mark::Mark;
+use super::sample;
 use super::session::Run;
 use crate::latency::LatencyMeter;
 use crate::record::{
@@ -85,12 +86,10 @@ impl Run<'_> {
             ram: self.ram(RamUse::default()),
             wear: Wear::of(self.engine.chip().pe_cycles()),
             blocks: BlocksRecord::of(&self.engine.blocks(), self.engine.chip().pe_cycles()),
-            lifetime: LifetimeRecord::of(
-                &meter.worn,
-                &self.life((&start.pe_cycles, self.engine.chip().pe_cycles()), time),
-            ),
+            lifetime: self.lifetime(&meter, start, time),
             faults: self.faults(&end.events),
             reliability: end.reliability_since(start),
+            sample: self.sampled(&meter, time),
             series: meter.series.into_samples(),
             device: device_record(device, self.sizing),
             speed: Speed::default(),
@@ -119,6 +118,12 @@ impl Run<'_> {
     fn buffer(&self, (start, end): (&Mark, &Mark), powers: Option<&Powers<'_>>) -> Option<BufferRecord> {
         let chip = (&self.sizing.geometry, &self.experiment.device.profile);
         end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers))
+    }
+
+    /// The device's lifetime under this workload.
+    fn lifetime(&self, meter: &Meter, start: &Mark, time: Option<Time>) -> Option<LifetimeRecord> {
+        let life = self.life((&start.pe_cycles, self.engine.chip().pe_cycles()), time);
+        LifetimeRecord::of(&meter.worn, &life)
     }
 
     /// What a lifetime is told from: the P/E cycles of each block at the start and at the end, and the time between.
@@ -190,7 +195,8 @@ impl Run<'_> {
             record.buffer.as_ref().and_then(degenerate_placement),
             pace.and_then(|pace| fell_behind(&pace, record.host.requests)),
         ];
-        found.into_iter().flatten().chain(unused_chances(self.experiment, record)).collect()
+        let found = found.into_iter().flatten().chain(unused_chances(self.experiment, record));
+        found.chain(sample::notices(record)).collect()
     }
 
     /// Memory needed by firmware, plus `host`, a file system's need above it.

@@ -2,6 +2,7 @@
 
 use super::mark::{begin_timeline, count, sample, Mark};
 use super::meter::Meter;
+use super::sample::see;
 use super::session::{piece_length, Run, BATCH};
 use crate::config::Arrival;
 use crate::error::LabError;
@@ -52,6 +53,7 @@ impl Run<'_> {
                 left = rest;
             }
             count(self.engine, meter, start);
+            see(self.engine, meter, start);
             self.control.set_done(meter.host.requests);
             if let Some(share) = workload.done_share() {
                 self.control.set_share(share);

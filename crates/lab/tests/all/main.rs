@@ -24,6 +24,7 @@ mod oracle;
 mod precondition;
 mod reliability;
 mod run;
+mod sampled;
 mod slc;
 mod state;
 mod steady;

@@ -222,3 +222,19 @@ fn hot_addresses_may_have_a_placement_of_their_own() {
         assert!(all.iter().map(bare).eq(requests(&plain)), "identifiers change nothing else");
     }
 }
+
+#[test]
+fn requests_left_out_shorten_the_stream_and_move_the_clock_on() {
+    let config = hot_cold::Config { requests_per_s: Some(1e6), read_share: 0.2, flush_every: 7, ..Default::default() };
+    let config = hot_cold::Config { requests: 10_000, ..config };
+    let whole = requests(&config);
+    let mut workload = config.open(&setting(SECTORS, 1, Path::new("."))).unwrap();
+    let mut part = Vec::new();
+    assert_eq!(workload.fill(&mut part, 100).unwrap(), 100);
+    assert_eq!(workload.leave_out(0), Some(0));
+    assert_eq!(workload.leave_out(5000), Some(5_000_000), "the mean gap is 1000 ns");
+    while workload.fill(&mut part, 1000).unwrap() > 0 {}
+    part[100..].iter_mut().for_each(|request| request.time -= 5_000_000);
+    assert_eq!(part, whole[..5000], "the stream goes on where it stopped");
+    assert_eq!(workload.leave_out(u64::MAX), Some(0), "nothing is left");
+}

@@ -23,6 +23,7 @@ mod papers;
 mod precondition;
 mod profiles;
 mod recycling;
+mod sampled;
 mod series;
 mod steady;
 mod tree;
