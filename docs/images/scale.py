@@ -101,7 +101,12 @@ def draw(rows: list[tuple[int, str, float]]) -> None:
     from nandlab.report import theme
 
     frame = pl.DataFrame(rows, schema={"gib": int, "what": str, "value": float}, orient="row")
-    x = alt.X("gib:Q", title="exported (GiB)", scale=alt.Scale(type="log", base=4, domain=[1, 1024]))
+    x = alt.X(
+        "gib:Q",
+        title="exported (GiB)",
+        scale=alt.Scale(type="log", domain=[1, 1024]),
+        axis=alt.Axis(values=list(GIB), labelFlush=False),
+    )
     panels = [
         alt.Chart(frame.filter(pl.col("what") == what), width=320, height=220)
         .mark_line(point=True, color=theme.COLOURS[0])

@@ -390,7 +390,7 @@ impl Experiment {
 
 impl Experiment {
     /// Refuses work in gaps between requests if there are no gaps.
-    fn check_gaps(&self, refuse: &host::Refuse<'_>) -> Result<(), KeyError> {
+    fn check_gaps(&self, refuse: &tree::Refuse<'_>) -> Result<(), KeyError> {
         match self.ftl_facts().gaps {
             Some(gaps) if self.device.model == Model::Counting => {
                 let why = "a device that only counts has no time in which it rests; leave it or device.model out";

@@ -1,7 +1,7 @@
 //! How the host's requests arrive, and additional outputs.
 
 use super::sample::{check as check_sample, Sampling};
-use super::tree::KeyError;
+use super::tree::{KeyError, Refuse};
 use super::{Experiment, Model};
 use nandlab_block::{ByteCount, Queues};
 use nandlab_fs::{FsConfig, Over};
@@ -16,8 +16,6 @@ const MAX_QUEUE_DEPTH: u32 = 65_536;
 const MAX_FIRMWARE_US: f64 = 1e6;
 /// Longest think time: an hour.
 const MAX_THINK_TIME_US: f64 = 3.6e9;
-
-pub(super) type Refuse<'a> = dyn Fn(&str, &dyn std::fmt::Display, &str) -> Result<(), KeyError> + 'a;
 
 /// Request arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -1,7 +1,7 @@
 //! The way between host and FTL, according to the device's controller and link.
 
-use super::host::Refuse;
 use super::tree::KeyError;
+use super::tree::Refuse;
 use super::{Device, Experiment, Model};
 use nandlab_block::PathTimes;
 use nandlab_nand::profile::{Order, PageCopy, PlaneOverlap, Profile};

@@ -1,8 +1,8 @@
 //! Writes before the measurement.
 
 use super::fill::Fill;
-use super::host::Refuse;
 use super::tree::KeyError;
+use super::tree::Refuse;
 use super::{reliability, Experiment};
 use nandlab_workload::Kind;
 use serde::{Deserialize, Serialize};

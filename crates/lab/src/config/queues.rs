@@ -1,7 +1,7 @@
 //! Checks submission queues and tenants.
 
-use super::host::Refuse;
 use super::tree::KeyError;
+use super::tree::Refuse;
 use super::{Arrival, Experiment, Host, Model};
 use nandlab_block::Queues;
 use nandlab_workload::tenants;

@@ -1,7 +1,6 @@
 //! A long run by windows, with jumps between them.
 
-use super::host::Refuse;
-use super::tree::KeyError;
+use super::tree::{KeyError, Refuse};
 use super::{Arrival, Experiment, Model};
 use nandlab_workload::{Kind, Workload, WorkloadConfig};
 use serde::{Deserialize, Serialize};
@@ -42,12 +41,12 @@ impl Sampling {
         self.window.saturating_add(self.warm_up())
     }
 
-    /// Windows in a workload with `total` requests. A last window that does not fit is left out.
+    /// Windows in a workload with `total` requests; an incomplete last one is left out.
     pub(crate) fn windows(&self, total: u64) -> u64 {
         total.checked_sub(self.played()).map_or(0, |left| left / self.every + 1)
     }
 
-    /// Requests that a workload with `total` needs for the least number of windows.
+    /// Requests needed for the fewest windows.
     fn needed(&self) -> u64 {
         self.every.saturating_mul(LEAST_WINDOWS - 1).saturating_add(self.played())
     }

@@ -43,6 +43,9 @@ pub enum Part {
     Value,
 }
 
+/// Refuses a key with its value and the reason.
+pub(super) type Refuse<'a> = dyn Fn(&str, &dyn std::fmt::Display, &str) -> Result<(), KeyError> + 'a;
+
 /// An error about one entry, whose position is not looked up yet.
 #[derive(Debug)]
 pub struct KeyError {

@@ -1,47 +1,47 @@
-//! What a run by windows tells of the whole workload: means over the windows, each with its interval.
+//! A run by windows: its estimates for the whole workload, means with intervals.
 
 use nandlab_nand::{Time, SECTOR_BYTES};
 use serde::Serialize;
 
 /// Least windows for an interval.
 const LEAST: usize = 3;
-/// Least batches of several windows, so that Student's t does not widen the interval by itself.
+/// Least batches with several windows; with fewer Student's t alone widens the interval.
 const LEAST_BATCHES: usize = 5;
 /// A normal deviate beyond this comes once in a hundred tests by chance.
 const RARE: f64 = 2.576;
 /// The trend is sought in at most this many means of neighbouring windows.
 const MOST_COMPARED: usize = 500;
 
-/// Estimates for the whole workload. All other counts of the record are those of the simulated requests.
+/// Estimates for the whole workload. All other counts in the record belong to the simulated requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SampledRecord {
     /// Windows measured.
     pub windows: u64,
     /// Requests in the windows.
     pub measured: u64,
-    /// Requests simulated: in the windows and their warm-ups. All other counts of the record are theirs.
+    /// Requests simulated: in the windows and their warm-ups. All other counts in the record are theirs.
     pub simulated: u64,
-    /// Requests of the whole workload.
+    /// Requests in the whole workload.
     pub requests: u64,
-    /// Share of the requests that was simulated.
+    /// The simulated share.
     pub simulated_share: f64,
-    /// Simulated time of the whole workload, jumps included, us; null without time.
+    /// Simulated time for the whole workload, jumps included, us; null without time.
     pub time_us: Option<f64>,
     /// Write amplification; null if a window wrote nothing. This and the other estimates are null with fewer than three windows.
     pub waf: Option<Estimate>,
-    /// Mean latency over requests of all kinds, us; null without time.
+    /// Mean latency over all requests, us; null without time.
     pub mean_us: Option<Estimate>,
-    /// Latency that 99 % of a window's requests do not exceed, us; null without time.
+    /// 99th percentile latency in a window, us; null without time.
     pub p99_us: Option<Estimate>,
     /// Requests a second; null without time.
     pub requests_per_s: Option<Estimate>,
     /// Erases per byte written by the host; null if a window wrote nothing.
     pub erases_per_byte: Option<Estimate>,
-    /// Erases of the whole workload, projected.
+    /// Projected erases for the whole workload.
     pub erases: Option<Estimate>,
-    /// P/E cycles that the whole workload costs the mean block, projected.
+    /// Projected P/E cycles for the mean block over the whole workload.
     pub pe_cycles: Option<Estimate>,
-    /// Estimates whose windows rise or fall along the run, by name: their intervals do not cover what goes on so.
+    /// Estimates whose windows rise or fall along the run, by name: their intervals do not cover such a course.
     pub trends: Vec<&'static str>,
 }
 
@@ -50,11 +50,11 @@ pub struct SampledRecord {
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half the width of its 95 % confidence interval.
+    /// Half its 95 % confidence interval's width.
     pub half_width: f64,
 }
 
-/// What was counted in one window.
+/// One window's counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WindowFigures {
     /// Page programs.
@@ -65,7 +65,7 @@ pub struct WindowFigures {
     pub written_sectors: u64,
     /// Requests answered, and the time from the last answer before the window to its own last one, ns; `None` without time.
     pub answered: Option<(u64, Time)>,
-    /// Mean and 99th percentile of the latencies, us.
+    /// Mean and 99th percentile latency, us.
     pub latency: Option<(f64, f64)>,
 }
 
@@ -76,13 +76,13 @@ pub struct Sampled {
     pub window: u64,
     /// Requests simulated.
     pub simulated: u64,
-    /// Requests of the whole workload.
+    /// Requests in the whole workload.
     pub requests: u64,
-    /// Sectors of a page.
+    /// Sectors per page.
     pub sectors_per_page: u32,
-    /// Blocks of the device.
+    /// The device's blocks.
     pub blocks: u32,
-    /// Simulated time of the whole workload, us.
+    /// Simulated time for the whole workload, us.
     pub time_us: Option<f64>,
 }
 
@@ -129,7 +129,7 @@ impl Estimate {
     }
 }
 
-/// One figure of each window, if all have it.
+/// One figure by window, if all have it.
 fn figures(windows: &[WindowFigures], of: impl Fn(&WindowFigures) -> Option<f64>) -> Option<Vec<f64>> {
     windows.iter().map(of).collect()
 }
@@ -155,7 +155,7 @@ fn mean_of(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Half the interval of the mean of independent batches, with one degree of freedom fewer than batches.
+/// Half the interval around independent batches' mean, with one degree of freedom fewer than batches.
 fn half_width_of(batches: &[f64]) -> f64 {
     let (mean, freedom) = (mean_of(batches), batches.len() - 1);
     let squares: f64 = batches.iter().map(|batch| (batch - mean).powi(2)).sum();
@@ -182,8 +182,8 @@ pub fn student_t(freedom: usize) -> f64 {
     Z * (1.0 + (first + (second + (third + fourth / n) / n) / n) / n)
 }
 
-/// Whether the values rise or fall along their order: by the test of Mann and Kendall at 1 %, or because the interval of
-/// the first third lies beyond that of the last. Fewer than six values cannot show it.
+/// Whether the values rise or fall along their order: by the test of Mann and Kendall at 1 %, or because the first
+/// third's interval lies beyond the last third's. Fewer than six values cannot show it.
 pub fn has_trend(values: &[f64]) -> bool {
     let size = values.len().div_ceil(MOST_COMPARED).max(1);
     let values: Vec<f64> = values.chunks(size).map(mean_of).collect();

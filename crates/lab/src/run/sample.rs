@@ -1,8 +1,8 @@
 //! Plays a long workload by windows, with jumps between them.
 //!
-//! A jump plays nothing. The device stands still in it, its clock too: what lies between two windows is left out of the
-//! stream of requests, and the times of later requests are earlier by as much. So queues, gaps between requests and the
-//! ages of cells are those of a run without a break, and only the time told for the whole workload has the jumps.
+//! A jump plays nothing. The device stands still in it, its clock too: requests between two windows are left out, and later
+//! requests' times are earlier by as much. So queues, gaps between requests and cells' ages are as in an unbroken run, and
+//! only the time told for the whole workload has the jumps.
 
 use super::mark::Mark;
 use super::meter::Meter;
@@ -16,11 +16,11 @@ use nandlab_block::Request;
 use nandlab_nand::Time;
 use nandlab_workload::{Workload, WorkloadError};
 
-/// A workload's stream without what is jumped over.
+/// A workload's stream, without the jumps.
 struct ByWindows<'a> {
     workload: &'a mut dyn Workload,
     sample: Sampling,
-    /// Requests of the warm-up and the window handed out so far.
+    /// Requests handed out so far from the warm-up and the window.
     at: u64,
     /// Windows to come, this one included.
     left: u64,
@@ -89,7 +89,7 @@ impl Run<'_> {
         Ok(stopped)
     }
 
-    /// What the windows tell of the whole workload, after the `time` of what was simulated.
+    /// The windows' estimates for the whole workload, after so much simulated `time`.
     pub(super) fn sampled(&self, meter: &Meter, time: Option<Time>) -> Option<SampledRecord> {
         let (windows, sample) = (meter.windows.as_ref()?, self.experiment.host.sample?);
         let jumps = match self.experiment.host.arrival {
@@ -138,7 +138,7 @@ fn moment(engine: &mut dyn Engine, meter: &Meter, start: &Mark) -> Moment {
     }
 }
 
-/// Sentences about estimates that do not stand for the whole workload.
+/// Sentences about estimates unfit for the whole workload.
 pub(super) fn notices(record: &Record) -> Vec<String> {
     let Some(sample) = &record.sample else { return Vec::new() };
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The windows of a run with jumps: what was counted in each.
+//! A run's windows between jumps, and the counts in each.
 
 use crate::latency::LatencyMeter;
 use crate::record::WindowFigures;
@@ -17,11 +17,11 @@ pub(crate) struct Moment {
 /// The windows so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {
-    /// Requests of a warm-up.
+    /// Requests in a warm-up.
     pub(crate) warm_up: u64,
-    /// Requests of a warm-up and its window.
+    /// Requests in a warm-up and its window.
     pub(crate) played: u64,
-    /// Requests of the whole workload.
+    /// Requests in the whole workload.
     pub(crate) requests: u64,
     pub(crate) ended: Vec<WindowFigures>,
     /// Time jumped over by the requests' own times.
@@ -64,7 +64,7 @@ impl Windows {
         self.since = now;
     }
 
-    /// Gives the latencies of all requests back.
+    /// Gives all requests' latencies back.
     pub(crate) fn end(&mut self, latency: Option<&mut LatencyMeter>) {
         if let Some(latency) = latency {
             self.before.merge(latency);
