@@ -39,8 +39,7 @@
 //! anything if small writes are scattered. Folding from half a page on costs far more than it saves there: it copies
 //! the other half, and the host soon writes the page in parts again. With 512 B writes all over a board with 8 % spare
 //! pages it takes 1.8 times the programs and leaves a tenth of the requests per second (docs/papers/sector-map.md);
-//! sequential reads in 128 KB requests take about a sixth of the time afterwards. It pays if most work is long reads of
-//! data written in small pieces.
+//! long reads afterwards read fewer pages. It pays if most work is long reads of data written in small pieces.
 //!
 //! ## References
 //! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean; section 5.
