@@ -216,7 +216,7 @@ impl BlockDevice for Buffered<'_> {
     #[inline]
     fn prefetch(&self, ahead: &[Request]) {
         self.buffer.prefetch(ahead);
-        // What misses is asked for below.
+        // What misses is asked for below; nobody knows yet what will.
         self.below.prefetch(ahead);
     }
 

@@ -318,6 +318,7 @@ impl Experiment {
 
     /// Checks that a generator fits the device; a trace file is checked when the run starts.
     fn check_fit(&self, sizing: &Sizing) -> Result<(), KeyError> {
+        sample::check_buffer(self, sizing)?;
         let workload = self.workload.name();
         let options = match self.workload.kind() {
             Kind::Requests(_) if matches!(workload, "trace" | "fio") => return Ok(()),

@@ -49,7 +49,7 @@ pub mod inside {
     pub use crate::latency::{LatencyMeter, RecordedMeter};
     pub use crate::record::blocks::MOST_GROUPS;
     pub use crate::record::recycling::Line;
-    pub use crate::record::sampled::{estimate, has_trend, student_t};
+    pub use crate::record::sampled::{estimate, has_trend, student_t, Sampled, SampledRecord, WindowFigures};
     pub use crate::run::contents::Contents;
     pub use crate::run::meter::Pace;
     pub use crate::run::notices::fell_behind;

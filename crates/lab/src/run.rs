@@ -40,7 +40,7 @@ pub(crate) use meter::Meter;
 use nandlab_block::{Blank, Mirror, Op};
 use nandlab_nand::profile::{Order, PlaneOverlap};
 use nandlab_nand::Time;
-use nandlab_workload::trace::Took;
+use nandlab_workload::trace::{Sharing, Took};
 use precondition::{Preconditioned, Preconditioning};
 pub(crate) use session::Run;
 use source::Source;
@@ -72,6 +72,8 @@ pub struct Outputs<'a> {
 /// # Panics
 /// If the FTL or the simulator has a bug: with the broken invariant.
 pub fn run(experiment: &Experiment, base: &Path, control: &Control, outputs: Outputs<'_>) -> Result<Record, LabError> {
+    // Thresholds, a steady device and the best placement need passes of their own: they read a trace once, too.
+    let _sharing = Sharing::begin();
     carry_out(experiment, base, control, outputs).map_err(|error| experiment.located(error))
 }
 

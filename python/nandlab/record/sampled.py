@@ -18,7 +18,7 @@ class Sampled(View):
     All other counts of the record are those of the `simulated` requests: the `measured` ones in the
     `windows`, and their warm-ups. `time_us` has the jumps, too. `erases` and `pe_cycles`, of the mean block,
     are projected for the whole workload. `trends` names the estimates whose windows rise or fall along the
-    run. Estimates are None with fewer than three windows.
+    run. Estimates are None with fewer than three windows, and `time_us` if the run was stopped.
 
     """
 

@@ -90,7 +90,10 @@ impl Config {
             gaps: gaps.map(|choice| choice.beginning_with("ftl.page.idle.collect.after_us")),
             levels_wear: levels_wear.map(|choice| choice.beginning_with(self.wear.begins_with())),
             pools: name("ftl.page.placement", pools),
-            over_planes: Some("ftl.page.stripe = \"planes\""),
+            over_planes: Some(match self.stripe {
+                Stripe::Address(_) => "ftl.page.stripe.address.order = \"PCWD\"",
+                Stripe::Dies(_) | Stripe::Planes => "ftl.page.stripe = \"planes\"",
+            }),
             placements: self.placement.fdp().map(FdpOptions::placements),
             ..Facts::default()
         }

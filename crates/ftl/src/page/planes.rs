@@ -32,9 +32,9 @@ impl PageMap {
         planes.drain(..).try_for_each(|plane| self.collect(nand, plane))
     }
 
-    /// The plane for the next host page: that of its address, else in turn, except that a plane behind the others on its die catches up, a page
-    /// at a time, until the die can program all of them at the same place in their blocks again. A weak plane is passed
-    /// over alone: the die's other planes are programmed together without it.
+    /// The plane for the next host page: that of its address, else in turn, except that a plane behind the others on its
+    /// die catches up, a page at a time, until the die can program all of them at the same place in their blocks again. A
+    /// weak plane is passed over alone: the die's other planes are programmed together without it.
     fn next_plane(&mut self, at: Lpn, frontier: usize) -> usize {
         let plane = self.die_for(at, frontier);
         if self.dies.of_address(at).is_some() {

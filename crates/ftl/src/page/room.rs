@@ -10,10 +10,10 @@
 //!   does not give a normal free block, after a failure or a fold.
 //!
 //! ## The share
-//! The next die in turn, or the one that the address names, takes a host page if its frontier has room, or if it holds no more valid pages than its share.
-//! With D dies of N good blocks, f frontiers each and L logical pages, a die holds at most m = (N - R - f) b - 1 - b
-//! valid pages. Its share is min(m, max(p, floor(p / 2) + floor(m / 2))) with p = floor(L / D). If no die takes the
-//! page, the die with the largest m minus valid pages does, the last among equals.
+//! The next die in turn, or the one that the address names, takes a host page if its frontier has room, or if it holds no
+//! more valid pages than its share. With D dies of N good blocks, f frontiers each and L logical pages, a die holds at
+//! most m = (N - R - f) b - 1 - b valid pages. Its share is min(m, max(p, floor(p / 2) + floor(m / 2))) with
+//! p = floor(L / D). If no die takes the page, the die with the largest m minus valid pages does, the last among equals.
 //!
 //! With `placement = "one"` relocated pages may open the block that the host fills. If the die is beyond its share
 //! then, it takes no host page until it is within its share again.

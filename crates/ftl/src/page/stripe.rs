@@ -6,7 +6,7 @@
 //! letter of `order` changes with each page, the second one when the first has gone round. With `CWDP` page n is on channel
 //! n mod C, on way (n / C) mod W, and so on. Random writes meet on one plane while others are idle, so this is slower than
 //! a turn, and it is what many simulators and drives with few tables do. Collection moves pages within a plane, so a page
-//! stays where its address says; failed blocks, and a plane beyond its share, send it elsewhere.
+//! stays where its address says. Failed blocks, and a plane beyond its share, send it elsewhere until the host writes it again.
 //!
 //! ## References
 //! Y. Hu and others: Performance Impact and Interplay of SSD Parallelism through Advanced Commands, Allocation Strategy
@@ -91,7 +91,7 @@ impl JsonSchema for Order {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^[CWDPcwdp]{4}$" })
+        schemars::json_schema!({ "type": "string", "description": "C, W, D and P once each, in any order" })
     }
 }
 
@@ -159,23 +159,28 @@ impl ByAddress {
         let or = |given: u32, all: u32| if given == 0 { all } else { given };
         let (ways, planes) = (or(self.ways, shape.dies_per_channel), or(self.planes, shape.planes_per_die));
         let on_channel = shape.dies_per_channel * shape.planes_per_die;
+        // A way has whole dies, or a die has whole ways, and a letter's planes are on one die.
+        let parts_dies = shape.dies_per_channel % ways == 0 || ways % shape.dies_per_channel == 0;
         match ways.checked_mul(planes) {
-            Some(both) if on_channel % both == 0 => Ok([shape.channels, ways, on_channel / both, planes]),
+            Some(both) if parts_dies && shape.planes_per_die % planes == 0 && on_channel % both == 0 => {
+                Ok([shape.channels, ways, on_channel / both, planes])
+            }
             _ => Err(FtlError::Config(format!(
                 "ftl.page.stripe.address has {ways} ways of {planes} planes or a multiple of it on a channel, and a channel of \
-                 this device has {on_channel} planes ({} dies of {}): ways times planes divides that",
+                 this device has {on_channel} planes ({} dies of {}): a way has whole dies, or a die whole ways, planes divides a \
+                 die's planes, and ways times planes those of a channel",
                 shape.dies_per_channel, shape.planes_per_die,
             ))),
         }
     }
 
     fn planes_in_order(self, geometry: &Geometry) -> Vec<u32> {
-        let Ok(sizes) = self.digits(geometry) else { return Vec::new() };
+        let sizes = self.digits(geometry).expect("the options were checked before");
         let shape = geometry.shape();
         let plane = |page: u32| {
             let (mut rest, mut digits) = (page, [0; 4]);
             for letter in self.order.0 {
-                let kind = LETTERS.iter().position(|&known| known == letter).unwrap_or(0);
+                let kind = LETTERS.iter().position(|&known| known == letter).expect("an order has known letters");
                 digits[kind] = rest % sizes[kind];
                 rest /= sizes[kind];
             }
@@ -226,7 +231,7 @@ mod tests {
 
     #[test]
     fn ways_and_planes_divide_the_device() {
-        for (ways, planes) in [(3, 0), (4, 2), (0, 3), (u32::MAX, 2)] {
+        for (ways, planes) in [(3, 0), (4, 2), (0, 3), (u32::MAX, 2), (1, 4)] {
             let given = Stripe::Address(ByAddress { ways, planes, ..ByAddress::default() });
             let error = given.check(&geometry()).unwrap_err().to_string();
             assert!(error.contains("4 planes (2 dies of 2)"), "{error}");

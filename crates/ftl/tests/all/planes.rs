@@ -2,7 +2,7 @@
 
 use crate::lab::{logical_pages_in, mount, Lab};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::page::{ByAddress, Config, PageMap, Stripe};
+use nandlab_ftl::page::{ByAddress, Config, FdpOptions, Fixed, PageMap, Placement, SlcCache, Stripe};
 use nandlab_ftl::Ftl;
 use nandlab_nand::counting::Full;
 use nandlab_nand::plain::WithContent;
@@ -137,4 +137,27 @@ fn collection_leaves_a_page_on_its_plane() {
         }
     }
     assert!(copies >= sectors);
+}
+
+#[test]
+fn what_chooses_the_die_itself_is_refused_beside_addresses() {
+    let shape = Shape {
+        channels: 1,
+        dies_per_channel: 2,
+        planes_per_die: PLANES,
+        blocks_per_plane: 24,
+        pages_per_block: 16,
+        page_bytes: 512,
+        spare_bytes: 64,
+    };
+    let (geometry, rules) = (Geometry::new(shape).unwrap(), Rules { bits_per_cell: 2, ..Rules::default() });
+    let by_address = Config { stripe: Stripe::Address(ByAddress::default()), ..Config::default() };
+    for config in [
+        Config { placement: Placement::Fdp(FdpOptions::default()), ..by_address.clone() },
+        Config { slc_cache: SlcCache::Fixed(Fixed { blocks: 2, ..Fixed::default() }), ..by_address.clone() },
+    ] {
+        let error = PageMap::max_logical_pages(&geometry, &rules, &config).unwrap_err().to_string();
+        assert!(error.contains("gives each address its plane"), "{error}");
+    }
+    PageMap::max_logical_pages(&geometry, &rules, &by_address).unwrap();
 }

@@ -1,7 +1,7 @@
 //! A long run by windows, with jumps between them.
 
 use super::tree::{KeyError, Refuse};
-use super::{Arrival, Experiment, Model};
+use super::{Arrival, Experiment, Model, Sizing};
 use nandlab_workload::{Kind, Workload, WorkloadConfig};
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,17 @@ pub(super) fn check(experiment: &Experiment, refuse: &Refuse<'_>) -> Result<(), 
         Kind::Requests(_) => return Ok(()),
     };
     refuse("host.sample", &"{ ... }", why)
+}
+
+/// Refuses a buffer that follows from a pass over the whole workload.
+pub(super) fn check_buffer(experiment: &Experiment, sizing: &Sizing) -> Result<(), KeyError> {
+    let profiler = experiment.buffer.as_ref().and_then(|buffer| buffer.profiler(&sizing.geometry));
+    if experiment.host.sample.is_none() || profiler.is_none() {
+        return Ok(());
+    }
+    let why = "host.sample spares most of the workload, and the buffer's thresholds = \"auto\" need a pass over all of it; give \
+               the thresholds";
+    Err(KeyError::of_key("host.sample", why.to_owned()))
 }
 
 fn has_times(experiment: &Experiment) -> bool {

@@ -25,17 +25,17 @@ pub struct SampledRecord {
     pub requests: u64,
     /// The simulated share.
     pub simulated_share: f64,
-    /// Simulated time for the whole workload, jumps included, us; null without time.
+    /// Simulated time for the whole workload, jumps included, us; null without time, and if the run was stopped.
     pub time_us: Option<f64>,
-    /// Write amplification; null if a window wrote nothing. This and the other estimates are null with fewer than three windows.
+    /// Write amplification; null if no window wrote. This and the other estimates are null with fewer than three windows.
     pub waf: Option<Estimate>,
     /// Mean latency over all requests, us; null without time.
     pub mean_us: Option<Estimate>,
-    /// 99th percentile latency in a window, us; null without time.
+    /// 99th percentile latency in a window, its mean over windows, us; null without time.
     pub p99_us: Option<Estimate>,
     /// Requests a second; null without time.
     pub requests_per_s: Option<Estimate>,
-    /// Erases per byte written by the host; null if a window wrote nothing.
+    /// Erases per byte written by the host; null if no window wrote.
     pub erases_per_byte: Option<Estimate>,
     /// Projected erases for the whole workload.
     pub erases: Option<Estimate>,
@@ -89,15 +89,14 @@ pub struct Sampled {
 impl SampledRecord {
     /// From the windows in their order.
     pub fn of(windows: &[WindowFigures], sampled: &Sampled) -> Self {
-        let written = |one: &WindowFigures| (one.written_sectors > 0).then_some(one.written_sectors as f64);
         let per_sector = f64::from(sampled.sectors_per_page);
-        let waf = figures(windows, |one| written(one).map(|sectors| one.programs as f64 * per_sector / sectors));
+        let waf = ratios(windows, |one| Some((one.programs as f64 * per_sector, one.written_sectors as f64)));
         let mean_us = figures(windows, |one| one.latency.map(|latency| latency.0));
         let p99_us = figures(windows, |one| one.latency.map(|latency| latency.1));
-        let requests_per_s = figures(windows, |one| {
-            one.answered.filter(|&(_, time)| time > 0).map(|(requests, time)| requests as f64 * 1e9 / time as f64)
-        });
-        let per_byte = |one: &WindowFigures| written(one).map(|sectors| one.erases / sectors / f64::from(SECTOR_BYTES));
+        let answered = |(requests, time): (u64, Time)| (requests as f64, time as f64 / 1e9);
+        let requests_per_s = ratios(windows, |one| one.answered.map(answered));
+        let bytes = |one: &WindowFigures| one.written_sectors as f64 * f64::from(SECTOR_BYTES);
+        let per_byte = ratios(windows, |one| Some((one.erases, bytes(one))));
         let per_request =
             figures(windows, |one| Some(one.erases / sampled.window as f64)).as_deref().and_then(estimate);
         let whole = |factor: f64| per_request.map(|one| one.times(factor));
@@ -111,7 +110,7 @@ impl SampledRecord {
             requests: sampled.requests,
             simulated_share: sampled.simulated as f64 / requests.max(1.0),
             time_us: sampled.time_us,
-            erases_per_byte: figures(windows, per_byte).as_deref().and_then(estimate),
+            erases_per_byte: per_byte.as_deref().and_then(estimate),
             erases: whole(requests),
             pe_cycles: whole(requests / f64::from(sampled.blocks.max(1))),
             trends: trends.map(|&(name, _)| name).collect(),
@@ -132,6 +131,19 @@ impl Estimate {
 /// One figure by window, if all have it.
 fn figures(windows: &[WindowFigures], of: impl Fn(&WindowFigures) -> Option<f64>) -> Option<Vec<f64>> {
     windows.iter().map(of).collect()
+}
+
+/// A ratio of sums over the windows, such as requests by time: a value by window whose mean is the ratio, and whose spread is
+/// that of the residuals (W. Cochran, Sampling Techniques, 1977, section 6.3). `None` if a window lacks a part, or all
+/// parts below the line are zero.
+fn ratios(windows: &[WindowFigures], of: impl Fn(&WindowFigures) -> Option<(f64, f64)>) -> Option<Vec<f64>> {
+    let parts: Vec<(f64, f64)> = windows.iter().map(of).collect::<Option<_>>()?;
+    let (above, below) = parts.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    if below <= 0.0 {
+        return None;
+    }
+    let (ratio, usual) = (above / below, below / parts.len() as f64);
+    Some(parts.iter().map(|part| ratio + (part.0 - ratio * part.1) / usual).collect())
 }
 
 /// The mean with its 95 % confidence interval by batch means; `None` for fewer than three windows.

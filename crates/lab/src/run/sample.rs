@@ -96,13 +96,15 @@ impl Run<'_> {
             Arrival::Recorded => windows.left_out as f64,
             Arrival::Closed => closed_jumps(windows, &sample),
         };
+        let is_whole = windows.ended.len() as u64 == sample.windows(windows.requests);
         let sampled = Sampled {
             window: sample.window,
             simulated: meter.host.requests,
             requests: windows.requests,
             sectors_per_page: meter.sectors_per_page(),
             blocks: self.sizing.geometry.blocks(),
-            time_us: time.map(|time| us(time) + jumps / 1000.0),
+            // A run that was stopped jumped over less than the rest.
+            time_us: time.filter(|_| is_whole).map(|time| us(time) + jumps / 1000.0),
         };
         Some(SampledRecord::of(&windows.ended, &sampled))
     }
@@ -144,8 +146,9 @@ pub(super) fn notices(record: &Record) -> Vec<String> {
     let mut found = Vec::new();
     if !sample.trends.is_empty() {
         found.push(format!(
-            "the windows of host.sample show a trend in {}: the device was not steady yet, and the writes that were jumped over \
-             would have moved it further. The intervals do not cover this; precondition.steady makes a device steady before",
+            "the windows of host.sample show a trend in {}: the device may not be steady yet, and the writes that were jumped \
+             over would move it further, which the intervals do not cover; precondition.steady makes a device steady before. One \
+             run in five shows a trend by chance",
             sample.trends.join(", ")
         ));
     }

@@ -28,6 +28,8 @@ pub(crate) struct Windows {
     pub(crate) left_out: Time,
     /// The last window's begin, or the end of the one before.
     since: Moment,
+    /// Requests at that moment: a batch without a request ends nothing again.
+    seen: u64,
     /// Latencies before this moment.
     before: LatencyMeter,
 }
@@ -35,13 +37,13 @@ pub(crate) struct Windows {
 impl Windows {
     pub(crate) fn new((warm_up, played): (u64, u64), requests: u64, since: Moment) -> Self {
         let (ended, left_out, before) = (Vec::new(), 0, LatencyMeter::default());
-        Self { warm_up, played, requests, ended, left_out, since, before }
+        Self { warm_up, played, requests, ended, left_out, since, seen: 0, before }
     }
 
     /// Whether a warm-up or a window ends with this many requests.
     pub(crate) fn is_due(&self, requests: u64) -> bool {
         let at = requests % self.played;
-        at == 0 || at == self.warm_up
+        requests > self.seen && (at == 0 || at == self.warm_up)
     }
 
     /// A warm-up or a window ends; takes its latencies.
@@ -61,7 +63,7 @@ impl Windows {
         if let Some(latency) = latency {
             self.before.merge(&latency);
         }
-        self.since = now;
+        (self.since, self.seen) = (now, requests);
     }
 
     /// Gives all requests' latencies back.

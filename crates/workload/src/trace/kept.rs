@@ -1,7 +1,7 @@
 //! A trace's requests in memory, after the pass that checks them: a run reads a trace once, and so do runs side by side.
 //!
 //! A request takes 16 bytes: the time since the one before, its sectors, its first sector and its kind. One with an origin, a
-//! placement, a device of several or a longer step stands whole in a second list. A trace that takes more than the plan's
+//! placement, a device of several or a longer step stands whole in a second list, and a recorded duration takes 24 more. A trace that takes more than the plan's
 //! `most_kept` is not kept, and each of its two passes reads the file.
 
 #[cfg(test)]
@@ -18,13 +18,17 @@ use nandlab_nand::{Origin, PlacementId, Time};
 use std::mem::size_of;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 /// Memory for one trace.
 pub(super) const MOST_BYTES: usize = 256 << 20;
 
 /// The kinds that take no more than a number.
 const KINDS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+
+/// Between two looks whether another run has read the trace.
+const WAIT: Duration = Duration::from_millis(5);
 
 /// Above these bits a sector's word has the kind.
 const KIND_AT: u32 = 60;
@@ -70,9 +74,10 @@ pub(super) struct Place {
 
 impl Kept {
     fn bytes(&self) -> usize {
-        self.short.capacity() * size_of::<Short>()
-            + self.whole.capacity() * size_of::<Recorded>()
-            + self.took.capacity() * size_of::<Option<Took>>()
+        // What a growing list sets aside is no memory before it is written.
+        self.short.len() * size_of::<Short>()
+            + self.whole.len() * size_of::<Recorded>()
+            + self.took.len() * size_of::<Option<Took>>()
     }
 
     fn add(&mut self, request: &Request, device: u32, took: Option<Took>, before: Time) {
@@ -120,14 +125,16 @@ pub(super) struct Read {
     pub(super) summary: Summary,
     /// The requests, unless they are too many.
     pub(super) kept: Option<Kept>,
+    has_durations: bool,
 }
 
 impl Read {
     /// Reads a trace through. `also` sees each request with its device number and duration.
     fn through(plan: &Plan, watch: &Watch, also: &mut Also) -> Result<Self, WorkloadError> {
-        let (mut kept, mut before) = (Some(Kept::default()), 0);
+        let (mut kept, mut before, mut has_durations) = (Some(Kept::default()), 0, false);
         let summary = Summary::of(&mut plan.records()?, watch, |request, device, took| {
             also(request, device, took);
+            has_durations |= took.is_some();
             if let Some(list) = &mut kept {
                 list.add(request, device, took, before);
                 before = request.time;
@@ -136,7 +143,7 @@ impl Read {
                 }
             }
         })?;
-        Ok(Self { summary, kept })
+        Ok(Self { summary, kept, has_durations })
     }
 
     fn tell(&self, plan: &Plan, watch: &Watch, also: &mut Also) -> Result<(), WorkloadError> {
@@ -151,29 +158,51 @@ impl Read {
 type Watch<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 type Also<'a> = dyn FnMut(&Request, u32, Option<Took>) + 'a;
 
-/// Reads a trace through, or takes what a run side by side has read of it. `also` sees each request with its device number
-/// and duration if it `wants` to.
-pub(super) fn read(plan: &Plan, watch: &Watch, wants: bool, also: &mut Also) -> Result<Arc<Read>, WorkloadError> {
+/// What `also` has to see.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wants {
+    Nothing,
+    /// Each request with a recorded duration; the others do not matter.
+    Durations,
+    Requests,
+}
+
+/// Reads a trace through, or takes what a run side by side has read of it. `also` sees what it wants, with device numbers.
+pub(super) fn read(plan: &Plan, watch: &Watch, wants: Wants, also: &mut Also) -> Result<Arc<Read>, WorkloadError> {
     let Some(slot) = Key::of(plan).and_then(|key| shared().slot(key)) else {
         return Read::through(plan, watch, also).map(Arc::new);
     };
-    // Others wait here until the trace is read, and read it themselves if that was stopped.
-    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(read) = &*slot {
-        if wants {
-            read.tell(plan, watch, also)?;
-        }
-        return Ok(Arc::clone(read));
+    let mut slot = locked(&slot, watch)?;
+    let Some(read) = slot.as_ref().map(Arc::clone) else {
+        let read = Arc::new(Read::through(plan, watch, also)?);
+        *slot = Some(Arc::clone(&read));
+        return Ok(read);
+    };
+    // The others need not wait for this.
+    drop(slot);
+    if wants == Wants::Requests || wants == Wants::Durations && read.has_durations {
+        read.tell(plan, watch, also)?;
     }
-    let read = Arc::new(Read::through(plan, watch, also)?);
-    *slot = Some(Arc::clone(&read));
     Ok(read)
+}
+
+/// The slot, once nobody reads its trace: a run that was stopped meanwhile ends, and one whose reader was stopped reads.
+fn locked<'a>(slot: &'a Slot, watch: &Watch) -> Result<MutexGuard<'a, Option<Arc<Read>>>, WorkloadError> {
+    loop {
+        match slot.try_lock() {
+            Ok(slot) => return Ok(slot),
+            Err(TryLockError::Poisoned(slot)) => return Ok(slot.into_inner()),
+            Err(TryLockError::WouldBlock) if !watch(0) => return Err(WorkloadError::Stopped),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(WAIT),
+        }
+    }
 }
 
 /// What decides a trace's requests.
 #[derive(PartialEq, Debug)]
 struct Key {
     config: Config,
+    most_kept: usize,
     file: PathBuf,
     /// The file's identity, length and last change; a file that changed is another one.
     state: Option<[i64; 7]>,
@@ -187,14 +216,14 @@ impl Key {
         let config =
             Config { addresses: Default::default(), side_by_side: false, repeat: 1, path: None, ..config.clone() };
         if config.text.is_some() {
-            return Some(Self { config, file: PathBuf::new(), state: None });
+            return Some(Self { config, most_kept: plan.most_kept, file: PathBuf::new(), state: None });
         }
         let file = plan.config.path.as_deref().map(|path| base.join(path))?;
         let found = std::fs::metadata(&file).ok().filter(std::fs::Metadata::is_file)?;
         let (device, node, length) = (found.dev() as i64, found.ino() as i64, found.len() as i64);
         let changes = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()];
         let state = Some([device, node, length, changes[0], changes[1], changes[2], changes[3]]);
-        Some(Self { config, file, state })
+        Some(Self { config, most_kept: plan.most_kept, file, state })
     }
 }
 
@@ -207,10 +236,16 @@ struct Shared {
     slots: Vec<(Key, Slot)>,
 }
 
-/// Traces that are shared at most; the one shared first leaves.
+/// Traces that are shared at most, unless fewer fill half of [`MOST_BYTES`]; the one shared first leaves.
 const MOST_TRACES: usize = 4;
 
 impl Shared {
+    /// Memory of the traces that nobody is reading just now.
+    fn bytes(&self) -> usize {
+        let bytes = |slot: &Slot| slot.try_lock().ok()?.as_ref()?.kept.as_ref().map(Kept::bytes);
+        self.slots.iter().filter_map(|(_, slot)| bytes(slot)).sum()
+    }
+
     /// The place of a trace; `None` if nobody shares.
     fn slot(&mut self, key: Key) -> Option<Slot> {
         if self.holders == 0 {
@@ -219,7 +254,7 @@ impl Shared {
         if let Some((_, slot)) = self.slots.iter().find(|(known, _)| *known == key) {
             return Some(Arc::clone(slot));
         }
-        if self.slots.len() == MOST_TRACES {
+        while self.slots.len() == MOST_TRACES || self.bytes() > MOST_BYTES / 2 {
             self.slots.remove(0);
         }
         let slot = Slot::default();

@@ -2,9 +2,10 @@
 //!
 //! ## Idea
 //! A file's records are played in order, once or `repeat` times. The format is told from the contents, or forced with
-//! `format` (`nandlab list traces`); files packed with gzip, zstd or tar are read directly, in constant memory. The
-//! file is read through once before the run: this finds a malformed record, an address beyond the device or a damaged
-//! file before the simulation starts. During the run a separate thread reads ahead.
+//! `format` (`nandlab list traces`); files packed with gzip, zstd or tar are read directly. The file is read through once
+//! before the run: this finds a malformed record, an address beyond the device or a damaged file before the simulation
+//! starts. The requests stay in memory for the run (`kept.rs`) unless they are too many; then the file is read again, by a
+//! separate thread that reads ahead.
 //!
 //! ## Differences
 //! A trace with several devices is refused until one is chosen or they are laid side by side. Each repetition starts

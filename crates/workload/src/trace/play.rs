@@ -4,7 +4,7 @@ mod ahead;
 
 use super::addresses::{fold, Addresses, Ranks, TouchedPages};
 use super::fields::SECTOR_BITS;
-use super::kept::{self, Read};
+use super::kept::{self, Read, Wants};
 use super::plan::Plan;
 use super::summary::Summary;
 use super::{Config, Took};
@@ -79,7 +79,7 @@ impl Source {
         }
     }
 
-    /// The file may have grown after the first pass; it must not reach past the device.
+    /// A file that is read twice may have grown after the first pass; it must not reach past the device.
     fn still_fits(&self, request: &Request) -> Result<(), WorkloadError> {
         if request.end() > self.plan.capacity {
             let message = "the file changed while it was played".to_owned();
@@ -113,7 +113,11 @@ impl Player {
     ) -> Result<Self, WorkloadError> {
         let compact = plan.config.addresses == Addresses::Compact;
         let mut touched = TouchedPages::default();
-        let wants = compact || tell.is_some();
+        let wants = match tell {
+            _ if compact => Wants::Requests,
+            Some(_) => Wants::Durations,
+            None => Wants::Nothing,
+        };
         let read = kept::read(&plan, watch, wants, &mut |request, device, took| {
             if let (Some(tell), Some(took)) = (tell, took) {
                 tell(request.op, took);

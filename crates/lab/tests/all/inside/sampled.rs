@@ -1,6 +1,6 @@
 //! Tests of `src/record/sampled.rs`.
 
-use nandlab_lab::inside::{estimate, has_trend, student_t};
+use nandlab_lab::inside::{estimate, has_trend, student_t, Sampled, SampledRecord, WindowFigures};
 
 #[test]
 fn points_of_student_t_are_those_of_the_tables() {
@@ -45,4 +45,25 @@ fn trends_are_seen() {
     let turns: Vec<f64> = (0..40).map(|at| f64::from(at % 2)).collect();
     assert!(!has_trend(&turns));
     assert!(!has_trend(&[3.0; 30]) && !has_trend(&[]));
+}
+
+/// Windows of unequal speed and with unequal writes: the whole has the ratio of the sums.
+#[test]
+fn ratios_are_those_of_the_whole() {
+    let window = |programs, written_sectors, ms: u64| WindowFigures {
+        programs,
+        written_sectors,
+        answered: Some((1000, ms * 1_000_000)),
+        ..WindowFigures::default()
+    };
+    let windows = [window(8, 64, 1), window(0, 0, 2), window(16, 64, 3)];
+    let sampled =
+        Sampled { window: 1000, simulated: 3000, requests: 9000, sectors_per_page: 8, blocks: 10, time_us: None };
+    let found = SampledRecord::of(&windows, &sampled);
+    let waf = found.waf.unwrap();
+    assert!((waf.mean - 1.5).abs() < 1e-12, "24 pages of 8 sectors for 128 sectors");
+    // Residuals -32, 0 and 32 over a mean of 128 / 3 sectors; t is 4.302653 with two degrees of freedom.
+    assert!((waf.half_width - 4.302_653 * (0.5625f64 / 3.0).sqrt()).abs() < 1e-6, "{waf:?}");
+    assert!((found.requests_per_s.unwrap().mean - 500_000.0).abs() < 1e-6, "3,000 requests in 6 ms");
+    assert_eq!(found.erases_per_byte.unwrap().mean, 0.0);
 }

@@ -53,22 +53,27 @@ fn a_trace_in_memory_plays_as_its_file() {
 #[test]
 fn durations_are_told_from_memory_as_from_the_file() {
     let text = "128166372003061629,hm,1,Read,383496192,32768,113736\n128166372016382155,hm,1,Write,2822144,4096,237\n";
-    let told = |most_kept, _sharing: &Sharing| {
+    let told = |most_kept| {
         let mut all = Vec::new();
         let plan = plan(text, most_kept);
-        read(&plan, &|_| true, true, &mut |request, device, took| all.push((*request, device, took))).unwrap();
+        let mut also = |request: &Request, device, took| all.push((*request, device, took));
+        let read = read(&plan, &|_| true, Wants::Durations, &mut also).unwrap();
+        assert_eq!(read.kept.is_some(), most_kept > 0);
         all
     };
-    let sharing = Sharing::begin();
-    let first = told(MOST_BYTES, &sharing);
+    let _sharing = Sharing::begin();
+    let first = told(MOST_BYTES);
     assert!(first.len() == 2 && first[0].2.is_some_and(|took| took.latency == 11_373_600));
-    assert_eq!(told(MOST_BYTES, &sharing), first);
+    // From memory, from the file, and from the file again.
+    for most_kept in [MOST_BYTES, 0, 0] {
+        assert_eq!(told(most_kept), first);
+    }
 }
 
 #[test]
 fn runs_side_by_side_read_a_trace_once() {
     let plan = plan(&text(100), MOST_BYTES);
-    let read = |plan: &Plan| read(plan, &|_| true, false, &mut |_, _, _| {}).unwrap();
+    let read = |plan: &Plan| read(plan, &|_| true, Wants::Nothing, &mut |_, _, _| {}).unwrap();
     let sharing = Sharing::begin();
     let first = read(&plan);
     let other = Plan { config: Config { repeat: 3, ..plan.config.clone() }, capacity: 5000, ..plan.clone() };
@@ -77,7 +82,18 @@ fn runs_side_by_side_read_a_trace_once() {
     assert!(!Arc::ptr_eq(&first, &read(&fewer)));
     // A run that is stopped while it reads leaves nothing behind.
     let stopped = Plan { config: Config { requests: Some(60), ..plan.config.clone() }, ..plan.clone() };
-    super::read(&stopped, &|_| false, false, &mut |_, _, _| {}).unwrap_err();
+    super::read(&stopped, &|_| false, Wants::Nothing, &mut |_, _, _| {}).unwrap_err();
     assert_eq!(read(&stopped).summary.requests, 60);
     drop(sharing);
+}
+
+/// A request of 16 bytes more than the memory has room for.
+#[test]
+fn a_trace_is_kept_up_to_its_memory() {
+    let text: String = (0..100).map(|at| format!("{at},R,{at},1\n")).collect();
+    let text = format!("time_us,op,sector,sectors\n{text}");
+    for (most_kept, is_kept) in [(1600, true), (1599, false)] {
+        let read = read(&plan(&text, most_kept), &|_| true, Wants::Nothing, &mut |_, _, _| {}).unwrap();
+        assert_eq!(read.kept.is_some(), is_kept, "{most_kept}");
+    }
 }
