@@ -130,7 +130,7 @@ BOUND = "at most a page for each plane is on its way to flash there, so no more 
 GC_BLOCKS = 10
 """MQSim always collects with fewer free blocks on a plane, whatever the threshold."""
 FILLED = 5
-"""Spare blocks of a plane that `page` fills (host, moved and cold pages), keeps for the balance between planes, and one."""
+"""Spare blocks of a plane that `page` fills for host, moved and cold pages, keeps for the balance, and one."""
 VICTIMS: dict[str, Any] = {"GREEDY": "greedy", "FIFO": "fifo"}
 BITS = {"SLC": 1, "MLC": 2, "TLC": 3}
 
@@ -301,7 +301,7 @@ class Device:
         reserve = self._kept_free() if ftl == "ftl.page" else self._reserve() * self.planes
         least = f"never below {GC_BLOCKS} a plane there"
         if ftl == "ftl.page" and reserve < self._reserve():
-            least += f"; {self._reserve()} of this one there, {reserve} here: it has too few spare blocks for more"
+            least += f"; {self._reserve()} of this one there, {reserve} here for want of spare blocks"
         values.say(
             "GC_Exec_Threshold",
             DIFFERS,
