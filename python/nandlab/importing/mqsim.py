@@ -130,7 +130,7 @@ BOUND = "at most a page for each plane is on its way to flash there, so no more 
 GC_BLOCKS = 10
 """MQSim always collects with fewer free blocks on a plane, whatever the threshold."""
 FILLED = 5
-"""Spare blocks of a plane that `page` fills for host, moved and cold pages, keeps for the balance, and one."""
+"""Spare blocks of a plane that `page` fills for host, moved and cold pages, or keeps for the balance."""
 VICTIMS: dict[str, Any] = {"GREEDY": "greedy", "FIFO": "fifo"}
 BITS = {"SLC": 1, "MLC": 2, "TLC": 3}
 
