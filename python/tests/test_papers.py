@@ -41,9 +41,9 @@ LISTED = {
         ("fig", "table1.", "sec"),
     ),
     "drives": (
-        638,
-        "0552615fd1a8a982a0db180b988b59094f8312ca5dbee0f05f26114a3397a45c",
-        ("zn540.", "980pro.", "nvme-a.", "nvme-b.", "warp-ssd-a.", "emmc."),
+        676,
+        "717f77a408ead50e4abee2ff661e707b63c542f5f3f53f3d824ee276bff2d696",
+        ("zn540.", "980pro.", "nvme-a.", "nvme-b.", "warp-ssd-a.", "warp.", "emmc."),
     ),
     "fdp": (
         56,
