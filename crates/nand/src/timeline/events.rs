@@ -1,10 +1,10 @@
-//! What happens when, in order.
+//! Events to come, in order.
 
 use crate::time::Time;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// What happens.
+/// An event's kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What {
     /// A unit looks for work, or ends a step in its array; valid in this epoch of the unit only.
@@ -15,7 +15,7 @@ pub(super) enum What {
     Channel(u32),
 }
 
-/// Events to come.
+/// A queue by time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Events {
     heap: BinaryHeap<Reverse<Event>>,
@@ -23,7 +23,7 @@ pub(super) struct Events {
     number: u64,
 }
 
-/// Time and number are one number, because comparing two pairs takes a branch that nobody can foresee.
+/// Time and number are one number, because comparing two pairs takes a branch, and nobody can foresee it.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     order: u128,

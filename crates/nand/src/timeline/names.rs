@@ -8,7 +8,7 @@ use crate::time::Time;
 /// Operations by name.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
-    /// A power of two, at most half of them in use.
+    /// A power of two, at most half in use.
     slots: Vec<Slot>,
     count: usize,
 }
@@ -33,7 +33,7 @@ impl Names {
         Self { slots: vec![Slot { name: 0, op: FREE }; slots], count: 0 }
     }
 
-    /// Where the search for a name begins. The golden ratio spreads times that differ by little.
+    /// The search for a name begins here. The golden ratio spreads times close together.
     #[inline]
     fn home(&self, name: Time) -> usize {
         (name.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - self.slots.len().ilog2())) as usize
@@ -44,7 +44,7 @@ impl Names {
         (place + 1) & (self.slots.len() - 1)
     }
 
-    /// The slot that has the name, or the free one for it.
+    /// The slot with the name, or the free one for it.
     #[inline]
     fn place(&self, name: Time) -> usize {
         let mut place = self.home(name);
@@ -83,7 +83,7 @@ impl Names {
         Some(self.slots[self.place(name)].op).filter(|&op| op != FREE)
     }
 
-    /// Forgets a name. The entries behind move up, so that no search ends at the free slot before them.
+    /// Forgets a name. The entries behind move up, so no search for them ends at the free slot.
     pub(super) fn remove(&mut self, name: Time) {
         let mut free = self.place(name);
         if self.slots[free].op == FREE {

@@ -1,12 +1,12 @@
 //! Whole spare areas in eight bytes a page.
 //!
-//! A page's logical page takes four bytes. The other four say what its block and few other pages have in common with it:
+//! Four bytes are the logical page. The other four are a distance and a label:
 //!
-//! * The sequence number is stored as a distance from the one of the block's first page, in 24 bits. A page programmed later
-//!   than that, for example in an idle frontier, has its sequence number in a side table.
-//! * Aux, kind, origin and handle are a label of 8 bits. Pages of a block mostly have the same aux, such as its erase
-//!   count, so the label is for the difference from the first page's. A device has few labels. A page whose label finds
-//!   no place has it in a table of four more bytes a page, which takes memory where it is written.
+//! * The distance is the sequence number less the first page's in the block, 24 bits. A page programmed too late for them,
+//!   for example in an idle frontier, has its sequence number in a side table.
+//! * The label stands for aux, kind, origin and handle, in 8 bits. A block's pages mostly have the same aux, such as the
+//!   block's erase count, so a label has its difference from the first page's. A device needs few labels. A page without
+//!   one has four more bytes in a table, and the table takes memory only as it is written.
 
 use super::SpareStore;
 use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
@@ -24,13 +24,13 @@ pub struct Full {
     bases: Vec<u64>,
     far: SideTable<Seq>,
     labels: Labels,
-    /// By page: what a label would stand for, if it has none; empty until there is such a page.
+    /// By page: the meaning, if it has no label; empty until there is such a page.
     unlabelled: Vec<u32>,
 }
 
-/// What a block's pages are compared with: sequence number and aux of its first page since the erase. A number, because the
-/// allocator makes those of zeros without touching them. The sequence number has the 48 bits that flash stores; pages with a
-/// higher one are out of reach, and in the side table.
+/// Sequence number and aux in a block's first page since the erase. They are a number, because the allocator makes a table
+/// full with zeros without touching it. The sequence number has 48 bits, as in flash; a page with a higher one is out of
+/// reach, and in the side table.
 fn base_of(seq: u64, aux: u16) -> u64 {
     seq << AUX_BITS | u64::from(aux)
 }
@@ -40,12 +40,12 @@ const LABEL_BITS: u32 = 8;
 const DISTANCE_BITS: u32 = 24;
 const _: () = assert!(LABEL_BITS + DISTANCE_BITS == 32, "they share half a word");
 
-/// The distance of a page whose sequence number is in the side table.
+/// The distance if the sequence number is in the side table.
 const FAR: u32 = (1 << DISTANCE_BITS) - 1;
-/// The label of an erased page, and of one that found no place among the labels.
+/// The label in an erased page, and in a page without a label.
 const ERASED: u32 = 0;
 const UNLABELLED: u32 = (1 << LABEL_BITS) - 1;
-/// The label of most pages: the host's data, with the aux of the block's first page. That stands for 0, whose place is the first.
+/// Most pages' label: the host's data, with the same aux as the block's first page. Its meaning is 0, its place the first.
 const USUAL: u32 = 1;
 
 impl Full {
@@ -54,12 +54,12 @@ impl Full {
         self.bases[block.index()] >> AUX_BITS
     }
 
-    /// Sets what the pages of an erased block are compared with.
+    /// Sets an erased block's base.
     pub(crate) fn set_base(&mut self, block: BlockId, seq: u64, aux: u16) {
         self.bases[block.index()] = base_of(seq, aux);
     }
 
-    /// Keeps what a label would stand for, of a page that has none.
+    /// Keeps the meaning for a page without a label.
     #[cold]
     fn set_unlabelled(&mut self, at: Ppa, what: u32) {
         if self.unlabelled.is_empty() {
@@ -68,7 +68,7 @@ impl Full {
         self.unlabelled[at.index()] = what;
     }
 
-    /// What the page's label stands for.
+    /// The meaning in a page, if it is not the usual one.
     #[inline(never)]
     fn unusual(&self, at: Ppa, label: u32) -> u32 {
         if label == UNLABELLED {
@@ -162,9 +162,9 @@ impl Full {
     }
 }
 
-/// What the labels stand for: aux beside the first page's in the high half, kind, origin and handle in the low half.
+/// The labels' meanings: aux beside the first page's in the high half, kind, origin and handle in the low half.
 ///
-/// A place is found from what a label stands for, or one of the next few places is. A label is its place and one.
+/// A meaning gives its first place; if it is taken, one among the next few. A label is its place and one.
 #[derive(Clone, Debug)]
 struct Labels([u32; Self::COUNT]);
 
@@ -178,16 +178,16 @@ impl Default for Labels {
 
 impl Labels {
     const HOME_BITS: u32 = 7;
-    /// Places looked at. Sets of 60 random labels all found their places in 3,000 tries, sets of 100 in nine of ten.
+    /// Places looked at. 60 random labels all found their places in 3,000 tries, 100 labels in nine tries in ten.
     const TRIED: usize = 32;
     const COUNT: usize = (1 << Self::HOME_BITS) + Self::TRIED;
     /// No page has this kind.
     const FREE: u32 = u32::MAX;
 
-    /// The label for this, which gets one if there is a place; else [`UNLABELLED`].
+    /// The meaning's label, a new one if there is a place; else [`UNLABELLED`].
     #[inline(never)]
     fn of(&mut self, what: u32) -> u32 {
-        // Fibonacci hashing: the golden ratio spreads numbers that differ in few bits.
+        // Fibonacci hashing: the golden ratio spreads numbers with few different bits.
         let home = (what.wrapping_mul(0x9E37_79B9) >> (u32::BITS - Self::HOME_BITS)) as usize;
         let mut tried = (home..).zip(&mut self.0[home..home + Self::TRIED]);
         let Some((place, held)) = tried.find(|(_, held)| **held == what || **held == Self::FREE) else {
@@ -259,7 +259,7 @@ mod tests {
         assert!(!full.unlabelled.is_empty());
     }
 
-    /// On both sides of the largest distance, before the base, and up to the 48 bits that flash stores.
+    /// On both sides of the largest distance, before the base, and up to 48 bits, the most in flash.
     #[test]
     fn sequence_numbers_out_of_reach_are_kept_aside() {
         let base = 1 << 40;
