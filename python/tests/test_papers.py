@@ -42,7 +42,7 @@ LISTED = {
     ),
     "drives": (
         676,
-        "717f77a408ead50e4abee2ff661e707b63c542f5f3f53f3d824ee276bff2d696",
+        "5ae95b251944c0014d4f2a45d5420762e9eebe7f766b856e316d15b98aaf56ca",
         ("zn540.", "980pro.", "nvme-a.", "nvme-b.", "warp-ssd-a.", "warp.", "emmc."),
     ),
     "fdp": (

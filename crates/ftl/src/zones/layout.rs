@@ -142,8 +142,9 @@ impl Layout {
     /// # Errors
     /// [`FtlError::Config`] if the options do not fit the device.
     pub(crate) fn new(geometry: &Geometry, options: &ZoneOptions) -> Result<Self, FtlError> {
-        let ZoneOptions { blocks_per_die, dies, pages_per_die, capacity, size, max_open, max_active, spare_blocks, .. } =
-            *options;
+        let ZoneOptions {
+            blocks_per_die, dies, pages_per_die, capacity, size, max_open, max_active, spare_blocks, ..
+        } = *options;
         let dies = if dies == 0 { geometry.dies() } else { dies };
         if geometry.dies() % dies != 0 {
             return Err(FtlError::Config(format!(
