@@ -94,15 +94,20 @@ def _read(name: str, bs: int, depth: int, **more: str) -> ProbeJob:
     return ProbeJob(name, {"rw": "randread", "bs": short(bs), "iodepth": str(depth), **timed, **more})
 
 
+def _place(name: str, bs: int, depth: int, size: int) -> ProbeJob:
+    """Reads of one region. Without `io_size` fio waits for all requests after each pass over the region."""
+    return _read(name, bs, depth, size=short(size), io_size="1t")
+
+
 def _reads() -> tuple[ProbeJob, ...]:
-    found = [_read("hot.4k.qd1", 4096, 1, size="4k")]
-    found += [_read(f"hot.{short(size)}.qd32", size, 32, size=short(size)) for size in HOT_BYTES]
-    found += [_read(f"region.{short(size)}", 4096, 32, size=short(size)) for size in REGIONS]
+    found = [_place("hot.4k.qd1", 4096, 1, 4096)]
+    found += [_place(f"hot.{short(size)}.qd32", size, 32, size) for size in HOT_BYTES]
+    found += [_place(f"region.{short(size)}", 4096, 32, size) for size in REGIONS]
     found += [_read(f"read.{short(size)}.qd1", size, 1) for size in SIZES]
     found += [_read("read.4k.qd256", 4096, 256), _read("read.128k.qd64", 131_072, 64)]
     found += [_read(f"align.{short(size)}", 4096, 256, blockalign=short(size)) for size in ALIGNMENTS]
     # A drive with sectors of 4 KiB refuses it, so it is the last one.
-    return (*found, _read("hot.512.qd32", 512, 32, size="512"))
+    return (*found, _place("hot.512.qd32", 512, 32, 512))
 
 
 def _writes() -> tuple[ProbeJob, ...]:
