@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+
+from nandlab._native import toml_to_json
+from nandlab.experiment import Experiment
 
 BLOCKS = 1000
 """Blocks of a die, about."""
@@ -48,12 +52,17 @@ class Drive:
         outside_us = self.latency_us + self.write_command_us + self.list_us
         return size / (outside_us + size / self.link_write_mb_s)
 
-    def text(self, seed: int) -> str:
-        """The drive as an experiment's text."""
+    def built(self, seed: int, least: int = 0) -> Experiment:
+        """The drive as an experiment; see `text`."""
+        tree = json.loads(toml_to_json(self.text(seed, least), "drive"))["tree"]
+        return Experiment(**tree)
+
+    def text(self, seed: int, least: int = 0) -> str:
+        """The drive as an experiment's text, with at least `least` bytes for the host."""
         count = self.channels * self.dies
         pages_per_block = max(8, min(256, 2 ** int(math.log2(MOST_PAGES / BLOCKS / count))))
         physical = count * BLOCKS * pages_per_block * self.page_bytes
-        capacity = int(physical / (1 + self.over_provisioning)) // 2**20
+        capacity = max(int(physical / (1 + self.over_provisioning)), least) // 2**20
         per_byte = 1000 / self.channel_mb_s * self.page_bytes / (self.page_bytes + self.spare_bytes)
         return f"""\
 seed = {seed}
