@@ -11,17 +11,17 @@ CHANNELS = (2, 4, 8, 16)
 DIES = (1, 2, 4, 8)
 """Dies of a channel."""
 PAGES = (4096, 8192, 16384)
-READ_US = (25.0, 100.0)
-PROGRAM_US = (200.0, 2000.0)
-CHANNEL_MB_S = (200.0, 1600.0)
+READ_US = (20.0, 120.0)
+PROGRAM_US = (150.0, 2500.0)
+CHANNEL_MB_S = (150.0, 2000.0)
 BUFFER_MIB = (1.0, 64.0)
-SPARE = (0.08, 0.40)
+SPARE = (0.05, 0.40)
 LINK_MB_S = (1000.0, 7000.0)
-LATENCY_US = (2.0, 20.0)
-COMMAND_US = (0.2, 2.0)
-DRAIN_MOST = 0.6
-"""Most rate of the flash for writes, relative to single writes of 128 KiB: a buffer that drains as fast as the
-link fills it never shows its size."""
+LATENCY_US = (1.0, 30.0)
+COMMAND_US = (0.1, 3.0)
+DRAIN_MOST = 0.75
+"""Most rate of the flash for writes, relative to single writes of 128 KiB: a buffer that drains as fast as
+the link fills it never shows its size."""
 
 
 def draw(source: random.Random) -> Drive:

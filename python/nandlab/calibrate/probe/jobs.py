@@ -157,7 +157,7 @@ OVERWRITE = JobFile(
                 "bs": "64k",
                 "iodepth": "64",
                 "size": "100%",
-                "io_size": "70%",
+                "io_size": "50%",
                 "write_bw_log": "probe-overwrite",
                 "log_avg_msec": "1000",
             },
@@ -182,7 +182,10 @@ def readme(chosen: Sequence[JobFile], target: str) -> str:
         lines += ["", "First put your drive in the place of the placeholder:", ""]
         lines.append(f"  sed -i s,{TARGET},/dev/YOURS, probe-*.fio")
     if len(chosen) > 1:
-        lines += ["", "THEY DESTROY ALL DATA ON THE DRIVE. Before the first file, trim all of it: blkdiscard."]
+        lines += [
+            "",
+            "THEY DESTROY ALL DATA ON THE DRIVE. Before the first file, trim all of it: blkdiscard.",
+        ]
     lines += ["", "Run in this folder, in this order:", ""]
     for file in chosen:
         lines += [f"  {command(file)}", f"      {file.title}"]

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 
 from nandlab.calibrate.probe.drawn import draw
 from nandlab.calibrate.probe.found import Found, probe
-from nandlab.calibrate.probe.jobs import files, write_jobs
+from nandlab.calibrate.probe.jobs import write_jobs
 from nandlab.calibrate.probe.model import Drive
 from nandlab.calibrate.probe.quantity import Quantity
 from nandlab.calibrate.probe.simulated import simulate
-from nandlab.cli.output import print_table
 
 MOST = 0.05
 """Largest relative error of a judged number."""
@@ -95,6 +94,18 @@ def _cells(verdict: Verdict) -> list[str]:
     ]
 
 
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Lines with columns of equal width; the first two columns are left-aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if at < 2 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints a row for each drive and quantity; 1 if one fails."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
@@ -107,8 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows += [_cells(verdict) for verdict in verdicts]
         failed += sum(not verdict.passes for verdict in verdicts)
         print(f"drive {verdicts[0].drive}: {seconds:.0f} s", file=sys.stderr)
-    heads = ["drive", "quantity", "true", "found", "interval", "error", ""]
-    print_table(rows, heads, right=(2, 3, 4, 5))
+    print(_table([["drive", "quantity", "true", "found", "interval", "error", ""], *rows]))
     print(f"\nseed {given.seed}: {failed} of {len(rows)} numbers fail")
     return 1 if failed else 0
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from nandlab._native import toml_to_json
 from nandlab.experiment import Experiment
 
-BLOCKS = 1000
+BLOCKS = 2000
 """Blocks of a die, about."""
-MOST_PAGES = 1_000_000
+MOST_PAGES = 2_000_000
 
 
 @dataclass(frozen=True)

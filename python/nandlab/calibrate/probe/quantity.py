@@ -21,7 +21,7 @@ class Quantity:
     @classmethod
     def within(cls, name: str, unit: str, value: float, half: float, why: str = "") -> Quantity:
         """A value known to within `half`; one whose interval reaches 0 is unknown."""
-        if not 0 < value or not half < value:
+        if not value > 0 or not half < value:
             return cls(name, unit, why="no job depends on it by more than the figures' accuracy")
         return cls(name, unit, value, value - half, value + half, why)
 

@@ -4,7 +4,8 @@ A die reads its array, then its channel moves the data, then the link does. So
 
 * reads of one place at depth 32 keep one die busy: a request takes `read + bytes * channel`;
 * a region of several pages is on several dies, and its reads are faster: the largest slow region is a page;
-* reads at places that are multiples of all dies' pages meet a single die: the smallest such distance counts dies;
+* reads at places that are multiples of all dies' pages meet a single die: the smallest such distance counts
+  dies;
 * a single read of n pages takes `outside + read + ceil(n / channels) * page * channel + bytes * link`.
 
 All times are one linear least-squares problem. The number of channels is the one with the smallest residual.
@@ -13,6 +14,7 @@ All times are one linear least-squares problem. The number of channels is the on
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,15 @@ FASTER = 1.4
 """Several dies are faster than one by more than this factor."""
 LIST_BYTES = 8192
 """Commands for more bytes need a list of memory pages."""
+NAMES = (
+    ("page size", "B"),
+    ("dies", ""),
+    ("channels", ""),
+    ("read time", "us"),
+    ("channel rate", "MB/s"),
+    ("link, reads", "MB/s"),
+    ("time outside flash", "us"),
+)
 UNKNOWNS = ("read_us", "byte_us", "outside_us", "link_byte_us", "list_us")
 
 
@@ -90,14 +101,12 @@ def die_count(results: Results, page: int) -> int | None:
 
 def estimate_reads(results: Results) -> Reads:
     """The quantities that reads show."""
-    names = (("page size", "B"), ("dies", ""), ("channels", ""), ("read time", "us"))
-    names += (("channel rate", "MB/s"), ("link, reads", "MB/s"), ("time outside flash", "us"))
     if "probe-reads" in results.absent:
-        return _unknown(names, results.absent["probe-reads"])
+        return _unknown(NAMES, results.absent["probe-reads"])
     page = page_bytes(results)
     if page is None:
         return _unknown(
-            names,
+            NAMES,
             "reads of one place are as fast as reads of many: the drive answers them from memory, "
             "or nothing was written there",
         )
@@ -105,7 +114,7 @@ def estimate_reads(results: Results) -> Reads:
     if dies is None:
         size = Quantity.exact("page size", "B", page)
         rest = _unknown(
-            names[1:],
+            NAMES[1:],
             "no distance up to 4 MiB meets a single die: more dies, or the drive was not filled in sequence",
         )
         return Reads((size, *rest.quantities), None)
@@ -113,7 +122,7 @@ def estimate_reads(results: Results) -> Reads:
     return Reads(_quantities(results, times), times)
 
 
-def _unknown(names: tuple[tuple[str, str], ...], why: str) -> Reads:
+def _unknown(names: Sequence[tuple[str, str]], why: str) -> Reads:
     return Reads(tuple(Quantity(name, unit, why=why) for name, unit in names), None)
 
 
@@ -175,7 +184,9 @@ def _quantities(results: Results, times: Times) -> tuple[Quantity, ...]:
     single = results.jobs["read.4k.qd1"]
     remark = ""
     if single.p50_us and single.p99_us and single.p99_us > 1.03 * single.p50_us:
-        remark = f"reads differ: the 99th percentile is {single.p99_us - single.p50_us:.1f} us above the median"
+        remark = (
+            f"reads differ: the 99th percentile is {single.p99_us - single.p50_us:.1f} us above the median"
+        )
     return (
         Quantity.exact("page size", "B", shape.page_bytes, "bytes that one die reads at once"),
         Quantity.exact("dies", "", shape.dies),
@@ -189,6 +200,6 @@ def _quantities(results: Results, times: Times) -> tuple[Quantity, ...]:
 
 def _rate(name: str, byte_us: float, half: float) -> Quantity:
     """A rate from a time for each byte, in 10^6 bytes a second."""
-    if not 0 < byte_us or not half < byte_us:
+    if not byte_us > 0 or not half < byte_us:
         return Quantity(name, "MB/s", why="no job depends on it by more than the figures' accuracy")
     return Quantity(name, "MB/s", 1 / byte_us, 1 / (byte_us + half), 1 / (byte_us - half))

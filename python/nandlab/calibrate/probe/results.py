@@ -134,7 +134,9 @@ def _measures(job: ProbeJob, result: Mapping[str, Any], name: str) -> Measures:
             sync_us=float(sync["mean"]) / 1000 if sync.get("N") else None,
         )
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise ConfigError(f"{where}: iops, total_ios, io_bytes or latencies are not as fio writes them") from None
+        raise ConfigError(
+            f"{where}: iops, total_ios, io_bytes or latencies are not as fio writes them"
+        ) from None
     if found.requests == 0 or not found.iops > 0 or not found.mean_us > 0:
         raise ConfigError(f"{where}: no request was measured")
     return found

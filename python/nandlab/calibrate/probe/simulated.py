@@ -1,7 +1,7 @@
 """The probe's jobs on a simulated drive: writes what fio would write.
 
-A file's jobs begin with the same drive: erased for `probe-writes` and `probe-fill`, filled in sequence for the
-others. Each job runs alone on it, so that every burst meets an idle drive. Jobs with a runtime make a fixed
+A file's jobs begin with the same drive: erased for `probe-writes` and `probe-fill`, filled in sequence for
+the others. Each job runs alone on it, so that every burst meets an idle drive. Jobs with a runtime make a fixed
 number of requests instead, because the simulated drive has no noise.
 """
 
@@ -151,7 +151,7 @@ def _spread(spread: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _log(result: Result) -> str:
-    """fio's log of bandwidth: milliseconds, KiB/s, direction, block size, offset."""
+    """The log of bandwidth: milliseconds, KiB/s, direction, block size, offset."""
     lines, last_ms, last_sectors = [], 0, 0
     for sample in result.to_dict()["series"]:
         now_ms, sectors = round(sample["time_us"] / 1000), sample["written_sectors"]

@@ -1,8 +1,8 @@
 """What an overwrite says: the spare area.
 
-On a full drive random writes first use erased blocks. Once the spare area is used up, each write also pays for
-collection, and the rate falls. The bytes until then are the spare area. The buffer answers writes before flash has
-them, so the rate falls later, by the buffer's size.
+On a full drive random writes first use erased blocks. Once the spare area is used up, each write also pays
+for collection, and the rate falls. The bytes until then are the spare area. The buffer answers writes before
+flash has them, so the rate falls later, by the buffer's size.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """What writes say: program time, link, buffer.
 
 * A write of one page and a flush behind it wait for one transfer and one program.
-* Writes that follow a pause go into the buffer as fast as the link brings them. Once it is full, each waits until
-  flash has freed space. A burst of W bytes then ends when flash has W less the buffer's bytes.
+* Writes that follow a pause go into the buffer as fast as the link brings them. Once it is full, each waits
+  until flash has freed space. A burst of W bytes then ends when flash has W less the buffer's bytes.
 
-The second gives a first estimate of the buffer. Simulated bursts on a drive with the numbers known so far refine it:
-the least squares of `nandlab.calibrate.fit` look for the buffer with the measured mean latencies.
+The second gives a first estimate of the buffer. Simulated bursts on a drive with the numbers known so far
+refine it: the least squares of `nandlab.calibrate.fit` look for the buffer with the measured mean latencies.
 """
 
 from __future__ import annotations
@@ -130,11 +130,15 @@ def _program(results: Results, times: Times) -> Quantity:
             remark = "with a flush behind each page"
             return Quantity.within("program time", "us", sync - page_us, half + error * sync, remark)
     if drain is None:
-        return Quantity("program time", "us", why="flushes do not wait for flash, and no burst fills the buffer")
+        return Quantity(
+            "program time", "us", why="flushes do not wait for flash, and no burst fills the buffer"
+        )
     cycle = shape.dies * shape.page_bytes / drain
     if shape.dies / shape.channels * page_us > 0.9 * cycle:
         return Quantity("program time", "us", why="flushes do not wait for flash, and channels limit writes")
-    return Quantity.within("program time", "us", cycle - page_us, half + 5 * error * cycle, "from all dies' rate")
+    return Quantity.within(
+        "program time", "us", cycle - page_us, half + 5 * error * cycle, "from all dies' rate"
+    )
 
 
 def _link(byte_us: float, results: Results, times: Times) -> Quantity:
@@ -146,9 +150,7 @@ def _link(byte_us: float, results: Results, times: Times) -> Quantity:
     return Quantity("link, writes", "MB/s", 1 / byte_us, 1 / (byte_us + half), 1 / (byte_us - half))
 
 
-def _buffer(
-    results: Results, times: Times, program: Quantity, byte_us: float, jobs: int | None
-) -> Quantity:
+def _buffer(results: Results, times: Times, program: Quantity, byte_us: float, jobs: int | None) -> Quantity:
     name, unit = "write buffer", "B"
     if program.value is None:
         return Quantity(name, unit, why=f"it takes the program time: {program.why}")
