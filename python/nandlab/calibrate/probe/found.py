@@ -39,7 +39,7 @@ def probe(folder: str, jobs: int | None = None) -> Found:
     """
     require_scipy()
     results = read_results(folder)
-    reads = estimate_reads(results)
+    reads = estimate_reads(results, jobs)
     writes = estimate_writes(results, reads.times, jobs)
     spare = estimate_spare(results, writes.buffer_bytes)
     return Found((*reads.quantities, *writes.quantities, spare), results)

@@ -37,6 +37,8 @@ class Drive:
     read_command_us: float
     write_command_us: float
     list_us: float
+    blocks: int = BLOCKS
+    """Blocks of a die, about."""
 
     @property
     def drain_mb_s(self) -> float:
@@ -60,8 +62,8 @@ class Drive:
     def text(self, seed: int, least: int = 0) -> str:
         """The drive as an experiment's text, with at least `least` bytes for the host."""
         count = self.channels * self.dies
-        pages_per_block = max(8, min(256, 2 ** int(math.log2(MOST_PAGES / BLOCKS / count))))
-        physical = count * BLOCKS * pages_per_block * self.page_bytes
+        pages_per_block = max(8, min(256, 2 ** int(math.log2(MOST_PAGES / self.blocks / count))))
+        physical = count * self.blocks * pages_per_block * self.page_bytes
         capacity = max(int(physical / (1 + self.over_provisioning)), least) // 2**20
         per_byte = 1000 / self.channel_mb_s * self.page_bytes / (self.page_bytes + self.spare_bytes)
         return f"""\

@@ -21,12 +21,15 @@ from typing import TYPE_CHECKING, Any
 from nandlab.calibrate.probe.jobs import ALIGNMENTS, HOT_BYTES, REGIONS, SIZES, short
 from nandlab.calibrate.probe.quantity import Quantity
 from nandlab.calibrate.probe.results import Results
+from nandlab.calibrate.probe.settled import closest
 
 if TYPE_CHECKING:
     import numpy
 
 FLOOR = 0.001
 """Least relative error of a figure: fio rounds."""
+TIE = 3.0
+"""A residual up to this factor above the smallest one may be as good."""
 FASTER = 1.4
 """Several dies are faster than one by more than this factor."""
 LIST_BYTES = 8192
@@ -99,7 +102,7 @@ def die_count(results: Results, page: int) -> int | None:
     return None
 
 
-def estimate_reads(results: Results) -> Reads:
+def estimate_reads(results: Results, jobs: int | None = None) -> Reads:
     """The quantities that reads show."""
     if "probe-reads" in results.absent:
         return _unknown(NAMES, results.absent["probe-reads"])
@@ -118,7 +121,7 @@ def estimate_reads(results: Results) -> Reads:
             "no distance up to 4 MiB meets a single die: more dies, or the drive was not filled in sequence",
         )
         return Reads((size, *rest.quantities), None)
-    times = fitted(results, page, dies)
+    times = fitted(results, page, dies, jobs)
     return Reads(_quantities(results, times), times)
 
 
@@ -126,10 +129,12 @@ def _unknown(names: Sequence[tuple[str, str]], why: str) -> Reads:
     return Reads(tuple(Quantity(name, unit, why=why) for name, unit in names), None)
 
 
-def fitted(results: Results, page: int, dies: int) -> Times:
-    """The times for the number of channels with the smallest residual."""
+def fitted(results: Results, page: int, dies: int, jobs: int | None = None) -> Times:
+    """The times for the number of channels with the smallest residual; simulated rows settle a tie."""
     counts = [count for count in range(1, dies + 1) if dies % count == 0]
-    return min((_solved(results, Shape(page, dies, count)) for count in counts), key=lambda each: each.error)
+    found = sorted((_solved(results, Shape(page, dies, count)) for count in counts), key=lambda it: it.error)
+    most = max(TIE * found[0].error, FLOOR)
+    return closest(results, [each for each in found if each.error <= most], jobs)
 
 
 def _rows(results: Results, shape: Shape) -> list[tuple[list[float], float]]:
@@ -151,11 +156,12 @@ def _rows(results: Results, shape: Shape) -> list[tuple[list[float], float]]:
 
 def _solved(results: Results, shape: Shape) -> Times:
     import numpy as np
+    from scipy.optimize import nnls
 
     rows = _rows(results, shape)
     weighted = np.array([[part / time for part in row] for row, time in rows])
     scale = np.maximum(np.linalg.norm(weighted, axis=0), 1e-12)
-    found, *_ = np.linalg.lstsq(weighted / scale, np.ones(len(rows)), rcond=1e-9)
+    found, _ = nnls(weighted / scale, np.ones(len(rows)))
     residual = weighted / scale @ found - 1
     error = math.sqrt(float(residual @ residual) / max(1, len(rows) - len(UNKNOWNS)))
     halves = 2 * max(error, FLOOR) * _spread(weighted / scale) / scale

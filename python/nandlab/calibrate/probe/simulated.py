@@ -1,8 +1,8 @@
 """The probe's jobs on a simulated drive: writes what fio would write.
 
 A file's jobs begin with the same drive: erased for `probe-writes` and `probe-fill`, filled in sequence for
-the others. Each job runs alone on it, so that every burst meets an idle drive. Jobs with a runtime make a fixed
-number of requests instead, because the simulated drive has no noise.
+the others. Each job runs alone on it, so that every burst meets an idle drive. Jobs with a runtime make a
+fixed number of requests instead, because the simulated drive has no noise.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def simulate(
     """
     bench = bench_of(experiment, MOST)
     pairs = [(file, job) for file in files for job in file.jobs]
-    experiments = [_experiment(bench, file, job) for file, job in pairs]
+    experiments = [experiment_of(bench, file, job) for file, job in pairs]
     outcomes, stopped = run_all(
         experiments, jobs, None if progress is None else lambda state: progress(state.share())
     )
@@ -67,7 +67,8 @@ def simulate(
     return True
 
 
-def _experiment(bench: Bench, file: JobFile, job: ProbeJob) -> Experiment:
+def experiment_of(bench: Bench, file: JobFile, job: ProbeJob) -> Experiment:
+    """A job on an erased or filled drive, as its file needs it."""
     fill = "none" if file in (WRITES, FILL) else "sequential"
     tables = {
         "workload": {"fio": {"text": _text(job, bench.logical_bytes)}},

@@ -11,16 +11,17 @@ refine it: the least squares of `nandlab.calibrate.fit` look for the buffer with
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nandlab.calibrate.fit import Search, search
 from nandlab.calibrate.flat import known_of
 from nandlab.calibrate.free import free_of
 from nandlab.calibrate.probe.jobs import BURST_BYTES, BURSTS, short
-from nandlab.calibrate.probe.model import Drive
+from nandlab.calibrate.probe.model import BLOCKS, Drive
 from nandlab.calibrate.probe.quantity import Quantity
 from nandlab.calibrate.probe.reads import Times
 from nandlab.calibrate.probe.results import Measures, Results
+from nandlab.calibrate.probe.settled import drive_of
 from nandlab.calibrate.rows import Case, Job, Row
 from nandlab.calibrate.runs import Bench, bench_of
 from nandlab.experiment import Experiment
@@ -176,24 +177,13 @@ def _first(full: Sequence[Burst], cycle_us: float) -> float:
 def _model(results: Results, times: Times, program_us: float, byte_us: float) -> Drive:
     """The drive as far as it is known. A command's and a list's time count as latency."""
     small, _ = BURST_BYTES
-    shape, values = times.shape, times.values
-    return Drive(
-        channels=shape.channels,
-        dies=shape.dies // shape.channels,
-        planes=1,
-        page_bytes=shape.page_bytes,
-        spare_bytes=128,
-        read_us=values["read_us"],
+    return replace(
+        drive_of(times),
         program_us=program_us,
-        channel_mb_s=1 / values["byte_us"],
-        buffer_bytes=2**20,
-        over_provisioning=0.25,
-        link_mb_s=1 / values["link_byte_us"] if values["link_byte_us"] > 0 else 10_000,
         link_write_mb_s=min(1e5, 1 / byte_us) if byte_us > 0 else 1e5,
         latency_us=max(0.0, _idle_us(results, small) - byte_us * small),
-        read_command_us=0.0,
-        write_command_us=0.0,
         list_us=0.0,
+        blocks=BLOCKS,
     )
 
 
