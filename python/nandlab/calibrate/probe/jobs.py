@@ -105,7 +105,7 @@ def _reads() -> tuple[ProbeJob, ...]:
     found += [_place(f"region.{short(size)}", 4096, 32, size) for size in REGIONS]
     found += [_read(f"read.{short(size)}.qd1", size, 1) for size in SIZES]
     found += [_read("read.4k.qd256", 4096, 256), _read("read.128k.qd64", 131_072, 64)]
-    found += [_read(f"align.{short(size)}", 4096, 256, blockalign=short(size)) for size in ALIGNMENTS]
+    found += [_read(f"align.{short(size)}", 4096, 256, ba=short(size)) for size in ALIGNMENTS]
     # A drive with sectors of 4 KiB refuses it, so it is the last one.
     return (*found, _place("hot.512.qd32", 512, 32, 512))
 

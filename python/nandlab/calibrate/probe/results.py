@@ -15,7 +15,7 @@ from nandlab.writing.new_file import readable
 
 OPTIONAL = ("hot.512.qd32",)
 """Jobs that some drives refuse."""
-COMPARED = ("rw", "bs", "iodepth", "size", "blockalign", "fsync", "io_size")
+COMPARED = ("rw", "bs", "iodepth", "size", "ba", "fsync", "io_size")
 """Options by which a result is known to be the job's."""
 
 
