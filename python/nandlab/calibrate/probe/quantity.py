@@ -29,10 +29,3 @@ class Quantity:
     def exact(cls, name: str, unit: str, value: float, why: str = "") -> Quantity:
         """A count, which has no interval."""
         return cls(name, unit, value, value, value, why)
-
-    @property
-    def known(self) -> float:
-        """The value; for quantities that were checked to be known."""
-        if self.value is None:
-            raise ValueError(f"{self.name} is unknown")
-        return self.value

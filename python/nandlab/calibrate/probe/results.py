@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +47,6 @@ class Results:
     def get(self, name: str) -> Measures | None:
         """A job's measurements, if it ran."""
         return self.jobs.get(name)
-
-    def moved(self, name: str, figure: str, factor: float) -> Results:
-        """The results with one figure changed."""
-        old = self.jobs[name]
-        return replace(
-            self, jobs={**self.jobs, name: replace(old, **{figure: getattr(old, figure) * factor})}
-        )
 
 
 def read_results(folder: str | os.PathLike[str]) -> Results:

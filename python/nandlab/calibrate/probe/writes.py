@@ -20,11 +20,12 @@ from nandlab.calibrate.probe.jobs import BURST_BYTES, BURSTS, short
 from nandlab.calibrate.probe.model import BLOCKS, Drive
 from nandlab.calibrate.probe.quantity import Quantity
 from nandlab.calibrate.probe.reads import Times
-from nandlab.calibrate.probe.results import Measures, Results
+from nandlab.calibrate.probe.results import Results
 from nandlab.calibrate.probe.settled import drive_of
 from nandlab.calibrate.rows import Case, Job, Row
 from nandlab.calibrate.runs import Bench, bench_of
 from nandlab.experiment import Experiment
+from nandlab.writing.toml_text import toml_value
 
 FULL = 1.05
 """A burst met a full buffer if its mean latency is above that of an idle drive by this factor."""
@@ -63,12 +64,8 @@ def bursts(results: Results, bs: int) -> list[Burst]:
 
 def _idle_us(results: Results, bs: int) -> float:
     """The latency of a write that finds space in the buffer."""
-    found = [_p50(results.jobs[f"burst.{short(bs)}.{length}m"]) for length in BURSTS[:1]]
-    return min(found)
-
-
-def _p50(measures: Measures) -> float:
-    return min(measures.mean_us, measures.p50_us or measures.mean_us)
+    shortest = results.jobs[f"burst.{short(bs)}.{BURSTS[0]}m"]
+    return min(shortest.mean_us, shortest.p50_us or shortest.mean_us)
 
 
 def _full(results: Results, bs: int) -> list[Burst]:
@@ -200,7 +197,7 @@ class BurstBench(Bench):
             f"[global]\nfilename=/dev/drive\nioengine=libaio\n[job0]\nrw=write\nbs={row.job.bs}\n"
             f"size={self.lengths[row.name]}\n"
         )
-        return self.experiment.override(*sets, f"workload={{fio={{text={text!r}}}}}".replace("'", '"'))
+        return self.experiment.override(*sets, f"workload={toml_value({'fio': {'text': text}})}")
 
 
 def _refined(drive: Drive, full: Sequence[Burst], first: float, jobs: int | None) -> Quantity:
