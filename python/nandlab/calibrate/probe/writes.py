@@ -17,7 +17,7 @@ from nandlab.calibrate.fit import Search, search
 from nandlab.calibrate.flat import known_of
 from nandlab.calibrate.free import free_of
 from nandlab.calibrate.probe.jobs import BURST_BYTES, BURSTS, short
-from nandlab.calibrate.probe.model import BLOCKS, Drive
+from nandlab.calibrate.probe.model import Drive
 from nandlab.calibrate.probe.quantity import Quantity
 from nandlab.calibrate.probe.reads import Times
 from nandlab.calibrate.probe.results import Results
@@ -180,7 +180,6 @@ def _model(results: Results, times: Times, program_us: float, byte_us: float) ->
         link_write_mb_s=min(1e5, 1 / byte_us) if byte_us > 0 else 1e5,
         latency_us=max(0.0, _idle_us(results, small) - byte_us * small),
         list_us=0.0,
-        blocks=BLOCKS,
     )
 
 
