@@ -205,6 +205,16 @@ def test_capacitors_leave_the_rate_of_all_dies(nandlab_command, copied):
     assert found["program time"]["value"] == pytest.approx(900, rel=0.05)
 
 
+def test_a_drive_without_a_buffer(nandlab_command, tmp_path):
+    drive = write(tmp_path / "drive.toml", DRIVE.replace("write_buffer_bytes = 4194304", ""))
+    nandlab_command("calibrate", "--probe-jobs", tmp_path / "jobs", "--writes", "--simulate", drive)
+    ended = nandlab_command("calibrate", "--probe", tmp_path / "jobs", "--json")
+    assert ended.status == 0, ended.err
+    found = {each["name"]: each for each in ended.document["quantities"]}
+    assert found["program time"]["value"] == pytest.approx(900, rel=0.02)
+    assert found["write buffer"]["note"] == "writes wait for flash: no buffer answers them"
+
+
 def remove_first(jobs):
     del jobs[0]
 

@@ -110,8 +110,8 @@ def estimate_reads(results: Results, jobs: int | None = None) -> Reads:
     if page is None:
         return _unknown(
             NAMES,
-            "reads of one place are as fast as reads of many: the drive answers them from memory, "
-            "or nothing was written there",
+            "reads of one place are as fast as reads of many: there is a single die, or the drive "
+            "answers from memory, or nothing was written there",
         )
     dies = die_count(results, page)
     if dies is None:

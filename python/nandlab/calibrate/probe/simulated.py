@@ -14,6 +14,7 @@ from typing import Any
 
 from nandlab._native import NandlabError, version
 from nandlab.calibrate.probe.jobs import FILL, LOG, OVERWRITE, TARGET, WRITES, JobFile, ProbeJob
+from nandlab.calibrate.rows import bytes_of
 from nandlab.calibrate.runs import Bench, bench_of
 from nandlab.experiment import Experiment
 from nandlab.experiment.result import Result
@@ -82,10 +83,10 @@ def _text(job: ProbeJob, logical_bytes: int) -> str:
     options = {key: text for key, text in job.options.items() if key not in TIMED}
     if "runtime" in job.options:
         options["number_ios"] = str(10 if job.pauses else REQUESTS.get(int(options["iodepth"]), MOST))
-    if job.name.startswith("burst"):
-        # A burst on an erased drive: its place does not matter.
-        options["offset"] = "0"
-        options["size"] = str(min(int(options["size"][:-1]) * 2**20, logical_bytes // 2**20 * 2**20))
+    # On an erased drive a burst's place does not matter.
+    options.pop("offset", None)
+    if options.get("size", "").endswith("m"):
+        options["size"] = str(min(bytes_of(options["size"]), logical_bytes // 2**20 * 2**20))
     lines = [f"{key}={text}" for key, text in options.items()]
     return "\n".join(
         ["[global]", f"filename={TARGET}", "ioengine=libaio", "norandommap=1", f"[{job.name}]", *lines, ""]

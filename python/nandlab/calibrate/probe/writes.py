@@ -30,6 +30,8 @@ from nandlab.writing.toml_text import toml_value
 FULL = 1.05
 """A burst met a full buffer if its mean latency is above that of an idle drive by this factor."""
 BUFFER = "device.controller.write_buffer_bytes"
+UNBUFFERED_US = 100.0
+"""A write that a buffer answers takes less than this in addition to the time outside flash."""
 ROUND = 4096
 """The fit's buffer is a multiple of this."""
 ROWS = 3
@@ -104,12 +106,29 @@ def estimate_writes(results: Results, times: Times | None, jobs: int | None = No
     why = results.absent.get("probe-writes") or ("" if times else "it takes the numbers that reads tell")
     if why or times is None:
         return Writes(tuple(Quantity(name, unit, why=why) for name, unit in names))
+    if (waited := _unbuffered(results, times)) is not None:
+        why = "writes wait for flash: no buffer answers them"
+        return Writes((waited, *(Quantity(name, unit, why=why) for name, unit in names[1:])))
     program = _program(results, times)
     small, large = BURST_BYTES
     byte_us = (_idle_us(results, large) - _idle_us(results, small)) / (large - small)
     link = _link(byte_us, results, times)
     buffer = _buffer(results, times, program, byte_us, jobs)
     return Writes((program, link, buffer), buffer.value)
+
+
+def _unbuffered(results: Results, times: Times) -> Quantity | None:
+    """The program time of a drive whose writes wait for flash; None if a buffer answers them.
+
+    Outside flash a write takes about as long as a read. The interval allows for the whole of it.
+    """
+    size = times.shape.page_bytes
+    job = results.get(f"sync.{short(size)}")
+    outside = times.values["outside_us"] + size * times.values["link_byte_us"]
+    if job is None or job.mean_us < outside + UNBUFFERED_US:
+        return None
+    program = job.mean_us - times.page_us - outside
+    return Quantity.within("program time", "us", program, outside, "a write waits for flash")
 
 
 def _program(results: Results, times: Times) -> Quantity:
