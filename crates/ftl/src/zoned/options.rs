@@ -64,6 +64,7 @@ impl Config {
             Variant::safe("cost_benefit", Self { victim: ZoneVictim::CostBenefit, ..base.clone() }),
             Variant::tight("host_copies", Self { copy: Copying::Host, ..two_rows.clone() }),
             Variant::safe("one_die", Self { zones: one_die, ..base.clone() }),
+            Variant::safe("groups", Self { zones: ZoneOptions { pages_per_die: 3, ..base.zones }, ..base.clone() }),
             Variant::tight("two_rows", two_rows),
             Variant::tight("reserve_1", Self { reserve_zones: 1, ..base }),
         ]
