@@ -18,9 +18,6 @@ use nandlab_nand::{Time, SECTOR_BYTES};
 use space::Space;
 use std::collections::VecDeque;
 
-/// Data over two 4 KiB memory pages needs an address list (NVMe Base Specification, PRP list).
-const SECTORS_WITHOUT_LIST: u32 = 16;
-
 /// Times between the host and the FTL; all 0 by default.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PathTimes {
@@ -32,10 +29,14 @@ pub struct PathTimes {
     pub write_command: Time,
     /// Processor time per append to a zone, ns.
     pub append_command: Time,
-    /// Additional processor time per read above 8 KiB, ns.
+    /// Additional processor time per read above `read_list_over`, ns.
     pub read_list: Time,
     /// The same for a write, ns.
     pub write_list: Time,
+    /// The largest read without `read_list`, bytes.
+    pub read_list_over: u64,
+    /// The largest write without `write_list`, bytes.
+    pub write_list_over: u64,
     /// Link time per read in addition to its data, ns.
     pub link_read: Time,
     /// Link time per write in addition to its data, ns.
@@ -155,13 +156,12 @@ impl Path {
     /// When the processor is done with a request that came at `arrival`.
     pub(crate) fn process(&mut self, request: &Request, arrival: Time) -> Time {
         let times = &self.times;
-        let has_list = request.sectors > SECTORS_WITHOUT_LIST;
+        let list = |over, time| if bytes(request) > over { time } else { 0 };
         let command = match request.op {
-            Op::Read if has_list => times.read_command + times.read_list,
-            Op::Read => times.read_command,
-            Op::Append => times.append_command + if has_list { times.write_list } else { 0 },
-            Op::Write if has_list => times.write_command + times.write_list,
-            Op::Write | Op::Trim | Op::Flush | Op::UnitUpdate | Op::Zone(_) => times.write_command,
+            Op::Read => times.read_command + list(times.read_list_over, times.read_list),
+            Op::Append => times.append_command + list(times.write_list_over, times.write_list),
+            Op::Write => times.write_command + list(times.write_list_over, times.write_list),
+            Op::Trim | Op::Flush | Op::UnitUpdate | Op::Zone(_) => times.write_command,
         };
         self.used.processor += command;
         self.queued = self.processor_free.saturating_sub(arrival);
@@ -287,6 +287,8 @@ mod tests {
         append_command: 20,
         read_list: 5,
         write_list: 7,
+        read_list_over: 8192,
+        write_list_over: 8192,
         link_read: 2,
         link_write: 3,
         read_ns_per_byte: 0.5,
@@ -327,6 +329,22 @@ mod tests {
         assert_eq!(found[3], (9_027 + 3 + 4096, 13_126 + 700 + 1000));
         let used = PathUse { processor: 20 * 4 + 7, link_write: 1027 + 4099, ..PathUse::default() };
         assert_eq!(path.used(), used);
+    }
+
+    /// Reads have their step above 4 KiB, writes above 12 KiB; a limit between two sizes, and none at all.
+    #[test]
+    fn the_step_lies_where_the_drive_has_it() {
+        let processed = |read_list_over, write_list_over, (op, sectors)| {
+            let times = PathTimes { read_list_over, write_list_over, ..TIMES };
+            Path::always(&times).process(&request(op, sectors), 0)
+        };
+        let cases =
+            [(Op::Read, 8), (Op::Read, 9), (Op::Write, 24), (Op::Append, 24), (Op::Write, 25), (Op::Append, 25)];
+        assert_eq!(cases.map(|case| processed(4096, 12_288, case)), [10, 15, 20, 20, 27, 27]);
+        assert_eq!(cases.map(|case| processed(4095, 12_287, case)), [15, 15, 27, 27, 27, 27]);
+        assert_eq!(cases.map(|case| processed(0, 1 << 50, case)), [15, 15, 20, 20, 20, 20]);
+        assert_eq!(processed(0, 0, (Op::Trim, 64)), 20, "a trim has no data");
+        assert_eq!(processed(0, 0, (Op::Write, 1)), 27);
     }
 
     /// Room for two 4 KiB writes; flash takes a millisecond.

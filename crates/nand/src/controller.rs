@@ -32,12 +32,19 @@ pub struct Controller {
     /// The same for an append to a zone, us. That of a write if omitted.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub append_command_us: Option<f64>,
-    /// Additional processor time of a read of more than 8 KiB, us: its command refers to a list of memory pages.
+    /// Additional processor time of a read of more than `read_list_over_bytes`, us: its command refers to a list of memory
+    /// pages.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
     pub read_list_us: f64,
     /// The same for a write, us.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
     pub write_list_us: f64,
+    /// The largest read without `read_list_us`, bytes; with 0 every read takes it. 8192 if omitted: two memory pages.
+    #[serde(deserialize_with = "bytes", skip_serializing_if = "Option::is_none")]
+    pub read_list_over_bytes: Option<u64>,
+    /// The largest write without `write_list_us`, bytes. 8192 if omitted.
+    #[serde(deserialize_with = "bytes", skip_serializing_if = "Option::is_none")]
+    pub write_list_over_bytes: Option<u64>,
     /// Size of the buffer that answers writes before they are in flash, bytes; 0 for none.
     #[serde(deserialize_with = "buffer_bytes", skip_serializing_if = "is_zero")]
     pub write_buffer_bytes: u64,
@@ -109,6 +116,8 @@ mod tests {
             ("sram_bytes = 1.5", "expected i64"),
             ("latency_us = -1", "-1 is not in the range"),
             ("write_buffer_bytes = -1", "-1 is no size of a memory: expected 0 to"),
+            ("read_list_over_bytes = -1", "-1 is no size of a memory: expected 0 to"),
+            ("write_list_over_bytes = 16.5", "expected i64"),
             ("sram_bytes = 4096\ndram = 1", "unknown field `dram`, expected one of `sram_bytes`, `dram_bytes`"),
         ] {
             let error = toml::from_str::<Controller>(text).unwrap_err().to_string();

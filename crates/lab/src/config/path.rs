@@ -8,6 +8,9 @@ use nandlab_nand::profile::{Order, PageCopy, PlaneOverlap, Profile};
 use nandlab_nand::Time;
 use nandlab_workload::Kind;
 
+/// Data over two 4 KiB memory pages needs an address list (NVMe Base Specification, PRP list).
+const BYTES_WITHOUT_LIST: u64 = 8192;
+
 impl Device {
     /// Times between host and FTL; none on a device without time.
     pub(crate) fn path_times(&self) -> PathTimes {
@@ -23,6 +26,8 @@ impl Device {
             append_command: ns(controller.append_command_us.unwrap_or(controller.write_command_us)),
             read_list: ns(controller.read_list_us),
             write_list: ns(controller.write_list_us),
+            read_list_over: limit(controller.read_list_us, controller.read_list_over_bytes),
+            write_list_over: limit(controller.write_list_us, controller.write_list_over_bytes),
             link_read: ns(link.read_command_us),
             link_write: ns(link.write_command_us),
             read_ns_per_byte: ns_per_byte(link.read_mb_s),
@@ -30,6 +35,15 @@ impl Device {
             write_buffer: controller.write_buffer_bytes,
             is_protected: controller.write_buffer_protected,
         }
+    }
+}
+
+/// A limit without a time has no effect, so it makes no path.
+fn limit(list_us: f64, over_bytes: Option<u64>) -> u64 {
+    if list_us > 0.0 {
+        over_bytes.unwrap_or(BYTES_WITHOUT_LIST)
+    } else {
+        0
     }
 }
 

@@ -331,6 +331,12 @@ fn memories_of_a_controller_are_sizes() {
             Some((5, 26)),
             "there is no write buffer to protect",
         ),
+        (
+            &with("", "[device.controller]\nwrite_list_over_bytes = -1"),
+            "device.controller.write_list_over_bytes",
+            Some((5, 25)),
+            "-1 is no size of a memory: expected 0 to",
+        ),
         (&with("", "[device.link]\nread_gb_s = 5"), "device.link.read_gb_s", Some((5, 1)), "did you mean `read_mb_s`?"),
     ]);
 }
