@@ -111,7 +111,7 @@ class Cell(View):
 
 
 class Path(View):
-    """Work time for each part between host and FTL, us, and writes delayed by a full buffer."""
+    """Work time for each part between host and FTL, us; writes delayed by a full buffer, and reads that it answered."""
 
     processor_us: float
     firmware_us: float
@@ -119,6 +119,7 @@ class Path(View):
     link_write_us: float
     buffer_waits: int
     buffer_wait_us: float
+    buffer_reads: int
 
 
 class Units(View):

@@ -51,7 +51,7 @@ impl Carry for Oracle {
         for request in requests {
             let arrival = clock.arrival(request);
             let time = clock.begin(request, arrival, || disk.look_ups(request));
-            let flash = self.submit(disk, &Request { time, ..*request })?.done;
+            let flash = self.submit(disk, &clock.below(request, time))?.done;
             let completion = Completion { arrival, done: clock.end(request, (arrival, time), flash) };
             clock.complete(completion.done);
             disk.request_done(&completion);
