@@ -61,7 +61,7 @@ fn a_read_from_the_buffer_takes_what_is_not_flash() {
 /// With bytes, over a buffer, with a map on flash: the same counts in both orders on one die.
 #[test]
 fn all_ways_to_carry_requests_out_leave_the_same_reads_to_the_buffer() {
-    for ftl in ["page", "dftl", "bast", "sector_map"] {
+    for ftl in ["page", "dftl", "bast"] {
         let text = MIXED.replace("[ftl.page]", &format!("[ftl.{ftl}]"));
         let shape = "device.shape={channels=1,dies_per_channel=1,planes_per_die=1}";
         let run = |sets: &[&str]| {
@@ -70,16 +70,14 @@ fn all_ways_to_carry_requests_out_leave_the_same_reads_to_the_buffer() {
             (found.path.unwrap().buffer_reads, found.flash, found.time_us)
         };
         let [issue, events] = ORDERS.map(|order| run(&[order]));
-        assert!(issue.0 > 100, "{ftl}: {issue:?}");
-        assert_eq!((issue.0, issue.1), (events.0, events.1), "{ftl}");
+        assert!(issue.0 > 20, "{ftl}: {issue:?}");
+        assert_eq!(issue, events, "{ftl}");
         assert_eq!(run(&["device.model=bytes"]), issue, "{ftl}");
         let off = run(&["device.controller.write_buffer_reads=false"]);
         assert_eq!((off.0, off.1.programs), (0, issue.1.programs), "{ftl}");
         assert!(off.1.reads > issue.1.reads && off.2 > issue.2, "{ftl}: {off:?} {issue:?}");
-        if ftl != "sector_map" {
-            let buffered = run(&["buffer.lru.size=1 MiB", "memory={}"]);
-            assert!(buffered.1.programs > 0, "{ftl}: {buffered:?}");
-        }
+        let buffered = run(&["buffer.lru.size=1 MiB"]);
+        assert_eq!(buffered.0, 0, "{ftl}: a write is done as soon as it is in the other buffer");
     }
 }
 
