@@ -111,7 +111,7 @@ class Cell(View):
 
 
 class Path(View):
-    """Work time for each part between host and FTL, us, writes delayed by a full buffer, and reads from it."""
+    """Work time for each part between host and FTL, us; writes delayed by a full buffer, reads from it."""
 
     processor_us: float
     firmware_us: float
