@@ -19,12 +19,14 @@ CUTS ?= 200000
 FUZZ_SECONDS ?= 600
 # Kills of `make test-kill` for each stack.
 NANDLAB_KILLS ?= 20
+# Of the drives of `make probe`.
+SEED ?= 1
 FUZZ_VERSION := 0.13.2
 
 # A cold build is not incremental: what a next build would reuse costs time. Whoever has built with cargo goes on as it does.
 COLD := $(if $(wildcard target/debug/incremental/*),,CARGO_INCREMENTAL=0)
 
-.PHONY: demo demo-build demo-wheel wheel test build bench lint docs validation powercut fuzz mutations test-kill test-damage test-long clean help prerequisites
+.PHONY: demo demo-build demo-wheel wheel test build bench lint docs validation probe powercut fuzz mutations test-kill test-damage test-long clean help prerequisites
 
 # A wheel in dist/ that was built from these sources spares the compiler.
 demo:
@@ -90,6 +92,10 @@ mutations:
 validation: build
 	$(BIN)/python docs/images/validation.py
 
+# Drives drawn from SEED, their numbers and what nandlab calibrate --probe finds; it fails beyond 5 %.
+probe: build
+	$(BIN)/python -m nandlab.calibrate.probe.judge --seed $(SEED)
+
 # kill -9 under writes to a disk of every FTL and every buffer, by the test itself, by fio and by SQLite: NANDLAB_KILLS for
 # each, 200 in a night; a seed of one's own: NANDLAB_KILL_SEED=8.
 test-kill: $(VENV)/.dev
@@ -117,6 +123,7 @@ help:
 	@echo 'make lint       formatting and lints, Rust and Python'
 	@echo 'make docs       the documentation as a site, reports/site/index.html'
 	@echo 'make validation tables and pictures of docs/validation.md, closed forms beside what is measured'
+	@echo 'make probe      drives drawn from SEED=$(SEED), and what nandlab calibrate --probe finds of them'
 	@echo 'make test-kill   kill -9 under writes to a disk of every FTL and every buffer, by the test, fio and SQLite'
 	@echo 'make test-damage images and flash with damage in every place: nothing reads wrong in silence'
 	@echo 'make powercut   every FTL with all its options: cuts everywhere, twice, and CUTS=$(CUTS) random ones'

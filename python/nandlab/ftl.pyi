@@ -444,7 +444,9 @@ def sector_map(
     cmt_unit_bytes: int | None = None,
     replacement: Literal['clock', 'fifo', 'lru'] | None = None,
     write_back: Literal['unit', 'pages'] | None = None,
+    changed_map_pages: int | None = None,
     rewrite: Literal['overwrite', 'append'] | None = None,
+    pages_per_die: int | None = None,
     reserve_blocks: int | None = None,
     map_spare_percent: int | None = None,
 ) -> Choice:
@@ -463,8 +465,13 @@ def sector_map(
             Default 1048576.
         replacement: The map unit that leaves memory. Default "clock".
         write_back: The part of a changed map unit written when it leaves memory. Default "unit".
+        changed_map_pages: Most map pages in memory with changes that are not on flash; beyond it the
+            one with the oldest change is written and stays in memory, as firmware does that bounds the
+            time of a mount. 0 is no limit. It needs units of whole map pages. Default 0.
         rewrite: What happens if a sector is written again while it waits in the merge buffer. Default
             "overwrite".
+        pages_per_die: Consecutive host pages that one die takes, at least 1: as many as it programs at
+            once, in a drive that programs several. Default 1.
         reserve_blocks: Blocks kept free on each die for garbage collection; at least 1. With 1, a
             program failure or a torn page may leave no room. Default 2.
         map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at
@@ -480,7 +487,9 @@ def hybrid_map(
     cmt_unit_bytes: int | None = None,
     replacement: Literal['clock', 'fifo', 'lru'] | None = None,
     write_back: Literal['unit', 'pages'] | None = None,
+    changed_map_pages: int | None = None,
     rewrite: Literal['overwrite', 'append'] | None = None,
+    pages_per_die: int | None = None,
     reserve_blocks: int | None = None,
     map_spare_percent: int | None = None,
 ) -> Choice:
@@ -503,8 +512,13 @@ def hybrid_map(
             Default 1048576.
         replacement: The map unit that leaves memory. Default "clock".
         write_back: The part of a changed map unit written when it leaves memory. Default "unit".
+        changed_map_pages: Most map pages in memory with changes that are not on flash; beyond it the
+            one with the oldest change is written and stays in memory, as firmware does that bounds the
+            time of a mount. 0 is no limit. It needs units of whole map pages. Default 0.
         rewrite: What happens if a sector is written again while it waits in the merge buffer. Default
             "overwrite".
+        pages_per_die: Consecutive host pages that one die takes, at least 1: as many as it programs at
+            once, in a drive that programs several. Default 1.
         reserve_blocks: Blocks kept free on each die for garbage collection; at least 1. With 1, a
             program failure or a torn page may leave no room. Default 2.
         map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at

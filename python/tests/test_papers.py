@@ -41,9 +41,9 @@ LISTED = {
         ("fig", "table1.", "sec"),
     ),
     "drives": (
-        638,
-        "0552615fd1a8a982a0db180b988b59094f8312ca5dbee0f05f26114a3397a45c",
-        ("zn540.", "980pro.", "nvme-a.", "nvme-b.", "warp-ssd-a.", "emmc."),
+        676,
+        "5ae95b251944c0014d4f2a45d5420762e9eebe7f766b856e316d15b98aaf56ca",
+        ("zn540.", "980pro.", "nvme-a.", "nvme-b.", "warp-ssd-a.", "warp.", "emmc."),
     ),
     "fdp": (
         56,

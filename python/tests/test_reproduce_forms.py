@@ -330,3 +330,73 @@ def test_a_trace_takes_parts_to_full_devices_where_the_paper_says_so(is_full, tm
     # A full run takes the devices in either case, and leaves the trace.
     assert there.in_full().tree("few.one")["device"]["capacity"] == "4 MiB"
     assert set(there.in_full().tree("few.one")["workload"]) == {"trace"}
+
+
+COURSE = """
+title = "t"
+source = "s"
+seeds = 1
+[template.device]
+profile = "generic"
+[template.workload.sequential]
+requests = 400
+[template.ftl.page]
+[courses.rate]
+by = "requests"
+from = {start}
+to = 400
+parts = {parts}
+value = "{value}"
+[measures]
+writes = "{measure}"
+[parts.a]
+[[claims]]
+id = "c"
+where = "w"
+kind = "not_printed"
+unit = "writes"
+measured = "a.writes"
+statement = "s"
+"""
+
+
+def course(start=0, parts=4, value="written_sectors / requests", measure="min(rate)"):
+    return COURSE.format(start=start, parts=parts, value=value, measure=measure)
+
+
+def test_a_course_is_a_figure_for_each_part_of_a_run():
+    for measure, expected in (
+        ("min(rate)", 8),
+        ("rate.4 + max(rate)", 16),
+        ("until_below(9, rate)", 0),
+        ("mean_error(rate, 4, 4, 8, 8)", 0.5),
+    ):
+        judged = reproduce(parse(course(measure=measure), "p", "p.toml")).claims[0]
+        assert judged.measured == pytest.approx(expected), measure
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"start": 400}, "a course begins at 0 or later"),
+        ({"parts": 0}, "parts"),
+        ({"parts": 1001}, "expected 1 to 1000 parts"),
+        ({"value": "1 +"}, "is no formula"),
+    ],
+)
+def test_a_wrong_course_is_refused_with_its_place(changes, words):
+    with pytest.raises(ConfigError, match=words):
+        parse(course(**changes), "p", "p.toml")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"measure": "rate.5"}, "the course rate has parts 1 to 4"),
+        ({"value": "nothing / requests"}, "a sample has no number nothing"),
+    ],
+)
+def test_a_course_without_a_figure_says_why(changes, words):
+    judged = reproduce(parse(course(**changes), "p", "p.toml")).claims[0]
+    assert judged.measured is None
+    assert words in judged.why

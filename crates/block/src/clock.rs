@@ -101,8 +101,8 @@ impl HostClock {
         self.look_up_below(at, look_ups)
     }
 
-    /// When firmware is done with a request it was given at `at`, and the write buffer has its data if it answers it. Such
-    /// a request needs no map entries.
+    /// When firmware is done with a request it was given at `at`, and the write buffer has its data if it answers it.
+    /// Such a request needs no map entries.
     #[inline]
     pub(crate) fn look_up_below(&mut self, at: Time, look_ups: impl FnOnce() -> u64) -> Time {
         match self.in_buffer() {

@@ -5,7 +5,7 @@ use crate::request::Request;
 use crate::Completion;
 use nandlab_nand::{Answer, Time, Timeline};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Requests under way.
 #[derive(Clone, Debug)]
@@ -15,7 +15,8 @@ pub(crate) struct Late {
     slots: Option<BinaryHeap<Reverse<Time>>>,
     think: Time,
     issued: u64,
-    under_way: BTreeMap<u64, UnderWay>,
+    /// Those from the first under way to the one issued last; `None` if it is over.
+    under_way: VecDeque<Option<UnderWay>>,
     /// Ended requests, by end.
     ended: Vec<Ended>,
 }
@@ -52,7 +53,7 @@ impl Late {
             slots: slots.map(|slots| (0..slots).map(|_| Reverse(start)).collect()),
             think,
             issued: 0,
-            under_way: BTreeMap::new(),
+            under_way: VecDeque::new(),
             ended: Vec::new(),
         }
     }
@@ -101,7 +102,7 @@ impl Late {
         let write = self.path.note(request, begun, Time::MAX);
         let request = *request;
         let under_way = UnderWay { request, arrival, begun, held_up, write, is_answered: early, is_stored: false };
-        self.under_way.insert(number, under_way);
+        self.under_way.push_back(Some(under_way));
         if early {
             self.answer(number, &under_way, begun, timeline);
         }
@@ -115,7 +116,10 @@ impl Late {
 
     fn take(&mut self, answer: Answer, timeline: &mut Timeline) {
         let (Answer::Done { request: number, .. } | Answer::Stored { request: number, .. }) = answer;
-        let Some(mut one) = self.under_way.get(&number).copied() else { return };
+        let first = self.issued - self.under_way.len() as u64;
+        let place = number.checked_sub(first).map(|place| place as usize);
+        let one = place.and_then(|place| self.under_way.get(place).copied().flatten());
+        let (Some(place), Some(mut one)) = (place, one) else { return };
         match answer {
             Answer::Done { at, .. } if !one.is_answered => {
                 one.is_answered = true;
@@ -127,10 +131,9 @@ impl Late {
                 self.path.stored(&one.request, one.write);
             }
         }
-        if one.is_answered && one.is_stored {
-            self.under_way.remove(&number);
-        } else {
-            self.under_way.insert(number, one);
+        self.under_way[place] = (!one.is_answered || !one.is_stored).then_some(one);
+        while self.under_way.front().is_some_and(Option::is_none) {
+            self.under_way.pop_front();
         }
     }
 

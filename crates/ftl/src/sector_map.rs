@@ -110,6 +110,7 @@ impl sectored::Scheme for Scheme {
         let paged = |cmt_units, cmt_unit_bytes| Config { cmt_units, cmt_unit_bytes, map_spare_percent: 1, ..usual() };
         vec![
             Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe("changed", Config { changed_map_pages: 2, pages_per_die: 3, ..usual() }),
             Variant::safe("paged", paged(2, 16)),
             Variant::safe("paged_fifo", Config { replacement: Replacement::Fifo, merge_buffers: 1, ..paged(1, 8) }),
             Variant::safe("paged_lru", Config { replacement: Replacement::Lru, coalesce: true, ..paged(3, 64) }),

@@ -1,9 +1,8 @@
 //! A device that counts: it keeps every page's metadata and no user data.
 //!
-//! Two forms. [`Full`] keeps all sixteen metadata bytes (twelve per page; the sequence is stored as an offset
-//! from a base per block) and can be mounted. [`Lean`] keeps four bytes per page, logical page and origin, for
-//! benchmarks and large sweeps; it forgets sequence numbers and `aux`, so it cannot be mounted after a write.
-//! Both count alike.
+//! Two forms. [`Full`] keeps all sixteen metadata bytes, mostly in eight, and can be mounted. [`Lean`] keeps four bytes
+//! per page, logical page and origin, for benchmarks and large sweeps; it forgets sequence numbers and `aux`, so it
+//! cannot be mounted after a write. Both count alike.
 
 mod by_author;
 mod runs;
@@ -216,7 +215,9 @@ impl Counting<Full> {
     /// sequence base, and page counts per author.
     pub(crate) fn restore(&mut self, block: BlockId, kept: &Kept, pages: impl Iterator<Item = (u32, Oob)>) {
         self.pe_cycles[block.index()] = kept.pe_cycles;
-        self.spare.bases[block.index()] = kept.base;
+        let mut pages = pages.peekable();
+        let aux = pages.peek().map_or(0, |(_, oob)| oob.aux);
+        self.spare.set_base(block, kept.base, aux);
         for (page, oob) in pages {
             self.place(self.geometry.page(block, page), block, page, false, oob);
         }

@@ -17,7 +17,9 @@
 //! operation has ended; until then the unit serves others. A program or an erase keeps its place in the queue while it
 //! waits, because a block's pages are programmed in order.
 
+mod events;
 mod history;
+mod names;
 mod requests;
 mod unit;
 
@@ -28,10 +30,11 @@ use crate::stall::Stall;
 use crate::time::Time;
 use crate::waits::Waits;
 use crate::work::Work;
+use events::{Events, What};
 use history::History;
+use names::Names;
 use requests::Requests;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use unit::Unit;
 
 /// An operation's times, in ns; those that it does not need are 0.
@@ -97,16 +100,6 @@ struct Op {
 
 const NEVER: Time = Time::MAX;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum What {
-    /// A unit looks for work, or ends a step in its array; valid in this epoch of the unit only.
-    Unit { unit: u32, epoch: u32 },
-    /// A read is ready for a unit that can stop its operation.
-    Wake(u32),
-    /// A channel ends a transfer.
-    Channel(u32),
-}
-
 #[derive(Clone, Debug, Default)]
 struct Channel {
     /// Units that wait for the channel: first come, first served.
@@ -140,10 +133,8 @@ pub struct Timeline {
     channels: Vec<Channel>,
     ops: Vec<Op>,
     unused: Vec<u32>,
-    by_name: BTreeMap<Time, u32>,
-    events: BinaryHeap<Reverse<(Time, u64, What)>>,
-    /// Events so far; those at the same time happen in this order.
-    number: u64,
+    by_name: Names,
+    events: Events,
     requests: Requests,
     history: Option<Box<History>>,
     /// Operations so far.
@@ -163,9 +154,8 @@ impl Timeline {
             channels: vec![Channel::default(); channels as usize],
             ops: Vec::new(),
             unused: Vec::new(),
-            by_name: BTreeMap::new(),
-            events: BinaryHeap::new(),
-            number: 0,
+            by_name: Names::default(),
+            events: Events::default(),
             requests: Requests::default(),
             history: None,
             issued: 0,
@@ -217,12 +207,10 @@ impl Timeline {
     /// Goes on until a request ends, but not beyond `limit`; `None` if none ends by then.
     pub fn step(&mut self, limit: Time) -> Option<Answer> {
         loop {
-            if let Some(answer) = self.requests.next(self.now.max(limit.min(self.next_event()))) {
+            if let Some(answer) = self.requests.next(self.now.max(limit.min(self.events.next()))) {
                 return Some(answer);
             }
-            let &Reverse((time, _, what)) = self.events.peek().filter(|Reverse((time, ..))| *time <= limit)?;
-            self.events.pop();
-            self.now = time;
+            let what = self.events.take(limit, &mut self.now)?;
             match what {
                 What::Unit { unit, epoch } if self.units[unit as usize].epoch == epoch => self.unit_event(unit),
                 What::Unit { .. } => {}
@@ -230,10 +218,6 @@ impl Timeline {
                 What::Channel(channel) => self.transferred(channel),
             }
         }
-    }
-
-    fn next_event(&self) -> Time {
-        self.events.peek().map_or(NEVER, |Reverse((time, ..))| *time)
     }
 
     /// Issues an operation on `unit` no earlier than `ready`; returns its name, an estimated end near `estimate`.
@@ -247,11 +231,9 @@ impl Timeline {
         (part, is_erase, cause): (Part, bool, Cause),
         estimate: Time,
     ) -> Time {
-        let mut name = estimate;
-        while self.by_name.contains_key(&name) {
-            name += 1;
-        }
-        let leader = if ready > arrival { self.by_name.get(&ready).copied() } else { None };
+        let leader = if ready > arrival { self.by_name.get(ready) } else { None };
+        let place = self.unused.last().copied().unwrap_or(self.ops.len() as u32);
+        let name = self.by_name.name(estimate, place);
         let gives_way = if is_erase { self.rules.stops_erases } else { self.rules.stops_programs };
         let request = self.requests.add(part);
         let owner = self.requests.current();
@@ -276,7 +258,6 @@ impl Timeline {
         self.issued += 1;
         self.tell(|| Work::Issued { number: op.number, request: owner, unit });
         let number = self.store(op);
-        self.by_name.insert(name, number);
         if let Some(leader) = leader {
             self.ops[leader as usize].followers.push(number);
         }
@@ -309,7 +290,7 @@ impl Timeline {
 
     /// Makes the open request wait for the operation of this name, too.
     pub(crate) fn wait_for(&mut self, name: Time) {
-        let Some(&op) = self.by_name.get(&name) else { return };
+        let Some(op) = self.by_name.get(name) else { return };
         let part = Part { is_waited_for: true, is_own: false };
         if let Some(request) = self.requests.add(part) {
             self.ops[op as usize].requests.push(request);
@@ -399,8 +380,7 @@ impl Timeline {
     }
 
     fn at(&mut self, time: Time, what: What) {
-        self.number += 1;
-        self.events.push(Reverse((time, self.number, what)));
+        self.events.add(time, what);
     }
 
     /// Queues a unit for its channel.
@@ -439,7 +419,7 @@ impl Timeline {
     fn end(&mut self, number: u32) {
         self.last = self.now;
         let op = &mut self.ops[number as usize];
-        self.by_name.remove(&op.name);
+        self.by_name.remove(op.name);
         let (requests, followers, past) =
             (std::mem::take(&mut op.requests), std::mem::take(&mut op.followers), op.past);
         let over = op.number;

@@ -50,7 +50,7 @@ def read_fio(path: str | os.PathLike[str], say: Callable[[str], object] = lambda
 
     """
     name = readable(path)
-    document = _document(Path(path), name)
+    document = document_of(Path(path))
     given, jobs = document.get("global options", {}), document.get("jobs")
     if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) for job in jobs):
         raise ConfigError(f"{name}: there is no list of jobs: is this what fio --output-format=json wrote?")
@@ -64,7 +64,15 @@ def read_fio(path: str | os.PathLike[str], say: Callable[[str], object] = lambda
     return [Case(tuple(rows)) for rows in groups.values()]
 
 
-def _document(path: Path, name: str) -> dict[str, Any]:
+def document_of(path: Path) -> dict[str, Any]:
+    """The JSON document in fio's output.
+
+    Raises:
+        ConfigError: With the file, and the line of damage.
+        OSError: The file cannot be read.
+
+    """
+    name = readable(path)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

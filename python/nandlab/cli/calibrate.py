@@ -20,6 +20,7 @@ from nandlab.cli.options import (
     writable,
 )
 from nandlab.cli.output import print_json, print_table, say
+from nandlab.cli.probe import is_asked, probe_options, show_probe, write_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 FILE = click.Path(exists=True, dir_okay=False, readable=True)
 
 
-def _output(_ctx: click.Context, _parameter: click.Parameter, path: str) -> str:
+def _output(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+    if path is None:
+        return None
     if not path.endswith(".toml"):
         raise click.BadParameter(f"{path}: a profile is a .toml file")
     writable(path)
@@ -45,7 +48,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
 
 
 @click.command("calibrate")
-@experiment_argument()
+@experiment_argument(required=False)
 @click.option(
     "--measured", "tables", metavar="ROWS.csv", type=FILE, multiple=True, help="A table of measured rows."
 )
@@ -56,7 +59,6 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     "--free",
     metavar="KEY=LOW..HIGH",
     multiple=True,
-    required=True,
     callback=values_by_key("KEY=LOW..HIGH, as in device.timing.read_us=40..80"),
     help="A number of the device that is fitted, and its range; LOW..HIGH:log for a range of several "
     "decades. KEY[0,1] are items of a list. Can be repeated.",
@@ -67,9 +69,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     multiple=True,
     help="Rows that are predicted and not fitted: a name with * and ?, or a share such as 25%.",
 )
-@click.option(
-    "--output", metavar="PROFILE.toml", required=True, callback=_output, help="The profile that is written."
-)
+@click.option("--output", metavar="PROFILE.toml", callback=_output, help="The profile that is written.")
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of the search."
 )
@@ -96,14 +96,15 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     callback=_plots,
     help="Draw measured and simulated curves (SVG, PNG) into DIR.",
 )
+@probe_options
 @json_option
 def command(  # noqa: PLR0913 - one for each option
-    file: str,
+    file: str | None,
     tables: tuple[str, ...],
     fio: tuple[str, ...],
     free: dict[str, str],
     hold_out: tuple[str, ...],
-    output: str,
+    output: str | None,
     seed: int,
     jobs: int | None,
     budget: int,
@@ -111,6 +112,7 @@ def command(  # noqa: PLR0913 - one for each option
     sets: list[Pair],
     plots: str | None,
     as_json: bool,
+    **probing: Any,  # noqa: ANN401 - the options of `probe_options`
 ) -> int:
     """Fit free numbers for the device in FILE to rows measured on a drive, and write a profile.
 
@@ -119,7 +121,18 @@ def command(  # noqa: PLR0913 - one for each option
     numbers the rows cannot tell apart.
 
     Ctrl-C stops the search and writes the best numbers until then, with exit status 1.
+
+    Without FILE: --probe-jobs DIR writes fio jobs for a drive of which nothing is known, and --probe DIR
+    reads their results.
     """
+    if is_asked(probing):
+        given = {"FILE": file, "--measured": tables, "--fio": fio, "--free": free, "--hold-out": hold_out}
+        _refuse({**given, "--plots": plots, "--set": sets}, "with --probe-jobs and --probe")
+        if probing["probe"] is not None:
+            return show_probe(probing["probe"], output, jobs, as_json)
+        _refuse({"--output": output}, "with --probe-jobs")
+        return write_jobs(probing, jobs, as_json)
+    file, output = _needed(file, free, output)
     from nandlab.calibrate import plan
     from nandlab.experiment import Experiment
 
@@ -135,6 +148,24 @@ def command(  # noqa: PLR0913 - one for each option
         say(f"stopped before the first parameter set was measured: {output} was not written")
         return FAILED
     return _end(found, output, plots, as_json)
+
+
+def _refuse(given: dict[str, Any], where: str) -> None:
+    """Refuses options that another mode takes."""
+    for name, value in given.items():
+        if value:
+            raise click.UsageError(f"{name} has no meaning {where}")
+
+
+def _needed(file: str | None, free: dict[str, str], output: str | None) -> tuple[str, str]:
+    """The argument and the option that a fit needs."""
+    if file is None:
+        raise click.UsageError("Missing argument 'FILE'; or give --probe-jobs DIR or --probe DIR.")
+    if not free:
+        raise click.UsageError("Missing option '--free'.")
+    if output is None:
+        raise click.UsageError("Missing option '--output'.")
+    return file, output
 
 
 def _refuse_profile(planned: Plan, output: str) -> None:

@@ -197,6 +197,7 @@ def map_in_memory(case: Case) -> Change | None:
     pages = device.logical_bytes // device.page_bytes
     memories = (case.result.ram.sram, case.result.ram.dram)
     now = sum(memory.get(part, 0) for memory in memories for part in ("cmt", "cmt_lists", "ctp"))
+    overrides: tuple[str, ...]
     if name == "dftl" and options.get("cache", "segmented") == "segmented":
         overrides, whole = (f"ftl.dftl.cmt_entries={pages}",), now * pages // options["cmt_entries"]
     elif name == "dftl":

@@ -21,7 +21,8 @@ Lookup = Callable[[str], float]
 
 _NUMBER = re.compile(r"\b_(\d+)\b")
 """A name's placeholder in a formula's tree."""
-_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
+NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
+"""A name in a formula's text."""
 _OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -43,6 +44,30 @@ def argmin(*pairs: float) -> float:
     return min(zip(pairs[::2], pairs[1::2], strict=True), key=lambda pair: pair[1])[0]
 
 
+def until_below(level: float, *values: float) -> float:
+    """The share of the values that come before the first one below the level; 1 if none is below.
+
+    >>> until_below(5, 9, 6, 4, 8)
+    0.5
+    """
+    if not values:
+        raise FormulaError("until_below takes a level and values")
+    return next((at for at, value in enumerate(values) if value < level), len(values)) / len(values)
+
+
+def mean_error(*values: float) -> float:
+    """The mean absolute relative error of the first half of the values against the second half.
+
+    >>> mean_error(15, 5, 10, 10)
+    0.5
+    """
+    half = len(values) // 2
+    if not values or len(values) % 2:
+        raise FormulaError("mean_error takes as many values as values to compare them with")
+    errors = (abs(one / other - 1) for one, other in zip(values[:half], values[half:], strict=True))
+    return math.fsum(errors) / half
+
+
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "abs": abs,
     "argmin": argmin,
@@ -50,9 +75,11 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
     "exp": math.exp,
     "log": math.log,
     "max": max,
+    "mean_error": mean_error,
     "min": min,
     "round": round,
     "sqrt": math.sqrt,
+    "until_below": until_below,
 }
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -181,7 +208,7 @@ def _parse(text: str) -> tuple[ast.expr, list[str]]:
         return f"_{names.index(name)}"
 
     try:
-        return ast.parse(_NAME.sub(number, text.strip()), mode="eval").body, names
+        return ast.parse(NAME.sub(number, text.strip()), mode="eval").body, names
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise FormulaError(f"{text!r} is no formula") from None
 

@@ -12,6 +12,7 @@ from nandlab._native import ConfigError
 from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.claim import Claim, parse_claim
 from nandlab.reproduce.conclusion import Conclusion, parse_conclusions
+from nandlab.reproduce.course import Course, parse_courses, spread
 from nandlab.reproduce.curves import check_curves
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.figure import Figure, parse_figure
@@ -47,6 +48,8 @@ class Paper:
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...]
     grids: tuple[Grid, ...]
+    courses: dict[str, Course] = field(default_factory=dict)
+    """Time series in equal parts, for measures."""
     timelines: tuple[Timeline, ...] = ()
     block_maps: tuple[BlockMap, ...] = ()
     full_parts: dict[str, Tree] = field(default_factory=dict)
@@ -257,7 +260,7 @@ def parse(text: str, name: str, source: str) -> Paper:
     """
     top = Table.parse(text, source)
     full, measures, readings = top.table("full"), top.table("measures"), top.table("readings")
-    parts = top.table("parts")
+    parts, courses = top.table("parts"), parse_courses(top.table("courses"))
     named = dict.fromkeys([*parts.keys(), *top.table("traces").keys()])
     full_parts = _full_parts(full.table("parts"), parts)
     traces = parse_traces(top.table("traces"))
@@ -277,13 +280,14 @@ def parse(text: str, name: str, source: str) -> Paper:
             **{key: parts.plain(key) for key in parts.keys()},  # noqa: SIM118 - a Table is no dictionary
         },
         measures={
-            key: measures.read(key, measures.text(key), parse_formula)
+            key: measures.read(key, spread(measures.text(key), courses), parse_formula)
             for key in measures.keys()  # noqa: SIM118
         },
         readings={key: readings.text(key) for key in readings.keys()},  # noqa: SIM118
         claims=(),
         figures=tuple(parse_figure(table) for table in top.tables("figures")),
         grids=tuple(parse_grid(table) for table in top.tables("tables")),
+        courses=courses,
         timelines=tuple(parse_timeline(table) for table in top.tables("timelines")),
         block_maps=tuple(parse_block_map(table) for table in top.tables("block_maps")),
         op_figures=tuple(parse_op_figure(table) for table in top.tables("op_figures")),

@@ -11,6 +11,7 @@ from typing import Any
 from nandlab.record.numbers import number
 from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.claim import Claim
+from nandlab.reproduce.course import figure_of
 from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.grid import Grid
@@ -70,9 +71,13 @@ class Records:
             raise Missing(f"the run {run} with seed {seed} {why}")
         record = self.found[key]
         try:
-            return self.paper.measures[measure].value(lambda path: number(record, path))
+            return self.paper.measures[measure].value(lambda path: self._number(record, path))
         except FormulaError as error:
             raise FormulaError(f"measure {measure} of the run {run}: {error}") from None
+
+    def _number(self, record: dict[str, Any], path: str) -> float:
+        part = figure_of(self.paper.courses, record, path)
+        return number(record, path) if part is None else part
 
     def key(self, tree: Tree, seed: int, run: str) -> Key:
         """A run's key; if no seed changes a run, the first stands for all."""

@@ -26,10 +26,12 @@
 //! no statement: they are [`UNSET`] or stale copies, never "nothing". So when an unmapped page is split, its sector
 //! entries must be on flash before the page's entry stops hiding the older copies.
 
+mod changed;
 mod check;
 mod cmt;
 mod collect;
 mod copies;
+mod holds;
 mod mount;
 mod options;
 mod paging;
@@ -44,8 +46,8 @@ use super::flash_map::{FlashMap, Shape};
 use super::merge_buffer::{check_buffers, Gathered, Written, DEAD};
 use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
 use cmt::Cmt;
+use holds::{Holds, PagesHold};
 use nandlab_block::Op;
-use nandlab_nand::tables::zeroed;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
 pub(crate) use options::sectored_options;
 pub use options::{Hybrid, Options, Replacement, Rewrite, WriteBack};
@@ -98,6 +100,14 @@ impl Options {
         if !self.unit_bytes.is_power_of_two() || !(8..=1 << 30).contains(&self.unit_bytes) {
             return refuse(format!("cmt_unit_bytes = {}: it is a power of two from 8 B to 1 GiB", self.unit_bytes));
         }
+        if self.changed_map_pages > 0 && self.unit_bytes < geometry.page_bytes() {
+            return refuse(format!(
+                "changed_map_pages = {}: it needs cmt_unit_bytes of at least a page, {} bytes",
+                self.changed_map_pages,
+                geometry.page_bytes()
+            ));
+        }
+        error::in_range(&format!("ftl.{name}.pages_per_die"), self.pages_per_die, 1..=geometry.pages_per_block())?;
         if self.reserve_blocks == 0 {
             return refuse("reserve_blocks = 0 would deadlock: garbage collection needs at least 1 free block".into());
         }
@@ -191,47 +201,6 @@ enum Target {
     Moved(usize),
 }
 
-/// A flash page's contents, as far as collection must know before reading it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Holds {
-    /// Nothing that counts, or a map page.
-    Nothing = 0,
-    /// A logical page.
-    Whole = 1,
-    /// Sectors and their list.
-    Sectors = 2,
-}
-
-/// What each flash page holds, in bytes: the allocator makes those of zeros without touching them.
-#[derive(Debug)]
-struct PagesHold(Vec<u8>);
-
-impl PagesHold {
-    /// Nothing yet.
-    fn nothing(geometry: &Geometry) -> Self {
-        Self(zeroed(geometry.pages() as usize))
-    }
-
-    #[inline]
-    fn at(&self, page: Ppa) -> Holds {
-        match self.0[page.index()] {
-            0 => Holds::Nothing,
-            1 => Holds::Whole,
-            _ => Holds::Sectors,
-        }
-    }
-
-    #[inline]
-    fn set(&mut self, page: Ppa, holds: Holds) {
-        self.0[page.index()] = holds as u8;
-    }
-
-    /// The block from `first` on holds nothing any more.
-    fn clear(&mut self, first: Ppa, geometry: &Geometry) {
-        self.0[first.index()..first.index() + geometry.pages_per_block() as usize].fill(Holds::Nothing as u8);
-    }
-}
-
 /// The RAM state.
 #[derive(Debug)]
 pub struct SectorMapped<S> {
@@ -254,8 +223,9 @@ pub struct SectorMapped<S> {
     /// By die: the block being filled.
     active: Vec<Frontier>,
     failing: VecDeque<BlockId>,
-    /// The die that had the last turn.
+    /// The die that had the last turn, and the host pages that it took in it.
     turn: usize,
+    taken: u32,
     stock: Stock,
     map: FlashMap,
     cmt: Cmt,
@@ -340,6 +310,7 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     fn after_write<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        self.write_overdue(nand)?;
         if self.failing.is_empty() {
             return Ok(());
         }

@@ -13,6 +13,10 @@ pub struct ZoneOptions {
     pub blocks_per_die: u32,
     /// Dies over which a zone's pages are striped; they divide the device's dies. 0 is all of them. Default 0.
     pub dies: u32,
+    /// Consecutive pages of a zone that one die takes, 1 to a block's; as many as the die programs at once, in a drive that
+    /// programs several. Default 1.
+    #[serde(skip_serializing_if = "is_one")]
+    pub pages_per_die: u32,
     /// Bytes that can be written to a zone, a whole number of pages. All that its blocks hold unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<ByteCount>,
@@ -44,11 +48,16 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
 impl Default for ZoneOptions {
     fn default() -> Self {
         Self {
             blocks_per_die: 1,
             dies: 0,
+            pages_per_die: 1,
             capacity: None,
             size: None,
             max_open: 0,
@@ -103,12 +112,14 @@ const MOST_ROWS: u32 = (1 << ROW_BITS) - 1;
 /// Bits of a row's number in `aux`. The bit above them marks erase counts, which zones do not store.
 const ROW_BITS: u32 = 12;
 
-/// Where a zone's pages lie: page after page over its dies, block row after block row.
+/// Where a zone's pages lie: group after group of pages over its dies, block row after block row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     geometry: Geometry,
     /// Dies of a zone.
     pub(crate) dies: u32,
+    /// Consecutive pages that one die takes. The last group of a block is smaller if they do not divide the block.
+    group: u32,
     /// Block rows of a zone: its blocks on each of its dies.
     pub(crate) rows: u32,
     /// Pages that can be written to a zone.
@@ -131,7 +142,9 @@ impl Layout {
     /// # Errors
     /// [`FtlError::Config`] if the options do not fit the device.
     pub(crate) fn new(geometry: &Geometry, options: &ZoneOptions) -> Result<Self, FtlError> {
-        let ZoneOptions { blocks_per_die, dies, capacity, size, max_open, max_active, spare_blocks, .. } = *options;
+        let ZoneOptions {
+            blocks_per_die, dies, pages_per_die, capacity, size, max_open, max_active, spare_blocks, ..
+        } = *options;
         let dies = if dies == 0 { geometry.dies() } else { dies };
         if geometry.dies() % dies != 0 {
             return Err(FtlError::Config(format!(
@@ -142,6 +155,7 @@ impl Layout {
         let of_die = geometry.blocks() / geometry.dies();
         error::in_range("device.zones.blocks_per_die", blocks_per_die, 1..=of_die)?;
         error::in_range("device.zones.spare_blocks", spare_blocks, 1..=of_die.saturating_sub(blocks_per_die).max(1))?;
+        error::in_range("device.zones.pages_per_die", pages_per_die, 1..=geometry.pages_per_block())?;
         let pages = u64::from(blocks_per_die) * u64::from(dies) * u64::from(geometry.pages_per_block());
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
         let capacity = capacity.map_or(Ok(pages), |capacity| pages_in(capacity, pages, geometry.page_bytes()))?;
@@ -159,7 +173,7 @@ impl Layout {
             )));
         }
         let pitch = size.map_or(Ok(capacity), |size| pitch_in(size, capacity, geometry.page_bytes()))?;
-        Ok(Self { geometry: *geometry, dies, rows: blocks_per_die, capacity, zones, pitch })
+        Ok(Self { geometry: *geometry, dies, group: pages_per_die, rows: blocks_per_die, capacity, zones, pitch })
     }
 
     /// Blocks of a zone.
@@ -181,14 +195,30 @@ impl Layout {
     #[inline]
     pub(crate) fn place(&self, at: u32) -> Place {
         let of_block = self.geometry.pages_per_block();
-        let (stripe, slot) = (at / self.dies, at % self.dies);
-        Place { block: (stripe / of_block * self.dies + slot) as usize, page: stripe % of_block }
+        if self.group == 1 {
+            let (stripe, slot) = (at / self.dies, at % self.dies);
+            return Place { block: (stripe / of_block * self.dies + slot) as usize, page: stripe % of_block };
+        }
+        let (row, at) = (at / (of_block * self.dies), at % (of_block * self.dies));
+        let (first, group, at) = self.stripe(at);
+        Place { block: (row * self.dies + at / group) as usize, page: first + at % group }
+    }
+
+    /// The stripe of a page in a block row: its first page in each block, how many pages each die has in it, and the page's
+    /// place in it.
+    fn stripe(&self, at: u32) -> (u32, u32, u32) {
+        let of_block = self.geometry.pages_per_block();
+        let first = at / (self.group * self.dies) * self.group;
+        (first, self.group.min(of_block - first), at - first * self.dies)
     }
 
     /// The reverse of [`Self::place`].
     pub(crate) fn at(&self, place: Place) -> u32 {
+        let of_block = self.geometry.pages_per_block();
         let (row, slot) = (place.block as u32 / self.dies, place.block as u32 % self.dies);
-        (row * self.geometry.pages_per_block() + place.page) * self.dies + slot
+        let first = place.page / self.group * self.group;
+        let group = self.group.min(of_block - first);
+        (row * of_block + first) * self.dies + slot * group + (place.page - first)
     }
 
     /// Pages of a zone's block that can be written.
@@ -201,7 +231,11 @@ impl Layout {
         let (row, slot) = (block as u32 / self.dies, block as u32 % self.dies);
         let of_row = self.dies * self.geometry.pages_per_block();
         let in_row = written.saturating_sub(row * of_row).min(of_row);
-        in_row / self.dies + u32::from(in_row % self.dies > slot)
+        if in_row == of_row {
+            return self.geometry.pages_per_block();
+        }
+        let (first, group, at) = self.stripe(in_row);
+        first + at.saturating_sub(slot * group).min(group)
     }
 
     /// What the pages of a zone's block carry in `aux`, beside the mark of a block that goes on after a mount. No other
@@ -214,6 +248,7 @@ impl Layout {
     /// these.
     fn shape(&self) -> u32 {
         let shape = self.rows.wrapping_mul(0x9E37_79B1) ^ self.dies.wrapping_mul(0x85EB_CA77) ^ self.capacity;
+        let shape = shape ^ (self.group - 1).wrapping_mul(0x27D4_EB2F);
         shape.wrapping_mul(0xC2B2_AE3D)
     }
 
@@ -279,5 +314,31 @@ mod tests {
         assert_eq!(layout.tagged(page, of_zone(5)), Some((5, 3)));
         assert_eq!(layout.tagged(page, of_zone(4)), None, "zone 4 is on the first two dies");
         assert_eq!(layout.tagged(page, Oob { handle: 0, ..of_zone(5) }), None);
+    }
+
+    #[test]
+    fn groups_of_pages_go_to_one_die_after_the_other_and_the_last_group_is_smaller() {
+        let geometry = striped(4, 16, 8);
+        let options = ZoneOptions { blocks_per_die: 2, dies: 2, pages_per_die: 3, ..ZoneOptions::default() };
+        let layout = Layout::new(&geometry, &options).unwrap();
+        let places = (0..16).map(|at| layout.place(at)).map(|place| (place.block, place.page)).collect::<Vec<_>>();
+        let stripe = |first: u32, pages: u32| {
+            (0..2).flat_map(move |block| (first..first + pages).map(move |page| (block, page)))
+        };
+        assert_eq!(places, stripe(0, 3).chain(stripe(3, 3)).chain(stripe(6, 2)).collect::<Vec<_>>());
+        assert_eq!(layout.place(16), Place { block: 2, page: 0 });
+        for at in 0..32 {
+            assert_eq!(layout.at(layout.place(at)), at);
+            for block in 0..layout.blocks() {
+                let before = (0..at).filter(|&page| layout.place(page).block == block).count();
+                assert_eq!(layout.written_in(block, at) as usize, before, "block {block} after {at} pages");
+            }
+        }
+        let one = Layout::new(&geometry, &ZoneOptions { pages_per_die: 1, ..options }).unwrap();
+        assert_ne!((one.handle(), one.first_seq()), (layout.handle(), layout.first_seq()), "another shape");
+        for wrong in [0, 9] {
+            let error = Layout::new(&geometry, &ZoneOptions { pages_per_die: wrong, ..options }).unwrap_err();
+            assert!(error.to_string().contains("device.zones.pages_per_die"), "{error}");
+        }
     }
 }

@@ -9,7 +9,9 @@ use nandlab_workload::ByteCount;
 
 /// Most bytes per physical page in the stacks: metadata; a bit each for valid and programmed pages.
 const LEAN_PAGE_BYTES: u64 = 4 + 1;
-const FULL_PAGE_BYTES: u64 = 12 + 1;
+const FULL_PAGE_BYTES: u64 = 8 + 1;
+/// Bytes per page for a file system's tags beside whole spare areas, in which few pages of a block are alike.
+const TAG_BYTES: u64 = 4;
 /// Bytes per block: counts by origin, P/E cycles, state.
 const BLOCK_BYTES: u64 = 96;
 /// Bytes per logical page for the map, and per sector for the read-checking model.
@@ -77,7 +79,7 @@ fn buffer_bytes(buffer: &BufferConfig, model: Model, sizing: &Sizing) -> u64 {
 /// Bytes for whole spare areas, for a bare-flash file system's tables and for its NVRAM.
 fn fs_bytes(fs: &FsConfig, sizing: &Sizing) -> u64 {
     let owners = if fs.over() == Over::Flash { OWNER_BYTES } else { 0 };
-    (FULL_PAGE_BYTES + owners) * u64::from(sizing.geometry.pages()) + fs.nvram_bytes(&sizing.geometry)
+    (FULL_PAGE_BYTES + TAG_BYTES + owners) * u64::from(sizing.geometry.pages()) + fs.nvram_bytes(&sizing.geometry)
 }
 
 /// Bytes for the tables of a device, and for its pages' bytes if the model keeps them.

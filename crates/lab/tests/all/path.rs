@@ -6,7 +6,7 @@ use crate::support::{record, refused, MIXED};
 const DEVICE: &str = "[host]\narrival = \"recorded\"\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\n";
 const ORDERS: [&str; 2] = ["device.timing.order=issue", "device.timing.order=events"];
 
-/// Reads by the write buffer, pages read from flash, and the one read's latency in ns: in the order of issue and of events.
+/// Reads by the write buffer, pages read from flash, and the latency of the one read in ns: by issue and by events.
 fn read_behind(lines: &[&str], sets: &[&str]) -> (u64, u64, u64) {
     let text =
         format!("[workload.trace]\ntext = \"\"\"\ntime_us,op,sector,sectors\n{}\n\"\"\"\n{DEVICE}", lines.join("\n"));

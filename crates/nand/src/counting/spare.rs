@@ -1,9 +1,12 @@
 //! Page-metadata storage.
 
+mod full;
+
+pub use full::Full;
+
 use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
 use crate::context::Origin;
 use crate::oob::{Kind, Oob};
-use crate::prefetch::prefetch;
 use crate::side_table::SideTable;
 use crate::tables::{zeroed, Entry, Table};
 
@@ -165,94 +168,6 @@ impl SpareStore for Lean {
     #[inline]
     fn forget(&mut self, pages: std::ops::Range<u32>) {
         self.others.remove_range(pages);
-    }
-}
-
-/// Twelve bytes per page: logical page, aux, kind, origin, handle, and the sequence as an offset from the block's base.
-/// A page programmed too long after the block's first page, for example in an idle frontier, has its sequence
-/// in a side table.
-#[derive(Clone, Debug)]
-pub struct Full {
-    words: Vec<Word>,
-    pub(crate) bases: Vec<u64>,
-    far: SideTable<Seq>,
-}
-
-/// Logical page; aux in the low half, kind, origin and handle in the high half; programs since the base, [`Full::FAR`] if the
-/// sequence is in the side table. An array of numbers, because the allocator makes those of zeros without touching them.
-type Word = [u32; 3];
-
-impl Full {
-    const FAR: u32 = u32::MAX;
-    /// The high half inverted, so that an erased page is all zeros.
-    const INVERTED: u32 = 0xFFFF_0000;
-
-    fn word(oob: &Oob, delta: u32) -> Word {
-        let [low, high] = oob.aux.to_le_bytes();
-        let [first, second] = oob.author();
-        [oob.lpn.0, u32::from_le_bytes([low, high, first, second]) ^ Self::INVERTED, delta]
-    }
-}
-
-impl SpareStore for Full {
-    fn new(geometry: &Geometry) -> Self {
-        Self {
-            words: zeroed(geometry.pages() as usize),
-            bases: vec![0; geometry.blocks() as usize],
-            far: SideTable::default(),
-        }
-    }
-
-    #[inline]
-    fn set(&mut self, at: Ppa, block: BlockId, first: bool, oob: Oob) {
-        let base = &mut self.bases[block.index()];
-        if first {
-            *base = oob.seq.0;
-        }
-        let delta = u32::try_from(oob.seq.0.wrapping_sub(*base)).unwrap_or(Self::FAR);
-        if delta == Self::FAR {
-            self.far.insert(at, oob.seq);
-        }
-        self.words[at.index()] = Self::word(&oob, delta);
-    }
-
-    #[inline]
-    fn get(&self, at: Ppa, block: BlockId) -> Option<Oob> {
-        let [lpn, author, delta] = self.words[at.index()];
-        let [low, high, first, second] = (author ^ Self::INVERTED).to_le_bytes();
-        let (kind, origin, handle) = Oob::from_author([first, second])?;
-        let seq = if delta == Self::FAR {
-            *self.far.get(at).expect("a page whose sequence is aside was stored with it")
-        } else {
-            Seq(self.bases[block.index()] + u64::from(delta))
-        };
-        Some(Oob { lpn: Lpn(lpn), aux: u16::from_le_bytes([low, high]), kind, origin, handle, seq })
-    }
-
-    #[inline]
-    fn prefetch(&self, at: Ppa) {
-        prefetch(&self.words, at.index());
-    }
-
-    #[inline]
-    fn is_erased(&self, at: Ppa) -> bool {
-        self.words[at.index()][1] & Self::INVERTED == 0
-    }
-
-    fn clear(&mut self, pages: std::ops::Range<u32>) {
-        self.words[pages.start as usize..pages.end as usize].fill([0; 3]);
-    }
-
-    #[inline]
-    fn forget(&mut self, pages: std::ops::Range<u32>) {
-        self.far.remove_range(pages);
-    }
-}
-
-#[cfg(test)]
-impl Full {
-    pub(super) fn keeps_nothing_aside(&self) -> bool {
-        self.far.is_empty()
     }
 }
 

@@ -49,7 +49,7 @@ impl Counting<Full> {
         for block in (0..self.geometry.blocks()).map(BlockId) {
             out.write_all(&self.pe_cycles[block.index()].to_le_bytes())?;
             out.write_all(&[u8::from(self.states.is_bad(block))])?;
-            out.write_all(&self.spare.bases[block.index()].to_le_bytes())?;
+            out.write_all(&self.spare.base(block).to_le_bytes())?;
             for pages in self.programmed.block(block) {
                 out.write_all(&pages.to_le_bytes())?;
             }

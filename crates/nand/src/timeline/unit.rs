@@ -1,6 +1,7 @@
 //! A die (or a plane, if planes work independently) in the order of events.
 
-use super::{Op, Timeline, What, NEVER};
+use super::events::What;
+use super::{Op, Timeline, NEVER};
 use crate::time::Time;
 use crate::waits::Waits;
 use crate::work::Work;

@@ -67,6 +67,11 @@ impl Clock {
         Self { raises, mends, last: i64::MAX, shift: 0, longest, unsure: None, gaps: Box::new([0; GAPS]), seen: 0 }
     }
 
+    /// Whether a time that goes back is an error, and every other one stands.
+    pub(super) fn is_strict(&self) -> bool {
+        !self.raises && !self.mends
+    }
+
     /// Takes a time up to 292 years.
     #[inline]
     pub(super) fn take(&mut self, raw: Time) -> Kept {

@@ -4,6 +4,7 @@ use super::action::Action;
 use super::column_options::ColumnOptions;
 use super::fields::TimeUnit;
 use super::line::{Frame, Line, Malformed, Took};
+use nandlab_block::Request;
 use serde::{Deserialize, Serialize};
 
 /// Trace options for the readers.
@@ -51,6 +52,12 @@ pub trait Format: Send {
 
     /// Bytes the last record took in its block.
     fn taken(&self) -> usize {
+        0
+    }
+
+    /// Reads up to `most` records of a block, as long as nothing is unusual about them and their device is the one of the
+    /// record before. Returns the bytes that they took.
+    fn run(&mut self, _bytes: &[u8], _most: usize, _into: &mut Vec<Request>) -> usize {
         0
     }
 

@@ -1,5 +1,7 @@
 //! A file's records in order: cut, parsed by format, sorted out.
 
+mod block;
+
 use super::behind::{Behind, Recorded};
 use super::clock::{Clock, Kept};
 use super::detect::{detect, names, Untold};
@@ -8,11 +10,12 @@ use super::foreign;
 use super::format::{Format, FormatName, ReaderOptions};
 use super::line::{Found, Frame, Line, Malformed, Took};
 use super::lines::{sentence, Lines, LongLine};
-use super::native::{self, BlockHeader};
+use super::native;
 use super::tally::{plural, Tally};
 use super::times::Pace;
 use super::{ClockJumps, Config, OnError, Unsorted, TEXT};
 use crate::WorkloadError;
+use block::Block;
 use nandlab_block::Request;
 use nandlab_nand::Time;
 use std::io;
@@ -42,15 +45,6 @@ pub struct Records {
     behind: Behind,
     /// Whether the request read last is a further part of a record.
     is_rest: bool,
-}
-
-/// The native trace block being read.
-#[derive(Default)]
-struct Block {
-    body: Vec<u8>,
-    at: usize,
-    left: u32,
-    is_last: bool,
 }
 
 /// One record, or why there is none.
@@ -234,11 +228,16 @@ impl Records {
     }
 
     /// The next request and its device.
-    #[inline]
     ///
     /// # Errors
     /// [`WorkloadError::Record`], [`WorkloadError::File`].
+    #[inline]
     pub fn next_request(&mut self) -> Result<Option<Recorded>, WorkloadError> {
+        if let Some(recorded) = self.block.next() {
+            self.number += 1;
+            self.left -= 1;
+            return Ok(Some(recorded));
+        }
         if let Some((recorded, is_rest)) = self.behind.next() {
             if is_rest || self.left > 0 {
                 self.left -= u64::from(!is_rest);
@@ -335,50 +334,6 @@ impl Records {
             Ok(Line::End) => Ok(Next::End),
             Err(bad) => Err(malformed_bytes(&self.file, self.number, bad)),
         }
-    }
-
-    #[inline]
-    fn block(&mut self) -> Result<Next, WorkloadError> {
-        if self.block.left == 0 {
-            self.next_block().map_err(|message| refused(&self.file, message))?;
-            if self.block.is_last {
-                return Ok(Next::End);
-            }
-        }
-        let found = match self.format.record(&self.block.body[self.block.at..]) {
-            Ok(Line::Request(found)) => found,
-            Ok(Line::Other | Line::End) => return Ok(Next::Nothing),
-            Err(bad) => {
-                // Nothing after it in the block can be told from nonsense.
-                let message = format!("record {}, byte {} of it: {}", self.number, bad.column + 1, bad.message);
-                return Err(refused(&self.file, message));
-            }
-        };
-        let device = self.devices.number(found.device);
-        let found = Found { device: b"", ..found };
-        self.block.at += self.format.taken();
-        self.block.left -= 1;
-        self.placed(&found, device)
-    }
-
-    fn next_block(&mut self) -> Result<(), String> {
-        const TOO_EARLY: &str = "the trace ends too early: the file was not written or copied to its end";
-        let bytes = self.lines.piece(native::BLOCK_HEADER_BYTES).map_err(|error| sentence(&error))?;
-        let header = bytes.try_into().map_err(|_| TOO_EARLY.to_owned())?;
-        let header = BlockHeader::read(header)?;
-        let body = self.lines.piece(header.bytes).map_err(|error| sentence(&error))?;
-        if body.len() < header.bytes {
-            return Err(TOO_EARLY.to_owned());
-        }
-        header.check(body)?;
-        self.block.body.clear();
-        self.block.body.extend_from_slice(body);
-        (self.block.at, self.block.left, self.block.is_last) = (0, header.records, header.is_last());
-        self.format.start_block();
-        if header.is_last() && !self.lines.peek(1).map_err(|error| sentence(&error))?.is_empty() {
-            return Err("there is something else behind the end of the trace".to_owned());
-        }
-        Ok(())
     }
 
     /// A request to play: on the chosen device, and not before its predecessor.

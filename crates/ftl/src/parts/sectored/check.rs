@@ -45,7 +45,7 @@ fn all_entries<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) -> Optio
         let first = ftl.cmt.first_of(slot);
         let unit = &ftl.cmt.slots[slot];
         for (at, &entry) in (first..entries).zip(&unit.entries) {
-            let is_changed = unit.dirty[((at - first) >> ftl.cmt.mark_shift()) as usize];
+            let is_changed = ftl.cmt.marks(slot)[((at - first) >> ftl.cmt.mark_shift()) as usize];
             assert!(is_changed || all[at as usize] == entry, "entry {at} is not marked, and {entry} on flash differs");
             all[at as usize] = entry;
         }

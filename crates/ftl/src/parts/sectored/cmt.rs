@@ -1,5 +1,6 @@
 //! The cached part of the map: slots for units of consecutive entries.
 
+use super::changed::ChangedPages;
 use super::Replacement;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::tables::Table;
@@ -12,7 +13,7 @@ pub(super) struct Slot {
     pub(super) unit: u32,
     pub(super) entries: Vec<u32>,
     /// Whether flash has other entries; by map page in the unit, or for a unit smaller than a map page.
-    pub(super) dirty: Vec<bool>,
+    dirty: Vec<bool>,
     /// Used since the hand passed it.
     referenced: bool,
     /// When it was used last, in look-ups.
@@ -33,11 +34,22 @@ pub(super) struct Cmt {
     hand: usize,
     now: u64,
     replacement: Replacement,
+    /// log2 of the entries per map page.
+    page_shift: u32,
+    changed: ChangedPages,
 }
 
 impl Cmt {
     /// An empty table for `entries` entries, `per_page` to a map page, in units of 2^shift.
-    pub(super) fn new(entries: u32, shift: u32, per_page: u32, most: u32, replacement: Replacement) -> Self {
+    /// At most `changed` map pages may have changes, if it is not 0.
+    pub(super) fn new(
+        entries: u32,
+        shift: u32,
+        per_page: u32,
+        most: u32,
+        replacement: Replacement,
+        changed: u32,
+    ) -> Self {
         Self {
             shift,
             mark_shift: shift.min(per_page.trailing_zeros()),
@@ -47,6 +59,8 @@ impl Cmt {
             hand: 0,
             now: 0,
             replacement,
+            page_shift: per_page.trailing_zeros(),
+            changed: ChangedPages::new(changed, entries.div_ceil(per_page)),
         }
     }
 
@@ -92,9 +106,41 @@ impl Cmt {
     #[inline]
     pub(super) fn set(&mut self, slot: usize, entry: u32, value: u32) {
         let place = entry & ((1 << self.shift) - 1);
+        self.slots[slot].entries[place as usize] = value;
+        self.mark(slot, (place >> self.mark_shift) as usize);
+    }
+
+    /// Marks a part of a slot as changed.
+    #[inline]
+    pub(super) fn mark(&mut self, slot: usize, mark: usize) {
         let slot = &mut self.slots[slot];
-        slot.entries[place as usize] = value;
-        slot.dirty[(place >> self.mark_shift) as usize] = true;
+        if !std::mem::replace(&mut slot.dirty[mark], true) {
+            self.changed.changes(((slot.unit << self.shift) + ((mark as u32) << self.mark_shift)) >> self.page_shift);
+        }
+    }
+
+    /// A part of a slot is on flash as it is in memory.
+    pub(super) fn is_written(&mut self, slot: usize, mark: usize) {
+        if std::mem::replace(&mut self.slots[slot].dirty[mark], false) {
+            self.changed.is_written();
+        }
+    }
+
+    /// By part of a slot: whether flash has other entries.
+    pub(super) fn marks(&self, slot: usize) -> &[bool] {
+        &self.slots[slot].dirty
+    }
+
+    /// The map page whose change is the oldest, if more have changes than may.
+    #[inline]
+    pub(super) fn overdue(&mut self) -> Option<u32> {
+        let (shift, mark_shift, page_shift) = (self.shift, self.mark_shift, self.page_shift);
+        let (places, slots) = (&self.places, &self.slots);
+        self.changed.overdue(|page| {
+            let first = page << page_shift;
+            let place = places.at((first >> shift) as usize);
+            place != NONE && slots[place as usize].dirty[((first & ((1 << shift) - 1)) >> mark_shift) as usize]
+        })
     }
 
     /// Whether a slot is empty.

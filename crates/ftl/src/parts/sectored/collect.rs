@@ -24,13 +24,17 @@ impl<S: Scheme> SectorMapped<S> {
     /// The next die in turn with a page for the host. A die with only valid sectors has none until some are written
     /// again; a weak die never has one.
     pub(super) fn die_for_host<N: Nand>(&mut self, nand: &mut N) -> Result<usize, FtlError> {
+        if self.taken < self.options.pages_per_die && !self.active[self.turn].is_full() {
+            self.taken += 1;
+            return Ok(self.turn);
+        }
         loop {
             let good = self.keeper.good();
             for may_borrow in [false, true] {
                 for _ in 0..self.active.len() {
                     // Folded pages take turns as well.
                     let die = if self.turn + 1 == self.active.len() { 0 } else { self.turn + 1 };
-                    self.turn = die;
+                    (self.turn, self.taken) = (die, 1);
                     if !self.active[die].is_full() || self.stock.works(die) && self.open(nand, die, may_borrow)? {
                         return Ok(die);
                     }
@@ -59,7 +63,7 @@ impl<S: Scheme> SectorMapped<S> {
         let dies = self.active.len();
         let has_room = |&at: &usize| !self.active[at].is_full();
         let Some(next) = (1..=dies).map(|step| (self.turn + step) % dies).find(has_room) else { return die };
-        self.turn = next;
+        (self.turn, self.taken) = (next, 1);
         next
     }
 

@@ -112,6 +112,7 @@ fn blank<S: Scheme>(geometry: &Geometry, logical_pages: u32, options: Options, s
         active: vec![Frontier::none(); geometry.dies() as usize],
         failing: VecDeque::new(),
         turn: geometry.dies() as usize - 1,
+        taken: options.pages_per_die,
         stock: Stock::none(geometry),
         map: crate::parts::flash_map::FlashMap::new(geometry, shape),
         cmt: Cmt::new(
@@ -120,6 +121,7 @@ fn blank<S: Scheme>(geometry: &Geometry, logical_pages: u32, options: Options, s
             entries_per_map_page(geometry),
             most,
             options.replacement,
+            options.changed_map_pages,
         ),
         trimmed: BTreeSet::new(),
         statements: BTreeSet::new(),
@@ -309,7 +311,7 @@ impl<S: Scheme> SectorMapped<S> {
                     self.cmt.insert(unit, None, entries).0
                 });
                 let mark = (first.max(start) - start) >> self.cmt.mark_shift();
-                self.cmt.slots[slot].dirty[mark as usize] = true;
+                self.cmt.mark(slot, mark as usize);
             }
             if self.options.hybrid.is_some() && first >= self.first_sector_entry {
                 self.statements.insert(page);

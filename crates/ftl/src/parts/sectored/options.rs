@@ -60,7 +60,11 @@ pub struct Options {
     pub(crate) replacement: Replacement,
     pub(crate) rewrite: Rewrite,
     pub(crate) write_back: WriteBack,
+    /// Most map pages with changes; 0: no limit.
+    pub(crate) changed_map_pages: u32,
     pub(crate) coalesce: bool,
+    /// Host pages that a die takes in a turn.
+    pub(crate) pages_per_die: u32,
     pub(crate) reserve_blocks: u32,
     pub(crate) map_spare_percent: u32,
     pub(crate) hybrid: Option<Hybrid>,
@@ -86,8 +90,15 @@ macro_rules! sectored_options {
             pub replacement: $crate::parts::sectored::Replacement,
             /// The part of a changed map unit written when it leaves memory.
             pub write_back: $crate::parts::sectored::WriteBack,
+            /// Most map pages in memory with changes that are not on flash; beyond it the one with the oldest change is
+            /// written and stays in memory, as firmware does that bounds the time of a mount. 0 is no limit. It needs units
+            /// of whole map pages.
+            pub changed_map_pages: u32,
             /// What happens if a sector is written again while it waits in the merge buffer.
             pub rewrite: $crate::parts::sectored::Rewrite,
+            /// Consecutive host pages that one die takes, at least 1: as many as it programs at once, in a drive that
+            /// programs several.
+            pub pages_per_die: u32,
             /// Blocks kept free on each die for garbage collection; at least 1. With 1, a program failure or a torn
             /// page may leave no room.
             pub reserve_blocks: u32,
@@ -105,7 +116,9 @@ macro_rules! sectored_options {
                     cmt_unit_bytes: 1 << 20,
                     replacement: Default::default(),
                     write_back: Default::default(),
+                    changed_map_pages: 0,
                     rewrite: Default::default(),
+                    pages_per_die: 1,
                     reserve_blocks: 2,
                     map_spare_percent: 100,
                 }
@@ -123,7 +136,9 @@ macro_rules! sectored_options {
                     replacement: self.replacement,
                     rewrite: self.rewrite,
                     write_back: self.write_back,
+                    changed_map_pages: self.changed_map_pages,
                     coalesce: self.coalesce,
+                    pages_per_die: self.pages_per_die,
                     reserve_blocks: self.reserve_blocks,
                     map_spare_percent: self.map_spare_percent,
                     hybrid: None,

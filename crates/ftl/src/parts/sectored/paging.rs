@@ -104,7 +104,7 @@ impl<S: Scheme> SectorMapped<S> {
         let (slot, given_up) = self.cmt.insert(unit, victim, entries);
         self.unit = given_up;
         // Marked as changed, so that the rebuilt page is written and the next miss needs no search.
-        found_anew.into_iter().for_each(|mark| self.cmt.slots[slot].dirty[mark] = true);
+        found_anew.into_iter().for_each(|mark| self.cmt.mark(slot, mark));
         Ok(slot)
     }
 
@@ -123,17 +123,26 @@ impl<S: Scheme> SectorMapped<S> {
 
     /// Writes a unit's changed map pages before it leaves memory.
     fn evict<N: Nand>(&mut self, nand: &mut N, slot: usize) -> Result<(), FtlError> {
-        if !self.cmt.slots[slot].dirty.contains(&true) {
+        if !self.cmt.marks(slot).contains(&true) {
             return Ok(());
         }
         self.events.map_dirty_evictions += 1;
         let (first, per_page) = (self.cmt.first_of(slot), entries_per_map_page(&self.geometry));
-        for mark in 0..self.cmt.slots[slot].dirty.len() {
+        for mark in 0..self.cmt.marks(slot).len() {
             let page = (first >> per_page.trailing_zeros()) + mark as u32;
-            let is_due = self.cmt.slots[slot].dirty[mark] || self.options.write_back == WriteBack::Unit;
+            let is_due = self.cmt.marks(slot)[mark] || self.options.write_back == WriteBack::Unit;
             if is_due && page < self.map.pages() {
                 self.write_map_page(nand, page)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Writes map pages until no more have changes than may. The host does not wait for them.
+    #[inline]
+    pub(super) fn write_overdue<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        while let Some(page) = self.cmt.overdue() {
+            self.write_map_page(nand, page)?;
         }
         Ok(())
     }
@@ -171,7 +180,7 @@ impl<S: Scheme> SectorMapped<S> {
         done?;
         for slot in slots {
             let mark = entries.start.saturating_sub(self.cmt.first_of(slot)) >> self.cmt.mark_shift();
-            self.cmt.slots[slot].dirty[mark as usize] = false;
+            self.cmt.is_written(slot, mark as usize);
         }
         self.statements.remove(&page);
         if self.trimmed.remove(&page) {

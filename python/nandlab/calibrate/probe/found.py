@@ -1,0 +1,45 @@
+"""All quantities of a probed drive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nandlab.calibrate.fit import require_scipy
+from nandlab.calibrate.probe.quantity import Quantity
+from nandlab.calibrate.probe.reads import estimate_reads
+from nandlab.calibrate.probe.results import Results, read_results
+from nandlab.calibrate.probe.spare import estimate_spare
+from nandlab.calibrate.probe.writes import estimate_writes
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the jobs say."""
+
+    quantities: tuple[Quantity, ...]
+    results: Results
+
+    def value(self, name: str) -> float | None:
+        """A quantity's value; None if it is unknown."""
+        return next(each.value for each in self.quantities if each.name == name)
+
+
+def probe(folder: str, jobs: int | None = None) -> Found:
+    """Reads fio's results from a folder, and estimates every quantity.
+
+    Args:
+        folder: It has the results of the job files.
+        jobs: Simulated runs at once; one for each processor by default.
+
+    Raises:
+        ConfigError: With the file and the job.
+        NandlabError: scipy is not installed.
+        OSError: A file cannot be read.
+
+    """
+    require_scipy()
+    results = read_results(folder)
+    reads = estimate_reads(results, jobs)
+    writes = estimate_writes(results, reads.times, jobs)
+    spare = estimate_spare(results, writes.buffer_bytes)
+    return Found((*reads.quantities, *writes.quantities, spare), results)

@@ -1,0 +1,240 @@
+"""What writes say: program time, link, buffer.
+
+* A write of one page and a flush behind it wait for one transfer and one program.
+* Writes that follow a pause go into the buffer as fast as the link brings them. Once it is full, each waits
+  until flash has freed space. A burst of W bytes then ends when flash has W less the buffer's bytes.
+
+The second gives a first estimate of the buffer. Simulated bursts on a drive with the numbers known so far
+refine it: the least squares of `nandlab.calibrate.fit` look for the buffer with the measured mean latencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from nandlab.calibrate.fit import Search, search
+from nandlab.calibrate.flat import known_of
+from nandlab.calibrate.free import free_of
+from nandlab.calibrate.probe.jobs import BURST_BYTES, BURSTS, short
+from nandlab.calibrate.probe.model import Drive
+from nandlab.calibrate.probe.quantity import Quantity
+from nandlab.calibrate.probe.reads import Times
+from nandlab.calibrate.probe.results import Results
+from nandlab.calibrate.probe.settled import drive_of
+from nandlab.calibrate.rows import Case, Job, Row
+from nandlab.calibrate.runs import Bench, bench_of
+from nandlab.experiment import Experiment
+from nandlab.writing.toml_text import toml_value
+
+FULL = 1.05
+"""A burst met a full buffer if its mean latency is above that of an idle drive by this factor."""
+BUFFER = "device.controller.write_buffer_bytes"
+UNBUFFERED_US = 100.0
+"""A write that a buffer answers takes less than this in addition to the time outside flash."""
+ROUND = 4096
+"""The fit's buffer is a multiple of this."""
+ROWS = 3
+"""Bursts in the fit: the shortest ones that met a full buffer."""
+BUDGET = 40
+
+
+@dataclass(frozen=True)
+class Burst:
+    """Writes after a pause, one at a time."""
+
+    name: str
+    bs: int
+    bytes: int
+    mean_us: float
+
+    @property
+    def time_us(self) -> float:
+        """The whole burst's time."""
+        return self.mean_us * self.bytes / self.bs
+
+
+def bursts(results: Results, bs: int) -> list[Burst]:
+    """The bursts with writes of a size, the shortest first; a small drive cuts long ones off."""
+    found: dict[int, Burst] = {}
+    for length in BURSTS:
+        name = f"burst.{short(bs)}.{length}m"
+        each = results.jobs[name]
+        found.setdefault(each.bytes, Burst(name, bs, each.bytes, each.mean_us))
+    return list(found.values())
+
+
+def _idle_us(results: Results, bs: int) -> float:
+    """The latency of a write that finds space in the buffer."""
+    shortest = results.jobs[f"burst.{short(bs)}.{BURSTS[0]}m"]
+    return min(shortest.mean_us, shortest.p50_us or shortest.mean_us)
+
+
+def _full(results: Results, bs: int) -> list[Burst]:
+    idle = _idle_us(results, bs)
+    return [each for each in bursts(results, bs) if each.mean_us > FULL * idle]
+
+
+def drain_mb_s(results: Results) -> float | None:
+    """The rate at which flash takes writes, from the two longest bursts; None if none met a full buffer."""
+    rates = []
+    for bs in BURST_BYTES:
+        full = _full(results, bs)
+        if len(full) > 1:
+            rates.append((full[-1].bytes - full[-2].bytes) / (full[-1].time_us - full[-2].time_us))
+    return max(rates, default=None)
+
+
+@dataclass(frozen=True)
+class Writes:
+    """Quantities, and the model that they complete; None if something in it is unknown."""
+
+    quantities: tuple[Quantity, ...]
+    buffer_bytes: float | None = None
+
+
+def estimate_writes(results: Results, times: Times | None, jobs: int | None = None) -> Writes:
+    """The quantities that writes show.
+
+    Args:
+        results: The jobs' results.
+        times: The numbers from reads; without them nothing is known from writes.
+        jobs: Simulated runs at once.
+
+    """
+    names = (("program time", "us"), ("link, writes", "MB/s"), ("write buffer", "B"))
+    why = results.absent.get("probe-writes") or ("" if times else "it takes the numbers that reads tell")
+    if why or times is None:
+        return Writes(tuple(Quantity(name, unit, why=why) for name, unit in names))
+    if (waited := _unbuffered(results, times)) is not None:
+        why = "writes wait for flash: no buffer answers them"
+        return Writes((waited, *(Quantity(name, unit, why=why) for name, unit in names[1:])))
+    program = _program(results, times)
+    small, large = BURST_BYTES
+    byte_us = (_idle_us(results, large) - _idle_us(results, small)) / (large - small)
+    link = _link(byte_us, results, times)
+    buffer = _buffer(results, times, program, byte_us, jobs)
+    return Writes((program, link, buffer), buffer.value)
+
+
+def _unbuffered(results: Results, times: Times) -> Quantity | None:
+    """The program time of a drive whose writes wait for flash; None if a buffer answers them.
+
+    Outside flash a write takes about as long as a read. The interval allows for the whole of it.
+    """
+    size = times.shape.page_bytes
+    job = results.get(f"sync.{short(size)}")
+    outside = times.values["outside_us"] + size * times.values["link_byte_us"]
+    if job is None or job.mean_us < outside + UNBUFFERED_US:
+        return None
+    program = job.mean_us - times.page_us - outside
+    return Quantity.within("program time", "us", program, outside, "a write waits for flash")
+
+
+def _program(results: Results, times: Times) -> Quantity:
+    """From flushes; from the rate of all dies on a drive that answers a flush from its buffer."""
+    page_us, shape = times.page_us, times.shape
+    name = f"sync.{short(shape.page_bytes)}"
+    measures = results.get(name)
+    error = 2 * max(times.error, 0.001)
+    half = times.halves["byte_us"] * shape.page_bytes
+    drain = drain_mb_s(results)
+    if measures is not None and measures.sync_us is not None:
+        sync = measures.sync_us
+        die = shape.dies * shape.page_bytes / sync
+        channel = shape.channels / times.values["byte_us"]
+        if sync > page_us and (drain is None or drain > 0.7 * min(die, channel)):
+            remark = "with a flush behind each page"
+            return Quantity.within("program time", "us", sync - page_us, half + error * sync, remark)
+    if drain is None:
+        return Quantity(
+            "program time", "us", why="flushes do not wait for flash, and no burst fills the buffer"
+        )
+    cycle = shape.dies * shape.page_bytes / drain
+    if shape.dies / shape.channels * page_us > 0.9 * cycle:
+        return Quantity("program time", "us", why="flushes do not wait for flash, and channels limit writes")
+    return Quantity.within(
+        "program time", "us", cycle - page_us, half + 5 * error * cycle, "from all dies' rate"
+    )
+
+
+def _link(byte_us: float, results: Results, times: Times) -> Quantity:
+    small, large = BURST_BYTES
+    error = 2 * max(times.error, 0.001) * (_idle_us(results, large) + _idle_us(results, small))
+    half = error / (large - small)
+    if not half < byte_us:
+        return Quantity("link, writes", "MB/s", why="the write time hardly depends on the size")
+    return Quantity("link, writes", "MB/s", 1 / byte_us, 1 / (byte_us + half), 1 / (byte_us - half))
+
+
+def _buffer(results: Results, times: Times, program: Quantity, byte_us: float, jobs: int | None) -> Quantity:
+    name, unit = "write buffer", "B"
+    if program.value is None:
+        return Quantity(name, unit, why=f"it takes the program time: {program.why}")
+    for bs in BURST_BYTES:
+        full = _full(results, bs)
+        if len(full) > 1:
+            break
+    else:
+        return Quantity(name, unit, why="flash takes writes as fast as the link brings them")
+    drive = _model(results, times, program.value, byte_us)
+    first = _first(full, program.value + times.page_us)
+    if not full[0].bs < first:
+        return Quantity(name, unit, why="no burst ends with more bytes than flash has taken: no buffer")
+    return _refined(drive, full[:ROWS], first, jobs)
+
+
+def _first(full: Sequence[Burst], cycle_us: float) -> float:
+    """The buffer by the first bursts that met a full one."""
+    drain = (full[-1].bytes - full[-2].bytes) / (full[-1].time_us - full[-2].time_us)
+    return full[0].bytes - drain * max(0.0, full[0].time_us - cycle_us / 2)
+
+
+def _model(results: Results, times: Times, program_us: float, byte_us: float) -> Drive:
+    """The drive as far as it is known. A command's and a list's time count as latency."""
+    small, _ = BURST_BYTES
+    return replace(
+        drive_of(times),
+        program_us=program_us,
+        link_write_mb_s=min(1e5, 1 / byte_us) if byte_us > 0 else 1e5,
+        latency_us=max(0.0, _idle_us(results, small) - byte_us * small),
+        list_us=0.0,
+    )
+
+
+@dataclass(frozen=True)
+class BurstBench(Bench):
+    """A bench that runs bursts on an erased drive."""
+
+    lengths: Mapping[str, int]
+
+    def of(self, case: Case, sets: Sequence[str] = ()) -> Experiment:
+        """The experiment for a burst."""
+        (row,) = case.rows
+        text = (
+            f"[global]\nfilename=/dev/drive\nioengine=libaio\n[job0]\nrw=write\nbs={row.job.bs}\n"
+            f"size={self.lengths[row.name]}\n"
+        )
+        return self.experiment.override(*sets, f"workload={toml_value({'fio': {'text': text}})}")
+
+
+def _refined(drive: Drive, full: Sequence[Burst], first: float, jobs: int | None) -> Quantity:
+    """The buffer by the fit, between 0.5 and 2 times the first estimate."""
+    least = 2 * max(each.bytes for each in full)
+    base = bench_of(drive.built(1, least).override('precondition={fill="none"}'), 1)
+    bench = BurstBench(
+        base.experiment, base.requests, base.logical_bytes, {each.name: each.bytes for each in full}
+    )
+    cases = [
+        Case((Row(each.name, Job("write", each.bs, 1), "write", {"mean_us": each.mean_us}, each.name),))
+        for each in full
+    ]
+    low, high = (max(ROUND, round(factor * first / ROUND) * ROUND) for factor in (0.5, 2))
+    free = free_of(bench, {BUFFER: f"{low}..{high}"})
+    wanted = Search(bench, free, cases, BUDGET, 1, jobs)
+    best = search(wanted)
+    known = known_of(wanted, best)
+    (value,) = wanted.values(best.places)
+    alone = None if known is None else known.alone[0]
+    remark = f"writes of {short(full[0].bs)}: steps of a write or a page are not visible"
+    return Quantity.within("write buffer", "B", value, full[0].bs if alone is None else alone, remark)
