@@ -172,6 +172,13 @@ impl HostClock {
         }
     }
 
+    /// The device failed to carry out the request that it began last; its flash operations end at `flash`.
+    pub fn fail(&mut self, request: &Request, flash: Time) {
+        if let Some(path) = &mut self.path {
+            path.fail(request, flash);
+        }
+    }
+
     /// When `request` comes.
     #[inline]
     pub fn arrival(&self, request: &Request) -> Time {

@@ -254,6 +254,13 @@ impl Path {
         done
     }
 
+    /// A request failed, and what there was of its flash operations ends at `flash`: a write's space is free then.
+    pub(crate) fn fail(&mut self, request: &Request, flash: Time) {
+        if let Some(space) = self.buffer.as_mut().filter(|_| request.op.writes()) {
+            space.ends(flash, bytes(request));
+        }
+    }
+
     /// As [`Self::end`], but flash may not have the data yet.
     pub(crate) fn answer(&mut self, request: &Request, (arrival, begun): (Time, Time), flash: Time) -> Time {
         let latency = self.times.latency;

@@ -151,8 +151,10 @@ impl Requests for Stack {
                         done.push(Completion { arrival: at, done: at });
                         continue;
                     }
-                    let arrival = clock.arrival(&requests[done.len() - first]);
+                    let request = &requests[done.len() - first];
+                    let arrival = clock.arrival(request);
                     let end = disk.ctx().finish().max(arrival);
+                    clock.fail(request, end);
                     clock.complete(end);
                     let completion = Completion { arrival, done: end };
                     disk.request_done(&completion);
