@@ -24,7 +24,7 @@ pub fn submit<D: BlockDevice + ?Sized>(
         let timeline = device.timeline().expect("the device follows events");
         let arrival = late.arrival(request, timeline);
         let at = late.begin(request, arrival, timeline);
-        let begun = clock.look_up(at, || device.look_ups(request));
+        let begun = clock.look_up_below(at, || device.look_ups(request));
         let late = clock.late.as_mut().expect("the clock follows events");
         let timeline = device.timeline().expect("the device follows events");
         let number = late.issue(request, arrival, begun, timeline);
@@ -32,7 +32,8 @@ pub fn submit<D: BlockDevice + ?Sized>(
         if clock.late.as_ref().is_some_and(|late| late.path().answers_early(request)) {
             timeline.answer_early();
         }
-        let estimate = submit_one(device, &Request { time: begun, ..*request });
+        let below = clock.below(request, begun);
+        let estimate = submit_one(device, &below);
         device.timeline().expect("the device follows events").close(begun);
         let completion = Completion { arrival, done: estimate?.done };
         done.push(completion);

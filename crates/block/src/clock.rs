@@ -98,12 +98,34 @@ impl HostClock {
             Some(path) => path.begin(request, arrival),
             None => arrival,
         };
-        self.look_up(at, look_ups)
+        self.look_up_below(at, look_ups)
+    }
+
+    /// When firmware is done with a request it was given at `at`, and the write buffer has its data if it answers it.
+    /// Such a request needs no map entries.
+    #[inline]
+    pub(crate) fn look_up_below(&mut self, at: Time, look_ups: impl FnOnce() -> u64) -> Time {
+        match self.in_buffer() {
+            None => self.look_up(at, look_ups),
+            Some(from) => self.look_up(at, || 0).max(from),
+        }
+    }
+
+    fn in_buffer(&self) -> Option<Time> {
+        let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
+        path.and_then(Path::in_buffer)
+    }
+
+    /// The latest request as the device gets it at `time`: without sectors if the controller's write buffer answers it.
+    #[inline]
+    pub fn below(&self, request: &Request, time: Time) -> Request {
+        let sectors = if self.in_buffer().is_some() { 0 } else { request.sectors };
+        Request { time, sectors, ..*request }
     }
 
     /// When firmware, given a request at `at`, has looked up its map entries.
     #[inline]
-    pub(crate) fn look_up(&mut self, at: Time, look_ups: impl FnOnce() -> u64) -> Time {
+    fn look_up(&mut self, at: Time, look_ups: impl FnOnce() -> u64) -> Time {
         if self.firmware | self.look_up == 0 {
             return at;
         }
@@ -147,6 +169,13 @@ impl HostClock {
         match &mut self.path {
             Some(path) => path.end(request, came, flash),
             None => flash,
+        }
+    }
+
+    /// The device failed to carry out the request that it began last; its flash operations end at `flash`.
+    pub fn fail(&mut self, request: &Request, flash: Time) {
+        if let Some(path) = &mut self.path {
+            path.fail(request, flash);
         }
     }
 

@@ -28,6 +28,8 @@ struct UnderWay {
     begun: Time,
     /// Its wait for space in the write buffer.
     held_up: Time,
+    /// Its number in the write buffer.
+    write: u64,
     is_answered: bool,
     is_stored: bool,
 }
@@ -84,6 +86,10 @@ impl Late {
             }
             self.take(answer, timeline);
         }
+        if self.path.holds(request, at).is_some() {
+            // Flash may have the data before the processor is done with the read.
+            while self.step(timeline, at) {}
+        }
         self.path.send(request, arrival, at)
     }
 
@@ -93,7 +99,9 @@ impl Late {
         self.issued += 1;
         let early = self.path.answers_early(request);
         let held_up = self.path.held_up();
-        let under_way = UnderWay { request: *request, arrival, begun, held_up, is_answered: early, is_stored: false };
+        let write = self.path.note(request, begun, Time::MAX);
+        let request = *request;
+        let under_way = UnderWay { request, arrival, begun, held_up, write, is_answered: early, is_stored: false };
         self.under_way.push_back(Some(under_way));
         if early {
             self.answer(number, &under_way, begun, timeline);
@@ -120,7 +128,7 @@ impl Late {
             Answer::Done { .. } => {}
             Answer::Stored { .. } => {
                 one.is_stored = true;
-                self.path.stored(&one.request);
+                self.path.stored(&one.request, one.write);
             }
         }
         self.under_way[place] = (!one.is_answered || !one.is_stored).then_some(one);

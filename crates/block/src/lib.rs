@@ -90,7 +90,8 @@ pub enum Error {
 
 /// A device that stores 512-byte sectors.
 pub trait BlockDevice {
-    /// Carries out one request that came at `request.time`.
+    /// Carries out one request that came at `request.time`. A read of no sectors takes no time: something above the
+    /// device had its data.
     ///
     /// # Errors
     /// See [`Error`]; a request that failed may have been carried out in part, page by page.
@@ -113,7 +114,7 @@ pub trait BlockDevice {
             self.prefetch(&requests[at..]);
             let arrival = clock.arrival(request);
             let time = clock.begin(request, arrival, || self.look_ups(request));
-            let flash = self.submit(&Request { time, ..*request }, Payload::None)?.done;
+            let flash = self.submit(&clock.below(request, time), Payload::None)?.done;
             let completion = Completion { arrival, done: clock.end(request, (arrival, time), flash) };
             clock.complete(completion.done);
             self.request_done(&completion);

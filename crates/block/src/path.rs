@@ -4,15 +4,18 @@
 //! read    | processor |------- flash -------|= link =| latency |
 //! write   | processor | wait for space |= link =|------- flash -------| latency |
 //!                                               | latency |                          with a write buffer: answered here
+//! read    | processor |= link =| latency |                               of data that the write buffer has
 //! ```
 //!
 //! Processor and link serve one request at a time. The processor takes requests in arrival order. The link fills
 //! earlier gaps with read data, because flash finishes reads in another order.
 
+mod contents;
 mod link;
 mod space;
 
-use crate::request::{Op, Request};
+use crate::request::{Op, Request, ZoneCommand};
+use contents::Contents;
 use link::Link;
 use nandlab_nand::{Time, SECTOR_BYTES};
 use space::Space;
@@ -49,6 +52,8 @@ pub struct PathTimes {
     pub write_buffer: u64,
     /// Whether capacitors protect it, so a flush need not wait for flash.
     pub is_protected: bool,
+    /// Whether it answers reads of data that it has.
+    pub answers_reads: bool,
 }
 
 /// How long each part worked, and how long requests waited for buffer space.
@@ -66,6 +71,8 @@ pub struct PathUse {
     pub buffer_wait: Time,
     /// Writes that waited for it.
     pub buffer_waits: u64,
+    /// Reads that the write buffer answered.
+    pub buffer_reads: u64,
 }
 
 /// How long requests waited for each part, summed over the requests, in ns.
@@ -92,6 +99,10 @@ pub(crate) struct Path {
     /// From host to device, in order of arrival.
     from_host_free: Time,
     buffer: Option<Space>,
+    /// Its data, if reads come from it.
+    contents: Option<Contents>,
+    /// When the data of the latest request has crossed the link, if the buffer answers it.
+    in_buffer: Option<Time>,
     used: PathUse,
     waits: PathWaits,
     /// The latest request's wait for the processor; a part may be for the write buffer.
@@ -127,6 +138,8 @@ impl Path {
             to_host: Link::default(),
             from_host_free: 0,
             buffer: (times.write_buffer > 0).then(|| Space::new(times.write_buffer)),
+            contents: (times.write_buffer > 0 && times.answers_reads).then(Contents::default),
+            in_buffer: None,
             used: PathUse::default(),
             waits: PathWaits::default(),
             queued: 0,
@@ -184,6 +197,8 @@ impl Path {
         self.waits.write_buffer += self.held_up;
         self.waits.processor += waited - self.held_up;
         self.processor_free = at;
+        self.in_buffer = self.holds(request, at);
+        self.used.buffer_reads += u64::from(self.in_buffer.is_some());
         if !request.op.writes() {
             return at;
         }
@@ -197,15 +212,53 @@ impl Path {
         self.from_host_free
     }
 
+    /// When the last of a read's data has crossed the link, if the write buffer has all of it at `at`.
+    pub(crate) fn holds(&self, request: &Request, at: Time) -> Option<Time> {
+        let contents = self.contents.as_ref().filter(|_| request.op == Op::Read && request.sectors > 0)?;
+        contents.holds((request.sector, request.end()), at)
+    }
+
+    /// When the data of the latest request has crossed the link, if the write buffer answers it.
+    pub(crate) fn in_buffer(&self) -> Option<Time> {
+        self.in_buffer
+    }
+
+    /// Takes a request's effect on the buffer's data: the FTL began it at `begun`, and flash has it at `until`. Returns
+    /// a number for [`Self::stored`].
+    pub(crate) fn note(&mut self, request: &Request, begun: Time, until: Time) -> u64 {
+        let Some(contents) = &mut self.contents else { return 0 };
+        let sectors = (request.sector, request.end());
+        match request.op {
+            // A larger write passes through the buffer, which never has all of it.
+            Op::Write if bytes(request) <= self.times.write_buffer => {
+                return contents.put(sectors, (begun, until), self.processor_free);
+            }
+            Op::Write | Op::Trim => contents.remove(sectors),
+            // The size of the zone is not known here.
+            Op::Zone(ZoneCommand::Reset) => contents.clear(),
+            // The FTL chooses the place of an append.
+            Op::Append | Op::Read | Op::Flush | Op::UnitUpdate | Op::Zone(_) => {}
+        }
+        0
+    }
+
     /// When the host has the answer to a request: it came at `arrival`, the FTL began it at `begun`, and its flash
     /// operations end at `flash`.
     pub(crate) fn end(&mut self, request: &Request, (arrival, begun): (Time, Time), flash: Time) -> Time {
         if let Some(space) = self.buffer.as_mut().filter(|_| request.op.writes()) {
             space.ends(flash, bytes(request));
         }
+        self.note(request, begun, flash);
         let done = self.answer(request, (arrival, begun), flash);
         self.answered(arrival, done, self.held_up);
         done
+    }
+
+    /// A request failed, and what there was of its flash operations ends at `flash`: a write's space is free then.
+    pub(crate) fn fail(&mut self, request: &Request, flash: Time) {
+        if let Some(space) = self.buffer.as_mut().filter(|_| request.op.writes()) {
+            space.ends(flash, bytes(request));
+        }
     }
 
     /// As [`Self::end`], but flash may not have the data yet.
@@ -260,8 +313,11 @@ impl Path {
         }
     }
 
-    /// Flash has a write's data.
-    pub(crate) fn stored(&mut self, request: &Request) {
+    /// Flash has the data of a write with this number.
+    pub(crate) fn stored(&mut self, request: &Request, write: u64) {
+        if let Some(contents) = &mut self.contents {
+            contents.stored((request.sector, request.end()), write);
+        }
         if let Some(space) = self.buffer.as_mut().filter(|_| request.op.writes()) {
             space.free(bytes(request));
         }
@@ -295,6 +351,7 @@ mod tests {
         write_ns_per_byte: 0.25,
         write_buffer: 0,
         is_protected: false,
+        answers_reads: false,
     };
 
     fn request(op: Op, sectors: u32) -> Request {

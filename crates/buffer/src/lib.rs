@@ -30,7 +30,7 @@ pub mod s3_fifo;
 pub mod sieve;
 pub mod wap_lru;
 
-use nandlab_block::{BlockDevice, ByteCount, Completion, Error, Payload, RamUse, Request};
+use nandlab_block::{BlockDevice, ByteCount, Completion, Error, Op, Payload, RamUse, Request};
 use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, PowerLost};
 use nandlab_nand::Geometry;
 use nandlab_nand::Timeline;
@@ -210,6 +210,9 @@ impl std::fmt::Debug for Buffered<'_> {
 
 impl BlockDevice for Buffered<'_> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        if request.sectors == 0 && request.op == Op::Read {
+            return self.below.submit(request, data);
+        }
         self.buffer.submit(Devices { below: self.below, nvram: self.nvram }, request, data)
     }
 

@@ -127,7 +127,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     /// Carries out a request page by page.
     #[inline(always)]
     fn carry_out_pieces(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), Error> {
-        if !request.op.has_sectors() {
+        if request.sectors == 0 || !request.op.has_sectors() {
             return self.carry_out_whole(request);
         }
         let mut sector = request.sector;
@@ -172,7 +172,8 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
             // A device of zones has carried it out when it was admitted.
             Op::Zone(_) if F::HAS_ZONES => return Ok(()),
             Op::Zone(_) => return Err(failed(&NO_ZONES, request.sector)),
-            _ => {}
+            Op::Read | Op::Write | Op::Trim | Op::Append => return Ok(()),
+            Op::Flush => {}
         }
         self.ftl.flush(&mut self.nand).map_err(|error| failed(&error, request.sector))
     }
@@ -271,11 +272,10 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     ) -> Result<(), Error> {
         let arrival = clock.arrival(request);
         let time = clock.begin(request, arrival, || self.look_ups(request));
-        let request = Request { time, ..*request };
-        self.refuse_outside(&request)?;
-        self.carry_out(&request, Payload::None)?;
+        self.refuse_outside(request)?;
+        self.carry_out(&clock.below(request, time), Payload::None)?;
         let flash = self.nand.ctx().finish();
-        let completion = Completion { arrival, done: clock.end(&request, (arrival, time), flash) };
+        let completion = Completion { arrival, done: clock.end(request, (arrival, time), flash) };
         clock.complete(completion.done);
         self.nand.ctx().request_done(completion.arrival, completion.done);
         done.push(completion);

@@ -51,6 +51,9 @@ pub struct Controller {
     /// Whether capacitors protect that buffer from a power cut. If they do, a flush is answered without flash.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub write_buffer_protected: bool,
+    /// Whether that buffer answers reads of data that it has, all of it; true if omitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_buffer_reads: Option<bool>,
     /// Time until a reset of a zone is answered. Omitted: it ends with the erase of the zone's first block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone_reset: Option<ZoneReset>,

@@ -18,6 +18,7 @@ from nandlab.record.fs import FileCounts, FsBlocks, FsCollections, FsFirst, Nvra
 from nandlab.record.groups import Groups
 from nandlab.record.index import IndexFigures
 from nandlab.record.latencies import Latencies, LongestRequest, OriginLatency
+from nandlab.record.parts import Parts, Path
 from nandlab.record.recyclings import Recyclings
 from nandlab.record.sampled import Sampled
 from nandlab.record.speed import Speed
@@ -108,53 +109,6 @@ class Cell(View):
     meta_reads: int
     meta_programs: int
     busy_us: float
-
-
-class Path(View):
-    """Work time for each part between host and FTL, us, and writes delayed by a full buffer."""
-
-    processor_us: float
-    firmware_us: float
-    link_read_us: float
-    link_write_us: float
-    buffer_waits: int
-    buffer_wait_us: float
-
-
-class Units(View):
-    """Dies or channels: the mean share busy until flash was at rest, and the busiest one's share.
-
-    `which` is its number. `busy_us` lists all busy times; None for more than 64.
-    """
-
-    mean: float
-    most: float
-    which: int
-    busy_us: list[float] | None
-
-
-class Waits(View):
-    """How long requests waited for each part, us, summed over the requests."""
-
-    dies: float
-    channels: float
-    processor: float
-    firmware: float
-    write_buffer: float
-    link_read: float
-    link_write: float
-
-
-class Parts(View):
-    """Limits on a run: busy dies and channels, and waits by their reason.
-
-    `limit` names the part with the longest waits; without waits, the busiest part.
-    """
-
-    dies: Units
-    channels: Units
-    waits_us: Waits
-    limit: str | None
 
 
 class Merges(View):

@@ -34,6 +34,7 @@ impl Device {
             write_ns_per_byte: ns_per_byte(link.write_mb_s),
             write_buffer: controller.write_buffer_bytes,
             is_protected: controller.write_buffer_protected,
+            answers_reads: controller.write_buffer_bytes > 0 && controller.write_buffer_reads.unwrap_or(true),
         }
     }
 }
@@ -67,6 +68,10 @@ impl Experiment {
         if controller.write_buffer_protected && controller.write_buffer_bytes == 0 {
             let why = "there is no write buffer to protect; set device.controller.write_buffer_bytes";
             return refuse("device.controller.write_buffer_protected", &true, why);
+        }
+        if controller.write_buffer_reads == Some(true) && controller.write_buffer_bytes == 0 {
+            let why = "there is no write buffer to read from; set device.controller.write_buffer_bytes";
+            return refuse("device.controller.write_buffer_reads", &true, why);
         }
         let follows_events = timing.order == Order::Events;
         if !follows_events {

@@ -19,6 +19,8 @@ pub struct PathRecord {
     pub buffer_waits: u64,
     /// Their wait, us, summed over the writes.
     pub buffer_wait_us: f64,
+    /// Reads that the controller's write buffer answered.
+    pub buffer_reads: u64,
 }
 
 impl PathRecord {
@@ -30,6 +32,7 @@ impl PathRecord {
             link_write_us: us(used.link_write),
             buffer_waits: used.buffer_waits,
             buffer_wait_us: us(used.buffer_wait),
+            buffer_reads: used.buffer_reads,
         }
     }
 }

@@ -51,7 +51,7 @@ impl Carry for Oracle {
         for request in requests {
             let arrival = clock.arrival(request);
             let time = clock.begin(request, arrival, || disk.look_ups(request));
-            let flash = self.submit(disk, &Request { time, ..*request })?.done;
+            let flash = self.submit(disk, &clock.below(request, time))?.done;
             let completion = Completion { arrival, done: clock.end(request, (arrival, time), flash) };
             clock.complete(completion.done);
             disk.request_done(&completion);
@@ -151,8 +151,10 @@ impl Requests for Stack {
                         done.push(Completion { arrival: at, done: at });
                         continue;
                     }
-                    let arrival = clock.arrival(&requests[done.len() - first]);
+                    let request = &requests[done.len() - first];
+                    let arrival = clock.arrival(request);
                     let end = disk.ctx().finish().max(arrival);
+                    clock.fail(request, end);
                     clock.complete(end);
                     let completion = Completion { arrival, done: end };
                     disk.request_done(&completion);

@@ -21,6 +21,7 @@ mod lsm;
 mod map_caches;
 mod notices;
 mod oracle;
+mod path;
 mod precondition;
 mod reliability;
 mod run;

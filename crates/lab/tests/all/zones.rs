@@ -112,6 +112,20 @@ fn a_flush_is_answered_once_everything_is_on_flash() {
     }
 }
 
+/// Two refused writes behind the write pointer, then two others: the buffer has room for two.
+#[test]
+fn a_refused_write_gives_its_space_in_the_buffer_back() {
+    let lines = ["0,W,8,8", "0,W,16,8", "10000,W,0,8", "10000,W,8,8"].map(str::to_owned);
+    let early = "[device.controller]\nlatency_us = 3\nwrite_buffer_bytes = 8192\n";
+    for order in ["issue", "events"] {
+        let sets = ["host={arrival=\"recorded\"}".to_owned(), format!("device.timing.order={order}")];
+        let record = record(&drive(&lines, early), &sets.each_ref().map(String::as_str));
+        assert_eq!(record.zones.as_ref().unwrap().refused.values().sum::<u64>(), 2, "{order}");
+        assert_eq!(record.latency_us.unwrap().write.unwrap().max, 3.0, "{order}");
+        assert_eq!(record.path.unwrap().buffer_waits, 0, "{order}");
+    }
+}
+
 #[test]
 fn lines_of_a_trace_stand_in_the_experiment() {
     let told =
