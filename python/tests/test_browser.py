@@ -7,8 +7,11 @@ import browser
 import pytest
 import test_sweep_pictures as hard
 from conftest import write
+from test_calibrate_report import calibrated, probed
 
 import nandlab
+from nandlab.calibrate.page import calibration_page
+from nandlab.calibrate.probe.page import probe_page
 
 pytestmark = pytest.mark.long
 
@@ -86,6 +89,8 @@ def reports(tmp_path_factory):
     wish = nandlab.Wish({"phone": {"transactions": 10}}, 1 << 20, nvram_bytes=1 << 20)
     write_choice(nandlab.choose(wish), folder / "choose.html")
     write(folder / "hard.html", hard_page())
+    write(folder / "calibrate.html", calibration_page(*calibrated(folder), None))
+    write(folder / "probe.html", probe_page(probed(folder), "jobs", None))
     return folder
 
 
@@ -145,7 +150,16 @@ def complaints(page):
 
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-REPORTS = {"run": 8, "compare": 8, "sweep": 3, "search": 3, "choose": 1, "hard": 20}
+REPORTS = {
+    "run": 8,
+    "compare": 8,
+    "sweep": 3,
+    "search": 3,
+    "choose": 1,
+    "hard": 20,
+    "calibrate": 2,
+    "probe": 2,
+}
 """Each report with the least number of charts in it."""
 
 

@@ -190,6 +190,29 @@ def test_a_drive_that_answers_from_memory_says_nothing(nandlab_command, copied):
     assert "read time: cannot be known from these jobs (reads of one place are as fast" in ended.out
 
 
+def test_what_the_model_lacks_is_a_warning(nandlab_command, copied):
+    """Deep reads are faster than the dies can be."""
+
+    def ahead(jobs):
+        for job in jobs:
+            if job["jobname"] == "read.4k.qd256":
+                job["read"]["iops"] *= 1.5
+
+    edited(copied / "probe-reads.json", ahead)
+    ended = nandlab_command("calibrate", "--probe", copied, "--report", copied / "report.html")
+    assert ended.status == 0, ended.err
+    assert "warning: The found drive differs in 1 of 52 jobs by more than 10 %" in ended.out
+    assert "most in read.4k.qd256 (requests a second -33" in ended.out
+    assert '<p class="warning">The found drive differs' in (copied / "report.html").read_text()
+
+
+def test_without_writes_only_reads_are_repeated(nandlab_command, copied):
+    (copied / "probe-writes.json").unlink()
+    ended = nandlab_command("calibrate", "--probe", copied, "--report", copied / "report.html")
+    assert "Only read jobs were repeated" in ended.out
+    assert "What cannot be known from these jobs" in (copied / "report.html").read_text()
+
+
 def test_capacitors_leave_the_rate_of_all_dies(nandlab_command, copied):
     """A drive that answers a flush from its buffer: the program time comes from the sustained rate."""
 

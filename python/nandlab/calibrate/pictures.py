@@ -14,17 +14,22 @@ from nandlab.calibrate.words import title
 from nandlab.report import charts
 from nandlab.report.plots import write_texts
 
-MEASURED, SIMULATED = "measured", "simulated"
+MEASURED, SIMULATED, PREDICTED = "measured", "simulated", "predicted"
 
 
-def pictures(found: Calibration) -> dict[str, str]:
-    """For each measured figure a drawing (SVG) by its name, with a panel for each kind and size of job."""
+def drawings(found: Calibration) -> dict[str, charts.Drawing]:
+    """A drawing for each measured figure, by its name in `ACCURACY`; a panel for each kind and size."""
     lines = [*((False, line) for line in found.lines), *((True, line) for line in found.predicted)]
     return {
-        figure.removesuffix("_us"): _drawn(figure, chosen)
+        figure: _drawn(figure, chosen)
         for figure in ACCURACY
         if (chosen := [(is_held, line) for is_held, line in lines if line.figure == figure])
     }
+
+
+def pictures(found: Calibration) -> dict[str, str]:
+    """The drawings as SVG by their files' names."""
+    return {figure.removesuffix("_us"): svg for figure, svg in drawings(found).items()}
 
 
 def write_pictures(found: Calibration, folder: str | os.PathLike[str]) -> list[Path]:
@@ -41,9 +46,8 @@ def write_pictures(found: Calibration, folder: str | os.PathLike[str]) -> list[P
     return paths
 
 
-def _drawn(figure: str, lines: Iterable[tuple[bool, Line]]) -> str:
+def _drawn(figure: str, lines: Iterable[tuple[bool, Line]]) -> charts.Drawing:
     rows: list[dict[str, Any]] = []
-    marks = []
     for is_held, line in lines:
         panel = replace(line.row.job, iodepth=1).label.replace(".qd1", "").replace(".", " ")
         if line.row.name.endswith(f".{line.row.direction}"):
@@ -53,10 +57,11 @@ def _drawn(figure: str, lines: Iterable[tuple[bool, Line]]) -> str:
         if line.simulated is not None:
             rows.append({**place, "colour": SIMULATED, "y": line.simulated})
             if is_held:
-                marks.append(charts.Mark("predicted", line.row.job.iodepth, line.simulated, [panel]))
+                rows.append({**place, "colour": PREDICTED, "y": line.simulated})
     rows.sort(key=lambda row: (row["panel"], row["colour"], row["x"]))
     depths = {row["x"] for row in rows}
     axes = charts.Axes("queue depth", title(figure), x_log=len(depths) > 1, y_log=True, x_is_size=False)
-    return charts.curves(
-        rows, [MEASURED, SIMULATED], list(dict.fromkeys(row["panel"] for row in rows)), axes, marks
-    )
+    colours = [
+        each for each in (MEASURED, SIMULATED, PREDICTED) if any(row["colour"] == each for row in rows)
+    ]
+    return charts.curves(rows, colours, list(dict.fromkeys(row["panel"] for row in rows)), axes)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +18,13 @@ from nandlab.cli.options import (
     json_option,
     override,
     refuse_overwriting,
+    report_option,
     sets_option,
     values_by_key,
     writable,
 )
-from nandlab.cli.output import print_json, print_table, say
-from nandlab.cli.probe import is_asked, probe_options, show_probe, write_jobs
+from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.probe import Outputs, is_asked, probe_options, show_probe, write_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +100,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     callback=_plots,
     help="Draw measured and simulated curves (SVG, PNG) into DIR.",
 )
+@report_option
 @probe_options
 @json_option
 def command(  # noqa: PLR0913 - one for each option
@@ -111,6 +116,7 @@ def command(  # noqa: PLR0913 - one for each option
     requests: int,
     sets: list[Pair],
     plots: str | None,
+    report: str | None,
     as_json: bool,
     **probing: Any,  # noqa: ANN401 - the options of `probe_options`
 ) -> int:
@@ -129,8 +135,8 @@ def command(  # noqa: PLR0913 - one for each option
         given = {"FILE": file, "--measured": tables, "--fio": fio, "--free": free, "--hold-out": hold_out}
         _refuse({**given, "--plots": plots, "--set": sets}, "with --probe-jobs and --probe")
         if probing["probe"] is not None:
-            return show_probe(probing["probe"], output, jobs, as_json)
-        _refuse({"--output": output}, "with --probe-jobs")
+            return show_probe(probing["probe"], Outputs(output, report), jobs, as_json)
+        _refuse({"--output": output, "--report": report}, "with --probe-jobs")
         return write_jobs(probing, jobs, as_json)
     file, output = _needed(file, free, output)
     from nandlab.calibrate import plan
@@ -138,16 +144,16 @@ def command(  # noqa: PLR0913 - one for each option
 
     experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
     inputs = [Path(file), *map(Path, tables), *map(Path, fio)]
-    refuse_overwriting({"--output": output}, inputs)
+    refuse_overwriting({"--output": output, "--report": report}, inputs)
     planned = plan(experiment, free, tables, fio, hold_out, seed, jobs, budget, requests)
-    _refuse_profile(planned, output)
+    _refuse_profile(planned, {"--output": output, "--report": report})
     for note in planned.notes:
         say(f"note: {note}")
     found = _carried_out(planned)
     if found is None:
         say(f"stopped before the first parameter set was measured: {output} was not written")
         return FAILED
-    return _end(found, output, plots, as_json)
+    return _end(found, output, Drawn(plots, report), as_json)
 
 
 def _refuse(given: dict[str, Any], where: str) -> None:
@@ -168,11 +174,11 @@ def _needed(file: str | None, free: dict[str, str], output: str | None) -> tuple
     return file, output
 
 
-def _refuse_profile(planned: Plan, output: str) -> None:
+def _refuse_profile(planned: Plan, outputs: dict[str, str | None]) -> None:
     """Refuses to write over the experiment's own profile."""
     experiment = planned.bench.experiment
     profile = planned.bench.resolved_device()["profile"]
-    refuse_overwriting({"--output": output}, [Path(experiment.folder) / profile])
+    refuse_overwriting(outputs, [Path(experiment.folder) / profile])
 
 
 def _carried_out(planned: Plan) -> Calibration | None:
@@ -188,7 +194,15 @@ def _carried_out(planned: Plan) -> Calibration | None:
         return calibrate(planned, show)
 
 
-def _end(found: Calibration, output: str, plots: str | None, as_json: bool) -> int:
+@dataclass(frozen=True)
+class Drawn:
+    """Where pictures and the report go; None for nowhere."""
+
+    plots: str | None
+    report: str | None
+
+
+def _end(found: Calibration, output: str, drawn: Drawn, as_json: bool) -> int:
     from nandlab.calibrate.profile import write_profile
 
     write_profile(found, output)
@@ -197,11 +211,16 @@ def _end(found: Calibration, output: str, plots: str | None, as_json: bool) -> i
     else:
         _print(found)
         click.echo(f"\nprofile: {output}")
-    if plots is not None:
+    if drawn.plots is not None:
         from nandlab.calibrate.pictures import write_pictures
 
-        for path in write_pictures(found, plots):
+        for path in write_pictures(found, drawn.plots):
             say(f"picture: {path}")
+    if drawn.report is not None:
+        from nandlab.calibrate.page import write_calibration
+
+        write_calibration(found, drawn.report, output, shlex.join(["nandlab", *sys.argv[1:]]))
+        say_path(drawn.report, as_json)
     if found.stopped:
         say(f"stopped: {output} has the best numbers until then; rows that were held out may have no result")
         return FAILED

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from nandlab.cli import DONE, FAILED
-from nandlab.cli.options import EXPERIMENT
-from nandlab.cli.output import print_json, print_table, say
+from nandlab.cli.options import EXPERIMENT, refuse_overwriting
+from nandlab.cli.output import print_json, print_table, say, say_path
+
+if TYPE_CHECKING:
+    from nandlab.calibrate.probe.found import Found
 
 T = TypeVar("T")
 
@@ -120,34 +126,69 @@ def _simulated(experiment: Any, folder: str, files: Any, jobs: int | None) -> bo
         )
 
 
-def show_probe(folder: str, output: str | None, jobs: int | None, as_json: bool) -> int:
-    """Prints a drive's numbers, and writes a profile if asked."""
-    from nandlab.calibrate.probe.found import probe
-    from nandlab.calibrate.probe.profile import interval_text, value_text, write_profile
+@dataclass(frozen=True)
+class Outputs:
+    """Files to write; None for none."""
 
+    profile: str | None
+    report: str | None
+
+
+def show_probe(folder: str, outputs: Outputs, jobs: int | None, as_json: bool) -> int:
+    """Prints a drive's numbers, and writes a profile and a report if asked."""
+    from nandlab.calibrate.probe.found import probe
+    from nandlab.calibrate.probe.jobs import FILES, LOG
+    from nandlab.calibrate.probe.profile import write_profile
+
+    inputs = [Path(folder) / name for name in (*(f"{file.name}.json" for file in FILES), LOG)]
+    refuse_overwriting({"--output": outputs.profile, "--report": outputs.report}, inputs)
     found = probe(folder, jobs)
-    if output is not None:
-        write_profile(found, output)
+    if outputs.profile is not None:
+        write_profile(found, outputs.profile)
     if as_json:
-        print_json(
+        print_json(_document(found, folder, outputs.profile))
+    else:
+        _print(found)
+        if outputs.profile is not None:
+            click.echo(f"\nprofile: {outputs.profile}")
+    if outputs.report is not None:
+        from nandlab.calibrate.probe.page import write_probe
+
+        write_probe(found, outputs.report, folder, shlex.join(["nandlab", *sys.argv[1:]]))
+        say_path(outputs.report, as_json)
+    return DONE
+
+
+def _document(found: Found, folder: str, profile: str | None) -> dict[str, Any]:
+    from nandlab.calibrate.probe.repeat import WARNED, worst
+
+    most = worst(found.repeats)
+    return {
+        "folder": folder,
+        "profile": profile,
+        "quantities": [
             {
-                "folder": folder,
-                "profile": output,
-                "quantities": [
-                    {
-                        "name": each.name,
-                        "unit": each.unit,
-                        "value": each.value,
-                        "low": each.low,
-                        "high": each.high,
-                        "note": each.why or None,
-                    }
-                    for each in found.quantities
-                ],
-                "files": [str(Path(path)) for path in found.results.files],
+                "name": each.name,
+                "unit": each.unit,
+                "value": each.value,
+                "low": each.low,
+                "high": each.high,
+                "note": each.why or None,
             }
-        )
-        return DONE
+            for each in found.quantities
+        ],
+        "repeats": [{"job": each.job, **each.errors} for each in found.repeats],
+        "worst": None
+        if most is None
+        else {"job": most[0], "figure": most[1], "error": most[2], "warning": abs(most[2]) > WARNED},
+        "files": [str(Path(path)) for path in found.results.files],
+    }
+
+
+def _print(found: Found) -> None:
+    from nandlab.calibrate.probe.profile import interval_text, value_text
+    from nandlab.calibrate.probe.repeat import WARNED, sentence, worst
+
     known = [each for each in found.quantities if each.value is not None]
     rows = [[each.name, each.unit, value_text(each, each.value), interval_text(each)] for each in known]
     if rows:
@@ -160,6 +201,9 @@ def show_probe(folder: str, output: str | None, jobs: int | None, as_json: bool)
     notes = [f"{each.name}: {each.why}" for each in known if each.why]
     for at, note in enumerate(notes):
         click.echo(("\n" if at == 0 else "") + note)
-    if output is not None:
-        click.echo(f"\nprofile: {output}")
-    return DONE
+    most = worst(found.repeats)
+    if most is not None:
+        warning = "warning: " if abs(most[2]) > WARNED else ""
+        click.echo(f"\n{warning}{sentence(found.repeats)}")
+    if found.unrepeated:
+        click.echo(("" if most else "\n") + found.unrepeated)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from nandlab.writing import units
 
 if TYPE_CHECKING:
-    from nandlab.record.record import Parts, Record, Units
+    from nandlab.record.parts import Parts, Units
+    from nandlab.record.record import Record
 
 PARTS = {
     "processor_us": "the controller's processor",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nandlab._native import NandlabError
 from nandlab.calibrate.fit import require_scipy
 from nandlab.calibrate.probe.quantity import Quantity
 from nandlab.calibrate.probe.reads import estimate_reads
+from nandlab.calibrate.probe.repeat import Repeat, repeated
 from nandlab.calibrate.probe.results import Results, read_results
+from nandlab.calibrate.probe.settled import drive_of
 from nandlab.calibrate.probe.spare import estimate_spare
 from nandlab.calibrate.probe.writes import estimate_writes
 
@@ -18,6 +21,10 @@ class Found:
 
     quantities: tuple[Quantity, ...]
     results: Results
+    repeats: tuple[Repeat, ...] = ()
+    """The measured jobs beside the found drive; empty if too little is known."""
+    unrepeated: str = ""
+    """Why there are no repeats, or why only of reads."""
 
     def value(self, name: str) -> float | None:
         """A quantity's value; None if it is unknown."""
@@ -42,4 +49,14 @@ def probe(folder: str, jobs: int | None = None) -> Found:
     reads = estimate_reads(results, jobs)
     writes = estimate_writes(results, reads.times, jobs)
     spare = estimate_spare(results, writes.buffer_bytes)
-    return Found((*reads.quantities, *writes.quantities, spare), results)
+    quantities = (*reads.quantities, *writes.quantities, spare)
+    if reads.times is None:
+        return Found(quantities, results, unrepeated="The jobs cannot be repeated: the times are unknown.")
+    plain = writes.drive is None
+    drive = writes.drive or drive_of(reads.times)
+    why = "Only read jobs were repeated: program time or buffer is unknown." if plain else ""
+    try:
+        repeats = repeated(results, drive, not plain, jobs)
+    except NandlabError as error:
+        return Found(quantities, results, unrepeated=f"The found drive cannot run the jobs: {error}")
+    return Found(quantities, results, repeats, why)

@@ -29,6 +29,7 @@ class Drive:
     channel_mb_s: float
     """User data only: the spare area's share of the time counts."""
     buffer_bytes: int
+    """0 for none."""
     over_provisioning: float
     """Asked for; the device rounds to whole blocks."""
     link_mb_s: float
@@ -65,6 +66,7 @@ class Drive:
         pages_per_block = max(8, min(256, 2 ** int(math.log2(MOST_PAGES / self.blocks / count))))
         physical = count * self.blocks * pages_per_block * self.page_bytes
         capacity = max(int(physical / (1 + self.over_provisioning)), least) // 2**20
+        buffer = f"write_buffer_bytes = {self.buffer_bytes}" if self.buffer_bytes else ""
         per_byte = 1000 / self.channel_mb_s * self.page_bytes / (self.page_bytes + self.spare_bytes)
         return f"""\
 seed = {seed}
@@ -95,7 +97,7 @@ read_command_us = {self.read_command_us}
 write_command_us = {self.write_command_us}
 read_list_us = {self.list_us}
 write_list_us = {self.list_us}
-write_buffer_bytes = {self.buffer_bytes}
+{buffer}
 [device.link]
 read_mb_s = {self.link_mb_s}
 write_mb_s = {self.link_write_mb_s}

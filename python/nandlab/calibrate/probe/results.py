@@ -95,14 +95,25 @@ def _file(path: Path, file: JobFile) -> dict[str, Measures]:
         result = by_name.get(job.name)
         usable = result is not None and not result.get("error")
         if usable and result is not None:
-            found[job.name] = _measures(job, result, name)
+            found[job.name] = measures_of(job, result, name)
         elif job.name not in OPTIONAL:
             why = "is missing" if result is None else f"ended with error {result['error']}"
             raise ConfigError(f"{name}: the job {job.name} {why}: run {file.name}.fio again")
     return found
 
 
-def _measures(job: ProbeJob, result: Mapping[str, Any], name: str) -> Measures:
+def measures_of(job: ProbeJob, result: Mapping[str, Any], name: str) -> Measures:
+    """A job's measurements from fio's result for it.
+
+    Args:
+        job: The job.
+        result: An item of fio's `jobs`.
+        name: The file's name, for errors.
+
+    Raises:
+        ConfigError: With the job: other options, or figures that are not as fio writes them.
+
+    """
     where = f"{name}, job {job.name}"
     options = result.get("job options", {})
     for key in COMPARED:

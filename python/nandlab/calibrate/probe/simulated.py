@@ -59,7 +59,7 @@ def simulate(
     for (file, job), outcome in zip(pairs, outcomes, strict=True):
         if outcome.result is None or outcome.error is not None:
             raise NandlabError(f"{file.name}, job {job.name}: {outcome.error}")
-        results[file.name].append(_job(job, len(results[file.name]), outcome.result))
+        results[file.name].append(fio_result(job, len(results[file.name]), outcome.result))
         if file is OVERWRITE:
             write_whole(Path(folder) / LOG, _log(outcome.result).encode())
     for file in files:
@@ -101,7 +101,7 @@ def _document(jobs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _job(job: ProbeJob, group: int, result: Result) -> dict[str, Any]:
+def fio_result(job: ProbeJob, group: int, result: Result) -> dict[str, Any]:
     """A job's results in the form of fio."""
     record = result.to_dict()
     time_us = float(record["time_us"])

@@ -87,10 +87,11 @@ def drain_mb_s(results: Results) -> float | None:
 
 @dataclass(frozen=True)
 class Writes:
-    """Quantities, and the model that they complete; None if something in it is unknown."""
+    """Quantities, and the drive with all numbers; None if something in it is unknown."""
 
     quantities: tuple[Quantity, ...]
     buffer_bytes: float | None = None
+    drive: Drive | None = None
 
 
 def estimate_writes(results: Results, times: Times | None, jobs: int | None = None) -> Writes:
@@ -108,13 +109,14 @@ def estimate_writes(results: Results, times: Times | None, jobs: int | None = No
         return Writes(tuple(Quantity(name, unit, why=why) for name, unit in names))
     if (waited := _unbuffered(results, times)) is not None:
         why = "writes wait for flash: no buffer answers them"
-        return Writes((waited, *(Quantity(name, unit, why=why) for name, unit in names[1:])))
+        quantities = (waited, *(Quantity(name, unit, why=why) for name, unit in names[1:]))
+        return Writes(quantities, drive=_unbuffered_drive(times, waited))
     program = _program(results, times)
     small, large = BURST_BYTES
     byte_us = (_idle_us(results, large) - _idle_us(results, small)) / (large - small)
     link = _link(byte_us, results, times)
     buffer = _buffer(results, times, program, byte_us, jobs)
-    return Writes((program, link, buffer), buffer.value)
+    return Writes((program, link, buffer), buffer.value, _drive(results, times, program, byte_us, buffer))
 
 
 def _unbuffered(results: Results, times: Times) -> Quantity | None:
@@ -129,6 +131,34 @@ def _unbuffered(results: Results, times: Times) -> Quantity | None:
         return None
     program = job.mean_us - times.page_us - outside
     return Quantity.within("program time", "us", program, outside, "a write waits for flash")
+
+
+def _unbuffered_drive(times: Times, program: Quantity) -> Drive | None:
+    if program.value is None:
+        return None
+    plain = drive_of(times)
+    return replace(plain, program_us=program.value, buffer_bytes=0, link_write_mb_s=plain.link_mb_s)
+
+
+def _drive(
+    results: Results, times: Times, program: Quantity, byte_us: float, buffer: Quantity
+) -> Drive | None:
+    """The drive with the numbers from reads and writes; None without program time or buffer.
+
+    A write's time outside flash in addition to a read's counts as its command's.
+    """
+    if program.value is None or buffer.value is None:
+        return None
+    written = _model(results, times, program.value, byte_us)
+    outside_us = times.values["outside_us"]
+    return replace(
+        written,
+        latency_us=min(outside_us, written.latency_us),
+        read_command_us=max(0.0, outside_us - written.latency_us),
+        write_command_us=max(0.0, written.latency_us - outside_us),
+        list_us=max(0.0, times.values["list_us"]),
+        buffer_bytes=round(buffer.value),
+    )
 
 
 def _program(results: Results, times: Times) -> Quantity:
