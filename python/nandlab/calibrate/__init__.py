@@ -14,7 +14,7 @@ from nandlab.calibrate.fio_json import read_fio
 from nandlab.calibrate.fit import Figures, Measured, Progress, Search, Stopped, require_scipy, search
 from nandlab.calibrate.flat import Known, known_of
 from nandlab.calibrate.free import Free, free_of
-from nandlab.calibrate.rows import ACCURACY, Case, Row, Rows, read_csv, together
+from nandlab.calibrate.rows import ACCURACY, ENERGY, Case, Row, Rows, read_csv, together
 from nandlab.calibrate.runs import Bench, Unusable, bench_of, figures_of
 from nandlab.experiment import Experiment
 from nandlab.running.batch import run_all
@@ -152,6 +152,8 @@ def plan(  # noqa: PLR0913 - one for each option
     found = Plan(bench, tuple(free_of(bench, free)), rows, seed, jobs, budget, tuple(notes))
     for case in rows.cases:
         bench.of(case)
+    if (unmet := _without_energy(found)) is not None:
+        found = replace(found, notes=(*found.notes, unmet))
     figures = sum(len(row.measured) for row in rows.rows if not row.hold_out)
     if figures == 0:
         raise ConfigError("every row is held out: nothing is left to fit")
@@ -161,6 +163,14 @@ def plan(  # noqa: PLR0913 - one for each option
             "free fewer numbers"
         )
     return found
+
+
+def _without_energy(plan: Plan) -> str | None:
+    """A sentence if an energy is free and no row to fit has one; None else."""
+    keys = [free.key for free in plan.free if free.key.startswith("device.energy.")]
+    if not keys or any(set(row.measured) & set(ENERGY) for row in plan.rows.rows if not row.hold_out):
+        return None
+    return f"no row has energy_j or power_w: nothing tells {' and '.join(keys)}"
 
 
 def _held(rows: Rows, hold_out: Sequence[str], seed: int) -> Rows:

@@ -29,6 +29,8 @@ ACCURACY = {
     "p90_us": 0.03,
     "p99_us": 0.05,
     "p999_us": 0.2,
+    "request_uj": 0.02,
+    "power_w": 0.02,
 }
 """Possible figures in a row, and each one's relative error that counts as one unit in the fit."""
 
@@ -42,8 +44,15 @@ KINDS: Mapping[str, tuple[Direction, ...]] = {
 }
 """Values for `rw`, and such a job's directions."""
 
+ENERGY = ("request_uj", "power_w")
+"""Figures from a meter: energy for each of the row's requests in microjoules, and mean power in watts. In a
+case with several rows both count the whole drive."""
 OPTIONS = ("name", "group", "rw", "bs", "iodepth", "numjobs", "rwmixread", "rate", "direction", "hold_out")
-COLUMNS = (*OPTIONS, *ACCURACY)
+TIMES = tuple(figure for figure in ACCURACY if figure not in ENERGY)
+"""Figures that fio measures."""
+FIGURES = (*TIMES, "energy_j", "power_w")
+"""Columns with figures: `energy_j` becomes `request_uj`."""
+COLUMNS = (*OPTIONS, *FIGURES, "requests", "runtime_s")
 ALSO = {
     "kind": "rw",
     "operation": "rw",
@@ -58,7 +67,7 @@ ALSO = {
     "lat_p99.9_us": "p999_us",
 }
 """Other names for columns."""
-UNUSED = ("bandwidth_bytes_s", "condition", "engine", "lat_max_us", "note", "runtime_s", "source_path")
+UNUSED = ("bandwidth_bytes_s", "condition", "engine", "lat_max_us", "note", "source_path")
 """Columns that may be there and change nothing."""
 NEEDED = ("rw", "bs", "iodepth")
 SECTOR = 512
@@ -188,7 +197,10 @@ def read_csv(path: str | os.PathLike[str], note: Callable[[str], object] = lambd
         raise ConfigError(f"{name}: the file is empty: expected a line with columns and a line for each row")
     reader = csv.reader(line for _, line in kept)
     columns = _columns(name, [cell.strip() for cell in next(reader)])
-    if unused := [column for column in columns if column in UNUSED]:
+    unused = [column for column in columns if column in UNUSED]
+    if "energy_j" not in columns:
+        unused += [column for column in columns if column in ("requests", "runtime_s")]
+    if unused:
         note(f"{name}: not used: {', '.join(unused)}")
     rows: dict[str, list[Row]] = {}
     for (at, _), cells in zip(kept[1:], reader, strict=False):
@@ -211,8 +223,8 @@ def _columns(name: str, given: Sequence[str]) -> Sequence[str]:
     missing = [column for column in NEEDED if column not in columns]
     if missing:
         raise ConfigError(f"{name}: the column {missing[0]} is missing; rows need {', '.join(NEEDED)}")
-    if not set(columns) & set(ACCURACY):
-        raise ConfigError(f"{name}: no column has a measured figure; there are {', '.join(ACCURACY)}")
+    if not set(columns) & set(FIGURES):
+        raise ConfigError(f"{name}: no column has a measured figure; there are {', '.join(FIGURES)}")
     return columns
 
 
@@ -229,9 +241,11 @@ def _row(line: _Line) -> Row:
         line.where,
     )
     measured = {}
-    for figure in ACCURACY:
+    for figure in (*TIMES, "power_w"):
         if text := line.text(figure):
             measured[figure] = _figure(line, figure, text)
+    if text := line.text("energy_j"):
+        measured["request_uj"] = 1e6 * _figure(line, "energy_j", text) / _requests(line, measured)
     direction = line.text("direction") or KINDS[job.rw][0]
     if direction not in KINDS[job.rw]:
         allowed = " or ".join(KINDS[job.rw])
@@ -240,6 +254,16 @@ def _row(line: _Line) -> Row:
     if held not in ("", "yes", "no"):
         raise line.refused("hold_out", f"expected yes or no, given {held!r}")
     return named_row(line.text("name") or job.label, job, direction, measured, line.where, held == "yes")
+
+
+def _requests(line: _Line, measured: Mapping[str, float]) -> float:
+    """The requests that took a row's energy."""
+    if text := line.text("requests"):
+        return _figure(line, "requests", text)
+    text = line.text("runtime_s")
+    if text and "iops" in measured:
+        return _figure(line, "runtime_s", text) * measured["iops"]
+    raise line.refused("energy_j", "it needs the row's requests, or its runtime_s and iops")
 
 
 def named_row(  # noqa: PLR0913 - the fields of a row

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab._native import ConfigError, NandlabError
-from nandlab.calibrate.rows import Case, Job, Row
+from nandlab.calibrate.rows import ENERGY, Case, Job, Row
 from nandlab.experiment import Experiment
 from nandlab.experiment.result import Result
 from nandlab.writing.toml_text import toml_value
@@ -155,11 +155,29 @@ def figures_of(case: Case, result: Result) -> list[dict[str, float]]:
         spread = None if spreads is None else spreads.read if row.direction == "read" else spreads.write
         if spread is None or not result.time_us:
             raise Unusable(f"{row.name}: the run made no {row.direction}")
-        figures = {
+        figures: dict[str, float] = {
             f"{figure}_us": float(getattr(spread, figure)) for figure in ("mean", "p50", "p90", "p99", "p999")
         }
+        figures |= _energy(row, result, spread.count, result.time_us)
         found.append({"iops": 1e6 * spread.count / result.time_us, **figures})
     return found
+
+
+def _energy(row: Row, result: Result, requests: int, time_us: float) -> dict[str, float]:
+    """The run's flash energy for each of the row's requests, and its mean power; empty without energies.
+
+    Raises:
+        Unusable: The row has a measured energy, and the device states none, or the run took none.
+
+    """
+    total = 0.0 if result.energy_j is None else result.energy_j.total
+    if total > 0:
+        return {"request_uj": 1e6 * total / requests, "power_w": 1e6 * total / time_us}
+    if not set(row.measured) & set(ENERGY):
+        return {}
+    if result.energy_j is None:
+        raise Unusable(f"{row.name}: the device states no energy: give device.energy its numbers")
+    raise Unusable(f"{row.name}: the flash took no energy")
 
 
 def said(case: Case, error: NandlabError | Unusable) -> str:

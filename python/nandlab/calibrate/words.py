@@ -23,11 +23,13 @@ def known_or_near(said: str, name: str, known: Sequence[str]) -> None:
 
 
 def value_text(figure: str, value: float) -> str:
-    """A figure for people: requests a second as a whole number, times in us.
+    """A figure for people: requests a second as a whole number, times in us, energies in uJ, power in W.
 
-    >>> value_text("iops", 13703.8), value_text("p99_us", 81.408)
-    ('13,704', '81.4')
+    >>> value_text("iops", 13703.8), value_text("p99_us", 81.408), value_text("power_w", 0.13572)
+    ('13,704', '81.4', '0.1357')
     """
+    if figure in ("request_uj", "power_w"):
+        return f"{value:.4g}"
     return f"{value:,.0f}" if figure == "iops" else f"{value:,.1f}"
 
 
@@ -44,5 +46,7 @@ def title(figure: str) -> str:
         "p90_us": "90th percentile (us)",
         "p99_us": "99th percentile (us)",
         "p999_us": "99.9th percentile (us)",
+        "request_uj": "energy a request (uJ)",
+        "power_w": "mean power (W)",
     }
     return names[figure]
