@@ -5,7 +5,7 @@ use crate::request::Request;
 use crate::Completion;
 use nandlab_nand::{Answer, Time, Timeline};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// Requests under way.
 #[derive(Clone, Debug)]
@@ -17,8 +17,20 @@ pub(crate) struct Late {
     issued: u64,
     /// Those from the first under way to the one issued last; `None` if it is over.
     under_way: VecDeque<Option<UnderWay>>,
+    /// Packs of writes, by the number of the first.
+    packs: BTreeMap<u64, Pack>,
     /// Ended requests, by end.
     ended: Vec<Ended>,
+}
+
+/// Writes that went as one command, with consecutive numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pack {
+    writes: u64,
+    /// Those that flash has.
+    done: u64,
+    /// When it had the latest of them.
+    flash: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +42,8 @@ struct UnderWay {
     held_up: Time,
     /// Its number in the write buffer.
     write: u64,
+    /// The first write of its pack, if it belongs to one.
+    pack: Option<u64>,
     is_answered: bool,
     is_stored: bool,
 }
@@ -49,11 +63,12 @@ impl Late {
     /// With `slots` thinking slots in a closed loop, each from `start` on.
     pub(crate) fn new(times: &PathTimes, slots: Option<u32>, think: Time, start: Time) -> Self {
         Self {
-            path: Path::always(times),
+            path: Path::by_events(times, start),
             slots: slots.map(|slots| (0..slots).map(|_| Reverse(start)).collect()),
             think,
             issued: 0,
             under_way: VecDeque::new(),
+            packs: BTreeMap::new(),
             ended: Vec::new(),
         }
     }
@@ -100,8 +115,10 @@ impl Late {
         let early = self.path.answers_early(request);
         let held_up = self.path.held_up();
         let write = self.path.note(request, begun, Time::MAX);
+        let pack = self.join_pack(number);
         let request = *request;
-        let under_way = UnderWay { request, arrival, begun, held_up, write, is_answered: early, is_stored: false };
+        let under_way =
+            UnderWay { request, arrival, begun, held_up, write, pack, is_answered: early, is_stored: false };
         self.under_way.push_back(Some(under_way));
         if early {
             self.answer(number, &under_way, begun, timeline);
@@ -116,11 +133,11 @@ impl Late {
 
     fn take(&mut self, answer: Answer, timeline: &mut Timeline) {
         let (Answer::Done { request: number, .. } | Answer::Stored { request: number, .. }) = answer;
-        let first = self.issued - self.under_way.len() as u64;
-        let place = number.checked_sub(first).map(|place| place as usize);
+        let place = self.place(number);
         let one = place.and_then(|place| self.under_way.get(place).copied().flatten());
         let (Some(place), Some(mut one)) = (place, one) else { return };
         match answer {
+            Answer::Done { at, .. } if one.pack.is_some() => return self.take_packed(&one, at, timeline),
             Answer::Done { at, .. } if !one.is_answered => {
                 one.is_answered = true;
                 self.answer(number, &one, at, timeline);
@@ -131,9 +148,50 @@ impl Late {
                 self.path.stored(&one.request, one.write);
             }
         }
-        self.under_way[place] = (!one.is_answered || !one.is_stored).then_some(one);
+        self.keep(place, &one);
+    }
+
+    /// A request's place among those under way.
+    fn place(&self, number: u64) -> Option<usize> {
+        let first = self.issued - self.under_way.len() as u64;
+        number.checked_sub(first).map(|place| place as usize)
+    }
+
+    /// Keeps a request that is not over; forgets it, and those before it that are over, if it is.
+    fn keep(&mut self, place: usize, one: &UnderWay) {
+        self.under_way[place] = (!one.is_answered || !one.is_stored).then_some(*one);
         while self.under_way.front().is_some_and(Option::is_none) {
             self.under_way.pop_front();
+        }
+    }
+
+    /// Adds the latest request to the pack that it belongs to, if any; returns the number of the pack's first write.
+    fn join_pack(&mut self, number: u64) -> Option<u64> {
+        let place = u64::from(self.path.place_in_pack());
+        let first = (place > 0).then(|| number + 1 - place)?;
+        // Earlier writes that took no time have their answers, and the pack is gone.
+        let pack = self.packs.entry(first).or_insert(Pack { done: place - 1, ..Pack::default() });
+        pack.writes = place;
+        Some(first)
+    }
+
+    /// Flash has a write of a pack. The host has its answer together with all others of the pack.
+    fn take_packed(&mut self, one: &UnderWay, at: Time, timeline: &mut Timeline) {
+        let Some(first) = one.pack else { return };
+        let Some(pack) = self.packs.get_mut(&first) else { return };
+        (pack.done, pack.flash) = (pack.done + 1, pack.flash.max(at));
+        let Pack { writes, done, flash } = *pack;
+        if done < writes {
+            return;
+        }
+        self.packs.remove(&first);
+        for number in first..first + writes {
+            let place = self.place(number);
+            let one = place.and_then(|place| self.under_way.get(place).copied().flatten());
+            let (Some(place), Some(mut one)) = (place, one.filter(|one| !one.is_answered)) else { continue };
+            one.is_answered = true;
+            self.answer(number, &one, flash, timeline);
+            self.keep(place, &one);
         }
     }
 

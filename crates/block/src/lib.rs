@@ -24,7 +24,7 @@ pub use clock::HostClock;
 pub use early::{Early, EarlyBuffer};
 pub use late::Ended;
 pub use mirror::{Blank, Mirror, Switch};
-pub use path::{HeldUp, PathTimes, PathUse, PathWaits};
+pub use path::{HeldUp, LinkScaling, PathTimes, PathUse, PathWaits};
 pub use quantity::ByteCount;
 pub use ram::RamUse;
 pub use request::{Author, Op, Request, ZoneCommand};

@@ -12,13 +12,21 @@
 
 mod contents;
 mod link;
+mod pack;
 mod space;
+mod speed;
+#[cfg(test)]
+mod tests;
+
+pub use speed::LinkScaling;
 
 use crate::request::{Op, Request, ZoneCommand};
 use contents::Contents;
 use link::Link;
 use nandlab_nand::{Time, SECTOR_BYTES};
+use pack::{Packs, PACK_HEADER_BYTES};
 use space::Space;
+use speed::Speed;
 use std::collections::VecDeque;
 
 /// Times between the host and the FTL; all 0 by default.
@@ -54,6 +62,10 @@ pub struct PathTimes {
     pub is_protected: bool,
     /// Whether it answers reads of data that it has.
     pub answers_reads: bool,
+    /// Most writes that go as one command, in event order alone; 0 and 1: each goes alone.
+    pub packed_writes: u32,
+    /// The link's slower speed, in event order alone.
+    pub scaling: Option<LinkScaling>,
 }
 
 /// How long each part worked, and how long requests waited for buffer space.
@@ -73,6 +85,8 @@ pub struct PathUse {
     pub buffer_waits: u64,
     /// Reads that the write buffer answered.
     pub buffer_reads: u64,
+    /// Writes that shared their command with others.
+    pub packed_writes: u64,
 }
 
 /// How long requests waited for each part, summed over the requests, in ns.
@@ -103,6 +117,9 @@ pub(crate) struct Path {
     contents: Option<Contents>,
     /// When the data of the latest request has crossed the link, if the buffer answers it.
     in_buffer: Option<Time>,
+    packs: Packs,
+    /// The link's speed, if it has two.
+    speed: Option<Speed>,
     used: PathUse,
     waits: PathWaits,
     /// The latest request's wait for the processor; a part may be for the write buffer.
@@ -128,7 +145,15 @@ pub struct HeldUp {
 impl Path {
     /// `None` if no part takes time or space.
     pub(crate) fn new(times: &PathTimes) -> Option<Self> {
-        (*times != PathTimes::default()).then(|| Self::always(times))
+        // By issue, each request has its answer before the next one comes: nothing waits together, and nobody knows how
+        // busy the device will be.
+        let times = PathTimes { packed_writes: 0, scaling: None, ..*times };
+        (times != PathTimes::default()).then(|| Self::always(&times))
+    }
+
+    /// In event order, from `start` on.
+    pub(crate) fn by_events(times: &PathTimes, start: Time) -> Self {
+        Self { speed: times.scaling.map(|scaling| Speed::new(&scaling, start)), ..Self::always(times) }
     }
 
     pub(crate) fn always(times: &PathTimes) -> Self {
@@ -140,6 +165,8 @@ impl Path {
             buffer: (times.write_buffer > 0).then(|| Space::new(times.write_buffer)),
             contents: (times.write_buffer > 0 && times.answers_reads).then(Contents::default),
             in_buffer: None,
+            packs: Packs::new(times.packed_writes),
+            speed: None,
             used: PathUse::default(),
             waits: PathWaits::default(),
             queued: 0,
@@ -168,18 +195,34 @@ impl Path {
 
     /// When the processor is done with a request that came at `arrival`.
     pub(crate) fn process(&mut self, request: &Request, arrival: Time) -> Time {
+        let start = self.packs.start(request.op == Op::Write, arrival, self.processor_free);
+        if let Some(speed) = &mut self.speed {
+            speed.comes(arrival);
+        }
         let times = &self.times;
         let list = |over, time| if bytes(request) > over { time } else { 0 };
         let command = match request.op {
             Op::Read => times.read_command + list(times.read_list_over, times.read_list),
             Op::Append => times.append_command + list(times.write_list_over, times.write_list),
+            Op::Write if self.place_in_pack() > 1 => list(times.write_list_over, times.write_list),
             Op::Write => times.write_command + list(times.write_list_over, times.write_list),
             Op::Trim | Op::Flush | Op::UnitUpdate | Op::Zone(_) => times.write_command,
         };
         self.used.processor += command;
-        self.queued = self.processor_free.saturating_sub(arrival);
+        self.used.packed_writes += match self.place_in_pack() {
+            0 | 1 => 0,
+            // The first did not know.
+            2 => 2,
+            _ => 1,
+        };
+        self.queued = start - arrival;
         self.processor_free = self.processor_free.max(arrival) + command;
         self.processor_free
+    }
+
+    /// The latest request's place among the writes of its command, from 1 on; 0 if it goes alone.
+    pub(crate) fn place_in_pack(&self) -> u32 {
+        self.packs.place()
     }
 
     /// Whether a request must wait for space in the write buffer.
@@ -205,7 +248,14 @@ impl Path {
         if let Some(space) = &mut self.buffer {
             space.take(bytes(request));
         }
-        let moved = self.times.link_write + data(request, self.times.write_ns_per_byte);
+        let write_ns_per_byte = self.speed.as_mut().map_or(self.times.write_ns_per_byte, |speed| speed.write(at));
+        let command = match self.place_in_pack() {
+            0 | 1 => self.times.link_write,
+            // Nobody knows before that there is a header. The pack ends at the same time wherever it crosses.
+            2 => (PACK_HEADER_BYTES * write_ns_per_byte).round() as Time,
+            _ => 0,
+        };
+        let moved = command + data(request, write_ns_per_byte);
         self.used.link_write += moved;
         self.waits.link_write += self.from_host_free.saturating_sub(at);
         self.from_host_free = self.from_host_free.max(at) + moved;
@@ -266,7 +316,8 @@ impl Path {
         let latency = self.times.latency;
         match request.op {
             Op::Read => {
-                let moves = self.times.link_read + data(request, self.times.read_ns_per_byte);
+                let ns_per_byte = self.speed.as_mut().map_or(self.times.read_ns_per_byte, |speed| speed.read(flash));
+                let moves = self.times.link_read + data(request, ns_per_byte);
                 self.used.link_read += moves;
                 self.to_host.forget(arrival);
                 let end = self.to_host.take(flash, moves);
@@ -295,6 +346,9 @@ impl Path {
 
     /// A request was answered after waiting `wait` for space.
     pub(crate) fn answered(&mut self, arrival: Time, done: Time, wait: Time) {
+        if let Some(speed) = &mut self.speed {
+            speed.ends(done);
+        }
         if done - arrival > self.longest.done - self.longest.arrival {
             self.longest = HeldUp { arrival, done, wait };
         }
@@ -330,97 +384,4 @@ fn bytes(request: &Request) -> u64 {
 
 fn data(request: &Request, ns_per_byte: f64) -> Time {
     (bytes(request) as f64 * ns_per_byte).round() as Time
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TIMES: PathTimes = PathTimes {
-        latency: 1_000,
-        read_command: 10,
-        write_command: 20,
-        append_command: 20,
-        read_list: 5,
-        write_list: 7,
-        read_list_over: 8192,
-        write_list_over: 8192,
-        link_read: 2,
-        link_write: 3,
-        read_ns_per_byte: 0.5,
-        write_ns_per_byte: 0.25,
-        write_buffer: 0,
-        is_protected: false,
-        answers_reads: false,
-    };
-
-    fn request(op: Op, sectors: u32) -> Request {
-        Request::new(op, 0, sectors)
-    }
-
-    /// When the FTL begins and the host has the answer, if flash takes `flash` for each.
-    fn play(path: &mut Path, requests: &[(Op, u32, Time)], flash: Time) -> Vec<(Time, Time)> {
-        let one = |&(op, sectors, arrival): &(Op, u32, Time)| {
-            let request = request(op, sectors);
-            let begun = path.begin(&request, arrival);
-            (begun, path.end(&request, (arrival, begun), begun + flash))
-        };
-        requests.iter().map(one).collect()
-    }
-
-    #[test]
-    fn each_part_adds_its_time() {
-        let read = |sectors, arrival| (Op::Read, sectors, arrival);
-        let mut path = Path::always(&TIMES);
-        // 4 KiB at 0.5 ns a byte take 2,048 ns; 16 KiB need a list.
-        let found = play(&mut path, &[read(8, 0), read(8, 0), read(32, 100_000)], 500);
-        assert_eq!(found[0], (10, 10 + 500 + 2 + 2048 + 1000));
-        assert_eq!(found[1], (20, 510 + 2 * (2 + 2048) + 1000), "behind the first on the link");
-        assert_eq!(found[2], (100_015, 100_515 + 2 + 8192 + 1000));
-        let mut path = Path::always(&TIMES);
-        let found =
-            play(&mut path, &[(Op::Write, 8, 0), (Op::Trim, 8, 0), (Op::Flush, 0, 0), (Op::Write, 32, 9_000)], 700);
-        assert_eq!(found[0], (20 + 3 + 1024, 1047 + 700 + 1000));
-        assert_eq!(found[1], (40, 40 + 700 + 1000), "a trim has no data");
-        assert_eq!(found[2], (60, 60 + 700 + 1000));
-        assert_eq!(found[3], (9_027 + 3 + 4096, 13_126 + 700 + 1000));
-        let used = PathUse { processor: 20 * 4 + 7, link_write: 1027 + 4099, ..PathUse::default() };
-        assert_eq!(path.used(), used);
-    }
-
-    /// Reads have their step above 4 KiB, writes above 12 KiB; a limit between two sizes, and none at all.
-    #[test]
-    fn the_step_lies_where_the_drive_has_it() {
-        let processed = |read_list_over, write_list_over, (op, sectors)| {
-            let times = PathTimes { read_list_over, write_list_over, ..TIMES };
-            Path::always(&times).process(&request(op, sectors), 0)
-        };
-        let cases =
-            [(Op::Read, 8), (Op::Read, 9), (Op::Write, 24), (Op::Append, 24), (Op::Write, 25), (Op::Append, 25)];
-        assert_eq!(cases.map(|case| processed(4096, 12_288, case)), [10, 15, 20, 20, 27, 27]);
-        assert_eq!(cases.map(|case| processed(4095, 12_287, case)), [15, 15, 27, 27, 27, 27]);
-        assert_eq!(cases.map(|case| processed(0, 1 << 50, case)), [15, 15, 20, 20, 20, 20]);
-        assert_eq!(processed(0, 0, (Op::Trim, 64)), 20, "a trim has no data");
-        assert_eq!(processed(0, 0, (Op::Write, 1)), 27);
-    }
-
-    /// Room for two 4 KiB writes; flash takes a millisecond.
-    #[test]
-    fn a_full_buffer_holds_up_all_commands_behind_the_write() {
-        for is_protected in [false, true] {
-            let times = PathTimes { write_buffer: 8192, is_protected, ..TIMES };
-            let mut path = Path::always(&times);
-            let write = (Op::Write, 8, 0);
-            let found = play(&mut path, &[write, write, write, (Op::Read, 8, 0), (Op::Flush, 0, 0)], 1_000_000);
-            assert_eq!(found[0], (1_047, 2_047), "it is answered once it crossed the link");
-            assert_eq!(found[1], (2_074, 3_074));
-            // The first is in flash at 1,001,047.
-            assert_eq!(found[2].0, 1_001_047 + 1_027);
-            assert_eq!(found[3], (1_001_057, 2_001_057 + 2_050 + 1_000), "commands are admitted in order");
-            let flush = 1_001_077;
-            assert_eq!(found[4], (flush, if is_protected { flush + 1_000 } else { flush + 1_001_000 }));
-            let used = path.used();
-            assert_eq!((used.buffer_waits, used.buffer_wait), (1, 1_001_047 - 60));
-        }
-    }
 }

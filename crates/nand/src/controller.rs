@@ -3,7 +3,7 @@
 mod link;
 mod zone_reset;
 
-pub use link::Link;
+pub use link::{Link, LinkScaling};
 pub use zone_reset::ZoneReset;
 
 use crate::quantity::quantity;
@@ -54,6 +54,10 @@ pub struct Controller {
     /// Whether that buffer answers reads of data that it has, all of it; true if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer_reads: Option<bool>,
+    /// Most writes that wait together and go as one command, as eMMC 4.5 packs them: 1 to 63, because the header's 512
+    /// bytes list no more. 1 if omitted: each goes alone.
+    #[serde(deserialize_with = "packed_writes", skip_serializing_if = "Option::is_none")]
+    pub packed_writes: Option<u32>,
     /// Time until a reset of a zone is answered. Omitted: it ends with the erase of the zone's first block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone_reset: Option<ZoneReset>,
@@ -77,6 +81,14 @@ fn some_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>,
 
 fn buffer_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     within(deserializer, 0)
+}
+
+fn packed_writes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let value = i64::deserialize(deserializer)?;
+    match u32::try_from(value) {
+        Ok(writes @ 1..=63) => Ok(Some(writes)),
+        _ => Err(D::Error::custom(format!("a command takes 1 to 63 writes, not {value}"))),
+    }
 }
 
 fn is_nothing(time: &f64) -> bool {
@@ -120,6 +132,8 @@ mod tests {
             ("latency_us = -1", "-1 is not in the range"),
             ("write_buffer_bytes = -1", "-1 is no size of a memory: expected 0 to"),
             ("read_list_over_bytes = -1", "-1 is no size of a memory: expected 0 to"),
+            ("packed_writes = 0", "a command takes 1 to 63 writes, not 0"),
+            ("packed_writes = 64", "a command takes 1 to 63 writes, not 64"),
             ("write_list_over_bytes = 16.5", "expected i64"),
             ("sram_bytes = 4096\ndram = 1", "unknown field `dram`, expected one of `sram_bytes`, `dram_bytes`"),
         ] {

@@ -6,7 +6,10 @@ from nandlab.record.view import View
 
 
 class Path(View):
-    """Work time for each part between host and FTL, us; writes delayed by a full buffer, reads from it."""
+    """Work time for each part between host and FTL, us; writes delayed by a full buffer, reads from it.
+
+    `packed_writes` shared their command with others.
+    """
 
     processor_us: float
     firmware_us: float
@@ -15,6 +18,7 @@ class Path(View):
     buffer_waits: int
     buffer_wait_us: float
     buffer_reads: int
+    packed_writes: int
 
 
 class Units(View):

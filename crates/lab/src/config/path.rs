@@ -3,7 +3,8 @@
 use super::tree::KeyError;
 use super::tree::Refuse;
 use super::{Device, Experiment, Model};
-use nandlab_block::PathTimes;
+use nandlab_block::{LinkScaling, PathTimes};
+use nandlab_nand::controller::{self, Link};
 use nandlab_nand::profile::{Order, PageCopy, PlaneOverlap, Profile};
 use nandlab_nand::Time;
 use nandlab_workload::Kind;
@@ -34,8 +35,21 @@ impl Device {
             write_ns_per_byte: ns_per_byte(link.write_mb_s),
             write_buffer: controller.write_buffer_bytes,
             is_protected: controller.write_buffer_protected,
+            packed_writes: controller.packed_writes.filter(|&writes| writes > 1).unwrap_or(0),
+            scaling: link.scaling.map(|scaling| scaled(&link, &scaling)),
             answers_reads: controller.write_buffer_bytes > 0 && controller.write_buffer_reads.unwrap_or(true),
         }
+    }
+}
+
+fn scaled(link: &Link, scaling: &controller::LinkScaling) -> LinkScaling {
+    let rates = |slow: Option<f64>, fast: f64| [slow.unwrap_or(fast), fast].map(ns_per_byte);
+    LinkScaling {
+        period: ns(scaling.period_us),
+        up_share: scaling.up_share,
+        down_share: scaling.down_share,
+        read_ns_per_byte: rates(scaling.slow_read_mb_s, link.read_mb_s),
+        write_ns_per_byte: rates(scaling.slow_write_mb_s, link.write_mb_s),
     }
 }
 
@@ -73,6 +87,8 @@ impl Experiment {
             let why = "there is no write buffer to read from; set device.controller.write_buffer_bytes";
             return refuse("device.controller.write_buffer_reads", &true, why);
         }
+        self.check_packed_writes(refuse)?;
+        self.check_scaling(refuse)?;
         let follows_events = timing.order == Order::Events;
         if !follows_events {
             let slice_us = timing.suspend.and_then(|suspend| suspend.slice_us);
@@ -105,6 +121,43 @@ impl Experiment {
             if types.read_us.us().len() != bits || programs != bits {
                 let why = format!("a cell of device.rules.bits_per_cell = {bits} has as many types of pages");
                 return refuse("device.timing.page_types", &format!("{} times", types.read_us.us().len()), &why);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_packed_writes(&self, refuse: &Refuse<'_>) -> Result<(), KeyError> {
+        let controller = self.device.profile.controller.unwrap_or_default();
+        let Some(writes @ 2..) = controller.packed_writes else { return Ok(()) };
+        let refuse = |why: &str| refuse("device.controller.packed_writes", &writes, why);
+        if self.device.profile.timing.order != Order::Events {
+            return refuse("it needs device.timing.order = \"events\"");
+        }
+        if controller.write_buffer_bytes > 0 {
+            return refuse("a write buffer answers each write before its pack ends; leave write_buffer_bytes out");
+        }
+        Ok(())
+    }
+
+    fn check_scaling(&self, refuse: &Refuse<'_>) -> Result<(), KeyError> {
+        let link = self.device.profile.link.unwrap_or_default();
+        let Some(scaling) = link.scaling else { return Ok(()) };
+        let refuse = |key: &str, given: f64, why: &str| refuse(&format!("device.link.scaling.{key}"), &given, why);
+        if self.device.profile.timing.order != Order::Events {
+            return refuse("period_us", scaling.period_us, "it needs device.timing.order = \"events\"");
+        }
+        if scaling.down_share > scaling.up_share {
+            let why =
+                format!("the link would be fast and slow after the same period; up_share is {}", scaling.up_share);
+            return refuse("down_share", scaling.down_share, &why);
+        }
+        for (key, slow, fast) in [
+            ("read_mb_s", scaling.slow_read_mb_s, link.read_mb_s),
+            ("write_mb_s", scaling.slow_write_mb_s, link.write_mb_s),
+        ] {
+            if let Some(slow) = slow.filter(|&slow| fast > 0.0 && slow > fast) {
+                let why = format!("the slow link would be faster than device.link.{key} = {fast}");
+                return refuse(&format!("slow_{key}"), slow, &why);
             }
         }
         Ok(())

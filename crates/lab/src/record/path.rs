@@ -21,6 +21,8 @@ pub struct PathRecord {
     pub buffer_wait_us: f64,
     /// Reads that the controller's write buffer answered.
     pub buffer_reads: u64,
+    /// Writes that shared their command with others.
+    pub packed_writes: u64,
 }
 
 impl PathRecord {
@@ -33,6 +35,7 @@ impl PathRecord {
             buffer_waits: used.buffer_waits,
             buffer_wait_us: us(used.buffer_wait),
             buffer_reads: used.buffer_reads,
+            packed_writes: used.packed_writes,
         }
     }
 }

@@ -87,3 +87,117 @@ fn a_buffer_that_is_not_there_answers_no_read() {
     assert_eq!(error.key.as_deref(), Some("device.controller.write_buffer_reads"));
     assert!(error.message.contains("there is no write buffer to read from"), "{error}");
 }
+
+/// Four dies. Writes at depth N: 20 us of the processor and 5 of the link for the pack, 12.5 for its header, 100 for
+/// each write. The last one takes 510.56 us in flash, and all are answered then.
+#[test]
+fn a_pack_has_one_command_and_one_answer() {
+    let text = "[workload.sequential]\nrequests = 24\nsize = 4096\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\n\
+                over_provisioning = 0.25\nshape = { channels = 4, dies_per_channel = 1, planes_per_die = 1 }\ntiming.order = \"events\"\n\
+                controller = { write_command_us = 20 }\nlink = { write_command_us = 5, write_mb_s = 40.96 }\n";
+    for depth in 1..=4_u32 {
+        let run = |most: u64| {
+            let sets = [format!("host.queue_depth={depth}"), format!("device.controller.packed_writes={most}")];
+            record(text, &sets.each_ref().map(String::as_str))
+        };
+        let packed = run(63);
+        let header = if depth > 1 { 12.5 } else { 0.0 };
+        let each = 20.0 + 5.0 + header + 100.0 * f64::from(depth) + 510.56;
+        let write = packed.latency_us.unwrap().write.unwrap();
+        let close = |found: f64, expected: f64| (found - expected).abs() < 0.001;
+        assert!(close(write.mean, each) && close(write.max, each), "depth {depth}: {write:?}, {each}");
+        assert!(packed.time_us.is_some_and(|us| close(us, each * 24.0 / f64::from(depth))), "depth {depth}");
+        assert_eq!(packed.path.unwrap().packed_writes, if depth > 1 { 24 } else { 0 });
+        let (alone, two) = (run(1), run(2));
+        assert_eq!(alone.path.unwrap().packed_writes, 0);
+        assert_eq!(two.path.unwrap().packed_writes, [0, 24, 16, 24][depth as usize - 1], "depth {depth}");
+    }
+}
+
+/// A read ends a pack; a write that comes after the processor began belongs to the next one.
+#[test]
+fn a_pack_is_a_row_of_waiting_writes() {
+    let lines = ["0,W,0,8", "0,W,8,8", "0,R,800,8", "0,W,16,8", "10,W,24,8", "30,W,32,8", "900,W,40,8"];
+    let text =
+        format!("[workload.trace]\ntext = \"\"\"\ntime_us,op,sector,sectors\n{}\n\"\"\"\n{DEVICE}", lines.join("\n"));
+    let controller = "device.controller={write_command_us=20,packed_writes=8}";
+    let found = record(&text, &[ORDERS[1], controller]);
+    // The processor takes the second pack from 20 us on, and its third write comes then.
+    let path = found.path.unwrap();
+    assert_eq!((path.packed_writes, path.processor_us), (4, 80.0));
+    assert_eq!(found.host.writes, 6);
+}
+
+/// Flash takes 60.56 us; the slow link 1,000 us, and the fast one 100 us.
+#[test]
+fn a_busy_link_becomes_fast() {
+    let text = "[workload.sequential]\nrequests = 50\nsize = 4096\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\n\
+                timing.order = \"events\"\n[device.link]\nread_mb_s = 40.96\nwrite_mb_s = 40.96\n[device.link.scaling]\n\
+                period_us = 1000\nup_share = 0.5\ndown_share = 0.2\nslow_read_mb_s = 4.096\nslow_write_mb_s = 4.096\n";
+    let reads = ["workload.sequential.read_share=1.0", "precondition.fill=sequential"];
+    let found = record(text, &reads);
+    let read = found.latency_us.unwrap().read.unwrap();
+    let close = |found: Option<f64>, expected: f64| found.is_some_and(|found| (found - expected).abs() < 0.001);
+    assert_eq!(read.max, 1_060.56, "the first period is slow");
+    assert!(close(found.time_us, 1_060.56 + 49.0 * 160.56), "{:?}", found.time_us);
+    let pauses = record(text, &[&reads[..], &["host.think_time_us=10_000"]].concat());
+    let read = pauses.latency_us.unwrap().read.unwrap();
+    assert_eq!((read.max, read.mean), (1_060.56, 1_060.56), "each pause has slow periods");
+    let written = record(text, &[]);
+    let write = written.latency_us.unwrap().write.unwrap();
+    assert_eq!(write.max, 1_510.56);
+    assert!(close(written.time_us, 1_510.56 + 49.0 * 610.56), "{:?}", written.time_us);
+    let one = record(text, &["device.link.scaling={period_us=1000,up_share=0.5,down_share=0.2}"]);
+    assert_eq!(one.latency_us.unwrap().write.unwrap().max, 610.56, "rates that are not given are those of the link");
+}
+
+#[test]
+fn impossible_packs_and_speeds_are_refused() {
+    let text = format!("[workload.uniform]\n{DEVICE}");
+    let scaling = |more: &str| format!("device.link={{read_mb_s=100,scaling={{up_share=0.5,down_share=0.2,{more}}}}}");
+    for (sets, key, why) in [
+        (
+            vec!["device.controller.packed_writes=64".to_owned()],
+            "packed_writes",
+            "a command takes 1 to 63 writes, not 64",
+        ),
+        (
+            vec!["device.controller.packed_writes=0".to_owned()],
+            "packed_writes",
+            "a command takes 1 to 63 writes, not 0",
+        ),
+        (vec!["device.controller.packed_writes=2".to_owned()], "packed_writes", "it needs device.timing.order"),
+        (
+            vec![ORDERS[1].to_owned(), "device.controller={packed_writes=2,write_buffer_bytes=4096}".to_owned()],
+            "packed_writes",
+            "a write buffer answers each write before its pack ends",
+        ),
+        (vec![scaling("period_us=5")], "scaling.period_us", "it needs device.timing.order"),
+        (vec![scaling("period_us=0")], "scaling.period_us", "0 us is no period"),
+        (vec![scaling("")], "scaling", "period_us"),
+        (
+            vec![ORDERS[1].to_owned(), scaling("period_us=5,slow_read_mb_s=101")],
+            "scaling.slow_read_mb_s",
+            "faster than device.link.read_mb_s = 100",
+        ),
+        (vec![scaling("period_us=5,slow_read_mb_s=0")], "slow_read_mb_s", "a link without a rate"),
+        (
+            vec![ORDERS[1].to_owned(), "device.link.scaling={period_us=5,up_share=0.1,down_share=0.2}".to_owned()],
+            "scaling.down_share",
+            "fast and slow after the same period; up_share is 0.1",
+        ),
+        (
+            vec!["device.link.scaling={period_us=5,up_share=1,down_share=0.2}".to_owned()],
+            "scaling.up_share",
+            "1 is no share that a period can exceed",
+        ),
+    ] {
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let error = refused(&text, &sets);
+        let said = error.to_string();
+        assert!(said.contains(why), "{sets:?}: {said}");
+        assert!(error.key.as_deref().is_some_and(|found| found.contains(key)), "{sets:?}: {:?}", error.key);
+    }
+    let own_pace = text.replace("arrival = \"recorded\"", "");
+    assert!(crate::support::parse(&own_pace, &["device.controller.packed_writes=1"]).is_ok());
+}

@@ -126,6 +126,17 @@ fn a_refused_write_gives_its_space_in_the_buffer_back() {
     }
 }
 
+/// The first write of a pack is over before the second one comes.
+#[test]
+fn a_refused_write_of_a_pack_holds_no_other_up() {
+    let lines = ["0,W,8,8", "0,W,0,8", "0,W,8,8"].map(str::to_owned);
+    let packed = "[device.controller]\npacked_writes = 8\n";
+    let record = record(&drive(&lines, packed), &["host={arrival=\"recorded\"}", "device.timing.order=events"]);
+    assert_eq!(record.zones.as_ref().unwrap().refused.values().sum::<u64>(), 1);
+    assert_eq!(record.path.unwrap().packed_writes, 3);
+    assert_eq!(record.latency_us.unwrap().write.unwrap().max, PROGRAM_US);
+}
+
 #[test]
 fn lines_of_a_trace_stand_in_the_experiment() {
     let told =
