@@ -48,7 +48,8 @@ def probe(folder: str, jobs: int | None = None) -> Found:
     results = read_results(folder)
     reads = estimate_reads(results, jobs)
     writes = estimate_writes(results, reads.times, jobs)
-    spare = estimate_spare(results, writes.buffer_bytes)
+    dies = None if reads.times is None else reads.times.shape.dies
+    spare = estimate_spare(results, writes.buffer_bytes, dies)
     quantities = (*reads.quantities, *writes.quantities, spare)
     if reads.times is None:
         return Found(quantities, results, unrepeated="The jobs cannot be repeated: the times are unknown.")

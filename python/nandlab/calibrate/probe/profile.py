@@ -67,6 +67,7 @@ def _given(found: Found) -> dict[str, dict[str, float | int]]:
         }
     for name, table, key in (
         ("read time", "timing", "read_us"),
+        ("command time", "timing", "transfer_command_us"),
         ("program time", "timing", "program_us"),
         ("time outside flash", "controller", "latency_us"),
         ("link, reads", "link", "read_mb_s"),
@@ -76,6 +77,8 @@ def _given(found: Found) -> dict[str, dict[str, float | int]]:
             tables[table][key] = float(f"{known[name]:.5g}")
     if "channel rate" in known:
         tables["timing"]["transfer_ns_per_byte"] = float(f"{1000 / known['channel rate']:.5g}")
+    if "pages at once" in known:
+        tables["timing"]["program_pages"] = round(known["pages at once"])
     if "write buffer" in known:
         tables["controller"]["write_buffer_bytes"] = round(known["write buffer"])
     return tables
