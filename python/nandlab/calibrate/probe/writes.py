@@ -203,9 +203,22 @@ def _program(results: Results, times: Times) -> Program:
     if shape.dies / shape.channels * page_us > 0.9 * cycle:
         why = "flushes do not wait for flash, and channels limit writes"
         return Program(Quantity("program time", "us", why=why), unknown)
-    remark = "for each page, from all dies' rate"
-    time = Quantity.within("program time", "us", cycle - page_us, half + 5 * error * cycle, remark)
-    return Program(time, unknown, is_protected=True)
+    return Program(_from_rate(times, cycle, half + 5 * error * cycle), unknown, is_protected=True)
+
+
+def _from_rate(times: Times, cycle_us: float, half: float) -> Quantity:
+    """The program time by a die's time for each page.
+
+    Dies that program several pages at once take their pages from the channel at the same time. A page then
+    waits for those of the channel's other dies, so less of the cycle is left for the program.
+    """
+    shape, name = times.shape, "program time"
+    value = cycle_us - times.page_us
+    if not half < value:
+        return Quantity.within(name, "us", value, half)
+    low = max(0.0, cycle_us - shape.dies / shape.channels * times.page_us - half)
+    remark = "for each page, from all dies' rate; less if a die programs several at once"
+    return Quantity(name, "us", value, low, value + half, remark)
 
 
 def _at_once(measures: Measures, page_us: float) -> int:
