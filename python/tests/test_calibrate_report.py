@@ -124,7 +124,8 @@ def test_unknown_quantities_have_a_reason_in_the_report(simulated):  # noqa: F81
     found = probe(str(simulated))
     text = probe_page(found, "jobs<b>", None)
     assert "jobs&lt;b&gt;" in text
-    assert "What cannot be known" not in text
+    assert "What cannot be known from these jobs" in text
+    assert "it is too small to show" in text
 
 
 def test_refused_with_jobs(nandlab_command, tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nandlab._native import NandlabError
 from nandlab.calibrate.fit import require_scipy
+from nandlab.calibrate.probe.model import Drive
 from nandlab.calibrate.probe.quantity import Quantity
 from nandlab.calibrate.probe.reads import estimate_reads
 from nandlab.calibrate.probe.repeat import Repeat, repeated
@@ -25,6 +26,8 @@ class Found:
     """The measured jobs beside the found drive; empty if too little is known."""
     unrepeated: str = ""
     """Why there are no repeats, or why only of reads."""
+    drive: Drive | None = None
+    """The found drive; None if the times are unknown."""
 
     def value(self, name: str) -> float | None:
         """A quantity's value; None if it is unknown."""
@@ -48,7 +51,8 @@ def probe(folder: str, jobs: int | None = None) -> Found:
     results = read_results(folder)
     reads = estimate_reads(results, jobs)
     writes = estimate_writes(results, reads.times, jobs)
-    spare = estimate_spare(results, writes.buffer_bytes)
+    dies = None if reads.times is None else reads.times.shape.dies
+    spare = estimate_spare(results, writes.buffer_bytes, dies)
     quantities = (*reads.quantities, *writes.quantities, spare)
     if reads.times is None:
         return Found(quantities, results, unrepeated="The jobs cannot be repeated: the times are unknown.")
@@ -58,5 +62,7 @@ def probe(folder: str, jobs: int | None = None) -> Found:
     try:
         repeats = repeated(results, drive, not plain, jobs)
     except NandlabError as error:
-        return Found(quantities, results, unrepeated=f"The found drive cannot run the jobs: {error}")
-    return Found(quantities, results, repeats, why)
+        return Found(
+            quantities, results, unrepeated=f"The found drive cannot run the jobs: {error}", drive=drive
+        )
+    return Found(quantities, results, repeats, why, drive)

@@ -40,13 +40,21 @@ class Drive:
     list_us: float
     blocks: int = BLOCKS
     """Blocks of a die, about."""
+    protected: bool = False
+    """Capacitors protect the buffer: flushes are answered at once."""
+    read_types_us: tuple[float, ...] = ()
+    """Read times of a block's page types in turn; `read_us` is their mean. Empty if all pages are alike."""
+    command_us: float = 0.0
+    """The channel's time for each command."""
+    program_pages: int = 1
+    """Pages that a die programs at once."""
 
     @property
     def drain_mb_s(self) -> float:
         """The flash's rate for writes."""
-        transfer_us = self.page_bytes / self.channel_mb_s
-        die = self.dies * self.page_bytes / (self.program_us + transfer_us)
-        return self.channels * min(die, self.channel_mb_s)
+        transfer_us = self.command_us + self.page_bytes / self.channel_mb_s
+        die = self.dies * self.page_bytes / (self.program_us / self.program_pages + transfer_us)
+        return self.channels * min(die, self.page_bytes / transfer_us)
 
     @property
     def single_mb_s(self) -> float:
@@ -67,6 +75,7 @@ class Drive:
         physical = count * self.blocks * pages_per_block * self.page_bytes
         capacity = max(int(physical / (1 + self.over_provisioning)), least) // 2**20
         buffer = f"write_buffer_bytes = {self.buffer_bytes}" if self.buffer_bytes else ""
+        buffer += "\nwrite_buffer_protected = true" if self.protected and buffer else ""
         per_byte = 1000 / self.channel_mb_s * self.page_bytes / (self.page_bytes + self.spare_bytes)
         return f"""\
 seed = {seed}
@@ -85,13 +94,15 @@ planes_per_die = {self.planes}
 pages_per_block = {pages_per_block}
 page_bytes = {self.page_bytes}
 spare_bytes = {self.spare_bytes}
-[device.timing]
+{self._rules()}[device.timing]
 order = "events"
 read_transfer = "sectors"
 read_us = {self.read_us}
 program_us = {self.program_us}
+program_pages = {self.program_pages}
+transfer_command_us = {self.command_us}
 transfer_ns_per_byte = {per_byte}
-[device.controller]
+{self._types()}[device.controller]
 latency_us = {self.latency_us}
 read_command_us = {self.read_command_us}
 write_command_us = {self.write_command_us}
@@ -102,3 +113,12 @@ write_list_us = {self.list_us}
 read_mb_s = {self.link_mb_s}
 write_mb_s = {self.link_write_mb_s}
 """
+
+    def _rules(self) -> str:
+        count = len(self.read_types_us)
+        return (
+            f'[device.rules]\nbits_per_cell = {count}\nprogram_order = "ascending_dense"\n' if count else ""
+        )
+
+    def _types(self) -> str:
+        return f"page_types = {{ read_us = {list(self.read_types_us)} }}\n" if self.read_types_us else ""

@@ -7,6 +7,7 @@ import os
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from nandlab._native import toml_to_json, version
 from nandlab.calibrate.probe.found import Found
@@ -52,10 +53,12 @@ def profile_text(found: Found, name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _given(found: Found) -> dict[str, dict[str, float | int]]:
+def _given(found: Found) -> dict[str, dict[str, Any]]:
     """The known numbers by table and key."""
     known = {each.name: each.value for each in found.quantities if each.value is not None}
-    tables: dict[str, dict[str, float | int]] = {"shape": {}, "timing": {}, "controller": {}, "link": {}}
+    tables: dict[str, dict[str, Any]] = {
+        table: {} for table in ("shape", "rules", "timing", "controller", "link")
+    }
     if "channels" in known:
         channels = round(known["channels"])
         tables["shape"] |= {
@@ -67,6 +70,7 @@ def _given(found: Found) -> dict[str, dict[str, float | int]]:
         }
     for name, table, key in (
         ("read time", "timing", "read_us"),
+        ("command time", "timing", "transfer_command_us"),
         ("program time", "timing", "program_us"),
         ("time outside flash", "controller", "latency_us"),
         ("link, reads", "link", "read_mb_s"),
@@ -76,8 +80,17 @@ def _given(found: Found) -> dict[str, dict[str, float | int]]:
             tables[table][key] = float(f"{known[name]:.5g}")
     if "channel rate" in known:
         tables["timing"]["transfer_ns_per_byte"] = float(f"{1000 / known['channel rate']:.5g}")
+    if "pages at once" in known:
+        tables["timing"]["program_pages"] = round(known["pages at once"])
     if "write buffer" in known:
         tables["controller"]["write_buffer_bytes"] = round(known["write buffer"])
+        if found.drive is not None and found.drive.protected:
+            tables["controller"]["write_buffer_protected"] = True
+    if found.drive is not None and found.drive.read_types_us:
+        # Two types with the mean of all: one is read at the start of the drive.
+        tables["rules"] |= {"bits_per_cell": 2, "program_order": "ascending_dense"}
+        times = [float(f"{each:.5g}") for each in found.drive.read_types_us]
+        tables["timing"]["page_types"] = {"read_us": times}
     return tables
 
 

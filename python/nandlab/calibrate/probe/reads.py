@@ -6,9 +6,12 @@ A die reads its array, then its channel moves the data, then the link does. So
 * a region of several pages is on several dies, and its reads are faster: the largest slow region is a page;
 * reads at places that are multiples of all dies' pages meet a single die: the smallest such distance counts
   dies;
-* a single read of n pages takes `outside + read + ceil(n / channels) * page * channel + bytes * link`.
+* a single read of n pages takes `outside + read + rounds * (command + page * channel) + bytes * link`, where
+  rounds are `ceil(n / channels)`.
 
 All times are one linear least-squares problem. The number of channels is the one with the smallest residual.
+The command's time is part of it if the residual is much smaller then. Reads of one place meet one page type.
+If random reads take another time, both read times are unknowns.
 """
 
 from __future__ import annotations
@@ -39,11 +42,18 @@ NAMES = (
     ("dies", ""),
     ("channels", ""),
     ("read time", "us"),
+    ("command time", "us"),
     ("channel rate", "MB/s"),
     ("link, reads", "MB/s"),
     ("time outside flash", "us"),
 )
-UNKNOWNS = ("read_us", "byte_us", "outside_us", "link_byte_us", "list_us")
+UNKNOWNS = ("read_us", "byte_us", "outside_us", "link_byte_us", "list_us", "command_us", "hot_us")
+PLAIN = 5
+"""Unknowns of a drive without command time and page types; they come first."""
+TYPED = 0.015
+"""Reads of one place and random reads differ by more than this share on a drive with page types."""
+SIMPLER = 2.0
+"""A command's time is known if the residual without it is larger by more than this factor."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +78,12 @@ class Times:
     @property
     def page_us(self) -> float:
         """A page's time on the channel."""
-        return self.shape.page_bytes * self.values["byte_us"]
+        return self.values["command_us"] + self.shape.page_bytes * self.values["byte_us"]
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether random reads take another time than reads of one place."""
+        return self.values["hot_us"] > 0
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,12 @@ def _die_rate(results: Results) -> float:
     return results.jobs["hot.4k.qd32"].iops
 
 
+def _random_us(results: Results) -> float:
+    """Time of random reads in addition to reads of one place; 0 without page types."""
+    one, many = results.jobs["hot.4k.qd1"].mean_us, results.jobs["read.4k.qd1"].mean_us
+    return many - one if abs(many - one) > TYPED * one else 0.0
+
+
 def page_bytes(results: Results) -> int | None:
     """The largest region on one die; None if no region is on several."""
     one, slow = _die_rate(results), 4096
@@ -95,7 +116,7 @@ def page_bytes(results: Results) -> int | None:
 
 def die_count(results: Results, page: int) -> int | None:
     """Dies by the smallest distance at which all reads meet one die; None without such a distance."""
-    one = _die_rate(results)
+    one = 1e6 / (1e6 / _die_rate(results) + _random_us(results))
     for size in ALIGNMENTS:
         if size >= page and results.jobs[f"align.{short(size)}"].iops < FASTER * one:
             return max(1, size // page)
@@ -140,37 +161,48 @@ def fitted(results: Results, page: int, dies: int, jobs: int | None = None) -> T
 def _rows(results: Results, shape: Shape) -> list[tuple[list[float], float]]:
     """Coefficients of `UNKNOWNS`, and the measured time."""
     rows: list[tuple[list[float], float]] = []
+    read, hot = (0.0, 1.0) if _random_us(results) else (1.0, 0.0)
     for size in (512, *HOT_BYTES):
-        hot = results.get(f"hot.{short(size)}.qd32")
-        if hot is not None and size <= shape.page_bytes:
-            rows.append(([1, size, 0, 0, 0], 1e6 / hot.iops))
-    rows.append(([1, 4096, 1, 4096, 0], results.jobs["hot.4k.qd1"].mean_us))
+        measures = results.get(f"hot.{short(size)}.qd32")
+        if measures is not None and size <= shape.page_bytes:
+            rows.append(([read, size, 0, 0, 0, 1, hot], 1e6 / measures.iops))
+    rows.append(([read, 4096, 1, 4096, 0, 1, hot], results.jobs["hot.4k.qd1"].mean_us))
     for size in SIZES:
         pages = max(1, size // shape.page_bytes)
         if pages <= shape.dies:
-            moved = math.ceil(pages / shape.channels) * min(size, shape.page_bytes)
-            row = [1.0, moved, 1.0, size, float(size > LIST_BYTES)]
+            rounds = math.ceil(pages / shape.channels)
+            moved = rounds * min(size, shape.page_bytes)
+            row = [1.0, moved, 1.0, size, float(size > LIST_BYTES), rounds, 0.0]
             rows.append((row, results.jobs[f"read.{short(size)}.qd1"].mean_us))
     return rows
 
 
 def _solved(results: Results, shape: Shape) -> Times:
+    """The times with as few unknowns as do."""
+    rows = _rows(results, shape)
+    typed = (PLAIN + 1,) if _random_us(results) else ()
+    plain = _least(rows, shape, (*range(PLAIN), *typed))
+    if shape.dies == shape.channels:
+        return plain
+    whole = _least(rows, shape, (*range(PLAIN + 1), *typed))
+    return whole if plain.error > SIMPLER * max(whole.error, FLOOR) else plain
+
+
+def _least(rows: Sequence[tuple[list[float], float]], shape: Shape, used: Sequence[int]) -> Times:
+    """Least squares for some of the unknowns; the others are 0."""
     import numpy as np
     from scipy.optimize import nnls
 
-    rows = _rows(results, shape)
-    weighted = np.array([[part / time for part in row] for row, time in rows])
+    weighted = np.array([[row[at] / time for at in used] for row, time in rows])
     scale = np.maximum(np.linalg.norm(weighted, axis=0), 1e-12)
     found, _ = nnls(weighted / scale, np.ones(len(rows)))
     residual = weighted / scale @ found - 1
-    error = math.sqrt(float(residual @ residual) / max(1, len(rows) - len(UNKNOWNS)))
-    halves = 2 * max(error, FLOOR) * _spread(weighted / scale) / scale
-    return Times(
-        shape,
-        dict(zip(UNKNOWNS, map(float, found / scale), strict=True)),
-        dict(zip(UNKNOWNS, map(float, halves), strict=True)),
-        error,
-    )
+    error = math.sqrt(float(residual @ residual) / max(1, len(rows) - len(used)))
+    widths = 2 * max(error, FLOOR) * _spread(weighted / scale) / scale
+    values, halves = dict.fromkeys(UNKNOWNS, 0.0), dict.fromkeys(UNKNOWNS, 0.0)
+    for at, value, half in zip(used, found / scale, widths, strict=True):
+        values[UNKNOWNS[at]], halves[UNKNOWNS[at]] = float(value), float(half)
+    return Times(shape, values, halves, error)
 
 
 def _spread(matrix: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
@@ -188,19 +220,36 @@ def _spread(matrix: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
 def _quantities(results: Results, times: Times) -> tuple[Quantity, ...]:
     shape, values, halves = times.shape, times.values, times.halves
     single = results.jobs["read.4k.qd1"]
+    # Random reads meet each page type by chance.
+    chance = abs(values["read_us"] - values["hot_us"]) if times.is_typed else 0.0
+    half = halves["read_us"] + 2 * chance / math.sqrt(single.requests)
     remark = ""
     if single.p50_us and single.p99_us and single.p99_us > 1.03 * single.p50_us:
         remark = (
             f"reads differ: the 99th percentile is {single.p99_us - single.p50_us:.1f} us above the median"
         )
+    if times.is_typed:
+        remark = f"the mean of all pages; {values['hot_us']:.4g} at the start of the drive"
     return (
         Quantity.exact("page size", "B", shape.page_bytes, "bytes that one die reads at once"),
         Quantity.exact("dies", "", shape.dies),
         Quantity.exact("channels", "", shape.channels),
-        Quantity.within("read time", "us", values["read_us"], halves["read_us"], remark),
+        Quantity.within("read time", "us", values["read_us"], half, remark),
+        _command(times),
         _rate("channel rate", values["byte_us"], halves["byte_us"]),
         _rate("link, reads", values["link_byte_us"], halves["link_byte_us"]),
         Quantity.within("time outside flash", "us", values["outside_us"], halves["outside_us"]),
+    )
+
+
+def _command(times: Times) -> Quantity:
+    if times.shape.dies == times.shape.channels:
+        why = "with one die on each channel it counts as read and program time"
+        return Quantity("command time", "us", why=why)
+    if not times.values["command_us"]:
+        return Quantity("command time", "us", why="it is too small to show")
+    return Quantity.within(
+        "command time", "us", times.values["command_us"], times.halves["command_us"], "on the channel"
     )
 
 

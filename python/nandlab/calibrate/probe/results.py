@@ -31,6 +31,7 @@ class Measures:
     p99_us: float | None = None
     sync_us: float | None = None
     """Mean time of a flush."""
+    sync_p99_us: float | None = None
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ def measures_of(job: ProbeJob, result: Mapping[str, Any], name: str) -> Measures
         percentiles = spread.get("percentile", {})
         p50, p99 = (percentiles.get(key) for key in ("50.000000", "99.000000"))
         sync = result.get("sync", {}).get("lat_ns", {}) if "fsync" in job.options else {}
+        flush_p99 = sync.get("percentile", {}).get("99.000000")
         found = Measures(
             iops=float(side["iops"]),
             mean_us=float(spread["mean"]) / 1000,
@@ -136,6 +138,7 @@ def measures_of(job: ProbeJob, result: Mapping[str, Any], name: str) -> Measures
             p50_us=None if p50 is None else float(p50) / 1000,
             p99_us=None if p99 is None else float(p99) / 1000,
             sync_us=float(sync["mean"]) / 1000 if sync.get("N") else None,
+            sync_p99_us=None if flush_p99 is None else float(flush_p99) / 1000,
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ConfigError(

@@ -31,6 +31,8 @@ LEAST_BYTES = 64 * 2**20
 def drive_of(times: Times) -> Drive:
     """The drive as far as reads tell; the rest is a plain drive's."""
     shape, values = times.shape, times.values
+    read_us = max(0.1, values["read_us"])
+    types = (values["hot_us"], max(0.1, 2 * read_us - values["hot_us"])) if times.is_typed else ()
     link = values["link_byte_us"]
     return Drive(
         channels=shape.channels,
@@ -38,7 +40,7 @@ def drive_of(times: Times) -> Drive:
         planes=1,
         page_bytes=shape.page_bytes,
         spare_bytes=128,
-        read_us=max(0.1, values["read_us"]),
+        read_us=read_us,
         program_us=500.0,
         channel_mb_s=1 / max(values["byte_us"], 1e-5),
         buffer_bytes=2**20,
@@ -50,6 +52,8 @@ def drive_of(times: Times) -> Drive:
         write_command_us=0.0,
         list_us=max(0.0, values["list_us"]),
         blocks=16,
+        read_types_us=types,
+        command_us=values["command_us"],
     )
 
 

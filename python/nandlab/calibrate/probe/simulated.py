@@ -24,6 +24,8 @@ from nandlab.writing.toml_text import toml_value
 
 REQUESTS = {1: 400, 32: 4000}
 """Requests of a job with a runtime, by queue depth; others make `MOST`."""
+FLUSHES = 4000
+"""Requests of a job with flushes: all dies gather their pages several times."""
 MOST = 20_000
 TIMED = ("time_based", "ramp_time", "runtime", "write_bw_log", "log_avg_msec")
 """Options for real time only."""
@@ -82,7 +84,8 @@ def _text(job: ProbeJob, logical_bytes: int) -> str:
     """The job for the simulator: as many requests as it needs, and no more than the drive has."""
     options = {key: text for key, text in job.options.items() if key not in TIMED}
     if "runtime" in job.options:
-        options["number_ios"] = str(10 if job.pauses else REQUESTS.get(int(options["iodepth"]), MOST))
+        count = FLUSHES if "fsync" in options else REQUESTS.get(int(options["iodepth"]), MOST)
+        options["number_ios"] = str(10 if job.pauses else count)
     # On an erased drive a burst's place does not matter.
     options.pop("offset", None)
     if options.get("size", "").endswith("m"):

@@ -16,13 +16,26 @@ FALL = 0.85
 """The rate has fallen below this share of the rate before."""
 UNKNOWN_BUFFER = 64 * 2**20
 """Most bytes in a buffer of unknown size."""
-RESERVE = 0.005
-"""Blocks that collection may keep free, as a share of the host's capacity: five of a thousand on each die."""
+RESERVE_BLOCKS = 5
+"""Blocks that collection may keep free on each die: a few for its copies, and open ones."""
+BLOCK_BYTES = 32 * 2**20
+"""A large block: 2,048 pages of 16 KiB."""
+RESERVE = 0.05
+"""Most that collection keeps free, as a share of the host's capacity: five of a hundred blocks."""
 NAME = "over-provisioning"
 
 
-def estimate_spare(results: Results, buffer_bytes: float | None) -> Quantity:
-    """The spare area over the host's capacity."""
+def estimate_spare(results: Results, buffer_bytes: float | None, dies: int | None = None) -> Quantity:
+    """The spare area over the host's capacity.
+
+    No job shows the size of a block. The upper end allows for blocks that collection keeps free.
+
+    Args:
+        results: The jobs' results.
+        buffer_bytes: The buffer; None if it is unknown.
+        dies: Dies; None if they are unknown.
+
+    """
     for file in ("probe-fill", "probe-overwrite"):
         if file in results.absent:
             return Quantity(NAME, "", why=results.absent[file])
@@ -37,8 +50,9 @@ def estimate_spare(results: Results, buffer_bytes: float | None) -> Quantity:
     half = (step + unknown) / logical
     if not 0 < half < value:
         return Quantity(NAME, "", why="the log is too coarse, or the spare area too small beside the buffer")
-    remark = "blocks that collection keeps free do not show; the upper end allows for some"
-    return Quantity(NAME, "", value, value - half, value + half + RESERVE, remark)
+    kept = RESERVE if dies is None else min(RESERVE, RESERVE_BLOCKS * BLOCK_BYTES * dies / logical)
+    remark = "blocks that collection keeps free do not show; the upper end allows for five on each die"
+    return Quantity(NAME, "", value, value - half, value + half + kept, remark)
 
 
 def knee(log: Sequence[tuple[float, float]], skip: float) -> tuple[float, float] | None:

@@ -1,6 +1,7 @@
 """What writes say: program time, link, buffer.
 
-* A write of one page and a flush behind it wait for one transfer and one program.
+* A write of one page and a flush behind it wait for one transfer and one program. If a die programs several
+  pages at once, only the last one of them waits for the program.
 * Writes that follow a pause go into the buffer as fast as the link brings them. Once it is full, each waits
   until flash has freed space. A burst of W bytes then ends when flash has W less the buffer's bytes.
 
@@ -20,7 +21,7 @@ from nandlab.calibrate.probe.jobs import BURST_BYTES, BURSTS, short
 from nandlab.calibrate.probe.model import Drive
 from nandlab.calibrate.probe.quantity import Quantity
 from nandlab.calibrate.probe.reads import Times
-from nandlab.calibrate.probe.results import Results
+from nandlab.calibrate.probe.results import Measures, Results
 from nandlab.calibrate.probe.settled import drive_of
 from nandlab.calibrate.rows import Case, Job, Row
 from nandlab.calibrate.runs import Bench, bench_of
@@ -37,6 +38,8 @@ ROUND = 4096
 ROWS = 3
 """Bursts in the fit: the shortest ones that met a full buffer."""
 BUDGET = 40
+NEAR = 0.15
+"""A count of pages at once is known if the flushes tell a whole number to within this share."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,19 @@ def drain_mb_s(results: Results) -> float | None:
 
 
 @dataclass(frozen=True)
+class Program:
+    """How dies program."""
+
+    time: Quantity
+    """For `count` pages; for one page on a protected drive."""
+    pages: Quantity
+    count: int = 1
+    """Pages at once."""
+    is_protected: bool = False
+    """Whether flushes are answered at once."""
+
+
+@dataclass(frozen=True)
 class Writes:
     """Quantities, and the drive with all numbers; None if something in it is unknown."""
 
@@ -103,7 +119,7 @@ def estimate_writes(results: Results, times: Times | None, jobs: int | None = No
         jobs: Simulated runs at once.
 
     """
-    names = (("program time", "us"), ("link, writes", "MB/s"), ("write buffer", "B"))
+    names = (("program time", "us"), ("pages at once", ""), ("link, writes", "MB/s"), ("write buffer", "B"))
     why = results.absent.get("probe-writes") or ("" if times else "it takes the numbers that reads tell")
     if why or times is None:
         return Writes(tuple(Quantity(name, unit, why=why) for name, unit in names))
@@ -116,7 +132,8 @@ def estimate_writes(results: Results, times: Times | None, jobs: int | None = No
     byte_us = (_idle_us(results, large) - _idle_us(results, small)) / (large - small)
     link = _link(byte_us, results, times)
     buffer = _buffer(results, times, program, byte_us, jobs)
-    return Writes((program, link, buffer), buffer.value, _drive(results, times, program, byte_us, buffer))
+    quantities = (program.time, program.pages, link, buffer)
+    return Writes(quantities, buffer.value, _drive(results, times, program, byte_us, buffer))
 
 
 def _unbuffered(results: Results, times: Times) -> Quantity | None:
@@ -141,15 +158,15 @@ def _unbuffered_drive(times: Times, program: Quantity) -> Drive | None:
 
 
 def _drive(
-    results: Results, times: Times, program: Quantity, byte_us: float, buffer: Quantity
+    results: Results, times: Times, program: Program, byte_us: float, buffer: Quantity
 ) -> Drive | None:
     """The drive with the numbers from reads and writes; None without program time or buffer.
 
     A write's time outside flash in addition to a read's counts as its command's.
     """
-    if program.value is None or buffer.value is None:
+    if program.time.value is None or buffer.value is None:
         return None
-    written = _model(results, times, program.value, byte_us)
+    written = _model(results, times, program, byte_us)
     outside_us = times.values["outside_us"]
     return replace(
         written,
@@ -161,31 +178,55 @@ def _drive(
     )
 
 
-def _program(results: Results, times: Times) -> Quantity:
+def _program(results: Results, times: Times) -> Program:
     """From flushes; from the rate of all dies on a drive that answers a flush from its buffer."""
     page_us, shape = times.page_us, times.shape
-    name = f"sync.{short(shape.page_bytes)}"
-    measures = results.get(name)
+    measures = results.get(f"sync.{short(shape.page_bytes)}")
     error = 2 * max(times.error, 0.001)
-    half = times.halves["byte_us"] * shape.page_bytes
+    half = times.halves["command_us"] + times.halves["byte_us"] * shape.page_bytes
     drain = drain_mb_s(results)
     if measures is not None and measures.sync_us is not None:
         sync = measures.sync_us
         die = shape.dies * shape.page_bytes / sync
-        channel = shape.channels / times.values["byte_us"]
+        channel = shape.channels * shape.page_bytes / page_us
         if sync > page_us and (drain is None or drain > 0.7 * min(die, channel)):
-            remark = "with a flush behind each page"
-            return Quantity.within("program time", "us", sync - page_us, half + error * sync, remark)
+            count = _at_once(measures, page_us)
+            longest = measures.sync_p99_us if count > 1 and measures.sync_p99_us else sync
+            remark = "with a flush behind each page" if count == 1 else f"of {count} pages at once"
+            time = Quantity.within("program time", "us", longest - page_us, half + error * longest, remark)
+            return Program(time, Quantity.exact("pages at once", "", count), count)
+    unknown = Quantity("pages at once", "", why="flushes do not wait for flash")
     if drain is None:
-        return Quantity(
-            "program time", "us", why="flushes do not wait for flash, and no burst fills the buffer"
-        )
+        why = "flushes do not wait for flash, and no burst fills the buffer"
+        return Program(Quantity("program time", "us", why=why), unknown)
     cycle = shape.dies * shape.page_bytes / drain
     if shape.dies / shape.channels * page_us > 0.9 * cycle:
-        return Quantity("program time", "us", why="flushes do not wait for flash, and channels limit writes")
-    return Quantity.within(
-        "program time", "us", cycle - page_us, half + 5 * error * cycle, "from all dies' rate"
-    )
+        why = "flushes do not wait for flash, and channels limit writes"
+        return Program(Quantity("program time", "us", why=why), unknown)
+    return Program(_from_rate(times, cycle, half + 5 * error * cycle), unknown, is_protected=True)
+
+
+def _from_rate(times: Times, cycle_us: float, half: float) -> Quantity:
+    """The program time by a die's time for each page.
+
+    Dies that program several pages at once take their pages from the channel at the same time. A page then
+    waits for those of the channel's other dies, so less of the cycle is left for the program.
+    """
+    shape, name = times.shape, "program time"
+    value = cycle_us - times.page_us
+    if not half < value:
+        return Quantity.within(name, "us", value, half)
+    low = max(0.0, cycle_us - shape.dies / shape.channels * times.page_us - half)
+    remark = "for each page, from all dies' rate; less if a die programs several at once"
+    return Quantity(name, "us", value, low, value + half, remark)
+
+
+def _at_once(measures: Measures, page_us: float) -> int:
+    """Pages that a die programs at once: of so many flushes one waits for the program."""
+    if measures.sync_us is None or measures.sync_p99_us is None:
+        return 1
+    ratio = (measures.sync_p99_us - page_us) / (measures.sync_us - page_us)
+    return max(1, round(ratio)) if abs(ratio - round(ratio)) < NEAR * ratio else 1
 
 
 def _link(byte_us: float, results: Results, times: Times) -> Quantity:
@@ -197,18 +238,19 @@ def _link(byte_us: float, results: Results, times: Times) -> Quantity:
     return Quantity("link, writes", "MB/s", 1 / byte_us, 1 / (byte_us + half), 1 / (byte_us - half))
 
 
-def _buffer(results: Results, times: Times, program: Quantity, byte_us: float, jobs: int | None) -> Quantity:
+def _buffer(results: Results, times: Times, program: Program, byte_us: float, jobs: int | None) -> Quantity:
     name, unit = "write buffer", "B"
-    if program.value is None:
-        return Quantity(name, unit, why=f"it takes the program time: {program.why}")
+    time_us = program.time.value
+    if time_us is None:
+        return Quantity(name, unit, why=f"it takes the program time: {program.time.why}")
     for bs in BURST_BYTES:
         full = _full(results, bs)
         if len(full) > 1:
             break
     else:
         return Quantity(name, unit, why="flash takes writes as fast as the link brings them")
-    drive = _model(results, times, program.value, byte_us)
-    first = _first(full, program.value + times.page_us)
+    drive = _model(results, times, program, byte_us)
+    first = _first(full, time_us + times.page_us)
     if not full[0].bs < first:
         return Quantity(name, unit, why="no burst ends with more bytes than flash has taken: no buffer")
     return _refined(drive, full[:ROWS], first, jobs)
@@ -220,12 +262,14 @@ def _first(full: Sequence[Burst], cycle_us: float) -> float:
     return full[0].bytes - drain * max(0.0, full[0].time_us - cycle_us / 2)
 
 
-def _model(results: Results, times: Times, program_us: float, byte_us: float) -> Drive:
+def _model(results: Results, times: Times, program: Program, byte_us: float) -> Drive:
     """The drive as far as it is known. A command's and a list's time count as latency."""
     small, _ = BURST_BYTES
     return replace(
         drive_of(times),
-        program_us=program_us,
+        program_us=program.time.value or 0.0,
+        program_pages=program.count,
+        protected=program.is_protected,
         link_write_mb_s=min(1e5, 1 / byte_us) if byte_us > 0 else 1e5,
         latency_us=max(0.0, _idle_us(results, small) - byte_us * small),
         list_us=0.0,
