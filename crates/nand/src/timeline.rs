@@ -34,7 +34,7 @@ use events::{Events, What};
 use history::History;
 use names::Names;
 use requests::Requests;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use unit::Unit;
 
 /// An operation's times, in ns; those that it does not need are 0.
@@ -67,8 +67,11 @@ pub(crate) struct Part {
     pub(crate) is_own: bool,
 }
 
+/// It belongs to another request, or to none.
+const JOINED: Part = Part { is_waited_for: true, is_own: false };
+
 /// An issued operation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Op {
     unit: u32,
     steps: Steps,
@@ -84,10 +87,14 @@ struct Op {
     is_host: bool,
     /// Whether it goes ahead of others on its unit.
     goes_first: bool,
-    /// Requests that wait for it.
-    requests: Vec<(u64, Part)>,
-    /// Operations that wait for it.
-    followers: Vec<u32>,
+    /// The request that it is a part of.
+    request: Option<(u64, Part)>,
+    /// Whether other requests wait for it, too.
+    is_joined: bool,
+    /// The first and the last operation that wait for it; [`NO_OP`] if none does.
+    followers: (u32, u32),
+    /// The next one that waits for the same operation, or [`NO_OP`].
+    next_follower: u32,
     /// When it was ready for the channel; then, when its step after the transfer began or went on.
     since: Time,
     /// Its number in the history.
@@ -99,6 +106,7 @@ struct Op {
 }
 
 const NEVER: Time = Time::MAX;
+const NO_OP: u32 = u32::MAX;
 
 #[derive(Clone, Debug, Default)]
 struct Channel {
@@ -136,6 +144,8 @@ pub struct Timeline {
     by_name: Names,
     events: Events,
     requests: Requests,
+    /// By operation, the requests that wait for it and that it is no part of.
+    joined: BTreeMap<u32, Vec<u64>>,
     history: Option<Box<History>>,
     /// Operations so far.
     issued: u64,
@@ -146,17 +156,19 @@ pub struct Timeline {
 impl Timeline {
     /// An idle device; `channel_of` has each unit's channel.
     pub(crate) fn new(rules: Rules, channel_of: impl Iterator<Item = u32>, channels: u32) -> Self {
+        let units: Vec<Unit> = channel_of.map(Unit::new).collect();
         Self {
             now: 0,
             last: 0,
             rules,
-            units: channel_of.map(Unit::new).collect(),
+            events: Events::new(units.len() as u32, channels),
+            units,
             channels: vec![Channel::default(); channels as usize],
             ops: Vec::new(),
             unused: Vec::new(),
             by_name: Names::default(),
-            events: Events::default(),
             requests: Requests::default(),
+            joined: BTreeMap::new(),
             history: None,
             issued: 0,
             works: None,
@@ -210,10 +222,8 @@ impl Timeline {
             if let Some(answer) = self.requests.next(self.now.max(limit.min(self.events.next()))) {
                 return Some(answer);
             }
-            let what = self.events.take(limit, &mut self.now)?;
-            match what {
-                What::Unit { unit, epoch } if self.units[unit as usize].epoch == epoch => self.unit_event(unit),
-                What::Unit { .. } => {}
+            match self.events.take(limit, &mut self.now)? {
+                What::Unit(unit) => self.unit_event(unit),
                 What::Wake(unit) => self.look_for_work(unit),
                 What::Channel(channel) => self.transferred(channel),
             }
@@ -248,8 +258,10 @@ impl Timeline {
             reads: 0,
             is_host: cause == Cause::Host,
             goes_first: self.rules.read_first && steps.is_read() && part.is_waited_for,
-            requests: request.into_iter().collect(),
-            followers: Vec::new(),
+            request,
+            is_joined: false,
+            followers: (NO_OP, NO_OP),
+            next_follower: NO_OP,
             since: 0,
             past,
             number: self.issued,
@@ -259,13 +271,24 @@ impl Timeline {
         self.tell(|| Work::Issued { number: op.number, request: owner, unit });
         let number = self.store(op);
         if let Some(leader) = leader {
-            self.ops[leader as usize].followers.push(number);
+            self.follow(leader, number);
         }
         if leader.is_none() || !steps.is_read() {
             self.queue(number);
         }
         self.look_for_work(unit);
         name
+    }
+
+    /// Makes an operation wait for another one.
+    fn follow(&mut self, leader: u32, number: u32) {
+        let (first, last) = &mut self.ops[leader as usize].followers;
+        let before = std::mem::replace(last, number);
+        if *first == NO_OP {
+            *first = number;
+        } else {
+            self.ops[before as usize].next_follower = number;
+        }
     }
 
     /// Queues an operation for its unit.
@@ -291,9 +314,9 @@ impl Timeline {
     /// Makes the open request wait for the operation of this name, too.
     pub(crate) fn wait_for(&mut self, name: Time) {
         let Some(op) = self.by_name.get(name) else { return };
-        let part = Part { is_waited_for: true, is_own: false };
-        if let Some(request) = self.requests.add(part) {
-            self.ops[op as usize].requests.push(request);
+        if let Some((request, _)) = self.requests.add(JOINED) {
+            self.ops[op as usize].is_joined = true;
+            self.joined.entry(op).or_default().push(request);
         }
     }
 
@@ -336,9 +359,8 @@ impl Timeline {
 
     /// An operation waited; `is_host` counts a page for the host, once.
     fn waited(&mut self, op: u32, waits: Waits, is_host: bool) {
-        let op = &self.ops[op as usize];
-        // Other requests may wait for its end, too.
-        if let Some(&(request, _)) = op.requests.iter().find(|(_, part)| part.is_waited_for && part.is_own) {
+        let request = self.ops[op as usize].request;
+        if let Some((request, _)) = request.filter(|(_, part)| part.is_waited_for && part.is_own) {
             self.requests.waited(request, waits, is_host);
         }
     }
@@ -380,7 +402,7 @@ impl Timeline {
     }
 
     fn at(&mut self, time: Time, what: What) {
-        self.events.add(time, what);
+        self.events.plan(time, what);
     }
 
     /// Queues a unit for its channel.
@@ -418,27 +440,36 @@ impl Timeline {
     /// Ends an operation now.
     fn end(&mut self, number: u32) {
         self.last = self.now;
-        let op = &mut self.ops[number as usize];
+        let op = self.ops[number as usize];
         self.by_name.remove(op.name);
-        let (requests, followers, past) =
-            (std::mem::take(&mut op.requests), std::mem::take(&mut op.followers), op.past);
-        let over = op.number;
         self.unused.push(number);
-        self.tell(|| Work::Ended { number: over });
-        for (request, part) in requests {
-            if let Some(history) = self.history.as_mut().filter(|_| part.is_waited_for) {
-                history.ended(request, past, self.now);
-            }
-            self.requests.end(request, part, self.now);
+        self.tell(|| Work::Ended { number: op.number });
+        if let Some((request, part)) = op.request {
+            self.end_in(request, part, op.past);
         }
-        for follower in followers {
+        if op.is_joined {
+            for request in self.joined.remove(&number).unwrap_or_default() {
+                self.end_in(request, JOINED, op.past);
+            }
+        }
+        let (mut next, _) = op.followers;
+        while next != NO_OP {
+            let follower = next;
             let op = &mut self.ops[follower as usize];
-            op.ready = self.now;
+            (op.ready, next) = (self.now, op.next_follower);
             let (unit, is_read) = (op.unit, op.steps.is_read());
             if is_read {
                 self.queue_late(follower);
             }
             self.look_for_work(unit);
         }
+    }
+
+    /// An operation ends, for which a request waits.
+    fn end_in(&mut self, request: u64, part: Part, past: u64) {
+        if let Some(history) = self.history.as_mut().filter(|_| part.is_waited_for) {
+            history.ended(request, past, self.now);
+        }
+        self.requests.end(request, part, self.now);
     }
 }

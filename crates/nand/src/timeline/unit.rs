@@ -10,8 +10,6 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
     pub(super) channel: u32,
-    /// Its present event has this number; older events of the unit are void.
-    pub(super) epoch: u32,
     /// Reads that go ahead, and everything else, each in the order of issue.
     pub(super) reads: VecDeque<u32>,
     pub(super) others: VecDeque<u32>,
@@ -56,15 +54,7 @@ pub(super) enum Array {
 
 impl Unit {
     pub(super) fn new(channel: u32) -> Self {
-        Self {
-            channel,
-            epoch: 0,
-            reads: VecDeque::new(),
-            others: VecDeque::new(),
-            array: Array::Free,
-            cache: None,
-            paused: None,
-        }
+        Self { channel, reads: VecDeque::new(), others: VecDeque::new(), array: Array::Free, cache: None, paused: None }
     }
 
     /// The operation that uses the channel.
@@ -79,10 +69,7 @@ impl Unit {
 impl Timeline {
     /// The unit's next event is at `time`; an earlier plan is void.
     fn unit_at(&mut self, unit: u32, time: Time) {
-        let state = &mut self.units[unit as usize];
-        state.epoch += 1;
-        let what = What::Unit { unit, epoch: state.epoch };
-        self.at(time, what);
+        self.at(time, What::Unit(unit));
     }
 
     /// The unit's step ends, or an operation is ready for it.
