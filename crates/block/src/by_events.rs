@@ -19,7 +19,8 @@ pub fn submit<D: BlockDevice + ?Sized>(
     done: &mut Vec<Completion>,
     mut submit_one: impl FnMut(&mut D, &Request) -> Result<Completion, Error>,
 ) -> Result<(), Error> {
-    for request in requests {
+    for (index, request) in requests.iter().enumerate() {
+        device.prefetch(&requests[index..]);
         let late = clock.late.as_mut().expect("the clock follows events");
         let timeline = device.timeline().expect("the device follows events");
         let arrival = late.arrival(request, timeline);
