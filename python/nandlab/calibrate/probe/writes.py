@@ -38,6 +38,8 @@ ROUND = 4096
 ROWS = 3
 """Bursts in the fit: the shortest ones that met a full buffer."""
 BUDGET = 40
+MOST_PAGES = 8
+"""Pages at once that the buffer's interval allows for if flushes tell nothing about them."""
 NEAR = 0.15
 """A count of pages at once is known if the flushes tell a whole number to within this share."""
 
@@ -260,7 +262,12 @@ def _buffer(results: Results, times: Times, program: Program, byte_us: float, jo
     first = _first(full, time_us + times.page_us)
     if not full[0].bs < first:
         return Quantity(name, unit, why="no burst ends with more bytes than flash has taken: no buffer")
-    return _refined(drive, full[:ROWS], first, jobs)
+    found = _refined(drive, full[:ROWS], first, jobs)
+    if not program.is_protected or found.low is None or found.high is None:
+        return found
+    # Dies that program several pages at once hold some of them; no job shows how many.
+    held = (MOST_PAGES - 1) * times.shape.dies * times.shape.page_bytes
+    return replace(found, low=max(0.0, found.low - held), high=found.high + held)
 
 
 def _first(full: Sequence[Burst], cycle_us: float) -> float:
