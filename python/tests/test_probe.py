@@ -256,7 +256,7 @@ def test_what_the_model_lacks_is_a_warning(nandlab_command, copied):
     edited(copied / "probe-reads.json", ahead)
     ended = nandlab_command("calibrate", "--probe", copied, "--report", copied / "report.html")
     assert ended.status == 0, ended.err
-    assert "warning: The found drive differs in 1 of 52 jobs by more than 10 %" in ended.out
+    assert "warning: The found drive differs in 1 of 50 jobs by more than 10 %" in ended.out
     assert "most in read.4k.qd256 (requests a second -3" in ended.out.replace("\n", " ")
     assert '<p class="warning">The found drive differs' in (copied / "report.html").read_text()
 

@@ -48,6 +48,8 @@ class Drive:
     """The channel's time for each command."""
     program_pages: int = 1
     """Pages that a die programs at once."""
+    write_list_us: float | None = None
+    """Time for a write's list; None for that of a read."""
 
     @property
     def drain_mb_s(self) -> float:
@@ -107,7 +109,7 @@ latency_us = {self.latency_us}
 read_command_us = {self.read_command_us}
 write_command_us = {self.write_command_us}
 read_list_us = {self.list_us}
-write_list_us = {self.list_us}
+write_list_us = {self.list_us if self.write_list_us is None else self.write_list_us}
 {buffer}
 [device.link]
 read_mb_s = {self.link_mb_s}

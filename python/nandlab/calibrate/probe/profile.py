@@ -87,8 +87,8 @@ def _given(found: Found) -> dict[str, dict[str, Any]]:
         if found.drive is not None and found.drive.protected:
             tables["controller"]["write_buffer_protected"] = True
     if found.drive is not None and found.drive.read_types_us:
-        # Two types with the mean of all: one is read at the start of the drive.
-        tables["rules"] |= {"bits_per_cell": 2, "program_order": "ascending_dense"}
+        bits = len(found.drive.read_types_us)
+        tables["rules"] |= {"bits_per_cell": bits, "program_order": "ascending_dense"}
         times = [float(f"{each:.5g}") for each in found.drive.read_types_us]
         tables["timing"]["page_types"] = {"read_us": times}
     return tables

@@ -32,7 +32,6 @@ def drive_of(times: Times) -> Drive:
     """The drive as far as reads tell; the rest is a plain drive's."""
     shape, values = times.shape, times.values
     read_us = max(0.1, values["read_us"])
-    types = (values["hot_us"], max(0.1, 2 * read_us - values["hot_us"])) if times.is_typed else ()
     link = values["link_byte_us"]
     return Drive(
         channels=shape.channels,
@@ -52,7 +51,7 @@ def drive_of(times: Times) -> Drive:
         write_command_us=0.0,
         list_us=max(0.0, values["list_us"]),
         blocks=16,
-        read_types_us=types,
+        read_types_us=times.types_us,
         command_us=values["command_us"],
     )
 

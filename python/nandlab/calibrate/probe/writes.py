@@ -38,6 +38,8 @@ ROUND = 4096
 ROWS = 3
 """Bursts in the fit: the shortest ones that met a full buffer."""
 BUDGET = 40
+MOST_PAGES = 8
+"""Pages at once that the buffer's interval allows for if flushes tell nothing about them."""
 NEAR = 0.15
 """A count of pages at once is known if the flushes tell a whole number to within this share."""
 
@@ -141,11 +143,13 @@ def _unbuffered(results: Results, times: Times) -> Quantity | None:
 
     Outside flash a write takes about as long as a read. The interval allows for the whole of it.
     """
-    size = times.shape.page_bytes
+    size, small = times.shape.page_bytes, BURST_BYTES[0]
     job = results.get(f"sync.{short(size)}")
-    outside = times.values["outside_us"] + size * times.values["link_byte_us"]
-    if job is None or job.mean_us < outside + UNBUFFERED_US:
+    outside, byte_us = times.values["outside_us"], times.values["link_byte_us"]
+    # Many writes with a flush fill a buffer that capacitors protect, so a short burst tells.
+    if job is None or _idle_us(results, small) < outside + small * byte_us + UNBUFFERED_US:
         return None
+    outside += size * byte_us
     program = job.mean_us - times.page_us - outside
     return Quantity.within("program time", "us", program, outside, "a write waits for flash")
 
@@ -168,12 +172,17 @@ def _drive(
         return None
     written = _model(results, times, program, byte_us)
     outside_us = times.values["outside_us"]
+    # Writes of 4 KiB need no list.
+    measures = results.get("sync.4k")
+    single_us = written.latency_us if measures is None else measures.mean_us - 4096 * byte_us
+    single_us = min(written.latency_us, max(0.0, single_us))
     return replace(
         written,
-        latency_us=min(outside_us, written.latency_us),
-        read_command_us=max(0.0, outside_us - written.latency_us),
-        write_command_us=max(0.0, written.latency_us - outside_us),
+        latency_us=min(outside_us, single_us),
+        read_command_us=max(0.0, outside_us - single_us),
+        write_command_us=max(0.0, single_us - outside_us),
         list_us=max(0.0, times.values["list_us"]),
+        write_list_us=written.latency_us - single_us,
         buffer_bytes=round(buffer.value),
     )
 
@@ -253,7 +262,12 @@ def _buffer(results: Results, times: Times, program: Program, byte_us: float, jo
     first = _first(full, time_us + times.page_us)
     if not full[0].bs < first:
         return Quantity(name, unit, why="no burst ends with more bytes than flash has taken: no buffer")
-    return _refined(drive, full[:ROWS], first, jobs)
+    found = _refined(drive, full[:ROWS], first, jobs)
+    if not program.is_protected or found.low is None or found.high is None:
+        return found
+    # Dies that program several pages at once hold some of them; no job shows how many.
+    held = (MOST_PAGES - 1) * times.shape.dies * times.shape.page_bytes
+    return replace(found, low=max(0.0, found.low - held), high=found.high + held)
 
 
 def _first(full: Sequence[Burst], cycle_us: float) -> float:
