@@ -341,7 +341,7 @@ profile = "generic"
 [template.workload.sequential]
 requests = 400
 [template.ftl.page]
-[courses.rate]
+[courses.{name}]
 by = "requests"
 from = {start}
 to = 400
@@ -360,8 +360,14 @@ statement = "s"
 """
 
 
-def course(start=0, parts=4, value="written_sectors / requests", measure="min(rate)"):
-    return COURSE.format(start=start, parts=parts, value=value, measure=measure)
+def course(name="rate", start=0, parts=4, value="written_sectors / requests", measure="min(rate)"):
+    return COURSE.format(name=name, start=start, parts=parts, value=value, measure=measure)
+
+
+@pytest.mark.parametrize("parts", [3, 7, 9, 11])
+def test_the_last_part_of_a_course_ends_with_the_run(parts):
+    judged = reproduce(parse(course(parts=parts, measure=f"rate.{parts}"), "p", "p.toml")).claims[0]
+    assert judged.measured == pytest.approx(8), judged.why
 
 
 def test_a_course_is_a_figure_for_each_part_of_a_run():
@@ -379,6 +385,7 @@ def test_a_course_is_a_figure_for_each_part_of_a_run():
     ("changes", "words"),
     [
         ({"start": 400}, "a course begins at 0 or later"),
+        ({"name": "max"}, "a course's name is a word"),
         ({"parts": 0}, "parts"),
         ({"parts": 1001}, "expected 1 to 1000 parts"),
         ({"value": "1 +"}, "is no formula"),

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.reproduce.document import Table
-from nandlab.reproduce.formula import NAME, Formula, FormulaError, parse_formula
+from nandlab.reproduce.formula import FUNCTIONS, NAME, Formula, FormulaError, parse_formula
 from nandlab.reproduce.timeline import at_path
 
 MOST_PARTS = 1000
-"""A record has fewer samples."""
+"""Parts of a course at most; a record has fewer samples."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Course:
     by: str
     """The number to cut by, such as `written_sectors`."""
     start: float
-    """The first part's beginning."""
+    """The first part's beginning, in the unit of `by`."""
     end: float
-    """The last part's end."""
+    """The last part's end, in the unit of `by`."""
     parts: int
     value: Formula
     """Over the increase of each number during a part."""
@@ -56,8 +56,9 @@ class Course:
         samples = at_path(record, self.path)
         if not isinstance(samples, list) or not samples:
             raise FormulaError(f"the record has no samples {self.path}")
-        step = (self.end - self.start) / self.parts
-        ends = [self._moment(samples, self.start + step * each) for each in (part - 1, part)]
+        # In this order the last part ends where the course does, without a rounding.
+        width = self.end - self.start
+        ends = [self._moment(samples, self.start + width * each / self.parts) for each in (part - 1, part)]
 
         def increase(name: str) -> float:
             first, last = (moment(name) for moment in ends)
@@ -121,6 +122,8 @@ def parse_courses(table: Table) -> dict[str, Course]:
     found = {}
     for name in table.keys():  # noqa: SIM118 - a Table is no dictionary
         inner = table.table(name)
+        if not name.isidentifier() or name in FUNCTIONS:
+            raise inner.error("", "a course's name is a word, and none of a function")
         course = Course(
             name=name,
             path=inner.text("list", "series"),

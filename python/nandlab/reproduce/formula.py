@@ -68,7 +68,7 @@ def mean_error(*values: float) -> float:
     return math.fsum(errors) / half
 
 
-_FUNCTIONS: dict[str, Callable[..., float]] = {
+FUNCTIONS: dict[str, Callable[..., float]] = {
     "abs": abs,
     "argmin": argmin,
     "ceil": math.ceil,
@@ -201,7 +201,7 @@ def _parse(text: str) -> tuple[ast.expr, list[str]]:
 
     def number(found: re.Match[str]) -> str:
         name = found.group()
-        if name in _FUNCTIONS and text[found.end() :].lstrip().startswith("("):
+        if name in FUNCTIONS and text[found.end() :].lstrip().startswith("("):
             return name
         if name not in names:
             names.append(name)
@@ -241,11 +241,11 @@ def _check(node: ast.expr, text: str) -> None:
     elif isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATIONS:
         inner = [node.operand]
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args and not node.keywords:
-        if node.func.id not in _FUNCTIONS:
-            raise FormulaError(f"{text!r}: there is no such function; there are {', '.join(_FUNCTIONS)}")
+        if node.func.id not in FUNCTIONS:
+            raise FormulaError(f"{text!r}: there is no such function; there are {', '.join(FUNCTIONS)}")
         inner = node.args
     elif not is_number and not (isinstance(node, ast.Name) and node.id.startswith("_")):
-        functions = ", ".join(_FUNCTIONS)
+        functions = ", ".join(FUNCTIONS)
         raise FormulaError(f"{text!r} is no formula of names, numbers, + - * / ** and {functions}")
     for each in inner:
         _check(each, text)
@@ -278,7 +278,7 @@ def _value(node: ast.expr, lookup: Callable[[int], float]) -> float:
     if isinstance(node, ast.UnaryOp):
         return _OPERATIONS[type(node.op)](_value(node.operand, lookup))
     if isinstance(node, ast.Call):
-        return _FUNCTIONS[node.func.id](*(_value(each, lookup) for each in node.args))  # type: ignore[attr-defined]
+        return FUNCTIONS[node.func.id](*(_value(each, lookup) for each in node.args))  # type: ignore[attr-defined]
     if isinstance(node, ast.Name):
         return lookup(int(node.id[1:]))
     # `_check` leaves constants; as floats, since whole numbers' powers know no end.

@@ -223,7 +223,7 @@ pub struct SectorMapped<S> {
     /// By die: the block being filled.
     active: Vec<Frontier>,
     failing: VecDeque<BlockId>,
-    /// The die that had the last turn, and the host pages that it took in it.
+    /// The die that had the last turn, and the pages that it took in it, folded ones included.
     turn: usize,
     taken: u32,
     stock: Stock,

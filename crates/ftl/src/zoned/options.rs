@@ -60,11 +60,12 @@ impl Config {
         let one_die = ZoneOptions { dies: 1, ..base.zones };
         let zones = ZoneOptions { blocks_per_die: 2, spare_blocks: 1, ..base.zones };
         let two_rows = Self { reserve_zones: 1, zones, ..base.clone() };
+        let groups = ZoneOptions { pages_per_die: 3, ..base.zones };
         vec![
-            Variant::safe("cost_benefit", Self { victim: ZoneVictim::CostBenefit, ..base.clone() }),
+            Variant::safe("cost_benefit", Self { victim: ZoneVictim::CostBenefit, zones: groups, ..base.clone() }),
             Variant::tight("host_copies", Self { copy: Copying::Host, ..two_rows.clone() }),
             Variant::safe("one_die", Self { zones: one_die, ..base.clone() }),
-            Variant::safe("groups", Self { zones: ZoneOptions { pages_per_die: 3, ..base.zones }, ..base.clone() }),
+            Variant::safe("groups", Self { zones: groups, ..base.clone() }),
             Variant::tight("two_rows", two_rows),
             Variant::tight("reserve_1", Self { reserve_zones: 1, ..base }),
         ]

@@ -195,6 +195,7 @@ impl Layout {
     #[inline]
     pub(crate) fn place(&self, at: u32) -> Place {
         let of_block = self.geometry.pages_per_block();
+        // The usual case, with fewer divisions.
         if self.group == 1 {
             let (stripe, slot) = (at / self.dies, at % self.dies);
             return Place { block: (stripe / of_block * self.dies + slot) as usize, page: stripe % of_block };

@@ -170,7 +170,10 @@ def _types(results: Results, times: Times) -> tuple[float, ...]:
         return ()
     first, mean = times.values["hot_us"], times.values["read_us"]
     second = results.get(f"align.{short(2 * times.shape.dies * times.shape.page_bytes)}")
-    slower = 0.0 if second is None else 1e6 / second.iops - 1e6 / _die_rate(results)
+    if second is None:
+        # No job reads at this distance, so the types are not known; the mean over them is.
+        return ()
+    slower = 1e6 / second.iops - 1e6 / _die_rate(results)
     if abs(slower) < abs(mean - first) / 2:
         return first, max(0.1, 2 * mean - first)
     hot, single = results.jobs["hot.4k.qd1"].p50_us, results.jobs["read.4k.qd1"].p50_us

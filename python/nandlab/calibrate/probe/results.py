@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -117,6 +118,8 @@ def measures_of(job: ProbeJob, result: Mapping[str, Any], name: str) -> Measures
     """
     where = f"{name}, job {job.name}"
     options = result.get("job options", {})
+    if not isinstance(options, Mapping):
+        raise ConfigError(f"{where}: its options are not as fio writes them")
     for key in COMPARED:
         if options.get(key) != job.options.get(key):
             raise ConfigError(
@@ -140,7 +143,7 @@ def measures_of(job: ProbeJob, result: Mapping[str, Any], name: str) -> Measures
             sync_us=float(sync["mean"]) / 1000 if sync.get("N") else None,
             sync_p99_us=None if flush_p99 is None else float(flush_p99) / 1000,
         )
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise ConfigError(
             f"{where}: iops, total_ios, io_bytes or latencies are not as fio writes them"
         ) from None
@@ -160,11 +163,16 @@ def read_log(path: Path) -> list[tuple[float, float]]:
     for at, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         try:
             now_ms, rate = (float(cell) for cell in line.split(",")[:2])
+            if not math.isfinite(now_ms) or not math.isfinite(rate):
+                raise ValueError
         except ValueError:
             raise ConfigError(
                 f"{readable(path)}, line {at}: expected milliseconds and KiB/s, given {line!r}"
             ) from None
-        total += rate * 1024 * max(0.0, now_ms - last_ms) / 1000
+        # A line of the same millisecond, or an earlier one, has no time for its bytes.
+        if now_ms <= last_ms:
+            continue
+        total += rate * 1024 * (now_ms - last_ms) / 1000
         last_ms = now_ms
         found.append((now_ms / 1000, total))
     if len(found) < 10:

@@ -75,6 +75,8 @@ def knee(log: Sequence[tuple[float, float]], skip: float) -> tuple[float, float]
         slow = (after - following) / (after_s - next_s)
         if (following - last) / (next_s - last_s) < FALL * rate and slow < FALL * rate:
             # Where the line before the fall meets the line behind it.
+            if not slow < rate:
+                return None
             behind = following - slow * next_s
             before = last - rate * last_s
             meet_s = (behind - before) / (rate - slow)

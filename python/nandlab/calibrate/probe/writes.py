@@ -82,12 +82,15 @@ def _full(results: Results, bs: int) -> list[Burst]:
 
 def drain_mb_s(results: Results) -> float | None:
     """The rate at which flash takes writes, from the two longest bursts; None if none met a full buffer."""
-    rates = []
-    for bs in BURST_BYTES:
-        full = _full(results, bs)
-        if len(full) > 1:
-            rates.append((full[-1].bytes - full[-2].bytes) / (full[-1].time_us - full[-2].time_us))
-    return max(rates, default=None)
+    rates = [_rate_between(_full(results, bs)) for bs in BURST_BYTES]
+    return max((rate for rate in rates if rate is not None), default=None)
+
+
+def _rate_between(full: Sequence[Burst]) -> float | None:
+    """The rate between the two longest bursts, MB/s; None with fewer, or if the longer one took no longer."""
+    if len(full) < 2 or not full[-1].time_us > full[-2].time_us:
+        return None
+    return (full[-1].bytes - full[-2].bytes) / (full[-1].time_us - full[-2].time_us)
 
 
 @dataclass(frozen=True)
@@ -272,7 +275,7 @@ def _buffer(results: Results, times: Times, program: Program, byte_us: float, jo
 
 def _first(full: Sequence[Burst], cycle_us: float) -> float:
     """The buffer by the first bursts that met a full one."""
-    drain = (full[-1].bytes - full[-2].bytes) / (full[-1].time_us - full[-2].time_us)
+    drain = _rate_between(full) or 0.0
     return full[0].bytes - drain * max(0.0, full[0].time_us - cycle_us / 2)
 
 

@@ -115,14 +115,15 @@ impl Cmt {
     pub(super) fn mark(&mut self, slot: usize, mark: usize) {
         let slot = &mut self.slots[slot];
         if !std::mem::replace(&mut slot.dirty[mark], true) {
-            self.changed.changes(((slot.unit << self.shift) + ((mark as u32) << self.mark_shift)) >> self.page_shift);
+            self.changed
+                .note_change(((slot.unit << self.shift) + ((mark as u32) << self.mark_shift)) >> self.page_shift);
         }
     }
 
     /// A part of a slot is on flash as it is in memory.
     pub(super) fn is_written(&mut self, slot: usize, mark: usize) {
         if std::mem::replace(&mut self.slots[slot].dirty[mark], false) {
-            self.changed.is_written();
+            self.changed.note_write();
         }
     }
 

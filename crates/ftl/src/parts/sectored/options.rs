@@ -90,8 +90,8 @@ macro_rules! sectored_options {
             pub replacement: $crate::parts::sectored::Replacement,
             /// The part of a changed map unit written when it leaves memory.
             pub write_back: $crate::parts::sectored::WriteBack,
-            /// Most map pages in memory with changes that are not on flash; beyond it the one with the oldest change is
-            /// written and stays in memory, as firmware does that bounds the time of a mount. 0 is no limit. It needs units
+            /// Most map pages in memory with changes that are not on flash, looked at after each write of the host; beyond it
+            /// the one with the oldest change is written and stays in memory, as firmware does that bounds the time of a mount. 0 is no limit. It needs units
             /// of whole map pages.
             pub changed_map_pages: u32,
             /// What happens if a sector is written again while it waits in the merge buffer.
