@@ -416,3 +416,26 @@ def test_hidden_drives_are_found_within_five_percent():
 def test_judge_prints_a_table(capsys):
     assert judge(["--seed", "2", "--drives", "1"]) == 0
     assert "over-provisioning" in capsys.readouterr().out
+
+
+def test_a_folder_without_writes_keeps_no_job_that_writes(nandlab_command, tmp_path):
+    assert nandlab_command("calibrate", "--probe-jobs", tmp_path, "--writes").status == 0
+    assert nandlab_command("calibrate", "--probe-jobs", tmp_path).status == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.txt", "probe-reads.fio"]
+    assert "probe-*" not in (tmp_path / "README.txt").read_text()
+
+
+@pytest.mark.parametrize("target", ["/dev/a;b", "/dev/a#b", "/dev/${HOME}", "/dev/a\tb", "/dev/a:b", " "])
+def test_a_target_that_fio_would_cut_is_refused(nandlab_command, tmp_path, target):
+    ended = nandlab_command("calibrate", "--probe-jobs", tmp_path, "--target", target)
+    assert ended.status == 2
+    assert "--target" in ended.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_results_of_a_drive_are_not_mixed_with_a_simulation(nandlab_command, tmp_path):
+    (tmp_path / "probe-writes.json").write_text('{"fio version": "fio-3.33", "jobs": []}')
+    ended = nandlab_command("calibrate", "--probe-jobs", tmp_path, "--simulate", "experiments/probe.toml")
+    assert ended.status == 2
+    assert "results of a drive" in ended.err
+    assert (tmp_path / "probe-writes.json").exists()

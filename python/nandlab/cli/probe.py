@@ -83,9 +83,14 @@ def write_jobs(options: dict[str, Any], jobs: int | None, as_json: bool) -> int:
 
     folder, simulated = options["probe_jobs"], options["simulate"]
     target = options["target"] or TARGET
-    if any(letter in target for letter in "\n\r:") or not target.strip():
-        raise click.UsageError(f"--target {target!r}: expected a device or a file such as /dev/nvme0n1")
+    # fio parts names at colons, ends values at ; and #, and fills in ${NAME}.
+    if any(letter in ":;#$" or not letter.isprintable() for letter in target) or not target.strip():
+        raise click.UsageError(
+            f"--target {target!r}: expected a device or a file such as /dev/nvme0n1, without : ; # $"
+        )
     experiment = None if simulated is None else read(simulated, [])
+    if experiment is not None:
+        _forget_simulated(Path(folder))
     files = write(folder, options["writes"], target)
     if experiment is not None and not _simulated(experiment, folder, files, jobs):
         say("stopped: no results were written")
@@ -114,6 +119,21 @@ def write_jobs(options: dict[str, Any], jobs: int | None, as_json: bool) -> int:
     else:
         click.echo(f"results of {simulated} are beside them. Then: nandlab calibrate --probe {folder}")
     return DONE
+
+
+def _forget_simulated(folder: Path) -> None:
+    """Removes results of an earlier simulation, so that results of two drives never mix.
+
+    Raises:
+        click.UsageError: The folder has results of a real drive.
+
+    """
+    found = sorted(folder.glob("probe-*.json"))
+    for path in found:
+        if b"(nandlab " not in path.read_bytes()[:200]:
+            raise click.UsageError(f"--simulate: {path} has results of a drive; take another folder")
+    for path in (*found, *folder.glob("probe-*.log")):
+        path.unlink()
 
 
 def _simulated(experiment: Any, folder: str, files: Any, jobs: int | None) -> bool:  # noqa: ANN401 - imported late

@@ -180,7 +180,8 @@ def readme(chosen: Sequence[JobFile], target: str) -> str:
     lines = [f"Jobs of `nandlab calibrate --probe-jobs` for {target}. They need fio 3.28 or newer."]
     if target == TARGET:
         lines += ["", "First put your drive in the place of the placeholder:", ""]
-        lines.append(f"  sed -i s,{TARGET},/dev/YOURS, probe-*.fio")
+        names = " ".join(f"{file.name}.fio" for file in chosen)
+        lines.append(f"  sed -i s,{TARGET},/dev/YOURS, {names}")
     if len(chosen) > 1:
         lines += [
             "",
@@ -200,6 +201,9 @@ def write_jobs(folder: str, writes: bool, target: str) -> Sequence[JobFile]:
     """Writes the files and README.txt; raises OSError with a sentence."""
     chosen = files(writes)
     Path(folder).mkdir(parents=True, exist_ok=True)
+    # No job file stays that this README does not warn of.
+    for name in {file.name for file in files(True)} - {file.name for file in chosen}:
+        (Path(folder) / f"{name}.fio").unlink(missing_ok=True)
     for file in chosen:
         write_whole(Path(folder) / f"{file.name}.fio", file.text(target).encode())
     write_whole(Path(folder) / "README.txt", readme(chosen, target).encode())

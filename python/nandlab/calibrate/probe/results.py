@@ -147,7 +147,7 @@ def measures_of(job: ProbeJob, result: Mapping[str, Any], name: str) -> Measures
         raise ConfigError(
             f"{where}: iops, total_ios, io_bytes or latencies are not as fio writes them"
         ) from None
-    if found.requests == 0 or not found.iops > 0 or not found.mean_us > 0:
+    if found.requests == 0 or found.bytes <= 0 or not found.iops > 0 or not found.mean_us > 0:
         raise ConfigError(f"{where}: no request was measured")
     return found
 

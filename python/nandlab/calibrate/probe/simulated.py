@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nandlab._native import NandlabError, version
+from nandlab._native import ConfigError, NandlabError, version
 from nandlab.calibrate.probe.jobs import FILL, LOG, OVERWRITE, TARGET, WRITES, JobFile, ProbeJob
 from nandlab.calibrate.rows import bytes_of
 from nandlab.calibrate.runs import Bench, bench_of
@@ -107,6 +107,8 @@ def _document(jobs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def fio_result(job: ProbeJob, group: int, result: Result) -> dict[str, Any]:
     """A job's results in the form of fio."""
     record = result.to_dict()
+    if record["time_us"] is None:
+        raise ConfigError("--simulate: a device that counts (device.model) has no times")
     time_us = float(record["time_us"])
     latencies = record["latency_us"]
     host = record["host"]
