@@ -14,7 +14,7 @@ from nandlab.calibrate.profile import profile_text
 from nandlab.calibrate.words import title, value_text
 from nandlab.report import charts, html
 from nandlab.writing import units
-from nandlab.writing.new_file import readable, write_whole
+from nandlab.writing.new_file import readable, write_page
 
 CURVE = "Points of the rows and of the same jobs on the fitted device. Predicted: not used by the fit."
 FREE = (
@@ -39,11 +39,11 @@ def write_calibration(
 
     Raises:
         NandlabError: A package that draws is missing.
-        OSError: With a sentence; an older file at `path` is then as it was.
+        OSError: As `write_page`.
 
     """
     charts.require_vl_convert()
-    write_whole(path, calibration_page(found, profile, command).encode(errors="backslashreplace"))
+    write_page(path, calibration_page(found, profile, command))
 
 
 def calibration_page(found: Calibration, profile: str, command: str | None) -> str:

@@ -10,7 +10,7 @@ from nandlab.figures.conclusions import MOST
 from nandlab.report import device_charts, html
 from nandlab.report.charts import Rows
 from nandlab.writing import units
-from nandlab.writing.new_file import write_whole
+from nandlab.writing.new_file import write_page
 from nandlab.writing.toml_text import toml_text
 
 
@@ -120,7 +120,7 @@ def write_choice(advice: Advice, path: str | os.PathLike[str], command: str | No
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
-    write_whole(path, choice_page(advice, command).encode(errors="backslashreplace"))
+    write_page(path, choice_page(advice, command))
 
 
 def choice_page(advice: Advice, command: str | None) -> str:

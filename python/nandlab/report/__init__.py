@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nandlab.report.theme import require_vl_convert
-from nandlab.writing.new_file import write_whole
+from nandlab.writing.new_file import write_page
 
 if TYPE_CHECKING:
     from nandlab.record.record import Record
@@ -28,7 +28,7 @@ def write_run(result: Record, path: str | os.PathLike[str], command: str | None 
     require_vl_convert()
     from nandlab.report.run import run_page
 
-    write_whole(path, run_page(result, command).encode(errors="backslashreplace"))
+    write_page(path, run_page(result, command))
 
 
 def write_comparison(
@@ -53,4 +53,4 @@ def write_comparison(
     require_vl_convert()
     from nandlab.report.comparison import comparison_page
 
-    write_whole(path, comparison_page(runs, command, repeats).encode(errors="backslashreplace"))
+    write_page(path, comparison_page(runs, command, repeats))

@@ -13,7 +13,7 @@ from nandlab.experiment.result import Result
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.page import figures, reproduction_page
 from nandlab.reproduce.records import cells, drawn_rows, rows
-from nandlab.writing.new_file import write_whole
+from nandlab.writing.new_file import write_page, write_whole
 from nandlab.writing.toml_text import toml_text
 
 # The same reproduction makes the same bytes.
@@ -50,7 +50,7 @@ def write_reproduction(
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
-    write_whole(path, reproduction_page(found, command).encode(errors="backslashreplace"))
+    write_page(path, reproduction_page(found, command))
 
 
 def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:

@@ -12,7 +12,7 @@ from nandlab.searching.words import sentences
 from nandlab.sweeping.charts import require_altair
 from nandlab.sweeping.words import axis_titles, figure, labels
 from nandlab.writing import units
-from nandlab.writing.new_file import write_whole
+from nandlab.writing.new_file import write_page
 
 if TYPE_CHECKING:
     from nandlab.searching import Search
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def write_search(found: Search, path: str | os.PathLike[str], command: str | None = None) -> None:
     """Writes the report; raises as `Search.report`."""
     require_altair()
-    write_whole(path, search_page(found, command).encode(errors="backslashreplace"))
+    write_page(path, search_page(found, command))
 
 
 def search_page(found: Search, command: str | None) -> str:

@@ -13,7 +13,7 @@ from nandlab.sweeping.conclusions import conclusions
 from nandlab.sweeping.shading import scale_words, shades
 from nandlab.sweeping.words import columns, figure, quantity
 from nandlab.writing import units
-from nandlab.writing.new_file import made_folder, write_whole
+from nandlab.writing.new_file import made_folder, write_page, write_whole
 
 if TYPE_CHECKING:
     from nandlab.sweeping import Sweep
@@ -24,7 +24,7 @@ CURVES = "95 % interval of the mean over the seeds."
 def write_sweep(found: Sweep, path: str | os.PathLike[str], command: str | None = None) -> None:
     """Writes the report; raises as `Sweep.report`."""
     require_altair()
-    write_whole(path, sweep_page(found, command).encode(errors="backslashreplace"))
+    write_page(path, sweep_page(found, command))
 
 
 def write_plots(found: Sweep, folder: str | os.PathLike[str]) -> list[str]:

@@ -134,3 +134,13 @@ def _umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
+
+
+def write_page(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a report's text; a name that is no Unicode stands there as readable() has it.
+
+    Raises:
+        OSError: With a sentence; an older file at `path` is then as it was.
+
+    """
+    write_whole(path, text.encode(errors="backslashreplace"))

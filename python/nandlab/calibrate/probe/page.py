@@ -14,7 +14,7 @@ from nandlab.calibrate.probe.quantity import Quantity
 from nandlab.calibrate.probe.repeat import WARNED, Repeat, sentence, worst
 from nandlab.report import charts, html
 from nandlab.writing import units
-from nandlab.writing.new_file import readable, write_whole
+from nandlab.writing.new_file import readable, write_page
 
 MEASURED, SIMULATED = "measured", "found drive"
 READ_PANELS = {
@@ -35,21 +35,9 @@ JOBS = (
 
 
 def write_probe(found: Found, path: str | os.PathLike[str], folder: str, command: str | None = None) -> None:
-    """Writes the report.
-
-    Args:
-        found: The probe's outcome.
-        path: The report's file.
-        folder: The folder with the results, for the title.
-        command: The command line that remakes the report.
-
-    Raises:
-        NandlabError: A package that draws is missing.
-        OSError: With a sentence; an older file at `path` is then as it was.
-
-    """
+    """Writes the report of the results in `folder`; `command` remakes it. Raises as `write_calibration`."""
     charts.require_vl_convert()
-    write_whole(path, probe_page(found, folder, command).encode(errors="backslashreplace"))
+    write_page(path, probe_page(found, folder, command))
 
 
 def probe_page(found: Found, folder: str, command: str | None) -> str:
