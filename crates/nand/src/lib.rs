@@ -31,6 +31,7 @@ pub mod random;
 pub mod rules;
 mod side_table;
 pub mod slc;
+pub mod slots;
 pub mod stall;
 pub mod tables;
 mod time;
