@@ -90,13 +90,23 @@ impl<K: Copy + Default + Eq + Into<u64>> SlotTable<K> {
     /// Gives `key`, which has none, a slot.
     #[inline]
     pub fn insert(&mut self, key: K, slot: u32) {
+        let is_new = self.insert_new(key, slot);
+        debug_assert!(is_new, "{} is there already", key.into());
+    }
+
+    /// Gives `key` a slot unless it has one; true if it had none.
+    #[inline]
+    pub fn insert_new(&mut self, key: K, slot: u32) -> bool {
         if self.len * 2 >= self.cells.len() {
             self.grow();
         }
         let at = self.place(key);
-        debug_assert!(self.cells[at].slot == NONE, "{} is there already", key.into());
+        if self.cells[at].slot != NONE {
+            return false;
+        }
         self.cells[at] = Cell { key, slot };
         self.len += 1;
+        true
     }
 
     /// Takes the slot of `key` away. The entries behind move up, so no search for them ends at the free cell.

@@ -11,10 +11,9 @@ impl Names {
     /// Names the operation `op` by the first free time from `estimate` on.
     pub(super) fn name(&mut self, estimate: Time, op: u32) -> Time {
         let mut name = estimate;
-        while self.0.get(name).is_some() {
+        while !self.0.insert_new(name, op) {
             name += 1;
         }
-        self.0.insert(name, op);
         name
     }
 
