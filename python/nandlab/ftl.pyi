@@ -465,9 +465,10 @@ def sector_map(
             Default 1048576.
         replacement: The map unit that leaves memory. Default "clock".
         write_back: The part of a changed map unit written when it leaves memory. Default "unit".
-        changed_map_pages: Most map pages in memory with changes that are not on flash; beyond it the
-            one with the oldest change is written and stays in memory, as firmware does that bounds the
-            time of a mount. 0 is no limit. It needs units of whole map pages. Default 0.
+        changed_map_pages: Most map pages in memory with changes that are not on flash, looked at after
+            each write of the host; beyond it the one with the oldest change is written and stays in
+            memory, as firmware does that bounds the time of a mount. 0 is no limit. It needs units of
+            whole map pages. Default 0.
         rewrite: What happens if a sector is written again while it waits in the merge buffer. Default
             "overwrite".
         pages_per_die: Consecutive host pages that one die takes, at least 1: as many as it programs at
@@ -512,9 +513,10 @@ def hybrid_map(
             Default 1048576.
         replacement: The map unit that leaves memory. Default "clock".
         write_back: The part of a changed map unit written when it leaves memory. Default "unit".
-        changed_map_pages: Most map pages in memory with changes that are not on flash; beyond it the
-            one with the oldest change is written and stays in memory, as firmware does that bounds the
-            time of a mount. 0 is no limit. It needs units of whole map pages. Default 0.
+        changed_map_pages: Most map pages in memory with changes that are not on flash, looked at after
+            each write of the host; beyond it the one with the oldest change is written and stays in
+            memory, as firmware does that bounds the time of a mount. 0 is no limit. It needs units of
+            whole map pages. Default 0.
         rewrite: What happens if a sector is written again while it waits in the merge buffer. Default
             "overwrite".
         pages_per_die: Consecutive host pages that one die takes, at least 1: as many as it programs at
