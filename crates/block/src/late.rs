@@ -96,8 +96,8 @@ impl Late {
         let mut at = self.path.process(request, arrival);
         while self.path.waits_for_space(request) {
             let Some(answer) = timeline.step(Time::MAX) else { unreachable!("an idle device holds no data back") };
-            if let Answer::Stored { at: end, .. } = answer {
-                at = at.max(end);
+            if answer.is_stored {
+                at = at.max(answer.at);
             }
             self.take(answer, timeline);
         }
@@ -132,23 +132,22 @@ impl Late {
     }
 
     fn take(&mut self, answer: Answer, timeline: &mut Timeline) {
-        let (Answer::Done { request: number, .. } | Answer::Stored { request: number, .. }) = answer;
+        let Answer { request: number, at, is_done, is_stored } = answer;
         let place = self.place(number);
         let one = place.and_then(|place| self.under_way.get(place).copied().flatten());
         let (Some(place), Some(mut one)) = (place, one) else { return };
-        match answer {
-            Answer::Done { at, .. } if one.pack.is_some() => return self.take_packed(&one, at, timeline),
-            Answer::Done { at, .. } if !one.is_answered => {
-                one.is_answered = true;
-                self.answer(number, &one, at, timeline);
-            }
-            Answer::Done { .. } => {}
-            Answer::Stored { .. } => {
-                one.is_stored = true;
-                self.path.stored(&one.request, one.write);
-            }
+        if is_stored {
+            one.is_stored = true;
+            self.path.stored(&one.request, one.write);
+        }
+        if is_done && !one.is_answered && one.pack.is_none() {
+            one.is_answered = true;
+            self.answer(number, &one, at, timeline);
         }
         self.keep(place, &one);
+        if is_done && one.pack.is_some() {
+            self.take_packed(&one, at, timeline);
+        }
     }
 
     /// A request's place among those under way.

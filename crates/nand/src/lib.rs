@@ -37,6 +37,7 @@ pub mod tables;
 mod time;
 pub mod timed;
 pub mod timeline;
+pub mod tournament;
 pub mod traced;
 mod waits;
 pub mod work;

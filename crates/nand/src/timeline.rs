@@ -17,9 +17,9 @@
 //! operation has ended; until then the unit serves others. A program or an erase keeps its place in the queue while it
 //! waits, because a block's pages are programmed in order.
 
-mod events;
 mod history;
 mod names;
+mod ops;
 mod requests;
 mod unit;
 
@@ -28,13 +28,15 @@ pub use requests::Answer;
 use crate::cause::Cause;
 use crate::stall::Stall;
 use crate::time::Time;
+use crate::tournament::{Key, Tournament};
 use crate::waits::Waits;
 use crate::work::Work;
-use events::{Events, What};
 use history::History;
-use names::Names;
+use names::Known;
+use ops::{Flags, Op, Ops};
 use requests::Requests;
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use unit::Unit;
 
 /// An operation's times, in ns; those that it does not need are 0.
@@ -49,10 +51,12 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
+    #[inline]
     pub(crate) fn total(&self) -> Time {
         self.before + self.transfer + self.after
     }
 
+    #[inline]
     fn is_read(&self) -> bool {
         self.before > 0 && self.after == 0
     }
@@ -70,50 +74,7 @@ pub(crate) struct Part {
 /// It belongs to another request, or to none.
 const JOINED: Part = Part { is_waited_for: true, is_own: false };
 
-/// An issued operation.
-#[derive(Clone, Copy, Debug)]
-struct Op {
-    unit: u32,
-    steps: Steps,
-    /// No start before this; [`NEVER`] while it waits for another operation.
-    ready: Time,
-    /// Estimated end, its name.
-    name: Time,
-    /// Whether it stops for reads.
-    gives_way: bool,
-    /// Reads that it gave way to.
-    reads: u32,
-    /// Whether it moves a page for the host.
-    is_host: bool,
-    /// Whether it goes ahead of others on its unit.
-    goes_first: bool,
-    /// The request that it is a part of.
-    request: Option<(u64, Part)>,
-    /// Whether other requests wait for it, too.
-    is_joined: bool,
-    /// The first and the last operation that wait for it; [`NO_OP`] if none does.
-    followers: (u32, u32),
-    /// The next one that waits for the same operation, or [`NO_OP`].
-    next_follower: u32,
-    /// When it was ready for the channel; then, when its step after the transfer began or went on.
-    since: Time,
-    /// Its number in the history.
-    past: u64,
-    /// Its number among all operations.
-    number: u64,
-    /// Time to resume it that is still ahead.
-    resume: Time,
-}
-
 const NEVER: Time = Time::MAX;
-const NO_OP: u32 = u32::MAX;
-
-#[derive(Clone, Debug, Default)]
-struct Channel {
-    /// Units that wait for the channel: first come, first served.
-    waiting: VecDeque<u32>,
-    current: Option<u32>,
-}
 
 /// How a unit's operations may overlap and give way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,17 +99,21 @@ pub struct Timeline {
     last: Time,
     rules: Rules,
     units: Vec<Unit>,
-    channels: Vec<Channel>,
-    ops: Vec<Op>,
-    unused: Vec<u32>,
-    by_name: Names,
-    events: Events,
+    /// By channel: the end of its last transfer.
+    channels: Vec<Time>,
+    ops: Ops,
+    /// Units by the time of their next event.
+    events: Tournament,
+    /// Reads whose wait for another operation is over at a time to come.
+    arrivals: BinaryHeap<Reverse<(Key, u32)>>,
     requests: Requests,
     /// By operation, the requests that wait for it and that it is no part of.
     joined: BTreeMap<u32, Vec<u64>>,
     history: Option<Box<History>>,
     /// Operations so far.
     issued: u64,
+    /// Reads so far that went ahead of others on their unit.
+    ahead: u64,
     /// News about operations, until somebody takes them.
     works: Option<Vec<Work>>,
 }
@@ -161,42 +126,43 @@ impl Timeline {
             now: 0,
             last: 0,
             rules,
-            events: Events::new(units.len() as u32, channels),
+            events: Tournament::new(units.len() as u32),
+            arrivals: BinaryHeap::new(),
             units,
-            channels: vec![Channel::default(); channels as usize],
-            ops: Vec::new(),
-            unused: Vec::new(),
-            by_name: Names::default(),
+            channels: vec![0; channels as usize],
+            ops: Ops::new(),
             requests: Requests::default(),
             joined: BTreeMap::new(),
             history: None,
             issued: 0,
+            ahead: 0,
             works: None,
         }
     }
 
-    /// Time of the last event.
+    /// Time of the last event or answer.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// End of the last operation that ended.
+    /// End of the last operation whose end is known.
     pub fn last(&self) -> Time {
         self.last
     }
 
     /// Begins anew at `start`, when the device is idle.
     pub(crate) fn restart(&mut self, start: Time) {
-        assert!(self.by_name.is_empty(), "operations are under way");
+        assert!(self.is_idle(), "operations are under way");
         (self.now, self.last) = (start, start);
     }
 
-    /// Whether no operation is under way.
+    /// Whether the end of every operation is known.
     pub fn is_idle(&self) -> bool {
-        self.by_name.is_empty()
+        self.ops.is_empty()
     }
 
     /// The operations that follow belong to the request with this number; numbers are consecutive.
+    #[inline]
     pub fn open(&mut self, request: u64) {
         self.requests.open(request);
     }
@@ -212,27 +178,53 @@ impl Timeline {
     }
 
     /// All operations of the open request are issued, and it ends at `earliest` or later.
+    #[inline]
     pub fn close(&mut self, earliest: Time) {
         self.requests.close(earliest);
     }
 
     /// Goes on until a request ends, but not beyond `limit`; `None` if none ends by then.
+    #[inline]
     pub fn step(&mut self, limit: Time) -> Option<Answer> {
         loop {
-            if let Some(answer) = self.requests.next(self.now.max(limit.min(self.events.next()))) {
+            let next = self.next_event();
+            if let Some(answer) = self.requests.next(limit.min(next.time())) {
+                self.now = self.now.max(answer.at);
                 return Some(answer);
             }
-            match self.events.take(limit, &mut self.now)? {
-                What::Unit(unit) => self.unit_event(unit),
-                What::Wake(unit) => self.look_for_work(unit),
-                What::Channel(channel) => self.transferred(channel),
+            if next.time() > limit || next == Key::NONE {
+                return None;
             }
+            self.now = self.now.max(next.time());
+            self.carry_out(next);
+        }
+    }
+
+    /// The next event's time.
+    #[inline]
+    fn next_event(&self) -> Key {
+        let first = self.events.first();
+        if self.arrivals.is_empty() {
+            return first;
+        }
+        self.arrivals.peek().map_or(first, |&Reverse((key, _))| key.min(first))
+    }
+
+    #[inline]
+    fn carry_out(&mut self, event: Key) {
+        if event == self.events.first() {
+            return self.unit_event(self.events.winner(), event.time());
+        }
+        if let Some(Reverse((_, op))) = self.arrivals.pop() {
+            self.queue_late(op);
+            self.look_for_work(self.ops[op].unit);
         }
     }
 
     /// Issues an operation on `unit` no earlier than `ready`; returns its name, an estimated end near `estimate`.
     ///
     /// If `ready` names an operation that is under way, this one follows it; names of ended operations are no bound.
+    #[inline]
     pub(crate) fn issue(
         &mut self,
         unit: u32,
@@ -241,94 +233,111 @@ impl Timeline {
         (part, is_erase, cause): (Part, bool, Cause),
         estimate: Time,
     ) -> Time {
-        let leader = if ready > arrival { self.by_name.get(ready) } else { None };
-        let place = self.unused.last().copied().unwrap_or(self.ops.len() as u32);
-        let name = self.by_name.name(estimate, place);
+        let leader = if ready > arrival { self.known(ready, arrival) } else { None };
         let gives_way = if is_erase { self.rules.stops_erases } else { self.rules.stops_programs };
-        let request = self.requests.add(part);
-        let owner = self.requests.current();
-        let past_leader = leader.map(|leader| self.ops[leader as usize].past);
-        let past = self.history.as_mut().map_or(0, |history| history.issue(unit, cause, owner, past_leader));
-        let op = Op {
-            unit,
-            steps,
-            ready: if leader.is_some() { NEVER } else { arrival.max(self.now) },
-            name,
+        let names = &mut self.units[unit as usize].names;
+        let mut op = Op::new(unit, names.next(), steps, arrival);
+        op.flags = Flags {
             gives_way: gives_way && steps.after > 0,
-            reads: 0,
             is_host: cause == Cause::Host,
             goes_first: self.rules.read_first && steps.is_read() && part.is_waited_for,
-            request,
+            follows: leader.is_some(),
             is_joined: false,
-            followers: (NO_OP, NO_OP),
-            next_follower: NO_OP,
-            since: 0,
-            past,
-            number: self.issued,
-            resume: 0,
         };
+        op.request = self.requests.add(part);
+        op.part = part;
+        op.number = self.issued;
         self.issued += 1;
-        self.tell(|| Work::Issued { number: op.number, request: owner, unit });
-        let number = self.store(op);
-        if let Some(leader) = leader {
-            self.follow(leader, number);
+        match leader {
+            None => {}
+            Some(Known::Op(_)) => op.ready = NEVER,
+            Some(Known::End(end, _)) => op.ready = end,
+        }
+        if self.history.is_some() || self.works.is_some() {
+            self.watch(&mut op, cause, leader);
+        }
+        let ready = op.ready;
+        let at = self.ops.add(op);
+        let units = self.units.len().next_power_of_two() as u32;
+        let name = self.units[unit as usize].names.name(estimate, (unit, units), at, arrival.min(self.now));
+        if let Some(Known::Op(leader)) = leader {
+            self.ops.follow(leader, at);
         }
         if leader.is_none() || !steps.is_read() {
-            self.queue(number);
+            self.queue(at);
+            self.look_for_work(unit);
+        } else if ready != NEVER {
+            self.arrive(at, ready);
         }
-        self.look_for_work(unit);
         name
     }
 
-    /// Makes an operation wait for another one.
-    fn follow(&mut self, leader: u32, number: u32) {
-        let (first, last) = &mut self.ops[leader as usize].followers;
-        let before = std::mem::replace(last, number);
-        if *first == NO_OP {
-            *first = number;
-        } else {
-            self.ops[before as usize].next_follower = number;
-        }
+    /// What is known of the operation with this name, if it has not ended by `now`.
+    fn known(&self, name: Time, now: Time) -> Option<Known> {
+        let units = self.units.len().next_power_of_two() as Time;
+        let unit = self.units.get((name & (units - 1)) as usize)?;
+        unit.names.get(name).filter(|known| !matches!(known, Known::End(end, _) if *end <= now))
+    }
+
+    /// Keeps an issued operation in the history, and tells of it.
+    #[cold]
+    fn watch(&mut self, op: &mut Op, cause: Cause, leader: Option<Known>) {
+        let owner = self.requests.current();
+        let leader = leader.map(|known| match known {
+            Known::Op(leader) => self.ops[leader].past,
+            Known::End(_, past) => past,
+        });
+        op.past = self.history.as_mut().map_or(0, |history| history.issue(op.unit, cause, owner, leader));
+        let (number, unit) = (op.number, op.unit);
+        self.tell(|| Work::Issued { number, request: owner, unit });
     }
 
     /// Queues an operation for its unit.
-    fn queue(&mut self, number: u32) {
-        let Op { unit, goes_first, .. } = self.ops[number as usize];
+    #[inline]
+    fn queue(&mut self, op: u32) {
+        let Op { unit, flags, .. } = self.ops[op];
         let unit = &mut self.units[unit as usize];
-        if goes_first { &mut unit.reads } else { &mut unit.others }.push_back(number);
+        self.ops.push(if flags.goes_first { &mut unit.reads } else { &mut unit.others }, op);
+    }
+
+    /// A read joins its unit's queue at `ready`.
+    fn arrive(&mut self, op: u32, ready: Time) {
+        if ready <= self.now {
+            self.queue_late(op);
+            return self.look_for_work(self.ops[op].unit);
+        }
+        let number = self.events.next_number();
+        self.arrivals.push(Reverse((Key::new(ready, number), op)));
     }
 
     /// Queues a read whose wait is over: before operations that still wait, because one of them may wait for it, as the
     /// program of a page waits for the read of its older part.
-    fn queue_late(&mut self, number: u32) {
-        let Op { unit, goes_first, .. } = self.ops[number as usize];
-        if goes_first {
-            return self.queue(number);
+    fn queue_late(&mut self, op: u32) {
+        let Op { unit, flags, .. } = self.ops[op];
+        if flags.goes_first {
+            return self.queue(op);
         }
+        let now = self.now;
         let queue = &mut self.units[unit as usize].others;
-        let is_waiting = |&other: &u32| self.ops[other as usize].ready == NEVER;
-        let place = queue.iter().position(is_waiting).unwrap_or(queue.len());
-        queue.insert(place, number);
+        self.ops.insert(queue, op, |other| other.may_be_passed() && other.ready >= now);
     }
 
     /// Makes the open request wait for the operation of this name, too.
     pub(crate) fn wait_for(&mut self, name: Time) {
-        let Some(op) = self.by_name.get(name) else { return };
-        if let Some((request, _)) = self.requests.add(JOINED) {
-            self.ops[op as usize].is_joined = true;
-            self.joined.entry(op).or_default().push(request);
-        }
-    }
-
-    fn store(&mut self, op: Op) -> u32 {
-        match self.unused.pop() {
-            Some(number) => {
-                self.ops[number as usize] = op;
-                number
+        match self.known(name, self.now) {
+            None => {}
+            Some(Known::End(end, past)) => {
+                if let (Some(history), Some(request)) = (&mut self.history, self.requests.current()) {
+                    history.ended(request, past, end);
+                }
+                self.requests.answer_no_earlier(end);
             }
-            None => {
-                self.ops.push(op);
-                self.ops.len() as u32 - 1
+            Some(Known::Op(op)) => {
+                let request = self.requests.add(JOINED);
+                if request != requests::NONE {
+                    self.ops[op].flags.is_joined = true;
+                    self.joined.entry(op).or_default().push(request);
+                }
             }
         }
     }
@@ -357,19 +366,35 @@ impl Timeline {
         self.requests.waits()
     }
 
+    /// Reads so far that went ahead of an operation on their unit: it was suspended, or had come before them.
+    pub(crate) fn reads_ahead(&self) -> u64 {
+        self.ahead
+    }
+
     /// An operation waited; `is_host` counts a page for the host, once.
+    #[inline]
     fn waited(&mut self, op: u32, waits: Waits, is_host: bool) {
-        let request = self.ops[op as usize].request;
-        if let Some((request, _)) = request.filter(|(_, part)| part.is_waited_for && part.is_own) {
+        let Op { request, part, .. } = self.ops[op];
+        if part.is_waited_for && part.is_own && request != requests::NONE {
             self.requests.waited(request, waits, is_host);
         }
     }
 
-    /// An operation worked from `start` until now.
+    /// An operation works between two times; the time to resume it is not told.
     #[inline]
-    fn worked(&mut self, op: u32, start: Time, is_transfer: bool) {
+    fn worked(&mut self, op: u32, (start, end): (Time, Time), is_transfer: bool) {
+        if self.history.is_some() {
+            self.keep_piece(op, (start, end), is_transfer);
+        }
+        if self.works.is_some() {
+            self.tell_of(op, (start, end), is_transfer);
+        }
+    }
+
+    #[cold]
+    fn keep_piece(&mut self, op: u32, (start, end): (Time, Time), is_transfer: bool) {
         if let Some(history) = &mut self.history {
-            history.worked(self.ops[op as usize].past, start, self.now, is_transfer);
+            history.worked(self.ops[op].past, start, end, is_transfer);
         }
     }
 
@@ -390,9 +415,9 @@ impl Timeline {
         }
     }
 
-    /// Tells that an operation worked from `start` to `end`, without the time to resume it.
+    #[cold]
     fn tell_of(&mut self, op: u32, (start, end): (Time, Time), is_transfer: bool) {
-        let op = &mut self.ops[op as usize];
+        let op = &mut self.ops[op];
         let resumed = op.resume.min(end - start);
         op.resume -= resumed;
         let (number, start) = (op.number, start + resumed);
@@ -401,75 +426,51 @@ impl Timeline {
         }
     }
 
-    fn at(&mut self, time: Time, what: What) {
-        self.events.plan(time, what);
-    }
-
-    /// Queues a unit for its channel.
-    fn ask_for_channel(&mut self, unit: u32) {
-        let number = self.units[unit as usize].channel;
-        let channel = &mut self.channels[number as usize];
-        channel.waiting.push_back(unit);
-        if channel.current.is_none() {
-            self.next_transfer(number);
+    /// An operation ends at `at`, which may be ahead.
+    #[inline]
+    fn end(&mut self, number: u32, at: Time) {
+        self.last = self.last.max(at);
+        let Op { unit, place, request, part, past, flags, number: told, .. } = self.ops[number];
+        self.units[unit as usize].names.end(place, at, past);
+        self.tell(|| Work::Ended { number: told });
+        if request != requests::NONE {
+            self.end_in((request, part), past, at);
         }
-    }
-
-    fn next_transfer(&mut self, number: u32) {
-        let channel = &mut self.channels[number as usize];
-        channel.current = channel.waiting.pop_front();
-        if let Some(unit) = channel.current {
-            let op = self.units[unit as usize].on_channel();
-            let Op { since, steps, .. } = self.ops[op as usize];
-            let end = self.now + steps.transfer;
-            self.waited(op, Waits { unit: 0, channel: self.now - since }, false);
-            self.at(end, What::Channel(number));
-        }
-    }
-
-    fn transferred(&mut self, number: u32) {
-        let unit = self.channels[number as usize].current.take().expect("a transfer ends");
-        let op = self.units[unit as usize].on_channel();
-        let start = self.now - self.ops[op as usize].steps.transfer;
-        self.worked(op, start, true);
-        self.tell_of(op, (start, self.now), true);
-        self.next_transfer(number);
-        self.after_transfer(unit);
-    }
-
-    /// Ends an operation now.
-    fn end(&mut self, number: u32) {
-        self.last = self.now;
-        let op = self.ops[number as usize];
-        self.by_name.remove(op.name);
-        self.unused.push(number);
-        self.tell(|| Work::Ended { number: op.number });
-        if let Some((request, part)) = op.request {
-            self.end_in(request, part, op.past);
-        }
-        if op.is_joined {
+        if flags.is_joined {
             for request in self.joined.remove(&number).unwrap_or_default() {
-                self.end_in(request, JOINED, op.past);
+                self.end_in((request, JOINED), past, at);
             }
         }
-        let (mut next, _) = op.followers;
-        while next != NO_OP {
+        let next = self.ops.first_follower(number);
+        self.ops.remove(number);
+        if next != ops::NONE {
+            self.release(next, at);
+        }
+    }
+
+    /// The operation that these wait for, `next` and those behind it, ends at `at`.
+    #[cold]
+    fn release(&mut self, mut next: u32, at: Time) {
+        while next != ops::NONE {
             let follower = next;
-            let op = &mut self.ops[follower as usize];
-            (op.ready, next) = (self.now, op.next_follower);
+            next = self.ops.next_follower(follower);
+            let op = &mut self.ops[follower];
+            op.ready = at;
             let (unit, is_read) = (op.unit, op.steps.is_read());
             if is_read {
-                self.queue_late(follower);
+                self.arrive(follower, at);
+            } else {
+                self.look_for_work(unit);
             }
-            self.look_for_work(unit);
         }
     }
 
     /// An operation ends, for which a request waits.
-    fn end_in(&mut self, request: u64, part: Part, past: u64) {
+    #[inline]
+    fn end_in(&mut self, (request, part): (u64, Part), past: u64, at: Time) {
         if let Some(history) = self.history.as_mut().filter(|_| part.is_waited_for) {
-            history.ended(request, past, self.now);
+            history.ended(request, past, at);
         }
-        self.requests.end(request, part, self.now);
+        self.requests.end(request, part, at);
     }
 }

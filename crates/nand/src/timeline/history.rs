@@ -106,10 +106,10 @@ impl History {
         number.checked_sub(self.first).and_then(|at| self.known.get(at as usize))
     }
 
-    /// Its unit takes the operation.
-    pub(super) fn began(&mut self, number: u64, now: Time) {
+    /// Its unit takes the operation at `at`.
+    pub(super) fn began(&mut self, number: u64, at: Time) {
         let Some(past) = number.checked_sub(self.first).and_then(|at| self.known.get_mut(at as usize)) else { return };
-        past.begun = now;
+        past.begun = at;
         self.by_unit[past.unit as usize].push_back(number);
     }
 
@@ -124,8 +124,11 @@ impl History {
     }
 
     /// An operation ended, and `request` waits for it.
-    pub(super) fn ended(&mut self, request: u64, number: u64, now: Time) {
-        self.last_of.insert(request, (number, now));
+    pub(super) fn ended(&mut self, request: u64, number: u64, at: Time) {
+        let last = self.last_of.entry(request).or_insert((number, at));
+        if at >= last.1 {
+            *last = (number, at);
+        }
     }
 
     /// A request was answered.

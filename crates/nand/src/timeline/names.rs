@@ -1,72 +1,99 @@
-//! Operations under way by their names.
+//! What operations are called by the software above: an estimated end.
+//!
+//! A name is the first time from the estimate on whose remainder by the number of units (a power of two) is the unit. So a
+//! name tells the unit, and the names of a unit grow.
 
-use crate::slots::SlotTable;
+use super::ops::NONE;
+use super::NEVER;
 use crate::time::Time;
+use std::collections::VecDeque;
 
-/// Operations by name.
+/// What is known of a named operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Known {
+    /// It is under way.
+    Op(u32),
+    /// It ends at this time; its number in the history.
+    End(Time, u64),
+}
+
+/// The latest names of a unit: those of operations that have not ended, and some more.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names(SlotTable<Time>);
+pub(super) struct Names {
+    latest: VecDeque<Named>,
+    /// Names before these.
+    first: u64,
+    name: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Named {
+    name: Time,
+    /// [`NEVER`] while it is under way.
+    end: Time,
+    op: u32,
+    past: u64,
+}
 
 impl Names {
-    /// Names the operation `op` by the first free time from `estimate` on.
-    pub(super) fn name(&mut self, estimate: Time, op: u32) -> Time {
-        let mut name = estimate;
-        while !self.0.insert_new(name, op) {
-            name += 1;
+    /// Names the operation `op`; names of operations that ended by `now` are forgotten. `units` is a power of two.
+    #[inline]
+    pub(super) fn name(&mut self, estimate: Time, (unit, units): (u32, u32), op: u32, now: Time) -> Time {
+        while self.latest.front().is_some_and(|named| named.end <= now) {
+            self.latest.pop_front();
+            self.first += 1;
         }
+        let (units, unit) = (Time::from(units), Time::from(unit));
+        let least = estimate.max(self.name + 1);
+        let name = least + (unit.wrapping_sub(least) & (units - 1));
+        self.name = name;
+        self.latest.push_back(Named { name, end: NEVER, op, past: 0 });
         name
     }
 
+    /// The place of the next operation that is named.
     #[inline]
-    pub(super) fn get(&self, name: Time) -> Option<u32> {
-        self.0.get(name)
+    pub(super) fn next(&self) -> u64 {
+        self.first + self.latest.len() as u64
     }
 
-    /// Forgets a name.
+    /// The operation at this place ends at `end`.
     #[inline]
-    pub(super) fn remove(&mut self, name: Time) {
-        self.0.remove(name);
+    pub(super) fn end(&mut self, place: u64, end: Time, past: u64) {
+        let named = &mut self.latest[(place - self.first) as usize];
+        (named.end, named.op, named.past) = (end, NONE, past);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// The name of the operation at this place belongs to `op` from now on.
+    pub(super) fn pass(&mut self, place: u64, op: u32) {
+        self.latest[(place - self.first) as usize].op = op;
+    }
+
+    /// What is known of the operation with this name; `None` if it ended long ago.
+    pub(super) fn get(&self, name: Time) -> Option<Known> {
+        let at = self.latest.binary_search_by_key(&name, |named| named.name).ok()?;
+        let named = self.latest[at];
+        Some(if named.end == NEVER { Known::Op(named.op) } else { Known::End(named.end, named.past) })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
-    use std::collections::BTreeMap;
 
     #[test]
-    fn a_name_in_use_is_not_given_again() {
+    fn a_name_tells_its_unit_and_is_given_once() {
         let mut names = Names::default();
-        assert_eq!([1, 2, 3].map(|op| names.name(70, op)), [70, 71, 72]);
-        names.remove(71);
-        assert_eq!((names.get(71), names.get(72)), (None, Some(3)));
-        assert_eq!(names.name(69, 4), 69);
-        assert_eq!(names.name(70, 5), 71);
-        [69, 70, 71, 72].into_iter().for_each(|name| names.remove(name));
-        assert!(names.is_empty());
-    }
-
-    #[test]
-    fn it_holds_what_a_map_holds() {
-        let (mut random, mut names, mut map) = (Random::new(3), Names::default(), BTreeMap::new());
-        for round in 0..20_000 {
-            let most = if round % 4_000 < 2_000 { 500 } else { 40 };
-            let name = random.below(most);
-            if random.below(2) == 0 {
-                let free = (name..).find(|name| !map.contains_key(name)).unwrap();
-                assert_eq!(names.name(name, round), free);
-                map.insert(free, round);
-            } else {
-                names.remove(name);
-                map.remove(&name);
-            }
-            let asked = random.below(600);
-            assert_eq!((names.get(asked), names.is_empty()), (map.get(&asked).copied(), map.is_empty()));
-        }
+        assert_eq!([1, 2, 3].map(|op| names.name(70, (2, 4), op, 0)), [70, 74, 78]);
+        assert_eq!(names.name(79, (2, 4), 4, 0), 82);
+        assert_eq!((names.get(74), names.get(75), names.next()), (Some(Known::Op(2)), None, 4));
+        names.end(1, 500, 9);
+        assert_eq!(names.get(74), Some(Known::End(500, 9)));
+        // The first is still under way, so nothing is forgotten.
+        names.name(90, (2, 4), 5, 600);
+        assert_eq!(names.get(74), Some(Known::End(500, 9)));
+        names.end(0, 550, 8);
+        names.name(100, (2, 4), 6, 600);
+        assert_eq!((names.get(70), names.get(74), names.get(78)), (None, None, Some(Known::Op(3))));
     }
 }

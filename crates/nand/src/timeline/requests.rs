@@ -6,23 +6,20 @@ use crate::waits::{OfRequest, Waits};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+/// No request.
+pub(super) const NONE: u64 = u64::MAX;
+
 /// News about a request.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Answer {
-    /// Everything the host waits for ended at this time.
-    Done {
-        /// Its number.
-        request: u64,
-        /// The last such operation's end.
-        at: Time,
-    },
-    /// Its data is in flash since this time.
-    Stored {
-        /// Its number.
-        request: u64,
-        /// Its own last operation's end.
-        at: Time,
-    },
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// Its number.
+    pub request: u64,
+    /// When it happens.
+    pub at: Time,
+    /// Everything that the host waits for has ended.
+    pub is_done: bool,
+    /// Its data is in flash.
+    pub is_stored: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,9 +43,10 @@ pub(super) struct Requests {
     first: u64,
     known: VecDeque<Request>,
     is_open: bool,
-    /// Ended requests, to be reported in time order.
-    ended: BinaryHeap<Reverse<(Time, u64, Answer)>>,
-    reported: u64,
+    /// News to be told in time order, then in the order in which they were known: times, how many there were before, and requests
+    /// by number with two bits, for done and for stored.
+    news: BinaryHeap<Reverse<(Time, u64, u64)>>,
+    known_news: u64,
     /// For requests already done.
     waits: Waits,
 }
@@ -91,68 +89,84 @@ impl Requests {
         self.is_open.then(|| self.first + self.known.len() as u64 - 1)
     }
 
-    /// Counts an operation in the open request; `None` outside requests.
-    pub(super) fn add(&mut self, part: Part) -> Option<(u64, Part)> {
+    /// Counts an operation in the open request, and returns the request; [`NONE`] outside requests.
+    #[inline]
+    pub(super) fn add(&mut self, part: Part) -> u64 {
         if !self.is_open || !(part.is_waited_for || part.is_own) {
-            return None;
+            return NONE;
         }
         let number = self.first + self.known.len() as u64 - 1;
-        let request = self.known.back_mut()?;
+        let Some(request) = self.known.back_mut() else { return NONE };
         request.waited_for += u32::from(part.is_waited_for);
         request.own += u32::from(part.is_own);
-        Some((number, part))
+        number
     }
 
+    #[inline]
     pub(super) fn close(&mut self, earliest: Time) {
         self.is_open = false;
         let number = self.first + self.known.len() as u64 - 1;
         let request = self.known.back_mut().expect("a request is open");
         request.is_closed = true;
         (request.end, request.stored) = (request.end.max(earliest), request.stored.max(earliest));
-        self.report(number);
+        if request.waited_for == 0 || request.own == 0 {
+            self.report(number);
+        }
     }
 
-    pub(super) fn end(&mut self, number: u64, part: Part, now: Time) {
+    /// An operation of a request ends at `at`.
+    #[inline]
+    pub(super) fn end(&mut self, number: u64, part: Part, at: Time) {
         let request = &mut self.known[(number - self.first) as usize];
         if part.is_waited_for {
             request.waited_for -= 1;
-            request.end = request.end.max(now);
+            request.end = request.end.max(at);
         }
         if part.is_own {
             request.own -= 1;
-            request.stored = request.stored.max(now);
+            request.stored = request.stored.max(at);
         }
-        self.report(number);
+        if request.is_closed && (request.waited_for == 0 || request.own == 0) {
+            self.report(number);
+        }
     }
 
+    /// Tells what is known of a request since one of its operations ended.
+    #[inline]
     fn report(&mut self, number: u64) {
         let request = &mut self.known[(number - self.first) as usize];
-        let mut news = [None; 2];
-        if request.is_closed && request.waited_for == 0 && !request.is_done {
-            request.is_done = true;
-            self.waits = if request.is_early { self.waits } else { self.waits.and(request.waited.mean()) };
-            news[0] = Some((request.end, Answer::Done { request: number, at: request.end }));
+        let is_done = request.waited_for == 0 && !request.is_done;
+        let is_stored = request.own == 0 && !request.is_stored;
+        let Request { end, stored, is_early, waited, .. } = *request;
+        request.is_done |= is_done;
+        request.is_stored |= is_stored;
+        let is_over = request.is_done && request.is_stored;
+        if is_done && !is_early {
+            self.waits = self.waits.and(waited.mean());
         }
-        if request.is_closed && request.own == 0 && !request.is_stored {
-            request.is_stored = true;
-            news[1] = Some((request.stored, Answer::Stored { request: number, at: request.stored }));
+        let both = is_done && is_stored && end == stored;
+        for (is, time, what) in [(is_done, end, if both { 3 } else { 1 }), (is_stored && !both, stored, 2)] {
+            if is {
+                self.known_news += 1;
+                self.news.push(Reverse((time, self.known_news, number << 2 | what)));
+            }
         }
-        for (time, answer) in news.into_iter().flatten() {
-            self.reported += 1;
-            self.ended.push(Reverse((time, self.reported, answer)));
-        }
-        while self.known.front().is_some_and(|request| request.is_done && request.is_stored) {
-            self.known.pop_front();
-            self.first += 1;
+        if is_over {
+            while self.known.front().is_some_and(|request| request.is_done && request.is_stored) {
+                self.known.pop_front();
+                self.first += 1;
+            }
         }
     }
 
-    /// The next request that ended by `now`.
-    pub(super) fn next(&mut self, now: Time) -> Option<Answer> {
-        let Reverse((time, ..)) = self.ended.peek()?;
-        if *time > now {
+    /// The next news up to `limit`.
+    #[inline]
+    pub(super) fn next(&mut self, limit: Time) -> Option<Answer> {
+        let Reverse((at, _, told)) = *self.news.peek()?;
+        if at > limit {
             return None;
         }
-        self.ended.pop().map(|Reverse((.., answer))| answer)
+        self.news.pop();
+        Some(Answer { request: told >> 2, at, is_done: told & 1 != 0, is_stored: told & 2 != 0 })
     }
 }

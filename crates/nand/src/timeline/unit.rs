@@ -1,21 +1,28 @@
 //! A die (or a plane, if planes work independently) in the order of events.
+//!
+//! The end of an operation is known as soon as its channel takes it, unless reads may stop it. So a unit has one event for
+//! most operations: the moment when one asks for the channel. Which operation comes next is decided when nothing can go
+//! ahead of it anymore.
 
-use super::events::What;
-use super::{Op, Timeline, NEVER};
+use super::names::Names;
+use super::ops::{Op, Queue, NONE};
+use super::{Timeline, NEVER};
 use crate::time::Time;
 use crate::waits::Waits;
 use crate::work::Work;
-use std::collections::VecDeque;
 
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
     pub(super) channel: u32,
     /// Reads that go ahead, and everything else, each in the order of issue.
-    pub(super) reads: VecDeque<u32>,
-    pub(super) others: VecDeque<u32>,
-    array: Array,
-    /// The operation in the cache register, which waits for the channel or uses it.
-    cache: Option<u32>,
+    pub(super) reads: Queue,
+    pub(super) others: Queue,
+    pub(super) names: Names,
+    /// When the array and its page register are free.
+    free: Time,
+    /// When the cache register is free.
+    cache_free: Time,
+    state: State,
     /// An operation that gives way to reads.
     paused: Option<Paused>,
 }
@@ -29,258 +36,260 @@ struct Paused {
     reads: u32,
 }
 
-/// What the array and its page register do.
+/// What the unit's next event is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Array {
-    Free,
-    /// The step before the transfer ends at the unit's next event.
-    Before(u32),
-    /// The page register is full, and the cache register, too.
-    Full(u32),
-    /// It waits for the channel, or uses it.
-    OnChannel(u32),
-    /// A step after the transfer: it ends at `end`, the unit's next event, and leaves `left`.
-    After {
-        op: u32,
-        end: Time,
-        left: Time,
-    },
-    /// It stops for reads at the unit's next event, and leaves `left`.
-    Stopping {
-        op: u32,
-        left: Time,
-    },
+enum State {
+    /// It looks for its next operation.
+    Looking,
+    /// The operation asks for the channel.
+    Asking(u32),
+    /// The array, at work since `since`, ends its step at `end` and leaves `left`, or is told to stop for a read.
+    Working { op: u32, since: Time, end: Time, left: Time },
+    /// The array has stopped and leaves `left`.
+    Stopping { op: u32, left: Time },
 }
 
 impl Unit {
     pub(super) fn new(channel: u32) -> Self {
-        Self { channel, reads: VecDeque::new(), others: VecDeque::new(), array: Array::Free, cache: None, paused: None }
-    }
-
-    /// The operation that uses the channel.
-    pub(super) fn on_channel(&self) -> u32 {
-        match (self.cache, self.array) {
-            (Some(op), _) | (None, Array::OnChannel(op)) => op,
-            (None, array) => unreachable!("{array:?} needs no channel"),
+        Self {
+            channel,
+            reads: Queue::EMPTY,
+            others: Queue::EMPTY,
+            names: Names::default(),
+            free: 0,
+            cache_free: 0,
+            state: State::Looking,
+            paused: None,
         }
     }
 }
 
 impl Timeline {
-    /// The unit's next event is at `time`; an earlier plan is void.
-    fn unit_at(&mut self, unit: u32, time: Time) {
-        self.at(time, What::Unit(unit));
-    }
-
-    /// The unit's step ends, or an operation is ready for it.
-    pub(super) fn unit_event(&mut self, unit: u32) {
-        match self.units[unit as usize].array {
-            Array::Before(op) => self.after_first_step(unit, op),
-            Array::After { op, left, .. } => self.after_last_step(unit, op, left),
-            Array::Stopping { op, left } => {
-                self.worked(op, self.ops[op as usize].since, false);
+    /// The unit's next event takes place at `now`.
+    #[inline]
+    pub(super) fn unit_event(&mut self, unit: u32, now: Time) {
+        match self.units[unit as usize].state {
+            State::Asking(op) => {
+                if self.transfer(unit, op, now) {
+                    self.plan(unit);
+                }
+            }
+            State::Looking => self.plan(unit),
+            State::Working { op, since, end, left } if now < end => {
+                self.stop(unit, op, (since, now), left + (end - now))
+            }
+            State::Working { op, since, end, left } => self.end_step(unit, op, (since, end), left),
+            State::Stopping { op, left } => {
                 let state = &mut self.units[unit as usize];
-                state.paused = Some(Paused { op, left, reads: 0 });
-                state.array = Array::Free;
-                self.look_for_work(unit);
+                (state.state, state.paused) = (State::Looking, Some(Paused { op, left, reads: 0 }));
+                self.plan(unit);
             }
-            Array::Free => self.look_for_work(unit),
-            Array::Full(_) | Array::OnChannel(_) => {}
         }
     }
 
-    /// Whether the first of `queue` may start now; otherwise when, if that is known.
-    fn first_of(&self, queue: &VecDeque<u32>) -> Result<u32, Time> {
-        let &op = queue.front().ok_or(NEVER)?;
-        let ready = self.ops[op as usize].ready;
-        if ready <= self.now {
-            Ok(op)
+    /// When the first operation of a queue may start; [`NEVER`] if that is not known.
+    #[inline]
+    fn ready(&self, queue: Queue) -> Time {
+        if queue.first() == NONE {
+            NEVER
         } else {
-            Err(ready)
+            self.ops[queue.first()].ready
         }
     }
 
-    /// Starts the unit's next step if its array is free, or stops its operation for a read.
+    /// Plans the unit's next event anew, after its queues or its array have changed.
+    #[inline]
     pub(super) fn look_for_work(&mut self, unit: u32) {
+        match self.units[unit as usize].state {
+            State::Looking => self.plan(unit),
+            State::Working { op, since, end, .. } => self.plan_stop(unit, op, (since, end)),
+            State::Asking(_) | State::Stopping { .. } => {}
+        }
+    }
+
+    /// Begins the next operation, or plans to decide when it can begin.
+    #[inline]
+    fn plan(&mut self, unit: u32) {
+        while self.next_operation(unit) {}
+    }
+
+    /// Begins the next operation, if nothing can go ahead of it anymore, and plans to decide otherwise; true if the unit looks
+    /// for another one.
+    #[inline]
+    fn next_operation(&mut self, unit: u32) -> bool {
+        let Unit { free, reads, others, paused, state, .. } = &self.units[unit as usize];
+        if *state != State::Looking {
+            // An operation that waited for the last one has begun.
+            return false;
+        }
+        let other = self.ready(*others);
+        let start = match paused {
+            Some(_) => *free,
+            None => other.min(self.ready(*reads)).max(*free),
+        };
+        if start == NEVER {
+            self.events.clear(unit);
+            return false;
+        }
+        let (op, is_paused) = (others.first(), paused.is_some());
+        if is_paused || self.rules.read_first || self.ops[op].may_be_passed() {
+            if start > self.now {
+                self.events.set(unit, start);
+                return false;
+            }
+            return self.decide(unit, start);
+        }
+        self.ops.pop(&mut self.units[unit as usize].others);
+        self.begin(unit, op, start)
+    }
+
+    /// The array is free: the unit takes its next operation, if one is ready; as [`Self::next_operation`].
+    fn decide(&mut self, unit: u32, now: Time) -> bool {
         let state = &self.units[unit as usize];
-        let read = self.first_of(&state.reads);
-        match state.array {
-            Array::Free => {}
-            Array::After { op, end, left } => {
-                match read {
-                    Ok(_) => self.stop(unit, op, end, left),
-                    // Nothing else wakes a unit that is at work.
-                    Err(ready) if ready < end && self.rules.slice.is_none() && self.may_stop(op) => {
-                        self.at(ready, What::Wake(unit));
-                    }
-                    Err(_) => {}
-                }
-                return;
-            }
-            _ => return,
-        }
+        let read = Some(state.reads.first()).filter(|_| self.ready(state.reads) <= now);
+        let other = Some(state.others.first()).filter(|_| self.ready(state.others) <= now);
         if let Some(paused) = state.paused {
-            self.go_on(unit, paused, read.ok());
-            return;
+            return self.go_on(unit, paused, read, now);
         }
-        let other = self.first_of(&state.others);
-        match (read, other) {
-            (Ok(op), _) => {
-                self.units[unit as usize].reads.pop_front();
-                self.start(unit, op);
-            }
-            (Err(_), Ok(op)) => {
-                self.units[unit as usize].others.pop_front();
-                self.start(unit, op);
-            }
-            (Err(first), Err(second)) => {
-                let ready = first.min(second);
-                if ready < NEVER {
-                    self.unit_at(unit, ready);
-                }
-            }
-        }
+        let state = &mut self.units[unit as usize];
+        let (op, queue) = match (read, other) {
+            (Some(op), _) => (op, &mut state.reads),
+            (None, Some(op)) => (op, &mut state.others),
+            (None, None) => return true,
+        };
+        self.ahead += u64::from(read.is_some() && other.is_some());
+        self.ops.pop(queue);
+        self.begin(unit, op, now)
     }
 
-    fn may_stop(&self, op: u32) -> bool {
-        let op = &self.ops[op as usize];
-        op.gives_way && op.reads < self.rules.most_reads
-    }
-
-    /// Stops an operation for a read, unless it only stops between slices.
-    fn stop(&mut self, unit: u32, op: u32, end: Time, left: Time) {
-        let free = self.now + self.rules.suspend;
-        if self.rules.slice.is_some() || !self.may_stop(op) || free >= end {
-            return;
-        }
-        let left = left + (end - self.now);
-        self.tell_of(op, (self.ops[op as usize].since, self.now), false);
-        self.units[unit as usize].array = Array::Stopping { op, left };
-        self.unit_at(unit, free);
-    }
-
-    /// A read, or the rest of the operation that gave way to reads.
-    fn go_on(&mut self, unit: u32, paused: Paused, read: Option<u32>) {
+    /// A read, or the rest of the operation that gave way to reads; as [`Self::next_operation`].
+    fn go_on(&mut self, unit: u32, paused: Paused, read: Option<u32>, now: Time) -> bool {
         let most = self.rules.most_reads;
-        let op = &mut self.ops[paused.op as usize];
+        let op = &mut self.ops[paused.op];
         let so_far = if self.rules.slice.is_some() { paused.reads } else { op.reads };
+        let state = &mut self.units[unit as usize];
         if let Some(read) = read.filter(|_| so_far < most) {
             op.reads += 1;
-            let state = &mut self.units[unit as usize];
+            self.ahead += 1;
             state.paused = Some(Paused { reads: paused.reads + 1, ..paused });
-            state.reads.pop_front();
-            self.start(unit, read);
-            return;
+            self.ops.pop(&mut state.reads);
+            return self.begin(unit, read, now);
         }
-        self.units[unit as usize].paused = None;
+        state.paused = None;
         let resume = if paused.reads > 0 { self.rules.resume } else { 0 };
-        self.slice(unit, paused.op, paused.left, resume);
+        self.work(unit, paused.op, (now, paused.left), resume);
+        false
     }
 
-    /// The next slice of an operation's last step.
-    fn slice(&mut self, unit: u32, op: u32, whole: Time, resume: Time) {
-        let slice = self.rules.slice.filter(|_| self.ops[op as usize].gives_way);
-        let now = slice.map_or(whole, |slice| slice.min(whole));
-        let end = self.now + resume + now;
-        let state = &mut self.ops[op as usize];
-        (state.since, state.resume) = (self.now, state.resume + resume);
-        self.units[unit as usize].array = Array::After { op, end, left: whole - now };
-        self.unit_at(unit, end);
-        if slice.is_none() {
-            self.look_for_work(unit);
-        }
-    }
-
-    fn start(&mut self, unit: u32, op: u32) {
-        let Op { steps, ready, is_host, .. } = self.ops[op as usize];
-        self.waited(op, Waits { unit: self.now - ready, channel: 0 }, is_host);
-        let (number, has_waited) = (self.ops[op as usize].number, self.now > ready);
-        self.tell(|| Work::Started { number, has_waited });
+    /// The unit begins an operation at `start`; true if its end is known, so the unit looks for the next one.
+    #[inline]
+    fn begin(&mut self, unit: u32, op: u32, start: Time) -> bool {
+        let Op { steps, ready, flags, past, number, .. } = self.ops[op];
+        self.waited(op, Waits { unit: start - ready, channel: 0 }, flags.is_host);
+        self.tell(|| Work::Started { number, has_waited: start > ready });
         if let Some(history) = &mut self.history {
-            history.began(self.ops[op as usize].past, self.now);
+            history.began(past, start);
         }
+        let since = start + steps.before;
         if steps.before > 0 {
-            self.units[unit as usize].array = Array::Before(op);
-            self.unit_at(unit, self.now + steps.before);
-        } else {
-            self.ops[op as usize].since = self.now;
-            self.move_data(unit, op);
+            self.worked(op, (start, since), false);
         }
-    }
-
-    fn after_first_step(&mut self, unit: u32, op: u32) {
-        let start = self.now - self.ops[op as usize].steps.before;
-        self.worked(op, start, false);
-        self.tell_of(op, (start, self.now), false);
-        self.ops[op as usize].since = self.now;
-        self.move_data(unit, op);
-    }
-
-    /// Moves the operation on to the channel, or to its last step if it needs none.
-    fn move_data(&mut self, unit: u32, op: u32) {
-        let steps = self.ops[op as usize].steps;
         if steps.transfer == 0 {
-            self.last_step(unit, op);
-            return;
+            return self.last_step(unit, op, since);
         }
+        self.ops[op].since = since;
+        let state = &mut self.units[unit as usize];
+        let asks = since.max(state.cache_free);
+        if asks <= self.now {
+            return self.transfer(unit, op, asks);
+        }
+        state.state = State::Asking(op);
+        self.events.set(unit, asks);
+        false
+    }
+
+    /// The operation asks for the channel at `now`, and nobody can go ahead of it there; as [`Self::begin`].
+    #[inline]
+    fn transfer(&mut self, unit: u32, op: u32, now: Time) -> bool {
+        let Op { steps, since, .. } = self.ops[op];
         let caches = self.rules.read_cache && steps.is_read();
         let state = &mut self.units[unit as usize];
-        if state.cache.is_some() {
-            state.array = Array::Full(op);
-            return;
-        }
+        let free = &mut self.channels[state.channel as usize];
+        let start = now.max(*free);
+        let end = start + steps.transfer;
+        *free = end;
+        self.waited(op, Waits { unit: 0, channel: start - since }, false);
+        self.worked(op, (start, end), true);
         if caches {
-            (state.cache, state.array) = (Some(op), Array::Free);
-        } else {
-            state.array = Array::OnChannel(op);
+            let state = &mut self.units[unit as usize];
+            (state.free, state.cache_free, state.state) = (now, end, State::Looking);
+            self.end(op, end);
+            return true;
         }
-        self.ask_for_channel(unit);
-        if caches {
-            self.look_for_work(unit);
-        }
+        self.last_step(unit, op, end)
     }
 
-    /// The transfer of the unit's operation ends.
-    pub(super) fn after_transfer(&mut self, unit: u32) {
+    /// The array's work after the transfer, from `start` on; as [`Self::begin`].
+    #[inline]
+    fn last_step(&mut self, unit: u32, op: u32, start: Time) -> bool {
+        let Op { steps, flags, .. } = self.ops[op];
+        if flags.gives_way {
+            self.work(unit, op, (start, steps.after), 0);
+            return false;
+        }
+        let end = start + steps.after;
+        if steps.after > 0 {
+            self.worked(op, (start, end), false);
+        }
+        self.free_array(unit, op, end);
+        true
+    }
+
+    #[inline]
+    fn free_array(&mut self, unit: u32, op: u32, end: Time) {
         let state = &mut self.units[unit as usize];
-        if let Some(op) = state.cache.take() {
-            let waiting = state.array;
-            self.end(op);
-            if let Array::Full(op) = waiting {
-                self.move_data(unit, op);
-            }
-            return;
-        }
-        let op = state.on_channel();
-        self.last_step(unit, op);
+        (state.free, state.state) = (end, State::Looking);
+        self.end(op, end);
     }
 
-    fn last_step(&mut self, unit: u32, op: u32) {
-        let after = self.ops[op as usize].steps.after;
-        if after > 0 {
-            self.slice(unit, op, after, 0);
-            return;
-        }
-        self.free_array(unit, op);
+    /// The array works on what is left of an operation that may stop for reads: all of it, or a slice.
+    fn work(&mut self, unit: u32, op: u32, (since, whole): (Time, Time), resume: Time) {
+        let now = self.rules.slice.map_or(whole, |slice| slice.min(whole));
+        let end = since + resume + now;
+        self.ops[op].resume += resume;
+        self.units[unit as usize].state = State::Working { op, since, end, left: whole - now };
+        self.plan_stop(unit, op, (since, end));
     }
 
-    fn after_last_step(&mut self, unit: u32, op: u32, left: Time) {
-        let start = self.ops[op as usize].since;
-        self.worked(op, start, false);
-        self.tell_of(op, (start, self.now), false);
+    /// Plans the end of the array's step, or its stop for a read.
+    fn plan_stop(&mut self, unit: u32, op: u32, (since, end): (Time, Time)) {
+        let ready = self.ready(self.units[unit as usize].reads);
+        let at = ready.max(since);
+        let may_stop = self.rules.slice.is_none() && ready < end && self.ops[op].reads < self.rules.most_reads;
+        let stops = may_stop && at + self.rules.suspend < end;
+        self.events.set(unit, if stops { at } else { end });
+    }
+
+    /// The array is told to stop.
+    fn stop(&mut self, unit: u32, op: u32, (since, now): (Time, Time), left: Time) {
+        let free = now + self.rules.suspend;
+        self.keep_piece(op, (since, free), false);
+        if self.works.is_some() {
+            self.tell_of(op, (since, now), false);
+        }
+        let state = &mut self.units[unit as usize];
+        (state.free, state.state) = (free, State::Stopping { op, left });
+        self.events.set(unit, free);
+    }
+
+    fn end_step(&mut self, unit: u32, op: u32, (since, end): (Time, Time), left: Time) {
+        self.worked(op, (since, end), false);
         if left == 0 {
-            self.free_array(unit, op);
-            return;
+            self.free_array(unit, op, end);
+            return self.plan(unit);
         }
         let state = &mut self.units[unit as usize];
-        state.array = Array::Free;
-        state.paused = Some(Paused { op, left, reads: 0 });
-        self.look_for_work(unit);
-    }
-
-    fn free_array(&mut self, unit: u32, op: u32) {
-        self.units[unit as usize].array = Array::Free;
-        self.end(op);
-        self.look_for_work(unit);
+        (state.free, state.state, state.paused) = (end, State::Looking, Some(Paused { op, left, reads: 0 }));
+        self.plan(unit);
     }
 }

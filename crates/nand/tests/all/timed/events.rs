@@ -15,15 +15,20 @@ fn suspend(slice_us: Option<f64>, most_reads: u32) -> Option<Suspend> {
 }
 
 /// A device that follows events, on which requests are played.
-struct Player {
-    nand: Timed<Counting, true>,
+pub(super) struct Player {
+    pub(super) nand: Timed<Counting, true>,
     requests: u64,
 }
 
 impl Player {
     fn new(channels: u32, dies: u32, timing: &Timing) -> Self {
+        Self::of_planes([channels, dies, 1], timing)
+    }
+
+    /// A device of channels, dies for each and planes for each.
+    pub(super) fn of_planes([channels, dies, planes]: [u32; 3], timing: &Timing) -> Self {
         let plain = Timing { order: Order::Issue, ..self::timing() };
-        let inner = super::device(channels, dies, 1, &plain).into_inner();
+        let inner = super::device(channels, dies, planes, &plain).into_inner();
         let mut nand = Timed::with_extras(inner, timing);
         nand.ctx().follow_events();
         Self { nand, requests: 0 }
@@ -36,7 +41,7 @@ impl Player {
     }
 
     /// The same, when everything before it took place.
-    fn issue(&mut self, arrival: Time, work: impl FnOnce(&mut Timed<Counting, true>)) -> u64 {
+    pub(super) fn issue(&mut self, arrival: Time, work: impl FnOnce(&mut Timed<Counting, true>)) -> u64 {
         let number = self.requests;
         self.requests += 1;
         self.nand.ctx().begin(Origin::HOST, arrival);
@@ -57,7 +62,7 @@ impl Player {
     fn ends(&mut self) -> Vec<Time> {
         let mut ends = vec![0; self.requests as usize];
         while let Some(answer) = self.nand.ctx().timeline().unwrap().step(Time::MAX) {
-            if let Answer::Done { request, at } = answer {
+            if let Answer { request, at, is_done: true, .. } = answer {
                 ends[request as usize] = at;
             }
         }
@@ -72,7 +77,7 @@ fn play(timing: &Timing, dies: u32, requests: &[(Time, char, u32, u32)]) -> Vec<
     for &(arrival, what, plane, page) in requests {
         // Ends that pass are kept, too.
         while let Some(answer) = player.nand.ctx().timeline().unwrap().step(arrival) {
-            if let Answer::Done { request, at } = answer {
+            if let Answer { request, at, is_done: true, .. } = answer {
                 ends[request as usize] = at;
             }
         }
@@ -303,6 +308,20 @@ fn page_types_have_their_own_times() {
     }
 }
 
+/// Times with few common multiples, so that few dies are ready for the channel at the same time.
+const ODD_READ: Time = 50_021;
+const ODD_PAGE: Time = 9_973;
+
+fn odd() -> Timing {
+    let transfer_ns_per_byte = ODD_PAGE as f64 / f64::from(PAGE_BYTES + SPARE_BYTES);
+    Timing { read_us: ODD_READ as f64 / 1000.0, transfer_ns_per_byte, ..events() }
+}
+
+/// When the slots of a closed loop ask first.
+fn starts(depth: u64) -> impl Iterator<Item = Time> {
+    (0..depth).map(|slot| slot * 1_009)
+}
+
 /// Random reads in a closed loop, one event after the other: dies read in order of arrival and hold their page until
 /// it is transferred; the channel serves the die that was ready first. A request has `steps` reads, each of which
 /// needs the page of the one before. Returns all latencies.
@@ -316,24 +335,27 @@ fn plain_model<'a>(channels: usize, dies: usize, depth: u64, reads: &'a [usize],
     let (mut latencies, mut requests) = (Vec::new(), reads.chunks(steps));
     let number = Cell::new(0);
     let next = || number.replace(number.get() + 1);
+    // Of the dies whose data is ready at the same time, those come first that had a read waiting before it began.
     let join = |one: Waiting<'a>, time: Time, queues: &mut Vec<VecDeque<Waiting<'a>>>, events: &mut BinaryHeap<_>| {
         let die = one.1[0];
         queues[die].push_back(one);
         if queues[die].len() == 1 {
-            events.push(Reverse((time + READ, next(), false, die)));
+            events.push(Reverse((time + ODD_READ, true, next(), false, die)));
         }
     };
+    let mut starts = self::starts(depth);
     for reads in requests.by_ref().take(depth as usize) {
-        join((0, reads), 0, &mut queues, &mut events);
+        let arrival = starts.next().unwrap();
+        join((arrival, reads), arrival, &mut queues, &mut events);
     }
-    while let Some(Reverse((time, _, is_transfer, die))) = events.pop() {
+    while let Some(Reverse((time, _, _, is_transfer, die))) = events.pop() {
         let channel = die % channels;
         let mut moved = None;
         if is_transfer {
             moved = queues[die].pop_front();
             is_moving[channel] = false;
             if !queues[die].is_empty() {
-                events.push(Reverse((time + READ, next(), false, die)));
+                events.push(Reverse((time + ODD_READ, false, next(), false, die)));
             }
         } else {
             ready[channel].push_back(die);
@@ -341,7 +363,7 @@ fn plain_model<'a>(channels: usize, dies: usize, depth: u64, reads: &'a [usize],
         if !is_moving[channel] {
             if let Some(first) = ready[channel].pop_front() {
                 is_moving[channel] = true;
-                events.push(Reverse((time + PAGE, next(), true, first)));
+                events.push(Reverse((time + ODD_PAGE, false, next(), true, first)));
             }
         }
         let Some((arrival, reads)) = moved else { continue };
@@ -359,12 +381,14 @@ fn plain_model<'a>(channels: usize, dies: usize, depth: u64, reads: &'a [usize],
 
 /// The same on a device; returns all latencies.
 fn device_reads(channels: u32, dies: u32, depth: u64, reads: &[usize], steps: usize) -> Vec<Time> {
-    let mut player = Player::new(channels, dies / channels, &events());
-    let mut outstanding = VecDeque::from(vec![0; depth as usize]);
+    let mut player = Player::new(channels, dies / channels, &odd());
+    let mut outstanding = starts(depth).collect::<VecDeque<_>>();
     let (mut arrivals, mut found) = (Vec::new(), Vec::new());
     for reads in reads.chunks(steps) {
         while outstanding.is_empty() {
-            if let Some(Answer::Done { request, at }) = player.nand.ctx().timeline().unwrap().step(Time::MAX) {
+            if let Some(Answer { request, at, is_done: true, .. }) =
+                player.nand.ctx().timeline().unwrap().step(Time::MAX)
+            {
                 found.push(at - arrivals[request as usize]);
                 outstanding.push_back(at);
             }
@@ -379,14 +403,15 @@ fn device_reads(channels: u32, dies: u32, depth: u64, reads: &[usize], steps: us
         });
     }
     while let Some(answer) = player.nand.ctx().timeline().unwrap().step(Time::MAX) {
-        if let Answer::Done { request, at } = answer {
+        if let Answer { request, at, is_done: true, .. } = answer {
             found.push(at - arrivals[request as usize]);
         }
     }
     found
 }
 
-/// The mean is within 1 %: the two resolve ties of equal times in different ways.
+/// One read a request: every latency is the same. Two: a tie between a die's next read and one that waited for another die is
+/// resolved in another way now and then.
 #[test]
 fn random_reads_take_as_long_as_in_a_plain_event_model() {
     let (channels, dies) = (2, 16);
@@ -396,15 +421,17 @@ fn random_reads_take_as_long_as_in_a_plain_event_model() {
         let reads: Vec<usize> = (0..20_000 * steps).map(|_| random.below(dies) as usize).collect();
         let mut expected = plain_model(channels, dies as usize, depth, &reads, steps);
         let mut found = device_reads(channels as u32, dies as u32, depth, &reads, steps);
-        let total = |latencies: &[Time]| latencies.iter().sum::<Time>() as f64;
         assert_eq!(found.len(), expected.len());
-        let difference = total(&found) / total(&expected) - 1.0;
-        assert!(difference.abs() < 1e-2, "depth {depth}, {steps} reads: mean latency {difference:+}");
         found.sort_unstable();
         expected.sort_unstable();
+        if steps == 1 {
+            assert_eq!(found, expected, "depth {depth}");
+        }
+        let total = |latencies: &[Time]| latencies.iter().sum::<Time>() as f64;
+        let difference = total(&found) / total(&expected) - 1.0;
+        assert!(difference.abs() < 2e-3, "depth {depth}, {steps} reads: mean latency {difference:+}");
         let p99 = found.len() * 99 / 100;
-        // Latencies are multiples of a transfer; with two reads, more ties are resolved in other ways.
-        let allowed = (expected[p99] / 100).max(if steps == 1 { 0 } else { PAGE });
+        let allowed = expected[p99] / 100;
         assert!(
             found[p99].abs_diff(expected[p99]) <= allowed,
             "{depth}, {steps}: {} for {}",

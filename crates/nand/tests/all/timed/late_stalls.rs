@@ -28,7 +28,7 @@ fn last_one(timing: Timing, dies: u32, requests: &[(Time, char, u32, u32)]) -> S
     }
     let (last, arrival) = (requests.len() as u64 - 1, requests[requests.len() - 1].0);
     while let Some(answer) = nand.ctx().timeline().unwrap().step(Time::MAX) {
-        if let Answer::Done { request, at } = answer {
+        if let Answer { request, at, is_done: true, .. } = answer {
             if request == last {
                 nand.ctx().timeline().unwrap().answered(request, arrival, at);
             }

@@ -9,6 +9,7 @@ mod failures;
 mod late_stalls;
 mod partial;
 mod random;
+mod replay;
 mod slc;
 mod stalls;
 mod suspend;

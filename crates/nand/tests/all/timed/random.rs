@@ -70,7 +70,7 @@ impl Naive {
 
 /// An operation with its planes.
 #[derive(Clone, Copy, Debug)]
-enum Op {
+pub(super) enum Op {
     Read(u32, Ppa),
     ReadSpare(u32, Ppa),
     ReadTail(u32, Ppa),
@@ -81,18 +81,18 @@ enum Op {
 
 /// Random legal operations: blocks 0 and 1 of a plane stay programmed, block 2 is programmed page by page and
 /// erased when full.
-struct Ops {
+pub(super) struct Ops {
     random: Random,
     /// Programmed pages in block 2, by plane.
     fill: Vec<u32>,
 }
 
 impl Ops {
-    fn new(seed: u64, planes: u32) -> Self {
+    pub(super) fn new(seed: u64, planes: u32) -> Self {
         Self { random: Random::new(seed), fill: vec![0; planes as usize] }
     }
 
-    fn next(&mut self) -> Op {
+    pub(super) fn next(&mut self) -> Op {
         let mut below = |bound: u32| self.random.below(bound.into()) as u32;
         let planes = self.fill.len() as u32;
         let (plane, source, page, what) = (below(planes), below(planes), below(16), below(8));
@@ -119,7 +119,7 @@ impl Ops {
 }
 
 /// Issues `op`; returns its end.
-fn issue(nand: &mut impl Nand<Buf = ()>, op: Op) -> Time {
+pub(super) fn issue(nand: &mut impl Nand<Buf = ()>, op: Op) -> Time {
     match op {
         Op::Read(_, at) => drop(nand.read(at, &mut ()).unwrap()),
         Op::ReadSpare(_, at) => drop(nand.read_spare(at).unwrap()),
