@@ -196,7 +196,7 @@ impl Job {
             "size" => self.size = Some(amount(entry, value, base)?),
             "io_size" | "io_limit" => self.io_size = Some(amount(entry, value, base)?),
             "filesize" => self.filesize = Some(bytes(entry, value, base)?).filter(|&bytes| bytes > 0),
-            "offset" => self.offset = amount(entry, value, base)?,
+            "offset" | "fileoffset" => self.offset = amount(entry, value, base)?,
             "offset_increment" => self.offset_increment = amount(entry, value, base)?,
             "offset_align" => self.offset_align = Some(bytes(entry, value, base)?).filter(|&bytes| bytes > 0),
             "filename" => self.files = files(entry)?,

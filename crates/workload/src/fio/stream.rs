@@ -324,7 +324,7 @@ impl Stream {
             return Some(if written == trimmed { 2 } else { 1 });
         }
         let writes = self.passes.issued[1];
-        let is_due = |&every: &u64| every > 0 && writes > 0 && writes.is_multiple_of(every);
+        let is_due = |&every: &u64| every > 0 && writes > 0 && writes % every == 0;
         if !self.was_flush && self.flushes.iter().any(is_due) && self.asks != Asks::Only(Op::Trim) {
             return None;
         }

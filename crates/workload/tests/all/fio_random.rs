@@ -34,7 +34,6 @@ const WITH_A_MAP: &[&str] = &[
     "rw=randtrimwrite;size=256m;bssplit=4k/50:64k/50",
     "rw=randread:8;size=4m",
     "rw=randwrite:4;rw_sequencer=identical;size=4m",
-    "rw=randread;size=256m;bs_is_seq_rand=1;bs=4k,16k;percentage_random=50;norandommap",
 ];
 
 /// Whether the second of two or three passes has the order of the first one.
