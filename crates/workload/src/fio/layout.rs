@@ -20,8 +20,10 @@ pub(super) struct Region {
     pub(super) offset: u64,
     /// Bytes in each file.
     pub(super) length: u64,
-    /// How much is to be moved.
-    pub(super) limit: u64,
+    /// The part of all files together that a pass is over.
+    pub(super) size: u64,
+    /// How much is to be moved, if that is said.
+    pub(super) io_size: Option<u64>,
 }
 
 /// All clones' regions in order, and the bytes they need on the device. Files begin with a zone, if zones have a size.
@@ -30,7 +32,7 @@ pub(super) fn lay_out(jobs: &[Job], device: u64, zone: Option<u64>) -> Result<(V
     let mut clones = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
         for clone in 0..job.clones {
-            let own = [format!("{number} {clone}")];
+            let own: Vec<String> = (0..job.file_count()).map(|file| format!("{number} {clone} {file}")).collect();
             let files = if job.files.is_empty() { &own[..] } else { &job.files };
             let file = |name: &String| {
                 names.iter().position(|known| known == name).unwrap_or_else(|| {
@@ -68,7 +70,7 @@ pub(super) fn lay_out(jobs: &[Job], device: u64, zone: Option<u64>) -> Result<(V
     Ok((regions, needed))
 }
 
-/// Refuses several files if one is a device with unknown extent, and files that do not take turns.
+/// Refuses several files if one is a device with unknown extent.
 fn refuse_files(jobs: &[Job], files: usize) -> Result<(), Malformed> {
     let device = |job: &Job| job.files.iter().find(|file| file.starts_with("/dev/")).cloned();
     let has_bytes = |job: &Job| matches!(job.size, Some(Amount::Bytes(1..))) || job.filesize.is_some();
@@ -78,11 +80,7 @@ fn refuse_files(jobs: &[Job], files: usize) -> Result<(), Malformed> {
             job.wrong(&format!("a job on the device {device} leaves no room for other files; give it a size in bytes"))
         );
     }
-    let in_turn = jobs.iter().find(|job| job.files.len() > 1 && job.service.is_some());
-    in_turn.map_or(Ok(()), |job| {
-        let service = job.service.as_deref().unwrap_or_default();
-        Err(job.wrong(&format!("file_service_type = {service} is not followed: the files of a job come in turn")))
-    })
+    Ok(())
 }
 
 /// The base for percentages.
@@ -125,7 +123,7 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
         let rest = whole.is_single.then(|| whole.bytes.saturating_sub(offset));
         rest.ok_or_else(|| job.wrong(what))
     };
-    let files = job.files.len().max(1) as u64;
+    let files = job.file_count() as u64;
     let length = match (job.filesize, job.size) {
         (Some(filesize), _) => filesize.saturating_sub(offset),
         // HOWTO of fio 3.33, `size`: divided between the files.
@@ -142,11 +140,16 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
         return Err(job.wrong(&format!("from its offset on there are {room}, and a request has {request}")));
     }
     let all = length.saturating_mul(files);
-    let limit = match (job.io_size, job.size) {
-        (Some(Amount::Bytes(bytes)), _) if bytes > 0 => bytes,
-        (Some(Amount::Percent(percent)), _) => (u128::from(all) * u128::from(percent) / 100) as u64,
-        (_, Some(Amount::Bytes(size))) if size > 0 => size.min(all),
+    let mut size = match job.size {
+        Some(Amount::Bytes(size)) if size > 0 => size.min(all),
         _ => all,
     };
-    Ok((offset, Region { job: number, starts: Vec::new(), offset, length, limit }))
+    let mut io_size = None;
+    match job.io_size {
+        Some(Amount::Bytes(bytes)) if bytes > 0 => io_size = Some(bytes),
+        // fio 3.33 makes the size smaller.
+        Some(Amount::Percent(percent)) => size = size.min((u128::from(all) * u128::from(percent) / 100) as u64),
+        _ => {}
+    }
+    Ok((offset, Region { job: number, starts: Vec::new(), offset, length, size, io_size }))
 }

@@ -9,27 +9,30 @@
 //! with `fdp` carry a placement identifier: index i of fio's list is handle i of the first reclaim group.
 //!
 //! ## Differences
-//! From fio itself: random numbers differ. A permutation draws random places that come once, a new one for each pass;
-//! with a read share each request is drawn independently. A rate delays a request and never changes its direction. A
-//! thinking job first waits for its outstanding requests and starts to think when its requests were issued
-//! (`thinktime_blocks_type = issue`). There is no page cache. Files have no metadata: a single file is the whole
-//! device, several files lie one behind the other.
+//! From fio itself: random numbers differ, each kind of draw has a source of its own as there. A rate delays a request and
+//! never changes its direction. A thinking job first waits for its outstanding requests. There is no page cache. A single
+//! file is the whole device, several lie one behind the other. Where no time passes, jobs alternate by their depths.
 //!
 //! ## References
 //! J. Axboe, "fio - Flexible I/O tester", HOWTO (Job file format, Parameter types, Job parameters); io_u.c and backend.c
 //! where it leaves a choice open.
 
 mod ask;
+mod draws;
 mod drive;
 mod job;
 pub mod keys;
 mod layout;
+mod map;
+mod part;
 mod placing;
 mod skew;
 mod source;
 mod stream;
 mod subjob;
 mod text;
+mod turns;
+mod values;
 mod zoned;
 mod zoning;
 
@@ -88,11 +91,10 @@ const MAX_CLONES: usize = 1024;
 /// Requests without a clock step, after which a time-limited job would never end.
 const MOST_AT_ONCE: u32 = 1 << 20;
 
-/// An error in a job file.
+/// An error in a job file, at a byte of a line, both from 1.
 #[derive(Debug)]
 struct Malformed {
     line: u64,
-    /// Byte in the line, from 1.
     column: usize,
     message: String,
 }
@@ -249,8 +251,8 @@ struct Jobs {
     clones: Vec<Subjob>,
     /// The zones that jobs keep to, if any does.
     drive: Option<Drive>,
-    /// The working clones' next times, with their numbers.
-    queue: BinaryHeap<Reverse<(Time, usize)>>,
+    /// The working clones' next times, with their turns at equal times, and their numbers.
+    queue: BinaryHeap<Reverse<(Time, u64, usize)>>,
     group: usize,
     /// Clones still running in the group.
     at_work: usize,
@@ -312,7 +314,7 @@ impl Jobs {
             for (number, clone) in self.clones.iter_mut().enumerate().filter(|(_, clone)| clone.group == self.group) {
                 clone.start(time);
                 if let Some(next) = clone.next_time() {
-                    self.queue.push(Reverse((next, number)));
+                    self.queue.push(Reverse((next, clone.turn(), number)));
                     self.at_work += 1;
                 }
             }
@@ -336,7 +338,7 @@ impl Jobs {
         let clone = &mut self.clones[number];
         clone.complete(end);
         if let Some(next) = clone.next_time() {
-            self.queue.push(Reverse((next, number)));
+            self.queue.push(Reverse((next, clone.turn(), number)));
             return;
         }
         self.end_clone(end);
@@ -351,7 +353,7 @@ impl Jobs {
             self.notices.push(format!("[{name}] ended early, as in fio: {why}"));
         }
         match clone.next_time() {
-            Some(next) => self.queue.push(Reverse((next, number))),
+            Some(next) => self.queue.push(Reverse((next, clone.turn(), number))),
             None if clone.has_unknown() => {}
             None => self.end_clone(clone.last_end),
         }
@@ -403,7 +405,7 @@ impl Jobs {
         let clone = &mut self.clones[number];
         clone.leave_open();
         if let Some(next) = clone.next_time() {
-            self.queue.push(Reverse((next, number)));
+            self.queue.push(Reverse((next, clone.turn(), number)));
         }
         if let Some(later) = &mut self.later {
             later.clones.insert(later.issued, number);
@@ -422,7 +424,7 @@ impl Workload for Jobs {
             return Ok(0);
         }
         let (time, number, ask) = loop {
-            let Some(Reverse((time, number))) = self.queue.pop() else { return Ok(0) };
+            let Some(Reverse((time, _, number))) = self.queue.pop() else { return Ok(0) };
             self.check_clock(number, time)?;
             match self.clones[number].issue(time, &mut self.random, self.drive.as_mut()) {
                 Ok(ask) => break (time, number, ask),
@@ -451,7 +453,7 @@ impl Workload for Jobs {
     }
 
     fn next_time(&self) -> Option<Time> {
-        self.queue.peek().map(|&Reverse((time, _))| time)
+        self.queue.peek().map(|&Reverse((time, ..))| time)
     }
 
     fn ended(&mut self, number: u64, end: Time) {
@@ -460,7 +462,7 @@ impl Workload for Jobs {
         let was_blocked = state.is_blocked();
         state.end(end);
         match state.next_time() {
-            Some(next) if was_blocked => self.queue.push(Reverse((next, clone))),
+            Some(next) if was_blocked => self.queue.push(Reverse((next, state.turn(), clone))),
             None if !state.has_unknown() => self.end_clone(end),
             _ => {}
         }

@@ -10,6 +10,9 @@ use nandlab_nand::{Origin, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Turns a request has at depth 1; depths divide it.
+const TURN: u64 = 1 << 20;
+
 /// A clone, started or waiting for its start.
 #[derive(Debug)]
 pub(super) struct Subjob {
@@ -34,6 +37,8 @@ pub(super) struct Subjob {
     outstanding: BinaryHeap<Reverse<Time>>,
     /// Outstanding requests with unknown ends.
     unknown: usize,
+    /// Requests that took no time.
+    at_once: u64,
     /// The latest request end.
     pub(super) last_end: Time,
     /// Requests since it thought.
@@ -124,7 +129,7 @@ impl Subjob {
         Self {
             origin,
             group,
-            stream: if job.is_time_based { stream.endless() } else { stream },
+            stream,
             depth: depth as usize,
             think: job.think,
             think_blocks: job.think_blocks,
@@ -138,6 +143,7 @@ impl Subjob {
             now: 0,
             outstanding: BinaryHeap::with_capacity(depth as usize + 1),
             unknown: 0,
+            at_once: 0,
             last_end: 0,
             since_thought: 0,
             next: None,
@@ -289,8 +295,15 @@ impl Subjob {
         }
     }
 
+    /// Its turn among clones that ask at the same time: the lowest one asks. A request that takes no time leaves the queue
+    /// at once, so that a deep queue never fills; requests then come in the shares of the depths.
+    pub(super) fn turn(&self) -> u64 {
+        (u128::from(self.at_once) * u128::from(TURN) / self.depth as u128) as u64
+    }
+
     /// The request issued last ends at `end`.
     pub(super) fn complete(&mut self, end: Time) {
+        self.at_once += u64::from(end == self.now);
         self.outstanding.push(Reverse(end));
         self.last_end = self.last_end.max(end);
     }
