@@ -113,9 +113,7 @@ impl<N: Nand> Timed<N, true> {
     /// # Panics
     /// If a time in `timing` is negative or not a number; a parsed profile holds none.
     pub fn with_extras(inner: N, timing: &Timing) -> Self {
-        let mut device = Self::assemble(inner, timing);
-        device.keep_events(timing);
-        device
+        Self::assemble(inner, timing)
     }
 }
 
@@ -133,7 +131,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             Unit { free: 0, busy: 0, idle_until: 0, channel, lane }
         };
         let units: Vec<Unit> = (0..geometry.dies() * units_per_die).map(unit).collect();
-        Self {
+        let mut device = Self {
             times: Durations::new(timing, shape),
             slc: Durations::slc(timing, shape).map(Box::new),
             copy_in_plane: timing.copy == PageCopy::Copyback,
@@ -151,7 +149,9 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             channels: lanes.into_iter().map(|units| Channel::new(units as usize)).collect(),
             geometry,
             inner,
-        }
+        };
+        device.keep_events(timing);
+        device
     }
 
     /// The same clock over the device in another form.
@@ -230,7 +230,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     /// waits. Nobody waits for copies, so they need not count.
     #[inline]
     fn complete_after(&mut self, (ready, free): (Time, Time), ns: Time, end: Time) -> Done {
-        if EXTRAS && self.inner.ctx().follows_events() {
+        if self.inner.ctx().follows_events() {
             return self.complete(end);
         }
         let unit = free.saturating_sub(ready);
@@ -241,7 +241,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     /// Array time on `unit`, then its transfer; no earlier than `from`. Returns the end.
     #[inline]
     fn read_out(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
-        if EXTRAS && self.inner.ctx().follows_events() {
+        if self.inner.ctx().follows_events() {
             return self.issue(unit, from, Steps { before: array, transfer, after: 0 });
         }
         let start = from.max(self.units[unit].free);
@@ -253,7 +253,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     /// Transfer to `unit`, then its array time; no earlier than `from`. Returns the end.
     #[inline]
     fn write_in(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
-        if EXTRAS && self.inner.ctx().follows_events() {
+        if self.inner.ctx().follows_events() {
             return self.issue(unit, from, Steps { before: 0, transfer, after: array });
         }
         let start = from.max(self.units[unit].free);
@@ -268,7 +268,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     #[inline]
     fn copy_over_bus(&mut self, unit: usize, from: Time, (read, program): (Time, Time)) -> Time {
         let page_transfer = self.times.page_transfer;
-        if EXTRAS && self.inner.ctx().follows_events() {
+        if self.inner.ctx().follows_events() {
             return self.issue(unit, from, Steps { before: read, transfer: 2 * page_transfer, after: program });
         }
         let start = from.max(self.units[unit].free);

@@ -82,13 +82,12 @@ impl Timing {
     }
 
     /// Whether it needs rare features: suspended erases, planes or pages that program together, reads of a part of a
-    /// page, page types, an order of events.
+    /// page, page types.
     pub fn has_extras(&self) -> bool {
         self.suspend.is_some()
             || self.plane_overlap == PlaneOverlap::MultiPlane
             || self.read_transfer == ReadTransfer::Sectors
             || self.page_types.is_some()
             || self.program_pages > 1
-            || self.order == Order::Events
     }
 }

@@ -29,7 +29,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     /// their queue later instead.
     #[cold]
     pub(super) fn leave_gap(&mut self, unit: usize, from: Time, until: Time) {
-        if EXTRAS && self.inner.ctx().follows_events() {
+        if self.inner.ctx().follows_events() {
             return;
         }
         let arrival = self.inner.ctx().arrival();
@@ -45,7 +45,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     /// Reads in the first sufficient gap of `unit`; `None` if there is none.
     #[cold]
     pub(super) fn read_in_gap(&mut self, unit: usize, ready: Time, (array, transfer): (Time, Time)) -> Option<Done> {
-        if EXTRAS && self.inner.ctx().follows_events() {
+        if self.inner.ctx().follows_events() {
             return None;
         }
         for at in 0..self.gaps[unit].len() {
