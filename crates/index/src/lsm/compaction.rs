@@ -27,6 +27,27 @@ impl FileChoice {
     }
 }
 
+/// What gives way while level 0 is behind, with dynamic level sizes. Both are rules of RocksDB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Backlog {
+    /// A level that is too large waits for what will come down to it: its score is divided by that (RocksDB 7.5 and later).
+    #[default]
+    Scores,
+    /// The base level may have the bytes of level 0, and the levels below grow by smaller steps (RocksDB before 7.5).
+    Sizes,
+}
+
+impl Backlog {
+    /// The name in a configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scores => "scores",
+            Self::Sizes => "sizes",
+        }
+    }
+}
+
 /// The chosen compaction with its options.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Strategy {
