@@ -27,14 +27,14 @@ impl FileChoice {
     }
 }
 
-/// What gives way while level 0 is behind, with dynamic level sizes. Both are rules of RocksDB.
+/// The rule for the other levels while level 0 is behind, with dynamic level sizes; both are RocksDB's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Backlog {
-    /// A level that is too large waits for what will come down to it: its score is divided by that (RocksDB 7.5 and later).
+    /// A level waits for bytes still to come down: they divide its score (RocksDB 7.5 and later).
     #[default]
     Scores,
-    /// The base level may have the bytes of level 0, and the levels below grow by smaller steps (RocksDB before 7.5).
+    /// The base level may grow to level 0's bytes, and the levels below grow by smaller steps (RocksDB before 7.5).
     Sizes,
 }
 

@@ -52,8 +52,8 @@ pub struct Options {
     /// Which table of a level that is too large goes down; `"least_overlap"` unless given; leveled only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_choice: Option<FileChoice>,
-    /// What gives way while level 0 is behind: `"scores"`, the rule of RocksDB 7.5 and later, unless given; `"sizes"` is that
-    /// of earlier versions; counts with `dynamic_levels`, leveled only.
+    /// The rule for the other levels while level 0 is behind: `"scores"`, RocksDB's from 7.5 on, unless given; `"sizes"`,
+    /// RocksDB's before; counts with `dynamic_levels`, leveled only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backlog: Option<Backlog>,
     /// Bits a key in a table's Bloom filter, up to 64; 0: no filter.

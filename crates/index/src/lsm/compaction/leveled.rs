@@ -15,9 +15,9 @@ use super::{Backlog, FileChoice, Pick};
 
 /// A pick takes more tables of its level without more below, up to this many tables' bytes.
 const MOST_FILES: u64 = 25;
-/// The least score of a level 0 with the bytes of the base level.
+/// The least score if level 0 has as many bytes as the base level may.
 const LEAST_DUE: f64 = 1.01;
-/// What a score above 1 is multiplied by, so that it stays above 1 when it is divided by what will come down.
+/// Multiplies a score above 1, so it stays above 1 after the division by the bytes still to come down.
 const SCALE: f64 = 10.0;
 
 /// Leveled compaction.
@@ -158,8 +158,7 @@ impl Leveled {
         vec![chosen.expect("a level with a score has tables").id]
     }
 
-    /// Adds tables of the level whose range needs no further table below: all that overlap the pick, or else those inside
-    /// its range.
+    /// Adds tables whose range needs no further table below: all that overlap the pick, or else all inside its range.
     fn widen(&self, version: &Version, level: usize, chosen: &mut Vec<FileId>, below: &[FileId]) {
         if below.is_empty() {
             return;
@@ -197,7 +196,7 @@ impl Sizes {
     }
 }
 
-/// A level's bytes over its target and what will come down to it; far above 1 if the level is over its target.
+/// A level's bytes over the sum: its target, and the bytes still to come down. Far above 1 if the level is too large.
 fn yielding_score(version: &Version, sizes: &Sizes, level: usize) -> f64 {
     let (bytes, target) = (version.bytes(level), sizes.targets[level]);
     if bytes < target {

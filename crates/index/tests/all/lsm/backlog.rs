@@ -1,7 +1,6 @@
-//! Puts that outrun compaction, against RocksDB: the rules of version 6.17 against published figures, those of 7.8 against
-//! runs of db_bench.
+//! Puts outrun compaction. RocksDB's rules in 6.17 are compared with published figures, its rules in 7.8 with db_bench.
 //!
-//! All sizes are those of the runs with `SCALE` times as many keys, divided by `SCALE`; the shape of the tree stays.
+//! Keys and all sizes are divided by `SCALE`; the tree keeps its shape.
 
 use super::disk;
 use nandlab_block::ByteCount;
@@ -10,12 +9,12 @@ use nandlab_nand::random::Random;
 
 const SCALE: u64 = 20;
 
-/// A run of db_bench's fillrandom, with as many keys as puts.
+/// A db_bench fillrandom run with as many keys as puts.
 struct Row {
     /// Keys before scaling.
     keys: u64,
     multiplier: u32,
-    /// Tables of level 0 that a put waits for.
+    /// A put waits once level 0 has so many tables.
     slowdown: u32,
     w_amp: f64,
 }
@@ -29,9 +28,9 @@ const PUBLISHED: [Row; 4] = [
     Row { keys: 100_000_000, multiplier: 8, slowdown: 28, w_amp: 8.4 },
 ];
 
-/// Runs of db_bench 7.8.3 (Debian's rocksdb-tools) on two cores, in memory, with two background jobs and
-/// `level_compaction_dynamic_file_size` off: 10^7 keys at full size, 10^8 scaled by 20. The bytes are those of the events in the
-/// database's log. Its merges of level 0 took 10.1, 10.6, 20.0 and 19.5 tables on average, so puts wait for as many here.
+/// db_bench 7.8.3 (Debian's rocksdb-tools) on two cores, in memory, with two background jobs and
+/// `level_compaction_dynamic_file_size` off: 10^7 keys at full size, 10^8 scaled by 20. The bytes come from events in the
+/// database's log. Its merges took 10.1, 10.6, 20.0 and 19.5 tables from level 0 on average, so puts wait for as many here.
 const DB_BENCH: [Row; 4] = [
     Row { keys: 10_000_000, multiplier: 10, slowdown: 10, w_amp: 5.889 },
     Row { keys: 10_000_000, multiplier: 8, slowdown: 11, w_amp: 5.921 },

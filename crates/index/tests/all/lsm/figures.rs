@@ -121,12 +121,14 @@ fn ten_million_random_keys_are_written_as_often_as_published() {
     if std::env::var_os("NANDLAB_LONG").is_none() {
         return;
     }
-    let [filled, _] = lies_between(10_000_000, 5.5);
-    is_near("W-Amp", filled.written as f64 / filled.flushed as f64, 5.5, 15.0);
+    lies_between(10_000_000, 5.5);
+    // db_bench 7.8.3 takes 10.1 tables of level 0 at once, on average.
+    let filled = fill_random(10_000_000, 11);
+    is_near("W-Amp", filled.written as f64 / filled.flushed as f64, 5.5, 10.0);
     let mib = |level: usize| filled.levels[level].1 as f64 / f64::from(1 << 20);
     is_near("last level, MiB", mib(6), 829.0, 3.0);
-    is_near("level 5, MiB", mib(5), 80.0, 3.0);
-    assert_eq!(filled.levels[5].0, 11, "tables of level 5");
-    is_near("tables of the last level", filled.levels[6].0 as f64, 119.0, 5.0);
+    is_near("level 5, MiB", mib(5), 80.0, 10.0);
+    is_near("tables of level 5", filled.levels[5].0 as f64, 11.0, 10.0);
+    is_near("tables of the last level", filled.levels[6].0 as f64, 119.0, 6.0);
     is_near("live, MB", filled.live as f64 / 1e6, 0.632 * 1360.0, 1.0);
 }
