@@ -63,6 +63,7 @@ def lsm(
     dynamic_levels: bool | None = None,
     target_file_multiplier: int | None = None,
     file_choice: Literal['least_overlap', 'round_robin'] | None = None,
+    backlog: Literal['scores', 'sizes'] | None = None,
     bloom_bits_per_key: float | None = None,
     bloom: Literal['plain', 'lines'] | None = None,
     block_bytes: int | None = None,
@@ -106,6 +107,8 @@ def lsm(
             given; leveled only.
         file_choice: Which table of a level that is too large goes down; `"least_overlap"` unless given;
             leveled only.
+        backlog: The rule for the other levels while level 0 is behind: `"scores"`, RocksDB's from 7.5
+            on, unless given; `"sizes"`, RocksDB's before; counts with `dynamic_levels`, leveled only.
         bloom_bits_per_key: Bits a key in a table's Bloom filter, up to 64; 0: no filter. Default 10.0.
         bloom: Where a key's bits lie in the filter. Default "plain".
         block_bytes: Bytes of a data block; a larger record has a block of its own. Default 4096.

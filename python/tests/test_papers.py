@@ -73,6 +73,10 @@ LISTED = {
 }
 
 ADDED = {
+    "lsm": {
+        *("leveled.by8.n1e7.wamp", "leveled.by8.n1e8.wamp", "leveled.n1e8.level5", "leveled.n1e8.level6"),
+        "leveled.n1e8.wamp",
+    },
     "btree": {
         *("sec4.bast_poor", "sec4.fast_4k_worse", "sec4.fmax_33", "sec4.fmax_9", "sec4.pages_4k"),
         *("sec4.mtbs_16", "sec4.mtbs_16k_two", "sec4.mtbs_5", "sec4.mtbs_half_best", "sec4.mtbs_like_fmax"),

@@ -61,7 +61,7 @@ mod zones;
 pub use bloom::Bloom;
 pub use check::Report;
 pub use compaction::tiered::Options as TieredOptions;
-pub use compaction::FileChoice;
+pub use compaction::{Backlog, FileChoice};
 pub use extents::Extents;
 pub use options::{Compaction, Config, Options, Placement};
 pub use range::Cursor;

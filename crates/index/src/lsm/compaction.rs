@@ -27,6 +27,27 @@ impl FileChoice {
     }
 }
 
+/// The rule for the other levels while level 0 is behind, with dynamic level sizes; both are RocksDB's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Backlog {
+    /// A level waits for bytes still to come down: they divide its score (RocksDB 7.5 and later).
+    #[default]
+    Scores,
+    /// The base level may grow to level 0's bytes, and the levels below grow by smaller steps (RocksDB before 7.5).
+    Sizes,
+}
+
+impl Backlog {
+    /// The name in a configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scores => "scores",
+            Self::Sizes => "sizes",
+        }
+    }
+}
+
 /// The chosen compaction with its options.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Strategy {

@@ -1,7 +1,7 @@
 //! Options of `[index.lsm]`.
 
 use super::bloom::Bloom;
-use super::compaction::{leveled, tiered, FileChoice, Strategy};
+use super::compaction::{leveled, tiered, Backlog, FileChoice, Strategy};
 use super::extents;
 use super::frames::HEAD_BYTES;
 use crate::IndexError;
@@ -52,6 +52,10 @@ pub struct Options {
     /// Which table of a level that is too large goes down; `"least_overlap"` unless given; leveled only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_choice: Option<FileChoice>,
+    /// The rule for the other levels while level 0 is behind: `"scores"`, RocksDB's from 7.5 on, unless given; `"sizes"`,
+    /// RocksDB's before; counts with `dynamic_levels`, leveled only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<Backlog>,
     /// Bits a key in a table's Bloom filter, up to 64; 0: no filter.
     pub bloom_bits_per_key: f64,
     /// Where a key's bits lie in the filter.
@@ -89,6 +93,7 @@ impl Default for Options {
             dynamic_levels: None,
             target_file_multiplier: None,
             file_choice: None,
+            backlog: None,
             bloom_bits_per_key: 10.0,
             bloom: Bloom::Plain,
             block_bytes: 4096,
@@ -156,6 +161,7 @@ impl Options {
             self.dynamic_levels.get_or_insert(true);
             self.target_file_multiplier.get_or_insert(1);
             self.file_choice.get_or_insert(FileChoice::LeastOverlap);
+            self.backlog.get_or_insert(Backlog::Scores);
         }
     }
 
@@ -252,13 +258,14 @@ impl Options {
 
     /// Refuses options that only leveled compaction reads.
     fn refuse_level_options(&self) -> Result<(), IndexError> {
-        let given: [(&'static str, Option<String>); 6] = [
+        let given: [(&'static str, Option<String>); 7] = [
             ("compact_at_end", self.compact_at_end.then(|| "true".to_owned())),
             ("level_base_bytes", self.level_base_bytes.map(|bytes| bytes.0.to_string())),
             ("level_multiplier", self.level_multiplier.map(|times| times.to_string())),
             ("dynamic_levels", self.dynamic_levels.map(|yes| yes.to_string())),
             ("target_file_multiplier", self.target_file_multiplier.map(|times| times.to_string())),
             ("file_choice", self.file_choice.map(|choice| format!("\"{}\"", choice.name()))),
+            ("backlog", self.backlog.map(|backlog| format!("\"{}\"", backlog.name()))),
         ];
         match given.into_iter().find_map(|(key, given)| Some((key, given?))) {
             Some((key, given)) => {
@@ -288,6 +295,7 @@ impl Options {
                 file_bytes: self.target_file_bytes.0,
                 file_multiplier: self.target_file_multiplier.unwrap_or(1).into(),
                 choice: self.file_choice.unwrap_or_default(),
+                backlog: self.backlog.unwrap_or_default(),
             }),
             Compaction::Tiered(options) => Strategy::Tiered(tiered::Tiered {
                 trigger: self.level0_trigger as usize,

@@ -12,7 +12,7 @@
 
 use super::sentence;
 use nandlab_block::{Blank, BlockDevice, ByteCount, Mirror, Op, Payload, Request};
-use nandlab_index::lsm::{Bloom, Compaction, FileChoice, Options, TieredOptions, Tree};
+use nandlab_index::lsm::{Backlog, Bloom, Compaction, FileChoice, Options, TieredOptions, Tree};
 use nandlab_index::IndexError;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -52,6 +52,7 @@ fn options(bytes: &[u8; OPTIONS]) -> Options {
         target_file_multiplier: level(one(bytes[9], [None, Some(2), Some(10), Some(11)])),
         dynamic_levels: one(bytes[10], [None, Some(true), Some(false)]).filter(|_| is_leveled),
         file_choice: one(bytes[10] / 3, [None, Some(FileChoice::RoundRobin)]).filter(|_| is_leveled),
+        backlog: one(bytes[10] / 6, [None, Some(Backlog::Sizes)]).filter(|_| is_leveled),
         bloom_bits_per_key: one(bytes[11], [10.0, 0.0, 1.0, 64.0, f64::NAN]),
         bloom: one(bytes[11] / 5, [Bloom::Plain, Bloom::Lines]),
         block_bytes: one(bytes[12], [256, 512, 4_096, 255]),

@@ -3,6 +3,7 @@
 //! A level's score is its bytes over its target; for level 0 its tables over the trigger, or its bytes over the base if
 //! that is more. The level with the highest score from 1 on gives one table to the level below, together with all
 //! tables that it overlaps there. Level 0 gives its oldest table and all that overlap it, to the base level.
+//! With dynamic sizes [`Backlog`] changes targets or scores while level 0 is behind.
 //!
 //! With fixed sizes the base level is 1, and each further target is `multiplier` times the one above. With dynamic ones
 //! the largest level sets the others: each level above has its size over `multiplier`, up to the first that is no larger
@@ -10,10 +11,14 @@
 
 use super::super::storage::FileId;
 use super::super::version::{FileMeta, Version, LAST, LEVELS};
-use super::{FileChoice, Pick};
+use super::{Backlog, FileChoice, Pick};
 
 /// A pick takes more tables of its level without more below, up to this many tables' bytes.
 const MOST_FILES: u64 = 25;
+/// The least score if level 0 has as many bytes as the base level may.
+const LEAST_DUE: f64 = 1.01;
+/// Multiplies a score above 1, so it stays above 1 after the division by the bytes still to come down.
+const SCALE: f64 = 10.0;
 
 /// Leveled compaction.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,46 +31,55 @@ pub(in super::super) struct Leveled {
     pub(in super::super) file_bytes: u64,
     pub(in super::super) file_multiplier: u64,
     pub(in super::super) choice: FileChoice,
+    pub(in super::super) backlog: Backlog,
 }
 
 /// Where level 0 goes, and the size each level may have.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(in super::super) struct Sizes {
     pub(in super::super) base: usize,
     pub(in super::super) targets: [u64; LEVELS],
+    /// Size of a level over the one above, from the base level on.
+    multiplier: f64,
 }
 
 impl Leveled {
     /// The level sizes for a version.
     pub(in super::super) fn sizes(&self, version: &Version) -> Sizes {
-        let (base, first) = if self.dynamic { self.dynamic_base(version) } else { (1, self.base_bytes) };
-        let mut targets = [u64::MAX; LEVELS];
-        let mut target = first;
-        for slot in &mut targets[base..] {
-            *slot = if self.dynamic { target.max(self.base_bytes) } else { target };
-            target = target.saturating_mul(self.multiplier);
+        if !self.dynamic {
+            return Sizes::new(1, self.base_bytes, self.multiplier as f64, 0);
         }
-        Sizes { base, targets }
+        let behind = if self.backlog == Backlog::Sizes { version.bytes(0) } else { 0 };
+        let most = self.base_bytes.max(behind);
+        let (base, first) = self.dynamic_base(version, most);
+        let largest = (1..LEVELS).map(|level| version.bytes(level)).max().unwrap_or(0);
+        let is_behind = behind > self.base_bytes || version.levels[0].len() as u64 / 2 >= self.trigger;
+        if largest == 0 || behind <= first || !is_behind {
+            return Sizes::new(base, first, self.multiplier as f64, most);
+        }
+        let steps = (LAST - base) as f64;
+        let multiplier = if base == LAST { 1.0 } else { (largest as f64 / behind as f64).powf(1.0 / steps) };
+        Sizes::new(base, behind, multiplier, most)
     }
 
     /// The base level and its size, from the largest level.
-    fn dynamic_base(&self, version: &Version) -> (usize, u64) {
+    fn dynamic_base(&self, version: &Version, most: u64) -> (usize, u64) {
         let Some(first) = (1..LEVELS).find(|&level| !version.levels[level].is_empty()) else {
-            return (LAST, self.base_bytes);
+            return (LAST, most);
         };
         let mut bytes = (first..LEVELS).map(|level| version.bytes(level)).max().unwrap_or(0);
         for _ in first..LAST {
             bytes /= self.multiplier;
         }
-        let least = self.base_bytes / self.multiplier;
+        let least = most / self.multiplier;
         if bytes <= least {
             return (first, least + 1);
         }
         let mut base = first;
-        while base > 1 && bytes > self.base_bytes {
+        while base > 1 && bytes > most {
             (base, bytes) = (base - 1, bytes / self.multiplier);
         }
-        (base, bytes.min(self.base_bytes))
+        (base, bytes.min(most))
     }
 
     /// Bytes that end a table of `level`.
@@ -97,9 +111,34 @@ impl Leveled {
 
     fn score(&self, version: &Version, sizes: &Sizes, level: usize) -> f64 {
         let bytes = version.bytes(level) as f64;
-        match level {
-            0 => (version.levels[0].len() as f64 / self.trigger as f64).max(bytes / self.base_bytes as f64),
+        let tables = version.levels[0].len() as f64 / self.trigger as f64;
+        match (self.dynamic, self.backlog, level) {
+            (true, Backlog::Scores, 0) => self.yielding_score_of_level_0(version, sizes, tables),
+            (true, Backlog::Scores, _) => yielding_score(version, sizes, level),
+            (true, Backlog::Sizes, 0) => {
+                let least = sizes.targets[sizes.base] as f64 / sizes.multiplier;
+                tables.max(bytes / least.max(self.base_bytes as f64))
+            }
+            (false, _, 0) => tables.max(bytes / self.base_bytes as f64),
             _ => bytes / sizes.targets[level] as f64,
+        }
+    }
+
+    /// Level 0 goes first if it is larger than the base level.
+    fn yielding_score_of_level_0(&self, version: &Version, sizes: &Sizes, tables: f64) -> f64 {
+        let bytes = version.bytes(0);
+        let target = sizes.targets[sizes.base];
+        let mut score = tables;
+        if bytes >= self.base_bytes {
+            score = score.max(LEAST_DUE);
+        }
+        if bytes > target {
+            score = score.max(bytes as f64 / target.max(version.bytes(sizes.base)) as f64);
+        }
+        if score > 1.0 {
+            score * SCALE
+        } else {
+            score
         }
     }
 
@@ -119,7 +158,7 @@ impl Leveled {
         vec![chosen.expect("a level with a score has tables").id]
     }
 
-    /// Adds tables of the level whose range needs no further table below.
+    /// Adds tables whose range needs no further table below: all that overlap the pick, or else all inside its range.
     fn widen(&self, version: &Version, level: usize, chosen: &mut Vec<FileId>, below: &[FileId]) {
         if below.is_empty() {
             return;
@@ -133,8 +172,39 @@ impl Leveled {
         let more: u64 = below.iter().map(|&id| version.file(level + 1, id).bytes).sum();
         if version.overlapping(level + 1, &from, &to) == below && bytes + more < MOST_FILES * self.file_bytes {
             *chosen = wider;
+            return;
+        }
+        let inside = version.levels[level].iter().filter(|file| file.smallest >= low && file.largest <= high);
+        let inside: Vec<&FileMeta> = inside.collect();
+        let bytes: u64 = inside.iter().map(|file| file.bytes).sum();
+        if inside.len() > chosen.len() && bytes + more < MOST_FILES * self.file_bytes {
+            *chosen = inside.into_iter().map(|file| file.id).collect();
         }
     }
+}
+
+impl Sizes {
+    /// Targets that grow from `first` bytes in level `base`; none is below `least`.
+    fn new(base: usize, first: u64, multiplier: f64, least: u64) -> Self {
+        let mut targets = [u64::MAX; LEVELS];
+        let mut target = first;
+        for slot in &mut targets[base..] {
+            *slot = target.max(least);
+            target = (target as f64 * multiplier) as u64;
+        }
+        Self { base, targets, multiplier }
+    }
+}
+
+/// A level's bytes over the sum: its target, and the bytes still to come down. Far above 1 if the level is too large.
+fn yielding_score(version: &Version, sizes: &Sizes, level: usize) -> f64 {
+    let (bytes, target) = (version.bytes(level), sizes.targets[level]);
+    if bytes < target {
+        return bytes as f64 / target as f64;
+    }
+    let over = |above: usize| version.bytes(above).saturating_sub(sizes.targets[above]);
+    let coming = version.bytes(0) + (1..level).map(over).sum::<u64>();
+    bytes as f64 / (target as f64 + coming as f64) * SCALE
 }
 
 /// The oldest table of level 0, and all that overlap it or each other.
@@ -177,6 +247,7 @@ mod tests {
             file_bytes: 10,
             file_multiplier: 2,
             choice: FileChoice::LeastOverlap,
+            backlog: Backlog::Scores,
         }
     }
 
@@ -213,6 +284,50 @@ mod tests {
         // A table of level L has the base's size times the multiplier for each level below the base level.
         assert_eq!([4, 5, 6].map(|level| leveled.file_bytes_at(level, 4)), [10, 20, 40]);
         assert_eq!([5, 6].map(|level| leveled.file_bytes_at(level, 5)), [10, 20]);
+    }
+
+    #[test]
+    fn sizes_that_give_way_grow_from_the_bytes_of_level_0() {
+        let leveled = Leveled { backlog: Backlog::Sizes, ..leveled() };
+        let mut version = Version::default();
+        version.levels[6] = vec![file(1, 5_000, 0, 9)];
+        version.levels[0] = vec![file(2, 90, 0, 9)];
+        assert_eq!(leveled.sizes(&version).targets[4..], [100, 500, 5_000], "90 bytes are not over the base's 100");
+        // 50 bytes in level 4 would be less than level 0 has; from 200 there are two steps of 5 to 5,000.
+        version.levels[0] = vec![file(2, 200, 0, 9)];
+        let sizes = leveled.sizes(&version);
+        assert_eq!((sizes.base, &sizes.targets[4..]), (4, &[200, 1_000, 5_000][..]));
+        assert!((leveled.score(&version, &sizes, 0) - 2.0).abs() < 1e-9, "200 over the base's 100");
+        // Level 5 of 500 is enough below a level 0 of 500: the base level goes down.
+        version.levels[0] = vec![file(2, 500, 0, 9)];
+        assert_eq!(leveled.sizes(&version).base, 5);
+    }
+
+    #[test]
+    fn scores_that_give_way_are_divided_by_what_comes_down() {
+        let mut version = Version::default();
+        version.levels[6] = vec![file(1, 5_000, 0, 9)];
+        version.levels[4] = vec![file(2, 150, 0, 9)];
+        version.levels[5] = vec![file(3, 600, 0, 9)];
+        let leveled = leveled();
+        let sizes = leveled.sizes(&version);
+        assert_eq!(sizes.targets[4..], [100, 500, 5_000], "level 0 changes no target");
+        let score = |version: &Version, level| (leveled.score(version, &sizes, level) * 1e4).round() / 1e4;
+        // 150 / 100; 600 / (500 + 50), since level 4 is 50 over its target; both times 10.
+        assert_eq!([4, 5].map(|level| score(&version, level)), [15.0, 10.9091]);
+        version.levels[0] = vec![file(4, 200, 0, 9)];
+        // 150 / (100 + 200); 600 / (500 + 200 + 50); 200 over the larger of level 4 and its target.
+        assert_eq!([4, 5, 0].map(|level| score(&version, level)), [5.0, 8.0, 13.3333]);
+    }
+
+    #[test]
+    fn tables_inside_the_range_go_too_if_those_at_its_ends_reach_further() {
+        let mut version = Version::default();
+        version.levels[4] = vec![file(1, 60, 10, 14), file(2, 20, 15, 18), file(3, 30, 19, 29)];
+        version.levels[5] = vec![file(4, 40, 9, 20), file(5, 90, 25, 28)];
+        let mut chosen = vec![FileId(1)];
+        leveled().widen(&version, 4, &mut chosen, &[FileId(4)]);
+        assert_eq!(chosen, [FileId(1), FileId(2)], "table 3 overlaps table 5");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{disk, tiered};
 use nandlab_block::ByteCount;
-use nandlab_index::lsm::{Options, Tree};
+use nandlab_index::lsm::{Backlog, Options, Tree};
 use nandlab_nand::random::Random;
 
 /// RocksDB's universal compaction: size ratio 1 %, size amplification 200 %, trigger 8 runs, flushes of equal size. One
@@ -60,6 +60,7 @@ fn fill_random(keys: u64, slowdown: u32) -> Filled {
         level_base_bytes: Some(ByteCount(64_000_000)),
         level_multiplier: Some(10),
         dynamic_levels: Some(true),
+        backlog: Some(Backlog::Sizes),
         wal: false,
         ..Options::default()
     };
@@ -94,9 +95,9 @@ fn is_near(what: &str, measured: f64, published: f64, percent: f64) {
     assert!(off.abs() <= percent, "{what}: {measured}, published {published}");
 }
 
-/// RocksDB merges in threads while puts go on, so its figure lies between two that depend on nothing but the
-/// operations: a put waits for all compaction that is due, or only while level 0 has 20 tables, RocksDB's
-/// `level0_slowdown_writes_trigger`.
+/// RocksDB merges in threads while puts go on. These figures lie between two that depend on nothing but the operations: a
+/// put waits for all compaction that is due, or only while level 0 has 20 tables, RocksDB's
+/// `level0_slowdown_writes_trigger`. More keys write less than either: see `backlog.rs`.
 fn lies_between(keys: u64, published: f64) -> [Filled; 2] {
     let both = [20, 8].map(|slowdown| fill_random(keys, slowdown));
     let [late, at_once] = [&both[0], &both[1]].map(|filled| filled.written as f64 / filled.flushed as f64);
@@ -120,12 +121,14 @@ fn ten_million_random_keys_are_written_as_often_as_published() {
     if std::env::var_os("NANDLAB_LONG").is_none() {
         return;
     }
-    let [filled, _] = lies_between(10_000_000, 5.5);
-    is_near("W-Amp", filled.written as f64 / filled.flushed as f64, 5.5, 15.0);
+    lies_between(10_000_000, 5.5);
+    // db_bench 7.8.3 takes 10.1 tables of level 0 at once, on average.
+    let filled = fill_random(10_000_000, 11);
+    is_near("W-Amp", filled.written as f64 / filled.flushed as f64, 5.5, 10.0);
     let mib = |level: usize| filled.levels[level].1 as f64 / f64::from(1 << 20);
     is_near("last level, MiB", mib(6), 829.0, 3.0);
-    is_near("level 5, MiB", mib(5), 80.0, 3.0);
-    assert_eq!(filled.levels[5].0, 11, "tables of level 5");
-    is_near("tables of the last level", filled.levels[6].0 as f64, 119.0, 5.0);
+    is_near("level 5, MiB", mib(5), 80.0, 10.0);
+    is_near("tables of level 5", filled.levels[5].0 as f64, 11.0, 10.0);
+    is_near("tables of the last level", filled.levels[6].0 as f64, 119.0, 6.0);
     is_near("live, MB", filled.live as f64 / 1e6, 0.632 * 1360.0, 1.0);
 }

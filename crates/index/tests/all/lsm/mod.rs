@@ -1,5 +1,6 @@
 //! The LSM tree.
 
+mod backlog;
 mod cuts;
 mod damage;
 mod figures;
@@ -41,6 +42,7 @@ fn tiered(options: Options) -> Options {
         dynamic_levels: None,
         target_file_multiplier: None,
         file_choice: None,
+        backlog: None,
         ..options
     }
 }
