@@ -211,6 +211,11 @@ def _source(of: type) -> str:
         return ""
 
 
+def names_in(text: str) -> Iterator[str]:
+    """The names of objects in the text of a value."""
+    return (name for name in _KEPT if name in text)
+
+
 def kept(names: Iterator[str] | list[str]) -> dict[str, Policy]:
     """The objects among these names."""
     return {name: _KEPT[name] for name in names if name in _KEPT}

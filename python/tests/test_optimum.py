@@ -123,3 +123,13 @@ def test_the_command_line_has_two_columns_and_json(nandlab_command, tmp_path):
         assert run["no_optimum"] is None
     (run,) = json.loads(nandlab_command("compare", str(file), "--json").out)["runs"]
     assert "above_optimum" not in run
+
+
+def test_decimal_sizes_are_read_as_the_device_reads_them():
+    """A resolved experiment keeps a decimal unit; 4.096 KB are a page of 4,096 bytes."""
+    device = nandlab.Device(capacity="32 MiB", over_provisioning=0.3)
+    for size in ("8 MB", "4.096 KB", "4 KiB", 4096):
+        workload = {"uniform": {"requests": 100, "size": size, "alignment": "4 KiB"}}
+        result = nandlab.Experiment(workload=workload, ftl=nandlab.ftl.page(), device=device).run()
+        is_page = size != "8 MB"
+        assert (bounds.without_future(result) is not None) == is_page, size

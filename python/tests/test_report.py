@@ -423,3 +423,15 @@ def test_a_profile_of_ones_own_may_name_the_controller(nandlab_command, tmp_path
     ended = nandlab_command("run", own)
     assert ended.status == 2
     assert "mine.toml, line " in ended.err and "controller.sram_bytes: 0 is no size of a memory" in ended.err
+
+
+def test_a_design_without_a_lifetime_is_named_with_its_reason():
+    untold = nandlab.Experiment(
+        workload=nandlab.workload.zipf(requests=20_000),
+        ftl=nandlab.ftl.page(),
+        device=nandlab.Device(capacity="32 MiB", over_provisioning=0.2, model="counting"),
+    ).run()
+    assert untold.lifetime.even is None and "never erased" in untold.lifetime.too_short
+    page = comparison_page([({"design": "new"}, untold), ({"design": "blank"}, untold)], None)
+    assert f"new: {untold.lifetime.too_short}" in " ".join(Page(page).text.split())
+    assert f"blank: {untold.lifetime.too_short}" in " ".join(Page(page).text.split())

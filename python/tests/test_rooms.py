@@ -23,7 +23,7 @@ ROOMS = {
     "traces": "_native report writing",
     "experiment": "_native figures policy record report traces writing",
     "running": "_native experiment writing",
-    "optimum": "_native experiment record running",
+    "optimum": "_native experiment record running writing",
     "sweeping": "_native experiment figures one_line optimum record report running writing",
     "choosing": "_native experiment figures listing report running writing",
     "comparing": "_native experiment optimum report running sweeping writing",

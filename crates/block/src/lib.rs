@@ -25,7 +25,7 @@ pub use early::{Early, EarlyBuffer};
 pub use late::Ended;
 pub use mirror::{Blank, Mirror, Switch};
 pub use path::{HeldUp, LinkScaling, PathTimes, PathUse, PathWaits};
-pub use quantity::ByteCount;
+pub use quantity::{byte_units, ByteCount};
 pub use ram::RamUse;
 pub use request::{Author, Op, Request, ZoneCommand};
 pub use suggest::nearest;

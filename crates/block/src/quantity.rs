@@ -28,6 +28,11 @@ const BEYOND: [char; 4] = ['P', 'E', 'Z', 'Y'];
 
 const EXPECTED: &str = "a number of bytes such as 4096 or \"128 MiB\" (units: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB)";
 
+/// Every unit, with 1024 as well as with 1000, and its bytes.
+pub fn byte_units() -> &'static [(&'static str, u64)] {
+    &UNITS
+}
+
 impl ByteCount {
     /// The count for people: two decimals in the largest binary unit that fits.
     pub fn rounded(self) -> String {

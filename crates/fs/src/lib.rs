@@ -106,6 +106,14 @@ pub trait FileSystem {
     /// Makes a file's contents, size and name survive a power cut.
     fn sync(&mut self, file: Handle) -> Result<(), FsError>;
 
+    /// As [`Self::sync`], but what describes the file and is not needed to read its contents may wait: fdatasync.
+    ///
+    /// # Errors
+    /// As [`Self::sync`].
+    fn sync_data(&mut self, file: Handle) -> Result<(), FsError> {
+        self.sync(file)
+    }
+
     /// Makes everything survive a power cut.
     fn sync_all(&mut self) -> Result<(), FsError>;
 

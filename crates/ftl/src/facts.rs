@@ -1,6 +1,6 @@
 //! Facts settled by options before an FTL runs.
 
-use nandlab_nand::PlacementIds;
+use nandlab_nand::{Origin, PlacementIds};
 use std::fmt;
 
 /// The facts settled by an FTL's options before it runs. By default an FTL does nothing special.
@@ -26,6 +26,8 @@ pub struct Facts {
     pub over_planes: Option<&'static str>,
     /// The identifiers by which the host can say where pages go.
     pub placements: Option<PlacementIds>,
+    /// The origins that an option sends to another handle than the first one.
+    pub placed_origins: Vec<Origin>,
 }
 
 impl Default for Facts {
@@ -41,6 +43,7 @@ impl Default for Facts {
             pools: None,
             over_planes: None,
             placements: None,
+            placed_origins: Vec::new(),
         }
     }
 }

@@ -211,6 +211,7 @@ impl Experiment {
         self.check_fit(&sizing)?;
         notices.extend(reliability::check(self, &sizing)?);
         notices.extend(self.unread_precondition());
+        notices.extend(self.unused_weights());
         notices.extend(self.unused_path());
         if let Some(fs) = &self.fs {
             let said = fs.notices(sizing.sectors());

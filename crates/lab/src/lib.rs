@@ -32,6 +32,7 @@ pub mod traces;
 
 pub use control::{Control, Phase};
 pub use error::{ConfigError, LabError, TraceError};
+pub use nandlab_block::{byte_units, ByteCount};
 pub use run::{inspect, run, Outputs};
 pub use stack::timeline::Window;
 

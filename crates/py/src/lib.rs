@@ -9,7 +9,7 @@ mod traces;
 
 use errors::{caught, raised};
 use nandlab_lab::config::{Experiment, Format};
-use nandlab_lab::LabError;
+use nandlab_lab::{ByteCount, LabError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -87,6 +87,18 @@ impl Text {
     }
 }
 
+/// Bytes in a size such as "4 KiB", as experiments have it; the reason as an error if it is none.
+#[pyfunction]
+fn byte_count(text: &str) -> PyResult<u64> {
+    text.parse::<ByteCount>().map(|count| count.0).map_err(PyValueError::new_err)
+}
+
+/// The units of a size, and the bytes of each.
+#[pyfunction]
+fn byte_units() -> Vec<(&'static str, u64)> {
+    nandlab_lab::byte_units().to_vec()
+}
+
 /// Everything there is to choose from, as JSON.
 #[pyfunction]
 fn lists() -> PyResult<String> {
@@ -119,6 +131,8 @@ fn _native(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policies::allow_policy, module)?)?;
     module.add_function(wrap_pyfunction!(policies::policy_call, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(byte_count, module)?)?;
+    module.add_function(wrap_pyfunction!(byte_units, module)?)?;
     module.add_function(wrap_pyfunction!(lists, module)?)?;
     module.add_function(wrap_pyfunction!(papers, module)?)?;
     module.add_function(wrap_pyfunction!(searches, module)?)?;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -32,9 +31,6 @@ class TraceFile(click.Path):
 
 
 TRACE = TraceFile()
-
-SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB)?")
-FACTORS = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20}
 
 
 @click.group("trace")
@@ -80,10 +76,12 @@ def reads_a_trace(function: Callable[..., None]) -> Callable[..., None]:
 
 def page_bytes_of(_ctx: click.Context, _parameter: click.Parameter, text: str) -> int:
     """A size such as 16KiB in bytes."""
-    found = SIZE.fullmatch(text.strip())
-    if found is None:
-        raise click.BadParameter(f"{text!r} is no size such as 4096 or 16KiB")
-    return int(found[1]) * FACTORS[found[2] or ""]
+    from nandlab.writing.sizes import byte_count
+
+    try:
+        return byte_count(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @command.command("info")

@@ -357,7 +357,11 @@ class Experiment:
         7
 
         """
-        return self._with(self._text, (*self._sets, *sets))
+        other = self._with(self._text, (*self._sets, *sets))
+        # A value may be the name of a policy that is an object.
+        named = policy.kept(name for text in sets for name in policy.names_in(text))
+        vars(other).update(_objects=self._objects | named)
+        return other
 
     @property
     def folder(self) -> str:

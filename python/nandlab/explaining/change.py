@@ -61,6 +61,6 @@ def why_partial(case: Case, share: float) -> str:
 
 def doubled(size: str | int) -> int:
     """Twice a size, in bytes."""
-    from nandlab.sweeping.axes import bytes_of
+    from nandlab.writing.sizes import bytes_of
 
     return 2 * (bytes_of(str(size)) or 0)

@@ -6,8 +6,8 @@ from nandlab.explaining.case import MERGES, Case
 from nandlab.explaining.change import Change, doubled, part, partial_pages, why_partial
 from nandlab.explaining.ftl_rules import collection, merges_of
 from nandlab.figures import path
-from nandlab.sweeping.axes import bytes_of
 from nandlab.writing import units
+from nandlab.writing.sizes import bytes_of
 
 TABLES = ("boot", "fat", "root_directory", "directory")
 """Origins in a FAT volume beside file contents."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from nandlab.figures import summary
+from nandlab.figures import summary, wear
 from nandlab.figures.interval import half_width
 from nandlab.record.record import Record
 from nandlab.writing import units
@@ -29,18 +29,10 @@ Figure = Callable[[Record], float | None]
 
 Compared = tuple[str, str, Figure, Callable[[float | None], str]]
 COMPARED: tuple[Compared, ...] = (
-    ("wears least", "erases", lambda record: record.flash.erases, units.count),
     ("is fastest", "time", lambda record: record.time_us, units.time_us),
     ("needs least RAM", "RAM", lambda record: record.ram.total_bytes, units.size),
 )
 """What is said of the best design, of which figure, and how to read and write it."""
-PER_BLOCK: Compared = (
-    "wears least",
-    "erases per block",
-    lambda record: record.flash.erases / record.device.blocks,
-    lambda value: units.NO_VALUE if value is None else units.short(value),
-)
-"""Wear of devices that differ in their number of blocks."""
 AMPLIFIED: Compared = ("has the least WAF", "WAF", lambda record: record.waf, units.ratio)
 """What stays comparable where designs do not write the same."""
 
@@ -171,8 +163,8 @@ def _told(designs: Designs) -> list[Compared]:
     """The figures that can be compared."""
     if not _same_work(designs):
         return [AMPLIFIED, COMPARED[-1]]
-    blocks = {record.device.blocks for records in designs.values() for record in records}
-    return list(COMPARED) if len(blocks) < 2 else [PER_BLOCK, *COMPARED[1:]]
+    measure = wear.column([record for records in designs.values() for record in records])
+    return [("wears least", measure.title, measure.value, measure.text), *COMPARED]
 
 
 def _same_work(designs: Designs) -> bool:

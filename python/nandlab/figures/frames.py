@@ -81,7 +81,8 @@ def series(result: Record) -> polars.DataFrame:
     rows: Rows = []
     before: tuple[float, ...] = (0, 0.0, 0, 0)
     for sample in result.series:
-        now = (sample.requests, sample.time_us or 0.0, sample.read_sectors, sample.written_sectors)
+        carried_out = sample.requests - sample.refused
+        now = (carried_out, sample.time_us or 0.0, sample.read_sectors, sample.written_sectors)
         requests, us, read, written = (end - start for end, start in zip(now, before, strict=True))
         rates = (requests / us * 1e6, read * 512 / us, written * 512 / us) if us > 0 else (None, None, None)
         counts = (sample.read_sectors, sample.written_sectors, sample.programs, sample.erases)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from nandlab.figures import fdp, file_system, index, path, recyclings, sampled, zones
+from nandlab.figures import fdp, file_system, index, path, recyclings, sampled, wear, zones
 from nandlab.figures.longest import longest_words
 from nandlab.figures.table import Column
 from nandlab.record.buffer import BufferCounts
@@ -132,8 +132,11 @@ def between(bounds: Sequence[float], write: Callable[[float], str] = units.short
 
 def _years(result: Record) -> list[tuple[str, str, str]]:
     """The device's life at the daily writes, if the experiment states them."""
-    life, daily = result.lifetime, result.experiment["host"].get("daily")
-    if daily is None:
+    life = result.lifetime
+    said = result.experiment["host"].get("daily") or (
+        life and life.daily_bytes and units.size(life.daily_bytes)
+    )
+    if said is None:
         return []
     if life is None:
         return [("years", units.NO_VALUE, "no block was erased: the run is too short to say")]
@@ -142,7 +145,7 @@ def _years(result: Record) -> list[tuple[str, str, str]]:
         return [("years", units.NO_VALUE, "the run is too short to say")]
     first, *others = told
     words = "".join(f"; {years} until {until}" for until, years in others)
-    return [("years", first[1], f"at {daily} a day until the {first[0]} reaches its endurance{words}")]
+    return [("years", first[1], f"at {said} a day until the {first[0]} reaches its endurance{words}")]
 
 
 LATENCY_TITLES = ("latency of a", "requests", "mean", "p50", "p90", "p99", "p99.9", "longest")
@@ -447,7 +450,6 @@ def _joules_per_gb(result: Record) -> float | None:
 
 _COLUMNS: tuple[Column[Record], ...] = (
     Column("WAF", lambda result: result.waf, units.ratio),
-    Column("erases", lambda result: _of_device(result, result.flash.erases), units.count),
     Column("most P/E", lambda result: _of_device(result, result.wear.max), units.count),
     Column("time", lambda result: result.time_us, units.time_us),
     Column("write p50", _latency("write", "p50"), units.time_us),
@@ -494,4 +496,5 @@ def note(results: Sequence[Record]) -> str:
 
 def columns(results: Sequence[Record]) -> list[Column[Record]]:
     """A comparison's columns, without any column empty for all `results`."""
-    return [column for column in _COLUMNS if any(column.value(result) is not None for result in results)]
+    known = (_COLUMNS[0], wear.column(results), *_COLUMNS[1:])
+    return [column for column in known if any(column.value(result) is not None for result in results)]

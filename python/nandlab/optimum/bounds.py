@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from nandlab.writing.sizes import bytes_of
+
 if TYPE_CHECKING:
     from nandlab.record.record import Record
 
@@ -94,21 +96,3 @@ def without_future(record: Record) -> float | None:
     if name == "uniform":
         return greedy(pages, spare)
     return two_pools(pages, spare, options["hot_share"], options["hot_accesses"])
-
-
-def bytes_of(size: object) -> int | None:
-    """A size in bytes as a resolved experiment has it; None for one drawn by chance.
-
-    >>> bytes_of("4 KiB"), bytes_of("512 B"), bytes_of(4096), bytes_of([{"size": "4 KiB"}])
-    (4096, 512, 4096, None)
-    """
-    if isinstance(size, int):
-        return size
-    if not isinstance(size, str):
-        return None
-    number, unit = size.split()
-    return round(float(number) * 1024 ** UNITS.index(unit))
-
-
-UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-"""Units of a size in a resolved experiment, each 1,024 of the one before."""

@@ -20,10 +20,11 @@ class Wear(View):
 class Sample(View):
     """The run's state after so many requests: counts since its start, `waf` since the sample before.
 
-    `free_blocks` are empty at this moment.
+    `refused` are the `requests` that zones refused. `free_blocks` are empty at this moment.
     """
 
     requests: int
+    refused: int
     time_us: float | None
     waf: float | None
     read_sectors: int
@@ -90,6 +91,7 @@ class Lifetime(View):
     even: Life | None
     first_block: LifeRange | None
     one_percent: LifeRange | None
+    daily_bytes: float | None
     too_short: str | None
 
     def named(self) -> list[tuple[str, LifeRange]]:

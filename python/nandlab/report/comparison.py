@@ -138,7 +138,7 @@ def comparison_page(
             ),
             html.section("Write latency", _figure(drawn, "latency")),
             html.section("Wear", _figure(drawn, "wear") or html.paragraph("No block was erased.")),
-            html.section("Lifetime", _figure(drawn, "lifetime")),
+            html.section("Lifetime", _figure(drawn, "lifetime"), _untold_lives(runs)),
             html.section("Energy", _figure(drawn, "energy")),
             html.section(
                 "The course of the runs",
@@ -352,6 +352,22 @@ def _wear(runs: Runs) -> Picture | None:
         for wear in [run.result.wear]
     ]
     return compared.wear(rows, runs.designs, runs.panels) if any(row["max"] for row in rows) else None
+
+
+def _untold_lives(runs: Runs) -> str:
+    """The runs without a place in the picture of lifetimes, each with its reason."""
+    several = len(runs.panels) > 1
+    reasons = []
+    for run in runs.shown:
+        life = run.result.lifetime
+        if life is not None and life.even is not None:
+            continue
+        name = f"{run.design}, {run.panel}" if several else run.design
+        why = "no block was erased" if life is None else life.too_short
+        reasons.append(f"{name}: {why}")
+    if not reasons:
+        return ""
+    return html.paragraph(f"Too short to tell a lifetime: {'; '.join(reasons)}.", "note")
 
 
 def _lifetime(runs: Runs) -> Picture | None:

@@ -75,7 +75,8 @@ def gathered(result: Record, by_writes: bool = False) -> pl.DataFrame:
     moved = [one.written_sectors + (0 if by_writes else one.read_sectors) for one in series]
     for at in _ends(moved, MOST_WINDOWS):
         one = series[at]
-        now = (one.requests, one.time_us or 0.0, one.read_sectors, one.written_sectors, one.programs)
+        carried_out = one.requests - one.refused
+        now = (carried_out, one.time_us or 0.0, one.read_sectors, one.written_sectors, one.programs)
         requests, us, read, written, programs = (end - start for end, start in zip(now, before, strict=True))
         rates = (requests / us * 1e6, read * 512 / us, written * 512 / us) if us > 0 else (None, None, None)
         waf = programs * per_page / written if written else None

@@ -135,7 +135,8 @@ def _lifetime(result: Record) -> str:
     life = result.lifetime
     if life is None or not life.named():
         return ""
-    daily = result.experiment["host"].get("daily")
+    # The host's, or those of a trace of days.
+    daily = result.experiment["host"].get("daily") or (life.daily_bytes and units.size(life.daily_bytes))
     words = {"first block": "the most worn block", "mean of the blocks": "the mean of the blocks"}
     titles = ["endurance of", "host writes", "device writes", "time"]
     titles += [f"years at {daily} a day"] if daily else []

@@ -23,11 +23,12 @@ from nandlab.searching.sampler import Sampler, require_optuna
 from nandlab.searching.space import Free, Texts, space_of
 from nandlab.sweeping import Plan as Batch
 from nandlab.sweeping import Point, Progress, Running, Sweep
-from nandlab.sweeping.axes import Value, bytes_of
+from nandlab.sweeping.axes import Value
 from nandlab.sweeping.engines import Engine, engine
 from nandlab.sweeping.goals import Goal, fronts, goal_of
 from nandlab.sweeping.store import Store, require_polars
 from nandlab.sweeping.work import Done
+from nandlab.writing.sizes import bytes_of
 
 if TYPE_CHECKING:
     import pandas

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab._native import ConfigError
-from nandlab.sweeping.axes import bytes_of
 from nandlab.sweeping.goals import Goal, goal_of
+from nandlab.writing.sizes import bytes_of
 
 _SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _LIMIT = re.compile(r"\s*([^<>=]+?)\s*(<=|>=|<|>)\s*([^<>=]+?)\s*")

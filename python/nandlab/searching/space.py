@@ -10,9 +10,10 @@ from typing import Any
 from nandlab._native import ConfigError
 from nandlab.running.ranges import Range
 from nandlab.running.varied import split_commas
-from nandlab.sweeping.axes import UNITS, Axis, Value, axis_of
+from nandlab.sweeping.axes import Axis, Value, axis_of
 from nandlab.sweeping.ranges import range_of, unit_of
 from nandlab.writing.plain import refused
+from nandlab.writing.sizes import UNITS
 
 Texts = tuple[str, ...]
 """A value for each free key, as `--set` takes it."""

@@ -21,22 +21,12 @@ from typing import Any
 from nandlab._native import ConfigError
 from nandlab.running.varied import split_commas
 from nandlab.writing.plain import plain, refused
+from nandlab.writing.sizes import UNITS, bytes_of
 from nandlab.writing.toml_text import toml_value
 
 MOST = 10_000
 """Most values in a range, and points in a sweep: more is a slip of the hand."""
 
-UNITS = {
-    "B": 1,
-    "KB": 10**3,
-    "KiB": 2**10,
-    "MB": 10**6,
-    "MiB": 2**20,
-    "GB": 10**9,
-    "GiB": 2**30,
-    "TB": 10**12,
-    "TiB": 2**40,
-}
 SPACINGS = ("linear", "log")
 
 _NUMBER = r"[+-]?(?:\d[\d_]*(?:\.\d[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d+)?"
@@ -85,15 +75,6 @@ class Axis:
         """Whether its values are sizes with a unit, or bytes by the key's name."""
         with_unit = all(_SIZE.fullmatch(text.strip("\"'")) for text in self.values)
         return self.is_numeric() and (with_unit or self.key.endswith("_bytes"))
-
-
-def bytes_of(text: str) -> int | None:
-    """Bytes in a size such as "4 KiB", or a whole number; None for anything else."""
-    text = text.strip("\"'")
-    found = _SIZE.fullmatch(text)
-    if found is not None:
-        return round(Fraction(found[1].replace("_", "")) * UNITS[found[2]])
-    return int(text.replace("_", "")) if re.fullmatch(r"\d[\d_]*", text) else None
 
 
 def _scalar(text: str) -> Value:

@@ -76,6 +76,10 @@ pub(crate) trait Chunked: Driver {
     fn shrink(&mut self, file: u32, bytes: u64) -> Result<(), FsError>;
     /// Makes a file durable.
     fn flush(&mut self, file: u32) -> Result<(), FsError>;
+    /// Makes a file's contents and length durable.
+    fn flush_data(&mut self, file: u32) -> Result<(), FsError> {
+        self.flush(file)
+    }
 
     /// The chunk at a file position.
     fn chunk_of(&self, at: u64) -> u32 {

@@ -85,6 +85,11 @@ impl<V: Volume> FileSystem for V {
         self.flush(file)
     }
 
+    fn sync_data(&mut self, handle: Handle) -> Result<(), FsError> {
+        let file = self.opened(handle)?;
+        self.flush_data(file)
+    }
+
     fn sync_all(&mut self) -> Result<(), FsError> {
         self.alive()?;
         self.handles().files().into_iter().try_for_each(|file| self.flush(file))?;

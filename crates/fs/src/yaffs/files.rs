@@ -130,6 +130,12 @@ impl<N: Nand> Chunked for Yaffs<N> {
         }
         Ok(())
     }
+
+    /// Writes back the data alone, as `yaffs_flush_file` does with `data_sync`: a mount learns the length from the tags of
+    /// the last page.
+    fn flush_data(&mut self, file: u32) -> Result<(), FsError> {
+        self.write_back(file)
+    }
 }
 
 impl<N: Nand> Yaffs<N> {
@@ -185,7 +191,7 @@ impl<N: Nand> Yaffs<N> {
     }
 
     /// Writes a file's cached chunks to flash.
-    fn write_back(&mut self, file: u32) -> Result<(), FsError> {
+    pub(super) fn write_back(&mut self, file: u32) -> Result<(), FsError> {
         while let Some(chunk) = self.cache.dirty_chunk(file) {
             self.write_cached(file, chunk)?;
         }

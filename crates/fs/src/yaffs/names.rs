@@ -3,7 +3,6 @@
 use super::header::{Type, NAME_BYTES};
 use super::objects::{Object, Objects, ROOT, UNLINKED};
 use super::Yaffs;
-use crate::parts::chunks::Chunked;
 use crate::parts::driver::Driver;
 use crate::parts::tree::{Place, Renaming, Tree};
 use crate::parts::volume::Volume;
@@ -183,8 +182,8 @@ impl<N: Nand> Volume for Yaffs<N> {
             return Ok(());
         }
         if self.objects.get(entry).kind == Type::File {
-            // The header tells the length, so the bytes go to flash before it.
-            self.flush(entry)?;
+            // The header tells the length, so the bytes go to flash before it. It is the one that a sync behind this writes.
+            self.write_back(entry)?;
         }
         self.ask_collector()?;
         self.objects.get_mut(entry).attributes = attributes;

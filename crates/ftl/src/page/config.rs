@@ -95,6 +95,7 @@ impl Config {
                 Stripe::Dies(_) | Stripe::Planes => "ftl.page.stripe = \"planes\"",
             }),
             placements: self.placement.fdp().map(FdpOptions::placements),
+            placed_origins: self.placement.fdp().map_or_else(Vec::new, FdpOptions::placed_origins),
             ..Facts::default()
         }
     }

@@ -3,7 +3,7 @@
 use super::tree::KeyError;
 use super::tree::Refuse;
 use super::{Arrival, Experiment, Host, Model};
-use nandlab_block::Queues;
+use nandlab_block::{Arbitration, Queues};
 use nandlab_workload::tenants;
 use nandlab_workload::WorkloadConfig;
 
@@ -21,6 +21,17 @@ impl Experiment {
             WorkloadConfig::Tenants(tenants) => Some(tenants),
             _ => None,
         }
+    }
+
+    /// Weights choose among waiting commands, and without a bound none waits.
+    pub(super) fn unused_weights(&self) -> Option<String> {
+        let queues = self.host.queues.filter(|_| self.tenants().is_some())?;
+        let is_idle = matches!(queues.arbitration, Arbitration::Weighted(_)) && queues.commands.is_none();
+        is_idle.then(|| {
+            "host.queues.arbitration.weighted has no effect without host.queues.commands: the controller takes each command as \
+             it comes, so none waits for its turn"
+                .to_owned()
+        })
     }
 
     /// Checks the queues, and what tenants need.

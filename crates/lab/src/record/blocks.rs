@@ -118,6 +118,8 @@ impl BlockGroup {
 pub struct Sample {
     /// Requests so far.
     pub requests: u64,
+    /// Those of them that zones refused.
+    pub refused: u64,
     /// Simulated time so far, us; null without time.
     pub time_us: Option<f64>,
     /// Write amplification since the previous sample; null if nothing was written.

@@ -9,6 +9,12 @@ const DAYS_A_YEAR: f64 = 365.0;
 /// Largest difference between the wear that a byte costs in the last two quarters of a run for its lifetime to be told.
 const STEADY: f64 = 0.05;
 
+/// The same while the device still fills: with each page that gets data for the first time the spare room is smaller.
+const STEADY_AND_FILLING: f64 = 0.02;
+
+/// A device fills if more than this part of the flash got data in the second half of the run; it is full up to this part.
+const FILLING: f64 = 0.01;
+
 /// P/E cycles of the most worn block in the second half of a run for the end of single blocks to be told.
 const CYCLES_THAT_TELL: u32 = 5;
 
@@ -28,6 +34,8 @@ pub struct LifetimeRecord {
     pub first_block: Option<LifeRange>,
     /// Until 1 % of the blocks, at least one, reach it. Null if the run is too short to say.
     pub one_percent: Option<LifeRange>,
+    /// Bytes a day by which years are told: the host's (`host.daily`), or those of a trace of at least a day; null otherwise.
+    pub daily_bytes: Option<f64>,
     /// Why the run is too short for one of them, as a sentence; null if it tells all.
     pub too_short: Option<String>,
 }
@@ -39,7 +47,7 @@ pub struct LifeRecord {
     pub host_bytes: f64,
     /// Simulated time, s, at this run's pace; null without time.
     pub time_s: Option<f64>,
-    /// Years (365 days each) at the host's daily volume (`host.daily`); null if it is not given.
+    /// Years (365 days each) at the host's daily volume (`daily_bytes`); null if it is not known.
     pub years: Option<f64>,
 }
 
@@ -50,7 +58,7 @@ pub struct LifeRange {
     pub host_bytes: [f64; 2],
     /// Simulated time, s, at this run's pace; null without time.
     pub time_s: Option<[f64; 2]>,
-    /// Years (365 days each) at the host's daily volume (`host.daily`); null if it is not given.
+    /// Years (365 days each) at the host's daily volume (`daily_bytes`); null if it is not known.
     pub years: Option<[f64; 2]>,
 }
 
@@ -70,7 +78,9 @@ pub struct Life<'a> {
     /// The run's simulated time, us.
     pub time_us: Option<f64>,
     /// Bytes that the host writes a day.
-    pub daily: Option<u64>,
+    pub daily: Option<f64>,
+    /// Logical pages, if an FTL knows which of them were written.
+    pub logical_pages: Option<u64>,
 }
 
 impl LifetimeRecord {
@@ -101,6 +111,7 @@ impl LifetimeRecord {
             even: even.map(|sectors| life.record(written, sectors)),
             first_block: first_block.map(|range| life.range(written, range)),
             one_percent: one_percent.map(|range| life.range(written, range)),
+            daily_bytes: life.daily,
             too_short,
         })
     }
@@ -121,10 +132,17 @@ impl Life<'_> {
         let (written, pages) = (end.0 as f64, end.1 as f64);
         // Nothing was moved, and no page left unused: it is what the host wrote.
         let is_plain = (pages * f64::from(self.sectors_per_page) / written - 1.0).abs() < 1e-3;
+        if let Some(why) = self.still_fills(worn).filter(|_| !is_plain) {
+            return Err(why);
+        }
         let (earlier, later) = (wear(half, third), wear(third, end));
         let rate = wear((0, 0), if is_plain { end } else { half });
         let rate = if is_plain { rate } else { wear(half, end) };
-        if !is_plain && (rate <= 0.0 || (later - earlier).abs() > STEADY * rate) {
+        let (valid_half, valid) = worn.valid();
+        let flash_pages = self.blocks() * f64::from(self.pages_per_block);
+        let fills = valid.saturating_sub(valid_half) as f64 > FILLING * flash_pages;
+        let steady = if fills { STEADY_AND_FILLING } else { STEADY };
+        if !is_plain && (rate <= 0.0 || (later - earlier).abs() > steady * rate) {
             let waf = |rate: f64| rate * f64::from(self.sectors_per_page);
             return Err(format!(
                 "what a written byte wears still changes: {:.2} bytes of the flash in the third quarter of the run, and {:.2} \
@@ -133,8 +151,22 @@ impl Life<'_> {
                 waf(later)
             ));
         }
-        let all = f64::from(self.endurance) * self.blocks() * f64::from(self.pages_per_block);
+        let all = f64::from(self.endurance) * flash_pages;
         Ok(after(written, pages, all, rate))
+    }
+
+    /// Why the device is not as it will be: pages still to be written for the first time take spare room, so a byte costs more
+    /// from then on.
+    fn still_fills(&self, worn: &Worn) -> Option<String> {
+        let never = self.pe_cycles.1.iter().filter(|&&cycles| cycles == 0).count();
+        let is_full = |logical: u64| worn.valid().1 as f64 >= (1.0 - FILLING) * logical as f64;
+        (never > 0 && !is_full(self.logical_pages?)).then(|| {
+            format!(
+                "{never} of {} blocks were never erased, and a part of the device was never written: what a written byte wears \
+                 is not steady before. precondition.fill writes every page before",
+                self.blocks()
+            )
+        })
     }
 
     fn record(&self, written: u64, sectors: f64) -> LifeRecord {
@@ -151,7 +183,7 @@ impl Life<'_> {
         LifeRange {
             host_bytes,
             time_s: self.time_us.map(|us| sectors.map(|sectors| us / 1e6 * (sectors / written as f64))),
-            years: self.daily.map(|daily| host_bytes.map(|bytes| bytes / (daily as f64 * DAYS_A_YEAR))),
+            years: self.daily.map(|daily| host_bytes.map(|bytes| bytes / (daily * DAYS_A_YEAR))),
         }
     }
 }

@@ -24,6 +24,8 @@ impl Cycles {
 pub struct Worn {
     /// Sectors written and pages worn, in ascending order; it begins with nothing.
     course: Vec<(u64, u64)>,
+    /// Valid pages at each of these moments but the first.
+    valid: Vec<u64>,
     /// P/E cycles of each block when so many sectors were written, the earliest after a quarter of the last at most.
     kept: Vec<(u64, Cycles)>,
 }
@@ -31,8 +33,9 @@ pub struct Worn {
 impl Worn {
     /// Notes a moment: `pages` were programmed since the start, or passed over and erased. They are pages per block x erases,
     /// and the pages that are programmed now, both since the start.
-    pub fn see(&mut self, written_sectors: u64, pages: u64, pe_cycles: &[u32]) {
+    pub fn see(&mut self, written_sectors: u64, pages: u64, valid_pages: u64, pe_cycles: &[u32]) {
         self.course.push((written_sectors, pages));
+        self.valid.push(valid_pages);
         let last = self.kept.last().map_or(0, |&(written, _)| written);
         if written_sectors as f64 > last as f64 * GROWTH {
             self.kept.push((written_sectors, Cycles::of(pe_cycles)));
@@ -50,6 +53,14 @@ impl Worn {
     pub(crate) fn at(&self, share: f64) -> (u64, u64) {
         let wanted = (self.end().0 as f64 * share) as u64;
         self.course.iter().copied().min_by_key(|&(written, _)| written.abs_diff(wanted)).unwrap_or_default()
+    }
+
+    /// Valid pages when about half of the end's sectors were written, and at the end.
+    pub(crate) fn valid(&self) -> (u64, u64) {
+        let half = self.course.iter().position(|&moment| moment == self.at(0.5));
+        let half = half.and_then(|at| self.valid.get(at));
+        let end = self.valid.last().copied().unwrap_or_default();
+        (half.copied().unwrap_or(end), end)
     }
 
     /// The P/E cycles of each block when about half of the end's sectors were written.

@@ -109,8 +109,10 @@ pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
     let (counted, before) = (engine.matrix().total(), start.matrix.total());
     let erases = (counted.erase_shares - before.erase_shares) / ERASE_SHARE;
     let unused = engine.chip().unused_at_erase() - start.unused_at_erase;
-    meter.see_wear(counted.programs() - before.programs() + unused, engine.chip().pe_cycles());
+    let blocks = engine.blocks();
+    meter.see_wear(counted.programs() - before.programs() + unused, &blocks, engine.chip().pe_cycles());
     let below = Below {
+        refused: meter.refused,
         programs: counted.programs() - before.programs(),
         erases,
         free_blocks: engine.free_blocks(),

@@ -7,12 +7,20 @@ use crate::run::series::Series;
 use crate::run::windows::Windows;
 use crate::stack::Timeline;
 use nandlab_block::{Completion, Ended, HeldUp, Op, PathUse, PathWaits, Request};
+use nandlab_ftl::BlockState;
 use nandlab_nand::{Geometry, Time};
+use std::collections::BTreeSet;
 
 /// Counts, latencies and time series of a run.
 #[derive(Clone)]
 pub(crate) struct Meter {
     pub(crate) host: HostCounts,
+    /// Requests that zones refused: they count in no rate and no latency.
+    pub(crate) refused: u64,
+    /// Writes that carry a placement identifier.
+    pub(crate) placed_writes: u64,
+    /// Numbers of such requests, from 1, that are not ended yet.
+    refusals: BTreeSet<u64>,
     pub(crate) latency: Option<LatencyMeter>,
     pub(crate) series: Series,
     /// What the lifetime is told from.
@@ -21,6 +29,8 @@ pub(crate) struct Meter {
     pub(crate) page_reads: u64,
     /// log2(sectors per page).
     page_shift: u32,
+    /// The own times of the first request and of the last one, ns: those of a recording, whenever they came here.
+    pub(crate) own_times: Option<(Time, Time)>,
     /// Arrival pace, for requests with their own times.
     pub(crate) pace: Option<Pace>,
     /// Whether latencies come later, from [`Self::add_ended`].
@@ -63,11 +73,15 @@ impl Meter {
         let sectors_per_page = geometry.sectors_per_page();
         Self {
             host: HostCounts::default(),
+            refused: 0,
+            placed_writes: 0,
+            refusals: BTreeSet::new(),
             latency: keeps_time.then(LatencyMeter::default),
             series: Series::new(total, keeps_time, sectors_per_page),
             worn: Worn::default(),
             page_reads: 0,
             page_shift: sectors_per_page.trailing_zeros(),
+            own_times: None,
             pace: None,
             by_events: false,
             answered: 0,
@@ -89,18 +103,21 @@ impl Meter {
     /// Forgets all measurements.
     pub(crate) fn restart(&mut self) {
         self.host = HostCounts::default();
+        (self.refused, self.placed_writes, self.refusals) = (0, 0, BTreeSet::new());
         self.latency = self.latency.take().map(|_| LatencyMeter::default());
         self.series.restart();
         self.worn = Worn::default();
         self.page_reads = 0;
+        self.own_times = None;
         self.longest = None;
         (self.answered, self.events) = (0, (0, 0));
         self.tenants = self.tenants.take().map(|_| TenantsMeter::default());
     }
 
-    /// Notes the wear at this moment: pages worn since the start, and the P/E cycles of each block.
-    pub(crate) fn see_wear(&mut self, pages: u64, pe_cycles: &[u32]) {
-        self.worn.see(self.host.written_sectors, pages, pe_cycles);
+    /// Notes the wear at this moment: pages worn since the start, valid pages, and the P/E cycles of each block.
+    pub(crate) fn see_wear(&mut self, pages: u64, blocks: &[BlockState], pe_cycles: &[u32]) {
+        let valid = blocks.iter().map(|block| u64::from(block.valid)).sum();
+        self.worn.see(self.host.written_sectors, pages, valid, pe_cycles);
     }
 
     /// Updates the pace from requests that do not wait for each other.
@@ -121,16 +138,32 @@ impl Meter {
         }
     }
 
-    /// Adds finished requests; `failed` has the indexes for requests with lost data.
+    /// Notes which of the requests that [`Self::add`] gets next were refused by zones.
+    #[inline]
+    pub(crate) fn note_refused(&mut self, requests: &[Request], refused: &[usize]) {
+        for &at in refused {
+            self.refused += 1;
+            self.refusals.insert(self.host.requests + 1 + at as u64);
+            if let Some(tenants) = &mut self.tenants {
+                tenants.note_refused(&requests[at]);
+            }
+        }
+    }
+
+    /// Adds finished requests; `failed` has the indexes of those that were not carried out.
     #[inline]
     pub(crate) fn add(&mut self, requests: &[Request], done: &[Completion], failed: &[usize]) {
         let before = self.host.requests;
+        if let (Some(first), Some(last)) = (requests.first(), requests.last()) {
+            self.own_times = Some((self.own_times.map_or(first.time, |(begin, _)| begin), last.time));
+        }
         let host = &mut self.host;
         host.requests += requests.len() as u64;
         for request in requests {
             let sectors = u64::from(request.sectors);
             match request.op {
                 Op::Write | Op::Append => {
+                    self.placed_writes += u64::from(request.placement.is_some());
                     (host.writes, host.written_sectors) = (host.writes + 1, host.written_sectors + sectors);
                     let inside = (1 << self.page_shift) - 1;
                     host.partial_writes += u64::from((request.sector | request.end()) & inside != 0);
@@ -197,7 +230,7 @@ impl Meter {
     #[cold]
     fn add_latency_of_tenant(&mut self, number: u64, request: &Request, completion: &Completion) {
         let Some(tenants) = self.tenants.as_mut().filter(|_| self.latency.is_some()) else { return };
-        let wait = tenants.end(number, request, completion);
+        let wait = tenants.end(number, request, completion, self.refusals.contains(&number));
         self.events.0 -= u128::from(wait);
         let completion = Completion { arrival: completion.arrival - wait, ..*completion };
         self.add_latency_alone(number, request, &completion);
@@ -210,6 +243,9 @@ impl Meter {
         self.events.1 += u128::from(completion.done);
         if let Some(timeline) = &self.timeline {
             timeline.request(number, request, completion);
+        }
+        if !self.refusals.is_empty() && self.refusals.remove(&number) {
+            return;
         }
         if latency.add(request, completion) {
             let one = Longest { number, request: *request, completion: *completion };

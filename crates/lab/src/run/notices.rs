@@ -6,7 +6,7 @@ use crate::record::{BufferRecord, FlashCounts, HostCounts, LifetimeRecord, Preco
 use crate::run::meter::Pace;
 use nandlab_block::ByteCount;
 use nandlab_nand::profile::PlaneOverlap;
-use nandlab_nand::{Time, SECTOR_BYTES};
+use nandlab_nand::{Cause, Matrix, Origin, Time, SECTOR_BYTES};
 use nandlab_workload::{Footprint, Kind, WorkloadConfig};
 
 /// Notice if more than half of the read pages hold nothing: such reads cost nothing.
@@ -212,9 +212,63 @@ pub(crate) fn answers_ran_ahead(record: &Record) -> Option<String> {
     })
 }
 
+/// Notice if the host says where its writes go and the FTL does not follow.
+pub(crate) fn placement_ignored(experiment: &Experiment, placed_writes: u64) -> Option<String> {
+    let ftl = experiment.ftl.as_ref()?;
+    (placed_writes > 0 && experiment.ftl_facts().placements.is_none()).then(|| {
+        format!(
+            "{placed_writes} writes carry placement identifiers, and ftl.{} as it is set does not follow them; \
+             ftl.page.placement.fdp does",
+            ftl.name()
+        )
+    })
+}
+
+/// Notice if a handle was given to origins that write nothing.
+pub(crate) fn origins_that_write_nothing(experiment: &Experiment, matrix: &Matrix) -> Option<String> {
+    let writes = |origin: Origin| matrix.sum(|of, cause| of == origin && cause == Cause::Host).programs() > 0;
+    let placed = experiment.ftl_facts().placed_origins;
+    let names = |origins: Vec<Origin>| origins.into_iter().map(Origin::name).collect::<Vec<_>>().join(", ");
+    let idle: Vec<Origin> = placed.into_iter().filter(|&origin| !writes(origin)).collect();
+    if idle.is_empty() {
+        return None;
+    }
+    let all = (0..Origin::NAMES.len()).map(|at| Origin(at as u8));
+    let writers = names(all.filter(|&origin| origin != Origin::FTL && writes(origin)).collect());
+    let writers = if writers.is_empty() { "none".to_owned() } else { writers };
+    Some(format!(
+        "ftl.page.placement.fdp.origins names {}, of which nothing was written; origins that write here: {writers}",
+        names(idle)
+    ))
+}
+
+/// Notice if zones were opened or closed by commands on a device with time.
+pub(crate) fn changes_without_time(record: &Record) -> Option<String> {
+    record.time_us?;
+    let used = &record.zones.as_ref()?.used;
+    let count = used.opens + used.closes + used.random_opens;
+    (count > 0).then(|| {
+        format!("{count} commands opened or closed zones, which takes no time here: no measured time is known for them")
+    })
+}
+
+/// Notice if zones refused requests.
+pub(crate) fn refused_by_zones(record: &Record) -> Option<String> {
+    let refused: u64 = record.zones.as_ref()?.refused.values().sum();
+    (refused > 0).then(|| {
+        format!(
+            "{refused} of {} requests were refused by zones, and count in no rate and no latency: zones.refused has the reasons",
+            record.host.requests
+        )
+    })
+}
+
 /// Notice about a run that is too short for years that the experiment asks for.
 pub(crate) fn years_untold(experiment: &Experiment, life: Option<&LifetimeRecord>) -> Option<String> {
-    experiment.host.daily?;
+    let is_asked = experiment.host.daily.is_some() || life.is_some_and(|life| life.daily_bytes.is_some());
+    if !is_asked {
+        return None;
+    }
     let nothing = "no block was erased".to_owned();
     let why = life.map_or(Some(&nothing), |life| life.too_short.as_ref())?;
     Some(format!("the run is too short to tell all years (lifetime): {why}; more requests, or a device that is filled and steady before (precondition), do"))

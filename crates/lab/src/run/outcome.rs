@@ -12,13 +12,16 @@ use crate::record::{
 };
 use crate::run::meter::{Meter, Pace};
 use crate::run::notices::{
-    answers_ran_ahead, degenerate_placement, endurance_passed, fell_behind, levelling_not_begun, not_steady,
-    nothing_erased, reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_untold,
+    answers_ran_ahead, changes_without_time, degenerate_placement, endurance_passed, fell_behind, levelling_not_begun,
+    not_steady, nothing_erased, origins_that_write_nothing, placement_ignored, reads_of_nothing, refused_by_zones,
+    scattered_pools, steady_for_other_writes, unused_chances, years_untold,
 };
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
 use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::{Cause, Cell, Matrix, Time, SECTOR_BYTES};
+
+const NS_A_DAY: f64 = 86_400e9;
 
 /// Mount and preconditioning.
 pub(crate) type Before = (MountRecord, Option<PreconditionRecord>);
@@ -80,7 +83,7 @@ impl Run<'_> {
             recorded_service_us: None,
             recorded_latency_histogram: None,
             longest_request: self.longest(&meter, start),
-            throughput: time.filter(|&time| time > 0).map(|time| throughput(&host, time)),
+            throughput: time.filter(|&time| time > 0).map(|time| throughput(&host, meter.refused, time)),
             energy_j,
             energy_all_j,
             ram: self.ram(RamUse::default()),
@@ -95,7 +98,12 @@ impl Run<'_> {
             speed: Speed::default(),
             notices: self.experiment.notices.clone(),
         };
-        record.notices.extend(self.notices(&record, start, &matrix, (meter.page_reads, meter.pace)));
+        record.notices.extend(self.notices(
+            &record,
+            start,
+            &matrix,
+            (meter.page_reads, meter.placed_writes, meter.pace),
+        ));
         record
     }
 
@@ -104,7 +112,9 @@ impl Run<'_> {
         let end = self.mark();
         let programs = end.matrix.since(&start.matrix).total().programs();
         meter.host.unreadable = end.unreadable - start.unreadable;
-        meter.see_wear(programs + end.unused_at_erase - start.unused_at_erase, self.engine.chip().pe_cycles());
+        let blocks = self.engine.blocks();
+        let pages = programs + end.unused_at_erase - start.unused_at_erase;
+        meter.see_wear(pages, &blocks, self.engine.chip().pe_cycles());
         end
     }
 
@@ -122,7 +132,8 @@ impl Run<'_> {
 
     /// The device's lifetime under this workload.
     fn lifetime(&self, meter: &Meter, start: &Mark, time: Option<Time>) -> Option<LifetimeRecord> {
-        let life = self.life((&start.pe_cycles, self.engine.chip().pe_cycles()), time);
+        let life =
+            Life { daily: self.daily(meter), ..self.life((&start.pe_cycles, self.engine.chip().pe_cycles()), time) };
         LifetimeRecord::of(&meter.worn, &life)
     }
 
@@ -136,8 +147,20 @@ impl Run<'_> {
             pe_cycles,
             levels_wear: self.experiment.ftl_facts().levels_wear.is_some(),
             time_us: time.map(us),
-            daily: self.experiment.host.daily.map(|daily| daily.0),
+            daily: None,
+            logical_pages: self.experiment.ftl.is_some().then_some(self.sizing.logical_pages.into()),
         }
+    }
+
+    /// Bytes that the host writes a day: as the experiment says, or as a trace of at least a day did.
+    fn daily(&self, meter: &Meter) -> Option<f64> {
+        let own = || {
+            let (first, last) = meter.own_times.filter(|_| self.experiment.workload.name() == "trace")?;
+            let days = last.saturating_sub(first) as f64 / NS_A_DAY;
+            let bytes = meter.host.written_sectors as f64 * f64::from(SECTOR_BYTES);
+            (days >= 1.0 && bytes > 0.0).then(|| bytes / days)
+        };
+        self.experiment.host.daily.map(|daily| daily.0 as f64).or_else(own)
     }
 
     /// Flash energy, and energy for all memories together.
@@ -175,7 +198,7 @@ impl Run<'_> {
         record: &Record,
         start: &Mark,
         matrix: &Matrix,
-        (page_reads, pace): (u64, Option<Pace>),
+        (page_reads, placed_writes, pace): (u64, u64, Option<Pace>),
     ) -> Vec<String> {
         let was_levelled = self.begun.is_levelled || start.events.wear_moves > 0;
         let pace = pace.filter(|_| self.keeps_time());
@@ -192,6 +215,10 @@ impl Run<'_> {
             endurance_passed(self.experiment, record.wear.max),
             years_untold(self.experiment, record.lifetime.as_ref()),
             answers_ran_ahead(record),
+            refused_by_zones(record),
+            changes_without_time(record),
+            origins_that_write_nothing(self.experiment, matrix),
+            placement_ignored(self.experiment, placed_writes),
             record.buffer.as_ref().and_then(degenerate_placement),
             pace.and_then(|pace| fell_behind(&pace, record.host.requests)),
         ];
@@ -241,11 +268,11 @@ fn parts(meter: &Meter, start: &Mark, end: &Mark, time: Time) -> Option<PartsRec
     PartsRecord::between((&start.parts, &end.parts), (time, end.time - start.time), path)
 }
 
-fn throughput(host: &HostCounts, time: Time) -> Throughput {
+fn throughput(host: &HostCounts, refused: u64, time: Time) -> Throughput {
     let seconds = time as f64 / 1e9;
     let megabytes = |sectors: u64| sectors as f64 * f64::from(SECTOR_BYTES) / 1e6;
     Throughput {
-        requests_per_s: rate(host.requests as f64, seconds),
+        requests_per_s: rate((host.requests - refused) as f64, seconds),
         read_mb_per_s: rate(megabytes(host.read_sectors), seconds),
         written_mb_per_s: rate(megabytes(host.written_sectors), seconds),
     }

@@ -48,6 +48,7 @@ impl Run<'_> {
             while !left.is_empty() && worn_out.is_none() && !self.control.is_cancelled() {
                 let (piece, rest) = left.split_at(piece_length(left));
                 worn_out = self.submit(piece, &mut clock, &mut done)?;
+                meter.note_refused(piece, self.engine.refused());
                 meter.add(&piece[..done.len()], &done, self.engine.failed());
                 self.report(workload, meter, &mut clock, &mut done);
                 left = rest;

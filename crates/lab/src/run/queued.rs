@@ -16,6 +16,8 @@ pub(crate) struct TenantsMeter {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) requests: u64,
+    /// Those of them that zones refused.
+    pub(super) refused: u64,
     pub(super) sectors: u64,
     /// Sum over the requests that ended, and their number.
     pub(super) waited: u128,
@@ -36,7 +38,11 @@ impl TenantsMeter {
         self.waits.insert(number, wait);
     }
 
-    /// Adds requests; `failed` has the indexes of those with lost data.
+    pub(super) fn note_refused(&mut self, request: &Request) {
+        self.counts.entry(request.origin).or_default().refused += 1;
+    }
+
+    /// Adds requests; `failed` has the indexes of those that were not carried out.
     pub(super) fn add(&mut self, requests: &[Request], failed: &[usize]) {
         for request in requests {
             let counts = self.counts.entry(request.origin).or_default();
@@ -48,12 +54,14 @@ impl TenantsMeter {
         }
     }
 
-    /// A request ended; returns its wait.
-    pub(super) fn end(&mut self, number: u64, request: &Request, completion: &Completion) -> Time {
+    /// A request ended; returns its wait. The wait of a refused one counts in no mean.
+    pub(super) fn end(&mut self, number: u64, request: &Request, completion: &Completion, is_refused: bool) -> Time {
         let wait = self.waits.remove(&number).unwrap_or(0);
         let counts = self.counts.entry(request.origin).or_default();
-        counts.waited += u128::from(wait);
-        counts.ended += 1;
+        if !is_refused {
+            counts.waited += u128::from(wait);
+            counts.ended += 1;
+        }
         counts.last_end = counts.last_end.max(completion.done);
         wait
     }

@@ -17,6 +17,8 @@ pub struct Series {
 /// Device counters at a sample.
 #[derive(Clone, Copy)]
 pub struct Below {
+    /// Requests that zones refused so far.
+    pub refused: u64,
     /// Page programs so far.
     pub programs: u64,
     /// Erases so far.
@@ -68,6 +70,7 @@ impl Series {
         self.next = host.requests + self.every;
         self.samples.push(Sample {
             requests: host.requests,
+            refused: below.refused,
             time_us: self.keeps_time.then(|| below.time as f64 / 1000.0),
             waf: None,
             read_sectors: host.read_sectors,

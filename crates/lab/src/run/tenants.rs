@@ -22,7 +22,7 @@ impl Run<'_> {
                 bytes: bytes(counts.sectors),
                 share: (all > 0).then(|| bytes(counts.sectors) as f64 / all as f64),
                 time_us: us(time),
-                requests_per_s: rate(counts.requests as f64, seconds),
+                requests_per_s: rate((counts.requests - counts.refused) as f64, seconds),
                 mb_per_s: rate(bytes(counts.sectors) as f64 / 1e6, seconds),
                 wait_us: (counts.ended > 0).then(|| counts.waited as f64 / counts.ended as f64 / 1000.0),
                 mean_us,

@@ -98,6 +98,8 @@ pub(crate) struct Stack {
     mounts_again: bool,
     unreadable: u64,
     failed: Vec<usize>,
+    /// Those of `failed` that zones refused.
+    refused: Vec<usize>,
 }
 
 impl Stack {
@@ -111,6 +113,7 @@ impl Stack {
             mounts_again: false,
             unreadable: 0,
             failed: Vec::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -129,6 +132,7 @@ impl Requests for Stack {
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error> {
         let first = done.len();
         self.failed.clear();
+        self.refused.clear();
         let disk = self.below.drive_mut();
         while done.len() - first < requests.len() {
             let left = &requests[done.len() - first..];
@@ -143,7 +147,10 @@ impl Requests for Stack {
             match carried {
                 Ok(()) => {}
                 Err(error @ (Error::Unreadable { .. } | Error::Zone { .. })) => {
-                    self.unreadable += u64::from(matches!(error, Error::Unreadable { .. }));
+                    match error {
+                        Error::Zone { .. } => self.refused.push(done.len() - first),
+                        _ => self.unreadable += 1,
+                    }
                     self.failed.push(done.len() - first);
                     if clock.follows_events() {
                         // Its operations are under way, and end as those of any other request.
@@ -346,5 +353,9 @@ impl Engine for Stack {
 
     fn failed(&self) -> &[usize] {
         &self.failed
+    }
+
+    fn refused(&self) -> &[usize] {
+        &self.refused
     }
 }

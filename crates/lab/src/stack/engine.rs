@@ -217,8 +217,13 @@ pub trait Engine: Send {
     /// Requests with data lost to bit errors.
     fn unreadable(&self) -> u64;
 
-    /// Indexes of such requests in the last batch.
+    /// Indexes of requests in the last batch that were not carried out: with lost data, or refused by zones.
     fn failed(&self) -> &[usize];
+
+    /// Those of them that zones refused.
+    fn refused(&self) -> &[usize] {
+        &[]
+    }
 
     /// Garbage collection by a file system on bare flash.
     fn collections(&self) -> Option<Collections> {

@@ -180,3 +180,39 @@ fn bare(profile: &str) -> Experiment {
     );
     parse(&text, &[]).unwrap()
 }
+
+#[test]
+fn handles_for_origins_that_write_nothing() {
+    let text = WRITES.replace(
+        "[ftl.page]",
+        "[ftl.page]\nplacement = { fdp = { handles = 4, origins = { journal = 1, host = 2 } } }",
+    );
+    let said = told(&text, &[], "of which nothing was written");
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains("origins names journal,") && said[0].ends_with("origins that write here: host"),
+        "{said:?}"
+    );
+    let used = text.replace("journal = 1, ", "");
+    assert!(told(&used, &[], "of which nothing was written").is_empty());
+}
+
+#[test]
+fn identifiers_that_the_ftl_does_not_follow() {
+    let trace =
+        "[workload.trace]\nformat = \"csv\"\ntext = \"\"\"\ntime_us,op,sector,sectors,origin,placement\n0,W,0,8,,1\n\
+                 1,W,8,8,,2\n2,W,16,8,,\n\"\"\"\n[ftl.page]\n[device]\ncapacity = \"24 MiB\"\nover_provisioning = 0.2\n";
+    let said = told(trace, &[], "carry placement identifiers");
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("2 writes carry placement identifiers, and ftl.page"), "{said:?}");
+    assert!(told(trace, &["ftl.page.placement.fdp.handles=4"], "carry placement identifiers").is_empty());
+    assert!(told(WRITES, &[], "carry placement identifiers").is_empty());
+}
+
+#[test]
+fn weights_with_no_bound_on_commands() {
+    let text = "[workload.tenants]\n[[workload.tenants.tenant]]\nname = \"a\"\nworkload.uniform.requests = 50\n[host.queues]\n\
+                arbitration = { weighted = { high = 4, medium = 2, low = 1 } }\n[ftl.page]\n[device]\ncapacity = \"24 MiB\"\nover_provisioning = 0.2\n";
+    assert_eq!(told(text, &[], "has no effect without host.queues.commands").len(), 1);
+    assert!(told(text, &["host.queues.commands=4"], "has no effect without").is_empty());
+}

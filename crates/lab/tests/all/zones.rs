@@ -191,3 +191,32 @@ fn addresses_of_requests_for_zones_stay_and_lie_on_the_device() {
     let behind = open(&drive(&["0,X,8192,0".to_owned()], ""), "host.queue_depth=1");
     assert!(behind.contains("8193 sectors") && !behind.contains("fold"), "{behind}");
 }
+
+/// One write is carried out and takes 500 us; the other three begin elsewhere than at the write pointer, and take no time.
+#[test]
+fn refused_requests_count_in_no_rate_and_no_latency() {
+    let lines = ["0,W,0,8", "0,W,800,8", "0,W,16,8", "0,W,2056,8"].map(str::to_owned);
+    for order in ["issue", "events"] {
+        let record = record(&drive(&lines, ""), &[&format!("device.timing.order={order}")]);
+        assert_eq!((record.host.requests, record.zones.as_ref().unwrap().refused.values().sum::<u64>()), (4, 3));
+        let write = record.latency_us.unwrap().write.unwrap();
+        assert_eq!((write.count, write.mean, write.p50), (1, PROGRAM_US, PROGRAM_US), "{order}");
+        assert_eq!(record.time_us, Some(PROGRAM_US), "{order}");
+        assert_eq!(record.throughput.unwrap().requests_per_s, 2000.0, "{order}");
+        let last = record.series.last().unwrap();
+        assert_eq!((last.requests, last.refused), (4, 3), "{order}");
+        assert!(record.notices.iter().any(|said| said.contains("3 of 4 requests were refused by zones")), "{order}");
+    }
+}
+
+#[test]
+fn that_opening_and_closing_takes_no_time_is_told() {
+    let said = |lines: &[&str]| {
+        let lines: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
+        let notices = record(&drive(&lines, ""), &[]).notices;
+        notices.into_iter().filter(|notice| notice.contains("takes no time here")).collect::<Vec<_>>()
+    };
+    let told = said(&["0,O,0,0", "0,W,0,8", "0,C,0,0"]);
+    assert!(told.len() == 1 && told[0].starts_with("2 commands opened or closed zones"), "{told:?}");
+    assert!(said(&["0,W,0,8", "0,X,0,0"]).is_empty());
+}

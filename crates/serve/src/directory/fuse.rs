@@ -427,8 +427,8 @@ impl Filesystem for Directory {
         empty(self.ask(move |names, fs| names.release(fs, inode.0)), reply);
     }
 
-    fn fsync(&self, _: &Request, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        let synced = self.ask(move |names, fs| names.sync(fs, inode.0));
+    fn fsync(&self, _: &Request, inode: INodeNo, _: FileHandle, data: bool, reply: ReplyEmpty) {
+        let synced = self.ask(move |names, fs| names.sync(fs, inode.0, data));
         empty(synced.and_then(|()| self.worker.keep()), reply);
     }
 

@@ -11,6 +11,8 @@ pub(super) fn bytes_of(field: &[u8], unit: u32) -> Option<u64> {
         let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         return u64::from_str_radix(digits, 16).ok().filter(|_| is_hex)?.checked_mul(unit.into());
     }
+    let joined = without_thousands(text);
+    let text = joined.as_deref().unwrap_or(text);
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, suffix) = text.split_at(end);
     let unit: u64 = match suffix.trim_start().to_ascii_lowercase().as_str() {
@@ -34,6 +36,18 @@ pub(super) fn bytes_of(field: &[u8], unit: u32) -> Option<u64> {
     let all = part.parse::<u64>().ok()?.checked_mul(unit)?;
     let parts = 10u64.pow(part.len() as u32);
     (all % parts == 0).then(|| bytes.checked_add(all / parts))?
+}
+
+/// A whole number without the signs between its groups of three digits, as in `12,345` and `1'234'567`; `None` without any. A
+/// single point may begin a fraction, so `12.345` is none.
+pub(super) fn without_thousands(text: &str) -> Option<String> {
+    let sign = text.chars().find(|letter| !letter.is_ascii_digit())?;
+    let is_sign = matches!(sign, ',' | '.' | '\'' | '_' | ' ' | '\u{a0}' | '\u{202f}' | '\u{2019}');
+    let groups: Vec<&str> = text.split(sign).collect();
+    let all_digits = groups.iter().all(|group| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit()));
+    let fits = groups[0].len() <= 3 && !groups[0].starts_with('0') && groups[1..].iter().all(|group| group.len() == 3);
+    let is_sure = sign != '.' || groups.len() > 2;
+    (is_sign && all_digits && fits && is_sure).then(|| groups.concat())
 }
 
 /// An unusual time in nanoseconds: `0,5` with a decimal comma, `2.471ms` with its own unit, and `12.5:` as the kernel
@@ -170,6 +184,14 @@ mod tests {
             ("1.2.3", 1000, None),
             ("0x", 1, None),
             ("0x+1", 1, None),
+            ("12,345", 512, Some(6_320_640)),
+            ("1'234'567", 1, Some(1_234_567)),
+            ("1.234.567", 1, Some(1_234_567)),
+            ("12.345", 1, None),
+            ("12,34", 1, None),
+            ("1,2345", 1, None),
+            ("0,123", 1, None),
+            ("1,234.5", 1, None),
             ("-1", 1, None),
             ("99999999999999999999", 1, None),
             ("18446744073709551615G", 1, None),

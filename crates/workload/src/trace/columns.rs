@@ -5,11 +5,11 @@
 //! time column's unit, microseconds by default, `date_time` for dates such as `2024-05-31 12:30:00.25`, `05/31/2024
 //! 12:30 PM` (the month first) or `31.05.2024 12:30` (the day first); a time may have a decimal comma (`0,5`) or its
 //! own unit (`2.471ms`). Without a time column all times are 0. Several columns may name the device together. Addresses
-//! and sizes may be hexadecimal (`0x1f00`), end in `.0`, or name a unit based on 1024 bytes (`4K`, `1MiB`); without a
+//! and sizes may be hexadecimal (`0x1f00`), have thousands apart (`"12,345"`), end in `.0`, or name a unit based on 1024 bytes (`4K`, `1MiB`); without a
 //! size column every request has `fixed_size_bytes`. A separator between double quotes separates nothing. A write named
 //! as in the kernel (`FWS`, `WFS`) has its flushes. Lines starting with `#` are skipped, as are the first `skip_lines`.
 
-use super::cells::{bytes_of, time_of, Split};
+use super::cells::{bytes_of, time_of, without_thousands, Split};
 use super::column_options::{Column, ColumnOptions, Separator, KEYS, MAX_DEVICE_COLUMNS};
 use super::fields::{flush, in_bytes, shown, Columns as Places, Fields, TimeUnit};
 use super::format::{Format, ReaderOptions};
@@ -31,6 +31,8 @@ pub struct Columns {
     /// The device columns' positions, and their joint name on the line before.
     devices: Vec<usize>,
     device: Vec<u8>,
+    /// Whether commas in times stand between thousands, once one told it; in a table parted by commas alone.
+    has_thousands: Option<bool>,
 }
 
 impl Columns {
@@ -45,6 +47,7 @@ impl Columns {
                 .map_or([usize::MAX; KEYS.len()], |columns| columns.wanted().map(|one| one.map_or(usize::MAX, place))),
             devices: columns.map_or_else(Vec::new, |columns| columns.devices().iter().map(place).collect()),
             device: Vec::new(),
+            has_thousands: None,
             skips: columns.map_or(0, |columns| columns.skip_lines),
             options: options.columns.clone(),
             unit: options.time_unit(TimeUnit::Us),
@@ -114,7 +117,13 @@ impl Format for Columns {
             () if is(&options.flush) => Op::Flush,
             () => return Err(no_operation(options, op.0, name)),
         };
-        let when = if options.time.is_some() { when(field(time), self.unit)? } else { 0 };
+        let when = match options.time {
+            Some(_) if options.separator == Separator::Comma && line[time.0..time.1].contains(&b',') => {
+                with_comma(field(time), self.unit, &mut self.has_thousands)?
+            }
+            Some(_) => when(field(time), self.unit)?,
+            None => 0,
+        };
         let number = |place: (usize, usize), what, unit: u32| {
             let mut fields = field(place);
             let value = fields.number(what, u64::MAX / u64::from(unit));
@@ -171,6 +180,29 @@ fn when(mut fields: Fields<'_>, unit: TimeUnit) -> Result<Time, Malformed> {
     let cell = &fields.line[fields.at..];
     let found = fields.time("time", unit).and_then(|when| fields.end().map(|()| when));
     found.or_else(|bad| time_of(cell, unit).ok_or(bad))
+}
+
+/// A quoted time with commas in a table parted by commas: `1,000` is a thousand, unless a cell such as `0,5` came before.
+#[cold]
+fn with_comma(fields: Fields<'_>, unit: TimeUnit, has_thousands: &mut Option<bool>) -> Result<Time, Malformed> {
+    let at = fields.at;
+    let cell = String::from_utf8_lossy(&fields.line[at..]).into_owned();
+    let whole = cell.find('.').map_or(cell.as_str(), |point| &cell[..point]);
+    let joined = without_thousands(whole).filter(|_| unit != TimeUnit::DateTime && *has_thousands != Some(false));
+    let Some(joined) = joined else {
+        let time = when(fields, unit)?;
+        if unit != TimeUnit::DateTime && has_thousands.replace(false) == Some(true) {
+            let message =
+                format!("`{cell}` has a fraction behind its comma, and commas before stood between thousands");
+            return Err(Malformed::new(at, message));
+        }
+        return Ok(time);
+    };
+    *has_thousands = Some(true);
+    let text = joined + &cell[whole.len()..];
+    let mut number = Fields::new(text.as_bytes());
+    let time = number.time("time", unit).and_then(|time| number.end().map(|()| time));
+    time.map_err(|bad| Malformed::new(at, bad.message))
 }
 
 /// The device in these places; `joined` keeps a name from several.

@@ -191,4 +191,6 @@ formats! {
     Ftrace(ftrace::Ftrace), "ftrace.rs";
     /// The log of the block back ends of QEMU.
     Qemu(qemu::Qemu), "qemu.rs";
+    /// Disk events of Windows' event trace.
+    Etw(etw::Etw), "etw.rs";
 }

@@ -27,6 +27,7 @@ mod csv;
 mod detect;
 mod devices;
 mod disksim;
+mod etw;
 pub(crate) mod fields;
 mod fio;
 mod fiu;

@@ -5,6 +5,7 @@ use super::rig::Lent;
 use nandlab_fs::minv::{self, Minv};
 use nandlab_fs::yaffs::{self, Yaffs};
 use nandlab_fs::FileSystem;
+use nandlab_nand::backed::Backed;
 use nandlab_nand::nvm::{Nvm, NvmCost, Nvram};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::random::Random;
@@ -81,4 +82,51 @@ fn minv_reads_one_spare_area() {
     assert_eq!(fs.list("").map(|names| names.len()), Ok(5));
     let after = at_mounts(&mut nand);
     assert_eq!((after.spare_reads - before.spare_reads, after.page_reads - before.page_reads), (1, 0));
+}
+
+/// Pages programmed in a call, by who wrote them: object headers, and all.
+fn programs(fs: &mut Yaffs<Lent<'_>>, call: impl FnOnce(&mut Yaffs<Lent<'_>>)) -> (u64, u64) {
+    let headers = |fs: &mut Yaffs<Lent<'_>>| {
+        let matrix = fs.nand_mut().ctx().matrix().clone();
+        let of = matrix.sum(|origin, _| origin == nandlab_nand::Origin::OBJECT_HEADER).programs();
+        (of, matrix.total().programs())
+    };
+    let before = headers(fs);
+    call(fs);
+    let after = headers(fs);
+    (after.0 - before.0, after.1 - before.1)
+}
+
+/// yaffs2's `yaffs_flush_file` writes the cached data, then one header; with `data_sync` it returns before the header.
+#[test]
+fn an_fsync_writes_one_object_header_and_an_fdatasync_none() {
+    for short_op_cache in [0, 10] {
+        let config = yaffs::Config { short_op_cache, ..yaffs::Config::default() };
+        let geometry = Geometry::single_die(128, 32, 2048).expect("the shape is sound");
+        let mut nand = Backed::ram(geometry, Rules { program_order: ProgramOrder::AscendingDense, ..Rules::default() });
+        let mut fs = Yaffs::mount(&mut nand as Lent<'_>, &config).unwrap_or_else(|error| panic!("{error}"));
+        let file = fs.create("a").unwrap();
+        fs.write(file, 0, &[1; 100]).unwrap();
+        fs.sync(file).unwrap();
+        fs.write(file, 0, &[2; 6000]).unwrap();
+        let attributes = fs.attributes("a").unwrap().unwrap();
+        let (headers, _) = programs(&mut fs, |fs| {
+            // As a mounted directory stores the time of the write before it syncs.
+            fs.set_attributes("a", nandlab_fs::Attributes { changed_ns: 7, ..attributes }).unwrap();
+            fs.sync(file).unwrap();
+        });
+        assert_eq!(headers, 1, "a cache of {short_op_cache}");
+        assert_eq!(programs(&mut fs, |fs| fs.sync(file).unwrap()), (0, 0), "nothing has changed");
+        fs.write(file, 5000, &[3; 3000]).unwrap();
+        let (headers, _) = programs(&mut fs, |fs| fs.sync_data(file).unwrap());
+        assert_eq!(headers, 0, "a cache of {short_op_cache}");
+        drop(fs);
+        // The length is found again without a header.
+        let mut fs = Yaffs::mount(&mut nand as Lent<'_>, &config).unwrap_or_else(|error| panic!("{error}"));
+        let file = fs.open("a").unwrap();
+        assert_eq!(fs.len(file), Ok(8000));
+        let mut bytes = vec![0; 8000];
+        fs.read(file, 0, &mut bytes).unwrap();
+        assert!(bytes[..5000].iter().all(|&byte| byte == 2) && bytes[5000..].iter().all(|&byte| byte == 3));
+    }
 }

@@ -4,7 +4,7 @@ use nandlab_lab::inside::{Below, Series, MAX_SAMPLES};
 use nandlab_lab::record::{HostCounts, Sample};
 
 fn below(programs: u64, erases: u64) -> Below {
-    Below { programs, erases, free_blocks: 0, time: 0 }
+    Below { refused: 0, programs, erases, free_blocks: 0, time: 0 }
 }
 
 fn series(total: u64, requests: u64) -> Vec<Sample> {

@@ -217,14 +217,17 @@ impl Names {
         Ok(())
     }
 
-    /// Makes a file survive a power cut.
-    pub(in crate::directory) fn sync(&mut self, fs: &mut dyn FileSystem, number: u64) -> Result<(), Errno> {
+    /// Makes a file survive a power cut; with `data`, its contents and length alone: fdatasync.
+    pub(in crate::directory) fn sync(&mut self, fs: &mut dyn FileSystem, number: u64, data: bool) -> Result<(), Errno> {
         self.asked = Some(Asked { op: Op::Flush, at: 0, bytes: 0 });
-        self.store(fs, number)?;
+        let is_data = data && self.node(number)?.kind == Kind::File;
+        if !is_data {
+            self.store(fs, number)?;
+        }
         match self.node(number)?.kind {
             Kind::File => {
                 let handle = self.handle(fs, number)?;
-                failed(fs.sync(handle))
+                failed(if is_data { fs.sync_data(handle) } else { fs.sync(handle) })
             }
             Kind::Directory | Kind::Symlink => failed(fs.sync_all()),
         }

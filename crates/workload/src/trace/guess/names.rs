@@ -1,18 +1,94 @@
 //! Meanings from column names.
 
 /// Parts in column names, most specific first.
-pub(super) const TIME: &[&str] =
-    &["timestamp", "time", "arrival", "when", "date", "ts", "sec", "usec", "us", "ms", "ns", "t"];
-pub(super) const OP: &[&str] =
-    &["op", "rw", "rwbs", "iotype", "type", "kind", "cmd", "command", "direction", "action", "request", "operation"];
+pub(super) const TIME: &[&str] = &[
+    "timestamp",
+    "time",
+    "arrival",
+    "when",
+    "date",
+    "ts",
+    "sec",
+    "usec",
+    "us",
+    "ms",
+    "ns",
+    "t",
+    "zeit",
+    "temps",
+    "tiempo",
+    "tempo",
+];
+pub(super) const OP: &[&str] = &[
+    "op",
+    "rw",
+    "rwbs",
+    "iotype",
+    "type",
+    "kind",
+    "cmd",
+    "command",
+    "direction",
+    "action",
+    "request",
+    "operation",
+    "vorgang",
+    "befehl",
+    "tipo",
+];
 pub(super) const FLAG: &[&str] = &["write", "read"];
 pub(super) const ADDRESS: &[&str] = &[
-    "lba", "offset", "address", "addr", "sector", "lbn", "lpn", "lpa", "start", "blkno", "pos", "block", "page",
+    "lba",
+    "offset",
+    "address",
+    "addr",
+    "sector",
+    "lbn",
+    "lpn",
+    "lpa",
+    "start",
+    "blkno",
+    "pos",
+    "block",
+    "page",
     "first",
+    "sektor",
+    "adresse",
+    "secteur",
+    "settore",
+    "direccion",
+    "direcci\u{f3}n",
+    "indirizzo",
 ];
 pub(super) const SIZE: &[&str] = &[
-    "size", "length", "len", "bytes", "nsectors", "sectors", "count", "nblocks", "blocks", "npages", "pages", "nlb",
+    "size",
+    "length",
+    "len",
+    "bytes",
+    "nsectors",
+    "sectors",
+    "count",
+    "nblocks",
+    "blocks",
+    "npages",
+    "pages",
+    "nlb",
     "amount",
+    "sektoren",
+    "gr\u{f6}\u{df}e",
+    "groesse",
+    "l\u{e4}nge",
+    "laenge",
+    "anzahl",
+    "taille",
+    "secteurs",
+    "longueur",
+    "tama\u{f1}o",
+    "sectores",
+    "settori",
+    "dimensione",
+    "lunghezza",
+    "octets",
 ];
 /// Names for a request's end, so no size.
 pub(super) const END: &[&str] = &["last", "end", "stop", "final", "until"];
@@ -72,12 +148,17 @@ pub(super) fn is_end(name: &str) -> bool {
 /// Whether the name counts units, and so is no address: `nsectors`, `num_blocks`, `pages`.
 pub(super) fn is_count(name: &str) -> bool {
     let name = plain(name);
-    let is_address = ["lba", "offset", "addr", "start", "first"].iter().any(|part| name.contains(part));
-    let units = ["sectors", "blocks", "pages", "count", "size", "length", "num", "nsec", "nblk"];
+    let is_address = ["lba", "offset", "addr", "start", "first", "adress"].iter().any(|part| name.contains(part));
+    let units = [
+        "sectors", "blocks", "pages", "count", "size", "length", "num", "nsec", "nblk", "sektoren", "secteurs",
+        "sectores", "settori", "anzahl",
+    ];
     !is_address && units.iter().any(|part| name.contains(part))
 }
 
 /// Whether a time's name means a duration.
 pub(super) fn is_duration(name: &str) -> bool {
-    ["lat", "resp", "dur", "service", "elapsed", "wait"].iter().any(|part| plain(name).contains(part))
+    ["lat", "resp", "dur", "service", "elapsed", "wait", "antwort", "dauer"]
+        .iter()
+        .any(|part| plain(name).contains(part))
 }

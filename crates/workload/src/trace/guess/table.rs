@@ -130,8 +130,14 @@ impl<'a> Table<'a> {
         // A date beside a separate time column would be the same for all.
         let day = || (0..self.columns.len()).filter(free).find(of_day);
         let named = named.filter(|at| of_day(at) || !most(&self.columns[*at], is_date_time)).or_else(day).or(named);
-        if named.is_some() || self.names.is_some() || self.unread_time(taken).is_some() {
+        if named.is_some() {
             return named;
+        }
+        if self.names.is_some() {
+            return self.unread_time(taken).map_or_else(|| self.unnamed_time(taken), |_| None);
+        }
+        if self.unread_time(taken).is_some() {
+            return None;
         }
         let rows = self.columns[0].len();
         let is_counted = (0..self.columns.len()).any(|at| self.numbers_rows(at));
@@ -144,6 +150,15 @@ impl<'a> Table<'a> {
             |at: &usize| self.rises(*at) && (self.different(*at) > 1 || rows == 1) && (!is_counted || is_clock(*at));
         // Among several, the one with the most distinct values: a process has the same number all the time.
         (0..self.columns.len()).filter(free).filter(rises).max_by_key(|&at| (self.different(at), std::cmp::Reverse(at)))
+    }
+
+    /// The first column of rising fractions below a name that says nothing.
+    fn unnamed_time(&self, taken: &[usize]) -> Option<usize> {
+        let says = |name: &str| names::known(&[name]) > 0;
+        let is_fine = |at: usize| self.columns[at].iter().any(|field| is_fraction(&field.replace(',', ".")));
+        (0..self.columns.len()).find(|&at| {
+            !taken.contains(&at) && !self.has_name(at, says) && is_fine(at) && self.is_time(at) && self.rises(at)
+        })
     }
 
     /// The column that is a time by its name, or without names by its look, readable or not.
@@ -160,7 +175,7 @@ impl<'a> Table<'a> {
     fn time_by_name(&self, taken: &[usize]) -> Option<usize> {
         let is_no_time = |at: &usize| {
             self.has_name(*at, |name| names::is_duration(name) || names::is_end(name) && name.contains("sec"))
-                || self.has_name(*at, |name| names::plain(name).contains("sector"))
+                || self.has_name(*at, |name| ["sector", "secteur"].iter().any(|part| names::plain(name).contains(part)))
         };
         let taken: Vec<usize> = taken.iter().copied().chain((0..self.columns.len()).filter(is_no_time)).collect();
         let is_readable = |column: &[&str]| most(column, is_number_of_time) || most(column, is_date_time);
@@ -229,9 +244,10 @@ impl<'a> Table<'a> {
     }
 
     fn rises(&self, at: usize) -> bool {
-        let values: Vec<f64> = self.columns[at].iter().filter_map(|field| field.parse().ok()).collect();
+        let number = |field: &str| field.replace(',', ".").parse::<f64>().ok();
+        let values: Vec<f64> = self.columns[at].iter().filter_map(|field| number(field)).collect();
         let backward = values.windows(2).filter(|pair| pair[0] > pair[1]).count();
-        most(&self.columns[at], |field| field.parse::<f64>().is_ok()) && backward <= misses(values.len())
+        most(&self.columns[at], |field| number(field).is_some()) && backward <= misses(values.len())
     }
 
     fn after(&self, taken: &[usize]) -> Option<usize> {

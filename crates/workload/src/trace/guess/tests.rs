@@ -288,3 +288,37 @@ fn numbers_of_rows_are_no_times_and_the_unit_is_named() {
     // The name tells the meaning.
     check("t,op,lba,size\n1,W,900,8\n2,R,640,8\n3,W,900,8\n", &["time = \"t\""]);
 }
+
+#[test]
+fn thousands_and_decimal_commas_leave_the_columns_where_their_names_say() {
+    let thousands = "time,op,lba,size\n\"1,000\",R,\"12,345\",8\n\"2,000\",W,\"22,345\",8\n";
+    check(
+        thousands,
+        &["address = \"lba\"; size = \"size\"; time = \"time\"", "time_unit = \"us\"", "address_unit_bytes = 512"],
+    );
+    assert!(
+        noted(thousands).contains("`1,000` is read with a comma before thousands: check it"),
+        "{}",
+        noted(thousands)
+    );
+    let comma = "zeit;op;sektor;sektoren\n0,000123;W;1024;8\n0,000456;R;2048;16\n1,5;W;4096;8\n";
+    check(
+        comma,
+        &[
+            "address = \"sektor\"; size = \"sektoren\"; time = \"zeit\"",
+            "time_unit = \"s\"",
+            "separator = \"semicolon\"",
+        ],
+    );
+    check(comma, &["address_unit_bytes = 512; size_unit_bytes = 512"]);
+    check(
+        "temps;op;secteur;taille\n0,5;W;10;8\n0,7;R;20;8\n",
+        &["address = \"secteur\"; size = \"taille\"; time = \"temps\""],
+    );
+    // Names in a language nobody here knows: the numbers tell, and it is said.
+    let other = noted("aika;op;paikka;koko\n0,000123;W;1024;8\n0,000456;R;2048;16\n1,5;W;4096;8\n");
+    for part in ["address = \"paikka\" # its name does not say so", "size = \"koko\" # its name", "time = \"aika\" # "]
+    {
+        assert!(other.contains(part), "{part}: {other}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The proposal for a table: keys, values, and points to check.
 
-use super::super::cells::{bytes_of, own_unit};
+use super::super::cells::{bytes_of, own_unit, without_thousands};
 use super::super::column_options::Separator;
 use super::super::words::{is_date_time, opposite, plain, quoted, truth, word};
 use super::names::{self, FLAG};
@@ -20,18 +20,20 @@ impl Table<'_> {
     pub(super) fn told(&self, places: &Places, rows: &Rows<'_>, separator: Separator) -> Guess {
         let key = |name, value| Key { name, value, note: None };
         let Places { time, op, address, size } = *places;
-        let mut keys = vec![key("op", self.name(op)), key("address", self.name(address))];
+        let noted = |name, at: usize, words: &[&str]| Key { note: self.vague(at, words), ..key(name, self.name(at)) };
+        let mut keys = vec![key("op", self.name(op)), noted("address", address, names::ADDRESS)];
         match size {
-            Some(at) => keys.push(key("size", self.name(at))),
+            Some(at) => keys.push(noted("size", at, names::SIZE)),
             None => keys.push(Key {
                 note: Some("no column is taken as the size: every request has so many bytes, check it".to_owned()),
                 ..key("fixed_size_bytes", "4096".to_owned())
             }),
         }
-        keys.extend(time.map(|at| Key { note: self.time_note(), ..key("time", self.name(at)) }));
+        keys.extend(time.map(|at| Key { note: self.time_note(at, separator), ..key("time", self.name(at)) }));
         keys.extend(self.device(&self.devices(places)));
         keys.push(self.unit("address_unit_bytes", address, size));
         keys.extend(size.map(|at| self.unit("size_unit_bytes", at, Some(address))));
+        let parts_by_comma = separator == Separator::Comma;
         let separator = match separator {
             Separator::Comma => None,
             Separator::Semicolon => Some("semicolon"),
@@ -48,7 +50,7 @@ impl Table<'_> {
         }
         keys.extend(self.operations(op));
         let mut trace = vec![key("format", quoted("columns"))];
-        trace.extend(time.and_then(|at| self.time_unit(at)));
+        trace.extend(time.and_then(|at| self.time_unit(at, parts_by_comma)));
         trace.extend(self.on_error(places, rows));
         let counts = (0..self.columns.len()).filter(|&at| ![op, address].contains(&at) && self.numbers_rows(at));
         let counts = counts.map(|at| format!("column {} numbers the rows, and is no time", at + 1));
@@ -62,8 +64,29 @@ impl Table<'_> {
         }
     }
 
-    fn time_note(&self) -> Option<String> {
-        self.names.is_none().then(|| "told from its rising numbers: check it".to_owned())
+    /// What to check of a column whose name does not tell what it is.
+    fn vague(&self, at: usize, words: &[&str]) -> Option<String> {
+        let name = self.plain_name(at)?;
+        let says = words.iter().any(|word| name == *word || word.len() > 2 && name.contains(word));
+        (!says).then(|| "its name does not say so: check it".to_owned())
+    }
+
+    fn time_note(&self, at: usize, separator: Separator) -> Option<String> {
+        let with_comma = |field: &&&str| field.contains(',') && !is_date_time(field);
+        let comma = self.columns[at].iter().find(with_comma).map(|field| {
+            let how = if separator == Separator::Comma && without_thousands(field).is_some() {
+                "thousands"
+            } else {
+                "a fraction"
+            };
+            format!("`{}` is read with a comma before {how}: check it", plain(field))
+        });
+        let rising = "told from its rising numbers: check it".to_owned();
+        if self.names.is_none() {
+            Some(rising)
+        } else {
+            comma.or_else(|| self.vague(at, names::TIME).map(|_| rising))
+        }
     }
 
     /// Why there is no time, if it is missing.
@@ -159,8 +182,8 @@ impl Table<'_> {
         let told = match () {
             () if ends(&["kb", "kib", "kbytes", "kilobytes"]) => Some(1 << 10),
             () if ends(&["mb", "mib", "mbytes", "megabytes"]) => Some(1 << 20),
-            () if says(&["lba", "sector", "lbn"]) => Some(512),
-            () if says(&["byte"]) => Some(1),
+            () if says(&["lba", "sector", "lbn", "sektor", "secteur", "settor"]) => Some(512),
+            () if says(&["byte", "octet"]) => Some(1),
             () if says(&["offset"]) && (in_bytes(at) || other.is_some_and(in_bytes)) => Some(1),
             () => None,
         };
@@ -179,7 +202,7 @@ impl Table<'_> {
     }
 
     /// The time unit; `None` if each time has its own.
-    fn time_unit(&self, at: usize) -> Option<Key> {
+    fn time_unit(&self, at: usize, has_thousands: bool) -> Option<Key> {
         let column = &self.columns[at];
         if most(column, |field| own_unit(field).is_some()) {
             return None;
@@ -203,7 +226,7 @@ impl Table<'_> {
                 return sure(unit);
             }
         }
-        let unit = self.unit_of_numbers(at, name.contains("sec"));
+        let unit = self.unit_of_numbers(at, name.contains("sec"), has_thousands);
         let in_words = match unit {
             "s" => "seconds",
             "ms" => "milliseconds",
@@ -215,18 +238,20 @@ impl Table<'_> {
     }
 
     /// The likely unit for the times.
-    fn unit_of_numbers(&self, at: usize, is_seconds: bool) -> &'static str {
-        let column = &self.columns[at];
+    fn unit_of_numbers(&self, at: usize, is_seconds: bool, has_thousands: bool) -> &'static str {
+        let joined =
+            |field: &&str| without_thousands(field).filter(|_| has_thousands).unwrap_or_else(|| (*field).to_owned());
+        let column: Vec<String> = self.columns[at].iter().map(joined).collect();
         if is_seconds {
             return "s";
         }
-        let number = |field: &&str| field.replace(',', ".").parse::<f64>().ok();
+        let number = |field: &String| field.replace(',', ".").parse::<f64>().ok();
         let numbers: Vec<f64> = column.iter().filter_map(number).collect();
         let (first, last) = (numbers.first().copied().unwrap_or(0.0), numbers.last().copied().unwrap_or(0.0));
         let gap = (last - first) / numbers.len().max(2) as f64;
         if column.iter().any(|field| field.contains(['.', ','])) {
             let decimals =
-                |field: &&str| field.rsplit(['.', ',']).next().filter(|part| part.len() < field.len()).map(str::len);
+                |field: &String| field.rsplit(['.', ',']).next().filter(|part| part.len() < field.len()).map(str::len);
             let is_fine = column.iter().filter_map(decimals).max() > Some(MS_DECIMALS);
             // Clocks count seconds since 1970, or have microsecond fractions. Whole units apart with at most three
             // decimals means milliseconds: as seconds the device would be idle.

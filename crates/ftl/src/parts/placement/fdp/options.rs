@@ -193,6 +193,16 @@ impl Options {
         PlacementIds { groups: self.groups, handles: self.handles }
     }
 
+    /// The origins that have another handle than the first one.
+    pub(crate) fn placed_origins(self) -> Vec<Origin> {
+        match self.origins {
+            Origins::Each => Vec::new(),
+            Origins::Table(table) => {
+                (0..).map(Origin).zip(table).filter(|&(_, at)| at > 0).map(|(one, _)| one).collect()
+            }
+        }
+    }
+
     /// Whether moved pages of some handles share units.
     fn shares(self) -> bool {
         (0..self.handles).any(|handle| !self.persistent.has(handle))
