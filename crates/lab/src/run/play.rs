@@ -49,6 +49,9 @@ impl Run<'_> {
                 let (piece, rest) = left.split_at(piece_length(left));
                 worn_out = self.submit(piece, &mut clock, &mut done)?;
                 meter.add(&piece[..done.len()], &done, self.engine.failed());
+                if paces_itself && self.engine.failed().last().is_some_and(|&at| at + 1 == piece.len()) {
+                    workload.failed();
+                }
                 self.report(workload, meter, &mut clock, &mut done);
                 left = rest;
             }
