@@ -1,9 +1,13 @@
 //! A job file's section.
 
+use super::errors::Tolerance;
+use super::history::Checks;
 use super::keys::{find, Class, SYNCHRONOUS};
+use super::notices::Unfollowed;
 use super::part::Rules;
 use super::placing::{Choice, Placing};
 use super::skew::Distribution;
+use super::slots::Batch;
 use super::text::{amount, by_direction, bytes, number, switch, time, Amount, Entry, KbBase};
 use super::turns::Service;
 use super::values::{files, pattern, range, service, split, unknown};
@@ -12,7 +16,6 @@ use super::zoning::Zoning;
 use super::Malformed;
 use nandlab_block::Op;
 use nandlab_nand::{Time, SECTOR_BYTES};
-use std::collections::BTreeSet;
 
 const US: Time = 1000;
 const S: Time = 1_000_000 * US;
@@ -54,6 +57,12 @@ pub(super) struct Job {
     /// Whether the draws of a pass repeat, unless it has a seed.
     pub(super) rand_repeats: bool,
     pub(super) verifies: bool,
+    /// What it reads back, unless `verifies` says no.
+    pub(super) checks: Checks,
+    /// How many requests it waits for at a time.
+    pub(super) batch: Batch,
+    /// Whether it goes on when a request fails.
+    pub(super) tolerance: Tolerance,
     pub(super) depth: u32,
     /// The engine, if it waits for each request.
     pub(super) waits: Option<String>,
@@ -120,6 +129,9 @@ impl Default for Job {
             by_place: false,
             rand_repeats: true,
             verifies: true,
+            checks: Checks::default(),
+            batch: Batch::default(),
+            tolerance: Tolerance::default(),
             depth: 1,
             waits: Some("psync".to_owned()),
             is_null: false,
@@ -153,17 +165,22 @@ impl Default for Job {
 }
 
 impl Job {
-    /// Takes a section's keys; keys without effect here go to `ignored`.
+    /// Takes a section's keys; keys that are not followed go to `unfollowed`.
     pub(super) fn take<'a>(
         &mut self,
         entries: &[Entry<'a>],
         base: KbBase,
-        ignored: &mut BTreeSet<&'a str>,
+        unfollowed: &mut Unfollowed<'a>,
     ) -> Result<(), Malformed> {
         for entry in entries {
             match find(entry.key).map(|key| key.class) {
                 Some(Class::Nothing) => {
-                    ignored.insert(entry.key);
+                    unfollowed.keys.insert(entry.key);
+                }
+                Some(Class::Told { harmless, what }) => {
+                    if !harmless.contains(&entry.value.unwrap_or("1")) {
+                        unfollowed.told.insert(entry.key, what);
+                    }
                 }
                 Some(Class::Refused { harmless, why }) => {
                     if !harmless.contains(&entry.value.unwrap_or("1")) {
@@ -221,6 +238,16 @@ impl Job {
             "randrepeat" => self.rand_repeats = switch(entry)?,
             "allrandrepeat" => drop(switch(entry)?),
             "do_verify" => self.verifies = switch(entry)?,
+            "verify" | "verify_only" | "verify_backlog" | "verify_backlog_batch" | "experimental_verify" => {
+                self.checks.set(entry)?;
+            }
+            "iodepth_batch"
+            | "iodepth_batch_submit"
+            | "iodepth_batch_complete_min"
+            | "iodepth_batch_complete"
+            | "iodepth_batch_complete_max"
+            | "iodepth_low" => self.batch.set(entry)?,
+            "continue_on_error" | "ignore_error" | "exitall_on_error" => self.tolerance.set(entry)?,
             "ioengine" => {
                 self.waits = SYNCHRONOUS.contains(&value).then(|| value.to_owned());
                 self.is_null = value == "null";
@@ -347,7 +374,7 @@ impl Job {
 
     /// Requests outstanding at a time: one if the engine waits for each.
     pub(super) fn outstanding(&self) -> u32 {
-        if self.waits.is_some() {
+        if self.waits.is_some() || self.batch.is_polling() {
             1
         } else {
             self.depth
@@ -361,6 +388,11 @@ impl Job {
             |(align, lengths): (&Option<u64>, &Lengths)| align.is_some_and(|align| align != lengths.least());
         let is_uniform = self.distribution == Distribution::Uniform;
         self.covers && is_uniform && !self.align.iter().zip(&self.lengths).any(is_aligned)
+    }
+
+    /// Whether a map of used places keeps its random requests from coming to a place twice in a pass.
+    pub(super) fn has_map(&self) -> bool {
+        self.is_random && self.generator == Generator::Tausworthe && self.covers_once()
     }
 
     /// How many files it has.

@@ -18,6 +18,13 @@ pub enum Class {
         /// Why, and what to do.
         why: &'static str,
     },
+    /// It would end a job, or change it, in cases that do not come here; a notice names it.
+    Told {
+        /// Values without effect.
+        harmless: &'static [&'static str],
+        /// What it does not do here.
+        what: &'static str,
+    },
     /// It concerns fio's host machine or its output.
     Nothing,
 }
@@ -37,6 +44,10 @@ const fn followed(names: &'static [&'static str], what: &'static str) -> Key {
 
 const fn refused(names: &'static [&'static str], harmless: &'static [&'static str], why: &'static str) -> Key {
     Key { names, class: Class::Refused { harmless, why } }
+}
+
+const fn told(names: &'static [&'static str], harmless: &'static [&'static str], what: &'static str) -> Key {
+    Key { names, class: Class::Told { harmless, what } }
 }
 
 const fn nothing(names: &'static [&'static str]) -> Key {
@@ -94,7 +105,7 @@ pub const KEYS: &[Key] = &[
     nothing(&["cmdprio_percentage"]),
     nothing(&["conf"]),
     nothing(&["cont"]),
-    nothing(&["continue_on_error"]),
+    followed(&["continue_on_error"], "kinds of requests whose failure does not end the job: `none`, `read`, `write`, `io`, `all`"),
     nothing(&["cpuchunks"]),
     nothing(&["cpuload"]),
     nothing(&["cpumask"]),
@@ -133,8 +144,8 @@ pub const KEYS: &[Key] = &[
     nothing(&["exit_on_io_done"]),
     nothing(&["exit_what"]),
     refused(&["exitall"], &["0"], "each job ends by itself; give the others a runtime"),
-    nothing(&["exitall_on_error"]),
-    refused(&["experimental_verify"], &["0"], "a job reads nothing back"),
+    followed(&["exitall_on_error"], "a request that ends its job ends all others"),
+    followed(&["experimental_verify"], "what is read back: the writes and trims in the order in which they came, each as often"),
     nothing(&["fadvise_hint"]),
     nothing(&["fallocate"]),
     followed(&["fdatasync"], "flush after so many writes"),
@@ -178,7 +189,7 @@ pub const KEYS: &[Key] = &[
     nothing(&["http_verbose"]),
     nothing(&["https"]),
     nothing(&["hugepage-size"]),
-    nothing(&["ignore_error"]),
+    followed(&["ignore_error"], "errors of reads and of writes that do not end the job; a request fails with EIO here"),
     followed(&["ignore_zone_limits"], "`max_open_zones` may be more than the device takes, with `zonemode=zbd`"),
     nothing(&["inplace"]),
     nothing(&["interface"]),
@@ -186,10 +197,10 @@ pub const KEYS: &[Key] = &[
     followed(&["io_size", "io_limit"], "bytes that are moved"),
     nothing(&["io_submit_mode"]),
     followed(&["iodepth"], "requests outstanding"),
-    refused(&["iodepth_batch", "iodepth_batch_submit"], &["1"], "requests are issued one by one, as soon as there is room in the queue"),
-    refused(&["iodepth_batch_complete_max"], &["0", "1"], "each request that is done makes room at once"),
-    refused(&["iodepth_batch_complete_min", "iodepth_batch_complete"], &["0", "1"], "each request that is done makes room at once"),
-    refused(&["iodepth_low"], &[], "requests are issued one by one, as soon as there is room in the queue"),
+    followed(&["iodepth_batch", "iodepth_batch_submit"], "nothing: fio submits what it has before it waits"),
+    followed(&["iodepth_batch_complete_max"], "most requests that leave a full queue at a time"),
+    followed(&["iodepth_batch_complete_min", "iodepth_batch_complete"], "requests that a full queue waits for; with 0, and without a most, each is waited for"),
+    followed(&["iodepth_low"], "outstanding requests down to which a full queue waits"),
     followed(&["ioengine"], "whether a job waits for each request"),
     nothing(&["iopsavgtime"]),
     nothing(&["ioscheduler"]),
@@ -232,7 +243,7 @@ pub const KEYS: &[Key] = &[
     nothing(&["log_unix_epoch"]),
     nothing(&["log_window_value"]),
     followed(&["loops"], "passes"),
-    refused(&["max_latency"], &["0"], "no job ends since a request was slow"),
+    told(&["max_latency"], &["0"], "no job ends since a request was slow"),
     followed(&["max_open_zones"], "zones that all jobs write in part at a time, with `zonemode=zbd`; what the device takes, without it"),
     nothing(&["md_per_io_size"]),
     nothing(&["mem", "iomem"]),
@@ -292,8 +303,8 @@ pub const KEYS: &[Key] = &[
     nothing(&["rate_cycle", "ratecycle"]),
     refused(&["rate_ignore_thinktime"], &["0"], "a job catches up with its rate"),
     followed(&["rate_iops"], "requests per second"),
-    refused(&["rate_iops_min"], &["0"], "no job ends since it is too slow"),
-    refused(&["rate_min", "ratemin"], &["0"], "no job ends since it is too slow"),
+    told(&["rate_iops_min"], &["0"], "no job ends since it is too slow"),
+    told(&["rate_min", "ratemin"], &["0"], "no job ends since it is too slow"),
     followed(&["rate_process"], "`linear` or `poisson`"),
     nothing(&["rbdname"]),
     nothing(&["read-req-num-512-blocks"]),
@@ -368,18 +379,18 @@ pub const KEYS: &[Key] = &[
     nothing(&["uri"]),
     nothing(&["userspace_reap"]),
     nothing(&["verb"]),
-    refused(&["verify"], &["0", "none"], "a job reads nothing back; device.model = \"bytes\" compares each read"),
+    followed(&["verify"], "behind each pass the job reads back what it wrote; `device.model = \"bytes\"` compares each read"),
     nothing(&["verify_async"]),
     nothing(&["verify_async_cpus"]),
-    refused(&["verify_backlog"], &["0"], "a job reads nothing back"),
-    nothing(&["verify_backlog_batch"]),
+    followed(&["verify_backlog"], "writes after which they are read back; the end of each is not waited for"),
+    followed(&["verify_backlog_batch"], "how many are read back then"),
     nothing(&["verify_dump"]),
     nothing(&["verify_fatal"]),
     nothing(&["verify_header_seed"]),
     nothing(&["verify_interval"]),
     refused(&["verify_mode"], &["read"], "a job reads nothing back"),
     nothing(&["verify_offset"]),
-    refused(&["verify_only"], &["0"], "a job reads nothing back"),
+    followed(&["verify_only"], "the reads of `verify` alone"),
     nothing(&["verify_pattern"]),
     nothing(&["verify_pattern_interval"]),
     nothing(&["verify_state_load"]),

@@ -50,7 +50,8 @@ pub(super) fn lay_out(jobs: &[Job], device: u64, zone: Option<u64>) -> Result<(V
     let mut regions = Vec::new();
     for (number, clone, files) in &clones {
         let job = &jobs[*number];
-        let of = Whole { bytes: device, is_single, is_own: job.files.is_empty() };
+        let zone = zone.filter(|_| job.zoning.is_on());
+        let of = Whole { bytes: device, is_single, is_own: job.files.is_empty(), zone };
         let (offset, region) = region(*number, job, *clone, of)?;
         for &file in files {
             lengths[file] = lengths[file].max(offset + region.length);
@@ -92,6 +93,8 @@ struct Whole {
     is_single: bool,
     /// Whether the file has no name, and so no other job shares it.
     is_own: bool,
+    /// The size of a zone, if the job keeps to zones.
+    zone: Option<u64>,
 }
 
 /// A clone's start in each file, and its region.
@@ -105,11 +108,20 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
             Err(job.wrong(&message()))
         }
     };
+    let of_zones = |key: &str, count: u64| {
+        let message = || format!("{key} = {count}z counts zones, and the job keeps to none; zonemode = zbd does");
+        whole.zone.map(|zone| zone.saturating_mul(count)).ok_or_else(|| job.wrong(&message()))
+    };
     let bytes = |key: &str, amount: Amount| match amount {
+        Amount::Zones(count) => of_zones(key, count),
         Amount::Bytes(bytes) => Ok(bytes),
         Amount::Percent(percent) => of_whole(key, percent),
     };
     let least = job.least();
+    let job_size = match job.size {
+        Some(Amount::Zones(count)) => Some(Amount::Bytes(of_zones("size", count)?)),
+        size => size,
+    };
     let steps = bytes("offset_increment", job.offset_increment)?.saturating_mul(clone.into());
     let mut offset = bytes("offset", job.offset)?.saturating_add(steps);
     if matches!(job.offset, Amount::Percent(_)) || matches!(job.offset_increment, Amount::Percent(_)) {
@@ -124,7 +136,7 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
         rest.ok_or_else(|| job.wrong(what))
     };
     let files = job.file_count() as u64;
-    let length = match (job.filesize, job.size) {
+    let length = match (job.filesize, job_size) {
         (Some(filesize), _) => filesize.saturating_sub(offset),
         // HOWTO of fio 3.33, `size`: divided between the files.
         (None, Some(Amount::Bytes(size))) if size > 0 => size / files,
@@ -140,13 +152,14 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
         return Err(job.wrong(&format!("from its offset on there are {room}, and a request has {request}")));
     }
     let all = length.saturating_mul(files);
-    let mut size = match job.size {
+    let mut size = match job_size {
         Some(Amount::Bytes(size)) if size > 0 => size.min(all),
         _ => all,
     };
     let mut io_size = None;
     match job.io_size {
         Some(Amount::Bytes(bytes)) if bytes > 0 => io_size = Some(bytes),
+        Some(Amount::Zones(count)) => io_size = Some(of_zones("io_size", count)?),
         // fio 3.33 makes the size smaller.
         Some(Amount::Percent(percent)) => size = size.min((u128::from(all) * u128::from(percent) / 100) as u64),
         _ => {}

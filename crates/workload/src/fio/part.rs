@@ -237,7 +237,7 @@ impl Places {
         let blocks = room / least;
         match job.generator {
             Generator::Lfsr => Self::Once(Permutation::new(blocks.max(1), own.next_u64()), blocks, 0),
-            Generator::Tausworthe if job.covers_once() => Self::Free(Map::new(blocks)),
+            Generator::Tausworthe if job.has_map() => Self::Free(Map::new(blocks)),
             Generator::Tausworthe => Self::Anywhere,
         }
     }

@@ -138,7 +138,10 @@ fn zones_of(entry: &Entry<'_>, text: &str, (is_absolute, base): (bool, KbBase)) 
         let (share, size) = one.split_once('/').unwrap_or((one, ""));
         let size = match size.trim() {
             "" if is_absolute => return Err(wrong("each zone has a size, such as 60/20G")),
-            size if is_absolute => Some(amount(entry, size, base)?),
+            size if is_absolute => match amount(entry, size, base)? {
+                Amount::Zones(_) => return Err(wrong("its sizes are bytes, and not zones of the device")),
+                size => Some(size),
+            },
             size => percent(size)?.map(Amount::Percent),
         };
         parts.push((percent(share)?, size));
@@ -181,6 +184,7 @@ fn bounds(zones: &[Zone], blocks: u64, block: u64) -> Vec<(u64, u64, u64)> {
         let first = start;
         start = match zone.extent {
             Amount::Bytes(bytes) => start.saturating_add(bytes / block),
+            Amount::Zones(_) => unreachable!("a distribution in zones was refused"),
             Amount::Percent(part) => {
                 percent += part;
                 (u128::from(blocks) * u128::from(percent) / 100) as u64

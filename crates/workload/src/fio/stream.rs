@@ -1,10 +1,12 @@
 //! A clone's requests in order, without times: passes over its files, as fio 3.33 makes them.
 //!
-//! A pass ends when no file has a place, and with an engine that does not wait when it moved the job's size. At the start of a pass all files are opened
-//! anew, and with `randrepeat` the draws begin anew as well.
+//! A pass ends when no file has a place, and with an engine that does not wait when it moved the job's size. At the start of
+//! a pass all files are opened anew, and with `randrepeat` the draws begin anew as well. A job with `verify` reads back behind
+//! each pass what it wrote. Each of these begins when all requests before it have ended.
 
-use super::ask::{Ask, Span};
+use super::ask::{Ask, From, Span};
 use super::draws::Draws;
+use super::history::{History, Piece};
 use super::job::{Asks, Job, Lengths};
 use super::layout::Region;
 use super::part::{Part, Rules};
@@ -14,7 +16,15 @@ use nandlab_block::Op;
 use nandlab_nand::random::Random;
 use nandlab_nand::PlacementId;
 
-const FLUSH: Ask = Ask { op: Op::Flush, offset: 0, length: 0, file: 0, placement: PlacementId::NONE };
+const FLUSH: Ask = Ask {
+    op: Op::Flush,
+    offset: 0,
+    length: 0,
+    file: 0,
+    placement: PlacementId::NONE,
+    from: From::Pattern,
+    is_alone: false,
+};
 
 /// A clone's requests.
 #[derive(Debug)]
@@ -43,6 +53,16 @@ pub(super) struct Stream {
     flushes_at_end: bool,
     /// Whether the first request of a mix is a write, since nothing can be read from empty zones.
     begins_with_write: bool,
+    /// What it reads back, if it does.
+    history: Option<History>,
+    /// Whether it reads back now.
+    is_checking: bool,
+    /// Whether it only reads back what passes would have written.
+    is_dry: bool,
+    /// Whether drives place its writes.
+    is_placed_later: bool,
+    /// Whether the next request waits for all before it.
+    is_alone: bool,
 }
 
 /// What ends a pass, and the whole.
@@ -55,6 +75,8 @@ struct Ends {
     /// Requests; 0: as many as the bytes are.
     requests: u64,
     is_time_based: bool,
+    /// Whether bytes end a pass.
+    ends_passes: bool,
     /// Bytes a pass moves at most.
     of_pass: u64,
     /// The longest request.
@@ -101,6 +123,12 @@ impl Stream {
         // A trim and its write are one pass over the bytes.
         let twice = job.asks == Asks::TrimWrite;
         let more = if twice { region.io_size.unwrap_or(region.size).saturating_mul(job.loops) } else { 0 };
+        let history = History::new(job);
+        // What is read back within a pass counts in it.
+        let has_backlog = history.as_ref().is_some_and(History::has_backlog);
+        let more = if has_backlog { region.size.saturating_add(more) } else { more };
+        let is_dry = job.checks.is_dry && job.writes();
+        let ends_with_size = job.ends_with_size() || is_dry;
         Self {
             asks: job.asks,
             lengths: job.lengths.clone(),
@@ -118,7 +146,8 @@ impl Stream {
                 loops: job.loops,
                 requests: job.requests,
                 is_time_based: job.is_time_based,
-                of_pass: if job.ends_with_size() { of_pass.saturating_add(more) } else { u64::MAX },
+                ends_passes: !job.is_time_based || job.checks.is_on || is_dry,
+                of_pass: if ends_with_size { of_pass.saturating_add(more) } else { u64::MAX },
                 longest: job.lengths.iter().map(Lengths::most).max().expect("there are three directions"),
                 stay_done: job.keeps_done(),
             },
@@ -130,6 +159,11 @@ impl Stream {
             // A job without writes has nothing to flush.
             flushes_at_end: (job.end_fsync || job.fsync_on_close) && job.writes(),
             begins_with_write: job.begins_with_write(),
+            history,
+            is_checking: false,
+            is_dry,
+            is_placed_later: job.zoning.is_on(),
+            is_alone: false,
         }
     }
 
@@ -155,12 +189,13 @@ impl Stream {
 
     /// The last request went to another place than the one it was made for: it moved so many bytes in place of `asked`,
     /// and a job in order goes on at `next`.
-    pub(super) fn settle(&mut self, asked: Ask, moved: u64, next: u64) {
+    pub(super) fn settle(&mut self, asked: Ask, (moved, next): (u64, u64), placed: Ask) {
         let direction = direction(asked.op);
         self.passes.moved = self.passes.moved - asked.length + moved;
         self.passes.all_moved[direction] = self.passes.all_moved[direction] - asked.length + moved;
         let part = &mut self.parts[asked.file];
         part.settle(direction, next - part.span.start);
+        self.note(placed);
     }
 
     /// The last request found no place: nothing moved, and its pass over the file ends.
@@ -177,15 +212,47 @@ impl Stream {
         loop {
             if self.waiting > 0 {
                 self.waiting -= 1;
-                return Some(FLUSH);
+                return Some(Ask { is_alone: true, ..FLUSH });
+            }
+            if self.is_checking {
+                match self.read_back(From::Check) {
+                    Some(ask) => return Some(ask),
+                    None => (self.is_checking, self.is_alone) = (false, true),
+                }
             }
             if !self.passes.is_under_way && !self.begin_pass() {
                 return None;
             }
             match self.next_of_pass() {
-                Some(ask) => return Some(ask),
+                Some(_) if self.is_dry => {}
+                Some(ask) => return Some(Ask { is_alone: std::mem::take(&mut self.is_alone), ..ask }),
                 None => self.end_pass(),
             }
+        }
+    }
+
+    /// Reads what is next in the history.
+    fn read_back(&mut self, from: From) -> Option<Ask> {
+        let history = self.history.as_mut()?;
+        let piece = if from == From::Check { history.take() } else { history.take_backlog() };
+        let Piece { file, offset, length } = piece?;
+        self.passes.issued[0] += 1;
+        self.passes.all_moved[0] += length;
+        if from == From::Backlog {
+            self.passes.moved += length;
+        }
+        let is_alone = std::mem::take(&mut self.is_alone);
+        let offset = self.parts[file].span.start + offset;
+        Some(Ask { op: Op::Read, offset, length, file, placement: PlacementId::NONE, from, is_alone })
+    }
+
+    /// Takes a request down that is read back.
+    fn note(&mut self, ask: Ask) {
+        let Some(history) = &mut self.history else { return };
+        history.pass(ask.op == Op::Read);
+        if ask.op == Op::Write || history.has_trims && ask.op == Op::Trim {
+            let offset = ask.offset - self.parts[ask.file].span.start;
+            history.note(Piece { file: ask.file, offset, length: ask.length });
         }
     }
 
@@ -212,6 +279,9 @@ impl Stream {
             // fio 3.33 doubles its count at the start of each pass, and compares it with the requests of all passes.
             self.ends.requests = self.ends.requests.saturating_mul(2);
         }
+        if let Some(history) = &mut self.history {
+            history.clear();
+        }
         self.passes.begun += 1;
         self.passes.is_under_way = true;
         self.passes.moved = 0;
@@ -235,8 +305,10 @@ impl Stream {
 
     fn end_pass(&mut self) {
         self.passes.is_under_way = false;
-        self.passes.is_over |= self.passes.moved == 0;
-        if self.flushes_at_end && !self.was_flush {
+        // A dry pass without reads behind it does nothing.
+        self.passes.is_over |= self.passes.moved == 0 || self.is_dry && self.history.is_none();
+        (self.is_checking, self.is_alone) = (self.history.is_some(), true);
+        if self.flushes_at_end && !self.was_flush && !self.is_dry {
             self.waiting = self.parts.len();
         }
     }
@@ -247,6 +319,9 @@ impl Stream {
     }
 
     fn next_of_pass(&mut self) -> Option<Ask> {
+        if self.ends.ends_passes && self.passes.moved >= self.ends.of_pass {
+            return None;
+        }
         if !self.ends.is_time_based {
             let [reads, writes, trims] = self.passes.all_moved;
             let moved = match self.asks {
@@ -256,9 +331,12 @@ impl Stream {
                 Asks::Only(_) => trims,
             };
             let is_through = moved >= self.ends.limit().saturating_mul(self.ends.loops);
-            if is_through || self.has_all_requests() || self.passes.moved >= self.ends.of_pass {
+            if is_through || self.has_all_requests() {
                 return None;
             }
+        }
+        if let Some(ask) = self.read_back(From::Backlog) {
+            return Some(ask);
         }
         loop {
             if self.passes.done_files >= self.parts.len() {
@@ -314,7 +392,11 @@ impl Stream {
         let in_file = self.offset + place.offset;
         let placement = if op == Op::Write { self.placer.next(file, in_file) } else { PlacementId::NONE };
         let offset = self.parts[file].span.start + place.offset;
-        Some(Ask { op, offset, length, file, placement })
+        let ask = Ask { op, offset, length, file, placement, from: From::Pattern, is_alone: false };
+        if !self.is_placed_later {
+            self.note(ask);
+        }
+        Some(ask)
     }
 
     /// The next direction; `None` for a flush.

@@ -326,8 +326,8 @@ fn keys_of_the_machine_are_listed_and_others_refused_with_their_line() {
     assert!(said.ends_with("change nothing here: direct, group_reporting"), "{said}");
     for (jobs, expected) in [
         (
-            "[a]\nsize=4k\nverify=crc32c\n",
-            "workload.fio.text, line 3, column 8: verify = crc32c is not followed: a job reads",
+            "[a]\nsize=4k\nread_iolog=x.log\n",
+            "workload.fio.text, line 3, column 12: read_iolog = x.log is not followed: [workload.trace] plays",
         ),
         ("[a]\nsize=4k\n\n  iodpeth=4\n", "line 4, column 11: the key `iodpeth` is not known; did you mean `iodepth`?"),
         ("size=4k\n[a]\n", "line 1, column 1: expected a section such as `[global]`"),

@@ -129,6 +129,19 @@ const IN_ORDER: &[(&str, u64)] = &[
     ("rw=read;size=64k;blockalign=16k", 0),
     ("rw=write;size=64k;ramp_time=0", 0),
     ("rw=write;size=64k;io_size=160k;do_verify=0", 0),
+    ("ioengine=psync;filename=x;verify=crc32c;rw=write;size=64k", 0),
+    ("ioengine=psync;filename=x;verify=crc32c;rw=write;size=64k;io_size=160k", 0),
+    ("ioengine=psync;filename=x;verify=crc32c;rw=write;size=64k;loops=2;end_fsync=1", 0),
+    ("ioengine=psync;filename=x;verify=crc32c;rw=write;size=64k;do_verify=0", 0),
+    ("ioengine=psync;filename=x;verify=crc32c;rw=write;size=64k;verify_backlog=3", 0),
+    ("ioengine=psync;filename=x;verify=crc32c;rw=write;size=64k;verify_backlog=4;verify_backlog_batch=2", 0),
+    ("ioengine=psync;filename=x;verify=crc32c;rw=write;size=64k;verify_backlog=4;loops=2;fsync=3", 0),
+    ("ioengine=psync;filename=x;verify=md5;rw=write;size=64k;verify_backlog=1;number_ios=7", 0),
+    ("ioengine=psync;filename=x;verify=md5;rw=write;size=64k;experimental_verify=1", 0),
+    ("ioengine=psync;filename=x;verify=md5;rw=write:-8k;size=64k", 0),
+    ("ioengine=psync;filename=x:y;verify=md5;rw=write;size=64k", 32 << 10),
+    ("ioengine=libaio;iodepth=8;filename=x;verify=md5;rw=write;size=64k;loops=2;number_ios=9", 0),
+    ("ioengine=psync;filename=x;verify=crc32c;verify_fatal=0;continue_on_error=all;rw=write;size=64k;verify_only", 0),
     ("rw=write;size=64k;loops=2;do_verify=0", 0),
     ("rw=write:4k;size=64k", 0),
     ("rw=write:8k;size=64k;bs=8k;loops=2", 0),
@@ -320,6 +333,9 @@ fn the_page_of_keys_is_the_table() {
             Class::Followed { what } => format!("followed: {what}"),
             Class::Refused { harmless: [], why } => format!("refused: {why}"),
             Class::Refused { harmless, why } => format!("refused unless {}: {why}", harmless.join(" or ")),
+            Class::Told { harmless, what } => {
+                format!("read, with a notice unless {}: {what}", harmless.join(" or "))
+            }
             Class::Nothing => "nothing".to_owned(),
         };
         format!("| {} | {what} |\n", names(key.names))
