@@ -242,7 +242,7 @@ impl Ctx {
 
     /// Reads so far that overtook the erase or the program on their unit; it was suspended or began after them.
     pub fn reads_ahead(&self) -> u64 {
-        self.ahead
+        self.ahead + self.events.as_ref().map_or(0, |timeline| timeline.reads_ahead())
     }
 
     /// The current origin.

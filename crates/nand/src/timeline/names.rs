@@ -64,11 +64,6 @@ impl Names {
         (named.end, named.op, named.past) = (end, NONE, past);
     }
 
-    /// The name of the operation at this place belongs to `op` from now on.
-    pub(super) fn pass(&mut self, place: u64, op: u32) {
-        self.latest[(place - self.first) as usize].op = op;
-    }
-
     /// What is known of the operation with this name; `None` if it ended long ago.
     pub(super) fn get(&self, name: Time) -> Option<Known> {
         let at = self.latest.binary_search_by_key(&name, |named| named.name).ok()?;

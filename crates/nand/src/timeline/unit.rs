@@ -76,7 +76,7 @@ impl Timeline {
             }
             State::Looking => self.plan(unit),
             State::Working { op, since, end, left } if now < end => {
-                self.stop(unit, op, (since, now), left + (end - now))
+                self.stop(unit, op, (since, now), left + (end - now));
             }
             State::Working { op, since, end, left } => self.end_step(unit, op, (since, end), left),
             State::Stopping { op, left } => {
