@@ -118,7 +118,7 @@ impl BlockGroup {
 pub struct Sample {
     /// Requests so far.
     pub requests: u64,
-    /// Those of them that zones refused.
+    /// The refused ones among them: zones did not take them.
     pub refused: u64,
     /// Simulated time so far, us; null without time.
     pub time_us: Option<f64>,

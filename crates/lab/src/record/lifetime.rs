@@ -9,10 +9,10 @@ const DAYS_A_YEAR: f64 = 365.0;
 /// Largest difference between the wear that a byte costs in the last two quarters of a run for its lifetime to be told.
 const STEADY: f64 = 0.05;
 
-/// The same while the device still fills: with each page that gets data for the first time the spare room is smaller.
+/// The same while the device still fills: each page written for the first time takes spare room.
 const STEADY_AND_FILLING: f64 = 0.02;
 
-/// A device fills if more than this part of the flash got data in the second half of the run; it is full up to this part.
+/// A device fills if its valid pages grew by more than this share in the second half; it is full up to this share.
 const FILLING: f64 = 0.01;
 
 /// P/E cycles of the most worn block in the second half of a run for the end of single blocks to be told.
@@ -34,7 +34,7 @@ pub struct LifetimeRecord {
     pub first_block: Option<LifeRange>,
     /// Until 1 % of the blocks, at least one, reach it. Null if the run is too short to say.
     pub one_percent: Option<LifeRange>,
-    /// Bytes a day by which years are told: the host's (`host.daily`), or those of a trace of at least a day; null otherwise.
+    /// Bytes a day for the years: `host.daily`, or by the times in a trace at least a day long; null otherwise.
     pub daily_bytes: Option<f64>,
     /// Why the run is too short for one of them, as a sentence; null if it tells all.
     pub too_short: Option<String>,
@@ -47,7 +47,7 @@ pub struct LifeRecord {
     pub host_bytes: f64,
     /// Simulated time, s, at this run's pace; null without time.
     pub time_s: Option<f64>,
-    /// Years (365 days each) at the host's daily volume (`daily_bytes`); null if it is not known.
+    /// Years (365 days each) at `daily_bytes` a day; null without them.
     pub years: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ pub struct LifeRange {
     pub host_bytes: [f64; 2],
     /// Simulated time, s, at this run's pace; null without time.
     pub time_s: Option<[f64; 2]>,
-    /// Years (365 days each) at the host's daily volume (`daily_bytes`); null if it is not known.
+    /// Years (365 days each) at `daily_bytes` a day; null without them.
     pub years: Option<[f64; 2]>,
 }
 
@@ -79,7 +79,7 @@ pub struct Life<'a> {
     pub time_us: Option<f64>,
     /// Bytes that the host writes a day.
     pub daily: Option<f64>,
-    /// Logical pages, if an FTL knows which of them were written.
+    /// Logical pages, with an FTL.
     pub logical_pages: Option<u64>,
 }
 

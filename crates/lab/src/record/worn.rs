@@ -24,7 +24,7 @@ impl Cycles {
 pub struct Worn {
     /// Sectors written and pages worn, in ascending order; it begins with nothing.
     course: Vec<(u64, u64)>,
-    /// Valid pages at each of these moments but the first.
+    /// Valid pages at these moments, without the first.
     valid: Vec<u64>,
     /// P/E cycles of each block when so many sectors were written, the earliest after a quarter of the last at most.
     kept: Vec<(u64, Cycles)>,
@@ -55,7 +55,7 @@ impl Worn {
         self.course.iter().copied().min_by_key(|&(written, _)| written.abs_diff(wanted)).unwrap_or_default()
     }
 
-    /// Valid pages when about half of the end's sectors were written, and at the end.
+    /// Valid pages in the middle, by sectors written, and at the end.
     pub(crate) fn valid(&self) -> (u64, u64) {
         let half = self.course.iter().position(|&moment| moment == self.at(0.5));
         let half = half.and_then(|at| self.valid.get(at));

@@ -15,11 +15,11 @@ use std::collections::BTreeSet;
 #[derive(Clone)]
 pub(crate) struct Meter {
     pub(crate) host: HostCounts,
-    /// Requests that zones refused: they count in no rate and no latency.
+    /// Requests refused by zones: they count in no rate and no latency.
     pub(crate) refused: u64,
-    /// Writes that carry a placement identifier.
+    /// Writes with a placement identifier.
     pub(crate) placed_writes: u64,
-    /// Numbers of such requests, from 1, that are not ended yet.
+    /// Numbers from 1 for refused requests not ended yet.
     refusals: BTreeSet<u64>,
     pub(crate) latency: Option<LatencyMeter>,
     pub(crate) series: Series,
@@ -29,7 +29,7 @@ pub(crate) struct Meter {
     pub(crate) page_reads: u64,
     /// log2(sectors per page).
     page_shift: u32,
-    /// The own times of the first request and of the last one, ns: those of a recording, whenever they came here.
+    /// First and last request time in a recording, ns, whenever the requests came here.
     pub(crate) own_times: Option<(Time, Time)>,
     /// Arrival pace, for requests with their own times.
     pub(crate) pace: Option<Pace>,
@@ -138,7 +138,7 @@ impl Meter {
         }
     }
 
-    /// Notes which of the requests that [`Self::add`] gets next were refused by zones.
+    /// Notes requests refused by zones, before [`Self::add`] gets them.
     #[inline]
     pub(crate) fn note_refused(&mut self, requests: &[Request], refused: &[usize]) {
         for &at in refused {
@@ -150,7 +150,7 @@ impl Meter {
         }
     }
 
-    /// Adds finished requests; `failed` has the indexes of those that were not carried out.
+    /// Adds finished requests; `failed` has the indexes for requests not carried out.
     #[inline]
     pub(crate) fn add(&mut self, requests: &[Request], done: &[Completion], failed: &[usize]) {
         let before = self.host.requests;

@@ -212,7 +212,7 @@ pub(crate) fn answers_ran_ahead(record: &Record) -> Option<String> {
     })
 }
 
-/// Notice if the host says where its writes go and the FTL does not follow.
+/// Notice if the FTL does not follow the host's placement identifiers.
 pub(crate) fn placement_ignored(experiment: &Experiment, placed_writes: u64) -> Option<String> {
     let ftl = experiment.ftl.as_ref()?;
     (placed_writes > 0 && experiment.ftl_facts().placements.is_none()).then(|| {
@@ -224,7 +224,7 @@ pub(crate) fn placement_ignored(experiment: &Experiment, placed_writes: u64) -> 
     })
 }
 
-/// Notice if a handle was given to origins that write nothing.
+/// Notice about handles for origins without a write.
 pub(crate) fn origins_that_write_nothing(experiment: &Experiment, matrix: &Matrix) -> Option<String> {
     let writes = |origin: Origin| matrix.sum(|of, cause| of == origin && cause == Cause::Host).programs() > 0;
     let placed = experiment.ftl_facts().placed_origins;

@@ -10,7 +10,7 @@ use crate::record::{
     MapCounts, MatrixRow, Merges, MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record,
     RecyclingRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord, ZonesRecord,
 };
-use crate::run::meter::{Meter, Pace};
+use crate::run::meter::Meter;
 use crate::run::notices::{
     answers_ran_ahead, changes_without_time, degenerate_placement, endurance_passed, fell_behind, levelling_not_begun,
     not_steady, nothing_erased, origins_that_write_nothing, placement_ignored, reads_of_nothing, refused_by_zones,
@@ -93,17 +93,12 @@ impl Run<'_> {
             faults: self.faults(&end.events),
             reliability: end.reliability_since(start),
             sample: self.sampled(&meter, time),
-            series: meter.series.into_samples(),
+            series: meter.series.clone().into_samples(),
             device: device_record(device, self.sizing),
             speed: Speed::default(),
             notices: self.experiment.notices.clone(),
         };
-        record.notices.extend(self.notices(
-            &record,
-            start,
-            &matrix,
-            (meter.page_reads, meter.placed_writes, meter.pace),
-        ));
+        record.notices.extend(self.notices(&record, start, &matrix, &meter));
         record
     }
 
@@ -152,7 +147,7 @@ impl Run<'_> {
         }
     }
 
-    /// Bytes that the host writes a day: as the experiment says, or as a trace of at least a day did.
+    /// Daily host bytes, as the experiment says, or by the times in a trace at least a day long.
     fn daily(&self, meter: &Meter) -> Option<f64> {
         let own = || {
             let (first, last) = meter.own_times.filter(|_| self.experiment.workload.name() == "trace")?;
@@ -192,21 +187,15 @@ impl Run<'_> {
         meter.longest.map(of)
     }
 
-    /// Notices about a record that began at `start`; the host read this many pages.
-    fn notices(
-        &self,
-        record: &Record,
-        start: &Mark,
-        matrix: &Matrix,
-        (page_reads, placed_writes, pace): (u64, u64, Option<Pace>),
-    ) -> Vec<String> {
+    /// Notices about a record that began at `start`.
+    fn notices(&self, record: &Record, start: &Mark, matrix: &Matrix, meter: &Meter) -> Vec<String> {
         let was_levelled = self.begun.is_levelled || start.events.wear_moves > 0;
-        let pace = pace.filter(|_| self.keeps_time());
+        let pace = meter.pace.filter(|_| self.keeps_time());
         let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads;
         let answered = answered + record.buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let sizes = (self.sizing.sectors(), u64::from(self.sizing.geometry.sectors_per_page()));
         let found = [
-            reads_of_nothing(self.experiment, page_reads, answered),
+            reads_of_nothing(self.experiment, meter.page_reads, answered),
             steady_for_other_writes(self.experiment, &record.host, sizes),
             not_steady(self.experiment, record.precondition.as_ref()),
             levelling_not_begun(self.experiment, record, was_levelled),
@@ -218,7 +207,7 @@ impl Run<'_> {
             refused_by_zones(record),
             changes_without_time(record),
             origins_that_write_nothing(self.experiment, matrix),
-            placement_ignored(self.experiment, placed_writes),
+            placement_ignored(self.experiment, meter.placed_writes),
             record.buffer.as_ref().and_then(degenerate_placement),
             pace.and_then(|pace| fell_behind(&pace, record.host.requests)),
         ];

@@ -59,9 +59,7 @@ impl Run<'_> {
             count(self.engine, meter, start);
             see(self.engine, meter, start);
             self.control.set_done(meter.host.requests);
-            if let Some(share) = workload.done_share() {
-                self.control.set_share(share);
-            }
+            workload.done_share().into_iter().for_each(|share| self.control.set_share(share));
             if meter.series.is_due(meter.host.requests) {
                 sample(self.engine, meter, start);
             }

@@ -16,7 +16,7 @@ pub(crate) struct TenantsMeter {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) requests: u64,
-    /// Those of them that zones refused.
+    /// The refused ones among them: zones did not take them.
     pub(super) refused: u64,
     pub(super) sectors: u64,
     /// Sum over the requests that ended, and their number.
@@ -42,7 +42,7 @@ impl TenantsMeter {
         self.counts.entry(request.origin).or_default().refused += 1;
     }
 
-    /// Adds requests; `failed` has the indexes of those that were not carried out.
+    /// Adds requests; `failed` has the indexes for requests not carried out.
     pub(super) fn add(&mut self, requests: &[Request], failed: &[usize]) {
         for request in requests {
             let counts = self.counts.entry(request.origin).or_default();
@@ -54,7 +54,7 @@ impl TenantsMeter {
         }
     }
 
-    /// A request ended; returns its wait. The wait of a refused one counts in no mean.
+    /// A request ended; returns its wait. A refused one's wait counts in no mean.
     pub(super) fn end(&mut self, number: u64, request: &Request, completion: &Completion, is_refused: bool) -> Time {
         let wait = self.waits.remove(&number).unwrap_or(0);
         let counts = self.counts.entry(request.origin).or_default();

@@ -17,7 +17,7 @@ pub struct Series {
 /// Device counters at a sample.
 #[derive(Clone, Copy)]
 pub struct Below {
-    /// Requests that zones refused so far.
+    /// Requests refused by zones so far.
     pub refused: u64,
     /// Page programs so far.
     pub programs: u64,

@@ -98,7 +98,7 @@ pub(crate) struct Stack {
     mounts_again: bool,
     unreadable: u64,
     failed: Vec<usize>,
-    /// Those of `failed` that zones refused.
+    /// The part of `failed` refused by zones.
     refused: Vec<usize>,
 }
 

@@ -217,10 +217,10 @@ pub trait Engine: Send {
     /// Requests with data lost to bit errors.
     fn unreadable(&self) -> u64;
 
-    /// Indexes of requests in the last batch that were not carried out: with lost data, or refused by zones.
+    /// Indexes in the last batch for requests not carried out: with lost data, or refused by zones.
     fn failed(&self) -> &[usize];
 
-    /// Those of them that zones refused.
+    /// The refused ones among them: zones did not take them.
     fn refused(&self) -> &[usize] {
         &[]
     }

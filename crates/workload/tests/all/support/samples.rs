@@ -178,16 +178,6 @@ fn block_traces() -> Vec<Sample> {
             ],
         ),
         sample(
-            "etw",
-            vec![row(2_000_000, 'R', 4096, 8, "0"), row(3_000_000, 'W', 8, 1, "0"), row(4_000_000, 'F', 0, 0, "0")],
-            &[
-                ("DiskRead, 5000, a.exe (1), 12, 0x1, 0x0000, 0x00000000, 10, 0, 0x1, 10", "at least 1"),
-                ("DiskRead, -5000, a.exe (1), 12, 0x1, 0x0000, 0x00000200, 10, 0, 0x1, 10", "not negative"),
-                ("DiskWrite, 5000, a.exe (1), 12, 0x1, 0x0000, some, 10, 0, 0x1, 10", "IOSize, a whole number"),
-                ("DiskFlush, 5000, a.exe (1), 12", "ElapsedTime"),
-            ],
-        ),
-        sample(
             "wiscsee",
             vec![row(0, 'R', 584, 8, ""), row(196_695, 'W', 648, 16, ""), row(400_000_000, 'T', 0, 2048, "")],
             &[("1 D read 0 512 -0.5 0 False", "not negative"), ("1 D read 0 0 0.5 0 False", "at least 1")],
@@ -311,6 +301,19 @@ fn clouds() -> Vec<Sample> {
     ]
 }
 
+fn etw() -> Sample {
+    sample(
+        "etw",
+        vec![row(2_000_000, 'R', 4096, 8, "0"), row(3_000_000, 'W', 8, 1, "0"), row(4_000_000, 'F', 0, 0, "0")],
+        &[
+            ("DiskRead, 5000, a.exe (1), 12, 0x1, 0x0000, 0x00000000, 10, 0, 0x1, 10", "at least 1"),
+            ("DiskRead, -5000, a.exe (1), 12, 0x1, 0x0000, 0x00000200, 10, 0, 0x1, 10", "not negative"),
+            ("DiskWrite, 5000, a.exe (1), 12, 0x1, 0x0000, some, 10, 0, 0x1, 10", "IOSize, a whole number"),
+            ("DiskFlush, 5000, a.exe (1), 12", "ElapsedTime"),
+        ],
+    )
+}
+
 fn in_columns() -> Sample {
     let mut columns_sample = sample(
         "columns",
@@ -340,6 +343,6 @@ fn fio2() -> Sample {
 
 /// Every sample.
 pub fn all() -> Vec<Sample> {
-    let groups = [own_and_logs(), block_traces(), simulators(), phones(), clouds(), vec![fio2(), in_columns()]];
+    let groups = [own_and_logs(), block_traces(), simulators(), phones(), clouds(), vec![etw(), fio2(), in_columns()]];
     groups.into_iter().flatten().collect()
 }
