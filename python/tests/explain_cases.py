@@ -10,7 +10,48 @@ def run(work, over=None, *, capacity="16 MiB", op=0.3, shape=None, controller=No
     return nandlab.Experiment(workload=work, ftl=over or ftl.page(), device=device, **tables)
 
 
+CACHE = {
+    "requests": 60_000,
+    "segment": "1 MiB",
+    "large_size": "128 KiB",
+    "small_share": 0.9,
+    "bucket_reads": False,
+}
+"""Small objects in buckets, written again and again, and large ones in regions that end together."""
+
 CASES = {
+    # Victims hold buckets and regions, though the device has handles for both.
+    "write_with_handles": (
+        run(
+            workload.cachelib(placement=False, **CACHE),
+            ftl.page(placement={"fdp": {}}),
+            capacity="64 MiB",
+            op=0.25,
+            precondition={"fill": "sequential"},
+        ),
+        "time",
+    ),
+    # The writes have handles, and the device does not follow them.
+    "follow_handles": (
+        run(workload.cachelib(**CACHE), capacity="64 MiB", op=0.25, precondition={"fill": "sequential"}),
+        "time",
+    ),
+    # As many requests as dies, and blocks are emptied one after the other.
+    "collect_on_all_dies": (
+        nandlab.Experiment(
+            workload=workload.uniform(requests=40_000),
+            ftl=ftl.superpage(),
+            host={"queue_depth": 32},
+            precondition={"fill": "random"},
+            device=Device(
+                profile="generic-8x4",
+                capacity="256 MiB",
+                over_provisioning=0.28,
+                shape={"pages_per_block": 64},
+            ),
+        ),
+        "time",
+    ),
     # Little over-provisioning and uniform writes to a full device: garbage collection copies.
     "over_provisioning": (
         run(workload.uniform(requests=20_000), capacity="32 MiB", op=0.1, precondition={"fill": "random"}),

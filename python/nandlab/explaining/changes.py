@@ -15,9 +15,12 @@ from nandlab.explaining.case import Case
 from nandlab.explaining.change import LEAST_SHARE, Change
 
 RULES: tuple[Callable[[Case], Change | None], ...] = (
+    ftl_rules.collect_on_all_dies,
     host_rules.deeper_queue,
     ftl_rules.refresh,
     ftl_rules.collect_in_gaps,
+    policy_rules.write_with_handles,
+    policy_rules.follow_handles,
     policy_rules.greedy_victims,
     policy_rules.no_static_levelling,
     ftl_rules.stripe_over_planes,

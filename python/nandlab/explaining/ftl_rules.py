@@ -147,6 +147,25 @@ def page_map(case: Case) -> Change | None:
     )
 
 
+def collect_on_all_dies(case: Case) -> Change | None:
+    """The page map collects die by die, and all dies at once; other FTLs empty one block after the other."""
+    depth = case.experiment["host"].get("queue_depth", 1)
+    share = case.share(causes=("gc",))
+    waits = case.is_closed and depth >= case.units > 1
+    if case.measure != "time" or case.ftl[0] in ("", "page", "zns") or not waits or not share:
+        return None
+    pages = case.result.device.logical_bytes // case.result.device.page_bytes
+    return Change(
+        "collect_on_all_dies",
+        f"the {case.units} {case.unit}s had nothing to do in {units.percent(case.idle)} of their time, "
+        f"though {depth} requests were outstanding: {case.ftl[0]} collects one block at a time",
+        f"the page map in place of {case.ftl[0]}, which collects on all dies at once",
+        f"about {units.size(4 * pages)} of RAM for the map",
+        case.idle,
+        ("ftl={ page = {} }",),
+    )
+
+
 def merges_of(case: Case) -> str:
     """The run's merges, in words."""
     merges = case.result.merges

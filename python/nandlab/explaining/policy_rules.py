@@ -49,6 +49,40 @@ def separate_by_lifetime(case: Case) -> Change | None:
     )
 
 
+def write_with_handles(case: Case) -> Change | None:
+    """The host says which of its writes belong together, and the device has handles for them."""
+    options = case.experiment["workload"].get("cachelib")
+    share = collection(case)
+    if options is None or options["placement"] or case.choice("placement")[0] != "fdp" or not share:
+        return None
+    return Change(
+        "write_with_handles",
+        f"garbage collection took {part(case, share)} more than any design needs",
+        "writes that carry the handles of their engines",
+        "a host that knows them",
+        share,
+        ("workload.cachelib.placement=true",),
+    )
+
+
+def follow_handles(case: Case) -> Change | None:
+    """The device keeps the writes of different handles apart, as the host says."""
+    options = case.experiment["workload"].get("cachelib")
+    share = collection(case)
+    if options is None or not options["placement"] or case.ftl[0] != "page" or not share:
+        return None
+    if case.choice("placement")[0] == "fdp":
+        return None
+    return Change(
+        "follow_handles",
+        f"garbage collection took {part(case, share)} more than any design needs",
+        "a device that follows the handles of the writes",
+        "an open reclaim unit for each handle, and blocks that wait to be filled",
+        share,
+        ("ftl.page.placement=fdp",),
+    )
+
+
 def no_static_levelling(case: Case) -> Change | None:
     """Nothing is moved for wear; the least worn free block is filled next."""
     share = case.share(causes=("wear_leveling",))
