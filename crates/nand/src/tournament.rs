@@ -1,11 +1,11 @@
-//! A tournament of times: the earlier one goes on to the next round.
+//! A tournament: the earlier time goes on to the next round.
 //!
-//! Each player has at most one time. Which of two is earlier is unpredictable, so arithmetic decides each game (compilers
-//! would make a branch), and the way up always has the same length.
+//! Each player has at most one time. A game's winner is unpredictable, so arithmetic decides it (compilers would make a
+//! branch), and the way up always has the same length.
 
 use crate::time::Time;
 
-/// A player's time, and the number that decides between equal times. Times are below 2^63 ns, 292 years.
+/// A player's time, and a number to decide between equal times. Times are below 2^63 ns, 292 years.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Key(u128);
 
@@ -38,8 +38,8 @@ impl Key {
 /// Players and their times.
 #[derive(Clone, Debug)]
 pub struct Tournament {
-    /// The overall winner at 1, the games below it at 2 and 3, and so on; the last half are the players. The last bits of a
-    /// key's number are the player.
+    /// The overall winner at 1, the games below it at 2 and 3, and so on; the last half are the players. A key's last
+    /// bits are the player.
     games: Vec<Key>,
     /// Keys so far, in steps of as many as there are players: equal times win in the order in which they were set.
     number: u64,

@@ -73,17 +73,21 @@ impl Run<'_> {
         meter.path_waits = clock.path_waits();
         meter.path = self.experiment.has_path().then(|| clock.path_use());
         sample(self.engine, meter, start);
-        let requests = meter.host.requests;
+        Ok(self.ending(meter.host.requests, worn_out))
+    }
+
+    /// Why the workload ended before its last request, if it did.
+    fn ending(&self, requests: u64, worn_out: Option<String>) -> Option<Stopped> {
         let noun = if requests == 1 { "request" } else { "requests" };
         let stopped = |why, message| Some(Stopped { why, message });
-        Ok(match worn_out {
+        match worn_out {
             Some(why) => stopped(StopReason::WornOut, format!("after {requests} {noun}: {why}")),
             None if !self.control.is_cancelled() => None,
             None if requests == 0 => {
                 stopped(StopReason::Cancelled, "before the first request: nothing of the workload was measured".into())
             }
             None => stopped(StopReason::Cancelled, format!("after {requests} {noun}")),
-        })
+        }
     }
 
     /// Begins to watch the device for the record and the timeline.

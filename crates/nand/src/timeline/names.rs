@@ -1,14 +1,14 @@
-//! What operations are called by the software above: an estimated end.
+//! Names for operations: their estimated ends.
 //!
-//! A name is the first time from the estimate on whose remainder by the number of units (a power of two) is the unit. So a
-//! name tells the unit, and the names of a unit grow.
+//! The unit is a name's remainder by the number of units, a power of two; the name is the first such time from the estimate
+//! on. So a name tells its unit, and a unit's names grow.
 
 use super::ops::NONE;
 use super::NEVER;
 use crate::time::Time;
 use std::collections::VecDeque;
 
-/// What is known of a named operation.
+/// Knowledge about a named operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Known {
     /// It is under way.
@@ -17,7 +17,7 @@ pub(super) enum Known {
     End(Time, u64),
 }
 
-/// The latest names of a unit: those of operations that have not ended, and some more.
+/// A unit's latest names: of all operations under way, and some more.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     latest: VecDeque<Named>,
@@ -36,7 +36,7 @@ struct Named {
 }
 
 impl Names {
-    /// Names the operation `op`; names of operations that ended by `now` are forgotten. `units` is a power of two.
+    /// Names the operation `op`, and forgets names for operations ended by `now`. `units` is a power of two.
     #[inline]
     pub(super) fn name(&mut self, estimate: Time, (unit, units): (u32, u32), op: u32, now: Time) -> Time {
         while self.latest.front().is_some_and(|named| named.end <= now) {
@@ -51,7 +51,7 @@ impl Names {
         name
     }
 
-    /// The place of the next operation that is named.
+    /// The next named operation's place.
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.first + self.latest.len() as u64
@@ -64,7 +64,7 @@ impl Names {
         (named.end, named.op, named.past) = (end, NONE, past);
     }
 
-    /// What is known of the operation with this name; `None` if it ended long ago.
+    /// Knowledge about the operation with this name; `None` if it ended long ago.
     pub(super) fn get(&self, name: Time) -> Option<Known> {
         let at = self.latest.binary_search_by_key(&name, |named| named.name).ok()?;
         let named = self.latest[at];

@@ -6,38 +6,38 @@ use crate::time::Time;
 /// No operation.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// An issued operation that has not ended.
+/// An operation under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Op {
     pub(super) steps: Steps,
-    /// No start before this; [`super::NEVER`] while the operation that it waits for has no known end.
+    /// No start before this; [`super::NEVER`] while its leader has no known end.
     pub(super) ready: Time,
     /// When it was ready for the channel.
     pub(super) since: Time,
     /// Time to resume it that is still ahead.
     pub(super) resume: Time,
     pub(super) unit: u32,
-    /// Its number among the operations of its unit.
+    /// Its number on its unit.
     pub(super) place: u64,
-    /// The request that it is a part of; [`super::requests::NONE`] for none.
+    /// Its request; [`super::requests::NONE`] for none.
     pub(super) request: u64,
     /// Its number in the history.
     pub(super) past: u64,
     /// Its number among all operations.
     pub(super) number: u64,
-    /// Reads that it gave way to.
+    /// Reads it gave way to.
     pub(super) reads: u32,
-    /// The one behind it in its queue, or in the list of free places.
+    /// The next one in its queue, or in the free list.
     next: u32,
-    /// The first and the last operation that wait for it.
+    /// The first and the last operation waiting for it.
     followers: (u32, u32),
-    /// The next one that waits for the same operation.
+    /// The next one waiting for the same operation.
     next_follower: u32,
     pub(super) part: super::Part,
     pub(super) flags: Flags,
 }
 
-/// What kind of operation it is.
+/// The operation's kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flags {
     /// Whether it stops for reads.
@@ -73,7 +73,7 @@ impl Op {
         }
     }
 
-    /// Whether a read that joins the queue later may go before it.
+    /// Whether a later read may go before it.
     #[inline]
     pub(super) fn may_be_passed(&self) -> bool {
         self.flags.follows && !self.steps.is_read()
@@ -144,7 +144,7 @@ impl Ops {
         at
     }
 
-    /// Forgets an operation that stands in no queue.
+    /// Forgets an operation outside all queues.
     #[inline]
     pub(super) fn remove(&mut self, op: u32) {
         self.len -= 1;
@@ -170,7 +170,7 @@ impl Ops {
         queue.first = self[queue.first].next;
     }
 
-    /// Adds an operation before the first one that `waits`, or at the end.
+    /// Adds an operation before the first waiting one, or at the end.
     pub(super) fn insert(&mut self, queue: &mut Queue, op: u32, waits: impl Fn(&Op) -> bool) {
         let (mut before, mut at) = (NONE, queue.first);
         while at != NONE && !waits(&self[at]) {
@@ -198,13 +198,13 @@ impl Ops {
         }
     }
 
-    /// The first operation that waits for this one, or [`NONE`].
+    /// The first operation waiting for this one, or [`NONE`].
     #[inline]
     pub(super) fn first_follower(&self, op: u32) -> u32 {
         self[op].followers.0
     }
 
-    /// The next one that waits for the same operation.
+    /// The next one waiting for the same operation.
     pub(super) fn next_follower(&self, op: u32) -> u32 {
         self[op].next_follower
     }

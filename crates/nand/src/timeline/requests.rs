@@ -16,7 +16,7 @@ pub struct Answer {
     pub request: u64,
     /// When it happens.
     pub at: Time,
-    /// Everything that the host waits for has ended.
+    /// Everything the host waits for has ended.
     pub is_done: bool,
     /// Its data is in flash.
     pub is_stored: bool,
@@ -43,8 +43,8 @@ pub(super) struct Requests {
     first: u64,
     known: VecDeque<Request>,
     is_open: bool,
-    /// News to be told in time order, then in the order in which they were known: times, how many there were before, and requests
-    /// by number with two bits, for done and for stored.
+    /// News to be told by time, then as they became known: time, running number, and the request's number with two bits, for
+    /// done and for stored.
     news: BinaryHeap<Reverse<(Time, u64, u64)>>,
     known_news: u64,
     /// For requests already done.
@@ -131,7 +131,7 @@ impl Requests {
         }
     }
 
-    /// Tells what is known of a request since one of its operations ended.
+    /// An operation has ended: news about its request.
     #[inline]
     fn report(&mut self, number: u64) {
         let request = &mut self.known[(number - self.first) as usize];

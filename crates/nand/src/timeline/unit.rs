@@ -1,8 +1,8 @@
 //! A die (or a plane, if planes work independently) in the order of events.
 //!
-//! The end of an operation is known as soon as its channel takes it, unless reads may stop it. So a unit has one event for
-//! most operations: the moment when one asks for the channel. Which operation comes next is decided when nothing can go
-//! ahead of it anymore.
+//! An operation's end is known as soon as its channel takes it, unless reads may stop it. So most operations are one event
+//! for their unit: the moment when they ask for the channel. A unit chooses its next operation as soon as nothing can go ahead
+//! anymore.
 
 use super::names::Names;
 use super::ops::{Op, Queue, NONE};
@@ -23,7 +23,7 @@ pub(super) struct Unit {
     /// When the cache register is free.
     cache_free: Time,
     state: State,
-    /// An operation that gives way to reads.
+    /// An operation giving way to reads.
     paused: Option<Paused>,
 }
 
@@ -36,7 +36,7 @@ struct Paused {
     reads: u32,
 }
 
-/// What the unit's next event is.
+/// The unit's next event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     /// It looks for its next operation.
@@ -87,7 +87,7 @@ impl Timeline {
         }
     }
 
-    /// When the first operation of a queue may start; [`NEVER`] if that is not known.
+    /// When a queue's first operation may start; [`NEVER`] if unknown.
     #[inline]
     fn ready(&self, queue: Queue) -> Time {
         if queue.first() == NONE {
@@ -119,7 +119,7 @@ impl Timeline {
     fn next_operation(&mut self, unit: u32) -> bool {
         let Unit { free, reads, others, paused, state, .. } = &self.units[unit as usize];
         if *state != State::Looking {
-            // An operation that waited for the last one has begun.
+            // A follower has begun.
             return false;
         }
         let other = self.ready(*others);
@@ -162,7 +162,7 @@ impl Timeline {
         self.begin(unit, op, now)
     }
 
-    /// A read, or the rest of the operation that gave way to reads; as [`Self::next_operation`].
+    /// A read, or the rest after the reads; as [`Self::next_operation`].
     fn go_on(&mut self, unit: u32, paused: Paused, read: Option<u32>, now: Time) -> bool {
         let most = self.rules.most_reads;
         let op = &mut self.ops[paused.op];
@@ -252,7 +252,7 @@ impl Timeline {
         self.end(op, end);
     }
 
-    /// The array works on what is left of an operation that may stop for reads: all of it, or a slice.
+    /// The array works on the rest (or a slice) for an operation giving way to reads.
     fn work(&mut self, unit: u32, op: u32, (since, whole): (Time, Time), resume: Time) {
         let now = self.rules.slice.map_or(whole, |slice| slice.min(whole));
         let end = since + resume + now;

@@ -4,37 +4,9 @@
 //! pass, and the first write is read first. Without one the lowest place is read first, and a later write takes the place of
 //! earlier ones that it overlaps.
 
+use super::checks::Checks;
 use super::job::Job;
-use super::text::{number, switch, Entry};
-use super::Malformed;
 use std::collections::{BTreeMap, VecDeque};
-
-/// The keys about it, as a job has them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Checks {
-    /// Whether it has a kind of `verify`.
-    pub(super) is_on: bool,
-    /// Whether the requests come once more, as reads.
-    repeats_pattern: bool,
-    backlog: u64,
-    batch: u64,
-    /// Whether only the reads come.
-    pub(super) is_dry: bool,
-}
-
-impl Checks {
-    /// Takes one of the keys.
-    pub(super) fn set(&mut self, entry: &Entry<'_>) -> Result<(), Malformed> {
-        match entry.key {
-            "verify" => self.is_on = !matches!(entry.value, Some("0" | "none")),
-            "experimental_verify" => self.repeats_pattern = switch(entry)?,
-            "verify_only" => self.is_dry = switch(entry)?,
-            "verify_backlog" => self.backlog = number(entry, 0, 1 << 32)?,
-            _ => self.batch = number(entry, 0, 1 << 32)?,
-        }
-        Ok(())
-    }
-}
 
 /// What is to be read back, and when.
 #[derive(Debug)]

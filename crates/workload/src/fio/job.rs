@@ -1,16 +1,13 @@
 //! A job file's section.
 
+use super::batch::Batch;
+use super::checks::Checks;
 use super::errors::Tolerance;
-use super::history::Checks;
-use super::keys::{find, Class, SYNCHRONOUS};
-use super::notices::Unfollowed;
-use super::part::Rules;
+use super::keys::{find, Class, Unfollowed, SYNCHRONOUS};
 use super::placing::{Choice, Placing};
 use super::skew::Distribution;
-use super::slots::Batch;
 use super::text::{amount, by_direction, bytes, number, switch, time, Amount, Entry, KbBase};
-use super::turns::Service;
-use super::values::{files, pattern, range, service, split, unknown};
+use super::values::{files, pattern, range, service, split, unknown, Rules, Service};
 pub(super) use super::values::{Asks, Generator, Lengths, Rate, Steps};
 use super::zoning::Zoning;
 use super::Malformed;
@@ -207,7 +204,6 @@ impl Job {
             "bs" | "blocksize" => {
                 self.set_lengths(entry, |part| bytes(entry, part, base).map(|n| Lengths::Range(n, n)))?;
             }
-
             "bsrange" | "blocksize_range" => self.set_lengths(entry, |part| range(entry, part, base))?,
             "bssplit" => self.set_lengths(entry, |part| split(entry, part, base))?,
             "size" => self.size = Some(amount(entry, value, base)?),
@@ -248,6 +244,16 @@ impl Job {
             | "iodepth_batch_complete_max"
             | "iodepth_low" => self.batch.set(entry)?,
             "continue_on_error" | "ignore_error" | "exitall_on_error" => self.tolerance.set(entry)?,
+            _ => self.set_course(entry, base)?,
+        }
+        Ok(())
+    }
+
+    /// Takes a key about engines, rates, times, ends, and places.
+    fn set_course(&mut self, entry: &Entry<'_>, base: KbBase) -> Result<(), Malformed> {
+        let value = entry.value.unwrap_or("");
+        let wrong = |what: &str| entry.wrong(format!("{} = {value} cannot work: {what}", entry.key));
+        match entry.key {
             "ioengine" => {
                 self.waits = SYNCHRONOUS.contains(&value).then(|| value.to_owned());
                 self.is_null = value == "null";

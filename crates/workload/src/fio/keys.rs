@@ -3,6 +3,8 @@
 //! The keys are from fio 3.33 (its HOWTO, "Job file parameters", and the lists from `fio --cmdhelp=all` and `fio
 //! --enghelp`), plus later ones up to 3.40. Any other key is unknown.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// A key's effect here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
@@ -36,6 +38,15 @@ pub struct Key {
     pub names: &'static [&'static str],
     /// Its effect here.
     pub class: Class,
+}
+
+/// Keys of a job file that change no request.
+#[derive(Debug, Default)]
+pub(super) struct Unfollowed<'a> {
+    /// About the machine that fio runs on.
+    pub(super) keys: BTreeSet<&'a str>,
+    /// Those that could change a run there, with what they do.
+    pub(super) told: BTreeMap<&'a str, &'static str>,
 }
 
 const fn followed(names: &'static [&'static str], what: &'static str) -> Key {

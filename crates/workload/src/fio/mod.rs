@@ -18,6 +18,8 @@
 //! where it leaves a choice open.
 
 mod ask;
+mod batch;
+mod checks;
 mod draws;
 mod drive;
 mod errors;

@@ -1,16 +1,7 @@
 //! What a job file has that is not followed, in sentences.
 
 use super::job::Job;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Keys of a job file that change no request.
-#[derive(Debug, Default)]
-pub(super) struct Unfollowed<'a> {
-    /// About the machine that fio runs on.
-    pub(super) keys: BTreeSet<&'a str>,
-    /// Those that could change a run there, with what they do.
-    pub(super) told: BTreeMap<&'a str, &'static str>,
-}
+use super::keys::Unfollowed;
 
 /// Ignored settings, in sentences.
 pub(super) fn notices(jobs: &[Job], unfollowed: &Unfollowed<'_>) -> Vec<String> {

@@ -2,9 +2,10 @@
 
 use super::ask::Span;
 use super::draws::Draws;
-use super::job::{Generator, Job, Steps};
+use super::job::{Generator, Job};
 use super::map::Map;
 use super::skew::Skew;
+use super::values::Rules;
 use crate::permutation::Permutation;
 use nandlab_nand::random::Random;
 
@@ -22,24 +23,6 @@ pub(super) struct Part {
     /// Whether its requests of the pass are through, or it is open for them.
     pub(super) is_done: bool,
     pub(super) is_open: bool,
-}
-
-/// What a place is chosen by, besides the file.
-#[derive(Debug)]
-pub(super) struct Rules {
-    /// Random requests in a random job, in per cent; 0 otherwise.
-    pub(super) random_share: [u64; 3],
-    /// Alignment of random places.
-    pub(super) align: [u64; 3],
-    /// Shortest requests.
-    pub(super) least: [u64; 3],
-    pub(super) steps: Steps,
-    /// Whether a file begins anew at its end.
-    pub(super) goes_round: bool,
-    /// Whether requests in order do so as well.
-    pub(super) wraps: bool,
-    /// Whether random trims are written: then a write comes where the trim came.
-    pub(super) follows_trims: bool,
 }
 
 /// A place, and how it was found.

@@ -1,7 +1,7 @@
 //! The sections of a job file as jobs.
 
 use super::job::Job;
-use super::notices::Unfollowed;
+use super::keys::Unfollowed;
 use super::text::{KbBase, Section};
 use super::Malformed;
 use crate::origins::origins;

@@ -5,45 +5,9 @@
 //! `wait_for_completions`).
 
 use super::job::Job;
-use super::text::{number, Entry};
-use super::Malformed;
 use nandlab_nand::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// The keys about it, as a job has them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Batch {
-    least: u32,
-    most: u32,
-    low: u32,
-}
-
-impl Default for Batch {
-    fn default() -> Self {
-        Self { least: 1, most: 0, low: 0 }
-    }
-}
-
-impl Batch {
-    /// Takes one of the keys.
-    pub(super) fn set(&mut self, entry: &Entry<'_>) -> Result<(), Malformed> {
-        let count = number(entry, 0, u32::MAX.into())? as u32;
-        match entry.key {
-            // Requests that are made go to the device before fio waits, so how many go at a time changes nothing.
-            "iodepth_batch" | "iodepth_batch_submit" => {}
-            "iodepth_batch_complete_max" => self.most = count,
-            "iodepth_low" => self.low = count,
-            _ => self.least = count,
-        }
-        Ok(())
-    }
-
-    /// Whether it looks behind each request, and waits for it (backend.c of fio 3.33, `io_in_polling`).
-    pub(super) fn is_polling(self) -> bool {
-        self.least == 0 && self.most == 0
-    }
-}
 
 /// The slots.
 #[derive(Debug)]

@@ -3,18 +3,8 @@
 use super::job::{Job, Steps};
 use super::part::Part;
 use super::skew::Skew;
+use super::values::Service;
 use nandlab_nand::random::Random;
-
-/// How the next file is chosen.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) enum Service {
-    InTurn,
-    /// One after the other.
-    Sequential,
-    Random,
-    /// By popularity.
-    Skewed(super::skew::Distribution),
-}
 
 /// Each file stands for so many places of a popularity, as in fio 3.33.
 const PLACES_A_FILE: u64 = 1024;

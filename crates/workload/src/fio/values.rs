@@ -3,9 +3,37 @@
 use super::keys::KEYS;
 use super::skew::Distribution;
 use super::text::{bytes, number, Entry, KbBase};
-use super::turns::Service;
 use super::Malformed;
 use nandlab_block::{nearest, Op};
+
+/// How the next file is chosen.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Service {
+    InTurn,
+    /// One after the other.
+    Sequential,
+    Random,
+    /// By popularity.
+    Skewed(Distribution),
+}
+
+/// What a place is chosen by, besides the file.
+#[derive(Debug)]
+pub(super) struct Rules {
+    /// Random requests in a random job, in per cent; 0 otherwise.
+    pub(super) random_share: [u64; 3],
+    /// Alignment of random places.
+    pub(super) align: [u64; 3],
+    /// Shortest requests.
+    pub(super) least: [u64; 3],
+    pub(super) steps: Steps,
+    /// Whether a file begins anew at its end.
+    pub(super) goes_round: bool,
+    /// Whether requests in order do so as well.
+    pub(super) wraps: bool,
+    /// Whether random trims are written: then a write comes where the trim came.
+    pub(super) follows_trims: bool,
+}
 
 /// The kinds a job requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
