@@ -110,6 +110,8 @@ pub struct Timeline {
     /// By operation, the requests that wait for it and that it is no part of.
     joined: BTreeMap<u32, Vec<u64>>,
     history: Option<Box<History>>,
+    /// The estimate and the name of the last operation.
+    named: (Time, Time),
     /// Operations so far.
     issued: u64,
     /// Reads so far that went ahead of others on their unit.
@@ -134,6 +136,7 @@ impl Timeline {
             requests: Requests::default(),
             joined: BTreeMap::new(),
             history: None,
+            named: (0, 0),
             issued: 0,
             ahead: 0,
             works: None,
@@ -259,7 +262,11 @@ impl Timeline {
         let ready = op.ready;
         let at = self.ops.add(op);
         let units = self.units.len().next_power_of_two() as u32;
-        let name = self.units[unit as usize].names.name(estimate, (unit, units), at, arrival.min(self.now));
+        // Of equal estimates, that of the later operation is the later name.
+        let (least, most) = self.named;
+        let from = if (least..=most).contains(&estimate) { most + 1 } else { estimate };
+        let name = self.units[unit as usize].names.name(from, (unit, units), at, arrival.min(self.now));
+        self.named = (estimate, name);
         if let Some(Known::Op(leader)) = leader {
             self.ops.follow(leader, at);
         }
