@@ -18,6 +18,7 @@
 //! waits, because a block's pages are programmed in order.
 
 mod history;
+mod joining;
 mod names;
 mod ops;
 mod requests;
@@ -89,6 +90,8 @@ pub(crate) struct Rules {
     pub(crate) slice: Option<Time>,
     pub(crate) stops_erases: bool,
     pub(crate) stops_programs: bool,
+    /// Whether programs of planes may share the array's time.
+    pub(crate) joins_planes: bool,
 }
 
 /// A device's operations in the order of events.
@@ -102,6 +105,8 @@ pub struct Timeline {
     /// By channel: the end of its last transfer.
     channels: Vec<Time>,
     ops: Ops,
+    /// Programs that others of the open request may join, with their units.
+    held: Vec<(u32, u32)>,
     /// Units by the time of their next event.
     events: Tournament,
     /// Reads whose wait for another operation is over at a time to come.
@@ -133,6 +138,7 @@ impl Timeline {
             units,
             channels: vec![0; channels as usize],
             ops: Ops::new(),
+            held: Vec::new(),
             requests: Requests::default(),
             joined: BTreeMap::new(),
             history: None,
@@ -183,6 +189,9 @@ impl Timeline {
     /// All operations of the open request are issued, and it ends at `earliest` or later.
     #[inline]
     pub fn close(&mut self, earliest: Time) {
+        if !self.held.is_empty() {
+            self.release_held();
+        }
         self.requests.close(earliest);
     }
 
@@ -236,6 +245,9 @@ impl Timeline {
         (part, is_erase, cause): (Part, bool, Cause),
         estimate: Time,
     ) -> Time {
+        if !self.held.is_empty() {
+            self.release_held_of(unit);
+        }
         let leader = if ready > arrival { self.known(ready, arrival) } else { None };
         let gives_way = if is_erase { self.rules.stops_erases } else { self.rules.stops_programs };
         let names = &mut self.units[unit as usize].names;
@@ -245,7 +257,7 @@ impl Timeline {
             is_host: cause == Cause::Host,
             goes_first: self.rules.read_first && steps.is_read() && part.is_waited_for,
             follows: leader.is_some(),
-            is_joined: false,
+            ..Flags::default()
         };
         op.request = self.requests.add(part);
         op.part = part;
@@ -261,14 +273,12 @@ impl Timeline {
         }
         let ready = op.ready;
         let at = self.ops.add(op);
-        let units = self.units.len().next_power_of_two() as u32;
-        // Of equal estimates, that of the later operation is the later name.
-        let (least, most) = self.named;
-        let from = if (least..=most).contains(&estimate) { most + 1 } else { estimate };
-        let name = self.units[unit as usize].names.name(from, (unit, units), at, arrival.min(self.now));
-        self.named = (estimate, name);
+        let name = self.name(at, unit, estimate, arrival);
         if let Some(Known::Op(leader)) = leader {
             self.ops.follow(leader, at);
+        }
+        if self.rules.joins_planes && leader.is_none() && self.is_held(unit, at, is_erase) {
+            return name;
         }
         if leader.is_none() || !steps.is_read() {
             self.queue(at);
@@ -276,6 +286,18 @@ impl Timeline {
         } else if ready != NEVER {
             self.arrive(at, ready);
         }
+        name
+    }
+
+    /// Names an operation.
+    #[inline]
+    fn name(&mut self, op: u32, unit: u32, estimate: Time, arrival: Time) -> Time {
+        let units = self.units.len().next_power_of_two() as u32;
+        // Of equal estimates, that of the later operation is the later name.
+        let (least, most) = self.named;
+        let from = if (least..=most).contains(&estimate) { most + 1 } else { estimate };
+        let name = self.units[unit as usize].names.name(from, (unit, units), op, arrival.min(self.now));
+        self.named = (estimate, name);
         name
     }
 
@@ -437,8 +459,11 @@ impl Timeline {
     #[inline]
     fn end(&mut self, number: u32, at: Time) {
         self.last = self.last.max(at);
-        let Op { unit, place, request, part, past, flags, number: told, .. } = self.ops[number];
-        self.units[unit as usize].names.end(place, at, past);
+        let Op { unit, place, request, part, past, flags, number: told, joined, .. } = self.ops[number];
+        let names = &mut self.units[unit as usize].names;
+        if !flags.is_joined_by_next {
+            (place - u64::from(joined)..=place).for_each(|place| names.end(place, at, past));
+        }
         self.tell(|| Work::Ended { number: told });
         if request != requests::NONE {
             self.end_in((request, part), past, at);

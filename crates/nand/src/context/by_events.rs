@@ -38,10 +38,20 @@ impl Ctx {
         self.follows_events
     }
 
+    /// As [`Self::issue`] for a program that joins the last one on its unit; `None` if it cannot.
+    pub(crate) fn issue_joined(&mut self, unit: u32, steps: Steps, estimate: Time) -> Option<Time> {
+        let (part, arrival, cause) = (self.part(), self.arrival, self.cause());
+        self.events.as_mut()?.join(unit, arrival, steps, (part, cause), estimate)
+    }
+
+    /// Whose the current operations are.
+    fn part(&self) -> Part {
+        Part { is_waited_for: self.is_waited_for() && !self.buffered, is_own: self.is_waited_for() }
+    }
+
     /// Issues an operation on a unit; returns its estimated end, under which others refer to it.
     pub(crate) fn issue(&mut self, unit: u32, ready: Time, steps: Steps, is_erase: bool, estimate: Time) -> Time {
-        let part = Part { is_waited_for: self.is_waited_for() && !self.buffered, is_own: self.is_waited_for() };
-        let (arrival, cause) = (self.arrival, self.cause());
+        let (part, arrival, cause) = (self.part(), self.arrival, self.cause());
         match &mut self.events {
             Some(timeline) => timeline.issue(unit, (arrival, ready), steps, (part, is_erase, cause), estimate),
             None => estimate,

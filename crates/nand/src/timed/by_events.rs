@@ -3,7 +3,7 @@
 use super::Timed;
 use crate::context::Time;
 use crate::nand::{Done, Nand};
-use crate::profile::{Order, Timing};
+use crate::profile::{Order, PlaneOverlap, Timing};
 use crate::timeline::{Rules, Steps, Timeline};
 
 impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
@@ -28,6 +28,17 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.complete(end)
     }
 
+    /// Issues a program that joins the one before on its unit; `None` if it cannot.
+    pub(super) fn issue_joined(&mut self, unit: usize, program: Time, transfer: Time) -> Option<Time> {
+        let state = &mut self.units[unit];
+        let steps = Steps { before: 0, transfer, after: program };
+        let name = self.inner.ctx().issue_joined(unit as u32, steps, state.free + transfer)?;
+        state.busy += transfer;
+        self.channels[state.channel as usize].busy += transfer;
+        state.free += transfer;
+        Some(name)
+    }
+
     fn issue_any(&mut self, unit: usize, from: Time, steps: Steps, is_erase: bool) -> Time {
         let state = &mut self.units[unit];
         state.busy += steps.total();
@@ -50,5 +61,6 @@ fn rules(timing: &Timing) -> Rules {
         slice: suspend.and_then(|suspend| suspend.slice_us).map(ns),
         stops_erases: suspend.is_some(),
         stops_programs: suspend.is_some_and(|suspend| suspend.programs),
+        joins_planes: timing.plane_overlap == PlaneOverlap::MultiPlane,
     }
 }

@@ -63,6 +63,24 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             && before.plane < plane
             && before.end == self.units[unit].free
             && ready <= before.moved_in;
+        if self.inner.ctx().follows_events() {
+            let joined = if joins && ready <= self.inner.ctx().arrival() {
+                self.issue_joined(unit, program, transfer)
+            } else {
+                None
+            };
+            let free = |device: &Self| device.units[unit].free;
+            let done = match joined {
+                Some(name) => {
+                    self.inner.ctx().join();
+                    self.complete(name)
+                }
+                None => self.time_write(block, program, transfer),
+            };
+            let end = free(self);
+            self.together[unit] = Together { request, page, plane, program, moved_in: end - program, end };
+            return done;
+        }
         let done = if joins {
             let moved_in = self.transfer(unit, before.moved_in, transfer);
             let end = moved_in + program;

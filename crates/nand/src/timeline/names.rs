@@ -57,6 +57,11 @@ impl Names {
         self.first + self.latest.len() as u64
     }
 
+    /// The name at this place is that of another operation from now on.
+    pub(super) fn hand_over(&mut self, place: u64, op: u32) {
+        self.latest[(place - self.first) as usize].op = op;
+    }
+
     /// The operation at this place ends at `end`.
     #[inline]
     pub(super) fn end(&mut self, place: u64, end: Time, past: u64) {

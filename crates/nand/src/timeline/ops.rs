@@ -27,6 +27,8 @@ pub(super) struct Op {
     pub(super) number: u64,
     /// Reads it gave way to.
     pub(super) reads: u32,
+    /// Operations before it on its unit that share its array time.
+    pub(super) joined: u32,
     /// The next one in its queue, or in the free list.
     next: u32,
     /// The first and the last operation waiting for it.
@@ -50,6 +52,8 @@ pub(super) struct Flags {
     pub(super) follows: bool,
     /// Whether other requests wait for it, too.
     pub(super) is_joined: bool,
+    /// Whether the next operation on its unit does its array work.
+    pub(super) is_joined_by_next: bool,
 }
 
 impl Op {
@@ -65,6 +69,7 @@ impl Op {
             past: 0,
             number: 0,
             reads: 0,
+            joined: 0,
             next: NONE,
             followers: (NONE, NONE),
             next_follower: NONE,
@@ -94,6 +99,16 @@ impl Queue {
     #[inline]
     pub(super) fn first(&self) -> u32 {
         self.first
+    }
+
+    /// The last operation, or [`NONE`].
+    #[inline]
+    pub(super) fn last(&self) -> u32 {
+        if self.first == NONE {
+            NONE
+        } else {
+            self.last
+        }
     }
 }
 
@@ -196,6 +211,11 @@ impl Ops {
             self[leader].followers = (first, op);
             self[last].next_follower = op;
         }
+    }
+
+    /// Makes the operations that wait for one wait for another instead, for which none waits.
+    pub(super) fn hand_over(&mut self, leader: u32, to: u32) {
+        self[to].followers = std::mem::replace(&mut self[leader].followers, (NONE, NONE));
     }
 
     /// The first operation waiting for this one, or [`NONE`].

@@ -59,7 +59,7 @@ impl Player {
     }
 
     /// The requests' ends, by number.
-    fn ends(&mut self) -> Vec<Time> {
+    pub(super) fn ends(&mut self) -> Vec<Time> {
         let mut ends = vec![0; self.requests as usize];
         while let Some(answer) = self.nand.ctx().timeline().unwrap().step(Time::MAX) {
             if let Answer { request, at, is_done: true, .. } = answer {

@@ -1,84 +1,131 @@
 //! Planes that program together, to the nanosecond.
 
+use super::events::Player;
 use super::*;
+use nandlab_nand::profile::{Order, Suspend};
+use nandlab_nand::work::Work;
 
 const ALL: u32 = 4;
 
 /// One channel with `dies` dies, each with four planes, which program together.
-fn device(dies: u32) -> Timed<Counting, true> {
-    let timing = Timing { plane_overlap: PlaneOverlap::MultiPlane, ..timing() };
-    let plain = super::device(1, dies, ALL, &self::timing()).into_inner();
-    Timed::with_extras(plain, &timing)
+fn player(dies: u32) -> Player {
+    Player::of_planes([1, dies, ALL], &joining())
 }
 
-/// Programs pages one after the other; returns their end times.
-fn programs(nand: &mut Timed<Counting, true>, pages: &[Ppa]) -> Vec<Time> {
-    pages.iter().map(|&at| program(nand, at)).collect()
+fn joining() -> Timing {
+    Timing { plane_overlap: PlaneOverlap::MultiPlane, order: Order::Events, ..timing() }
+}
+
+/// A request at time 0 that programs pages one after the other.
+fn programs(player: &mut Player, pages: &[Ppa]) {
+    player.issue(0, |nand| {
+        for &at in pages {
+            program(nand, at);
+        }
+    });
 }
 
 #[test]
 fn planes_are_filled_one_by_one_and_program_at_once() {
     for planes in 1..=ALL {
-        let mut nand = device(1);
-        let ends = programs(&mut nand, &(0..planes).map(|plane| new(plane, 3)).collect::<Vec<_>>());
+        let mut player = player(1);
+        programs(&mut player, &(0..planes).map(|plane| new(plane, 3)).collect::<Vec<_>>());
+        programs(&mut player, &[new(0, 4)]);
         let whole = Time::from(planes) * PAGE + PROGRAM;
-        assert_eq!(*ends.last().unwrap(), whole);
-        assert_eq!(
-            (nand.ctx().finish(), nand.ctx().horizon()),
-            (whole, whole),
-            "the request ends with the last of them"
-        );
-        assert_eq!(nand.unit_busy_ns(), [whole]);
-        assert_eq!(nand.ctx().joined_programs(), u64::from(planes) - 1);
-        assert_free_at(&nand, 3, whole);
+        assert_eq!(player.ends(), [whole, whole + PAGE + PROGRAM], "the request ends with the last of them");
+        assert_eq!(player.nand.unit_busy_ns(), [whole + PAGE + PROGRAM]);
+        assert_eq!(player.nand.channel_busy_ns(), [Time::from(planes + 1) * PAGE]);
+        assert_eq!(player.nand.ctx().joined_programs(), u64::from(planes) - 1);
     }
 }
 
 #[test]
 fn what_is_no_later_plane_at_the_same_place_in_the_same_request_waits() {
-    let cases: [(&str, Ppa, bool); 4] = [
-        ("another place", new(1, 4), true),
-        ("the same plane", new(0, 4), true),
-        ("an earlier plane", new(0, 3), true),
-        ("another request", new(1, 3), false),
-    ];
-    for (why, second, same_request) in cases {
-        let mut nand = device(1);
-        let first = if why == "an earlier plane" { new(2, 3) } else { new(0, 3) };
-        program(&mut nand, first);
-        if !same_request {
-            nand.ctx().begin(Origin::HOST, 0);
-        }
-        assert_eq!(program(&mut nand, second), 2 * (PAGE + PROGRAM), "{why}");
-        assert_eq!(nand.ctx().joined_programs(), 0, "{why}");
+    for (why, first, second) in [
+        ("another place", new(0, 3), new(1, 4)),
+        ("the same plane", new(0, 3), new(0, 4)),
+        ("an earlier plane", new(2, 3), new(0, 3)),
+    ] {
+        let mut player = player(1);
+        programs(&mut player, &[first, second]);
+        assert_eq!(player.ends(), [2 * (PAGE + PROGRAM)], "{why}");
+        assert_eq!(player.nand.ctx().joined_programs(), 0, "{why}");
     }
+    let mut player = player(1);
+    programs(&mut player, &[new(0, 3)]);
+    programs(&mut player, &[new(1, 3)]);
+    assert_eq!(player.ends(), [PAGE + PROGRAM, 2 * (PAGE + PROGRAM)], "another request");
 }
 
 #[test]
 fn nothing_comes_between_planes_that_program_together() {
-    let mut nand = device(1);
-    program(&mut nand, new(0, 3));
-    let end = read(&mut nand, old(1, 0));
-    assert_eq!(program(&mut nand, new(1, 3)), end + PAGE + PROGRAM);
+    let mut player = player(1);
+    player.issue(0, |nand| {
+        program(nand, new(0, 3));
+        read(nand, old(1, 0));
+        program(nand, new(1, 3));
+    });
+    assert_eq!(player.ends(), [2 * (PAGE + PROGRAM) + READ + PAGE]);
 }
 
-/// The start command for the arrays follows the last known page's transfer.
+/// The start command for the arrays follows the last page's transfer, so a page that is not at hand does not join.
 #[test]
-fn a_page_joins_that_is_at_hand_when_the_one_before_is_in_and_not_later() {
-    for (at, end) in [(PAGE - 1, 2 * PAGE + PROGRAM), (PAGE, 2 * PAGE + PROGRAM), (PAGE + 1, 2 * (PAGE + PROGRAM))] {
-        let mut nand = device(1);
-        program(&mut nand, new(0, 3));
-        nand.ctx().after(at);
-        assert_eq!(program(&mut nand, new(1, 3)), end, "at hand at {at}");
+fn a_page_that_waits_for_another_operation_does_not_join() {
+    let mut player = player(2);
+    player.issue(0, |nand| {
+        let found = read(nand, old(ALL, 0));
+        program(nand, new(0, 3));
+        let before = nand.ctx().after(found);
+        program(nand, new(1, 3));
+        nand.ctx().set_ready(before);
+    });
+    assert_eq!(player.ends(), [2 * (PAGE + PROGRAM)]);
+}
+
+#[test]
+fn pages_that_join_wait_for_the_bus() {
+    let mut player = player(2);
+    // The other die's transfer comes second.
+    programs(&mut player, &[new(0, 3), new(ALL, 3), new(1, 3)]);
+    assert_eq!(player.ends(), [3 * PAGE + PROGRAM]);
+    assert_eq!(player.nand.unit_busy_ns(), [2 * PAGE + PROGRAM, PAGE + PROGRAM]);
+}
+
+/// Whoever waits for the first page waits for the array, which works for all of them.
+#[test]
+fn an_operation_behind_the_first_page_waits_for_the_last() {
+    let behind = |planes: u32| {
+        let mut player = player(2);
+        player.issue(0, |nand| {
+            let first = program(nand, new(0, 3));
+            (1..planes).for_each(|plane| drop(program(nand, new(plane, 3))));
+            let before = nand.ctx().after(first);
+            read(nand, old(ALL, 0));
+            nand.ctx().set_ready(before);
+        });
+        player.ends()
+    };
+    assert_eq!(behind(1), [PAGE + PROGRAM + READ + PAGE]);
+    assert_eq!(behind(ALL), [4 * PAGE + PROGRAM + READ + PAGE]);
+}
+
+/// The pieces of the die's work sum to its busy time, and the array's is one of them.
+#[test]
+fn the_array_works_once_for_all_planes() {
+    let stopping = Suspend { suspend_us: 20.0, resume_us: 30.0, most_reads: 3, programs: true, slice_us: None };
+    for suspend in [None, Some(stopping)] {
+        let mut player = Player::of_planes([1, 1, ALL], &Timing { suspend, ..joining() });
+        player.nand.ctx().keep_work();
+        programs(&mut player, &[new(0, 3), new(1, 3), new(3, 3)]);
+        assert_eq!(player.ends(), [3 * PAGE + PROGRAM]);
+        let mut works = Vec::new();
+        player.nand.ctx().take_work(&mut works);
+        let worked = works.iter().filter_map(|work| match *work {
+            Work::Worked { number, start, end, is_transfer } => Some((number, start, end, is_transfer)),
+            _ => None,
+        });
+        let moved = (0..3).map(|n| (n, n * PAGE, (n + 1) * PAGE, true));
+        let all: Vec<_> = moved.chain([(2, 3 * PAGE, 3 * PAGE + PROGRAM, false)]).collect();
+        assert_eq!(worked.collect::<Vec<_>>(), all);
     }
-}
-
-#[test]
-fn a_page_that_joins_waits_for_the_bus() {
-    let mut nand = device(2);
-    program(&mut nand, new(0, 3));
-    // On the other die, whose transfer comes first.
-    program(&mut nand, new(ALL, 3));
-    assert_eq!(program(&mut nand, new(1, 3)), 3 * PAGE + PROGRAM);
-    assert_eq!(nand.unit_busy_ns(), [2 * PAGE + PROGRAM, PAGE + PROGRAM]);
 }
