@@ -3,6 +3,8 @@
 //! The keys are from fio 3.33 (its HOWTO, "Job file parameters", and the lists from `fio --cmdhelp=all` and `fio
 //! --enghelp`), plus later ones up to 3.40. Any other key is unknown.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// A key's effect here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
@@ -18,6 +20,13 @@ pub enum Class {
         /// Why, and what to do.
         why: &'static str,
     },
+    /// It would end a job, or change it, in cases that do not come here; a notice names it.
+    Told {
+        /// Values without effect.
+        harmless: &'static [&'static str],
+        /// What it does not do here.
+        what: &'static str,
+    },
     /// It concerns fio's host machine or its output.
     Nothing,
 }
@@ -31,12 +40,25 @@ pub struct Key {
     pub class: Class,
 }
 
+/// Keys of a job file that change no request.
+#[derive(Debug, Default)]
+pub(super) struct Unfollowed<'a> {
+    /// About the machine that fio runs on.
+    pub(super) keys: BTreeSet<&'a str>,
+    /// Those that could change a run there, with what they do.
+    pub(super) told: BTreeMap<&'a str, &'static str>,
+}
+
 const fn followed(names: &'static [&'static str], what: &'static str) -> Key {
     Key { names, class: Class::Followed { what } }
 }
 
 const fn refused(names: &'static [&'static str], harmless: &'static [&'static str], why: &'static str) -> Key {
     Key { names, class: Class::Refused { harmless, why } }
+}
+
+const fn told(names: &'static [&'static str], harmless: &'static [&'static str], what: &'static str) -> Key {
+    Key { names, class: Class::Told { harmless, what } }
 }
 
 const fn nothing(names: &'static [&'static str]) -> Key {
@@ -56,7 +78,7 @@ pub(super) const SYNCHRONOUS: &[&str] = &["sync", "psync", "vsync", "pvsync", "p
 pub const KEYS: &[Key] = &[
     nothing(&["allow_file_create"]),
     nothing(&["allow_mounted_write"]),
-    nothing(&["allrandrepeat"]),
+    followed(&["allrandrepeat"], "as in fio 3.33, nothing by itself: the seed of the run fixes all draws"),
     nothing(&["apptag"]),
     nothing(&["apptag_mask"]),
     nothing(&["arguments"]),
@@ -67,7 +89,7 @@ pub const KEYS: &[Key] = &[
     followed(&["blockalign", "ba"], "what random places are multiples of"),
     nothing(&["brick"]),
     followed(&["bs", "blocksize"], "sizes; whole sectors of 512 bytes"),
-    refused(&["bs_is_seq_rand"], &["0"], "sizes go by reads, writes and trims"),
+    followed(&["bs_is_seq_rand"], "the first size is that of requests in order, the second that of random ones"),
     refused(&["bs_unaligned", "blocksize_unaligned"], &["0"], "requests are multiples of their smallest size"),
     followed(&["bsrange", "blocksize_range"], "sizes"),
     followed(&["bssplit"], "sizes with shares"),
@@ -94,7 +116,7 @@ pub const KEYS: &[Key] = &[
     nothing(&["cmdprio_percentage"]),
     nothing(&["conf"]),
     nothing(&["cont"]),
-    nothing(&["continue_on_error"]),
+    followed(&["continue_on_error"], "kinds of requests whose failure does not end the job: `none`, `read`, `write`, `io`, `all`"),
     nothing(&["cpuchunks"]),
     nothing(&["cpuload"]),
     nothing(&["cpumask"]),
@@ -123,7 +145,7 @@ pub const KEYS: &[Key] = &[
     nothing(&["disable_lat"]),
     nothing(&["disable_slat"]),
     nothing(&["disk_util"]),
-    refused(&["do_verify"], &["0", "1"], "a job reads nothing back; device.model = \"bytes\" compares each read"),
+    followed(&["do_verify"], "0 ends a job that has no loops with its first pass, as in fio 3.33"),
     nothing(&["donorname"]),
     followed(&["dp_scheme"], "file with `start, end, index` a line: the handle of writes by their offset in the file"),
     followed(&["end_fsync"], "flush at the end"),
@@ -133,14 +155,14 @@ pub const KEYS: &[Key] = &[
     nothing(&["exit_on_io_done"]),
     nothing(&["exit_what"]),
     refused(&["exitall"], &["0"], "each job ends by itself; give the others a runtime"),
-    nothing(&["exitall_on_error"]),
-    refused(&["experimental_verify"], &["0"], "a job reads nothing back"),
+    followed(&["exitall_on_error"], "a request that ends its job ends all others"),
+    followed(&["experimental_verify"], "what is read back: the writes and trims in the order in which they came, each as often"),
     nothing(&["fadvise_hint"]),
     nothing(&["fallocate"]),
     followed(&["fdatasync"], "flush after so many writes"),
     followed(&["fdp"], "writes have placement identifiers; as `dataplacement=fdp`"),
     refused(&["file_append"], &["0"], "a file has the size that the jobs give it; set offset"),
-    followed(&["file_service_type"], "`roundrobin`; with one file any"),
+    followed(&["file_service_type"], "`roundrobin`, `sequential`, `random`, each with requests a file, `zipf`, `pareto`, `normal`"),
     followed(&["filename"], "files, which jobs share by their names; several between colons come in turn"),
     nothing(&["filename_format"]),
     followed(&["filesize"], "bytes of each file"),
@@ -178,7 +200,7 @@ pub const KEYS: &[Key] = &[
     nothing(&["http_verbose"]),
     nothing(&["https"]),
     nothing(&["hugepage-size"]),
-    nothing(&["ignore_error"]),
+    followed(&["ignore_error"], "errors of reads and of writes that do not end the job; a request fails with EIO here"),
     followed(&["ignore_zone_limits"], "`max_open_zones` may be more than the device takes, with `zonemode=zbd`"),
     nothing(&["inplace"]),
     nothing(&["interface"]),
@@ -186,10 +208,10 @@ pub const KEYS: &[Key] = &[
     followed(&["io_size", "io_limit"], "bytes that are moved"),
     nothing(&["io_submit_mode"]),
     followed(&["iodepth"], "requests outstanding"),
-    refused(&["iodepth_batch", "iodepth_batch_submit"], &["1"], "requests are issued one by one, as soon as there is room in the queue"),
-    refused(&["iodepth_batch_complete_max"], &["0", "1"], "each request that is done makes room at once"),
-    refused(&["iodepth_batch_complete_min", "iodepth_batch_complete"], &["0", "1"], "each request that is done makes room at once"),
-    refused(&["iodepth_low"], &[], "requests are issued one by one, as soon as there is room in the queue"),
+    followed(&["iodepth_batch", "iodepth_batch_submit"], "nothing: fio submits what it has before it waits"),
+    followed(&["iodepth_batch_complete_max"], "most requests that leave a full queue at a time"),
+    followed(&["iodepth_batch_complete_min", "iodepth_batch_complete"], "requests that a full queue waits for; with 0, and without a most, each is waited for"),
+    followed(&["iodepth_low"], "outstanding requests down to which a full queue waits"),
     followed(&["ioengine"], "whether a job waits for each request"),
     nothing(&["iopsavgtime"]),
     nothing(&["ioscheduler"]),
@@ -232,7 +254,7 @@ pub const KEYS: &[Key] = &[
     nothing(&["log_unix_epoch"]),
     nothing(&["log_window_value"]),
     followed(&["loops"], "passes"),
-    refused(&["max_latency"], &["0"], "no job ends since a request was slow"),
+    told(&["max_latency"], &["0"], "no job ends since a request was slow"),
     followed(&["max_open_zones"], "zones that all jobs write in part at a time, with `zonemode=zbd`; what the device takes, without it"),
     nothing(&["md_per_io_size"]),
     nothing(&["mem", "iomem"]),
@@ -250,7 +272,7 @@ pub const KEYS: &[Key] = &[
     nothing(&["nonvectored"]),
     followed(&["norandommap"], "places come again"),
     nothing(&["nowait"]),
-    refused(&["nrfiles"], &["1"], "a job has one file; write a section for each"),
+    followed(&["nrfiles", "nr_files"], "files, which divide the size; `filename` says how many there are where it stands"),
     refused(&["num_range"], &["1"], "a trim has one range"),
     nothing(&["numa_cpu_nodes"]),
     nothing(&["numa_mem_policy"]),
@@ -258,11 +280,11 @@ pub const KEYS: &[Key] = &[
     followed(&["numjobs"], "clones"),
     nothing(&["numruns"]),
     nothing(&["object_class"]),
-    followed(&["offset"], "bytes, or a part of the device"),
+    followed(&["offset", "fileoffset"], "bytes, or a part of the device"),
     followed(&["offset_align"], "of an offset in per cent"),
     followed(&["offset_increment"], "of each clone"),
     refused(&["opendir"], &[], "name the files with filename"),
-    refused(&["openfiles"], &["1"], "a job has one file; write a section for each"),
+    followed(&["openfiles"], "files that requests go to at a time, until they are through"),
     nothing(&["overwrite"]),
     nothing(&["per_job_logs"]),
     followed(&["percentage_random"], "share of random places; the others go on behind the last request"),
@@ -285,15 +307,15 @@ pub const KEYS: &[Key] = &[
     nothing(&["protocol", "proto"]),
     followed(&["ramp_time"], "makes the runtime longer"),
     followed(&["random_distribution"], "`random`, `zipf`, `pareto`, `normal`, `zoned`, `zoned_abs`"),
-    nothing(&["random_generator"]),
-    nothing(&["randrepeat"]),
-    followed(&["randseed"], "seed of a job"),
+    followed(&["random_generator"], "`tausworthe` and `tausworthe64` draw, with a map of the used places; `lfsr` has one order of all places, the same in each pass, and no map"),
+    followed(&["randrepeat"], "whether each pass begins with the draws of the first one, as it does unless this is 0 or there is a `randseed`"),
+    followed(&["randseed"], "seed of a job; its passes differ then"),
     followed(&["rate"], "bytes per second"),
-    nothing(&["rate_cycle"]),
+    nothing(&["rate_cycle", "ratecycle"]),
     refused(&["rate_ignore_thinktime"], &["0"], "a job catches up with its rate"),
     followed(&["rate_iops"], "requests per second"),
-    refused(&["rate_iops_min"], &["0"], "no job ends since it is too slow"),
-    refused(&["rate_min"], &["0"], "no job ends since it is too slow"),
+    told(&["rate_iops_min"], &["0"], "no job ends since it is too slow"),
+    told(&["rate_min", "ratemin"], &["0"], "no job ends since it is too slow"),
     followed(&["rate_process"], "`linear` or `poisson`"),
     nothing(&["rbdname"]),
     nothing(&["read-req-num-512-blocks"]),
@@ -312,7 +334,7 @@ pub const KEYS: &[Key] = &[
     refused(&["replay_time_scale"], &["100"], "[workload.trace] plays the I/O logs of fio; its key time_scale scales times"),
     followed(&["runtime", "timeout"], "end in simulated time"),
     followed(&["rw", "readwrite"], "what is asked, and whether in order or at random"),
-    refused(&["rw_sequencer"], &["sequential"], "addresses follow from rw alone"),
+    followed(&["rw_sequencer"], "of `rw=randread:8` and the like, whether the others go on in order or repeat"),
     followed(&["rwmixread"], "share of reads"),
     followed(&["rwmixwrite"], "share of writes"),
     nothing(&["scramble_buffers"]),
@@ -368,18 +390,18 @@ pub const KEYS: &[Key] = &[
     nothing(&["uri"]),
     nothing(&["userspace_reap"]),
     nothing(&["verb"]),
-    refused(&["verify"], &["0", "none"], "a job reads nothing back; device.model = \"bytes\" compares each read"),
+    followed(&["verify"], "behind each pass the job reads back what it wrote; `device.model = \"bytes\"` compares each read"),
     nothing(&["verify_async"]),
     nothing(&["verify_async_cpus"]),
-    refused(&["verify_backlog"], &["0"], "a job reads nothing back"),
-    nothing(&["verify_backlog_batch"]),
+    followed(&["verify_backlog"], "writes after which they are read back; the end of each is not waited for"),
+    followed(&["verify_backlog_batch"], "how many are read back then"),
     nothing(&["verify_dump"]),
     nothing(&["verify_fatal"]),
     nothing(&["verify_header_seed"]),
     nothing(&["verify_interval"]),
     refused(&["verify_mode"], &["read"], "a job reads nothing back"),
     nothing(&["verify_offset"]),
-    refused(&["verify_only"], &["0"], "a job reads nothing back"),
+    followed(&["verify_only"], "the reads of `verify` alone"),
     nothing(&["verify_pattern"]),
     nothing(&["verify_pattern_interval"]),
     nothing(&["verify_state_load"]),

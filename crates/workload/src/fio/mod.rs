@@ -9,27 +9,37 @@
 //! with `fdp` carry a placement identifier: index i of fio's list is handle i of the first reclaim group.
 //!
 //! ## Differences
-//! From fio itself: random numbers differ. A permutation draws random places that come once, a new one for each pass;
-//! with a read share each request is drawn independently. A rate delays a request and never changes its direction. A
-//! thinking job first waits for its outstanding requests and starts to think when its requests were issued
-//! (`thinktime_blocks_type = issue`). There is no page cache. Files have no metadata: a single file is the whole
-//! device, several files lie one behind the other.
+//! From fio itself: random numbers differ, each kind of draw has a source of its own as there. A rate delays a request and
+//! never changes its direction. A thinking job first waits for its outstanding requests. There is no page cache. A single
+//! file is the whole device, several lie one behind the other. Where no time passes, jobs alternate by their depths.
 //!
 //! ## References
 //! J. Axboe, "fio - Flexible I/O tester", HOWTO (Job file format, Parameter types, Job parameters); io_u.c and backend.c
 //! where it leaves a choice open.
 
 mod ask;
+mod batch;
+mod checks;
+mod draws;
 mod drive;
+mod errors;
+mod history;
 mod job;
 pub mod keys;
 mod layout;
+mod map;
+mod notices;
+mod part;
 mod placing;
+mod sections;
 mod skew;
+mod slots;
 mod source;
 mod stream;
 mod subjob;
 mod text;
+mod turns;
+mod values;
 mod zoned;
 mod zoning;
 
@@ -40,14 +50,15 @@ use job::Job;
 use nandlab_block::{Completion, Request};
 use nandlab_nand::random::{self, Random};
 use nandlab_nand::{Origin, Time, SECTOR_BYTES};
+use notices::notices;
+use sections::read_jobs;
 use serde::{Deserialize, Serialize};
 use source::Source;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::path::{Path, PathBuf};
 use stream::Stream;
 use subjob::{Pause, Subjob};
-use text::{KbBase, Section};
 
 /// Options of `[workload.fio]`: either of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -88,11 +99,10 @@ const MAX_CLONES: usize = 1024;
 /// Requests without a clock step, after which a time-limited job would never end.
 const MOST_AT_ONCE: u32 = 1 << 20;
 
-/// An error in a job file.
+/// An error in a job file, at a byte of a line, both from 1.
 #[derive(Debug)]
 struct Malformed {
     line: u64,
-    /// Byte in the line, from 1.
     column: usize,
     message: String,
 }
@@ -138,7 +148,7 @@ impl Options for Config {
         let file = source.name();
         let in_file = |bad| source.error(bad);
         let sections = text::sections(&source.text).map_err(in_file)?;
-        let (mut jobs, ignored) = read_jobs(&sections).map_err(in_file)?;
+        let (mut jobs, unfollowed) = read_jobs(&sections).map_err(in_file)?;
         if jobs.is_empty() {
             return Err(WorkloadError::File { file, message: "it has no job: a section such as `[job1]`".to_owned() });
         }
@@ -163,7 +173,7 @@ impl Options for Config {
             let message = format!("it has {} clones of jobs, and {MAX_CLONES} are possible", regions.len());
             return Err(WorkloadError::File { file, message });
         }
-        Ok(Box::new(Jobs::new(file, &jobs, (&regions, drive), (setting.seed, notices(&jobs, &ignored)))))
+        Ok(Box::new(Jobs::new(file, &jobs, (&regions, drive), (setting.seed, notices(&jobs, &unfollowed)))))
     }
 
     fn has_times(&self) -> bool {
@@ -175,72 +185,6 @@ impl Options for Config {
     }
 }
 
-/// The jobs in a file, and the keys without effect here.
-fn read_jobs<'a>(sections: &[Section<'a>]) -> Result<(Vec<Job>, BTreeSet<&'a str>), Malformed> {
-    let mut global = Job::default();
-    let mut global_base = KbBase(1024);
-    let (mut jobs, mut ignored) = (Vec::new(), BTreeSet::new());
-    for section in sections {
-        let base = kb_base(section)?.unwrap_or(global_base);
-        if section.name == "global" {
-            global_base = base;
-            global.take(&section.entries, base, &mut ignored)?;
-            continue;
-        }
-        let mut job = Job { name: section.name.to_owned(), line: section.line, ..global.clone() };
-        job.take(&section.entries, base, &mut ignored)?;
-        if job.is_time_based && job.runtime == 0 {
-            return Err(job.wrong("it is time_based, and runtime does not say for how long"));
-        }
-        if jobs.len() == origins().count() {
-            return Err(job.wrong(&format!("{} jobs can be told apart; numjobs makes more of one", origins().count())));
-        }
-        jobs.push(job);
-    }
-    Ok((jobs, ignored))
-}
-
-/// This section's value for `k`, if given.
-fn kb_base(section: &Section<'_>) -> Result<Option<KbBase>, Malformed> {
-    let entry = section.entries.iter().rev().find(|entry| entry.key == "kb_base");
-    entry.map_or(Ok(None), |entry| match entry.value {
-        Some("1000") => Ok(Some(KbBase(1000))),
-        Some("1024") => Ok(Some(KbBase(1024))),
-        _ => Err(entry.wrong(format!("kb_base = {} cannot work: expected 1000 or 1024", entry.value.unwrap_or("")))),
-    })
-}
-
-/// Ignored settings, in sentences.
-fn notices(jobs: &[Job], ignored: &BTreeSet<&str>) -> Vec<String> {
-    let mut said = Vec::new();
-    if !ignored.is_empty() {
-        let keys = ignored.iter().copied().collect::<Vec<_>>().join(", ");
-        said.push(format!(
-            "these keys of the job file concern the machine that fio runs on or what it prints, and change nothing here: {keys}"
-        ));
-    }
-    for job in jobs.iter().filter(|job| job.ramp > 0) {
-        let (name, ramp) = (&job.name, job.ramp as f64 / 1e9);
-        said.push(format!(
-            "[{name}] has ramp_time = {ramp} s, by which its runtime is longer; its requests of that time count as all \
-             others, and precondition.warm_up leaves the first ones out"
-        ));
-    }
-    for (name, keys) in jobs.iter().filter_map(|job| Some((&job.name, job.zoning.idle()?))) {
-        said.push(format!("[{name}] has keys that mean nothing without zonemode = zbd: {keys}"));
-    }
-    for job in jobs {
-        if let Some(engine) = job.waits.as_ref().filter(|_| job.depth > 1) {
-            let (name, depth) = (&job.name, job.depth);
-            said.push(format!(
-                "[{name}] has iodepth = {depth}, but as in fio the engine {engine} waits for each request, so that one is \
-                 outstanding; ioengine = libaio keeps {depth}"
-            ));
-        }
-    }
-    said
-}
-
 /// All jobs at work.
 #[derive(Debug)]
 struct Jobs {
@@ -249,13 +193,15 @@ struct Jobs {
     clones: Vec<Subjob>,
     /// The zones that jobs keep to, if any does.
     drive: Option<Drive>,
-    /// The working clones' next times, with their numbers.
-    queue: BinaryHeap<Reverse<(Time, usize)>>,
+    /// The working clones' next times, with their turns at equal times, and their numbers.
+    queue: BinaryHeap<Reverse<(Time, u64, usize)>>,
     group: usize,
     /// Clones still running in the group.
     at_work: usize,
     /// The clone with the request handed out last, and the request's time.
     waits_for: Option<(usize, Time)>,
+    /// The clone that asked last.
+    last_clone: Option<usize>,
     /// If ends are told later: the requests under way.
     later: Option<Later>,
     /// When the last request came, and how many came then.
@@ -294,6 +240,7 @@ impl Jobs {
             group: 0,
             at_work: 0,
             waits_for: None,
+            last_clone: None,
             later: None,
             last: 0,
             at_once: 0,
@@ -312,7 +259,7 @@ impl Jobs {
             for (number, clone) in self.clones.iter_mut().enumerate().filter(|(_, clone)| clone.group == self.group) {
                 clone.start(time);
                 if let Some(next) = clone.next_time() {
-                    self.queue.push(Reverse((next, number)));
+                    self.queue.push(Reverse((next, clone.turn(), number)));
                     self.at_work += 1;
                 }
             }
@@ -336,7 +283,7 @@ impl Jobs {
         let clone = &mut self.clones[number];
         clone.complete(end);
         if let Some(next) = clone.next_time() {
-            self.queue.push(Reverse((next, number)));
+            self.queue.push(Reverse((next, clone.turn(), number)));
             return;
         }
         self.end_clone(end);
@@ -346,14 +293,33 @@ impl Jobs {
     fn pause(&mut self, number: usize, pause: Pause) {
         let clone = &self.clones[number];
         if let Some(why) = pause.words() {
-            let name =
-                origins().zip(&self.names).find(|(origin, _)| *origin == clone.origin).map_or("", |(_, name)| name);
+            let name = self.name(number);
             self.notices.push(format!("[{name}] ended early, as in fio: {why}"));
         }
         match clone.next_time() {
-            Some(next) => self.queue.push(Reverse((next, number))),
+            Some(next) => self.queue.push(Reverse((next, clone.turn(), number))),
             None if clone.has_unknown() => {}
             None => self.end_clone(clone.last_end),
+        }
+    }
+
+    /// The name of a clone's job.
+    fn name(&self, number: usize) -> &str {
+        let origin = self.clones[number].origin;
+        origins().zip(&self.names).find(|(of, _)| *of == origin).map_or("", |(_, name)| name)
+    }
+
+    /// These clones ask no more; what they have outstanding still ends.
+    fn stop(&mut self, which: impl Fn(usize) -> bool) {
+        let numbers = (0..self.clones.len()).filter(|&number| which(number));
+        numbers.for_each(|number| self.clones[number].stop());
+        let queue = std::mem::take(&mut self.queue);
+        let (stopped, rest): (Vec<_>, Vec<_>) = queue.into_iter().partition(|&Reverse((_, _, number))| which(number));
+        self.queue = rest.into();
+        for Reverse((.., number)) in stopped {
+            if !self.clones[number].has_unknown() {
+                self.end_clone(self.clones[number].last_end);
+            }
         }
     }
 
@@ -403,7 +369,7 @@ impl Jobs {
         let clone = &mut self.clones[number];
         clone.leave_open();
         if let Some(next) = clone.next_time() {
-            self.queue.push(Reverse((next, number)));
+            self.queue.push(Reverse((next, clone.turn(), number)));
         }
         if let Some(later) = &mut self.later {
             later.clones.insert(later.issued, number);
@@ -422,7 +388,7 @@ impl Workload for Jobs {
             return Ok(0);
         }
         let (time, number, ask) = loop {
-            let Some(Reverse((time, number))) = self.queue.pop() else { return Ok(0) };
+            let Some(Reverse((time, _, number))) = self.queue.pop() else { return Ok(0) };
             self.check_clock(number, time)?;
             match self.clones[number].issue(time, &mut self.random, self.drive.as_mut()) {
                 Ok(ask) => break (time, number, ask),
@@ -438,6 +404,7 @@ impl Workload for Jobs {
             origin: self.clones[number].origin,
             placement: ask.placement,
         });
+        self.last_clone = Some(number);
         if self.later.is_some() {
             self.leave_open(number);
         } else {
@@ -451,7 +418,7 @@ impl Workload for Jobs {
     }
 
     fn next_time(&self) -> Option<Time> {
-        self.queue.peek().map(|&Reverse((time, _))| time)
+        self.queue.peek().map(|&Reverse((time, ..))| time)
     }
 
     fn ended(&mut self, number: u64, end: Time) {
@@ -460,10 +427,20 @@ impl Workload for Jobs {
         let was_blocked = state.is_blocked();
         state.end(end);
         match state.next_time() {
-            Some(next) if was_blocked => self.queue.push(Reverse((next, clone))),
+            Some(next) if was_blocked => self.queue.push(Reverse((next, state.turn(), clone))),
             None if !state.has_unknown() => self.end_clone(end),
             _ => {}
         }
+    }
+
+    fn failed(&mut self) {
+        let Some(number) = self.last_clone else { return };
+        let Some(ends_all) = self.clones[number].fail() else { return };
+        let name = self.name(number);
+        self.notices.push(format!(
+            "[{name}] ended early, as in fio: a request failed, and continue_on_error = all goes on behind one"
+        ));
+        self.stop(|at| at == number || ends_all);
     }
 
     fn completed(&mut self, done: &[Completion]) {

@@ -1,14 +1,17 @@
 //! One job clone in time: its outstanding requests, and its next request's time.
 
-use super::ask::Ask;
+use super::ask::{Ask, From};
 use super::drive::{Drive, Step, Zoned};
+use super::errors::Tolerance;
 use super::job::{Job, Rate};
+use super::slots::Slots;
 use super::stream::Stream;
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Origin, Time};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+
+/// Turns a request has at depth 1; depths divide it.
+const TURN: u64 = 1 << 20;
 
 /// A clone, started or waiting for its start.
 #[derive(Debug)]
@@ -17,7 +20,6 @@ pub(super) struct Subjob {
     /// Clones with a lower number end before it starts.
     pub(super) group: usize,
     stream: Stream,
-    depth: usize,
     think: Time,
     think_blocks: u64,
     rates: [Pacer; 3],
@@ -30,10 +32,9 @@ pub(super) struct Subjob {
     start: Time,
     /// No request came before this time.
     now: Time,
-    /// Ends for outstanding requests; ended ones may stay while there is room.
-    outstanding: BinaryHeap<Reverse<Time>>,
-    /// Outstanding requests with unknown ends.
-    unknown: usize,
+    slots: Slots,
+    /// Requests that took no time.
+    at_once: u64,
     /// The latest request end.
     pub(super) last_end: Time,
     /// Requests since it thought.
@@ -48,6 +49,11 @@ pub(super) struct Subjob {
     is_alone: bool,
     /// Whether a request of it found no zone, and none was issued since.
     found_nothing: bool,
+    /// What may fail, and what was asked last.
+    tolerance: Tolerance,
+    last: Option<Op>,
+    /// Whether it asks no more.
+    is_stopped: bool,
 }
 
 /// Why no request was issued.
@@ -120,12 +126,10 @@ impl Pacer {
 
 impl Subjob {
     pub(super) fn new(job: &Job, stream: Stream, (origin, group): (Origin, usize), zoned: Option<Zoned>) -> Self {
-        let depth = job.outstanding();
         Self {
             origin,
             group,
-            stream: if job.is_time_based { stream.endless() } else { stream },
-            depth: depth as usize,
+            stream,
             think: job.think,
             think_blocks: job.think_blocks,
             rates: [0, 1, 2].map(|direction| Pacer::new(job, direction)),
@@ -136,8 +140,8 @@ impl Subjob {
             issued: 0,
             start: 0,
             now: 0,
-            outstanding: BinaryHeap::with_capacity(depth as usize + 1),
-            unknown: 0,
+            slots: Slots::new(job),
+            at_once: 0,
             last_end: 0,
             since_thought: 0,
             next: None,
@@ -145,6 +149,9 @@ impl Subjob {
             chosen: None,
             is_alone: false,
             found_nothing: false,
+            tolerance: job.tolerance,
+            last: None,
+            is_stopped: false,
         }
     }
 
@@ -153,7 +160,22 @@ impl Subjob {
         self.start = time + self.delay;
         self.now = self.start;
         self.last_end = self.start;
-        self.next = self.stream.next();
+        self.next = if self.is_stopped { None } else { self.stream.next() };
+    }
+
+    /// It asks no more.
+    pub(super) fn stop(&mut self) {
+        (self.is_stopped, self.next) = (true, None);
+    }
+
+    /// The request issued last failed. Whether that ends the job, and then whether it ends all others.
+    pub(super) fn fail(&mut self) -> Option<bool> {
+        let op = self.last?;
+        if self.tolerance.goes_on(op) {
+            return None;
+        }
+        self.stop();
+        Some(self.tolerance.ends_all)
     }
 
     /// Total requests, about; `None` if a time decides.
@@ -180,17 +202,14 @@ impl Subjob {
         if self.is_blocked() {
             return None;
         }
-        let mut time = self.now;
-        if self.outstanding.len() + self.unknown == self.depth {
-            time = time.max(self.outstanding.peek().expect("a depth is at least 1").0);
-        }
-        if self.is_alone {
+        let mut time = self.now.max(self.slots.free_at());
+        if self.is_alone || ask.is_alone {
             time = time.max(self.last_end);
         }
-        if self.think > 0 && self.since_thought == self.think_blocks {
+        if self.thinks(ask) {
             time = time.max(self.last_end + self.think);
         }
-        if let Some(pacer) = self.pacer(ask.op) {
+        if let Some(pacer) = self.pacer(ask) {
             time = time.max(self.start.saturating_add(self.rates[pacer].due()));
         }
         Some(time).filter(|&time| self.runtime.is_none_or(|runtime| time < self.start + runtime))
@@ -198,24 +217,29 @@ impl Subjob {
 
     /// Whether it asks again only when a request ends whose end is unknown.
     pub(super) fn is_blocked(&self) -> bool {
-        let thinks = self.think > 0 && self.since_thought == self.think_blocks;
-        self.unknown == self.depth || (thinks || self.is_alone) && self.unknown > 0
+        let waits_for_all = |ask: Ask| self.is_alone || ask.is_alone || self.thinks(ask);
+        self.slots.is_blocked() || self.slots.unknown > 0 && self.next.is_some_and(waits_for_all)
+    }
+
+    /// Whether it thinks before this request.
+    fn thinks(&self, ask: Ask) -> bool {
+        self.think > 0 && self.since_thought == self.think_blocks && ask.from != From::Check
     }
 
     /// Whether requests with unknown ends are outstanding.
     pub(super) fn has_unknown(&self) -> bool {
-        self.unknown > 0
+        self.slots.unknown > 0
     }
 
     /// The request issued last ends at an unknown time.
     pub(super) fn leave_open(&mut self) {
-        self.unknown += 1;
+        self.slots.unknown += 1;
     }
 
     /// A request with an unknown end ends at `end`.
     pub(super) fn end(&mut self, end: Time) {
-        self.unknown -= 1;
-        self.outstanding.push(Reverse(end));
+        self.slots.unknown -= 1;
+        self.slots.end(end);
         self.last_end = self.last_end.max(end);
     }
 
@@ -225,7 +249,14 @@ impl Subjob {
         let ask = self.next.take().expect("a request that comes was made");
         self.now = time;
         if let (Some(drive), true) = (drive, self.zoned.is_some() && ask.op != Op::Flush) {
-            return self.issue_in_zones(ask, (time, random), drive);
+            if ask.from == From::Pattern {
+                return self.issue_in_zones(ask, (time, random), drive);
+            }
+            if !drive.is_written(ask) {
+                // Its zone was reset since.
+                self.next = self.stream.next();
+                return Err(Pause::Waits);
+            }
         }
         self.count_issued(ask, random);
         self.next = self.stream.next();
@@ -243,20 +274,20 @@ impl Subjob {
             Step::Issue { ask: placed, moved, next } => {
                 (self.is_alone, self.found_nothing) = (false, false);
                 self.count_issued(Ask { length: moved, ..ask }, random);
-                self.stream.settle(ask, moved, next);
+                self.stream.settle(ask, (moved, next), placed);
                 self.next = self.stream.next();
                 Ok(placed)
             }
             Step::Before { zone, command, then } => {
                 self.next = Some(ask);
-                let is_quiet = self.unknown == 0 && self.last_end <= time;
+                let is_quiet = self.slots.unknown == 0 && self.last_end <= time;
                 self.is_alone = true;
                 if !is_quiet {
                     return Err(Pause::Waits);
                 }
                 drive.change(zone, command);
                 self.next = Some(Ask { offset: then.unwrap_or(ask.offset), ..ask });
-                drive.request(zone, command).inspect(|_| self.make_room()).ok_or(Pause::Waits)
+                drive.request(zone, command).inspect(|_| self.slots.make_room()).ok_or(Pause::Waits)
             }
             step if self.found_nothing => Err(Pause::Ends { is_crowded: step == Step::Crowded }),
             Step::End | Step::Crowded => {
@@ -270,33 +301,40 @@ impl Subjob {
         }
     }
 
-    /// Makes room for one more request.
-    fn make_room(&mut self) {
-        if self.outstanding.len() + self.unknown == self.depth {
-            self.outstanding.pop();
-        }
-    }
-
     fn count_issued(&mut self, ask: Ask, random: &mut Random) {
         self.issued += 1;
-        self.make_room();
+        self.last = Some(ask.op);
+        self.slots.make_room();
+        if ask.from == From::Check {
+            return;
+        }
         if self.since_thought == self.think_blocks {
             self.since_thought = 0;
         }
         self.since_thought += u64::from(ask.op != Op::Flush);
-        if let Some(pacer) = self.pacer(ask.op) {
+        if let Some(pacer) = self.pacer(ask) {
             self.rates[pacer].pass(ask.length, random);
         }
     }
 
+    /// Its turn among clones that ask at the same time: the lowest one asks. A request that takes no time leaves the queue
+    /// at once, so that a deep queue never fills; requests then come in the shares of the depths.
+    pub(super) fn turn(&self) -> u64 {
+        (u128::from(self.at_once) * u128::from(TURN) / self.slots.depth as u128) as u64
+    }
+
     /// The request issued last ends at `end`.
     pub(super) fn complete(&mut self, end: Time) {
-        self.outstanding.push(Reverse(end));
+        self.at_once += u64::from(end == self.now);
+        self.slots.end(end);
         self.last_end = self.last_end.max(end);
     }
 
-    fn pacer(&self, op: Op) -> Option<usize> {
-        match op {
+    fn pacer(&self, ask: Ask) -> Option<usize> {
+        if ask.from != From::Pattern {
+            return None;
+        }
+        match ask.op {
             Op::Read => Some(0),
             Op::Write => Some(1),
             Op::Trim => Some(2),

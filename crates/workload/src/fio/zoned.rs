@@ -159,8 +159,8 @@ pub(super) fn align(regions: &mut [Region], jobs: &[Job], limits: &Limits) -> Re
             )));
         }
         let files = region.starts.len() as u64;
-        if region.limit == region.length.saturating_mul(files) {
-            region.limit = (end - start).saturating_mul(files);
+        if region.size == region.length.saturating_mul(files) {
+            region.size = (end - start).saturating_mul(files);
         }
         region.starts.iter_mut().for_each(|place| *place += start - first);
         (region.offset, region.length) = (start, end - start);

@@ -147,6 +147,16 @@ fn zones_are_reset_as_often_as_the_frequency_says() {
 }
 
 #[test]
+fn a_size_in_zones_counts_zones_of_the_device() {
+    let in_zones = asked(SHAPE, "rw=write;size=3z;offset=2z;bs=4k;numjobs=2;offset_increment=4z;io_size=2z");
+    let in_bytes = asked(SHAPE, "rw=write;size=96k;offset=64k;bs=4k;numjobs=2;offset_increment=128k;io_size=64k");
+    assert!(!in_zones.is_empty() && in_zones == in_bytes);
+    let error = open_on(Some(SHAPE), "[a];rw=write;size=3z").unwrap_err();
+    assert!(error.contains("size = 3z counts zones, and the job keeps to none; zonemode = zbd does"), "{error}");
+    assert!(open_on(Some(SHAPE), "[a];rw=write;bs=3z").unwrap_err().contains("not a percentage or zones"));
+}
+
+#[test]
 fn what_does_not_fit_the_device_is_refused_with_both_numbers() {
     let zoned = Some(SHAPE);
     let limited = Some(ZoneShape { max_open: 2, max_active: 2, ..SHAPE });

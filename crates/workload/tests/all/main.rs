@@ -8,6 +8,8 @@ mod fio;
 mod fio_itself;
 mod fio_passes;
 mod fio_placing;
+mod fio_random;
+mod fio_verify;
 mod fio_zones;
 mod formats;
 mod generators;

@@ -1,0 +1,227 @@
+//! A clone's work in one file: where its requests come.
+
+use super::ask::Span;
+use super::draws::Draws;
+use super::job::{Generator, Job};
+use super::map::Map;
+use super::skew::Skew;
+use super::values::Rules;
+use crate::permutation::Permutation;
+use nandlab_nand::random::Random;
+
+/// A clone's part of one file.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) span: Span,
+    /// Where it begins in the file, in bytes.
+    offset: u64,
+    places: Places,
+    /// End of the last request, by direction.
+    last_end: [u64; 3],
+    /// Its start; `None` before the first request.
+    pub(super) last_start: [Option<u64>; 3],
+    /// Whether its requests of the pass are through, or it is open for them.
+    pub(super) is_done: bool,
+    pub(super) is_open: bool,
+}
+
+/// A place, and how it was found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) offset: u64,
+    pub(super) is_random: bool,
+    /// Whether the map takes no note of it.
+    is_busy_ok: bool,
+}
+
+/// The choice of random places.
+#[derive(Debug)]
+enum Places {
+    Anywhere,
+    /// Free blocks of a map, while there are some.
+    Free(Map),
+    /// Each block once in an order that repeats.
+    Once(Permutation, u64, u64),
+    /// By popularity, with the draws of the file.
+    Skewed(Box<[Skew; 3]>, Random),
+}
+
+impl Part {
+    pub(super) fn new(job: &Job, span: Span, offset: u64, random: &mut Random) -> Self {
+        let places = Places::new(job, span.length, random);
+        let last_start = [None; 3];
+        Self { span, offset, places, last_end: [0; 3], last_start, is_done: false, is_open: false }
+    }
+
+    /// Opens it: its requests begin anew.
+    pub(super) fn open(&mut self) {
+        self.is_open = true;
+        self.begin_anew();
+    }
+
+    pub(super) fn begin_anew(&mut self) {
+        (self.last_end, self.last_start) = ([0; 3], [None; 3]);
+        match &mut self.places {
+            Places::Free(map) => map.clear(),
+            Places::Once(_, _, next) => *next = 0,
+            Places::Anywhere | Places::Skewed(..) => {}
+        }
+    }
+
+    /// Takes a request down.
+    pub(super) fn note(&mut self, direction: usize, offset: u64, end: u64) {
+        self.last_start[direction] = Some(offset);
+        self.last_end[direction] = end;
+    }
+
+    /// A request ended behind another place than it was made for.
+    pub(super) fn settle(&mut self, direction: usize, end: u64) {
+        self.last_end[direction] = end;
+    }
+
+    /// The length of the last trim.
+    pub(super) fn trimmed(&self) -> u64 {
+        self.last_end[2] - self.last_start[2].unwrap_or(0)
+    }
+
+    /// The next place; `None` if there is none. `is_step` says that the job chooses a place, and does not go on as `rw` says.
+    pub(super) fn place(&mut self, rules: &Rules, direction: usize, is_step: bool, draws: &mut Draws) -> Option<Place> {
+        let in_order = |offset| Place { offset, is_random: false, is_busy_ok: true };
+        let share = rules.random_share[direction];
+        let is_in_random_job = rules.random_share != [0; 3] || rules.steps.is_random;
+        let mut place = if rules.follows_trims && direction == 1 {
+            // As fio 3.33 has it, the file's offset is added to a place that has it already.
+            Place { is_random: true, ..in_order(self.last_start[2]? + self.offset) }
+        } else if is_step && is_in_random_job {
+            let is_random = share == 100 || draws.shares[direction].below(100) < share;
+            let next = if is_random { None } else { self.next_in_order(rules, direction) };
+            match next {
+                Some(offset) => in_order(offset),
+                None => {
+                    let offset = self.at_random(rules, direction, draws)?;
+                    Place { offset, is_random, is_busy_ok: !is_random }
+                }
+            }
+        } else if is_step {
+            in_order(self.next_in_order(rules, direction)?)
+        } else if rules.steps.repeats {
+            in_order(self.last_start[direction].unwrap_or(0))
+        } else {
+            match self.next_in_order(rules, direction) {
+                Some(offset) => in_order(offset),
+                None => in_order(self.at_random(rules, direction, draws)?),
+            }
+        };
+        if place.offset >= self.span.length {
+            return None;
+        }
+        // A trim where the last one was is another one.
+        if rules.follows_trims && direction == 2 && self.last_start[2] == Some(place.offset) {
+            self.last_start[1] = Some(u64::MAX);
+        }
+        place.is_busy_ok |= !matches!(self.places, Places::Free(_));
+        Some(place)
+    }
+
+    /// How much of a request so long there is free space for, which it then uses.
+    pub(super) fn cut(&mut self, place: Place, length: u64, least: u64) -> u64 {
+        match &mut self.places {
+            Places::Free(map) if !place.is_busy_ok => {
+                length.min(map.take(place.offset / least, length.div_ceil(least)).max(1) * least)
+            }
+            _ => length,
+        }
+    }
+
+    fn next_in_order(&mut self, rules: &Rules, direction: usize) -> Option<u64> {
+        let length = self.span.length;
+        if self.last_end[direction] >= length && rules.wraps {
+            self.last_end[direction] = 0;
+        }
+        let last = &mut self.last_end[direction];
+        if *last >= length {
+            return None;
+        }
+        let add = rules.steps.add;
+        if *last == 0 && self.offset > 0 && add < 0 {
+            *last = length - self.offset.min(length);
+        }
+        if *last == 0 || add == 0 {
+            return Some(*last);
+        }
+        // Behind the end and before the start of the file it goes round.
+        let next = i128::from(*last) + i128::from(add);
+        let file = i128::from(length + self.offset);
+        let next = match next {
+            next if (0..file).contains(&next) => next,
+            _ if add > 0 => i128::from(self.offset),
+            _ => i128::from(length) + i128::from(add),
+        };
+        u64::try_from(next).ok()
+    }
+
+    fn at_random(&mut self, rules: &Rules, direction: usize, draws: &mut Draws) -> Option<u64> {
+        let found = self.block(rules, direction, draws).or_else(|| {
+            if !rules.goes_round {
+                return None;
+            }
+            self.begin_anew();
+            self.block(rules, direction, draws)
+        });
+        found.map(|block| block * rules.align[direction])
+    }
+
+    fn block(&mut self, rules: &Rules, direction: usize, draws: &mut Draws) -> Option<u64> {
+        let (align, least) = (rules.align[direction], rules.least[direction]);
+        // As many as fit in whole.
+        let blocks = self.span.length.saturating_sub(least.saturating_sub(align)) / align;
+        match &mut self.places {
+            Places::Skewed(skews, random) => {
+                let skew = &skews[direction];
+                Some(if skew.is_zoned() { skew.draw(&mut draws.places) } else { skew.draw(random) })
+            }
+            _ if blocks == 0 => None,
+            Places::Anywhere => Some(draws.places.below(blocks)),
+            Places::Free(map) => {
+                let block = draws.places.below(blocks);
+                if map.is_used(block) {
+                    map.next_free(block)
+                } else {
+                    Some(block)
+                }
+            }
+            Places::Once(order, blocks, next) => {
+                let block = (*next < *blocks).then(|| order.apply(*next));
+                *next += 1;
+                block
+            }
+        }
+    }
+}
+
+impl Places {
+    fn new(job: &Job, room: u64, random: &mut Random) -> Self {
+        if !job.is_random {
+            return Self::Anywhere;
+        }
+        let mut own = Random::new(random.next_u64());
+        let least = job.lengths.iter().map(super::job::Lengths::least).min().expect("there are three directions");
+        let skewed = [0, 1, 2].map(|direction| {
+            let align = job.alignment(direction);
+            // fio 3.33 counts the places of a popularity in the shortest of all reads and writes.
+            let block = job.lengths[0].least().min(job.lengths[1].least());
+            let is_zoned = job.distribution.is_zoned();
+            let blocks = if is_zoned { room / align } else { room.div_ceil(block) };
+            job.distribution.places(direction, blocks.max(1), align, &mut own)
+        });
+        if let [Some(reads), Some(writes), Some(trims)] = skewed {
+            return Self::Skewed(Box::new([reads, writes, trims]), own);
+        }
+        let blocks = room / least;
+        match job.generator {
+            Generator::Lfsr => Self::Once(Permutation::new(blocks.max(1), own.next_u64()), blocks, 0),
+            Generator::Tausworthe if job.has_map() => Self::Free(Map::new(blocks)),
+            Generator::Tausworthe => Self::Anywhere,
+        }
+    }
+}
