@@ -2,7 +2,9 @@
 
 use super::batch::Batch;
 use super::checks::Checks;
+use super::company::Company;
 use super::errors::Tolerance;
+use super::flow::Share;
 use super::keys::{find, Class, Unfollowed, SYNCHRONOUS};
 use super::placing::{Choice, Placing};
 use super::skew::Distribution;
@@ -60,6 +62,9 @@ pub(super) struct Job {
     pub(super) batch: Batch,
     /// Whether it goes on when a request fails.
     pub(super) tolerance: Tolerance,
+    /// The keys about other jobs, and its share of a flow.
+    pub(super) company: Company,
+    pub(super) share: Share,
     pub(super) depth: u32,
     /// The engine, if it waits for each request.
     pub(super) waits: Option<String>,
@@ -129,6 +134,8 @@ impl Default for Job {
             checks: Checks::default(),
             batch: Batch::default(),
             tolerance: Tolerance::default(),
+            company: Company::default(),
+            share: Share::default(),
             depth: 1,
             waits: Some("psync".to_owned()),
             is_null: false,
@@ -244,6 +251,8 @@ impl Job {
             | "iodepth_batch_complete_max"
             | "iodepth_low" => self.batch.set(entry)?,
             "continue_on_error" | "ignore_error" | "exitall_on_error" => self.tolerance.set(entry)?,
+            "exitall" | "exit_what" | "new_group" | "wait_for" => self.company.set(entry)?,
+            "flow" | "flow_id" | "flow_sleep" => self.share.set(entry)?,
             _ => self.set_course(entry, base)?,
         }
         Ok(())

@@ -4,7 +4,6 @@ use super::job::Job;
 use super::keys::Unfollowed;
 use super::text::{KbBase, Section};
 use super::Malformed;
-use crate::origins::origins;
 
 /// The jobs in a file, and the keys without effect here.
 pub(super) fn read_jobs<'a>(sections: &[Section<'a>]) -> Result<(Vec<Job>, Unfollowed<'a>), Malformed> {
@@ -22,9 +21,6 @@ pub(super) fn read_jobs<'a>(sections: &[Section<'a>]) -> Result<(Vec<Job>, Unfol
         job.take(&section.entries, base, &mut unfollowed)?;
         if job.is_time_based && job.runtime == 0 {
             return Err(job.wrong("it is time_based, and runtime does not say for how long"));
-        }
-        if jobs.len() == origins().count() {
-            return Err(job.wrong(&format!("{} jobs can be told apart; numjobs makes more of one", origins().count())));
         }
         jobs.push(job);
     }

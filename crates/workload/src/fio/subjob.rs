@@ -17,6 +17,8 @@ const TURN: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Subjob {
     pub(super) origin: Origin,
+    /// Its job's number.
+    pub(super) job: usize,
     /// Clones with a lower number end before it starts.
     pub(super) group: usize,
     stream: Stream,
@@ -28,8 +30,11 @@ pub(super) struct Subjob {
     /// Whether a time ends it, not a request count.
     pub(super) is_time_based: bool,
     issued: u64,
-    /// Its start.
+    /// Its start, once it has begun.
     start: Time,
+    has_begun: bool,
+    /// When others ended it.
+    until: Time,
     /// No request came before this time.
     now: Time,
     slots: Slots,
@@ -52,8 +57,6 @@ pub(super) struct Subjob {
     /// What may fail, and what was asked last.
     tolerance: Tolerance,
     last: Option<Op>,
-    /// Whether it asks no more.
-    is_stopped: bool,
 }
 
 /// Why no request was issued.
@@ -125,9 +128,10 @@ impl Pacer {
 }
 
 impl Subjob {
-    pub(super) fn new(job: &Job, stream: Stream, (origin, group): (Origin, usize), zoned: Option<Zoned>) -> Self {
+    pub(super) fn new(job: &Job, stream: Stream, (origin, number, group): (Origin, usize, usize), zoned: Option<Zoned>) -> Self {
         Self {
             origin,
+            job: number,
             group,
             stream,
             think: job.think,
@@ -139,6 +143,8 @@ impl Subjob {
             is_time_based: job.is_time_based,
             issued: 0,
             start: 0,
+            has_begun: false,
+            until: Time::MAX,
             now: 0,
             slots: Slots::new(job),
             at_once: 0,
@@ -151,31 +157,48 @@ impl Subjob {
             found_nothing: false,
             tolerance: job.tolerance,
             last: None,
-            is_stopped: false,
         }
     }
 
     /// Starts it; its group may do so at `time`.
     pub(super) fn start(&mut self, time: Time) {
         self.start = time + self.delay;
+        self.has_begun = true;
         self.now = self.start;
-        self.last_end = self.start;
-        self.next = if self.is_stopped { None } else { self.stream.next() };
+        self.last_end = if self.until <= self.start { time } else { self.start };
+        self.next = if self.until <= self.start { None } else { self.stream.next() };
+    }
+
+    /// Whether it runs at `time`.
+    pub(super) fn has_begun(&self, time: Time) -> bool {
+        self.has_begun && self.start <= time
+    }
+
+    /// It asks no more from `time` on.
+    pub(super) fn end_by(&mut self, time: Time) {
+        self.until = self.until.min(time);
+        if self.issued == 0 {
+            self.last_end = self.last_end.min(time);
+        }
     }
 
     /// It asks no more.
     pub(super) fn stop(&mut self) {
-        (self.is_stopped, self.next) = (true, None);
+        (self.until, self.next) = (0, None);
     }
 
-    /// The request issued last failed. Whether that ends the job, and then whether it ends all others.
-    pub(super) fn fail(&mut self) -> Option<bool> {
-        let op = self.last?;
-        if self.tolerance.goes_on(op) {
-            return None;
+    /// Whether it asks nothing at `time`, which is too late.
+    pub(super) fn is_over(&self, time: Time) -> bool {
+        time >= self.until || self.runtime.is_some_and(|runtime| time >= self.start.saturating_add(runtime))
+    }
+
+    /// The request issued last failed. Whether that ends the job.
+    pub(super) fn fail(&mut self) -> bool {
+        let ends = self.last.is_some_and(|op| !self.tolerance.goes_on(op));
+        if ends {
+            self.stop();
         }
-        self.stop();
-        Some(self.tolerance.ends_all)
+        ends
     }
 
     /// Total requests, about; `None` if a time decides.
@@ -212,7 +235,7 @@ impl Subjob {
         if let Some(pacer) = self.pacer(ask) {
             time = time.max(self.start.saturating_add(self.rates[pacer].due()));
         }
-        Some(time).filter(|&time| self.runtime.is_none_or(|runtime| time < self.start + runtime))
+        Some(time).filter(|&time| !self.is_over(time))
     }
 
     /// Whether it asks again only when a request ends whose end is unknown.
