@@ -9,9 +9,9 @@ use super::keys::{find, Class, Unfollowed, SYNCHRONOUS};
 use super::placing::{Choice, Placing};
 use super::skew::Distribution;
 use super::text::{amount, by_direction, bytes, number, switch, time, Amount, Entry, KbBase};
-use super::values::{files, pattern, range, service, split, unknown, Rules, Service};
+use super::values::{files, pattern, range, reads_for_writes, service, split, synchronous, unknown, Rules, Service};
 pub(super) use super::values::{Asks, Generator, Lengths, Rate, Steps};
-use super::zoning::Zoning;
+use super::zoning::{Stride, Zoning};
 use super::Malformed;
 use nandlab_block::Op;
 use nandlab_nand::{Time, SECTOR_BYTES};
@@ -80,12 +80,17 @@ pub(super) struct Job {
     pub(super) is_poisson: bool,
     pub(super) runtime: Time,
     pub(super) is_time_based: bool,
+    /// Whether it would be, but for a runtime.
+    pub(super) lacks_runtime: bool,
     pub(super) delay: Time,
     pub(super) loops: u64,
     /// Requests in all; 0: as many as the bytes are.
     pub(super) requests: u64,
     /// A flush after so many writes; 0: none.
     pub(super) fsync: u64,
+    /// Whether a write ends when it is durable, and is a read of the medium.
+    pub(super) is_durable: bool,
+    pub(super) reads_for_writes: bool,
     pub(super) fdatasync: u64,
     pub(super) end_fsync: bool,
     pub(super) fsync_on_close: bool,
@@ -148,10 +153,13 @@ impl Default for Job {
             is_poisson: false,
             runtime: 0,
             is_time_based: false,
+            lacks_runtime: false,
             delay: 0,
             loops: 1,
             requests: 0,
             fsync: 0,
+            is_durable: false,
+            reads_for_writes: false,
             fdatasync: 0,
             end_fsync: false,
             fsync_on_close: false,
@@ -239,7 +247,10 @@ impl Job {
             }
             "bs_is_seq_rand" => self.by_place = switch(entry)?,
             "randrepeat" => self.rand_repeats = switch(entry)?,
-            "allrandrepeat" => drop(switch(entry)?),
+            "allrandrepeat" | "fill_device" | "fill_fs" => drop(switch(entry)?),
+            "sync" => self.is_durable = synchronous(entry)?,
+            "writefua" => self.is_durable = switch(entry)?,
+            "sg_write_mode" | "write_mode" => self.reads_for_writes = reads_for_writes(entry)?,
             "do_verify" => self.verifies = switch(entry)?,
             "verify" | "verify_only" | "verify_backlog" | "verify_backlog_batch" | "experimental_verify" => {
                 self.checks.set(entry)?;
@@ -301,6 +312,8 @@ impl Job {
             | "dp_scheme" => self.placing.set(entry)?,
             "zonemode"
             | "zonesize"
+            | "zonerange"
+            | "zoneskip"
             | "zonecapacity"
             | "max_open_zones"
             | "job_max_open_zones"
@@ -408,6 +421,11 @@ impl Job {
     /// Whether a map of used places keeps its random requests from coming to a place twice in a pass.
     pub(super) fn has_map(&self) -> bool {
         self.is_random && self.generator == Generator::Tausworthe && self.covers_once()
+    }
+
+    /// The ranges that it goes through; with several files open there are none, if it says so (init.c of fio 3.33).
+    pub(super) fn stride(&self) -> Option<Stride> {
+        self.zoning.stride().filter(|_| self.open_files <= 1)
     }
 
     /// How many files it has.

@@ -1,5 +1,6 @@
 //! All jobs at work: which one asks next, and when each begins and ends.
 
+use super::ask::From;
 use super::drive::{Drive, Zoned};
 use super::flow::Flows;
 use super::job::Job;
@@ -9,7 +10,7 @@ use super::stream::Stream;
 use super::subjob::{Pause, Subjob};
 use crate::origins::{named, origins};
 use crate::{Workload, WorkloadError};
-use nandlab_block::{Completion, Request};
+use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::random::{self, Random};
 use nandlab_nand::{Origin, Time, SECTOR_BYTES};
 use std::cmp::Reverse;
@@ -199,7 +200,9 @@ impl Workload for Jobs {
             placement: ask.placement,
         });
         self.last_clone = Some(number);
-        if self.flows.count(number) {
+        // The flush of a write is a part of it.
+        let is_part = ask.op == Op::Flush && ask.from == From::Check;
+        if !is_part && self.flows.count(number) {
             self.resume(time);
         }
         if self.later.is_some() {

@@ -20,6 +20,8 @@ pub(super) struct Region {
     pub(super) offset: u64,
     /// Bytes in each file.
     pub(super) length: u64,
+    /// Bytes from its beginning to the end of the file, whatever its size.
+    pub(super) reach: u64,
     /// The part of all files together that a pass is over.
     pub(super) size: u64,
     /// How much is to be moved, if that is said.
@@ -66,6 +68,9 @@ pub(super) fn lay_out(jobs: &[Job], device: u64, zone: Option<u64>) -> Result<(V
     }
     for (region, (_, _, files)) in regions.iter_mut().zip(&clones) {
         region.starts.iter_mut().zip(files).for_each(|(start, &file)| *start += starts[file]);
+        let is_device = is_single && names[files[0]].starts_with("/dev/");
+        let whole = if is_device { device } else { files.iter().map(|&file| lengths[file]).min().unwrap_or(0) };
+        region.reach = whole.saturating_sub(region.offset);
     }
     let needed = starts.last().map_or(0, |start| start.saturating_add(*lengths.last().expect("as many as starts")));
     Ok((regions, needed))
@@ -164,5 +169,5 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
         Some(Amount::Percent(percent)) => size = size.min((u128::from(all) * u128::from(percent) / 100) as u64),
         _ => {}
     }
-    Ok((offset, Region { job: number, starts: Vec::new(), offset, length, size, io_size }))
+    Ok((offset, Region { job: number, starts: Vec::new(), offset, length, reach: length, size, io_size }))
 }

@@ -2,6 +2,7 @@
 
 use super::job::Job;
 use super::keys::Unfollowed;
+use crate::origins::origins;
 
 /// Ignored settings, in sentences.
 pub(super) fn notices(jobs: &[Job], unfollowed: &Unfollowed<'_>) -> Vec<String> {
@@ -15,6 +16,17 @@ pub(super) fn notices(jobs: &[Job], unfollowed: &Unfollowed<'_>) -> Vec<String> 
     if !unfollowed.told.is_empty() {
         let keys: Vec<String> = unfollowed.told.iter().map(|(key, what)| format!("{key} ({what})")).collect();
         said.push(format!("these keys of the job file are read and not followed: {}", keys.join(", ")));
+    }
+    let most = origins().count();
+    if jobs.len() > most {
+        let count = jobs.len() + 1 - most;
+        said.push(format!(
+            "{most} jobs can be told apart: [{}] and the jobs behind it, {count} in all, have one latency and one share of writes",
+            jobs[most - 1].name
+        ));
+    }
+    for name in jobs.iter().filter(|job| job.lacks_runtime).map(|job| &job.name) {
+        said.push(format!("[{name}] is time_based without a runtime, so that its size ends it, as in fio"));
     }
     for job in jobs.iter().filter(|job| job.ramp > 0) {
         let (name, ramp) = (&job.name, job.ramp as f64 / 1e9);

@@ -6,6 +6,7 @@ use super::job::{Generator, Job};
 use super::map::Map;
 use super::skew::Skew;
 use super::values::Rules;
+use super::zoning::Stride;
 use crate::permutation::Permutation;
 use nandlab_nand::random::Random;
 
@@ -20,9 +21,21 @@ pub(super) struct Part {
     last_end: [u64; 3],
     /// Its start; `None` before the first request.
     pub(super) last_start: [Option<u64>; 3],
+    /// The ranges that it goes through, if it does.
+    strides: Option<Strides>,
     /// Whether its requests of the pass are through, or it is open for them.
     pub(super) is_done: bool,
     pub(super) is_open: bool,
+}
+
+/// A part in ranges.
+#[derive(Debug)]
+struct Strides {
+    each: Stride,
+    /// Start of the present range in the part.
+    base: u64,
+    /// Bytes of the file behind the start of the part.
+    reach: u64,
 }
 
 /// A place, and how it was found.
@@ -47,20 +60,55 @@ enum Places {
 }
 
 impl Part {
-    pub(super) fn new(job: &Job, span: Span, offset: u64, random: &mut Random) -> Self {
-        let places = Places::new(job, span.length, random);
+    pub(super) fn new(job: &Job, span: Span, (offset, reach): (u64, u64), random: &mut Random) -> Self {
+        let strides = job.stride().map(|each| Strides { each, base: 0, reach });
+        let places = Places::new(job, strides.as_ref().map_or(span.length, |own| own.each.range), random);
         let last_start = [None; 3];
-        Self { span, offset, places, last_end: [0; 3], last_start, is_done: false, is_open: false }
+        Self { span, offset, places, last_end: [0; 3], last_start, strides, is_done: false, is_open: false }
     }
 
     /// Opens it: its requests begin anew.
     pub(super) fn open(&mut self) {
         self.is_open = true;
+        if let Some(strides) = &mut self.strides {
+            strides.base = 0;
+        }
         self.begin_anew();
     }
 
+    /// Start of the present range; that of the part without ranges.
+    fn base(&self) -> u64 {
+        self.strides.as_ref().map_or(0, |strides| strides.base)
+    }
+
+    /// Bytes of the file behind a place.
+    pub(super) fn room(&self, place: Place) -> u64 {
+        self.strides.as_ref().map_or(self.span.length, |strides| strides.reach).saturating_sub(place.offset)
+    }
+
+    /// Before a request: goes on to the next range, if so many bytes were asked for in this one (io_u.c of fio 3.33,
+    /// `setup_strided_zone_mode`).
+    pub(super) fn stride(&mut self, direction: usize, asked: &mut u64) {
+        let Some(strides) = &mut self.strides else { return };
+        let each = strides.each;
+        if *asked >= each.asked {
+            *asked = 0;
+            strides.base += each.range + each.gap;
+            if strides.base >= strides.reach {
+                strides.base = 0;
+            }
+            self.last_end[direction] = strides.base;
+        }
+        if self.last_end[direction] >= strides.base + each.range {
+            self.last_end[direction] = strides.base;
+        }
+        if *asked % each.range == 0 {
+            self.begin_anew();
+        }
+    }
+
     pub(super) fn begin_anew(&mut self) {
-        (self.last_end, self.last_start) = ([0; 3], [None; 3]);
+        (self.last_end, self.last_start) = ([self.base(); 3], [None; 3]);
         match &mut self.places {
             Places::Free(map) => map.clear(),
             Places::Once(_, _, next) => *next = 0,
@@ -112,7 +160,7 @@ impl Part {
                 None => in_order(self.at_random(rules, direction, draws)?),
             }
         };
-        if place.offset >= self.span.length {
+        if self.room(place) == 0 {
             return None;
         }
         // A trim where the last one was is another one.
@@ -125,39 +173,41 @@ impl Part {
 
     /// How much of a request so long there is free space for, which it then uses.
     pub(super) fn cut(&mut self, place: Place, length: u64, least: u64) -> u64 {
+        let base = self.base();
         match &mut self.places {
             Places::Free(map) if !place.is_busy_ok => {
-                length.min(map.take(place.offset / least, length.div_ceil(least)).max(1) * least)
+                length.min(map.take((place.offset - base) / least, length.div_ceil(least)).max(1) * least)
             }
             _ => length,
         }
     }
 
     fn next_in_order(&mut self, rules: &Rules, direction: usize) -> Option<u64> {
-        let length = self.span.length;
+        let (length, base) = (self.span.length, self.base());
+        let reach = self.strides.as_ref().map_or(length, |strides| strides.reach);
         if self.last_end[direction] >= length && rules.wraps {
-            self.last_end[direction] = 0;
+            self.last_end[direction] = base;
         }
         let last = &mut self.last_end[direction];
-        if *last >= length {
+        if *last >= reach {
             return None;
         }
         let add = rules.steps.add;
-        if *last == 0 && self.offset > 0 && add < 0 {
+        if *last == base && self.offset + base > 0 && add < 0 {
             *last = length - self.offset.min(length);
         }
-        if *last == 0 || add == 0 {
+        if *last == base || add == 0 {
             return Some(*last);
         }
         // Behind the end and before the start of the file it goes round.
-        let next = i128::from(*last) + i128::from(add);
-        let file = i128::from(length + self.offset);
+        let next = i128::from(*last) - i128::from(base) + i128::from(add);
+        let file = i128::from(reach + self.offset);
         let next = match next {
             next if (0..file).contains(&next) => next,
-            _ if add > 0 => i128::from(self.offset),
+            _ if add > 0 => i128::from(self.offset + base),
             _ => i128::from(length) + i128::from(add),
         };
-        u64::try_from(next).ok()
+        u64::try_from(next).ok().map(|next| next + base)
     }
 
     fn at_random(&mut self, rules: &Rules, direction: usize, draws: &mut Draws) -> Option<u64> {
@@ -168,13 +218,14 @@ impl Part {
             self.begin_anew();
             self.block(rules, direction, draws)
         });
-        found.map(|block| block * rules.align[direction])
+        found.map(|block| block * rules.align[direction] + self.base())
     }
 
     fn block(&mut self, rules: &Rules, direction: usize, draws: &mut Draws) -> Option<u64> {
         let (align, least) = (rules.align[direction], rules.least[direction]);
         // As many as fit in whole.
-        let blocks = self.span.length.saturating_sub(least.saturating_sub(align)) / align;
+        let room = self.strides.as_ref().map_or(self.span.length, |strides| strides.each.range);
+        let blocks = room.saturating_sub(least.saturating_sub(align)) / align;
         match &mut self.places {
             Places::Skewed(skews, random) => {
                 let skew = &skews[direction];

@@ -19,9 +19,9 @@ pub(super) fn read_jobs<'a>(sections: &[Section<'a>]) -> Result<(Vec<Job>, Unfol
         }
         let mut job = Job { name: section.name.to_owned(), line: section.line, ..global.clone() };
         job.take(&section.entries, base, &mut unfollowed)?;
-        if job.is_time_based && job.runtime == 0 {
-            return Err(job.wrong("it is time_based, and runtime does not say for how long"));
-        }
+        // init.c of fio 3.33, `fixup_options`.
+        job.lacks_runtime = job.is_time_based && job.runtime == 0;
+        job.is_time_based &= !job.lacks_runtime;
         jobs.push(job);
     }
     Ok((jobs, unfollowed))

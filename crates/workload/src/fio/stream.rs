@@ -52,6 +52,11 @@ pub(super) struct Stream {
     /// Flushes that wait.
     waiting: usize,
     flushes_at_end: bool,
+    /// Whether a flush follows each write, and comes next.
+    is_durable: bool,
+    follows_write: bool,
+    /// Whether the drive reads where it would write.
+    reads_for_writes: bool,
     /// Whether the first request of a mix is a write, since nothing can be read from empty zones.
     begins_with_write: bool,
     /// What it reads back, if it does.
@@ -99,6 +104,8 @@ struct Passes {
     issued: [u64; 3],
     /// Files that are through.
     done_files: usize,
+    /// Bytes in the present range, with `zonemode=strided`.
+    in_range: u64,
 }
 
 /// Reads and writes in turn.
@@ -116,7 +123,7 @@ impl Stream {
         let draws = Draws::new(job, &mut random);
         let part = |&start: &u64| {
             let span = Span { start, length: region.length };
-            Part::new(job, span, region.offset, &mut random)
+            Part::new(job, span, (region.offset, region.reach), &mut random)
         };
         let parts: Vec<Part> = region.starts.iter().map(part).collect();
         let write_all = job.is_random && job.writes() && !job.covers;
@@ -159,6 +166,9 @@ impl Stream {
             waiting: 0,
             // A job without writes has nothing to flush.
             flushes_at_end: (job.end_fsync || job.fsync_on_close) && job.writes(),
+            is_durable: job.is_durable,
+            follows_write: false,
+            reads_for_writes: job.reads_for_writes,
             begins_with_write: job.begins_with_write(),
             history,
             is_checking: false,
@@ -211,6 +221,9 @@ impl Stream {
     /// The next request; `None` at the end.
     pub(super) fn next(&mut self) -> Option<Ask> {
         loop {
+            if std::mem::take(&mut self.follows_write) {
+                return Some(Ask { from: From::Check, ..FLUSH });
+            }
             if self.waiting > 0 {
                 self.waiting -= 1;
                 return Some(Ask { is_alone: true, ..FLUSH });
@@ -285,7 +298,7 @@ impl Stream {
         }
         self.passes.begun += 1;
         self.passes.is_under_way = true;
-        self.passes.moved = 0;
+        (self.passes.moved, self.passes.in_range) = (0, 0);
         true
     }
 
@@ -370,10 +383,11 @@ impl Stream {
             return Some(FLUSH);
         };
         let is_step = self.turns.is_step(&self.rules.steps);
-        let Self { parts, rules, draws, lengths, .. } = self;
+        let Self { parts, rules, draws, lengths, passes, .. } = self;
         let part = &mut parts[file];
+        part.stride(direction, &mut passes.in_range);
         let place = part.place(rules, direction, is_step, draws)?;
-        let room = part.span.length - place.offset;
+        let room = part.room(place);
         let of = if self.by_place { usize::from(place.is_random) } else { direction };
         let length = if rules.follows_trims && direction == 1 {
             part.trimmed()
@@ -385,9 +399,12 @@ impl Stream {
         }
         let length = part.cut(place, length, rules.least[direction]);
         part.note(direction, place.offset, place.offset + length);
-        let op = [Op::Read, Op::Write, Op::Trim][direction];
+        let written = if self.reads_for_writes { Op::Read } else { Op::Write };
+        let op = [Op::Read, written, Op::Trim][direction];
+        self.follows_write = self.is_durable && op == Op::Write && !self.is_dry;
         self.was_flush = false;
         self.passes.moved += length;
+        self.passes.in_range += length;
         self.passes.all_moved[direction] += length;
         self.passes.issued[direction] += 1;
         let in_file = self.offset + place.offset;

@@ -193,6 +193,30 @@ pub(super) fn service(entry: &Entry<'_>, base: KbBase) -> Result<(Service, u64),
     Ok((service, count))
 }
 
+/// Whether a write ends when it is durable.
+pub(super) fn synchronous(entry: &Entry<'_>) -> Result<bool, Malformed> {
+    match entry.value.unwrap_or("1") {
+        "0" | "none" => Ok(false),
+        "1" | "sync" | "dsync" => Ok(true),
+        value => {
+            Err(entry.wrong(format!("{} = {value} cannot work: expected none, sync, dsync, 0 or 1", entry.key)))
+        }
+    }
+}
+
+/// Whether what counts as a write is a command that makes the drive read: VERIFY of SCSI and of NVMe.
+pub(super) fn reads_for_writes(entry: &Entry<'_>) -> Result<bool, Malformed> {
+    match (entry.key, entry.value.unwrap_or("")) {
+        ("sg_write_mode", "verify_bytchk_00" | "verify_bytchk_01" | "verify_bytchk_11") => Ok(true),
+        ("write_mode", "verify") => Ok(true),
+        (_, "write") => Ok(false),
+        ("sg_write_mode", "write_and_verify" | "verify" | "write_same" | "same" | "write_same_ndob" | "write_stream") => {
+            Ok(false)
+        }
+        (key, value) => Err(entry.wrong(format!("{key} = {value} is not followed: it neither writes data nor reads any"))),
+    }
+}
+
 /// Names between colons; a backslash before a colon makes it a character in the name.
 pub(super) fn files(entry: &Entry<'_>) -> Result<Vec<String>, Malformed> {
     let value = entry.value.unwrap_or("");

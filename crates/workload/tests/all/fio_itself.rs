@@ -166,6 +166,13 @@ const IN_ORDER: &[(&str, u64)] = &[
     ("rw=write;size=16k;end_fsync=1;loops=2", 0),
     ("rw=write;size=16k;end_fsync=1;filename=x:y", 8 << 10),
     ("rw=write;size=16k;fsync=4;loops=3", 0),
+    ("rw=read;size=1m;zonemode=strided;zonesize=64k;zoneskip=192k", 0),
+    ("rw=write;size=1m;zonemode=strided;zonesize=128k;zonerange=64k;zoneskip=192k", 0),
+    ("rw=read;size=1m;zonemode=strided;zonesize=32k;zonerange=64k;zoneskip=64k;loops=2", 0),
+    ("rw=read;size=1m;zonemode=strided;zonesize=48k;zonerange=64k;offset=64k;filesize=1m", 0),
+    ("rw=write;size=320k;zonemode=strided;zonesize=64k;zoneskip=128k;bs=16k;io_size=1m", 0),
+    ("rw=write;size=64k;nrfiles=2;zonemode=strided;zonesize=16k", 32 << 10),
+    ("rw=write;size=64k;nrfiles=2;openfiles=2;zonemode=strided;zonesize=16k", 32 << 10),
     ("rw=write;size=64k;buffer_compress_percentage=50;refill_buffers;group_reporting;direct=1;randrepeat=0", 0),
 ];
 
@@ -214,6 +221,8 @@ fn random_jobs_with_a_map_come_where_fio_comes() {
         ("rw=randwrite;size=256k;filename=x:y", 128 << 10),
         ("rw=randwrite;size=64k;random_distribution=random", 0),
         ("rw=randwrite;size=20k;bs=8k", 0),
+        ("rw=randread;size=1m;zonemode=strided;zonesize=64k;zoneskip=192k", 0),
+        ("rw=randwrite;size=1m;zonemode=strided;zonesize=128k;zonerange=64k;zoneskip=192k", 0),
     ] {
         let (mut theirs, mut ours) = both(&folder, keys, apart);
         theirs.sort();
@@ -332,6 +341,7 @@ fn the_page_of_keys_is_the_table() {
         let what = match key.class {
             Class::Followed { what } => format!("followed: {what}"),
             Class::Refused { harmless: [], why } => format!("refused: {why}"),
+            Class::Told { harmless: [], what } => format!("read, with a notice: {what}"),
             Class::Refused { harmless, why } => format!("refused unless {}: {why}", harmless.join(" or ")),
             Class::Told { harmless, what } => {
                 format!("read, with a notice unless {}: {what}", harmless.join(" or "))

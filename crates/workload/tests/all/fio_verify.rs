@@ -134,7 +134,8 @@ fn a_request_that_fails_ends_its_job() {
             ("ignore_error=ENOSPC,5:ENOSPC", "wwwwwwww"),
             ("continue_on_error=all\nignore_error=EIO,ENOSPC", "www"),
             ("[b]\nstonewall\nrw=read\nsize=8k\noffset=64k", "wwwrr"),
-            ("exitall_on_error\n[b]\nstonewall\nrw=read\nsize=8k\noffset=64k", "www"),
+            ("exitall_on_error\n[b]\nstonewall\nrw=read\nsize=8k\noffset=64k", "wwwrr"),
+            ("exitall_on_error\nexit_what=all\n[b]\nstonewall\nrw=read\nsize=8k\noffset=64k", "www"),
             ("exitall_on_error\n[b]\nrw=read\nsize=32k\noffset=64k", "wrwrw"),
         ] {
             assert_eq!(of(keys).0, expected, "{keys}, told later: {is_told_later}");

@@ -168,14 +168,14 @@ fn what_does_not_fit_the_device_is_refused_with_both_numbers() {
         (zoned, "zonemode=zbd;job_max_open_zones=3", &["job_max_open_zones", "max_open_zones"]),
         (zoned, "zonemode=zbd;bs=64k", &["64 KiB", "32 KiB"]),
         (zoned, "zonemode=zbd;size=16k", &["16 KiB", "32 KiB"]),
-        (zoned, "zonemode=strided;zonesize=32k", &["zonemode = strided is not followed"]),
+        (zoned, "zonemode=strided", &["zonemode = strided needs a zonesize"]),
         (zoned, "zonesize=32k", &["zonemode = strided"]),
         (zoned, "zonemode=none;zonesize=32k", &["do not go together"]),
         (zoned, "zone_reset_threshold=2", &["from 0 to 1"]),
         (zoned, "zonemode=zbd;rw=trim;bs=4k", &["32 KiB", "4 KiB"]),
         (None, "zonemode=zbd;zonesize=32k;rw=trim;bs=32k", &["a trim resets a zone"]),
         (zoned, "zonemode=zbd;rw=trimwrite;bs=32k", &["trimwrite"]),
-        (zoned, "zonemode=zbd;zoneskip=32k", &["zoneskip = 32k is not followed"]),
+        (zoned, "zonemode=zbd;zoneskip=32k", &["zoneskip is not followed with zonemode = zbd"]),
     ] {
         let error = open_on(zones, &format!("[a];rw=write;size=128k;{keys}")).unwrap_err();
         assert!(words.iter().all(|word| error.contains(word)), "{keys}: {error}");
