@@ -8,6 +8,7 @@ use super::flow::Share;
 use super::keys::{find, Class, Unfollowed, SYNCHRONOUS};
 use super::placing::{Choice, Placing};
 use super::skew::Distribution;
+use super::target::Wish;
 use super::text::{amount, by_direction, bytes, number, switch, time, Amount, Entry, KbBase};
 use super::values::{files, pattern, range, reads_for_writes, service, split, synchronous, unknown, Rules, Service};
 pub(super) use super::values::{Asks, Generator, Lengths, Rate, Steps};
@@ -65,6 +66,8 @@ pub(super) struct Job {
     /// The keys about other jobs, and its share of a flow.
     pub(super) company: Company,
     pub(super) share: Share,
+    /// The keys about a latency that its depth follows.
+    pub(super) wish: Wish,
     pub(super) depth: u32,
     /// The engine, if it waits for each request.
     pub(super) waits: Option<String>,
@@ -141,6 +144,7 @@ impl Default for Job {
             tolerance: Tolerance::default(),
             company: Company::default(),
             share: Share::default(),
+            wish: Wish::default(),
             depth: 1,
             waits: Some("psync".to_owned()),
             is_null: false,
@@ -263,6 +267,7 @@ impl Job {
             | "iodepth_low" => self.batch.set(entry)?,
             "continue_on_error" | "ignore_error" | "exitall_on_error" => self.tolerance.set(entry)?,
             "exitall" | "exit_what" | "new_group" | "wait_for" => self.company.set(entry)?,
+            "latency_target" | "latency_window" | "latency_percentile" | "latency_run" => self.wish.set(entry)?,
             "flow" | "flow_id" | "flow_sleep" => self.share.set(entry)?,
             _ => self.set_course(entry, base)?,
         }

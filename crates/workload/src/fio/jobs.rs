@@ -131,7 +131,8 @@ impl Jobs {
         if !self.flows.has_held() || self.clones.iter().any(Subjob::has_unknown) {
             return Ok(());
         }
-        let message = "its jobs with flow wait for ever, as in fio: one of them begins when others have ended, and these wait \
+        let message =
+            "its jobs with flow wait for ever, as in fio: one of them begins when others have ended, and these wait \
                        for its requests; give jobs that run one after the other different flow_id";
         Err(WorkloadError::File { file: self.file.clone(), message: message.to_owned() })
     }
@@ -156,18 +157,18 @@ impl Jobs {
 struct Later {
     /// Requests since then.
     issued: u64,
-    /// The clones with requests under way, by request number.
-    clones: BTreeMap<u64, usize>,
+    /// By number the requests under way: the clone, the request's time, and what it is.
+    requests: BTreeMap<u64, (usize, Time, Op)>,
 }
 
 impl Jobs {
     /// A clone asked; its request's end will be told later.
-    fn leave_open(&mut self, number: usize) {
+    fn leave_open(&mut self, number: usize, time: Time, op: Op) {
         let clone = &mut self.clones[number];
         clone.leave_open();
         self.enqueue(number, 0);
         if let Some(later) = &mut self.later {
-            later.clones.insert(later.issued, number);
+            later.requests.insert(later.issued, (number, time, op));
             later.issued += 1;
         }
     }
@@ -190,6 +191,10 @@ impl Workload for Jobs {
                 Err(pause) => self.pause(number, pause),
             }
         };
+        if let Some(said) = self.clones[number].take_said() {
+            let name = self.name(number);
+            self.notices.push(format!("[{name}] {said}"));
+        }
         let sector = u64::from(SECTOR_BYTES);
         batch.push(Request {
             time,
@@ -206,7 +211,7 @@ impl Workload for Jobs {
             self.resume(time);
         }
         if self.later.is_some() {
-            self.leave_open(number);
+            self.leave_open(number, time, ask.op);
         } else {
             self.waits_for = Some((number, time));
         }
@@ -222,9 +227,11 @@ impl Workload for Jobs {
     }
 
     fn ended(&mut self, number: u64, end: Time) {
-        let Some(clone) = self.later.as_mut().and_then(|later| later.clones.remove(&number)) else { return };
+        let Some((clone, issued, op)) = self.later.as_mut().and_then(|later| later.requests.remove(&number)) else {
+            return;
+        };
         let was_blocked = self.clones[clone].is_blocked();
-        self.clones[clone].end(end);
+        self.clones[clone].end(issued, op, end);
         let has_next = self.clones[clone].next_time().is_some();
         if was_blocked || !has_next {
             self.enqueue(clone, 0);

@@ -42,6 +42,7 @@ mod slots;
 mod source;
 mod stream;
 mod subjob;
+mod target;
 mod text;
 mod turns;
 mod values;

@@ -41,7 +41,7 @@ impl Slots {
     }
 
     fn is_full(&self) -> bool {
-        self.ends.len() + self.unknown == self.depth
+        self.ends.len() + self.unknown >= self.depth
     }
 
     /// Whether it waits for ends that are unknown.
@@ -85,6 +85,11 @@ impl Slots {
         for _ in 0..taken {
             self.ends.pop();
         }
+    }
+
+    /// All requests have ended, and fio looked.
+    pub(super) fn clear(&mut self) {
+        self.ends.clear();
     }
 
     /// A request ends at `end`.

@@ -6,6 +6,7 @@ use super::errors::Tolerance;
 use super::job::{Job, Rate};
 use super::slots::Slots;
 use super::stream::Stream;
+use super::target::{Look, Target};
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Origin, Time};
@@ -57,6 +58,10 @@ pub(super) struct Subjob {
     /// What may fail, and what was asked last.
     tolerance: Tolerance,
     last: Option<Op>,
+    /// The latency that its depth follows, whether all its requests have to end for that, and what became of it.
+    target: Option<Target>,
+    drains: bool,
+    said: Option<String>,
 }
 
 /// Why no request was issued.
@@ -128,7 +133,12 @@ impl Pacer {
 }
 
 impl Subjob {
-    pub(super) fn new(job: &Job, stream: Stream, (origin, number, group): (Origin, usize, usize), zoned: Option<Zoned>) -> Self {
+    pub(super) fn new(
+        job: &Job,
+        stream: Stream,
+        (origin, number, group): (Origin, usize, usize),
+        zoned: Option<Zoned>,
+    ) -> Self {
         Self {
             origin,
             job: number,
@@ -157,6 +167,9 @@ impl Subjob {
             found_nothing: false,
             tolerance: job.tolerance,
             last: None,
+            target: Target::new(job.wish, job.outstanding() as usize),
+            drains: false,
+            said: None,
         }
     }
 
@@ -164,6 +177,10 @@ impl Subjob {
     pub(super) fn start(&mut self, time: Time) {
         self.start = time + self.delay;
         self.has_begun = true;
+        if let Some(target) = &mut self.target {
+            target.start(self.start);
+            self.slots.depth = target.depth;
+        }
         self.now = self.start;
         self.last_end = if self.until <= self.start { time } else { self.start };
         self.next = if self.until <= self.start { None } else { self.stream.next() };
@@ -226,7 +243,7 @@ impl Subjob {
             return None;
         }
         let mut time = self.now.max(self.slots.free_at());
-        if self.is_alone || ask.is_alone {
+        if self.waits_for_all(ask) {
             time = time.max(self.last_end);
         }
         if self.thinks(ask) {
@@ -240,8 +257,13 @@ impl Subjob {
 
     /// Whether it asks again only when a request ends whose end is unknown.
     pub(super) fn is_blocked(&self) -> bool {
-        let waits_for_all = |ask: Ask| self.is_alone || ask.is_alone || self.thinks(ask);
-        self.slots.is_blocked() || self.slots.unknown > 0 && self.next.is_some_and(waits_for_all)
+        let waits = |ask: Ask| self.waits_for_all(ask) || self.thinks(ask);
+        self.slots.is_blocked() || self.slots.unknown > 0 && self.next.is_some_and(waits)
+    }
+
+    /// Whether all requests before this one have to end.
+    fn waits_for_all(&self, ask: Ask) -> bool {
+        self.is_alone || ask.is_alone || self.drains
     }
 
     /// Whether it thinks before this request.
@@ -259,9 +281,10 @@ impl Subjob {
         self.slots.unknown += 1;
     }
 
-    /// A request with an unknown end ends at `end`.
-    pub(super) fn end(&mut self, end: Time) {
+    /// A request with an unknown end, which came at `issued`, ends at `end`.
+    pub(super) fn end(&mut self, issued: Time, op: Op, end: Time) {
         self.slots.unknown -= 1;
+        self.measure(issued, op, end);
         self.slots.end(end);
         self.last_end = self.last_end.max(end);
     }
@@ -324,10 +347,48 @@ impl Subjob {
         }
     }
 
+    fn measure(&mut self, issued: Time, op: Op, end: Time) {
+        if let (Some(target), Op::Read | Op::Write | Op::Trim) = (&mut self.target, op) {
+            target.end(issued, end);
+        }
+    }
+
+    /// Lets the depth follow the latencies.
+    fn follow_target(&mut self) {
+        let Some(target) = &mut self.target else { return };
+        let look = target.look(self.now);
+        self.slots.depth = target.depth;
+        match look {
+            Look::Goes => {}
+            Look::Drains => self.drains = true,
+            Look::Found => {
+                self.said = Some(format!("found its depth: {target}"));
+                self.stop();
+            }
+            Look::Fails => {
+                self.said =
+                    Some("ended early, as in fio: a request took longer than latency_target at a depth of 1".into());
+                self.stop();
+            }
+        }
+    }
+
+    /// What is to be told of it, once.
+    pub(super) fn take_said(&mut self) -> Option<String> {
+        self.said.take()
+    }
+
     fn count_issued(&mut self, ask: Ask, random: &mut Random) {
         self.issued += 1;
         self.last = Some(ask.op);
+        if std::mem::take(&mut self.drains) {
+            self.slots.clear();
+            if let Some(target) = &mut self.target {
+                target.drained(self.now);
+            }
+        }
         self.slots.make_room();
+        self.follow_target();
         if ask.from == From::Check {
             return;
         }
@@ -349,6 +410,9 @@ impl Subjob {
     /// The request issued last ends at `end`.
     pub(super) fn complete(&mut self, end: Time) {
         self.at_once += u64::from(end == self.now);
+        if let Some(op) = self.last {
+            self.measure(self.now, op, end);
+        }
         self.slots.end(end);
         self.last_end = self.last_end.max(end);
     }

@@ -198,9 +198,7 @@ pub(super) fn synchronous(entry: &Entry<'_>) -> Result<bool, Malformed> {
     match entry.value.unwrap_or("1") {
         "0" | "none" => Ok(false),
         "1" | "sync" | "dsync" => Ok(true),
-        value => {
-            Err(entry.wrong(format!("{} = {value} cannot work: expected none, sync, dsync, 0 or 1", entry.key)))
-        }
+        value => Err(entry.wrong(format!("{} = {value} cannot work: expected none, sync, dsync, 0 or 1", entry.key))),
     }
 }
 
@@ -210,10 +208,13 @@ pub(super) fn reads_for_writes(entry: &Entry<'_>) -> Result<bool, Malformed> {
         ("sg_write_mode", "verify_bytchk_00" | "verify_bytchk_01" | "verify_bytchk_11") => Ok(true),
         ("write_mode", "verify") => Ok(true),
         (_, "write") => Ok(false),
-        ("sg_write_mode", "write_and_verify" | "verify" | "write_same" | "same" | "write_same_ndob" | "write_stream") => {
-            Ok(false)
+        (
+            "sg_write_mode",
+            "write_and_verify" | "verify" | "write_same" | "same" | "write_same_ndob" | "write_stream",
+        ) => Ok(false),
+        (key, value) => {
+            Err(entry.wrong(format!("{key} = {value} is not followed: it neither writes data nor reads any")))
         }
-        (key, value) => Err(entry.wrong(format!("{key} = {value} is not followed: it neither writes data nor reads any"))),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::support::setting;
 use nandlab_block::{Completion, Op, Request};
-use nandlab_nand::{Origin, Time};
+use nandlab_nand::Time;
 use nandlab_workload::fio::{Config, Variable};
 use nandlab_workload::{Options, Workload, WorkloadError};
 use std::collections::BTreeMap;
@@ -338,7 +338,7 @@ fn keys_of_the_machine_are_listed_and_others_refused_with_their_line() {
         ("[a]\nbssplit=4k/50:8k/20\n", "the percentages sum to 70, not to 100"),
         ("[a]\nbs=100\n", "bs = 100 cannot work: it is 100 bytes, and a request is 512 bytes"),
         ("[a]\niodepth=0\n", "iodepth = 0 cannot work: expected a whole number from 1 to 65536"),
-        ("[a]\ntime_based\nsize=4k\n", "the job [a] cannot work: it is time_based, and runtime does not say"),
+        ("[a]\nwait_for=b\nsize=4k\n[b]\nsize=4k\n", "wait_for = b, and no job before it has this name"),
         (
             "[a]\nsize=${SIZE}\n",
             "line 2, column 6: the variable SIZE is set neither in the environment nor in workload",
@@ -365,12 +365,6 @@ fn keys_of_the_machine_are_listed_and_others_refused_with_their_line() {
         let error = refused(jobs);
         assert!(error.contains(expected), "{jobs}: {error}");
     }
-    // A job is counted by its own unnamed origin; the last origin is never given away.
-    let most = Origin::COUNT - 1 - Origin::NAMES.len();
-    let jobs = |count| (0..count).map(|n| format!("[job{n}]\nsize=4k\n")).collect::<String>();
-    open(&jobs(most));
-    let error = refused(&jobs(most + 1));
-    assert!(error.contains(&format!("the job [job{most}] cannot work: {most} jobs can be told apart")), "{error}");
     let both = Config { path: Some("x".into()), text: Some(String::new()), ..Default::default() };
     assert!(both.check().is_err() && Config::default().check().is_err());
     let missing = Config { path: Some("missing.fio".into()), ..Default::default() };

@@ -5,6 +5,7 @@
 mod cachelib;
 mod files;
 mod fio;
+mod fio_course;
 mod fio_itself;
 mod fio_passes;
 mod fio_placing;
