@@ -2,6 +2,7 @@
 
 use super::job::Job;
 use super::keys::Unfollowed;
+use super::placing::Choice;
 use crate::origins::origins;
 
 /// Ignored settings, in sentences.
@@ -27,6 +28,13 @@ pub(super) fn notices(jobs: &[Job], unfollowed: &Unfollowed<'_>) -> Vec<String> 
     }
     for name in jobs.iter().filter(|job| job.lacks_runtime).map(|job| &job.name) {
         said.push(format!("[{name}] is time_based without a runtime, so that its size ends it, as in fio"));
+    }
+    let has_none = |job: &&Job| job.placing.asks_the_device() && job.writes() && job.choice == Choice::None;
+    for name in jobs.iter().filter(has_none).map(|job| &job.name) {
+        said.push(format!(
+            "[{name}] has fdp = 1, and the device lists no placement identifiers, so that its writes carry none; \
+             ftl.page.placement.fdp lists some"
+        ));
     }
     for job in jobs.iter().filter(|job| job.ramp > 0) {
         let (name, ramp) = (&job.name, job.ramp as f64 / 1e9);
