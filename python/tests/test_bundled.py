@@ -93,7 +93,9 @@ def test_the_demo_runs_in_any_folder(nandlab_command, tmp_path):
     report = (tmp_path / "demo.html").read_text(encoding="utf-8")
     assert "20 runs compared" in report
     assert ended.out.endswith("report: demo.html\n")
-    rows = {tuple(line.split()[:2]): line.split()[2] for line in ended.out.splitlines()[3:23]}
+    lines = ended.out.splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith("──")) + 1
+    rows = {tuple(line.split()[:2]): line.split()[2] for line in lines[begin : begin + 20]}
     assert set(rows) == {(trace, design) for trace in bundled.TRACES for design in bundled.DEMO}
     # The README prints some of its lines.
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -18,11 +18,11 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// Takes one of the keys.
+    /// Takes a key.
     pub(super) fn set(&mut self, entry: &Entry<'_>) -> Result<(), Malformed> {
         let count = number(entry, 0, u32::MAX.into())? as u32;
         match entry.key {
-            // Requests that are made go to the device before fio waits, so how many go at a time changes nothing.
+            // fio submits all it has before it waits, so their number changes nothing.
             "iodepth_batch" | "iodepth_batch_submit" => {}
             "iodepth_batch_complete_max" => self.most = count,
             "iodepth_low" => self.low = count,

@@ -17,7 +17,7 @@ pub(super) struct Checks {
 }
 
 impl Checks {
-    /// Takes one of the keys.
+    /// Takes a key.
     pub(super) fn set(&mut self, entry: &Entry<'_>) -> Result<(), Malformed> {
         match entry.key {
             "verify" => self.is_on = !matches!(entry.value, Some("0" | "none")),

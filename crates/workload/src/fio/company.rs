@@ -1,4 +1,4 @@
-//! Keys about other jobs: when a job begins, and which ones its end ends.
+//! Keys about other jobs: `wait_for`, `exitall` and their kin.
 
 use super::text::{switch, Entry};
 use super::Malformed;
@@ -10,23 +10,23 @@ pub(super) struct Company {
     pub(super) ends_others: bool,
     pub(super) ended: Ended,
     pub(super) begins_group: bool,
-    /// The job that ends before this one begins.
+    /// It begins after this job's end.
     pub(super) waits_for: Option<String>,
 }
 
-/// Which jobs the end of a job ends.
+/// The jobs to end with a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Ended {
-    /// Those of its group.
+    /// Its group.
     #[default]
     Group,
-    /// Those that run.
+    /// The running ones.
     Running,
     All,
 }
 
 impl Company {
-    /// Takes one of the keys.
+    /// Takes a key.
     pub(super) fn set(&mut self, entry: &Entry<'_>) -> Result<(), Malformed> {
         let value = entry.value.unwrap_or("");
         match entry.key {

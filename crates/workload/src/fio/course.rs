@@ -1,4 +1,4 @@
-//! The course of all jobs: which clones have begun, which ones wait, and what follows an end.
+//! Starts and ends: clones begin, wait for others, and end them.
 
 use super::company::Ended;
 use super::jobs::Jobs;
@@ -31,7 +31,7 @@ impl Jobs {
             return;
         }
         self.clones[number].start(time);
-        // The group ends in `start_group` if none of its clones has anything to ask.
+        // If no clone asks for anything, `start_group` ends the group.
         if self.clones[number].next_time().is_some() {
             self.enqueue(number, 0);
         } else {
@@ -69,7 +69,7 @@ impl Jobs {
         }
     }
 
-    /// Clones that a flow held look again.
+    /// Clones held by a flow look again.
     pub(super) fn resume(&mut self, time: Time) {
         for (number, earliest) in self.flows.resume(time) {
             self.enqueue(number, earliest);
@@ -93,7 +93,7 @@ impl Jobs {
         }
     }
 
-    /// A clone is through. With the last one of its job those begin that waited for it.
+    /// A clone is through. With a job's last clone the jobs waiting for it begin.
     fn finish(&mut self, number: usize) {
         let job = self.clones[number].job;
         self.unfinished[job] -= 1;
@@ -113,7 +113,7 @@ impl Jobs {
         }
     }
 
-    /// The end of a clone ends others at `end`.
+    /// A clone's end ends others at `end`.
     pub(super) fn end_others(&mut self, number: usize, ended: Ended, end: Time) {
         let of = self.clones[number].job;
         for other in 0..self.clones.len() {
@@ -124,7 +124,7 @@ impl Jobs {
         }
     }
 
-    /// Takes clones out of the queue that ask no more.
+    /// Takes ended clones out of the queue.
     pub(super) fn drop_over(&mut self) {
         let queue = std::mem::take(&mut self.queue);
         let is_over = |&Reverse((time, _, number)): &Reverse<(Time, u64, usize)>| self.clones[number].is_over(time);

@@ -1,9 +1,9 @@
-//! A clone's random numbers, each kind from a source of its own, as in fio.
+//! A clone's random numbers, each kind from its own source, as in fio.
 
 use super::job::{Asks, Job, Lengths};
 use nandlab_nand::random::Random;
 
-/// The sources. Those of a copy repeat.
+/// The sources. A copy repeats them.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
     /// Places, in all files and directions.
@@ -22,7 +22,7 @@ impl Draws {
         let mut source = || Random::new(random.next_u64());
         let (places, mix, files, share) = (source(), source(), source(), source());
         let mut lengths = [source(), source(), source()];
-        // fio 3.33 draws the length of what is written behind a trim like that of the trim.
+        // fio 3.33 draws a write's length like the trim's before it.
         if job.asks == Asks::TrimWrite {
             lengths[2] = lengths[1].clone();
         }
@@ -53,7 +53,7 @@ impl Lengths {
         }
     }
 
-    /// The length of the first share that reaches beyond the draw and fits; the last one, if none does.
+    /// The first share to reach beyond the draw and to fit; else the last one. Its length.
     fn of_shares(parts: &[(u64, u64)], draw: u64, room: u64) -> u64 {
         let mut sum = 0;
         let mut last = 0;

@@ -1,4 +1,4 @@
-//! Whether a job goes on when a request of it fails: `continue_on_error` and `ignore_error`.
+//! Whether a job goes on after a failed request: `continue_on_error` and `ignore_error`.
 //!
 //! td_error.c and options.c of fio 3.33. What a device refuses or has lost is an input/output error of the host, EIO. A trim
 //! counts as a write.
@@ -7,7 +7,7 @@ use super::text::{by_direction, switch, Entry};
 use super::Malformed;
 use nandlab_block::Op;
 
-/// Whether errors of reads, and of the others, do not end the job.
+/// Whether the job outlives errors in reads, and in the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Tolerance {
     reads: Kind,
@@ -16,16 +16,16 @@ pub(super) struct Tolerance {
     pub(super) ends_all: bool,
 }
 
-/// For a kind of requests.
+/// For reads, or for the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Kind {
     goes_on: bool,
-    /// Whether a list of errors names others alone.
+    /// Whether a list names other errors alone.
     names_others: bool,
 }
 
 impl Tolerance {
-    /// Takes one of the keys.
+    /// Takes a key.
     pub(super) fn set(&mut self, entry: &Entry<'_>) -> Result<(), Malformed> {
         match entry.key {
             "exitall_on_error" => self.ends_all = switch(entry)?,

@@ -1,7 +1,7 @@
 //! Jobs that keep their requests in proportion: `flow`, `flow_id` and `flow_sleep`.
 //!
 //! flow.c of fio 3.33. A clone may ask while its share of the flow's requests is no more than its share of the weights. Each
-//! clone counts from the start of the first job on until its own end.
+//! clone counts from the first job's start to its own end.
 
 use super::text::{number, Entry};
 use super::Malformed;
@@ -21,7 +21,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Takes one of the keys.
+    /// Takes a key.
     pub(super) fn set(&mut self, entry: &Entry<'_>) -> Result<(), Malformed> {
         match entry.key {
             "flow" => self.weight = number(entry, 0, MOST_WEIGHT)?,
@@ -32,7 +32,7 @@ impl Share {
     }
 }
 
-/// A flow: its requests, of which there is one from the start on, and the weights.
+/// A flow: its requests, beginning with 1, and its weights.
 #[derive(Debug)]
 struct Flow {
     requests: u64,
@@ -45,12 +45,12 @@ pub(super) struct Flows {
     flows: BTreeMap<u64, Flow>,
     /// By clone: its share, and its requests; `None` if it has no part in a flow.
     clones: Vec<Option<(Share, u64)>>,
-    /// Clones that wait for others, and since when.
+    /// Waiting clones, and since when.
     held: Vec<(usize, Time)>,
 }
 
 impl Flows {
-    /// Of clones with these shares.
+    /// One share for each clone.
     pub(super) fn new(shares: impl Iterator<Item = Share>) -> Self {
         let mut all = Self::default();
         for share in shares {
@@ -67,7 +67,7 @@ impl Flows {
     pub(super) fn holds(&self, number: usize) -> bool {
         let Some((share, own)) = self.clones[number] else { return false };
         let flow = &self.flows[&share.flow];
-        // Quotients of whole numbers, multiplied out.
+        // The quotients, multiplied out.
         u128::from(own) * u128::from(flow.weight) > u128::from(share.weight) * u128::from(flow.requests)
     }
 
@@ -76,7 +76,7 @@ impl Flows {
         self.held.push((number, since));
     }
 
-    /// A clone asks. Whether that is one of a flow's.
+    /// A clone asks. Whether it has a flow.
     pub(super) fn count(&mut self, number: usize) -> bool {
         let Some((share, own)) = &mut self.clones[number] else { return false };
         *own += 1;
@@ -93,7 +93,7 @@ impl Flows {
         self.held.retain(|held| held.0 != number);
     }
 
-    /// The clones that waited, and when each looks again, from `now` on: one that sleeps does so for whole periods.
+    /// The waiting clones, and when each looks again, from `now` on. A sleeping one sleeps for whole periods.
     pub(super) fn resume(&mut self, now: Time) -> Vec<(usize, Time)> {
         let held = std::mem::take(&mut self.held);
         let look = |(number, since): (usize, Time)| {

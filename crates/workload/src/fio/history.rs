@@ -1,4 +1,4 @@
-//! What a job with `verify` has written, in the order in which it is read back.
+//! The writes by a job with `verify`, in their order for reading back.
 //!
 //! iolog.c of fio 3.33, `log_io_piece`; io_u.c, `check_get_verify`. With a map of used places nothing is written twice in a
 //! pass, and the first write is read first. Without one the lowest place is read first, and a later write takes the place of
@@ -8,15 +8,15 @@ use super::checks::Checks;
 use super::job::Job;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What is to be read back, and when.
+/// Pieces to read back, and when.
 #[derive(Debug)]
 pub(super) struct History {
     pieces: Pieces,
     /// Whether trims are read back as well.
     pub(super) has_trims: bool,
-    /// Writes after which some are read back; 0: none before the end of a pass.
+    /// Some are read back after so many writes; 0: none before the pass ends.
     backlog: u64,
-    /// How many are read back then, and how many are left of them.
+    /// How many are read back then, and how many are left.
     batch: u64,
     left: u64,
     was_read: bool,
@@ -103,12 +103,12 @@ impl History {
         self.take()
     }
 
-    /// A request of the pattern comes, which is a read or is none.
+    /// A request by the pattern comes, a read or another one.
     pub(super) fn pass(&mut self, is_read: bool) {
         self.was_read = is_read;
     }
 
-    /// A pass begins: what has not been read back is forgotten.
+    /// A pass begins and forgets the rest.
     pub(super) fn clear(&mut self) {
         match &mut self.pieces {
             Pieces::InOrder(pieces) => pieces.clear(),

@@ -27,10 +27,10 @@ pub(super) struct Jobs {
     pub(super) clones: Vec<Subjob>,
     /// By job.
     pub(super) orders: Vec<Order>,
-    /// By job: clones that have not ended.
+    /// Unended clones, by job.
     pub(super) unfinished: Vec<usize>,
     pub(super) flows: Flows,
-    /// Clones of the group that wait for the end of another job.
+    /// The group's clones with `wait_for`, until they begin.
     pub(super) pending: Vec<usize>,
     /// The zones that jobs keep to, if any does.
     drive: Option<Drive>,
@@ -41,7 +41,7 @@ pub(super) struct Jobs {
     pub(super) at_work: usize,
     /// The clone with the request handed out last, and the request's time.
     waits_for: Option<(usize, Time)>,
-    /// The clone that asked last.
+    /// The last clone to ask.
     last_clone: Option<usize>,
     /// If ends are told later: the requests under way.
     later: Option<Later>,
@@ -115,7 +115,7 @@ impl Jobs {
         self.enqueue(number, 0);
     }
 
-    /// The name of a clone's job.
+    /// The job's name.
     fn name(&self, number: usize) -> &str {
         &self.names[self.clones[number].job]
     }
@@ -126,7 +126,7 @@ impl Jobs {
         of_group.filter_map(Subjob::most_time).max().unwrap_or(0)
     }
 
-    /// No request comes: that is the end, unless all jobs of a flow wait for one that has not begun.
+    /// No request comes: the end, unless a flow's jobs wait for one before its start.
     fn at_end(&self) -> Result<(), WorkloadError> {
         if !self.flows.has_held() || self.clones.iter().any(Subjob::has_unknown) {
             return Ok(());
@@ -157,7 +157,7 @@ impl Jobs {
 struct Later {
     /// Requests since then.
     issued: u64,
-    /// By number the requests under way: the clone, the request's time, and what it is.
+    /// By number the requests under way: the clone, time and kind.
     requests: BTreeMap<u64, (usize, Time, Op)>,
 }
 
@@ -205,7 +205,7 @@ impl Workload for Jobs {
             placement: ask.placement,
         });
         self.last_clone = Some(number);
-        // The flush of a write is a part of it.
+        // A synchronous write includes its flush.
         let is_part = ask.op == Op::Flush && ask.from == From::Check;
         if !is_part && self.flows.count(number) {
             self.resume(time);

@@ -1,4 +1,4 @@
-//! Which blocks of a file random requests came to.
+//! A file's blocks with random requests so far.
 
 /// Blocks in a word.
 const BITS: u64 = 64;
@@ -32,7 +32,7 @@ impl Map {
         let mut bits = self.blocks;
         for level in &mut self.levels {
             level.fill(0);
-            // What lies behind the end is never free.
+            // Nothing behind the end is free.
             if bits % BITS != 0 || bits == 0 {
                 let last = level.len() - 1;
                 level[last] = u64::MAX << (bits % BITS);

@@ -1,4 +1,4 @@
-//! What a job file has that is not followed, in sentences.
+//! Notices about a job file, in sentences.
 
 use super::job::Job;
 use super::keys::Unfollowed;

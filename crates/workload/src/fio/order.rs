@@ -1,4 +1,4 @@
-//! When each job begins, and which ones its end ends.
+//! When each job begins, and what its end ends.
 //!
 //! init.c of fio 3.33, `add_job` and `wait_for_ok`; backend.c, `run_threads`; libfio.c, `fio_terminate_threads`.
 
@@ -11,17 +11,17 @@ use super::Malformed;
 pub(super) struct Order {
     /// Jobs behind fewer walls end before it begins.
     pub(super) walls: usize,
-    /// Its group of jobs, which end together.
+    /// Its group; the jobs in a group end together.
     pub(super) group: usize,
-    /// The job, by number, that ends before it begins.
+    /// It begins after the end of the job with this number.
     pub(super) waits_for: Option<usize>,
-    /// Which jobs end with it, and with an error of it.
+    /// The jobs to end with it, and with its error.
     pub(super) ended: Option<Ended>,
     pub(super) ended_by_error: Option<Ended>,
 }
 
 impl Order {
-    /// Whether the end of this job ends another one, which has begun or not.
+    /// Whether this job's end ends another one.
     pub(super) fn ends(&self, ended: Ended, other: &Self, has_begun: bool) -> bool {
         match ended {
             Ended::Group => self.group == other.group,
@@ -31,10 +31,10 @@ impl Order {
     }
 }
 
-/// Every job's place, in the order of the jobs.
+/// Every job's place, in file order.
 ///
 /// # Errors
-/// A sentence about a job that waits for none, or for itself.
+/// A sentence about a job without the one it waits for.
 pub(super) fn orders(jobs: &[Job]) -> Result<Vec<Order>, Malformed> {
     let ends_others = jobs.iter().any(|job| job.company.ends_others);
     let (mut walls, mut group) = (0, 0);

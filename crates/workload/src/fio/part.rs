@@ -1,4 +1,4 @@
-//! A clone's work in one file: where its requests come.
+//! A clone's places in one file.
 
 use super::ask::Span;
 use super::draws::Draws;
@@ -10,20 +10,20 @@ use super::zoning::Stride;
 use crate::permutation::Permutation;
 use nandlab_nand::random::Random;
 
-/// A clone's part of one file.
+/// A clone's part in one file.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) span: Span,
-    /// Where it begins in the file, in bytes.
+    /// Its beginning in the file, in bytes.
     offset: u64,
     places: Places,
     /// End of the last request, by direction.
     last_end: [u64; 3],
     /// Its start; `None` before the first request.
     pub(super) last_start: [Option<u64>; 3],
-    /// The ranges that it goes through, if it does.
+    /// Its ranges, with `zonemode=strided`.
     strides: Option<Strides>,
-    /// Whether its requests of the pass are through, or it is open for them.
+    /// Whether the pass is through with it, or has it open.
     pub(super) is_done: bool,
     pub(super) is_open: bool,
 }
@@ -34,7 +34,7 @@ struct Strides {
     each: Stride,
     /// Start of the present range in the part.
     base: u64,
-    /// Bytes of the file behind the start of the part.
+    /// Bytes from the part's start to the file's end.
     reach: u64,
 }
 
@@ -43,19 +43,19 @@ struct Strides {
 pub(super) struct Place {
     pub(super) offset: u64,
     pub(super) is_random: bool,
-    /// Whether the map takes no note of it.
+    /// Whether the map ignores it.
     is_busy_ok: bool,
 }
 
-/// The choice of random places.
+/// The choice among random places.
 #[derive(Debug)]
 enum Places {
     Anywhere,
-    /// Free blocks of a map, while there are some.
+    /// Free blocks in a map, while there are some.
     Free(Map),
-    /// Each block once in an order that repeats.
+    /// Each block once, in a repeating order.
     Once(Permutation, u64, u64),
-    /// By popularity, with the draws of the file.
+    /// By popularity, with the file's draws.
     Skewed(Box<[Skew; 3]>, Random),
 }
 
@@ -76,12 +76,12 @@ impl Part {
         self.begin_anew();
     }
 
-    /// Start of the present range; that of the part without ranges.
+    /// The present range's start; without ranges the part's.
     fn base(&self) -> u64 {
         self.strides.as_ref().map_or(0, |strides| strides.base)
     }
 
-    /// Bytes of the file behind a place.
+    /// Bytes from a place to the file's end.
     pub(super) fn room(&self, place: Place) -> u64 {
         self.strides.as_ref().map_or(self.span.length, |strides| strides.reach).saturating_sub(place.offset)
     }
@@ -127,18 +127,18 @@ impl Part {
         self.last_end[direction] = end;
     }
 
-    /// The length of the last trim.
+    /// The last trim's length.
     pub(super) fn trimmed(&self) -> u64 {
         self.last_end[2] - self.last_start[2].unwrap_or(0)
     }
 
-    /// The next place; `None` if there is none. `is_step` says that the job chooses a place, and does not go on as `rw` says.
+    /// The next place; `None` if there is none. With `is_step` the job chooses a place; otherwise it goes on by `rw`.
     pub(super) fn place(&mut self, rules: &Rules, direction: usize, is_step: bool, draws: &mut Draws) -> Option<Place> {
         let in_order = |offset| Place { offset, is_random: false, is_busy_ok: true };
         let share = rules.random_share[direction];
         let is_in_random_job = rules.random_share != [0; 3] || rules.steps.is_random;
         let mut place = if rules.follows_trims && direction == 1 {
-            // As fio 3.33 has it, the file's offset is added to a place that has it already.
+            // As fio 3.33 has it, a place gets the file's offset a second time.
             Place { is_random: true, ..in_order(self.last_start[2]? + self.offset) }
         } else if is_step && is_in_random_job {
             let is_random = share == 100 || draws.shares[direction].below(100) < share;
@@ -163,7 +163,7 @@ impl Part {
         if self.room(place) == 0 {
             return None;
         }
-        // A trim where the last one was is another one.
+        // A second trim at the same place counts as another one.
         if rules.follows_trims && direction == 2 && self.last_start[2] == Some(place.offset) {
             self.last_start[1] = Some(u64::MAX);
         }
@@ -171,7 +171,7 @@ impl Part {
         Some(place)
     }
 
-    /// How much of a request so long there is free space for, which it then uses.
+    /// Uses the free space for a request so long; returns its length.
     pub(super) fn cut(&mut self, place: Place, length: u64, least: u64) -> u64 {
         let base = self.base();
         match &mut self.places {
@@ -199,7 +199,7 @@ impl Part {
         if *last == base || add == 0 {
             return Some(*last);
         }
-        // Behind the end and before the start of the file it goes round.
+        // Beyond both ends it goes round.
         let next = i128::from(*last) - i128::from(base) + i128::from(add);
         let file = i128::from(reach + self.offset);
         let next = match next {

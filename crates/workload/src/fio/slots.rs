@@ -13,10 +13,10 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 pub(super) struct Slots {
     pub(super) depth: usize,
-    /// Requests that are waited for at a time, and most that are taken then.
+    /// Requests to wait for at a time, and most to take then.
     least: usize,
     most: usize,
-    /// Taken slots up to which it goes on waiting.
+    /// It waits on while more slots are taken.
     low: usize,
     /// Known ends.
     ends: BinaryHeap<Reverse<Time>>,
@@ -44,7 +44,7 @@ impl Slots {
         self.ends.len() + self.unknown >= self.depth
     }
 
-    /// Whether it waits for ends that are unknown.
+    /// Whether it waits for unknown ends.
     pub(super) fn is_blocked(&self) -> bool {
         self.is_full() && self.next_look().is_none()
     }
@@ -57,7 +57,7 @@ impl Slots {
         self.next_look().expect("a clone that is blocked is not asked").1
     }
 
-    /// How many requests are taken from full slots, and when; `None` if that depends on unknown ends.
+    /// How many requests are taken from full slots, and when; `None` with unknown ends.
     fn next_look(&self) -> Option<(usize, Time)> {
         if self.least == 1 && self.most == 1 && self.low + 1 >= self.depth {
             return self.ends.peek().map(|end| (1, end.0));

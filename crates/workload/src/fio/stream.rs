@@ -41,29 +41,29 @@ pub(super) struct Stream {
     /// The draws each pass begins with; `None` if they go on.
     first_draws: Option<Draws>,
     placer: Placer,
-    /// Where it begins in each file, in bytes of the file.
+    /// Its beginning in each file, in bytes.
     offset: u64,
     ends: Ends,
     passes: Passes,
     mix: Mix,
-    /// Flushes after so many writes, of two kinds; 0: none.
+    /// Two kinds: a flush after so many writes; 0: none.
     flushes: [u64; 2],
     was_flush: bool,
-    /// Flushes that wait.
+    /// Waiting flushes.
     waiting: usize,
     flushes_at_end: bool,
     /// Whether a flush follows each write, and comes next.
     is_durable: bool,
     follows_write: bool,
-    /// Whether the drive reads where it would write.
+    /// Whether the drive reads in place of writing.
     reads_for_writes: bool,
     /// Whether the first request of a mix is a write, since nothing can be read from empty zones.
     begins_with_write: bool,
-    /// What it reads back, if it does.
+    /// Writes to read back, if it does.
     history: Option<History>,
     /// Whether it reads back now.
     is_checking: bool,
-    /// Whether it only reads back what passes would have written.
+    /// Whether it only reads back, and writes nothing.
     is_dry: bool,
     /// Whether drives place its writes.
     is_placed_later: bool,
@@ -71,10 +71,10 @@ pub(super) struct Stream {
     is_alone: bool,
 }
 
-/// What ends a pass, and the whole.
+/// Limits for a pass, and for the whole.
 #[derive(Debug)]
 struct Ends {
-    /// Bytes of the files, and bytes to be moved.
+    /// Bytes in the files, and bytes to be moved.
     size: u64,
     io_size: Option<u64>,
     loops: u64,
@@ -87,11 +87,11 @@ struct Ends {
     of_pass: u64,
     /// The longest request.
     longest: u64,
-    /// Whether files that are through stay so in a further pass.
+    /// Whether finished files stay so in a further pass.
     stay_done: bool,
 }
 
-/// What has been done.
+/// Progress.
 #[derive(Debug, Default)]
 struct Passes {
     begun: u64,
@@ -102,7 +102,7 @@ struct Passes {
     all_moved: [u64; 3],
     /// Requests by direction.
     issued: [u64; 3],
-    /// Files that are through.
+    /// Finished files.
     done_files: usize,
     /// Bytes in the present range, with `zonemode=strided`.
     in_range: u64,
@@ -113,7 +113,7 @@ struct Passes {
 struct Mix {
     read_share: u64,
     direction: usize,
-    /// Requests of this direction up to which it stays.
+    /// It stays until this direction has so many requests.
     until: u64,
 }
 
@@ -132,7 +132,7 @@ impl Stream {
         let twice = job.asks == Asks::TrimWrite;
         let more = if twice { region.io_size.unwrap_or(region.size).saturating_mul(job.loops) } else { 0 };
         let history = History::new(job);
-        // What is read back within a pass counts in it.
+        // Reads within a pass count in it.
         let has_backlog = history.as_ref().is_some_and(History::has_backlog);
         let more = if has_backlog { region.size.saturating_add(more) } else { more };
         let is_dry = job.checks.is_dry && job.writes();
@@ -188,7 +188,7 @@ impl Stream {
         if self.ends.requests == 0 || self.ends.is_time_based {
             return bytes;
         }
-        // Each pass of trims that are written doubles it.
+        // With trims and writes each pass doubles it.
         let doubled = if each == 2 { self.ends.loops.min(63) } else { 0 };
         (self.ends.requests.saturating_mul(self.ends.loops).saturating_mul(1 << doubled)).min(bytes)
     }
@@ -245,7 +245,7 @@ impl Stream {
         }
     }
 
-    /// Reads what is next in the history.
+    /// Reads the next piece in the history.
     fn read_back(&mut self, from: From) -> Option<Ask> {
         let history = self.history.as_mut()?;
         let piece = if from == From::Check { history.take() } else { history.take_backlog() };
@@ -260,7 +260,7 @@ impl Stream {
         Some(Ask { op: Op::Read, offset, length, file, placement: PlacementId::NONE, from, is_alone })
     }
 
-    /// Takes a request down that is read back.
+    /// Notes a request for reading back.
     fn note(&mut self, ask: Ask) {
         let Some(history) = &mut self.history else { return };
         history.pass(ask.op == Op::Read);
@@ -311,7 +311,7 @@ impl Stream {
             return false;
         }
         let moved: u64 = self.passes.all_moved.iter().sum();
-        // What is left may be too short for a request.
+        // The rest may be too short for a request.
         let is_left = self.ends.limit().checked_sub(moved).is_some_and(|left| left > 0 && left >= self.ends.longest);
         let is_through = self.ends.io_size.is_none() && self.parts.iter().all(|part| part.is_done);
         is_left && !is_through
@@ -435,7 +435,7 @@ impl Stream {
         Some(direction)
     }
 
-    /// Reads or writes. A direction stays until its requests have the share of the other one's.
+    /// Reads or writes. A direction stays until its requests have their share.
     fn mixed(&mut self) -> usize {
         if self.begins_with_write && self.passes.issued[1] == 0 {
             return 1;

@@ -1,4 +1,4 @@
-//! `latency_target`: the depth at which a job's requests keep to a latency.
+//! `latency_target`: the largest depth with a latency below a target.
 //!
 //! io_u.c of fio 3.33, `lat_target_check` and `lat_target_failed`. A job begins at depth 1. After each window the depth doubles
 //! while enough requests kept to the target, and is halved towards the last good one if not; before a lower depth all
@@ -29,7 +29,7 @@ impl Default for Wish {
 }
 
 impl Wish {
-    /// Takes one of the keys.
+    /// Takes a key.
     pub(super) fn set(&mut self, entry: &Entry<'_>) -> Result<(), Malformed> {
         match entry.key {
             "latency_target" => self.latency = time(entry, US)?,
@@ -47,7 +47,7 @@ impl Wish {
     }
 }
 
-/// What a look at the ended requests leads to.
+/// A verdict on the ended requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Look {
     Goes,
@@ -68,9 +68,9 @@ pub(super) struct Target {
     high: usize,
     /// Good windows in a row next to the high depth.
     stable: u32,
-    /// Ends and latencies that are to come.
+    /// Ends to come, with their latencies.
     ends: BinaryHeap<Reverse<(Time, Time)>>,
-    /// Of this window: its start, and requests that ended, all and slower ones.
+    /// This window's start, and its ended requests, all and slower ones.
     since: Time,
     ended: u64,
     slower: u64,
@@ -99,12 +99,12 @@ impl Target {
         self.since = time;
     }
 
-    /// A request that came at `issued` ends at `end`.
+    /// A request from `issued` to `end`.
     pub(super) fn end(&mut self, issued: Time, end: Time) {
         self.ends.push(Reverse((end, end - issued)));
     }
 
-    /// Looks at the requests that ended up to `now`.
+    /// Looks at the requests ended by `now`.
     pub(super) fn look(&mut self, now: Time) -> Look {
         while let Some(&Reverse((_, latency))) = self.ends.peek().filter(|end| end.0 .0 <= now) {
             self.ends.pop();

@@ -1,4 +1,4 @@
-//! Which file comes next, and which request is a step of its job's pattern.
+//! The next file, and the steps in a job's pattern.
 
 use super::job::{Job, Steps};
 use super::part::Part;
@@ -70,7 +70,7 @@ impl Turns {
         is_step
     }
 
-    /// The next file, which is open then; `None` if none has more.
+    /// Opens the next file; `None` if none has more.
     pub(super) fn next(&mut self, parts: &mut [Part], random: &mut Random) -> Option<usize> {
         if let Some(present) = self.present.filter(|&present| parts[present].is_open) {
             if self.service == Service::Sequential {

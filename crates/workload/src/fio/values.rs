@@ -1,4 +1,4 @@
-//! What a job's keys set: kinds of requests, sizes, files, and their text.
+//! A job's values: kinds, sizes, files, and their text.
 
 use super::keys::KEYS;
 use super::skew::Distribution;
@@ -17,12 +17,12 @@ pub(super) enum Service {
     Skewed(Distribution),
 }
 
-/// What a place is chosen by, besides the file.
+/// Rules for a place, besides the file.
 #[derive(Debug)]
 pub(super) struct Rules {
     /// Random requests in a random job, in per cent; 0 otherwise.
     pub(super) random_share: [u64; 3],
-    /// Alignment of random places.
+    /// Alignment for random places.
     pub(super) align: [u64; 3],
     /// Shortest requests.
     pub(super) least: [u64; 3],
@@ -31,7 +31,7 @@ pub(super) struct Rules {
     pub(super) goes_round: bool,
     /// Whether requests in order do so as well.
     pub(super) wraps: bool,
-    /// Whether random trims are written: then a write comes where the trim came.
+    /// Whether each random trim is followed by a write at the same place.
     pub(super) follows_trims: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Asks {
     Only(Op),
     /// Reads and writes.
     Mix,
-    /// A trim, then a write of the same bytes, and so on.
+    /// A trim, then a write to the same bytes, and so on.
     TrimWrite,
 }
 
@@ -58,10 +58,10 @@ impl Asks {
     }
 }
 
-/// What `rw` has behind a colon.
+/// The number behind the colon in `rw`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Steps {
-    /// Of so many requests of a random job one is at random; the others go on in order, or repeat.
+    /// In a random job one request in so many is at random; the others go on in order, or repeat.
     pub(super) every: u64,
     pub(super) repeats: bool,
     /// Bytes between requests in order.
@@ -75,11 +75,11 @@ impl Default for Steps {
     }
 }
 
-/// What random places come from.
+/// The source for random places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Generator {
     Tausworthe,
-    /// One order of all places, which has no map.
+    /// One order for all places, without a map.
     Lfsr,
 }
 
@@ -171,7 +171,7 @@ pub(super) fn split(entry: &Entry<'_>, part: &str, base: KbBase) -> Result<Lengt
     Ok(Lengths::Split(parts))
 }
 
-/// A kind of service, with the requests of each file behind a colon, or with a popularity.
+/// A kind of service, with requests per file behind a colon, or with a popularity.
 pub(super) fn service(entry: &Entry<'_>, base: KbBase) -> Result<(Service, u64), Malformed> {
     let value = entry.value.unwrap_or("");
     let (kind, count) = value.split_once(':').map_or((value, None), |(kind, count)| (kind, Some(count)));
@@ -202,7 +202,7 @@ pub(super) fn synchronous(entry: &Entry<'_>) -> Result<bool, Malformed> {
     }
 }
 
-/// Whether what counts as a write is a command that makes the drive read: VERIFY of SCSI and of NVMe.
+/// Whether a write is a VERIFY command (SCSI, NVMe), so the drive reads.
 pub(super) fn reads_for_writes(entry: &Entry<'_>) -> Result<bool, Malformed> {
     match (entry.key, entry.value.unwrap_or("")) {
         ("sg_write_mode", "verify_bytchk_00" | "verify_bytchk_01" | "verify_bytchk_11") => Ok(true),

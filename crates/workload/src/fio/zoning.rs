@@ -46,7 +46,7 @@ pub(super) struct Zoning {
 }
 
 impl Zoning {
-    /// Takes one of the keys.
+    /// Takes a key.
     pub(super) fn set(&mut self, entry: &Entry<'_>, base: KbBase) -> Result<(), Malformed> {
         let value = entry.value.unwrap_or("");
         let wrong = |what: &str| entry.wrong(format!("{} = {value} cannot work: {what}", entry.key));

@@ -1,10 +1,10 @@
-//! Jobs of fio that wait for each other, end each other, or keep each other's pace.
+//! fio jobs wait for each other, end each other, or keep each other's pace.
 
 use super::fio::{open, play, US};
 use nandlab_block::{Op, Request};
 use nandlab_nand::Origin;
 
-/// The jobs by letter, in the order of their requests; each takes 1 us, and those of the second job 2.
+/// The jobs' letters, request by request. A request takes 1 us, in the second job 2.
 fn letters(jobs: &str) -> String {
     let workload = open(jobs);
     let origins = workload.origins();
@@ -25,7 +25,7 @@ fn the_end_of_a_job_ends_those_that_fio_ends() {
         let jobs = format!("{}[c]\n{of_c}\nsize=8k\n", two.replace("KEYS", keys));
         letters(&jobs)
     };
-    // What stands behind a wall is another group.
+    // A wall begins another group.
     assert_eq!(third("exitall", "stonewall"), "abaabacc");
     assert_eq!(third("exitall\nexit_what=stonewall", "stonewall"), "abaabacc");
     assert_eq!(third("exitall\nexit_what=all", "stonewall"), "abaaba");
@@ -37,7 +37,7 @@ fn the_end_of_a_job_ends_those_that_fio_ends() {
 #[test]
 fn a_job_waits_for_the_one_that_it_names() {
     let jobs = "[global]\nrw=read\n[a]\nsize=8k\nnumjobs=2\n[b]\nsize=16k\n[c]\nwait_for=a\nsize=8k\n";
-    // Both clones of the first job end at 2 us.
+    // The first job's clones end at 2 us.
     assert_eq!(letters(jobs), "aabaabccb".to_owned() + &letters(jobs)[9..]);
     assert_eq!(
         letters(&format!("{jobs}[d]\nwait_for=c\nsize=8k\n[e]\nstonewall\nsize=4k\n")).chars().last(),
@@ -116,7 +116,7 @@ fn what_does_not_change_the_requests_is_told() {
     assert_eq!(play(open("[a]\nrw=write\nbs=1m\nfill_device=1\n"), |_| 0).len(), 64);
 }
 
-/// A device that serves one request at a time: at depth d each takes d times 10 us.
+/// The device serves one request at a time: at depth d each takes d times 10 us.
 #[test]
 fn the_depth_follows_a_latency() {
     let found = |target: u64, percentile: &str| {

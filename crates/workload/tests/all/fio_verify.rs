@@ -1,4 +1,4 @@
-//! Job files of fio: what is read back, how many requests are waited for, and what ends a job early.
+//! fio job files: reads behind writes, requests to wait for, and early ends.
 
 use crate::fio::{open, play, US};
 use nandlab_block::{Completion, Op, Request};

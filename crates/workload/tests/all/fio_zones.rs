@@ -22,7 +22,7 @@ fn asked(shape: ZoneShape, keys: &str) -> Vec<Request> {
     open_on(Some(shape), &jobs).unwrap_or_else(|error| panic!("{keys}: {error}"))
 }
 
-/// What a drive counts.
+/// A drive's counters.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     written: u64,
