@@ -105,9 +105,9 @@ impl Jobs {
         let end = of_job.map(|clone| clone.last_end).max().unwrap_or(0);
         let orders = &self.orders;
         let waits = |number: &usize| orders[self.clones[*number].job].waits_for == Some(job);
-        let (ready, pending) = self.pending.iter().partition(|number| waits(number));
+        let (ready, pending): (Vec<usize>, _) = self.pending.iter().partition(|number| waits(number));
         self.pending = pending;
-        for number in Vec::<usize>::from(ready) {
+        for number in ready {
             self.at_work -= 1;
             self.start(number, end);
         }
