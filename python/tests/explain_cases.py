@@ -283,6 +283,11 @@ CASES = {
         run(workload.uniform(requests=8000, size="512 B", alignment="512 B", footprint="1 MiB"), op=1.0),
         "time",
     ),
+    # Whole pages, most of them to few places.
+    "coalescing_buffer": (
+        run(workload.hot_cold(requests=8000, hot_share=0.01, hot_accesses=0.8), op=0.3),
+        "time",
+    ),
     # Pages in few blocks, written in any order: chains of blocks are folded.
     "lb_clock_buffer": (
         run(workload.uniform(requests=8000, footprint="1 MiB"), ftl.nftl(), capacity="32 MiB"),

@@ -36,7 +36,7 @@ over_provisioning = 0.25
 [device.shape]
 channels = 2
 dies_per_channel = 2
-pages_per_block = 8
+pages_per_block = 4
 page_bytes = 16384
 
 [device.timing]
@@ -236,7 +236,7 @@ def test_capacitors_and_several_pages_at_once_leave_an_interval(nandlab_command,
     text = DRIVE.replace(buffer, f"{buffer}write_buffer_protected = true\n")
     text = text.replace("program_us = 900", "program_us = 900\nprogram_pages = 4")
     found, document = probed(
-        nandlab_command, tmp_path, text.replace("pages_per_block = 8", "pages_per_block = 50")
+        nandlab_command, tmp_path, text.replace("pages_per_block = 4", "pages_per_block = 50")
     )
     assert found["pages at once"]["value"] is None
     assert found["program time"]["low"] <= 900 / 4 <= found["program time"]["high"]

@@ -72,6 +72,9 @@ pub trait Workload: Send {
     /// Takes the completions for the last [`Self::fill`], in order; only if [`Options::paces_itself`].
     fn completed(&mut self, _: &[Completion]) {}
 
+    /// The last request of [`Self::fill`] failed, which is said before its end; only if [`Options::paces_itself`].
+    fn failed(&mut self) {}
+
     /// Announces later ends, by [`Self::ended`]; only if [`Options::paces_itself`].
     fn tells_later(&mut self) {}
 

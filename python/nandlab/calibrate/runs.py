@@ -89,13 +89,8 @@ def job_file(case: Case, logical_bytes: int, requests: int) -> str:
                 f"{case.rows[0].where}: bs: a request of {job.bs:,} bytes does not fit its part of the "
                 f"device, {part:,} bytes; give device.capacity more"
             )
-        lines += [f"[job{at}]", f"rw={job.rw}", f"bs={job.bs}", f"iodepth={job.iodepth}"]
-        lines += [
-            f"numjobs={job.numjobs}",
-            f"rwmixread={job.rwmixread}",
-            f"offset={at * part}",
-            f"size={room}",
-        ]
+        lines += [f"[job{at}]", *_asked(job), f"bs={job.bs}", f"iodepth={job.iodepth}"]
+        lines += [f"numjobs={job.numjobs}", f"offset={at * part}", f"size={room}"]
         if job.rate:
             lines.append(f"rate={job.rate},{job.rate}")
         if alone:
@@ -104,6 +99,16 @@ def job_file(case: Case, logical_bytes: int, requests: int) -> str:
             # The map of visited places would only take time.
             lines.append("norandommap=1")
     return "\n".join(lines) + "\n"
+
+
+def _asked(job: Job) -> tuple[str, ...]:
+    """The job's requests. Reads are a mix without writes: fio makes more than `size` of them in one pass.
+
+    Passes of reads alone would wait for each other, and those of a measured job with a runtime do not.
+    """
+    if job.rw == "randread":
+        return "rw=randrw", "rwmixread=100"
+    return f"rw={job.rw}", f"rwmixread={job.rwmixread}"
 
 
 def _io_bytes(job: Job, room: int, requests: int) -> int:

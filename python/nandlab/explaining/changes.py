@@ -46,6 +46,7 @@ RULES: tuple[Callable[[Case], Change | None], ...] = (
     ftl_rules.smaller_pages,
     host_rules.index_pages,
     host_rules.page_buffer,
+    host_rules.coalescing_buffer,
     host_rules.block_buffer,
     ftl_rules.page_map,
     host_rules.metadata_in_nvram,

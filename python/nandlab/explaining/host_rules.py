@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 from nandlab.explaining.case import MERGES, Case
 from nandlab.explaining.change import Change, doubled, part, partial_pages, why_partial
 from nandlab.explaining.ftl_rules import collection, merges_of
@@ -9,6 +13,11 @@ from nandlab.figures import path
 from nandlab.writing import units
 from nandlab.writing.sizes import bytes_of
 
+if TYPE_CHECKING:
+    from nandlab.record.record import Device as DeviceFacts
+
+NEAR = 1e-6
+"""An exponent as near to 1 is 1."""
 TABLES = ("boot", "fat", "root_directory", "directory")
 """Origins in a FAT volume beside file contents."""
 
@@ -51,11 +60,54 @@ def page_buffer(case: Case) -> Change | None:
     return _buffer(case, "lru", why_partial(case, share), share)
 
 
-def _buffer(case: Case, name: str, why: str, share: float) -> Change:
+def coalescing_buffer(case: Case) -> Change | None:
+    """A buffer keeps pages that are written again soon, and writes them once."""
+    if not case.ftl[0] or "buffer" in case.experiment:
+        return None
+    ((name, options),) = case.experiment["workload"].items()
+    size = _buffer_bytes(case)
+    held = _again(name, options, size, case.result.device)
+    share = held * case.share(causes=("host", "gc", "read_modify_write"))
+    if not share:
+        return None
+    return Change(
+        "coalescing_buffer",
+        f"{units.percent(held)} of the requests go to pages of which {units.size(size)} hold the data",
+        f"a write buffer of {units.size(size)} (lru)",
+        f"{units.size(size)} of RAM, whose contents go with the power unless they were flushed",
+        share,
+        (f"buffer={{ lru = {{ size = {size} }} }}",),
+    )
+
+
+def _again(name: str, options: Mapping[str, Any], size: int, device: DeviceFacts) -> float:
+    """The share of a skewed workload's requests that are writes to its `size` most popular bytes; 0 for others."""
+    if name not in ("zipf", "hot_cold"):
+        return 0.0
+    writes = 1 - options["read_share"] - options["trim_share"]
+    footprint = options["footprint"]
+    given = bytes_of(footprint) if isinstance(footprint, str) else footprint * device.logical_bytes
+    part_held = min(1.0, size / max(1, given or 0))
+    if name == "hot_cold":
+        return float(writes * options["hot_accesses"] * min(1.0, part_held / max(1e-9, options["hot_share"])))
+    # Popularities as an integral over the pages by rank.
+    pages = max(1, int((given or 0) / device.page_bytes))
+    power = 1 - options["theta"]
+
+    def popular(count: float) -> float:
+        return math.log(2 * count + 1) if abs(power) < NEAR else ((count + 0.5) ** power - 0.5**power) / power
+
+    return float(writes * popular(part_held * pages) / popular(pages))
+
+
+def _buffer_bytes(case: Case) -> int:
+    """Small beside the device: a buffer for the whole workload says nothing."""
     device = case.result.device
-    # Small beside the device: a buffer for the whole workload says nothing.
-    pages = max(64, device.logical_bytes // device.page_bytes // 64)
-    size = pages * device.page_bytes
+    return max(64, device.logical_bytes // device.page_bytes // 64) * device.page_bytes
+
+
+def _buffer(case: Case, name: str, why: str, share: float) -> Change:
+    size = _buffer_bytes(case)
     return Change(
         f"{name}_buffer",
         why,

@@ -50,6 +50,9 @@ impl Run<'_> {
                 worn_out = self.submit(piece, &mut clock, &mut done)?;
                 meter.note_refused(piece, self.engine.refused());
                 meter.add(&piece[..done.len()], &done, self.engine.failed());
+                if paces_itself && self.engine.failed().last().is_some_and(|&at| at + 1 == piece.len()) {
+                    workload.failed();
+                }
                 self.report(workload, meter, &mut clock, &mut done);
                 left = rest;
             }

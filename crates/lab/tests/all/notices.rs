@@ -209,6 +209,21 @@ fn identifiers_that_the_ftl_does_not_follow() {
     assert!(told(WRITES, &[], "carry placement identifiers").is_empty());
 }
 
+/// A cache with handles on a host's map over zones, and a job of fio on a page map without handles.
+#[test]
+fn identifiers_of_a_cache_and_of_fio_that_nothing_follows() {
+    let cache =
+        "[workload.cachelib]\nrequests = 400\nsegment = \"256 KiB\"\n[ftl.zoned]\n[device]\ncapacity = \"24 MiB\"\n\
+                 over_provisioning = 0.5\n[device.zones]\n";
+    let said = told(cache, &[], "carry placement identifiers");
+    assert!(said.len() == 1 && said[0].contains("ftl.zoned as it is set does not follow them"), "{said:?}");
+    assert!(told(cache, &["workload.cachelib.placement=false"], "carry placement identifiers").is_empty());
+    let job = "[workload.fio]\ntext = \"\"\"\n[a]\nioengine=io_uring_cmd\nfdp=1\nrw=write\nsize=64k\n\"\"\"\n[ftl.page]\n[device]\n\
+               capacity = \"24 MiB\"\nover_provisioning = 0.2\n";
+    assert_eq!(told(job, &[], "[a] has fdp = 1, and the device lists no placement identifiers").len(), 1);
+    assert!(told(job, &["ftl.page.placement.fdp.handles=4"], "placement identifiers").is_empty());
+}
+
 #[test]
 fn weights_with_no_bound_on_commands() {
     let text = "[workload.tenants]\n[[workload.tenants.tenant]]\nname = \"a\"\nworkload.uniform.requests = 50\n[host.queues]\n\

@@ -13,6 +13,18 @@ pub(super) struct Ask {
     pub(super) file: usize,
     /// Of writes alone.
     pub(super) placement: PlacementId,
+    pub(super) from: From,
+    /// Whether it comes when no other request of the job is outstanding.
+    pub(super) is_alone: bool,
+}
+
+/// Why a job asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum From {
+    Pattern,
+    /// It reads back what it wrote, within a pass or after it.
+    Backlog,
+    Check,
 }
 
 /// A job's part of the device.

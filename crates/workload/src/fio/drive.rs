@@ -4,7 +4,7 @@
 //! a *target*, and there are at most `max_open` of them. A write pointer moves when a write is issued. A full zone leaves the
 //! targets then, and not with the end of the write as in fio: a drive takes writes in the order of their issue.
 
-use super::ask::{Ask, Span};
+use super::ask::{Ask, From, Span};
 use nandlab_block::{Op, ZoneCommand};
 use nandlab_nand::PlacementId;
 use std::ops::Range;
@@ -87,6 +87,12 @@ impl Drive {
         zone as u64 * self.limits.size
     }
 
+    /// Whether these bytes are below a write pointer.
+    pub(super) fn is_written(&self, ask: Ask) -> bool {
+        let zone = (ask.offset / self.limits.size) as usize;
+        ask.offset + ask.length <= self.start(zone) + self.zones[zone].written
+    }
+
     fn rest(&self, zone: usize) -> u64 {
         self.limits.capacity - self.zones[zone].written
     }
@@ -119,8 +125,15 @@ impl Drive {
 
     /// The request of a change; `None` if the device knows no zones.
     pub(super) fn request(&self, zone: usize, command: ZoneCommand) -> Option<Ask> {
-        let ask =
-            Ask { op: Op::Zone(command), offset: self.start(zone), length: 0, file: 0, placement: PlacementId::NONE };
+        let ask = Ask {
+            op: Op::Zone(command),
+            offset: self.start(zone),
+            length: 0,
+            file: 0,
+            placement: PlacementId::NONE,
+            from: From::Pattern,
+            is_alone: false,
+        };
         self.limits.has_commands.then_some(ask)
     }
 

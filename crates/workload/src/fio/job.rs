@@ -1,14 +1,21 @@
 //! A job file's section.
 
-use super::keys::{find, Class, KEYS, SYNCHRONOUS};
+use super::batch::Batch;
+use super::checks::Checks;
+use super::company::Company;
+use super::errors::Tolerance;
+use super::flow::Share;
+use super::keys::{find, Class, Unfollowed, SYNCHRONOUS};
 use super::placing::{Choice, Placing};
 use super::skew::Distribution;
+use super::target::Wish;
 use super::text::{amount, by_direction, bytes, number, switch, time, Amount, Entry, KbBase};
-use super::zoning::Zoning;
+use super::values::{files, pattern, range, reads_for_writes, service, split, synchronous, unknown, Rules, Service};
+pub(super) use super::values::{Asks, Generator, Lengths, Rate, Steps};
+use super::zoning::{Stride, Zoning};
 use super::Malformed;
-use nandlab_block::{nearest, Op};
+use nandlab_block::Op;
 use nandlab_nand::{Time, SECTOR_BYTES};
-use std::collections::BTreeSet;
 
 const US: Time = 1000;
 const S: Time = 1_000_000 * US;
@@ -17,60 +24,7 @@ const SECTOR: u64 = SECTOR_BYTES as u64;
 const LONGEST: u64 = u32::MAX as u64 * SECTOR;
 const MAX_DEPTH: u64 = 65_536;
 const MAX_CLONES: u64 = 1024;
-
-/// The kinds a job requests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Asks {
-    Only(Op),
-    /// Reads and writes.
-    Mix,
-    /// A trim, then a write of the same bytes, and so on.
-    TrimWrite,
-}
-
-impl Asks {
-    /// By number among reads, writes and trims.
-    pub(super) fn directions(self) -> &'static [usize] {
-        match self {
-            Self::Only(Op::Read) => &[0],
-            Self::Only(Op::Trim) => &[2],
-            Self::Only(_) => &[1],
-            Self::Mix => &[0, 1],
-            Self::TrimWrite => &[2],
-        }
-    }
-}
-
-/// Request lengths in one direction, in bytes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Lengths {
-    Range(u64, u64),
-    /// Lengths with their shares in per cent.
-    Split(Vec<(u64, u64)>),
-}
-
-impl Lengths {
-    pub(super) fn least(&self) -> u64 {
-        match self {
-            Self::Range(least, _) => *least,
-            Self::Split(parts) => parts.iter().map(|&(bytes, _)| bytes).min().expect("a split has a part"),
-        }
-    }
-
-    pub(super) fn most(&self) -> u64 {
-        match self {
-            Self::Range(_, most) => *most,
-            Self::Split(parts) => parts.iter().map(|&(bytes, _)| bytes).max().expect("a split has a part"),
-        }
-    }
-}
-
-/// How fast a job may ask in one direction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Rate {
-    BytesPerS(u64),
-    RequestsPerS(u64),
-}
+const MAX_FILES: u64 = 65_536;
 
 /// A section, with what `[global]` sets for it.
 #[derive(Clone, PartialEq, Debug)]
@@ -89,11 +43,36 @@ pub(super) struct Job {
     pub(super) offset_align: Option<u64>,
     /// File names; without one the job has its own file.
     pub(super) files: Vec<String>,
-    /// How the next file is chosen, unless files come in turn.
-    pub(super) service: Option<String>,
+    /// How many files it has, and how many are open; 0: as many as have names, and all.
+    pub(super) file_number: u64,
+    pub(super) open_files: u64,
+    /// How the next file is chosen, and how many requests it gets.
+    pub(super) service: Service,
+    pub(super) service_requests: u64,
+    /// What `rw` has behind a colon.
+    pub(super) steps: Steps,
+    pub(super) generator: Generator,
+    /// Whether lengths go by places in order and at random, not by kinds.
+    pub(super) by_place: bool,
+    /// Whether the draws of a pass repeat, unless it has a seed.
+    pub(super) rand_repeats: bool,
+    pub(super) verifies: bool,
+    /// What it reads back, unless `verifies` says no.
+    pub(super) checks: Checks,
+    /// How many requests it waits for at a time.
+    pub(super) batch: Batch,
+    /// Whether it goes on when a request fails.
+    pub(super) tolerance: Tolerance,
+    /// The keys about other jobs, and its share of a flow.
+    pub(super) company: Company,
+    pub(super) share: Share,
+    /// The keys about a latency that its depth follows.
+    pub(super) wish: Wish,
     pub(super) depth: u32,
     /// The engine, if it waits for each request.
     pub(super) waits: Option<String>,
+    /// Whether the engine is none: it waits at depth 1.
+    pub(super) is_null: bool,
     pub(super) clones: u32,
     /// Reads among reads and writes, in per cent.
     pub(super) read_share: u64,
@@ -104,12 +83,18 @@ pub(super) struct Job {
     pub(super) is_poisson: bool,
     pub(super) runtime: Time,
     pub(super) is_time_based: bool,
+    /// Whether it would be, but for a runtime.
+    pub(super) lacks_runtime: bool,
     pub(super) delay: Time,
     pub(super) loops: u64,
     /// Requests in all; 0: as many as the bytes are.
     pub(super) requests: u64,
     /// A flush after so many writes; 0: none.
     pub(super) fsync: u64,
+    /// Whether a write ends when it is durable, and is a read of the medium.
+    pub(super) is_durable: bool,
+    pub(super) reads_for_writes: bool,
+    pub(super) fdatasync: u64,
     pub(super) end_fsync: bool,
     pub(super) fsync_on_close: bool,
     pub(super) is_behind_wall: bool,
@@ -145,9 +130,24 @@ impl Default for Job {
             offset_increment: Amount::Bytes(0),
             offset_align: None,
             files: Vec::new(),
-            service: None,
+            file_number: 0,
+            open_files: 0,
+            service: Service::InTurn,
+            service_requests: 1,
+            steps: Steps::default(),
+            generator: Generator::Tausworthe,
+            by_place: false,
+            rand_repeats: true,
+            verifies: true,
+            checks: Checks::default(),
+            batch: Batch::default(),
+            tolerance: Tolerance::default(),
+            company: Company::default(),
+            share: Share::default(),
+            wish: Wish::default(),
             depth: 1,
             waits: Some("psync".to_owned()),
+            is_null: false,
             clones: 1,
             read_share: 50,
             seed: None,
@@ -157,10 +157,14 @@ impl Default for Job {
             is_poisson: false,
             runtime: 0,
             is_time_based: false,
+            lacks_runtime: false,
             delay: 0,
             loops: 1,
             requests: 0,
             fsync: 0,
+            is_durable: false,
+            reads_for_writes: false,
+            fdatasync: 0,
             end_fsync: false,
             fsync_on_close: false,
             is_behind_wall: false,
@@ -177,17 +181,22 @@ impl Default for Job {
 }
 
 impl Job {
-    /// Takes a section's keys; keys without effect here go to `ignored`.
+    /// Takes a section's keys; keys that are not followed go to `unfollowed`.
     pub(super) fn take<'a>(
         &mut self,
         entries: &[Entry<'a>],
         base: KbBase,
-        ignored: &mut BTreeSet<&'a str>,
+        unfollowed: &mut Unfollowed<'a>,
     ) -> Result<(), Malformed> {
         for entry in entries {
             match find(entry.key).map(|key| key.class) {
                 Some(Class::Nothing) => {
-                    ignored.insert(entry.key);
+                    unfollowed.keys.insert(entry.key);
+                }
+                Some(Class::Told { harmless, what }) => {
+                    if !harmless.contains(&entry.value.unwrap_or("1")) {
+                        unfollowed.told.insert(entry.key, what);
+                    }
                 }
                 Some(Class::Refused { harmless, why }) => {
                     if !harmless.contains(&entry.value.unwrap_or("1")) {
@@ -210,22 +219,70 @@ impl Job {
         }
         match entry.key {
             "kb_base" => {}
-            "rw" | "readwrite" => (self.asks, self.is_random) = pattern(entry)?,
+            "rw" | "readwrite" => self.set_pattern(entry, base)?,
             "bs" | "blocksize" => {
                 self.set_lengths(entry, |part| bytes(entry, part, base).map(|n| Lengths::Range(n, n)))?;
             }
-
             "bsrange" | "blocksize_range" => self.set_lengths(entry, |part| range(entry, part, base))?,
             "bssplit" => self.set_lengths(entry, |part| split(entry, part, base))?,
             "size" => self.size = Some(amount(entry, value, base)?),
             "io_size" | "io_limit" => self.io_size = Some(amount(entry, value, base)?),
             "filesize" => self.filesize = Some(bytes(entry, value, base)?).filter(|&bytes| bytes > 0),
-            "offset" => self.offset = amount(entry, value, base)?,
+            "offset" | "fileoffset" => self.offset = amount(entry, value, base)?,
             "offset_increment" => self.offset_increment = amount(entry, value, base)?,
             "offset_align" => self.offset_align = Some(bytes(entry, value, base)?).filter(|&bytes| bytes > 0),
             "filename" => self.files = files(entry)?,
-            "file_service_type" => self.service = Some(value.to_owned()).filter(|value| value != "roundrobin"),
-            "ioengine" => self.waits = SYNCHRONOUS.contains(&value).then(|| value.to_owned()),
+            "file_service_type" => (self.service, self.service_requests) = service(entry, base)?,
+            "nrfiles" | "nr_files" => self.file_number = number(entry, 0, MAX_FILES)?,
+            "openfiles" => self.open_files = number(entry, 0, MAX_FILES)?,
+            "rw_sequencer" => {
+                self.steps.repeats = match value {
+                    "sequential" => false,
+                    "identical" => true,
+                    _ => return Err(wrong("expected sequential or identical")),
+                }
+            }
+            "random_generator" => {
+                self.generator = match value {
+                    "tausworthe" | "tausworthe64" => Generator::Tausworthe,
+                    "lfsr" => Generator::Lfsr,
+                    _ => return Err(wrong("expected tausworthe, tausworthe64 or lfsr")),
+                }
+            }
+            "bs_is_seq_rand" => self.by_place = switch(entry)?,
+            "randrepeat" => self.rand_repeats = switch(entry)?,
+            "allrandrepeat" | "fill_device" | "fill_fs" => drop(switch(entry)?),
+            "sync" => self.is_durable = synchronous(entry)?,
+            "writefua" => self.is_durable = switch(entry)?,
+            "sg_write_mode" | "write_mode" => self.reads_for_writes = reads_for_writes(entry)?,
+            "do_verify" => self.verifies = switch(entry)?,
+            "verify" | "verify_only" | "verify_backlog" | "verify_backlog_batch" | "experimental_verify" => {
+                self.checks.set(entry)?;
+            }
+            "iodepth_batch"
+            | "iodepth_batch_submit"
+            | "iodepth_batch_complete_min"
+            | "iodepth_batch_complete"
+            | "iodepth_batch_complete_max"
+            | "iodepth_low" => self.batch.set(entry)?,
+            "continue_on_error" | "ignore_error" | "exitall_on_error" => self.tolerance.set(entry)?,
+            "exitall" | "exit_what" | "new_group" | "wait_for" => self.company.set(entry)?,
+            "latency_target" | "latency_window" | "latency_percentile" | "latency_run" => self.wish.set(entry)?,
+            "flow" | "flow_id" | "flow_sleep" => self.share.set(entry)?,
+            _ => self.set_course(entry, base)?,
+        }
+        Ok(())
+    }
+
+    /// Takes a key about engines, rates, times, ends, and places.
+    fn set_course(&mut self, entry: &Entry<'_>, base: KbBase) -> Result<(), Malformed> {
+        let value = entry.value.unwrap_or("");
+        let wrong = |what: &str| entry.wrong(format!("{} = {value} cannot work: {what}", entry.key));
+        match entry.key {
+            "ioengine" => {
+                self.waits = SYNCHRONOUS.contains(&value).then(|| value.to_owned());
+                self.is_null = value == "null";
+            }
             "iodepth" => self.depth = number(entry, 1, MAX_DEPTH)? as u32,
             "numjobs" => self.clones = number(entry, 1, MAX_CLONES)? as u32,
             "rwmixread" => self.read_share = number(entry, 0, 100)?,
@@ -247,7 +304,8 @@ impl Job {
             "startdelay" => self.delay = time(entry, S)?,
             "loops" => self.loops = number(entry, 1, 1 << 32)?,
             "number_ios" => self.requests = number(entry, 0, 1 << 62)?,
-            "fsync" | "fdatasync" => self.fsync = number(entry, 0, 1 << 32)?,
+            "fsync" => self.fsync = number(entry, 0, 1 << 32)?,
+            "fdatasync" => self.fdatasync = number(entry, 0, 1 << 32)?,
             "end_fsync" => self.end_fsync = switch(entry)?,
             "fsync_on_close" => self.fsync_on_close = switch(entry)?,
             "stonewall" | "wait_for_previous" => self.is_behind_wall = switch(entry)?,
@@ -259,6 +317,8 @@ impl Job {
             | "dp_scheme" => self.placing.set(entry)?,
             "zonemode"
             | "zonesize"
+            | "zonerange"
+            | "zoneskip"
             | "zonecapacity"
             | "max_open_zones"
             | "job_max_open_zones"
@@ -267,6 +327,27 @@ impl Job {
             | "zone_reset_threshold"
             | "zone_reset_frequency" => self.zoning.set(entry, base)?,
             _ => return Err(unknown(entry)),
+        }
+        Ok(())
+    }
+
+    /// Takes `rw`, with a number behind a colon: of a random job how many requests are one step, otherwise bytes.
+    fn set_pattern(&mut self, entry: &Entry<'_>, base: KbBase) -> Result<(), Malformed> {
+        let (value, step) =
+            entry.value.unwrap_or("").split_once(':').map_or((entry.value, None), |(a, b)| (Some(a), Some(b)));
+        let within = Entry { value, ..*entry };
+        (self.asks, self.is_random) = pattern(&within)?;
+        self.steps = Steps { repeats: self.steps.repeats, is_random: self.is_random, ..Steps::default() };
+        let Some(step) = step else { return Ok(()) };
+        if self.is_random {
+            self.steps.every = number(&Entry { value: Some(step), ..*entry }, 0, 1 << 32)?;
+            return Ok(());
+        }
+        let (sign, digits) = step.strip_prefix('-').map_or((1, step), |digits| (-1, digits));
+        self.steps.add = sign * bytes(entry, digits, base)? as i64;
+        if self.steps.add % SECTOR as i64 != 0 {
+            return Err(entry
+                .wrong(format!("{} = {step} cannot work: requests start at whole sectors of 512 bytes", entry.key)));
         }
         Ok(())
     }
@@ -326,7 +407,7 @@ impl Job {
 
     /// Requests outstanding at a time: one if the engine waits for each.
     pub(super) fn outstanding(&self) -> u32 {
-        if self.waits.is_some() {
+        if self.waits.is_some() || self.batch.is_polling() {
             1
         } else {
             self.depth
@@ -340,6 +421,57 @@ impl Job {
             |(align, lengths): (&Option<u64>, &Lengths)| align.is_some_and(|align| align != lengths.least());
         let is_uniform = self.distribution == Distribution::Uniform;
         self.covers && is_uniform && !self.align.iter().zip(&self.lengths).any(is_aligned)
+    }
+
+    /// Whether a map of used places keeps its random requests from coming to a place twice in a pass.
+    pub(super) fn has_map(&self) -> bool {
+        self.is_random && self.generator == Generator::Tausworthe && self.covers_once()
+    }
+
+    /// The ranges that it goes through; with several files open there are none, if it says so (init.c of fio 3.33).
+    pub(super) fn stride(&self) -> Option<Stride> {
+        self.zoning.stride().filter(|_| self.open_files <= 1)
+    }
+
+    /// How many files it has.
+    pub(super) fn file_count(&self) -> usize {
+        match self.files.len() {
+            0 => (self.file_number as usize).max(1),
+            named => named,
+        }
+    }
+
+    /// Whether each pass has the draws of the first one: a seed ends that (init.c of fio 3.33).
+    pub(super) fn repeats(&self) -> bool {
+        self.rand_repeats && self.seed.is_none()
+    }
+
+    /// Whether a pass ends with the job's size: fio 3.33 counts the bytes of requests that its engine does not wait for.
+    pub(super) fn ends_with_size(&self) -> bool {
+        self.waits.is_none() && !(self.is_null && self.depth == 1)
+    }
+
+    /// Whether files that are through stay so in passes for bytes alone.
+    pub(super) fn keeps_done(&self) -> bool {
+        !(self.is_time_based || self.loops > 1 || self.verifies)
+    }
+
+    /// What random places in this direction are multiples of.
+    pub(super) fn alignment(&self, direction: usize) -> u64 {
+        self.align[direction].unwrap_or(self.lengths[direction].least())
+    }
+
+    /// What places are chosen by, with so many files.
+    pub(super) fn rules(&self, files: usize) -> Rules {
+        Rules {
+            random_share: if self.is_random { self.random_share } else { [0; 3] },
+            align: [0, 1, 2].map(|direction| self.alignment(direction)),
+            least: [0, 1, 2].map(|direction| self.lengths[direction].least()),
+            steps: self.steps,
+            goes_round: self.is_time_based || matches!(self.service, Service::Skewed(_)),
+            wraps: self.is_time_based && files == 1,
+            follows_trims: self.is_random && self.asks == Asks::TrimWrite,
+        }
     }
 
     /// Whether some of its requests are writes.
@@ -363,86 +495,4 @@ impl Job {
         let shortest = self.asks.directions().iter().map(|&direction| self.lengths[direction].least()).min();
         shortest.expect("a job asks for something")
     }
-}
-
-fn pattern(entry: &Entry<'_>) -> Result<(Asks, bool), Malformed> {
-    let value = entry.value.unwrap_or("");
-    Ok(match value {
-        "read" => (Asks::Only(Op::Read), false),
-        "write" => (Asks::Only(Op::Write), false),
-        "trim" => (Asks::Only(Op::Trim), false),
-        "rw" | "readwrite" => (Asks::Mix, false),
-        "trimwrite" => (Asks::TrimWrite, false),
-        "randread" => (Asks::Only(Op::Read), true),
-        "randwrite" => (Asks::Only(Op::Write), true),
-        "randtrim" => (Asks::Only(Op::Trim), true),
-        "randrw" => (Asks::Mix, true),
-        "randtrimwrite" => (Asks::TrimWrite, true),
-        _ => {
-            let what = "expected one of read, write, trim, rw, trimwrite, randread, randwrite, randtrim, randrw, \
-                        randtrimwrite, without steps";
-            return Err(entry.wrong(format!("{} = {value} cannot work: {what}", entry.key)));
-        }
-    })
-}
-
-fn range(entry: &Entry<'_>, part: &str, base: KbBase) -> Result<Lengths, Malformed> {
-    let (low, high) = part.split_once(['-', ':']).unwrap_or((part, part));
-    let (low, high) = (bytes(entry, low.trim(), base)?, bytes(entry, high.trim(), base)?);
-    Ok(Lengths::Range(low.min(high), low.max(high)))
-}
-
-/// `4k/10:64k/50:32k/40`; parts without a percentage share the rest.
-fn split(entry: &Entry<'_>, part: &str, base: KbBase) -> Result<Lengths, Malformed> {
-    let mut parts = Vec::new();
-    let mut given = 0;
-    for one in part.split(':') {
-        let (size, share) = one.split_once('/').unwrap_or((one, ""));
-        let size = bytes(entry, size.trim(), base)?;
-        let share = match share.trim() {
-            "" => None,
-            share => Some(share.parse::<u64>().ok().filter(|&share| share <= 100).ok_or_else(|| {
-                let what = "expected sizes with percentages such as 4k/10:64k/90";
-                entry.wrong(format!("{} = {part} cannot work: {what}", entry.key))
-            })?),
-        };
-        given += share.unwrap_or(0);
-        parts.push((size, share));
-    }
-    let open = parts.iter().filter(|(_, share)| share.is_none()).count() as u64;
-    if given > 100 || (open == 0 && given < 100) {
-        return Err(
-            entry.wrong(format!("{} = {part} cannot work: the percentages sum to {given}, not to 100", entry.key))
-        );
-    }
-    let rest = (100 - given).checked_div(open).unwrap_or(0);
-    let parts = parts.into_iter().map(|(size, share)| (size, share.unwrap_or(rest)));
-    Ok(Lengths::Split(parts.filter(|&(_, share)| share > 0).collect()))
-}
-
-/// Names between colons; a backslash before a colon makes it a character in the name.
-fn files(entry: &Entry<'_>) -> Result<Vec<String>, Malformed> {
-    let value = entry.value.unwrap_or("");
-    let mut files = vec![String::new()];
-    let mut letters = value.chars().peekable();
-    while let Some(letter) = letters.next() {
-        let file = files.last_mut().expect("there is a name at all times");
-        match letter {
-            '\\' if letters.peek() == Some(&':') => file.extend(letters.next()),
-            ':' => files.push(String::new()),
-            other => file.push(other),
-        }
-    }
-    if files.iter().any(String::is_empty) {
-        let what = "expected names of files between colons; a colon of a name has a backslash before it";
-        return Err(entry.wrong(format!("{} = {value} cannot work: {what}", entry.key)));
-    }
-    Ok(files)
-}
-
-fn unknown(entry: &Entry<'_>) -> Malformed {
-    let key = entry.key;
-    let known = KEYS.iter().flat_map(|key| key.names).copied();
-    let hint = nearest(key, known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-    Malformed { line: entry.line, column: entry.column, message: format!("the key `{key}` is not known{hint}") }
 }

@@ -20,8 +20,12 @@ pub(super) struct Region {
     pub(super) offset: u64,
     /// Bytes in each file.
     pub(super) length: u64,
-    /// How much is to be moved.
-    pub(super) limit: u64,
+    /// Bytes from its beginning to the end of the file, whatever its size.
+    pub(super) reach: u64,
+    /// The part of all files together that a pass is over.
+    pub(super) size: u64,
+    /// How much is to be moved, if that is said.
+    pub(super) io_size: Option<u64>,
 }
 
 /// All clones' regions in order, and the bytes they need on the device. Files begin with a zone, if zones have a size.
@@ -30,7 +34,7 @@ pub(super) fn lay_out(jobs: &[Job], device: u64, zone: Option<u64>) -> Result<(V
     let mut clones = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
         for clone in 0..job.clones {
-            let own = [format!("{number} {clone}")];
+            let own: Vec<String> = (0..job.file_count()).map(|file| format!("{number} {clone} {file}")).collect();
             let files = if job.files.is_empty() { &own[..] } else { &job.files };
             let file = |name: &String| {
                 names.iter().position(|known| known == name).unwrap_or_else(|| {
@@ -48,7 +52,8 @@ pub(super) fn lay_out(jobs: &[Job], device: u64, zone: Option<u64>) -> Result<(V
     let mut regions = Vec::new();
     for (number, clone, files) in &clones {
         let job = &jobs[*number];
-        let of = Whole { bytes: device, is_single, is_own: job.files.is_empty() };
+        let zone = zone.filter(|_| job.zoning.is_on());
+        let of = Whole { bytes: device, is_single, is_own: job.files.is_empty(), zone };
         let (offset, region) = region(*number, job, *clone, of)?;
         for &file in files {
             lengths[file] = lengths[file].max(offset + region.length);
@@ -63,12 +68,15 @@ pub(super) fn lay_out(jobs: &[Job], device: u64, zone: Option<u64>) -> Result<(V
     }
     for (region, (_, _, files)) in regions.iter_mut().zip(&clones) {
         region.starts.iter_mut().zip(files).for_each(|(start, &file)| *start += starts[file]);
+        let is_device = is_single && names[files[0]].starts_with("/dev/");
+        let whole = if is_device { device } else { files.iter().map(|&file| lengths[file]).min().unwrap_or(0) };
+        region.reach = whole.saturating_sub(region.offset);
     }
     let needed = starts.last().map_or(0, |start| start.saturating_add(*lengths.last().expect("as many as starts")));
     Ok((regions, needed))
 }
 
-/// Refuses several files if one is a device with unknown extent, and files that do not take turns.
+/// Refuses several files if one is a device with unknown extent.
 fn refuse_files(jobs: &[Job], files: usize) -> Result<(), Malformed> {
     let device = |job: &Job| job.files.iter().find(|file| file.starts_with("/dev/")).cloned();
     let has_bytes = |job: &Job| matches!(job.size, Some(Amount::Bytes(1..))) || job.filesize.is_some();
@@ -78,11 +86,7 @@ fn refuse_files(jobs: &[Job], files: usize) -> Result<(), Malformed> {
             job.wrong(&format!("a job on the device {device} leaves no room for other files; give it a size in bytes"))
         );
     }
-    let in_turn = jobs.iter().find(|job| job.files.len() > 1 && job.service.is_some());
-    in_turn.map_or(Ok(()), |job| {
-        let service = job.service.as_deref().unwrap_or_default();
-        Err(job.wrong(&format!("file_service_type = {service} is not followed: the files of a job come in turn")))
-    })
+    Ok(())
 }
 
 /// The base for percentages.
@@ -94,6 +98,8 @@ struct Whole {
     is_single: bool,
     /// Whether the file has no name, and so no other job shares it.
     is_own: bool,
+    /// The size of a zone, if the job keeps to zones.
+    zone: Option<u64>,
 }
 
 /// A clone's start in each file, and its region.
@@ -107,11 +113,20 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
             Err(job.wrong(&message()))
         }
     };
+    let of_zones = |key: &str, count: u64| {
+        let message = || format!("{key} = {count}z counts zones, and the job keeps to none; zonemode = zbd does");
+        whole.zone.map(|zone| zone.saturating_mul(count)).ok_or_else(|| job.wrong(&message()))
+    };
     let bytes = |key: &str, amount: Amount| match amount {
+        Amount::Zones(count) => of_zones(key, count),
         Amount::Bytes(bytes) => Ok(bytes),
         Amount::Percent(percent) => of_whole(key, percent),
     };
     let least = job.least();
+    let job_size = match job.size {
+        Some(Amount::Zones(count)) => Some(Amount::Bytes(of_zones("size", count)?)),
+        size => size,
+    };
     let steps = bytes("offset_increment", job.offset_increment)?.saturating_mul(clone.into());
     let mut offset = bytes("offset", job.offset)?.saturating_add(steps);
     if matches!(job.offset, Amount::Percent(_)) || matches!(job.offset_increment, Amount::Percent(_)) {
@@ -125,8 +140,8 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
         let rest = whole.is_single.then(|| whole.bytes.saturating_sub(offset));
         rest.ok_or_else(|| job.wrong(what))
     };
-    let files = job.files.len().max(1) as u64;
-    let length = match (job.filesize, job.size) {
+    let files = job.file_count() as u64;
+    let length = match (job.filesize, job_size) {
         (Some(filesize), _) => filesize.saturating_sub(offset),
         // HOWTO of fio 3.33, `size`: divided between the files.
         (None, Some(Amount::Bytes(size))) if size > 0 => size / files,
@@ -142,11 +157,17 @@ fn region(number: usize, job: &Job, clone: u32, whole: Whole) -> Result<(u64, Re
         return Err(job.wrong(&format!("from its offset on there are {room}, and a request has {request}")));
     }
     let all = length.saturating_mul(files);
-    let limit = match (job.io_size, job.size) {
-        (Some(Amount::Bytes(bytes)), _) if bytes > 0 => bytes,
-        (Some(Amount::Percent(percent)), _) => (u128::from(all) * u128::from(percent) / 100) as u64,
-        (_, Some(Amount::Bytes(size))) if size > 0 => size.min(all),
+    let mut size = match job_size {
+        Some(Amount::Bytes(size)) if size > 0 => size.min(all),
         _ => all,
     };
-    Ok((offset, Region { job: number, starts: Vec::new(), offset, length, limit }))
+    let mut io_size = None;
+    match job.io_size {
+        Some(Amount::Bytes(bytes)) if bytes > 0 => io_size = Some(bytes),
+        Some(Amount::Zones(count)) => io_size = Some(of_zones("io_size", count)?),
+        // fio 3.33 makes the size smaller.
+        Some(Amount::Percent(percent)) => size = size.min((u128::from(all) * u128::from(percent) / 100) as u64),
+        _ => {}
+    }
+    Ok((offset, Region { job: number, starts: Vec::new(), offset, length, reach: length, size, io_size }))
 }

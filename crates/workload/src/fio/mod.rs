@@ -9,45 +9,55 @@
 //! with `fdp` carry a placement identifier: index i of fio's list is handle i of the first reclaim group.
 //!
 //! ## Differences
-//! From fio itself: random numbers differ. A permutation draws random places that come once, a new one for each pass;
-//! with a read share each request is drawn independently. A rate delays a request and never changes its direction. A
-//! thinking job first waits for its outstanding requests and starts to think when its requests were issued
-//! (`thinktime_blocks_type = issue`). There is no page cache. Files have no metadata: a single file is the whole
-//! device, several files lie one behind the other.
+//! From fio itself: random numbers differ, each kind of draw has a source of its own as there. A rate delays a request and
+//! never changes its direction. A thinking job first waits for its outstanding requests. There is no page cache. A single
+//! file is the whole device, several lie one behind the other. Where no time passes, jobs alternate by their depths.
 //!
 //! ## References
 //! J. Axboe, "fio - Flexible I/O tester", HOWTO (Job file format, Parameter types, Job parameters); io_u.c and backend.c
 //! where it leaves a choice open.
 
 mod ask;
+mod batch;
+mod checks;
+mod company;
+mod course;
+mod draws;
 mod drive;
+mod errors;
+mod flow;
+mod history;
 mod job;
+mod jobs;
 pub mod keys;
 mod layout;
+mod map;
+mod notices;
+mod order;
+mod part;
 mod placing;
+mod sections;
 mod skew;
+mod slots;
 mod source;
 mod stream;
 mod subjob;
+mod target;
 mod text;
+mod turns;
+mod values;
 mod zoned;
 mod zoning;
 
-use crate::origins::{named, origins};
 use crate::{Options, Setting, Workload, WorkloadError};
-use drive::{Drive, Zoned};
-use job::Job;
-use nandlab_block::{Completion, Request};
-use nandlab_nand::random::{self, Random};
-use nandlab_nand::{Origin, Time, SECTOR_BYTES};
+use jobs::Jobs;
+use nandlab_nand::SECTOR_BYTES;
+use notices::notices;
+use sections::read_jobs;
 use serde::{Deserialize, Serialize};
 use source::Source;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use stream::Stream;
-use subjob::{Pause, Subjob};
-use text::{KbBase, Section};
 
 /// Options of `[workload.fio]`: either of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -85,14 +95,11 @@ impl Variable {
 
 /// Most clones in all jobs.
 const MAX_CLONES: usize = 1024;
-/// Requests without a clock step, after which a time-limited job would never end.
-const MOST_AT_ONCE: u32 = 1 << 20;
 
-/// An error in a job file.
+/// An error in a job file, at a byte of a line, both from 1.
 #[derive(Debug)]
 struct Malformed {
     line: u64,
-    /// Byte in the line, from 1.
     column: usize,
     message: String,
 }
@@ -138,7 +145,7 @@ impl Options for Config {
         let file = source.name();
         let in_file = |bad| source.error(bad);
         let sections = text::sections(&source.text).map_err(in_file)?;
-        let (mut jobs, ignored) = read_jobs(&sections).map_err(in_file)?;
+        let (mut jobs, unfollowed) = read_jobs(&sections).map_err(in_file)?;
         if jobs.is_empty() {
             return Err(WorkloadError::File { file, message: "it has no job: a section such as `[job1]`".to_owned() });
         }
@@ -163,7 +170,9 @@ impl Options for Config {
             let message = format!("it has {} clones of jobs, and {MAX_CLONES} are possible", regions.len());
             return Err(WorkloadError::File { file, message });
         }
-        Ok(Box::new(Jobs::new(file, &jobs, (&regions, drive), (setting.seed, notices(&jobs, &ignored)))))
+        let orders = order::orders(&jobs).map_err(in_file)?;
+        let notices = notices(&jobs, &unfollowed);
+        Ok(Box::new(Jobs::new(file, &jobs, (&regions, drive), (setting.seed, orders, notices))))
     }
 
     fn has_times(&self) -> bool {
@@ -172,327 +181,5 @@ impl Options for Config {
 
     fn paces_itself(&self) -> bool {
         true
-    }
-}
-
-/// The jobs in a file, and the keys without effect here.
-fn read_jobs<'a>(sections: &[Section<'a>]) -> Result<(Vec<Job>, BTreeSet<&'a str>), Malformed> {
-    let mut global = Job::default();
-    let mut global_base = KbBase(1024);
-    let (mut jobs, mut ignored) = (Vec::new(), BTreeSet::new());
-    for section in sections {
-        let base = kb_base(section)?.unwrap_or(global_base);
-        if section.name == "global" {
-            global_base = base;
-            global.take(&section.entries, base, &mut ignored)?;
-            continue;
-        }
-        let mut job = Job { name: section.name.to_owned(), line: section.line, ..global.clone() };
-        job.take(&section.entries, base, &mut ignored)?;
-        if job.is_time_based && job.runtime == 0 {
-            return Err(job.wrong("it is time_based, and runtime does not say for how long"));
-        }
-        if jobs.len() == origins().count() {
-            return Err(job.wrong(&format!("{} jobs can be told apart; numjobs makes more of one", origins().count())));
-        }
-        jobs.push(job);
-    }
-    Ok((jobs, ignored))
-}
-
-/// This section's value for `k`, if given.
-fn kb_base(section: &Section<'_>) -> Result<Option<KbBase>, Malformed> {
-    let entry = section.entries.iter().rev().find(|entry| entry.key == "kb_base");
-    entry.map_or(Ok(None), |entry| match entry.value {
-        Some("1000") => Ok(Some(KbBase(1000))),
-        Some("1024") => Ok(Some(KbBase(1024))),
-        _ => Err(entry.wrong(format!("kb_base = {} cannot work: expected 1000 or 1024", entry.value.unwrap_or("")))),
-    })
-}
-
-/// Ignored settings, in sentences.
-fn notices(jobs: &[Job], ignored: &BTreeSet<&str>) -> Vec<String> {
-    let mut said = Vec::new();
-    if !ignored.is_empty() {
-        let keys = ignored.iter().copied().collect::<Vec<_>>().join(", ");
-        said.push(format!(
-            "these keys of the job file concern the machine that fio runs on or what it prints, and change nothing here: {keys}"
-        ));
-    }
-    for job in jobs.iter().filter(|job| job.ramp > 0) {
-        let (name, ramp) = (&job.name, job.ramp as f64 / 1e9);
-        said.push(format!(
-            "[{name}] has ramp_time = {ramp} s, by which its runtime is longer; its requests of that time count as all \
-             others, and precondition.warm_up leaves the first ones out"
-        ));
-    }
-    for (name, keys) in jobs.iter().filter_map(|job| Some((&job.name, job.zoning.idle()?))) {
-        said.push(format!("[{name}] has keys that mean nothing without zonemode = zbd: {keys}"));
-    }
-    for job in jobs {
-        if let Some(engine) = job.waits.as_ref().filter(|_| job.depth > 1) {
-            let (name, depth) = (&job.name, job.depth);
-            said.push(format!(
-                "[{name}] has iodepth = {depth}, but as in fio the engine {engine} waits for each request, so that one is \
-                 outstanding; ioengine = libaio keeps {depth}"
-            ));
-        }
-    }
-    said
-}
-
-/// All jobs at work.
-#[derive(Debug)]
-struct Jobs {
-    file: String,
-    names: Vec<String>,
-    clones: Vec<Subjob>,
-    /// The zones that jobs keep to, if any does.
-    drive: Option<Drive>,
-    /// The working clones' next times, with their numbers.
-    queue: BinaryHeap<Reverse<(Time, usize)>>,
-    group: usize,
-    /// Clones still running in the group.
-    at_work: usize,
-    /// The clone with the request handed out last, and the request's time.
-    waits_for: Option<(usize, Time)>,
-    /// If ends are told later: the requests under way.
-    later: Option<Later>,
-    /// When the last request came, and how many came then.
-    last: Time,
-    at_once: u32,
-    random: Random,
-    notices: Vec<String>,
-    count: Option<u64>,
-}
-
-impl Jobs {
-    fn new(
-        file: String,
-        jobs: &[Job],
-        (regions, drive): (&[layout::Region], Option<Drive>),
-        (seed, notices): (u64, Vec<String>),
-    ) -> Self {
-        let group_of = |job: usize| jobs[1..=job].iter().filter(|job| job.is_behind_wall).count();
-        let clones: Vec<_> = (random::Stream::FioClones as u64..)
-            .zip(regions)
-            .map(|(number, region)| {
-                let job = &jobs[region.job];
-                let origin = origins().nth(region.job).expect("no more jobs than origins were let pass");
-                let stream = Stream::new(job, region, Random::stream(job.seed.unwrap_or(seed), number));
-                let zoned = Zoned::new(job, number as usize);
-                Subjob::new(job, stream, (origin, group_of(region.job)), zoned)
-            })
-            .collect();
-        let count = clones.iter().map(Subjob::count).sum();
-        let mut all = Self {
-            file,
-            names: jobs.iter().map(|job| job.name.clone()).collect(),
-            clones,
-            drive,
-            queue: BinaryHeap::new(),
-            group: 0,
-            at_work: 0,
-            waits_for: None,
-            later: None,
-            last: 0,
-            at_once: 0,
-            random: Random::of(seed, random::Stream::FioGaps),
-            notices,
-            count,
-        };
-        all.start_group(0);
-        all
-    }
-
-    /// Starts the present group's clones at `time`, and further groups while none has anything to ask.
-    fn start_group(&mut self, mut time: Time) {
-        let last = self.clones.last().map_or(0, |clone| clone.group);
-        loop {
-            for (number, clone) in self.clones.iter_mut().enumerate().filter(|(_, clone)| clone.group == self.group) {
-                clone.start(time);
-                if let Some(next) = clone.next_time() {
-                    self.queue.push(Reverse((next, number)));
-                    self.at_work += 1;
-                }
-            }
-            if self.at_work > 0 || self.group == last {
-                return;
-            }
-            time = self.group_end(time);
-            self.group += 1;
-        }
-    }
-
-    /// The end for the present group's last request; no earlier than `time`.
-    fn group_end(&self, time: Time) -> Time {
-        let of_group = self.clones.iter().filter(|clone| clone.group == self.group);
-        of_group.map(|clone| clone.last_end).fold(time, Time::max)
-    }
-
-    /// The request handed out last ends at `end`.
-    fn complete(&mut self, end: Time) {
-        let Some((number, _)) = self.waits_for.take() else { return };
-        let clone = &mut self.clones[number];
-        clone.complete(end);
-        if let Some(next) = clone.next_time() {
-            self.queue.push(Reverse((next, number)));
-            return;
-        }
-        self.end_clone(end);
-    }
-
-    /// A clone issued nothing.
-    fn pause(&mut self, number: usize, pause: Pause) {
-        let clone = &self.clones[number];
-        if let Some(why) = pause.words() {
-            let name =
-                origins().zip(&self.names).find(|(origin, _)| *origin == clone.origin).map_or("", |(_, name)| name);
-            self.notices.push(format!("[{name}] ended early, as in fio: {why}"));
-        }
-        match clone.next_time() {
-            Some(next) => self.queue.push(Reverse((next, number))),
-            None if clone.has_unknown() => {}
-            None => self.end_clone(clone.last_end),
-        }
-    }
-
-    /// A clone has nothing more to ask; `end` ends its last request.
-    fn end_clone(&mut self, end: Time) {
-        self.at_work -= 1;
-        if self.at_work == 0 && self.clones.last().is_some_and(|last| self.group < last.group) {
-            let end = self.group_end(end);
-            self.group += 1;
-            self.start_group(end);
-        }
-    }
-
-    /// How long a group takes at most; 0 where no job of it says.
-    fn most_time(&self, group: usize) -> Time {
-        let of_group = self.clones.iter().filter(|clone| clone.group == group);
-        of_group.filter_map(Subjob::most_time).max().unwrap_or(0)
-    }
-
-    /// Refuses to ask for ever while no time passes.
-    fn check_clock(&mut self, number: usize, time: Time) -> Result<(), WorkloadError> {
-        self.at_once = if time > self.last { 0 } else { self.at_once + 1 };
-        self.last = time;
-        if !self.clones[number].is_time_based || self.at_once < MOST_AT_ONCE {
-            return Ok(());
-        }
-        let message = "a job that is time_based ends when its runtime is over, and its requests take no time: trims, reads of \
-                       pages that were never written and hits of a buffer take none (precondition.fill = \"sequential\" \
-                       writes every page before), and nothing does on a device that keeps no time; rate_iops or thinktime \
-                       let time pass, and without time_based a job ends with its size";
-        Err(WorkloadError::File { file: self.file.clone(), message: message.to_owned() })
-    }
-}
-
-/// Requests whose ends are told later.
-#[derive(Debug, Default)]
-struct Later {
-    /// Requests since then.
-    issued: u64,
-    /// The clones with requests under way, by request number.
-    clones: BTreeMap<u64, usize>,
-}
-
-impl Jobs {
-    /// A clone asked; its request's end will be told later.
-    fn leave_open(&mut self, number: usize) {
-        let clone = &mut self.clones[number];
-        clone.leave_open();
-        if let Some(next) = clone.next_time() {
-            self.queue.push(Reverse((next, number)));
-        }
-        if let Some(later) = &mut self.later {
-            later.clones.insert(later.issued, number);
-            later.issued += 1;
-        }
-    }
-}
-
-impl Workload for Jobs {
-    /// One request at a time: the next one depends on its end. If nobody tells the end, it ends on arrival.
-    fn fill(&mut self, batch: &mut Vec<Request>, room: usize) -> Result<usize, WorkloadError> {
-        if let Some((_, came)) = self.waits_for {
-            self.complete(came);
-        }
-        if room == 0 {
-            return Ok(0);
-        }
-        let (time, number, ask) = loop {
-            let Some(Reverse((time, number))) = self.queue.pop() else { return Ok(0) };
-            self.check_clock(number, time)?;
-            match self.clones[number].issue(time, &mut self.random, self.drive.as_mut()) {
-                Ok(ask) => break (time, number, ask),
-                Err(pause) => self.pause(number, pause),
-            }
-        };
-        let sector = u64::from(SECTOR_BYTES);
-        batch.push(Request {
-            time,
-            sector: ask.offset / sector,
-            sectors: (ask.length / sector) as u32,
-            op: ask.op,
-            origin: self.clones[number].origin,
-            placement: ask.placement,
-        });
-        if self.later.is_some() {
-            self.leave_open(number);
-        } else {
-            self.waits_for = Some((number, time));
-        }
-        Ok(1)
-    }
-
-    fn tells_later(&mut self) {
-        self.later = Some(Later::default());
-    }
-
-    fn next_time(&self) -> Option<Time> {
-        self.queue.peek().map(|&Reverse((time, _))| time)
-    }
-
-    fn ended(&mut self, number: u64, end: Time) {
-        let Some(clone) = self.later.as_mut().and_then(|later| later.clones.remove(&number)) else { return };
-        let state = &mut self.clones[clone];
-        let was_blocked = state.is_blocked();
-        state.end(end);
-        match state.next_time() {
-            Some(next) if was_blocked => self.queue.push(Reverse((next, clone))),
-            None if !state.has_unknown() => self.end_clone(end),
-            _ => {}
-        }
-    }
-
-    fn completed(&mut self, done: &[Completion]) {
-        if let Some(last) = done.last() {
-            self.complete(last.done);
-        }
-    }
-
-    fn origins(&self) -> Vec<(Origin, String)> {
-        named(self.names.iter().map(String::as_str))
-    }
-
-    fn len_hint(&self) -> Option<u64> {
-        self.count
-    }
-
-    /// The slowest job of the present group says; groups count by their longest runtime.
-    fn done_share(&self) -> Option<f64> {
-        if self.count.is_some() {
-            return None;
-        }
-        let groups = self.clones.last().map_or(0, |clone| clone.group) + 1;
-        let time = |groups: std::ops::Range<usize>| groups.map(|group| self.most_time(group)).sum::<Time>() as f64;
-        let of_group = self.clones.iter().filter(|clone| clone.group == self.group);
-        let here = of_group.map(|clone| clone.done_share(self.last)).fold(1.0, f64::min);
-        Some((time(0..self.group) + here * time(self.group..self.group + 1)) / time(0..groups))
-    }
-
-    fn notices(&self) -> Vec<String> {
-        self.notices.clone()
     }
 }

@@ -144,6 +144,11 @@ impl Placing {
         Ok(if self.select == Select::Random { Choice::Random(ids) } else { Choice::RoundRobin(ids) })
     }
 
+    /// Whether writes have identifiers by a list of the device.
+    pub(super) fn asks_the_device(&self) -> bool {
+        self.fdp || self.interface == Some(Interface::Fdp)
+    }
+
     /// The identifiers at the places in `plids` of the device's list, or the first of all.
     ///
     /// # Errors

@@ -1,23 +1,28 @@
 //! One job clone in time: its outstanding requests, and its next request's time.
 
-use super::ask::Ask;
+use super::ask::{Ask, From};
 use super::drive::{Drive, Step, Zoned};
+use super::errors::Tolerance;
 use super::job::{Job, Rate};
+use super::slots::Slots;
 use super::stream::Stream;
+use super::target::{Look, Target};
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Origin, Time};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+
+/// Turns a request has at depth 1; depths divide it.
+const TURN: u64 = 1 << 20;
 
 /// A clone, started or waiting for its start.
 #[derive(Debug)]
 pub(super) struct Subjob {
     pub(super) origin: Origin,
+    /// Its job's number.
+    pub(super) job: usize,
     /// Clones with a lower number end before it starts.
     pub(super) group: usize,
     stream: Stream,
-    depth: usize,
     think: Time,
     think_blocks: u64,
     rates: [Pacer; 3],
@@ -26,14 +31,16 @@ pub(super) struct Subjob {
     /// Whether a time ends it, not a request count.
     pub(super) is_time_based: bool,
     issued: u64,
-    /// Its start.
+    /// Its start, once it has begun.
     start: Time,
+    has_begun: bool,
+    /// When others ended it.
+    until: Time,
     /// No request came before this time.
     now: Time,
-    /// Ends for outstanding requests; ended ones may stay while there is room.
-    outstanding: BinaryHeap<Reverse<Time>>,
-    /// Outstanding requests with unknown ends.
-    unknown: usize,
+    slots: Slots,
+    /// Requests that took no time.
+    at_once: u64,
     /// The latest request end.
     pub(super) last_end: Time,
     /// Requests since it thought.
@@ -48,6 +55,13 @@ pub(super) struct Subjob {
     is_alone: bool,
     /// Whether a request of it found no zone, and none was issued since.
     found_nothing: bool,
+    /// What may fail, and what was asked last.
+    tolerance: Tolerance,
+    last: Option<Op>,
+    /// The latency that its depth follows, whether all its requests have to end for that, and what became of it.
+    target: Option<Target>,
+    drains: bool,
+    said: Option<String>,
 }
 
 /// Why no request was issued.
@@ -119,13 +133,17 @@ impl Pacer {
 }
 
 impl Subjob {
-    pub(super) fn new(job: &Job, stream: Stream, (origin, group): (Origin, usize), zoned: Option<Zoned>) -> Self {
-        let depth = job.outstanding();
+    pub(super) fn new(
+        job: &Job,
+        stream: Stream,
+        (origin, number, group): (Origin, usize, usize),
+        zoned: Option<Zoned>,
+    ) -> Self {
         Self {
             origin,
+            job: number,
             group,
-            stream: if job.is_time_based { stream.endless() } else { stream },
-            depth: depth as usize,
+            stream,
             think: job.think,
             think_blocks: job.think_blocks,
             rates: [0, 1, 2].map(|direction| Pacer::new(job, direction)),
@@ -135,9 +153,11 @@ impl Subjob {
             is_time_based: job.is_time_based,
             issued: 0,
             start: 0,
+            has_begun: false,
+            until: Time::MAX,
             now: 0,
-            outstanding: BinaryHeap::with_capacity(depth as usize + 1),
-            unknown: 0,
+            slots: Slots::new(job),
+            at_once: 0,
             last_end: 0,
             since_thought: 0,
             next: None,
@@ -145,15 +165,57 @@ impl Subjob {
             chosen: None,
             is_alone: false,
             found_nothing: false,
+            tolerance: job.tolerance,
+            last: None,
+            target: Target::new(job.wish, job.outstanding() as usize),
+            drains: false,
+            said: None,
         }
     }
 
     /// Starts it; its group may do so at `time`.
     pub(super) fn start(&mut self, time: Time) {
         self.start = time + self.delay;
+        self.has_begun = true;
+        if let Some(target) = &mut self.target {
+            target.start(self.start);
+            self.slots.depth = target.depth;
+        }
         self.now = self.start;
-        self.last_end = self.start;
-        self.next = self.stream.next();
+        self.last_end = if self.until <= self.start { time } else { self.start };
+        self.next = if self.until <= self.start { None } else { self.stream.next() };
+    }
+
+    /// Whether it runs at `time`.
+    pub(super) fn has_begun(&self, time: Time) -> bool {
+        self.has_begun && self.start <= time
+    }
+
+    /// It asks no more from `time` on.
+    pub(super) fn end_by(&mut self, time: Time) {
+        self.until = self.until.min(time);
+        if self.issued == 0 {
+            self.last_end = self.last_end.min(time);
+        }
+    }
+
+    /// It asks no more.
+    pub(super) fn stop(&mut self) {
+        (self.until, self.next) = (0, None);
+    }
+
+    /// Whether it asks nothing at `time`, which is too late.
+    pub(super) fn is_over(&self, time: Time) -> bool {
+        time >= self.until || self.runtime.is_some_and(|runtime| time >= self.start.saturating_add(runtime))
+    }
+
+    /// The request issued last failed. Whether that ends the job.
+    pub(super) fn fail(&mut self) -> bool {
+        let ends = self.last.is_some_and(|op| !self.tolerance.goes_on(op));
+        if ends {
+            self.stop();
+        }
+        ends
     }
 
     /// Total requests, about; `None` if a time decides.
@@ -180,42 +242,50 @@ impl Subjob {
         if self.is_blocked() {
             return None;
         }
-        let mut time = self.now;
-        if self.outstanding.len() + self.unknown == self.depth {
-            time = time.max(self.outstanding.peek().expect("a depth is at least 1").0);
-        }
-        if self.is_alone {
+        let mut time = self.now.max(self.slots.free_at());
+        if self.waits_for_all(ask) {
             time = time.max(self.last_end);
         }
-        if self.think > 0 && self.since_thought == self.think_blocks {
+        if self.thinks(ask) {
             time = time.max(self.last_end + self.think);
         }
-        if let Some(pacer) = self.pacer(ask.op) {
+        if let Some(pacer) = self.pacer(ask) {
             time = time.max(self.start.saturating_add(self.rates[pacer].due()));
         }
-        Some(time).filter(|&time| self.runtime.is_none_or(|runtime| time < self.start + runtime))
+        Some(time).filter(|&time| !self.is_over(time))
     }
 
     /// Whether it asks again only when a request ends whose end is unknown.
     pub(super) fn is_blocked(&self) -> bool {
-        let thinks = self.think > 0 && self.since_thought == self.think_blocks;
-        self.unknown == self.depth || (thinks || self.is_alone) && self.unknown > 0
+        let waits = |ask: Ask| self.waits_for_all(ask) || self.thinks(ask);
+        self.slots.is_blocked() || self.slots.unknown > 0 && self.next.is_some_and(waits)
+    }
+
+    /// Whether all requests before this one have to end.
+    fn waits_for_all(&self, ask: Ask) -> bool {
+        self.is_alone || ask.is_alone || self.drains
+    }
+
+    /// Whether it thinks before this request.
+    fn thinks(&self, ask: Ask) -> bool {
+        self.think > 0 && self.since_thought == self.think_blocks && ask.from != From::Check
     }
 
     /// Whether requests with unknown ends are outstanding.
     pub(super) fn has_unknown(&self) -> bool {
-        self.unknown > 0
+        self.slots.unknown > 0
     }
 
     /// The request issued last ends at an unknown time.
     pub(super) fn leave_open(&mut self) {
-        self.unknown += 1;
+        self.slots.unknown += 1;
     }
 
-    /// A request with an unknown end ends at `end`.
-    pub(super) fn end(&mut self, end: Time) {
-        self.unknown -= 1;
-        self.outstanding.push(Reverse(end));
+    /// A request with an unknown end, which came at `issued`, ends at `end`.
+    pub(super) fn end(&mut self, issued: Time, op: Op, end: Time) {
+        self.slots.unknown -= 1;
+        self.measure(issued, op, end);
+        self.slots.end(end);
         self.last_end = self.last_end.max(end);
     }
 
@@ -225,7 +295,14 @@ impl Subjob {
         let ask = self.next.take().expect("a request that comes was made");
         self.now = time;
         if let (Some(drive), true) = (drive, self.zoned.is_some() && ask.op != Op::Flush) {
-            return self.issue_in_zones(ask, (time, random), drive);
+            if ask.from == From::Pattern {
+                return self.issue_in_zones(ask, (time, random), drive);
+            }
+            if !drive.is_written(ask) {
+                // Its zone was reset since.
+                self.next = self.stream.next();
+                return Err(Pause::Waits);
+            }
         }
         self.count_issued(ask, random);
         self.next = self.stream.next();
@@ -243,20 +320,20 @@ impl Subjob {
             Step::Issue { ask: placed, moved, next } => {
                 (self.is_alone, self.found_nothing) = (false, false);
                 self.count_issued(Ask { length: moved, ..ask }, random);
-                self.stream.settle(ask, moved, next);
+                self.stream.settle(ask, (moved, next), placed);
                 self.next = self.stream.next();
                 Ok(placed)
             }
             Step::Before { zone, command, then } => {
                 self.next = Some(ask);
-                let is_quiet = self.unknown == 0 && self.last_end <= time;
+                let is_quiet = self.slots.unknown == 0 && self.last_end <= time;
                 self.is_alone = true;
                 if !is_quiet {
                     return Err(Pause::Waits);
                 }
                 drive.change(zone, command);
                 self.next = Some(Ask { offset: then.unwrap_or(ask.offset), ..ask });
-                drive.request(zone, command).inspect(|_| self.make_room()).ok_or(Pause::Waits)
+                drive.request(zone, command).inspect(|_| self.slots.make_room()).ok_or(Pause::Waits)
             }
             step if self.found_nothing => Err(Pause::Ends { is_crowded: step == Step::Crowded }),
             Step::End | Step::Crowded => {
@@ -270,33 +347,81 @@ impl Subjob {
         }
     }
 
-    /// Makes room for one more request.
-    fn make_room(&mut self) {
-        if self.outstanding.len() + self.unknown == self.depth {
-            self.outstanding.pop();
+    fn measure(&mut self, issued: Time, op: Op, end: Time) {
+        if let (Some(target), Op::Read | Op::Write | Op::Trim) = (&mut self.target, op) {
+            target.end(issued, end);
         }
+    }
+
+    /// Lets the depth follow the latencies.
+    fn follow_target(&mut self) {
+        let Some(target) = &mut self.target else { return };
+        let look = target.look(self.now);
+        self.slots.depth = target.depth;
+        match look {
+            Look::Goes => {}
+            Look::Drains => self.drains = true,
+            Look::Found => {
+                self.said = Some(format!("found its depth: {target}"));
+                self.stop();
+            }
+            Look::Fails => {
+                self.said =
+                    Some("ended early, as in fio: a request took longer than latency_target at a depth of 1".into());
+                self.stop();
+            }
+        }
+    }
+
+    /// What is to be told of it, once.
+    pub(super) fn take_said(&mut self) -> Option<String> {
+        self.said.take()
     }
 
     fn count_issued(&mut self, ask: Ask, random: &mut Random) {
         self.issued += 1;
-        self.make_room();
+        self.last = Some(ask.op);
+        if std::mem::take(&mut self.drains) {
+            self.slots.clear();
+            if let Some(target) = &mut self.target {
+                target.drained(self.now);
+            }
+        }
+        self.slots.make_room();
+        self.follow_target();
+        if ask.from == From::Check {
+            return;
+        }
         if self.since_thought == self.think_blocks {
             self.since_thought = 0;
         }
         self.since_thought += u64::from(ask.op != Op::Flush);
-        if let Some(pacer) = self.pacer(ask.op) {
+        if let Some(pacer) = self.pacer(ask) {
             self.rates[pacer].pass(ask.length, random);
         }
     }
 
+    /// Its turn among clones that ask at the same time: the lowest one asks. A request that takes no time leaves the queue
+    /// at once, so that a deep queue never fills; requests then come in the shares of the depths.
+    pub(super) fn turn(&self) -> u64 {
+        (u128::from(self.at_once) * u128::from(TURN) / self.slots.depth as u128) as u64
+    }
+
     /// The request issued last ends at `end`.
     pub(super) fn complete(&mut self, end: Time) {
-        self.outstanding.push(Reverse(end));
+        self.at_once += u64::from(end == self.now);
+        if let Some(op) = self.last {
+            self.measure(self.now, op, end);
+        }
+        self.slots.end(end);
         self.last_end = self.last_end.max(end);
     }
 
-    fn pacer(&self, op: Op) -> Option<usize> {
-        match op {
+    fn pacer(&self, ask: Ask) -> Option<usize> {
+        if ask.from != From::Pattern {
+            return None;
+        }
+        match ask.op {
             Op::Read => Some(0),
             Op::Write => Some(1),
             Op::Trim => Some(2),

@@ -62,11 +62,12 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section<'_>>, Malformed> {
     Ok(sections)
 }
 
-/// A byte count, or a percentage.
+/// A byte count, a percentage, or a count of zones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Amount {
     Bytes(u64),
     Percent(u64),
+    Zones(u64),
 }
 
 /// The base for `k`: 1024 as in fio, with `ki` then 1000; or the other way round.
@@ -124,6 +125,10 @@ pub(super) fn amount(entry: &Entry<'_>, value: &str, base: KbBase) -> Result<Amo
             _ => Err(wrong()),
         };
     }
+    // fio 3.33 takes this letter in decimal numbers alone, and not as a capital.
+    if suffix == "z" && !value.starts_with("0x") {
+        return Ok(if number == 0 { Amount::Bytes(0) } else { Amount::Zones(number) });
+    }
     let suffix = suffix.to_ascii_lowercase();
     let bare = suffix.strip_suffix('b').unwrap_or(&suffix);
     let (prefix, other) = bare.strip_suffix('i').map_or((bare, false), |prefix| (prefix, true));
@@ -145,10 +150,10 @@ pub(super) fn amount(entry: &Entry<'_>, value: &str, base: KbBase) -> Result<Amo
 pub(super) fn bytes(entry: &Entry<'_>, value: &str, base: KbBase) -> Result<u64, Malformed> {
     match amount(entry, value, base)? {
         Amount::Bytes(bytes) => Ok(bytes),
-        Amount::Percent(_) => {
-            Err(entry
-                .wrong(format!("{} = {value} cannot work: expected a number of bytes, not a percentage", entry.key)))
-        }
+        Amount::Percent(_) | Amount::Zones(_) => Err(entry.wrong(format!(
+            "{} = {value} cannot work: expected a number of bytes, not a percentage or zones",
+            entry.key
+        ))),
     }
 }
 

@@ -38,15 +38,11 @@ pub(super) fn drive(jobs: &[Job], device: Option<ZoneShape>, bytes: u64) -> Resu
     let mut found: Option<Limits> = None;
     for job in jobs {
         if !job.zoning.is_on() {
-            if let Some(Mode::None) = job.zoning.mode.filter(|_| job.zoning.size.is_some()) {
-                return Err(job.wrong("zonemode = none and zonesize do not go together"));
-            }
-            if job.zoning.size.is_some() {
-                let what =
-                    "zonesize without zonemode is zonemode = strided, which is not followed; take zonemode = zbd";
-                return Err(job.wrong(what));
-            }
+            check_ranges(job)?;
             continue;
+        }
+        if job.zoning.skip > 0 {
+            return Err(job.wrong("zoneskip is not followed with zonemode = zbd: a job goes on with the next zone"));
         }
         let limits = limits(job, device)?;
         check(job, &limits)?;
@@ -72,6 +68,18 @@ pub(super) fn drive(jobs: &[Job], device: Option<ZoneShape>, bytes: u64) -> Resu
         }
     }
     Ok(Some(Drive::new(limits, bytes)))
+}
+
+/// Refuses a job in ranges, or in none, as fio 3.33 does.
+fn check_ranges(job: &Job) -> Result<(), Malformed> {
+    let is_strided = job.zoning.mode == Some(Mode::Strided);
+    if job.zoning.size.is_some() && !is_strided {
+        return Err(job.wrong("zonemode = none and zonesize do not go together; zonemode = strided has a zonesize"));
+    }
+    if is_strided && job.zoning.size.is_none() {
+        return Err(job.wrong("zonemode = strided needs a zonesize"));
+    }
+    Ok(())
 }
 
 fn same<T: PartialEq + std::fmt::Display>(job: &Job, (key, value): (&str, T), first: &T) -> Result<(), Malformed> {
@@ -159,8 +167,8 @@ pub(super) fn align(regions: &mut [Region], jobs: &[Job], limits: &Limits) -> Re
             )));
         }
         let files = region.starts.len() as u64;
-        if region.limit == region.length.saturating_mul(files) {
-            region.limit = (end - start).saturating_mul(files);
+        if region.size == region.length.saturating_mul(files) {
+            region.size = (end - start).saturating_mul(files);
         }
         region.starts.iter_mut().for_each(|place| *place += start - first);
         (region.offset, region.length) = (start, end - start);

@@ -14,7 +14,16 @@ const MAX_OPEN: u64 = 4096;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mode {
     None,
+    Strided,
     Zbd,
+}
+
+/// `zonemode=strided`, in bytes: so much is asked for in a range, and the next range lies behind a gap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stride {
+    pub(super) asked: u64,
+    pub(super) range: u64,
+    pub(super) gap: u64,
 }
 
 /// The keys as a job has them.
@@ -23,6 +32,8 @@ pub(super) struct Zoning {
     pub(super) mode: Option<Mode>,
     /// In bytes.
     pub(super) size: Option<u64>,
+    range: Option<u64>,
+    pub(super) skip: u64,
     pub(super) capacity: Option<u64>,
     pub(super) max_open: u32,
     pub(super) job_max_open: u32,
@@ -35,7 +46,7 @@ pub(super) struct Zoning {
 }
 
 impl Zoning {
-    /// Takes one of the keys.
+    /// Takes a key.
     pub(super) fn set(&mut self, entry: &Entry<'_>, base: KbBase) -> Result<(), Malformed> {
         let value = entry.value.unwrap_or("");
         let wrong = |what: &str| entry.wrong(format!("{} = {value} cannot work: {what}", entry.key));
@@ -45,15 +56,13 @@ impl Zoning {
                 self.mode = Some(match value {
                     "none" => Mode::None,
                     "zbd" => Mode::Zbd,
-                    "strided" => {
-                        return Err(entry.wrong(
-                            "zonemode = strided is not followed: write a job for each part of the device, with offset and size",
-                        ));
-                    }
-                    _ => return Err(wrong("expected none or zbd")),
+                    "strided" => Mode::Strided,
+                    _ => return Err(wrong("expected none, strided or zbd")),
                 });
                 return Ok(());
             }
+            "zonerange" => self.range = Some(sectors(entry, base)?).filter(|&bytes| bytes > 0),
+            "zoneskip" => self.skip = sectors(entry, base)?,
             "zonesize" => self.size = Some(sectors(entry, base)?).filter(|&bytes| bytes > 0),
             "zonecapacity" => self.capacity = Some(sectors(entry, base)?).filter(|&bytes| bytes > 0),
             "max_open_zones" => self.max_open = count(entry)?,
@@ -81,9 +90,22 @@ impl Zoning {
         self.mode == Some(Mode::Zbd)
     }
 
-    /// Keys without meaning, unless the job keeps to zones.
+    /// How the job goes through its file in ranges, if it does.
+    pub(super) fn stride(&self) -> Option<Stride> {
+        let asked = self.size.filter(|_| self.mode == Some(Mode::Strided))?;
+        Some(Stride { asked, range: self.range.unwrap_or(asked), gap: self.skip })
+    }
+
+    /// Keys without meaning, unless the job keeps to zones, or goes through ranges.
     pub(super) fn idle(&self) -> Option<String> {
-        (!self.is_on() && !self.given.is_empty()).then(|| self.given.join(", "))
+        const OF_RANGES: [&str; 3] = ["zonesize", "zonerange", "zoneskip"];
+        let is_idle = |key: &&String| match self.mode {
+            Some(Mode::Zbd) => *key == "zonerange",
+            Some(Mode::Strided) => !OF_RANGES.contains(&key.as_str()),
+            _ => true,
+        };
+        let idle: Vec<&str> = self.given.iter().filter(is_idle).map(String::as_str).collect();
+        (!idle.is_empty()).then(|| idle.join(", "))
     }
 }
 

@@ -22,7 +22,7 @@ fn asked(shape: ZoneShape, keys: &str) -> Vec<Request> {
     open_on(Some(shape), &jobs).unwrap_or_else(|error| panic!("{keys}: {error}"))
 }
 
-/// What a drive counts.
+/// A drive's counters.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     written: u64,
@@ -147,6 +147,16 @@ fn zones_are_reset_as_often_as_the_frequency_says() {
 }
 
 #[test]
+fn a_size_in_zones_counts_zones_of_the_device() {
+    let in_zones = asked(SHAPE, "rw=write;size=3z;offset=2z;bs=4k;numjobs=2;offset_increment=4z;io_size=2z");
+    let in_bytes = asked(SHAPE, "rw=write;size=96k;offset=64k;bs=4k;numjobs=2;offset_increment=128k;io_size=64k");
+    assert!(!in_zones.is_empty() && in_zones == in_bytes);
+    let error = open_on(Some(SHAPE), "[a];rw=write;size=3z").unwrap_err();
+    assert!(error.contains("size = 3z counts zones, and the job keeps to none; zonemode = zbd does"), "{error}");
+    assert!(open_on(Some(SHAPE), "[a];rw=write;bs=3z").unwrap_err().contains("not a percentage or zones"));
+}
+
+#[test]
 fn what_does_not_fit_the_device_is_refused_with_both_numbers() {
     let zoned = Some(SHAPE);
     let limited = Some(ZoneShape { max_open: 2, max_active: 2, ..SHAPE });
@@ -158,14 +168,14 @@ fn what_does_not_fit_the_device_is_refused_with_both_numbers() {
         (zoned, "zonemode=zbd;job_max_open_zones=3", &["job_max_open_zones", "max_open_zones"]),
         (zoned, "zonemode=zbd;bs=64k", &["64 KiB", "32 KiB"]),
         (zoned, "zonemode=zbd;size=16k", &["16 KiB", "32 KiB"]),
-        (zoned, "zonemode=strided;zonesize=32k", &["zonemode = strided is not followed"]),
+        (zoned, "zonemode=strided", &["zonemode = strided needs a zonesize"]),
         (zoned, "zonesize=32k", &["zonemode = strided"]),
         (zoned, "zonemode=none;zonesize=32k", &["do not go together"]),
         (zoned, "zone_reset_threshold=2", &["from 0 to 1"]),
         (zoned, "zonemode=zbd;rw=trim;bs=4k", &["32 KiB", "4 KiB"]),
         (None, "zonemode=zbd;zonesize=32k;rw=trim;bs=32k", &["a trim resets a zone"]),
         (zoned, "zonemode=zbd;rw=trimwrite;bs=32k", &["trimwrite"]),
-        (zoned, "zonemode=zbd;zoneskip=32k", &["zoneskip = 32k is not followed"]),
+        (zoned, "zonemode=zbd;zoneskip=32k", &["zoneskip is not followed with zonemode = zbd"]),
     ] {
         let error = open_on(zones, &format!("[a];rw=write;size=128k;{keys}")).unwrap_err();
         assert!(words.iter().all(|word| error.contains(word)), "{keys}: {error}");

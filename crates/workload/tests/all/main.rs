@@ -5,9 +5,12 @@
 mod cachelib;
 mod files;
 mod fio;
+mod fio_course;
 mod fio_itself;
 mod fio_passes;
 mod fio_placing;
+mod fio_random;
+mod fio_verify;
 mod fio_zones;
 mod formats;
 mod generators;

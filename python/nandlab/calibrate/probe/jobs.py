@@ -14,6 +14,9 @@ from nandlab.writing.new_file import write_whole
 TARGET = "/dev/nvme9n9"
 """The placeholder for a device."""
 
+SHARED = ("norandommap=1", "randrepeat=0")
+"""Options of all jobs: places come again, and each pass has other ones."""
+
 READ_S = 6
 """Seconds of a read job after its ramp."""
 
@@ -64,7 +67,7 @@ class JobFile:
         head = [f"# {self.title}"]
         head += [f"# THIS DESTROYS DATA: {self.destroys}"] if self.destroys else ["# It only reads."]
         head += [f"#   {command(self)}", *("[global]", "ioengine=libaio", "direct=1", f"filename={target}")]
-        head += ["norandommap=1", "randrepeat=0", "percentile_list=50:90:99:99.9"]
+        head += [*SHARED, "percentile_list=50:90:99:99.9"]
         for job in self.jobs:
             head += ["", f"[{job.name}]", "stonewall"]
             head += [f"{key}={value}" for key, value in job.options.items()]
@@ -95,7 +98,7 @@ def _read(name: str, bs: int, depth: int, **more: str) -> ProbeJob:
 
 
 def _place(name: str, bs: int, depth: int, size: int) -> ProbeJob:
-    """Reads of one region. Without `io_size` fio waits for all requests after each pass over the region."""
+    """Reads of one region, again and again: a job with a runtime makes one pass of them."""
     return _read(name, bs, depth, size=short(size), io_size="1t")
 
 

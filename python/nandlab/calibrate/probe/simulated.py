@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab._native import ConfigError, NandlabError, version
-from nandlab.calibrate.probe.jobs import FILL, LOG, OVERWRITE, TARGET, WRITES, JobFile, ProbeJob
+from nandlab.calibrate.probe.jobs import FILL, LOG, OVERWRITE, SHARED, TARGET, WRITES, JobFile, ProbeJob
 from nandlab.calibrate.rows import bytes_of
 from nandlab.calibrate.runs import Bench, bench_of
 from nandlab.experiment import Experiment
@@ -85,14 +85,19 @@ def _text(job: ProbeJob, logical_bytes: int) -> str:
     options = {key: text for key, text in job.options.items() if key not in TIMED}
     if "runtime" in job.options:
         count = FLUSHES if "fsync" in options else REQUESTS.get(int(options["iodepth"]), MOST)
-        options["number_ios"] = str(10 if job.pauses else count)
+        count = 10 if job.pauses else count
+        options |= {"number_ios": str(count), "io_size": str(count * bytes_of(options["bs"]))}
+    if options["rw"] == "randread":
+        # A job with a runtime makes one pass. Without it reads alone would make one for each `size`, and wait in between;
+        # a mix without writes makes one for all of `io_size`.
+        options |= {"rw": "randrw", "rwmixread": "100"}
     # On an erased drive a burst's place does not matter.
     options.pop("offset", None)
     if options.get("size", "").endswith("m"):
         options["size"] = str(min(bytes_of(options["size"]), logical_bytes // 2**20 * 2**20))
     lines = [f"{key}={text}" for key, text in options.items()]
     return "\n".join(
-        ["[global]", f"filename={TARGET}", "ioengine=libaio", "norandommap=1", f"[{job.name}]", *lines, ""]
+        ["[global]", f"filename={TARGET}", "ioengine=libaio", *SHARED, f"[{job.name}]", *lines, ""]
     )
 
 

@@ -2,10 +2,8 @@
 //!
 //! Keys and all sizes are divided by `SCALE`; the tree keeps its shape.
 
-use super::disk;
-use nandlab_block::ByteCount;
-use nandlab_index::lsm::{Backlog, Options, Tree};
-use nandlab_nand::random::Random;
+use super::fillrandom::{fill, Fill};
+use nandlab_index::lsm::Backlog;
 
 const SCALE: u64 = 20;
 
@@ -39,31 +37,8 @@ const DB_BENCH: [Row; 4] = [
 ];
 
 fn w_amp(row: &Row, backlog: Backlog) -> f64 {
-    let options = Options {
-        key_bytes: 8,
-        value_bytes: 128,
-        write_buffer_bytes: ByteCount(8_000_000 / SCALE),
-        target_file_bytes: ByteCount(8_000_000 / SCALE),
-        level0_trigger: 8,
-        level0_slowdown: Some(row.slowdown),
-        level_base_bytes: Some(ByteCount(64_000_000 / SCALE)),
-        level_multiplier: Some(row.multiplier),
-        dynamic_levels: Some(true),
-        backlog: Some(backlog),
-        wal: false,
-        ..Options::default()
-    };
-    let keys = row.keys / SCALE;
-    let mut disk = disk(keys * 136 * 2 + (256 << 20));
-    let mut tree = Tree::create(&mut disk, &options.config()).unwrap();
-    let mut random = Random::new(1);
-    for _ in 0..keys {
-        tree.put(&random.below(keys).to_be_bytes(), &[7; 128]).unwrap();
-    }
-    tree.flush().unwrap();
-    tree.compact_top().unwrap();
-    let stats = tree.stats();
-    1.0 + stats.compaction_bytes() as f64 / stats.flush_bytes as f64
+    let &Row { keys, multiplier, slowdown, .. } = row;
+    fill(&Fill { keys, multiplier, slowdown, backlog, scale: SCALE }).w_amp()
 }
 
 /// Within 10 %. 10^8 keys belong to the long form.

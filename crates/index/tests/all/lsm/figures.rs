@@ -1,9 +1,9 @@
 //! Published figures.
 
+use super::fillrandom::{fill, Fill, Filled};
 use super::{disk, tiered};
 use nandlab_block::ByteCount;
 use nandlab_index::lsm::{Backlog, Options, Tree};
-use nandlab_nand::random::Random;
 
 /// RocksDB's universal compaction: size ratio 1 %, size amplification 200 %, trigger 8 runs, flushes of equal size. One
 /// run is left after 8 and 26 flushes, and then 73 units are written: a write amplification of 2.8077.
@@ -40,53 +40,20 @@ fn universal_compaction_is_as_published() {
     assert_eq!(tree.check().unwrap().records, 26_000);
 }
 
-/// What a run of N random keys left.
-struct Filled {
-    flushed: u64,
-    written: u64,
-    levels: [(u64, u64); 7],
-    live: u64,
-}
-
-/// The leveled runs of db_bench's fillrandom.
+/// The leveled runs, at full size.
 fn fill_random(keys: u64, slowdown: u32) -> Filled {
-    let options = Options {
-        key_bytes: 8,
-        value_bytes: 128,
-        write_buffer_bytes: ByteCount(8_000_000),
-        target_file_bytes: ByteCount(8_000_000),
-        level0_trigger: 8,
-        level0_slowdown: Some(slowdown),
-        level_base_bytes: Some(ByteCount(64_000_000)),
-        level_multiplier: Some(10),
-        dynamic_levels: Some(true),
-        backlog: Some(Backlog::Sizes),
-        wal: false,
-        ..Options::default()
-    };
-    let mut disk = disk(keys * 136 * 3 + (256 << 20));
-    let mut tree = Tree::create(&mut disk, &options.config()).unwrap();
-    let mut random = Random::new(1);
-    for _ in 0..keys {
-        tree.put(&random.below(keys).to_be_bytes(), &[7; 128]).unwrap();
-    }
-    tree.flush().unwrap();
-    // "All compactions done": level 0 is empty, and so is the first level below it.
-    tree.compact_top().unwrap();
-    let stats = tree.stats();
-    let written = stats.flush_bytes + stats.compaction_bytes();
-    let live = tree.check().unwrap().live_bytes;
-    let levels = tree.levels();
+    let filled = fill(&Fill { keys, multiplier: 10, slowdown, backlog: Backlog::Sizes, scale: 1 });
+    let (stats, levels) = (&filled.stats, filled.levels);
     println!("to levels {:?}", stats.compaction_written.map(|bytes| bytes / 1_000_000));
     println!(
         "{keys} keys: {} memtables, flushed {} MB, written {} MB, W-Amp {:.3}, live {} MB, levels {levels:?}",
         stats.memtables,
         stats.flush_bytes / 1_000_000,
-        written / 1_000_000,
-        written as f64 / stats.flush_bytes as f64,
-        live / 1_000_000,
+        filled.written() / 1_000_000,
+        filled.w_amp(),
+        filled.live / 1_000_000,
     );
-    Filled { flushed: stats.flush_bytes, written, levels, live }
+    filled
 }
 
 fn is_near(what: &str, measured: f64, published: f64, percent: f64) {
@@ -100,7 +67,7 @@ fn is_near(what: &str, measured: f64, published: f64, percent: f64) {
 /// `level0_slowdown_writes_trigger`. More keys write less than either: see `backlog.rs`.
 fn lies_between(keys: u64, published: f64) -> [Filled; 2] {
     let both = [20, 8].map(|slowdown| fill_random(keys, slowdown));
-    let [late, at_once] = [&both[0], &both[1]].map(|filled| filled.written as f64 / filled.flushed as f64);
+    let [late, at_once] = [&both[0], &both[1]].map(Filled::w_amp);
     println!("{keys} keys: {late:.3} put off, {at_once:.3} at once, published {published}");
     assert!(late < published && published < at_once);
     both
@@ -109,9 +76,9 @@ fn lies_between(keys: u64, published: f64) -> [Filled; 2] {
 #[test]
 fn a_million_random_keys_are_written_as_often_as_published() {
     let [_, filled] = lies_between(1_000_000, 2.5);
-    is_near("W-Amp", filled.written as f64 / filled.flushed as f64, 2.5, 15.0);
-    is_near("flushed, GiB", filled.flushed as f64 / f64::from(1 << 30), 0.130, 3.0);
-    is_near("written, GiB", filled.written as f64 / f64::from(1 << 30), 0.33, 3.0);
+    is_near("W-Amp", filled.w_amp(), 2.5, 15.0);
+    is_near("flushed, GiB", filled.stats.flush_bytes as f64 / f64::from(1 << 30), 0.130, 3.0);
+    is_near("written, GiB", filled.written() as f64 / f64::from(1 << 30), 0.33, 3.0);
     is_near("live, MB", filled.live as f64 / 1e6, 0.632 * 136.0, 1.0);
 }
 
@@ -124,7 +91,7 @@ fn ten_million_random_keys_are_written_as_often_as_published() {
     lies_between(10_000_000, 5.5);
     // db_bench 7.8.3 takes 10.1 tables of level 0 at once, on average.
     let filled = fill_random(10_000_000, 11);
-    is_near("W-Amp", filled.written as f64 / filled.flushed as f64, 5.5, 10.0);
+    is_near("W-Amp", filled.w_amp(), 5.5, 10.0);
     let mib = |level: usize| filled.levels[level].1 as f64 / f64::from(1 << 20);
     is_near("last level, MiB", mib(6), 829.0, 3.0);
     is_near("level 5, MiB", mib(5), 80.0, 10.0);

@@ -4,6 +4,7 @@ mod backlog;
 mod cuts;
 mod damage;
 mod figures;
+mod fillrandom;
 mod hard_cases;
 mod model;
 mod zones;
