@@ -426,9 +426,9 @@ def superpage(
         one_read_sectors: A partial write behind its page's start reads the rest of the page at once if
             it has at most so many sectors. A longer one, or one at the start, reads the part before it
             and the part behind it apart. Default 8.
-        reserve_blocks: Blocks kept free on each bank for garbage collection; at least 1, as in the
-            firmware. With 1, a program failure or a torn page during garbage collection may leave no
-            room; 2 is safe. Default 2.
+        reserve_blocks: Blocks kept free on each die for moved pages; at least 1. With 1, a program
+            failure or a torn page during collection may leave no room. Default 2; the firmware has 1. A
+            bank is a die.
         firmware_blocks: Blocks never used at the start of each bank: the firmware keeps 32 there for
             itself, its code, its log and its map. Default 0.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
@@ -473,8 +473,8 @@ def sector_map(
             "overwrite".
         pages_per_die: Consecutive host pages that one die takes, at least 1: as many as it programs at
             once, in a drive that programs several. Default 1.
-        reserve_blocks: Blocks kept free on each die for garbage collection; at least 1. With 1, a
-            program failure or a torn page may leave no room. Default 2.
+        reserve_blocks: Blocks kept free on each die for moved pages; at least 1. With 1, a program
+            failure or a torn page during collection may leave no room. Default 2.
         map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at
             least, 1000 percent at most. Default 100.
     """
@@ -521,8 +521,8 @@ def hybrid_map(
             "overwrite".
         pages_per_die: Consecutive host pages that one die takes, at least 1: as many as it programs at
             once, in a drive that programs several. Default 1.
-        reserve_blocks: Blocks kept free on each die for garbage collection; at least 1. With 1, a
-            program failure or a torn page may leave no room. Default 2.
+        reserve_blocks: Blocks kept free on each die for moved pages; at least 1. With 1, a program
+            failure or a torn page during collection may leave no room. Default 2.
         map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at
             least, 1000 percent at most. Default 100.
     """
@@ -544,8 +544,8 @@ def sector_log(
         log_victim: The log block merged with the data when another one is needed. Default "fifo".
         merge_buffers: Pages in memory that gather small writes, 1 to 65,536: while one is filled, the
             others are being written. Default 32.
-        reserve_blocks: Blocks kept free for relocation; at least 1. With 1, a program failure or a torn
-            page during relocation may leave no room. Default 2.
+        reserve_blocks: Blocks kept free on each die for moved pages; at least 1. With 1, a program
+            failure or a torn page during collection may leave no room. Default 2.
     """
 
 def log(
@@ -557,8 +557,8 @@ def log(
     After Rosenblum, Ousterhout 1992.
 
     Args:
-        reserve_blocks: Free blocks that are left when one is opened for the host, at least 1. With 1 a
-            program failure or a torn page during collection may leave no room. Default 2.
+        reserve_blocks: Blocks kept free on each die for moved pages; at least 1. With 1, a program
+            failure or a torn page during collection may leave no room. Default 2.
     """
 
 def dftl(
@@ -628,9 +628,9 @@ def dftl(
             each pick needs as many draws. Default 5.
         victim.windowed_greedy.window: How many of the oldest blocks are compared, at least 1. Default
             64.
-        reserve_blocks: Blocks kept free for relocation; at least 1. With 1, a program failure or a torn
-            page during relocation may leave no room. The paper collects with fewer than 3 free. Default
-            2.
+        reserve_blocks: Blocks kept free on each die for moved pages; at least 1. With 1, a program
+            failure or a torn page during collection may leave no room. The paper has one die and
+            collects with fewer than 3 free. Default 2.
         map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at
             least, 1000 percent at most. Default 100.
     """
@@ -662,8 +662,8 @@ def lazyftl(
             each pick needs as many draws. Default 5.
         victim.windowed_greedy.window: How many of the oldest blocks are compared, at least 1. Default
             64.
-        reserve_blocks: Blocks kept free for relocation; at least 1. With 1, a program failure or a torn
-            page during relocation may leave no room. Default 2.
+        reserve_blocks: Blocks kept free on each die for moved pages; at least 1. With 1, a program
+            failure or a torn page during collection may leave no room. Default 2.
         map_spare_percent: Spare blocks for the map, in percent of the blocks that hold it once; one at
             least, 1000 percent at most. Default 100.
     """

@@ -36,7 +36,7 @@ CASES = {
         run(workload.cachelib(**CACHE), capacity="64 MiB", op=0.25, precondition={"fill": "sequential"}),
         "time",
     ),
-    # As many requests as dies, and blocks are emptied one after the other.
+    # As many requests as dies, and blocks are emptied as a whole.
     "collect_on_all_dies": (
         nandlab.Experiment(
             workload=workload.uniform(requests=40_000),

@@ -13,10 +13,9 @@
 //! given by `allocation`, which may also collect pages in groups (`dftl/groups.rs`); its entry is changed and marked. Host pages, relocated pages and map pages fill separate
 //! blocks. A partial host write reads the old page first. A written map page takes along all its changed entries.
 //!
-//! When `reserve_blocks` or fewer blocks are free beyond the map's claim, a victim is emptied as a whole. Its pages'
-//! entries change in memory if they are there, else in their map pages: a read and a program for each of those map
-//! pages. The dies share the free blocks, so the victim policy sees the blocks on all dies: a block freed on one die
-//! may be filled in place of one on another die without free blocks.
+//! When a die has `reserve_blocks` or fewer free blocks beyond the map's claim there, one of its victims is emptied as a
+//! whole. The pages' entries change in memory if they are there, else in their map pages: a read and a program for each
+//! of those map pages. Each die collects its own blocks (`parts/page_mapped/room.rs`).
 //!
 //! ## Recovery
 //! No flush writes the map: a host page has its logical page number in its spare area. A mount reads all spare areas,
@@ -68,7 +67,7 @@ mod tests;
 
 use crate::parts::flash_map::FlashMap;
 use crate::parts::map_entries::entries_per_map_page;
-use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
+use crate::parts::page_mapped::{self, PageMapped, Pages, Quota, Target};
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::{Events, FtlError, RamUse, Variant};
 pub use cmt::{Cache, Cdftl, Leaftl, Learned, Sftl, Tpftl};
@@ -208,12 +207,20 @@ impl page_mapped::Scheme for Scheme {
         mount::mount(nand, logical_pages, config)
     }
 
-    fn claim(&self) -> u32 {
-        self.map.claim()
+    fn quota(&self) -> Quota {
+        self.config.quota(&self.geometry, self.logical_pages)
     }
 
-    fn needed_and_usable(&self, pages: &Pages, good: u32) -> (u32, u32) {
-        (self.logical_pages, pages.usable_on(good, self.config.others(&self.geometry, self.logical_pages)))
+    fn claim_in(&self, die: u32) -> u32 {
+        self.map.claim_in(die)
+    }
+
+    fn share_dies(&mut self, works: &[bool]) {
+        self.map.share_dies(&self.geometry, works);
+    }
+
+    fn needed(&self) -> u32 {
+        self.logical_pages
     }
 
     #[inline]

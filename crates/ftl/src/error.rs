@@ -1,3 +1,4 @@
+use crate::parts::shares::{Quota, FILLED};
 use nandlab_block::ZoneFault;
 use nandlab_nand::{Geometry, NandError};
 use std::ops::RangeInclusive;
@@ -96,7 +97,7 @@ pub(crate) fn refuse_reserve(
     ftl: &str,
     reserve: u32,
     geometry: &Geometry,
-    own: Option<(u32, &str)>,
+    own: Option<(Quota, &str)>,
     most: u32,
 ) -> Result<u32, FtlError> {
     if reserve == 0 {
@@ -107,15 +108,21 @@ pub(crate) fn refuse_reserve(
     if most > 0 {
         return Ok(most);
     }
-    let filled = 2 * geometry.dies();
-    let others = filled + own.map_or(0, |(count, _)| count) + 1;
-    let own = own.map(|(count, what)| format!(", {count} {what}")).unwrap_or_default();
+    let dies = geometry.dies();
+    let (has, balance, needs_balance) = if dies == 1 {
+        ("this device has", 0, "")
+    } else {
+        ("a die of this device has", 1, ", one by which dies may differ")
+    };
+    let own_blocks = own.map_or(0, |(own, _)| own.shared.div_ceil(dies).saturating_add(own.each));
+    let others = FILLED.saturating_add(own_blocks).saturating_add(balance + 1);
+    let own = own.map(|(_, what)| format!(", {own_blocks} {what}")).unwrap_or_default();
     Err(FtlError::Config(format!(
-        "ftl.{ftl}.reserve_blocks = {reserve} would deadlock: this device has {}, and the reserve, {filled} that are being \
-         filled{own} and one of data need {}{}",
-        blocks(geometry.blocks()),
+        "ftl.{ftl}.reserve_blocks = {reserve} would deadlock: {has} {}, and the reserve, {FILLED} that are being \
+         filled{own}{needs_balance} and one of data need {}{}",
+        blocks(geometry.blocks_per_die()),
         reserve.saturating_add(others),
-        at_most(&format!("ftl.{ftl}.reserve_blocks"), geometry.blocks().saturating_sub(others)),
+        at_most(&format!("ftl.{ftl}.reserve_blocks"), geometry.blocks_per_die().saturating_sub(others)),
     )))
 }
 

@@ -24,8 +24,8 @@
 //! replace are invalid. Then the block's entries leave memory. With `batch_conversion = false` the map page is written
 //! for each page of the block: it takes all entries each time, but only that of this page is committed.
 //!
-//! **Collection** begins when `reserve_blocks` or fewer blocks are free beyond the map's claim. For each valid page of
-//! the victim it reads the spare area. If the update map has a newer copy, the page is invalid and stays behind. The
+//! **Collection** begins when a die has `reserve_blocks` or fewer free blocks beyond the map's claim there. For each valid
+//! page of a victim of the die it reads the spare area. If the update map has a newer copy, the page is invalid and stays behind. The
 //! others are copied to the cold area, and get an entry in the update map.
 //!
 //! **A trim** looks the page up, marks it invalid, and leaves an entry without a page; a flush, and a collection before
@@ -61,7 +61,7 @@ mod umt;
 
 use crate::parts::flash_map::FlashMap;
 use crate::parts::map_entries::entries_per_map_page;
-use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
+use crate::parts::page_mapped::{self, PageMapped, Pages, Quota, Target};
 use crate::parts::partial::{read_mapped, store_whole};
 use crate::{Events, FtlError, RamUse, Variant};
 pub use config::Config;
@@ -159,12 +159,20 @@ impl page_mapped::Scheme for Scheme {
         mount::mount(nand, logical_pages, config)
     }
 
-    fn claim(&self) -> u32 {
-        self.map.claim()
+    fn quota(&self) -> Quota {
+        Quota { shared: self.quota, each: 0 }
     }
 
-    fn needed_and_usable(&self, pages: &Pages, good: u32) -> (u32, u32) {
-        (self.logical_pages, pages.usable_on(good, self.quota))
+    fn claim_in(&self, die: u32) -> u32 {
+        self.map.claim_in(die)
+    }
+
+    fn share_dies(&mut self, works: &[bool]) {
+        self.map.share_dies(&self.geometry, works);
+    }
+
+    fn needed(&self) -> u32 {
+        self.logical_pages
     }
 
     #[inline]

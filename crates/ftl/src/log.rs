@@ -7,9 +7,10 @@
 //!
 //! ## Write path
 //! A page goes to the next page at the host's frontier; the dies take turns. A partial host write reads the page,
-//! merges it and writes it whole. Before a block is opened for the host, victims are emptied as a whole until more than
-//! `reserve_blocks` are free; all dies share them. Greedy takes the closed block with the fewest valid pages, the
-//! lowest number among equals. Moved pages go to a separate frontier on the victim's die.
+//! merges it and writes it whole. Before a die opens a block for the host, its victims are emptied as a whole until
+//! `reserve_blocks` of its blocks stay free. Greedy takes the die's closed block with the fewest valid pages, the lowest
+//! number among equals. Moved pages go to a separate frontier on the victim's die. Exact rules for several dies:
+//! `parts/page_mapped/collect.rs` and `room.rs`.
 //!
 //! ## Recovery
 //! A page's copy with the highest sequence number counts. Trim notes are pages among the others: a bitmap of unmapped
@@ -17,11 +18,11 @@
 //!
 //! ## Invariants
 //! Every mapped page is the newest copy on flash. Exactly the mapped pages and the live notes are valid. When a block
-//! is opened for the host, `reserve_blocks` others are free, so that a victim's pages find room.
+//! is opened for the host, its die keeps `reserve_blocks` others, so that a victim's pages find room.
 //!
 //! ## Differences
 //! Textbooks collect at the end of the log (LFS: segments cleaned in the order of writing); this one takes the emptiest
-//! block. `page` differs: it pays for collection a few pages at a time, keeps dies apart, and has the options.
+//! block. `page` differs: it pays for collection a few pages at a time, and has the options.
 //!
 //! ## References
 //! M. Rosenblum, J. Ousterhout: The Design and Implementation of a Log-Structured File System. ACM TOCS 10(1), 1992.
@@ -32,7 +33,7 @@ use crate::parts::copies::newest_copies;
 use crate::parts::newest::Newest;
 use crate::parts::noted_map::NotedMap;
 use crate::parts::page_mapped::noted::Noted;
-use crate::parts::page_mapped::{self, PageMapped, Pages, Target};
+use crate::parts::page_mapped::{self, PageMapped, Pages, Quota, Target};
 use crate::parts::partial::{read_mapped, store_whole};
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::Victim;
@@ -46,8 +47,8 @@ pub type Log = PageMapped<Scheme>;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Free blocks that are left when one is opened for the host, at least 1. With 1 a program failure or a torn page
-    /// during collection may leave no room. Default 2.
+    /// Blocks kept free on each die for moved pages; at least 1. With 1, a program failure or a torn page during
+    /// collection may leave no room. Default 2.
     pub reserve_blocks: u32,
 }
 
@@ -81,7 +82,7 @@ impl page_mapped::Scheme for Scheme {
     }
 
     fn max_logical_pages(config: &Config, geometry: &Geometry) -> Result<u32, FtlError> {
-        let pages = Pages::usable(geometry, geometry.blocks(), config.reserve_blocks, 0);
+        let pages = Pages::usable(geometry, config.reserve_blocks, Quota::default());
         let most = pages.saturating_sub(TrimNotes::most_pages_for(geometry, pages, true));
         error::refuse_reserve("log", config.reserve_blocks, geometry, None, most)
     }
@@ -100,13 +101,13 @@ impl page_mapped::Scheme for Scheme {
         let mut pages = Pages::new(&geometry, newest.highest, policy, config.reserve_blocks);
         let map = NotedMap::found(nand, &geometry, newest, true)?;
         pages.adopt(&scans, map.found_valid().collect(), |_| false);
-        let scheme = Self { map };
-        pages.refuse_worn_out(&scheme)?;
+        let mut scheme = Self { map };
+        pages.take_stock(&mut scheme)?;
         Ok((pages, scheme))
     }
 
-    fn needed_and_usable(&self, pages: &Pages, good: u32) -> (u32, u32) {
-        (self.logical_pages() + self.map.most_notes(), pages.usable_on(good, 0))
+    fn needed(&self) -> u32 {
+        self.logical_pages() + self.map.most_notes()
     }
 
     #[inline]

@@ -11,7 +11,8 @@
 //!
 //! Before a zone is opened for the host, victims are emptied until more than `reserve_zones` are empty. A victim is a zone
 //! that nobody fills: the one with the fewest valid pages, or with most of `(1 - u) age / 2u`. Its valid pages are copied
-//! inside the device (NVMe's Simple Copy) or read and written by the host. Then it is reset.
+//! inside the device (NVMe's Simple Copy) or read and written by the host. A page moves within its die as long as the die
+//! has pages left in the victim, so all dies copy at once. Then it is reset.
 //!
 //! ## Recovery
 //! The device finds its zones, and a page's copy with the highest sequence number counts. Trim notes are pages among the

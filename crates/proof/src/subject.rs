@@ -60,7 +60,7 @@ impl Subject {
 const DEFAULT: &str = "default";
 
 /// Least paging counts required from one option set for each FTL with a paged map; for moved pages a tenth.
-const LEAST_PAGED: u64 = 10_000;
+const LEAST_PAGED: u64 = 9_000;
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

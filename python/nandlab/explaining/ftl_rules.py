@@ -148,7 +148,7 @@ def page_map(case: Case) -> Change | None:
 
 
 def collect_on_all_dies(case: Case) -> Change | None:
-    """The page map collects die by die, and all dies at once; other FTLs empty one block after the other."""
+    """The page map moves a few pages with each write; others empty whole blocks, and dies wait meanwhile."""
     depth = case.experiment["host"].get("queue_depth", 1)
     share = case.share(causes=("gc",))
     waits = case.is_closed and depth >= case.units > 1
@@ -158,8 +158,9 @@ def collect_on_all_dies(case: Case) -> Change | None:
     return Change(
         "collect_on_all_dies",
         f"the {case.units} {case.unit}s had nothing to do in {units.percent(case.idle)} of their time, "
-        f"though {depth} requests were outstanding: {case.ftl[0]} collects one block at a time",
-        f"the page map in place of {case.ftl[0]}, which collects on all dies at once",
+        f"though {depth} requests were outstanding: {case.ftl[0]} empties whole blocks, "
+        "and dies wait for each other",
+        f"the page map in place of {case.ftl[0]}, which moves a few pages with each write",
         f"about {units.size(4 * pages)} of RAM for the map",
         case.idle,
         ("ftl={ page = {} }",),

@@ -191,9 +191,8 @@ def _ftl(values: Values) -> dict[str, Any]:
             values.say(key, TOLD, f"`{name}` merges by its own rules")
         return {f"ftl.{name}.log_blocks": LOG_BLOCKS}
     share = 1 - values.whole("gc_thres_pcent_high") / 100
-    dies = values.whole("nchs") * values.whole("luns_per_ch") if name == "dftl" else 1
     # FEMU counts lines; each has a block from every die.
-    reserve = max(2, int(share * values.whole("blks_per_pl") * values.whole("pls_per_lun"))) * dies
+    reserve = max(2, int(share * values.whole("blks_per_pl") * values.whole("pls_per_lun")))
     key = f"ftl.{name}.reserve_blocks"
     values.say("gc_thres_pcent_high", "differs in meaning", KEYS["gc_thres_pcent_high"].note, key)
     values.say("gc_policy", "taken", "lines there, blocks here", f"ftl.{name}.victim")

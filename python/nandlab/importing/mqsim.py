@@ -298,10 +298,13 @@ class Device:
     def _ftl(self) -> dict[str, Any]:
         values = self.values
         ftl = "ftl.page" if values.flag("Ideal_Mapping_Table") else "ftl.dftl"
-        reserve = self._kept_free() if ftl == "ftl.page" else self._reserve() * self.planes
+        # The page map counts a plane's blocks, DFTL a die's.
+        of_chip = self.flash.whole("Die_No_Per_Chip") * self.flash.whole("Plane_No_Per_Die")
+        planes = 1 if ftl == "ftl.page" else of_chip
+        reserve, meant = self._kept_free() * planes, self._reserve() * planes
         least = f"never below {GC_BLOCKS} a plane there"
-        if ftl == "ftl.page" and reserve < self._reserve():
-            least += f"; {self._reserve()} of this one there, {reserve} here for want of spare blocks"
+        if reserve < meant:
+            least += f"; {meant} of this one there, {reserve} here for want of spare blocks"
         values.say(
             "GC_Exec_Threshold",
             DIFFERS,

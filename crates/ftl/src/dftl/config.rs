@@ -5,7 +5,7 @@ use super::groups::{GroupOptions, Groups};
 use crate::own::{self, About};
 use crate::parts::flash_map::Shape;
 use crate::parts::map_entries::entries_per_map_page;
-use crate::parts::page_mapped::Pages;
+use crate::parts::page_mapped::{Pages, Quota};
 use crate::parts::victim::{DChoices, Victim};
 use crate::{error, FtlError, Variant};
 use nandlab_block::own::Own;
@@ -20,7 +20,7 @@ pub enum Allocation {
     #[default]
     Dynamic,
     /// The logical page's die, `logical page % dies`, as in the super-page map: a partial write keeps one die at work.
-    /// Only without collection, which fills other dies' blocks if this one has none free.
+    /// A die with too many bad blocks leaves its pages to the others.
     Static,
     /// Groups of logical pages fill blocks of their own, their pages on the dies in turn, and are collected as a whole, in
     /// order: LearnedFTL.
@@ -65,8 +65,8 @@ pub struct Config {
     pub allocation: Allocation,
     /// The data block that garbage collection empties next; map blocks go by the fewest valid pages.
     pub victim: Victim,
-    /// Blocks kept free for relocation; at least 1. With 1, a program failure or a torn page during relocation may
-    /// leave no room. The paper collects with fewer than 3 free.
+    /// Blocks kept free on each die for moved pages; at least 1. With 1, a program failure or a torn page during
+    /// collection may leave no room. The paper has one die and collects with fewer than 3 free.
     pub reserve_blocks: u32,
     /// Spare blocks for the map, in percent of the blocks that hold it once; one at least, 1000 percent at most.
     /// Default 100.
@@ -188,7 +188,8 @@ impl Config {
     /// Says how much of the spare area groups keep, if it is more than half.
     pub(super) fn notice_of_groups(&self, geometry: &Geometry, logical_pages: u32) -> Option<String> {
         let Allocation::Groups(groups) = self.allocation else { return None };
-        let kept = groups.filled(geometry, logical_pages) + groups.blocks(geometry, logical_pages);
+        let of_die = groups.filled(geometry, logical_pages) + groups.blocks(geometry, logical_pages);
+        let kept = of_die.saturating_mul(geometry.dies());
         let spare = geometry.blocks().saturating_sub(logical_pages / geometry.pages_per_block());
         (2 * kept > spare).then(|| {
             format!(
@@ -200,32 +201,35 @@ impl Config {
     }
 
     /// Blocks beside those for data and the reserve: the map's, and those that groups fill.
-    pub(super) fn others(&self, geometry: &Geometry, logical_pages: u32) -> u32 {
-        let filled = match self.allocation {
+    pub(super) fn quota(&self, geometry: &Geometry, logical_pages: u32) -> Quota {
+        let each = match self.allocation {
             Allocation::Groups(groups) => groups.filled(geometry, logical_pages),
             Allocation::Dynamic | Allocation::Static => 0,
         };
-        self.shape(geometry, logical_pages).quota(geometry).saturating_add(filled)
+        Quota { shared: self.shape(geometry, logical_pages).quota(geometry), each }
     }
 
     pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
         self.check(geometry)?;
-        let usable = |others| Pages::usable(geometry, geometry.blocks(), self.reserve_blocks, others);
+        let usable = |quota| Pages::usable(geometry, self.reserve_blocks, quota);
         if let Allocation::Groups(groups) = self.allocation {
             // More pages leave fewer blocks for them, but for rounding: a root, then a quotient.
-            let others = |pages| self.others(geometry, pages).saturating_add(groups.blocks(geometry, pages));
-            let has_room = |&pages: &u32| usable(others(pages)) >= pages;
+            let own = |pages| {
+                let Quota { shared, each } = self.quota(geometry, pages);
+                Quota { shared, each: each.saturating_add(groups.blocks(geometry, pages)) }
+            };
+            let has_room = |&pages: &u32| usable(own(pages)) >= pages;
             let (mut most, mut above) = (0, geometry.pages());
             while above - most > 1 {
                 let middle = most + (above - most) / 2;
                 *if has_room(&middle) { &mut most } else { &mut above } = middle;
             }
-            let own = (others(1), "of the map and of groups");
+            let own = (own(1), "of the map and of groups");
             return error::refuse_reserve("dftl", self.reserve_blocks, geometry, Some(own), most);
         }
         // As many blocks as a map for all the device's pages has: a little more than for the pages left then.
-        let most = usable(self.others(geometry, geometry.pages()));
-        let own = (self.others(geometry, 1), "of the map");
+        let most = usable(self.quota(geometry, geometry.pages()));
+        let own = (self.quota(geometry, 1), "of the map");
         error::refuse_reserve("dftl", self.reserve_blocks, geometry, Some(own), most)
     }
 }

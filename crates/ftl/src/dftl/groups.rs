@@ -44,15 +44,15 @@ impl GroupOptions {
         logical_pages.div_ceil(self.size(geometry, logical_pages))
     }
 
-    /// Blocks for a group's collection: one more on each die than whole ones.
+    /// Blocks on each die for a group's collection: one more than whole ones.
     pub(super) fn blocks(self, geometry: &Geometry, logical_pages: u32) -> u32 {
         let pages = self.size(geometry, logical_pages).min(logical_pages);
-        pages.div_ceil(geometry.pages_per_block()).saturating_add(geometry.dies())
+        pages.div_ceil(geometry.dies()).div_ceil(geometry.pages_per_block()).saturating_add(1)
     }
 
-    /// Blocks being filled, beside one group's.
+    /// Blocks being filled on each die, beside one group's.
     pub(super) fn filled(self, geometry: &Geometry, logical_pages: u32) -> u32 {
-        (self.count(geometry, logical_pages).max(1) - 1).saturating_mul(geometry.dies())
+        self.count(geometry, logical_pages).max(1) - 1
     }
 }
 
@@ -61,7 +61,7 @@ impl GroupOptions {
 pub(super) struct Groups {
     /// Logical pages in a group.
     size: u32,
-    /// Blocks for a group's collection.
+    /// Blocks on each die for a group's collection.
     blocks: u32,
     /// By group: pages superseded or trimmed since its last collection, at the mount at the earliest.
     stale: Vec<u32>,
@@ -102,17 +102,20 @@ impl Scheme {
     pub(super) fn make_room_by_group<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
         let Some(groups) = &self.groups else { return Ok(()) };
         let (dies, of_block) = (self.geometry.dies(), self.geometry.pages_per_block());
-        let needed = groups.blocks + self.map.claim() + self.config.reserve_blocks;
-        if pages.keeper.count() > needed + dies {
+        let kept = groups.blocks + self.config.reserve_blocks;
+        let spare =
+            |ftl: &Self, pages: &Pages, die| pages.keeper.count_in(die).checked_sub(kept + ftl.map.claim_in(die));
+        let working: Vec<u32> = (0..dies).filter(|&die| pages.works(die)).collect();
+        if working.iter().all(|&die| spare(self, pages, die).is_some_and(|spare| spare > 1)) {
             return Ok(());
         }
         let Some(group) = groups.next(dies * of_block) else { return Ok(()) };
-        for _ in 0..dies {
-            if pages.keeper.count() >= needed || !pages.collect(self, nand)? {
-                break;
+        for &die in &working {
+            if spare(self, pages, die).is_none() {
+                pages.collect_in(self, nand, die)?;
             }
         }
-        if pages.keeper.count() < needed {
+        if working.iter().any(|&die| spare(self, pages, die).is_none()) {
             return Ok(());
         }
         scoped(nand, Cause::Gc, |nand| self.collect_group(pages, nand, group))

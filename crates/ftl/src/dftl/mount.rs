@@ -59,8 +59,9 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         dirty_evictions: 0,
     };
     pages.adopt(&scans, valid, |block| scheme.map.area().has(block));
+    pages.take_stock(&mut scheme)?;
     scheme.map.resume(nand, &mut pages.keeper, &scans)?;
-    pages.refuse_worn_out(&scheme)?;
+    pages.take_stock(&mut scheme)?;
     scheme.tell_begun(&scans);
     scheme.adopt_stale(&mut pages, nand, &stale)?;
     Ok((pages, scheme))

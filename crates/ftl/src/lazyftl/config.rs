@@ -2,7 +2,7 @@
 
 use crate::parts::flash_map::Shape;
 use crate::parts::map_entries::entries_per_map_page;
-use crate::parts::page_mapped::Pages;
+use crate::parts::page_mapped::{Pages, Quota};
 use crate::parts::victim::Victim;
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;
@@ -23,8 +23,8 @@ pub struct Config {
     pub cached_map_pages: u32,
     /// The data block that garbage collection empties next; map blocks go by the fewest valid pages. Default greedy.
     pub victim: Victim,
-    /// Blocks kept free for relocation; at least 1. With 1, a program failure or a torn page during relocation may
-    /// leave no room. Default 2.
+    /// Blocks kept free on each die for moved pages; at least 1. With 1, a program failure or a torn page during
+    /// collection may leave no room. Default 2.
     pub reserve_blocks: u32,
     /// Spare blocks for the map, in percent of the blocks that hold it once; one at least, 1000 percent at most.
     /// Default 100.
@@ -77,9 +77,9 @@ impl Config {
         self.check()?;
         // As many blocks as a map for all the device's pages has: a little more than for the pages left then.
         let quota = self.shape(geometry, geometry.pages()).quota(geometry);
-        let usable = Pages::usable(geometry, geometry.blocks(), self.reserve_blocks, quota);
+        let usable = Pages::usable(geometry, self.reserve_blocks, Quota { shared: quota, each: 0 });
         let most = usable - (usable / 2).min(geometry.pages_per_block());
-        let own = (self.shape(geometry, 1).quota(geometry), "of the map");
+        let own = (Quota { shared: self.shape(geometry, 1).quota(geometry), each: 0 }, "of the map");
         error::refuse_reserve("lazyftl", self.reserve_blocks, geometry, Some(own), most)
     }
 }

@@ -169,8 +169,7 @@ impl Scheme {
     /// Converts blocks until both areas have room, and the older copies that still count do, too.
     #[inline]
     pub(super) fn convert_due<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
-        let usable = pages.usable_on(pages.keeper.good(), self.quota);
-        let room = usable.saturating_sub(self.logical_pages);
+        let room = pages.room(self).saturating_sub(self.logical_pages);
         loop {
             let area = if self.umt.waiting(Area::Cold) > self.config.cold_blocks as usize {
                 Area::Cold

@@ -53,8 +53,9 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         conversions: 0,
     };
     pages.adopt(&scans, valid, |block| scheme.map.area().has(block));
+    pages.take_stock(&mut scheme)?;
     scheme.map.resume(nand, &mut pages.keeper, &scans)?;
-    pages.refuse_worn_out(&scheme)?;
+    pages.take_stock(&mut scheme)?;
     scheme.adopt_missing(&stale, &newest.seqs);
     Ok((pages, scheme))
 }

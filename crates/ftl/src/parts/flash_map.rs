@@ -9,11 +9,10 @@
 //!
 //! ## Blocks
 //! The map takes blocks from the keeper shared by all areas, up to its quota: the whole blocks of the map, one for
-//! the rest, one for each frontier, and spare blocks. The owner of the data leaves [`FlashMap::claim`] blocks of
-//! the keeper untouched, so a map page can be written at any time, even in the middle of data garbage collection
-//! and at mount. When the quota is used up, the map empties its block with the fewest valid pages. If each die
-//! collects its data separately, the dies that take pages share the quota equally ([`FlashMap::share_dies`]),
-//! so each die knows its part.
+//! the rest, one for each frontier, and spare blocks. The dies that take pages share the quota equally
+//! ([`FlashMap::share_dies`]). The owner of the data leaves [`FlashMap::claim_in`] blocks of each die untouched, so a map
+//! page can be written at any time, even in the middle of data garbage collection and at mount. When the quota is used
+//! up, the map empties its block with the fewest valid pages.
 //!
 //! ## Recovery
 //! The spare area of a map page has its number and the sequence number of its write: the page describes the map
@@ -35,6 +34,7 @@ pub(crate) use recover::FoundMap;
 use super::blocks::area::{Area, Victim};
 use super::blocks::keeper::Keeper;
 use super::blocks::scan::MapForm;
+use super::shares::shares;
 use super::victim::{self, VictimPolicy};
 use crate::{BlockState, Events, FtlError};
 use nandlab_nand::{
@@ -76,15 +76,7 @@ impl Shape {
 
     /// Each die's quota, if each die collects separately: equal shares for the dies in `works`.
     pub(crate) fn shares(&self, geometry: &Geometry, works: &[bool]) -> Vec<u32> {
-        let quota = self.quota(geometry);
-        let working = works.iter().filter(|&&works| works).count() as u32;
-        let mut before = 0;
-        let share = |&works: &bool| {
-            let share = if works { (quota + working - 1 - before) / working } else { 0 };
-            before += u32::from(works);
-            share
-        };
-        works.iter().map(share).collect()
+        shares(self.quota(geometry), works)
     }
 
     /// The pages' form, for a mount.
@@ -196,13 +188,7 @@ impl FlashMap {
         keeper.states(|block| of_data(block) + self.area.valid_pages(block))
     }
 
-    /// Keeper blocks reserved for the map, and left alone by others.
-    #[inline]
-    pub(crate) fn claim(&self) -> u32 {
-        self.quota.saturating_sub(self.area.blocks())
-    }
-
-    /// The same for one die, if the map takes its share from each.
+    /// A die's keeper blocks reserved for the map, and left alone by others.
     #[inline]
     pub(crate) fn claim_in(&self, die: u32) -> u32 {
         self.shares[die as usize].saturating_sub(self.area.blocks_in(die))

@@ -15,6 +15,7 @@
 //! | An FTL that maps sectors? | `sectored.rs` |
 //! | An FTL that maps blocks? | `block_mapped.rs` over `store.rs`, with `../fmax.rs` as an example |
 //! | Which log blocks belong to one logical block, or are shared by several? | `bound_logs.rs`, `shared_logs.rs` |
+//! | How many of a map's or a log's blocks does each die give? | `shares.rs` |
 //! | How is a partial page written? | `partial.rs`, gathered with others `merge_buffer.rs` |
 //! | How does `check` find the newest copies on flash? | `copies.rs` |
 
@@ -33,6 +34,7 @@ pub mod placement;
 pub mod policy;
 pub mod sectored;
 pub(crate) mod shared_logs;
+pub(crate) mod shares;
 pub mod store;
 pub(crate) mod trim_note;
 pub(crate) mod trim_notes;

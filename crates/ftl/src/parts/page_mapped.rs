@@ -2,27 +2,33 @@
 //!
 //! A scheme has the map. [`Pages`] has the data blocks: it programs a page at a frontier, empties victims, and retires
 //! blocks with a failed program. Each die has a frontier for host pages, or one for each group of them, and one for moved
-//! pages. All dies share the free blocks, so the victim policy sees every die's blocks.
+//! pages. Each die has free blocks, a reserve and victims of its own, so the dies collect side by side.
 //!
 //! ## A write
 //! 1. [`PageMapped::write`] hands it to [`Scheme::write`].
 //! 2. The scheme calls [`Pages::program`] and maps the page afterwards.
-//! 3. `program` takes the next frontier. If its block is full, `open_host_block` closes it and takes a free block.
-//!    Before that, a scheme may make room in a way of its own ([`Scheme::make_room`]).
-//! 4. While at most `reserve_blocks` are free, beside the scheme's own claim, `collect` empties a victim.
-//! 5. [`Scheme::relocate`] moves each of its valid pages, [`Scheme::emptied`] writes whatever must be on flash before
-//!    the erase, and the keeper erases the block.
+//! 3. `program` takes the next die's frontier. If its block is full, `open_for_host` closes it and takes a free block of
+//!    the die. Before that, a scheme may make room in a way of its own ([`Scheme::make_room`]). A die above its share of
+//!    valid pages opens no block, and the next die takes the page (`room.rs`).
+//! 4. While at most `reserve_blocks` of the die are free, beside the scheme's own claim, `collect_in` empties a victim on
+//!    the die.
+//! 5. [`Scheme::relocate`] moves each of its valid pages within the die, [`Scheme::emptied`] writes whatever must be on
+//!    flash before the erase, and the keeper erases the block.
 
+mod collect;
 pub(crate) mod noted;
+mod room;
 mod scheme;
 
-use super::blocks::area::{Area, Victim};
+use super::blocks::area::Area;
 use super::blocks::keeper::Keeper;
 use super::blocks::scan::Scans;
+pub use super::shares::Quota;
 use super::victim::VictimPolicy;
 use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
 use nandlab_block::Op;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, NandError, Oob, Ppa, Rules, SectorMask, Time};
+use room::Stock;
 pub use scheme::Scheme;
 
 /// A data page's target.
@@ -48,8 +54,10 @@ pub struct Pages {
     /// The host's frontiers, by die, for each group; and behind them the frontiers for moved pages.
     pub(crate) area: Area,
     policy: Box<dyn VictimPolicy>,
-    /// Free blocks left when the host opens one.
+    /// Free blocks left on a die when the host opens one there.
     reserve_blocks: u32,
+    /// The dies that take pages.
+    stock: Stock,
     /// The die of the last page in turn.
     turn: u32,
     /// The same by group; empty without groups.
@@ -74,9 +82,10 @@ impl Pages {
         Self {
             geometry: *geometry,
             keeper: Keeper::new(geometry, highest),
-            area: Area::new(geometry, (groups.max(1) + 1) * geometry.dies()),
+            area: Area::by_die(geometry, groups.max(1) + 1),
             policy,
             reserve_blocks,
+            stock: Stock::none(geometry),
             turn: geometry.dies() - 1,
             turns: vec![geometry.dies() - 1; groups as usize],
             events: Events::default(),
@@ -87,22 +96,6 @@ impl Pages {
     #[cfg(test)]
     pub(crate) fn turn(&self) -> u32 {
         self.turn
-    }
-
-    /// Good blocks without a valid page when one is opened for the host: free ones and those being filled.
-    pub(crate) fn kept(geometry: &Geometry, reserve_blocks: u32) -> u32 {
-        reserve_blocks.saturating_add(2 * geometry.dies())
-    }
-
-    /// Pages that `good` blocks hold while a victim still gains something, if `others` of them are for something else.
-    pub(crate) fn usable(geometry: &Geometry, good: u32, reserve_blocks: u32, others: u32) -> u32 {
-        let closed = good.saturating_sub(Self::kept(geometry, reserve_blocks).saturating_add(others));
-        (closed * geometry.pages_per_block()).saturating_sub(1)
-    }
-
-    /// The same with this reserve.
-    pub(crate) fn usable_on(&self, good: u32, others: u32) -> u32 {
-        Self::usable(&self.geometry, good, self.reserve_blocks, others)
     }
 
     /// Adopts the blocks found by a mount. `valid` are the valid pages; `is_other` tells the scheme's own blocks.
@@ -118,15 +111,6 @@ impl Pages {
         let Self { keeper, area, .. } = self;
         keeper.adopt(scans, Cause::Mount, |block| area.has(block) || is_other(block));
         area.resume(scans);
-    }
-
-    /// Fails if bad blocks leave too little for the exported capacity.
-    pub(crate) fn refuse_worn_out<S: Scheme>(&self, scheme: &S) -> Result<(), FtlError> {
-        let (needed, usable) = scheme.needed_and_usable(self, self.keeper.good());
-        if usable < needed {
-            return Err(self.keeper.worn_out((needed - usable).div_ceil(self.geometry.pages_per_block())));
-        }
-        Ok(())
     }
 
     /// Programs a data page; a block with a failed program is left behind. The sequence number in `oob` is set here:
@@ -147,151 +131,6 @@ impl Pages {
             if let Some(to) = self.area.program(nand, frontier, page, tail, oob)? {
                 return Ok(to);
             }
-        }
-    }
-
-    /// The frontier for a page, with room.
-    #[inline]
-    fn frontier<N: Nand, S: Scheme>(
-        &mut self,
-        scheme: &mut S,
-        nand: &mut N,
-        target: Target,
-    ) -> Result<usize, FtlError> {
-        let frontier = match target {
-            Target::On(die) => die as usize,
-            Target::InTurn => {
-                self.turn = if self.turn + 1 >= self.geometry.dies() { 0 } else { self.turn + 1 };
-                self.turn as usize
-            }
-            Target::InGroup(group) => self.next_in_group(group),
-            Target::Moved(_) | Target::MovedInGroup(_) => return self.frontier_for_moved(scheme, nand, target),
-        };
-        if self.area.is_full(frontier) {
-            self.open_host_block(scheme, nand, frontier)?;
-        }
-        Ok(frontier)
-    }
-
-    /// A group's frontiers in turn.
-    fn next_in_group(&mut self, group: u32) -> usize {
-        let dies = self.geometry.dies();
-        let turn = &mut self.turns[group as usize];
-        *turn = if *turn + 1 >= dies { 0 } else { *turn + 1 };
-        (group * dies + *turn) as usize
-    }
-
-    /// Closes a group's frontiers; its next pages begin blocks, from the first die on.
-    pub(crate) fn restart_group(&mut self, group: u32) {
-        let dies = self.geometry.dies();
-        for frontier in group * dies..(group + 1) * dies {
-            self.area.close(frontier as usize, self.keeper.seq());
-        }
-        self.turns[group as usize] = dies - 1;
-    }
-
-    /// Replaces a full host frontier, emptying victims until the reserve is whole.
-    #[cold]
-    fn open_host_block<N: Nand, S: Scheme>(
-        &mut self,
-        scheme: &mut S,
-        nand: &mut N,
-        frontier: usize,
-    ) -> Result<(), FtlError> {
-        self.refuse_worn_out(scheme)?;
-        scheme.make_room(self, nand)?;
-        if !self.area.is_full(frontier) {
-            return Ok(());
-        }
-        self.area.close(frontier, self.keeper.seq());
-        loop {
-            while self.keeper.count() <= self.reserve_blocks + scheme.claim() {
-                if !self.collect(scheme, nand)? {
-                    return Err(self.keeper.worn_out(1));
-                }
-            }
-            if self.open(nand, frontier)? {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Opens a block at a frontier without one; false if no free block can be erased.
-    fn open<N: Nand>(&mut self, nand: &mut N, frontier: usize) -> Result<bool, FtlError> {
-        let die = frontier as u32 % self.geometry.dies();
-        let block = scoped(nand, Cause::Gc, |nand| self.keeper.take(nand, Some(die)))?;
-        block.into_iter().for_each(|block| self.area.open(frontier, block));
-        Ok(block.is_some())
-    }
-
-    #[inline]
-    fn frontier_for_moved<N: Nand, S: Scheme>(
-        &mut self,
-        scheme: &S,
-        nand: &mut N,
-        target: Target,
-    ) -> Result<usize, FtlError> {
-        let frontier = match target {
-            Target::MovedInGroup(group) => self.next_in_group(group),
-            Target::Moved(die) => self.area.frontiers().len() - (self.geometry.dies() - die) as usize,
-            _ => unreachable!("{target:?} is not for moved pages"),
-        };
-        if self.area.is_full(frontier) {
-            self.open_for_moved(scheme, nand, frontier)?;
-        }
-        Ok(frontier)
-    }
-
-    /// Replaces a full frontier for moved pages.
-    #[cold]
-    fn open_for_moved<N: Nand, S: Scheme>(
-        &mut self,
-        scheme: &S,
-        nand: &mut N,
-        frontier: usize,
-    ) -> Result<(), FtlError> {
-        self.area.close(frontier, self.keeper.seq());
-        if self.keeper.count() > scheme.claim() && self.open(nand, frontier)? {
-            return Ok(());
-        }
-        // Failures have used up the reserve; room left at another frontier is room as well.
-        self.area.borrow(frontier);
-        if self.area.is_full(frontier) {
-            return Err(self.keeper.worn_out(1));
-        }
-        Ok(())
-    }
-
-    /// Empties a data block; false if nothing would be gained.
-    pub(crate) fn collect<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N) -> Result<bool, FtlError> {
-        let Some(victim) = self.area.next_victim(&mut *self.policy, self.keeper.seq()) else { return Ok(false) };
-        let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
-        scoped(nand, cause, |nand| self.empty(scheme, nand, victim))?;
-        Ok(true)
-    }
-
-    fn empty<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N, victim: Victim) -> Result<(), FtlError> {
-        let die = self.geometry.die_of(victim.block);
-        let valid: Vec<Ppa> = self.area.valid_in(victim.block).collect();
-        valid.iter().try_for_each(|&from| scheme.relocate(self, nand, from, die))?;
-        scheme.emptied(self, nand, die)?;
-        self.area.release(nand, &mut self.keeper, victim)?;
-        self.count_victim(victim, valid.is_empty());
-        Ok(())
-    }
-
-    /// Erases the closed blocks without a valid page.
-    pub(crate) fn release_empty<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        while let Some(victim) = self.area.next_empty() {
-            self.area.release(nand, &mut self.keeper, victim)?;
-        }
-        Ok(())
-    }
-
-    pub(crate) fn count_victim(&mut self, victim: Victim, was_empty: bool) {
-        if !victim.is_failing {
-            self.events.gc_runs += 1;
-            self.events.empty_gc_runs += u64::from(was_empty);
         }
     }
 
@@ -332,14 +171,6 @@ impl Pages {
     pub(crate) fn supersede(&mut self, old: Ppa, end: Time) {
         self.area.set_invalid(old);
         self.keeper.supersede(old, end);
-    }
-
-    /// Empties and retires data blocks with a failed program; a mount would not know about them.
-    pub(crate) fn retire_failing<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N) -> Result<(), FtlError> {
-        while self.area.is_failing() {
-            self.collect(scheme, nand)?;
-        }
-        Ok(())
     }
 
     /// Asserts that every block is free, bad, a data block or the scheme's own.

@@ -2,7 +2,7 @@
 
 use super::LogVictim;
 use crate::parts::merge_buffer::check_buffers;
-use crate::parts::page_mapped::Pages;
+use crate::parts::page_mapped::{Pages, Quota};
 use crate::parts::trim_notes::TrimNotes;
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;
@@ -19,8 +19,8 @@ pub struct Config {
     /// Pages in memory that gather small writes, 1 to 65,536: while one is filled, the others are being written.
     /// Default 32.
     pub merge_buffers: u32,
-    /// Blocks kept free for relocation; at least 1. With 1, a program failure or a torn page during relocation may
-    /// leave no room. Default 2.
+    /// Blocks kept free on each die for moved pages; at least 1. With 1, a program failure or a torn page during
+    /// collection may leave no room. Default 2.
     pub reserve_blocks: u32,
 }
 
@@ -70,9 +70,10 @@ impl Config {
     pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
         self.check(geometry)?;
         let log = self.log_blocks(geometry);
-        let pages = Pages::usable(geometry, geometry.blocks(), self.reserve_blocks, log);
+        let own = Quota { shared: log, each: 0 };
+        let pages = Pages::usable(geometry, self.reserve_blocks, own);
         let most = pages.saturating_sub(TrimNotes::most_pages_for(geometry, pages, true));
-        error::refuse_reserve("sector_log", self.reserve_blocks, geometry, Some((log, "of the log")), most)
+        error::refuse_reserve("sector_log", self.reserve_blocks, geometry, Some((own, "of the log")), most)
     }
 }
 

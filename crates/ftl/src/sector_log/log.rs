@@ -4,6 +4,7 @@ use crate::parts::blocks::area::Victim;
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::scan::Scans;
+use crate::parts::shares::shares;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa};
 use std::collections::VecDeque;
@@ -49,6 +50,9 @@ const EMPTY: Entry = Entry { sector: NONE, next: NONE };
 pub(super) struct Log {
     geometry: Geometry,
     quota: u32,
+    /// By die: its share of the quota, and its blocks in the log.
+    shares: Vec<u32>,
+    in_die: Vec<u32>,
     /// Sectors per logical page, and per log page.
     per_page: u32,
     gathered: u32,
@@ -74,6 +78,8 @@ impl Log {
         let mut log = Self {
             geometry: *geometry,
             quota,
+            shares: shares(quota, &vec![true; geometry.dies() as usize]),
+            in_die: vec![0; geometry.dies() as usize],
             per_page: geometry.sectors_per_page(),
             gathered,
             blocks: Vec::new(),
@@ -115,9 +121,24 @@ impl Log {
         8 * u64::from(self.quota)
     }
 
-    /// Whether a block must be merged before the log may take another one.
-    pub(super) fn is_full(&self) -> bool {
-        self.count >= self.quota
+    /// From now on the dies in `works` share the log equally.
+    pub(super) fn share_dies(&mut self, works: &[bool]) {
+        self.shares = shares(self.quota, works);
+    }
+
+    /// Whether a die's block must be merged before the log may take another one there.
+    pub(super) fn is_full_in(&self, die: u32) -> bool {
+        self.in_die[die as usize] >= self.shares[die as usize]
+    }
+
+    /// The die for a frontier's next block: its own, or another one with a share if that has none.
+    pub(super) fn home(&self, frontier: usize) -> u32 {
+        if self.shares[frontier] > 0 {
+            return frontier as u32;
+        }
+        let giving = (0..).zip(&self.shares).filter(|(_, &share)| share > 0).map(|(die, _)| die);
+        let count = giving.clone().count();
+        giving.clone().nth(frontier % count.max(1)).unwrap_or(frontier as u32)
     }
 
     /// Whether a mount has found more blocks than the quota.
@@ -125,9 +146,9 @@ impl Log {
         self.count > self.quota
     }
 
-    /// Blocks that the log may still take; data leaves them free.
-    pub(super) fn claim(&self) -> u32 {
-        self.quota.saturating_sub(self.count)
+    /// Blocks that the log may still take on a die; data leaves them free.
+    pub(super) fn claim_in(&self, die: u32) -> u32 {
+        self.shares[die as usize].saturating_sub(self.in_die[die as usize])
     }
 
     pub(super) fn has(&self, block: BlockId) -> bool {
@@ -183,6 +204,7 @@ impl Log {
         self.blocks[number] = (block, 0);
         self.numbers[block.index()] = number as u32;
         self.count += 1;
+        self.in_die[self.geometry.die_of(block) as usize] += 1;
     }
 
     /// Fills the blocks with the most room further, and closes the others in the order in which they were filled. A
@@ -198,23 +220,31 @@ impl Log {
             }
         }
         mine.sort_unstable();
-        let frontiers = self.frontiers.len();
-        for (frontier, &(used, _, block)) in mine.iter().take(frontiers).enumerate() {
-            self.frontiers[frontier] = Frontier::resumed(&self.geometry, block, used);
+        // Each die's own blocks come first.
+        for is_own in [true, false] {
+            mine.retain(|&(used, _, block)| {
+                let own = self.geometry.die_of(block) as usize;
+                let unused = |&at: &usize| !self.frontiers[at].block.is_some() && (!is_own || at == own);
+                let Some(frontier) = (0..self.frontiers.len()).find(unused) else { return true };
+                self.frontiers[frontier] = Frontier::resumed(&self.geometry, block, used);
+                false
+            });
         }
-        full.extend(mine.iter().skip(frontiers).map(|&(_, highest, block)| (highest, block)));
+        full.extend(mine.into_iter().map(|(_, highest, block)| (highest, block)));
         full.sort_unstable();
         self.closed.extend(full.into_iter().map(|(_, block)| block));
     }
 
-    /// The block to merge next, no longer a possible victim: blocks with a failed program come first.
-    pub(super) fn next_victim(&mut self, policy: LogVictim) -> Option<Victim> {
-        if let Some(block) = self.failing.pop_front() {
-            return Some(Victim { block, is_failing: true });
+    /// The block to merge next, on a die or on any, no longer a possible victim: blocks with a failed program come first.
+    pub(super) fn next_victim(&mut self, policy: LogVictim, die: Option<u32>) -> Option<Victim> {
+        let is_there = |block: BlockId| die.is_none_or(|die| self.geometry.die_of(block) == die);
+        if let Some(at) = self.failing.iter().position(|&block| is_there(block)) {
+            return self.failing.remove(at).map(|block| Victim { block, is_failing: true });
         }
+        let mut there = (0..self.closed.len()).filter(|&at| is_there(self.closed[at]));
         let at = match policy {
-            LogVictim::Fifo => 0,
-            LogVictim::Greedy => (0..self.closed.len()).min_by_key(|&at| self.valid(self.closed[at]))?,
+            LogVictim::Fifo => there.next()?,
+            LogVictim::Greedy => there.min_by_key(|&at| self.valid(self.closed[at]))?,
         };
         self.closed.remove(at).map(|block| Victim { block, is_failing: false })
     }
@@ -236,6 +266,7 @@ impl Log {
         let number = std::mem::replace(&mut self.numbers[block.index()], NONE) as usize;
         self.blocks[number] = (BlockId::NONE, 0);
         self.count -= 1;
+        self.in_die[self.geometry.die_of(block) as usize] -= 1;
         while self.blocks.len() > self.quota as usize && self.blocks.last().is_some_and(|(last, _)| !last.is_some()) {
             self.blocks.pop();
             self.entries.truncate(self.entries.len() - self.slots() as usize);

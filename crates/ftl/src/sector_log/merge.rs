@@ -16,7 +16,7 @@ pub(super) struct Loaded<B> {
 }
 
 impl Scheme {
-    /// Replaces a full log frontier; a log at its quota merges a block first.
+    /// Replaces a full log frontier by a block of its die; if the die's share is used up, one of its blocks is merged first.
     #[cold]
     pub(super) fn open_log_block<N: Nand>(
         &mut self,
@@ -24,17 +24,17 @@ impl Scheme {
         nand: &mut N,
         frontier: usize,
     ) -> Result<(), FtlError> {
-        pages.refuse_worn_out(self)?;
+        pages.take_stock(self)?;
         self.log.close(frontier);
         loop {
-            while self.log.is_full() && self.merge_next(pages, nand)? {}
+            let die = self.log.home(frontier);
+            while self.log.is_full_in(die) && self.merge_next(pages, nand, Some(die))? {}
             // Failures have used up the reserve.
             while pages.keeper.count() == 0 {
-                if !pages.collect(self, nand)? {
+                if !pages.collect_somewhere(self, nand, die)? {
                     return Err(pages.keeper.worn_out(1));
                 }
             }
-            let die = frontier as u32 % self.geometry.dies();
             if let Some(block) = scoped(nand, Cause::Gc, |nand| pages.keeper.take(nand, Some(die)))? {
                 self.log.open(frontier, block);
                 return Ok(());
@@ -42,9 +42,14 @@ impl Scheme {
         }
     }
 
-    /// Merges the next log block and gives it back; false if the log has only frontiers.
-    pub(super) fn merge_next<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<bool, FtlError> {
-        let Some(victim) = self.log.next_victim(self.config.log_victim) else { return Ok(false) };
+    /// Merges the next log block, on a die or on any, and gives it back; false if there are only frontiers.
+    pub(super) fn merge_next<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        die: Option<u32>,
+    ) -> Result<bool, FtlError> {
+        let Some(victim) = self.log.next_victim(self.config.log_victim, die) else { return Ok(false) };
         let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
         scoped(nand, cause, |nand| self.merge_block(pages, nand, victim))?;
         Ok(true)

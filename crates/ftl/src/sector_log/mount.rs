@@ -68,10 +68,10 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     scheme.adopt(&sectors);
     pages.adopt(&scans, scheme.map.found_valid().collect(), |block| scheme.log.has(block));
     scheme.log.resume(&scans);
-    pages.refuse_worn_out(&scheme)?;
+    pages.take_stock(&mut scheme)?;
     // A cut may have lost a victim's merges and left it beside the block opened for it, and the log may have been
     // larger before.
-    while scheme.log.is_too_large() && scheme.merge_next(&mut pages, nand)? {}
+    while scheme.log.is_too_large() && scheme.merge_next(&mut pages, nand, None)? {}
     Ok((pages, scheme))
 }
 

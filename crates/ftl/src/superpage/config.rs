@@ -14,8 +14,8 @@ pub struct Config {
     /// A partial write behind its page's start reads the rest of the page at once if it has at most so many sectors. A
     /// longer one, or one at the start, reads the part before it and the part behind it apart. Default 8.
     pub one_read_sectors: u32,
-    /// Blocks kept free on each bank for garbage collection; at least 1, as in the firmware. With 1, a program failure
-    /// or a torn page during garbage collection may leave no room; 2 is safe. Default 2.
+    /// Blocks kept free on each die for moved pages; at least 1. With 1, a program failure or a torn page during
+    /// collection may leave no room. Default 2; the firmware has 1. A bank is a die.
     pub reserve_blocks: u32,
     /// Blocks never used at the start of each bank: the firmware keeps 32 there for itself, its code, its log and its
     /// map. Default 0.

@@ -3,7 +3,9 @@
 use super::{Copying, Target, ZoneVictim, Zoned};
 use crate::zones::State;
 use crate::FtlError;
-use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
+use nandlab_nand::{scoped, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
+use std::cmp::Reverse;
+use std::collections::VecDeque;
 
 impl Zoned {
     /// Opens a zone for the host on the group of dies whose turn it is, emptying victims before.
@@ -127,8 +129,13 @@ impl Zoned {
 
     fn empty<N: Nand>(&mut self, nand: &mut N, victim: u32) -> Result<(), FtlError> {
         let was_empty = self.valid.in_zone(victim) == 0;
-        for at in 0..self.zones.written(victim) {
-            let from = self.zones.page(victim, at);
+        let mut left = self.left_by_die(nand.geometry(), victim);
+        while left.iter().any(|of_die| !of_die.is_empty()) {
+            let die = self.next_die_of_moved()?;
+            let fullest =
+                (0..left.len()).max_by_key(|&die| (left[die].len(), Reverse(die))).expect("a device has a die");
+            let die = if left[die].is_empty() { fullest } else { die };
+            let from = left[die].pop_front().map(|at| self.zones.page(victim, at)).expect("it has a page left");
             if self.valid.has(from) {
                 self.relocate(nand, from)?;
             }
@@ -140,6 +147,29 @@ impl Zoned {
         self.events.gc_runs += 1;
         self.events.empty_gc_runs += u64::from(was_empty);
         Ok(())
+    }
+
+    /// A zone's valid pages, by die. A page moves within its die as long as the die has one: then no die waits for another
+    /// one's read.
+    fn left_by_die(&self, geometry: &Geometry, zone: u32) -> Vec<VecDeque<u32>> {
+        let mut left = vec![VecDeque::new(); geometry.dies() as usize];
+        for at in 0..self.zones.written(zone) {
+            let page = self.zones.page(zone, at);
+            if self.valid.has(page) {
+                left[geometry.die_of(geometry.block_of(page)) as usize].push_back(at);
+            }
+        }
+        left
+    }
+
+    /// The die of the next moved page.
+    fn next_die_of_moved(&mut self) -> Result<usize, FtlError> {
+        let zone = match self.moved {
+            Some(zone) if self.zones.has_room(zone) => zone,
+            _ => self.open_for_moved()?,
+        };
+        let layout = &self.zones.layout;
+        Ok(layout.die_of(zone, layout.place(self.zones.written(zone)).block) as usize)
     }
 
     /// Moves a valid page, unchanged, to the zone for moved pages.

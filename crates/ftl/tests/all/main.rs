@@ -30,6 +30,7 @@ mod rhythm;
 mod schemes;
 mod sector_log;
 mod sector_map;
+mod side_by_side;
 mod slc;
 mod superblock;
 mod superpage;

@@ -47,6 +47,11 @@ impl Area {
         }
     }
 
+    /// The same with a frontier of each die in each of so many sets; each die has victims of its own.
+    pub(crate) fn by_die(geometry: &Geometry, sets: u32) -> Self {
+        Self { table: BlockTable::new(geometry), ..Self::new(geometry, sets * geometry.dies()) }
+    }
+
     /// Blocks in the area.
     pub(crate) fn blocks(&self) -> u32 {
         self.blocks
@@ -77,6 +82,11 @@ impl Area {
     /// Valid pages in a block; 0 for a block in another area.
     pub(crate) fn valid_pages(&self, block: BlockId) -> u32 {
         self.table.valid_pages(block)
+    }
+
+    /// A die's valid pages.
+    pub(crate) fn valid_pages_in(&self, die: u32) -> u32 {
+        self.table.valid_pages_in(self.geometry.blocks_of_die(die))
     }
 
     /// Whether a page is valid.
@@ -126,10 +136,12 @@ impl Area {
         }
     }
 
-    /// Swaps a closed frontier's place with the frontier that has the most pages left.
-    pub(crate) fn borrow(&mut self, frontier: usize) {
+    /// Swaps a closed frontier's place with the frontier that has the most pages left, of a die's or of all.
+    pub(crate) fn borrow(&mut self, frontier: usize, die: Option<u32>) {
+        let dies = self.geometry.dies() as usize;
         let left = |&at: &usize| (self.left(at), std::cmp::Reverse(at));
-        let roomiest = (0..self.frontiers.len()).max_by_key(left).expect("an area has a frontier");
+        let lends = |at: &usize| die.is_none_or(|die| at % dies == die as usize);
+        let roomiest = (0..self.frontiers.len()).filter(lends).max_by_key(left).expect("an area has a frontier");
         self.frontiers.swap(frontier, roomiest);
     }
 
@@ -213,9 +225,27 @@ impl Area {
         self.table.all_dies().fewest_valid().filter(|&block| self.table.valid_pages(block) < full)
     }
 
+    /// The block of a die to empty next, no longer a possible victim: blocks with a failed program come first, else
+    /// `policy` picks one. `None` if nothing would be gained.
+    pub(crate) fn next_victim_in(&mut self, die: u32, policy: &mut dyn VictimPolicy, now: u64) -> Option<Victim> {
+        if let Some(at) = self.failing.iter().position(|&block| self.geometry.die_of(block) == die) {
+            return self.failing.remove(at).map(|block| Victim { block, is_failing: true });
+        }
+        // A policy that weighs more than valid pages may take a full block, if another block is not full.
+        let least = self.emptiest_in(die)?;
+        let block = policy.pick(self.table.die(die), now).unwrap_or(least);
+        Some(self.chosen(block))
+    }
+
+    /// A block with a failed program.
+    pub(crate) fn next_failing(&mut self) -> Option<Victim> {
+        self.failing.pop_front().map(|block| Victim { block, is_failing: true })
+    }
+
     /// A closed block without a valid page, no longer a possible victim.
     pub(crate) fn next_empty(&mut self) -> Option<Victim> {
-        let block = self.emptiest().filter(|&block| self.table.valid_pages(block) == 0)?;
+        let empty = |die| self.emptiest_in(die).filter(|&block| self.table.valid_pages(block) == 0);
+        let block = (0..self.geometry.dies()).find_map(empty)?;
         Some(self.chosen(block))
     }
 
@@ -285,21 +315,29 @@ impl Area {
             .collect();
         mine.sort_unstable();
         let mut full = Vec::new();
-        for (used, highest, block, can_resume) in mine {
-            match self.unused_frontier(self.geometry.die_of(block)).filter(|_| can_resume) {
-                Some(frontier) => self.frontiers[frontier] = Frontier::resumed(&self.geometry, block, used),
-                None => full.push((highest, block)),
+        // Each die's own blocks come first: a frontier is on another die only if its own die has no block for it.
+        for is_own in [true, false] {
+            for &(used, highest, block, can_resume) in &mine {
+                if !can_resume || self.frontiers.iter().any(|frontier| frontier.block == block) {
+                    continue;
+                }
+                match self.unused_frontier(self.geometry.die_of(block), is_own) {
+                    Some(frontier) => self.frontiers[frontier] = Frontier::resumed(&self.geometry, block, used),
+                    None if is_own => {}
+                    None => full.push((highest, block)),
+                }
             }
         }
+        full.extend(mine.iter().filter(|(.., can_resume)| !can_resume).map(|&(_, highest, block, _)| (highest, block)));
         full.sort_unstable();
         full.into_iter().for_each(|(highest, block)| self.table.close(block, highest));
     }
 
-    /// A frontier without a block, on this die if possible.
-    fn unused_frontier(&self, die: u32) -> Option<usize> {
-        let unused = |&at: &usize| !self.frontiers[at].block.is_some();
-        let (all, dies) = (0..self.frontiers.len(), self.geometry.dies() as usize);
-        all.clone().rev().filter(unused).find(|at| at % dies == die as usize).or_else(|| all.rev().find(unused))
+    /// A frontier without a block: one of a die, or any.
+    fn unused_frontier(&self, die: u32, is_own: bool) -> Option<usize> {
+        let dies = self.geometry.dies() as usize;
+        let unused = |&at: &usize| !self.frontiers[at].block.is_some() && (!is_own || at % dies == die as usize);
+        (0..self.frontiers.len()).rev().find(unused)
     }
 
     /// Asserts that each block in the area is a frontier, failing, or closed.

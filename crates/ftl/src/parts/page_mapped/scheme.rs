@@ -1,6 +1,6 @@
 //! A page-mapped FTL's own decisions.
 
-use super::Pages;
+use super::{Pages, Quota};
 use crate::{Events, Facts, FtlError, RamUse, Variant};
 use nandlab_block::Op;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa, SectorMask};
@@ -44,13 +44,21 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// As there.
     fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Self::Config) -> Result<(Pages, Self), FtlError>;
 
-    /// Free blocks that only the scheme itself may take.
-    fn claim(&self) -> u32 {
+    /// The scheme's own blocks, at most.
+    fn quota(&self) -> Quota {
+        Quota::default()
+    }
+
+    /// Free blocks of a die that only the scheme itself may take.
+    fn claim_in(&self, _die: u32) -> u32 {
         0
     }
 
-    /// Pages that must find room, and pages that `good` good blocks hold while a victim still gains something.
-    fn needed_and_usable(&self, pages: &Pages, good: u32) -> (u32, u32);
+    /// Called when the dies in `works` begin to share the scheme's blocks equally; the others take no pages.
+    fn share_dies(&mut self, _works: &[bool]) {}
+
+    /// Pages that must find room.
+    fn needed(&self) -> u32;
 
     /// As [`Ftl::write`].
     ///

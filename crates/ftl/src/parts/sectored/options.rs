@@ -99,8 +99,8 @@ macro_rules! sectored_options {
             /// Consecutive host pages that one die takes, at least 1: as many as it programs at once, in a drive that
             /// programs several.
             pub pages_per_die: u32,
-            /// Blocks kept free on each die for garbage collection; at least 1. With 1, a program failure or a torn
-            /// page may leave no room.
+            /// Blocks kept free on each die for moved pages; at least 1. With 1, a program failure or a torn page during
+            /// collection may leave no room.
             pub reserve_blocks: u32,
             /// Spare blocks for the map, in percent of the blocks that hold it once; one at least, 1000 percent at
             /// most.
