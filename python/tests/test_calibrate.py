@@ -45,7 +45,6 @@ pages_per_block = 32
 page_bytes = 16384
 
 [device.timing]
-order = "events"
 read_transfer = "sectors"
 read_us = 70
 
@@ -220,7 +219,7 @@ def test_jobs_at_the_same_time_are_measured_together(drive, tmp_path):
         ("device.timing.read_us=60..40", "60..40: the lower end comes first"),
         ("device.timing.read_us=40", "'40': expected a range such as 40..80"),
         ("device.timing.read_us", "is not of the form KEY=LOW..HIGH"),
-        ("device.timing.order=1..2", "expected the key of a number, and it is 'events'"),
+        ("device.timing.read_transfer=1..2", "expected the key of a number, and it is 'sectors'"),
         ("device.timing.read_us[0]=1..2", "device.timing.read_us is no list"),
         ("device.shape.channels=1.5..4", "it takes whole numbers only"),
     ],

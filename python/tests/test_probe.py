@@ -40,7 +40,6 @@ pages_per_block = 4
 page_bytes = 16384
 
 [device.timing]
-order = "events"
 read_transfer = "sectors"
 read_us = 70
 program_us = 900

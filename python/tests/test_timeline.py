@@ -30,7 +30,6 @@ queue_depth = 8
 """
 SHAPE = "device.shape={channels=2,dies_per_channel=2,planes_per_die=2,pages_per_block=32}"
 SUSPEND = "device.timing.suspend={suspend_us=20,resume_us=30,most_reads=4,programs=true}"
-EVENTS = "device.timing.order=events"
 PATH = "device.controller={latency_us=5,write_command_us=2,write_buffer_bytes=32768}"
 
 
@@ -141,16 +140,13 @@ DEVICES = {
     "planes that work alone": ["device.timing.plane_overlap=independent"],
     "erases that stop for reads": [SUSPEND],
     "both": [SUSPEND, "device.timing.plane_overlap=multi_plane", "ftl.page.stripe=planes"],
-    "events": [EVENTS],
-    "events, a cache and suspends": [
-        EVENTS,
+    "a cache and suspends": [
         SUSPEND,
         "device.timing.read_cache=true",
         "device.timing.read_first=true",
         PATH,
     ],
-    "events in slices": [
-        EVENTS,
+    "slices": [
         "device.timing.suspend={suspend_us=20,resume_us=30,most_reads=4,programs=true,slice_us=200}",
     ],
     "dftl": ["ftl=dftl"],
@@ -233,7 +229,7 @@ def flows(slices):
     return found
 
 
-@pytest.mark.parametrize("name", ["copies over the bus", "events", "dftl", "planes that program together"])
+@pytest.mark.parametrize("name", ["copies over the bus", "copyback", "dftl", "planes that program together"])
 def test_arrows_lead_from_a_request_to_its_operations_and_to_what_they_waited_for(tmp_path, name):
     _, trace = traced(tmp_path, *DEVICES[name])
     operations = trace.below("die")
@@ -344,7 +340,7 @@ def test_what_has_no_times_has_no_timeline(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["experiment.toml"]
 
 
-@pytest.mark.parametrize("extra", [[], ["device.model=bytes"], [EVENTS]])
+@pytest.mark.parametrize("extra", [[], ["device.model=bytes"]])
 def test_a_timeline_changes_no_figure(tmp_path, extra):
     experiment = nandlab.Experiment.from_toml(write(tmp_path / "a.toml", MIXED), [SHAPE, *extra])
     plain = experiment.run()

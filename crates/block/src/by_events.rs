@@ -35,7 +35,11 @@ pub fn submit<D: BlockDevice + ?Sized>(
         }
         let below = clock.below(request, begun);
         let estimate = submit_one(device, &below);
-        device.timeline().expect("the device follows events").close(begun);
+        let timeline = device.timeline().expect("the device follows events");
+        if let Ok(estimate) = &estimate {
+            timeline.answer_behind(begun, estimate.done);
+        }
+        timeline.close(begun);
         let completion = Completion { arrival, done: estimate?.done };
         done.push(completion);
     }

@@ -4,6 +4,7 @@
 use crate::late::{Ended, Late};
 use crate::path::{HeldUp, Path, PathTimes, PathUse, PathWaits};
 use crate::request::Request;
+use nandlab_nand::tournament::Tournament;
 use nandlab_nand::{Time, Timeline};
 
 /// Decides when the next request comes, and when the device begins with it.
@@ -20,8 +21,6 @@ pub struct HostClock {
     worked: Time,
     /// Total wait for it.
     waited: Time,
-    /// The path between the host and the FTL, if it takes time.
-    path: Option<Box<Path>>,
     /// The requests under way, if the device follows events.
     pub(crate) late: Option<Box<Late>>,
 }
@@ -31,7 +30,7 @@ enum Mode {
     /// At the request's own time.
     Open,
     /// When an outstanding request is done, and the host has thought for some time.
-    Closed { outstanding: Outstanding, think: Time },
+    Closed { ends: Tournament, depth: u32, think: Time },
 }
 
 impl HostClock {
@@ -54,51 +53,37 @@ impl HostClock {
     /// With a queue depth of 0.
     pub fn thinking(queue_depth: u32, think: Time, start: Time) -> Self {
         assert!(queue_depth > 0, "a closed loop keeps at least one request outstanding");
-        let outstanding = Outstanding::new(queue_depth, start);
-        Self::with_mode(Mode::Closed { outstanding, think })
+        let mut ends = Tournament::new(queue_depth);
+        (0..queue_depth).for_each(|slot| ends.set(slot, start));
+        Self::with_mode(Mode::Closed { ends, depth: queue_depth, think })
     }
 
     fn with_mode(mode: Mode) -> Self {
-        Self { mode, firmware: 0, look_up: 0, free: 0, worked: 0, waited: 0, path: None, late: None }
-    }
-
-    /// Requests take time between the host and the FTL.
-    pub fn with_path(self, times: &PathTimes) -> Self {
-        Self { path: Path::new(times).map(Box::new), ..self }
+        Self { mode, firmware: 0, look_up: 0, free: 0, worked: 0, waited: 0, late: None }
     }
 
     /// How long each part between the host and the FTL worked, the firmware's processor included.
     pub fn path_use(&self) -> PathUse {
-        let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
+        let path = self.late.as_ref().map(|late| late.path());
         PathUse { firmware: self.worked, ..path.map(Path::used).unwrap_or_default() }
     }
 
     /// How long requests waited for each part between the host and the FTL.
     pub fn path_waits(&self) -> PathWaits {
-        let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
+        let path = self.late.as_ref().map(|late| late.path());
         PathWaits { firmware: self.waited, ..path.map(Path::waits).unwrap_or_default() }
     }
 
     /// The longest request's wait for space in the write buffer.
     pub fn held_up(&self) -> HeldUp {
-        let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
+        let path = self.late.as_ref().map(|late| late.path());
         path.map(Path::longest).unwrap_or_default()
     }
 
-    /// One firmware processor takes `request` per request and `look_up` per map entry before the device begins.
+    /// One firmware processor takes `request` per request and `look_up` per map entry before the device begins, if it
+    /// follows events.
     pub fn with_firmware(self, request: Time, look_up: Time) -> Self {
         Self { firmware: request, look_up, ..self }
-    }
-
-    /// When the FTL begins a request that came at `arrival`; `look_ups` counts its map entries, and is called only if
-    /// they take time.
-    #[inline]
-    pub fn begin(&mut self, request: &Request, arrival: Time, look_ups: impl FnOnce() -> u64) -> Time {
-        let at = match &mut self.path {
-            Some(path) => path.begin(request, arrival),
-            None => arrival,
-        };
-        self.look_up_below(at, look_ups)
     }
 
     /// When firmware is done with a request it was given at `at`, and the write buffer has its data if it answers it.
@@ -112,7 +97,7 @@ impl HostClock {
     }
 
     fn in_buffer(&self) -> Option<Time> {
-        let path = self.path.as_deref().or_else(|| self.late.as_ref().map(|late| late.path()));
+        let path = self.late.as_ref().map(|late| late.path());
         path.and_then(Path::in_buffer)
     }
 
@@ -141,9 +126,9 @@ impl HostClock {
     pub fn follow_events(self, times: &PathTimes, start: Time) -> Self {
         let (slots, think) = match &self.mode {
             Mode::Open => (None, 0),
-            Mode::Closed { outstanding, think } => (Some(outstanding.depth), *think),
+            Mode::Closed { depth, think, .. } => (Some(*depth), *think),
         };
-        Self { path: None, late: Some(Box::new(Late::new(times, slots, think, start))), ..self }
+        Self { late: Some(Box::new(Late::new(times, slots, think, start))), ..self }
     }
 
     /// Whether it follows a device's events: ends are then known later ([`Self::take_ended`]).
@@ -162,91 +147,20 @@ impl HostClock {
         self.late.as_mut().map(|late| late.take_ended()).unwrap_or_default()
     }
 
-    /// When the host has the answer to a request: it came at `came.0`, the FTL began it at `came.1`, and its flash
-    /// operations end at `flash`.
-    #[inline]
-    pub fn end(&mut self, request: &Request, came: (Time, Time), flash: Time) -> Time {
-        match &mut self.path {
-            Some(path) => path.end(request, came, flash),
-            None => flash,
-        }
-    }
-
-    /// The device failed to carry out the request that it began last; its flash operations end at `flash`.
-    pub fn fail(&mut self, request: &Request, flash: Time) {
-        if let Some(path) = &mut self.path {
-            path.fail(request, flash);
-        }
-    }
-
     /// When `request` comes.
     #[inline]
     pub fn arrival(&self, request: &Request) -> Time {
         match &self.mode {
             Mode::Open => request.time,
-            Mode::Closed { outstanding, .. } => outstanding.first(),
+            Mode::Closed { ends, .. } => ends.first().time(),
         }
     }
 
     /// Takes the end for the request that came last.
     #[inline]
     pub fn complete(&mut self, done: Time) {
-        if let Mode::Closed { outstanding, think } = &mut self.mode {
-            outstanding.replace_first(done + *think);
-        }
-    }
-}
-
-/// The outstanding requests' ends in a tournament: the earlier one goes on to the next round.
-#[derive(Clone, Debug)]
-struct Outstanding {
-    /// The overall winner at 1, the games below it at 2 and 3, and so on; the last half are the requests.
-    games: Vec<End>,
-    depth: u32,
-}
-
-/// A request's end.
-#[derive(Clone, Copy, Debug)]
-struct End {
-    time: Time,
-    /// Its index among the games.
-    request: u32,
-}
-
-impl Outstanding {
-    fn new(depth: u32, start: Time) -> Self {
-        let players = depth.next_power_of_two();
-        // Dummy players fill up to a power of two and never win; times are below 2^63 ns, 292 years.
-        let time = |request| if request < players + depth { start } else { i64::MAX as Time };
-        let mut games: Vec<End> = (0..2 * players).map(|request| End { time: time(request), request }).collect();
-        for game in (1..players as usize).rev() {
-            games[game] = games[2 * game];
-        }
-        Self { games, depth }
-    }
-
-    #[inline]
-    fn first(&self) -> Time {
-        self.games[1].time
-    }
-
-    /// The request that ends first gives its place to one that ends at `time`. The earlier end is unpredictable, so
-    /// arithmetic decides each game (compilers would make a branch) and the way up always has the same length.
-    #[inline]
-    fn replace_first(&mut self, time: Time) {
-        let request = self.games[1].request;
-        let mut winner = End { time, request };
-        let mut game = request as usize;
-        self.games[game] = winner;
-        while game > 1 {
-            let other = self.games[game ^ 1];
-            let later = other.time.wrapping_sub(winner.time) as i64;
-            // All ones if the other ends earlier.
-            let wins = later >> 63;
-            winner.time = winner.time.wrapping_add((later & wins) as u64);
-            winner.request ^= (winner.request ^ other.request) & wins as u32;
-            game /= 2;
-            self.games[game] = winner;
+        if let Mode::Closed { ends, think, .. } = &mut self.mode {
+            ends.set(ends.winner(), done + *think);
         }
     }
 }
@@ -275,17 +189,16 @@ mod tests {
     /// Requests wait for the processor one behind the other, and it for them.
     #[test]
     fn firmware_looks_at_one_request_at_a_time() {
-        let any = Request::new(Op::Read, 0, 1);
         let mut clock = HostClock::open_loop().with_firmware(10, 0);
         let uncounted = || unreachable!("look-ups take no time");
-        assert_eq!([0, 0, 5, 100].map(|arrival| clock.begin(&any, arrival, uncounted)), [10, 20, 30, 110]);
-        assert_eq!(HostClock::open_loop().begin(&any, 7, uncounted), 7);
+        assert_eq!([0, 0, 5, 100].map(|arrival| clock.look_up_below(arrival, uncounted)), [10, 20, 30, 110]);
+        assert_eq!(HostClock::open_loop().look_up_below(7, uncounted), 7);
         let mut clock = HostClock::open_loop().with_firmware(10, 2);
         assert_eq!(
-            [(0, 1), (0, 64), (500, 0)].map(|(arrival, entries)| clock.begin(&any, arrival, || entries)),
+            [(0, 1), (0, 64), (500, 0)].map(|(arrival, entries)| clock.look_up_below(arrival, || entries)),
             [12, 150, 510]
         );
-        assert_eq!(HostClock::open_loop().with_firmware(0, 3).begin(&any, 7, || 2), 13);
+        assert_eq!(HostClock::open_loop().with_firmware(0, 3).look_up_below(7, || 2), 13);
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Late {
     /// With `slots` thinking slots in a closed loop, each from `start` on.
     pub(crate) fn new(times: &PathTimes, slots: Option<u32>, think: Time, start: Time) -> Self {
         Self {
-            path: Path::by_events(times, start),
+            path: Path::new(times, start),
             slots: slots.map(|slots| (0..slots).map(|_| Reverse(start)).collect()),
             think,
             issued: 0,
@@ -101,7 +101,7 @@ impl Late {
             }
             self.take(answer, timeline);
         }
-        if self.path.holds(request, at).is_some() {
+        if self.path.holds(request).is_some() {
             // Flash may have the data before the processor is done with the read.
             while self.step(timeline, at) {}
         }
@@ -114,7 +114,7 @@ impl Late {
         self.issued += 1;
         let early = self.path.answers_early(request);
         let held_up = self.path.held_up();
-        let write = self.path.note(request, begun, Time::MAX);
+        let write = self.path.note(request, begun);
         let pack = self.join_pack(number);
         let request = *request;
         let under_way =

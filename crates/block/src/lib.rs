@@ -112,10 +112,7 @@ pub trait BlockDevice {
         }
         for (at, request) in requests.iter().enumerate() {
             self.prefetch(&requests[at..]);
-            let arrival = clock.arrival(request);
-            let time = clock.begin(request, arrival, || self.look_ups(request));
-            let flash = self.submit(&clock.below(request, time), Payload::None)?.done;
-            let completion = Completion { arrival, done: clock.end(request, (arrival, time), flash) };
+            let completion = self.submit(&Request { time: clock.arrival(request), ..*request }, Payload::None)?;
             clock.complete(completion.done);
             self.request_done(&completion);
             done.push(completion);

@@ -62,9 +62,9 @@ pub struct PathTimes {
     pub is_protected: bool,
     /// Whether it answers reads of data that it has.
     pub answers_reads: bool,
-    /// Most writes that go as one command, in event order alone; 0 and 1: each goes alone.
+    /// Most writes that go as one command; 0 and 1: each goes alone.
     pub packed_writes: u32,
-    /// The link's slower speed, in event order alone.
+    /// The link's slower speed.
     pub scaling: Option<LinkScaling>,
 }
 
@@ -143,20 +143,8 @@ pub struct HeldUp {
 }
 
 impl Path {
-    /// `None` if no part takes time or space.
-    pub(crate) fn new(times: &PathTimes) -> Option<Self> {
-        // By issue, each request has its answer before the next one comes: nothing waits together, and nobody knows how
-        // busy the device will be.
-        let times = PathTimes { packed_writes: 0, scaling: None, ..*times };
-        (times != PathTimes::default()).then(|| Self::always(&times))
-    }
-
-    /// In event order, from `start` on.
-    pub(crate) fn by_events(times: &PathTimes, start: Time) -> Self {
-        Self { speed: times.scaling.map(|scaling| Speed::new(&scaling, start)), ..Self::always(times) }
-    }
-
-    pub(crate) fn always(times: &PathTimes) -> Self {
+    /// The parts are free at `start`.
+    pub(crate) fn new(times: &PathTimes, start: Time) -> Self {
         Self {
             times: *times,
             processor_free: 0,
@@ -166,7 +154,7 @@ impl Path {
             contents: (times.write_buffer > 0 && times.answers_reads).then(Contents::default),
             in_buffer: None,
             packs: Packs::new(times.packed_writes),
-            speed: None,
+            speed: times.scaling.map(|scaling| Speed::new(&scaling, start)),
             used: PathUse::default(),
             waits: PathWaits::default(),
             queued: 0,
@@ -182,15 +170,6 @@ impl Path {
 
     pub(crate) fn waits(&self) -> PathWaits {
         self.waits
-    }
-
-    /// When the FTL begins a request that came at `arrival`, if all earlier ends are known.
-    pub(crate) fn begin(&mut self, request: &Request, arrival: Time) -> Time {
-        let mut at = self.process(request, arrival);
-        if let Some(space) = self.buffer.as_mut().filter(|_| request.op.writes()) {
-            at = space.admit(at, bytes(request));
-        }
-        self.send(request, arrival, at)
     }
 
     /// When the processor is done with a request that came at `arrival`.
@@ -240,7 +219,7 @@ impl Path {
         self.waits.write_buffer += self.held_up;
         self.waits.processor += waited - self.held_up;
         self.processor_free = at;
-        self.in_buffer = self.holds(request, at);
+        self.in_buffer = self.holds(request);
         self.used.buffer_reads += u64::from(self.in_buffer.is_some());
         if !request.op.writes() {
             return at;
@@ -262,10 +241,10 @@ impl Path {
         self.from_host_free
     }
 
-    /// When the last of a read's data has crossed the link, if the write buffer has all of it at `at`.
-    pub(crate) fn holds(&self, request: &Request, at: Time) -> Option<Time> {
+    /// When a read's last data has crossed the link, if the write buffer has all its data.
+    pub(crate) fn holds(&self, request: &Request) -> Option<Time> {
         let contents = self.contents.as_ref().filter(|_| request.op == Op::Read && request.sectors > 0)?;
-        contents.holds((request.sector, request.end()), at)
+        contents.holds((request.sector, request.end()))
     }
 
     /// When the data of the latest request has crossed the link, if the write buffer answers it.
@@ -273,15 +252,15 @@ impl Path {
         self.in_buffer
     }
 
-    /// Takes a request's effect on the buffer's data: the FTL began it at `begun`, and flash has it at `until`. Returns
-    /// a number for [`Self::stored`].
-    pub(crate) fn note(&mut self, request: &Request, begun: Time, until: Time) -> u64 {
+    /// Takes a request's effect on the buffer's data; the FTL began it at `begun`. Returns a number for
+    /// [`Self::stored`].
+    pub(crate) fn note(&mut self, request: &Request, begun: Time) -> u64 {
         let Some(contents) = &mut self.contents else { return 0 };
         let sectors = (request.sector, request.end());
         match request.op {
             // A larger write passes through the buffer, which never has all of it.
             Op::Write if bytes(request) <= self.times.write_buffer => {
-                return contents.put(sectors, (begun, until), self.processor_free);
+                return contents.put(sectors, begun);
             }
             Op::Write | Op::Trim => contents.remove(sectors),
             // The size of the zone is not known here.
@@ -293,25 +272,7 @@ impl Path {
     }
 
     /// When the host has the answer to a request: it came at `arrival`, the FTL began it at `begun`, and its flash
-    /// operations end at `flash`.
-    pub(crate) fn end(&mut self, request: &Request, (arrival, begun): (Time, Time), flash: Time) -> Time {
-        if let Some(space) = self.buffer.as_mut().filter(|_| request.op.writes()) {
-            space.ends(flash, bytes(request));
-        }
-        self.note(request, begun, flash);
-        let done = self.answer(request, (arrival, begun), flash);
-        self.answered(arrival, done, self.held_up);
-        done
-    }
-
-    /// A request failed, and what there was of its flash operations ends at `flash`: a write's space is free then.
-    pub(crate) fn fail(&mut self, request: &Request, flash: Time) {
-        if let Some(space) = self.buffer.as_mut().filter(|_| request.op.writes()) {
-            space.ends(flash, bytes(request));
-        }
-    }
-
-    /// As [`Self::end`], but flash may not have the data yet.
+    /// operations end at `flash`, unless the write buffer answers it.
     pub(crate) fn answer(&mut self, request: &Request, (arrival, begun): (Time, Time), flash: Time) -> Time {
         let latency = self.times.latency;
         match request.op {

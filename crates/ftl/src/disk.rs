@@ -65,8 +65,13 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     /// As [`Ftl::mount`]; the disk is useless then.
     pub fn remount(&mut self, config: &F::Config) -> Result<(), FtlError> {
         let pages = self.ftl.logical_pages();
+        let follows_events = self.nand.ctx().timeline().is_some();
+        self.nand.ctx().leave_events();
         self.ftl =
             nandlab_nand::scoped(&mut self.nand, nandlab_nand::Cause::Mount, |nand| F::mount(nand, pages, config))?;
+        if follows_events {
+            self.nand.ctx().follow_events();
+        }
         Ok(())
     }
 
@@ -112,7 +117,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     /// Carries out `request` at its time; the end is in the device's context.
     #[inline(always)]
     fn carry_out(&mut self, request: &Request, data: Payload<'_>) -> Result<(), Error> {
-        if request.time > self.nand.ctx().horizon() {
+        if self.nand.ctx().idle_since(request.time).is_some() {
             self.idle(request.time).map_err(|error| failed(&error, request.sector))?;
         }
         self.nand.ctx().begin(request.origin, request.time);
@@ -271,11 +276,9 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         done: &mut Vec<Completion>,
     ) -> Result<(), Error> {
         let arrival = clock.arrival(request);
-        let time = clock.begin(request, arrival, || self.look_ups(request));
         self.refuse_outside(request)?;
-        self.carry_out(&clock.below(request, time), Payload::None)?;
-        let flash = self.nand.ctx().finish();
-        let completion = Completion { arrival, done: clock.end(request, (arrival, time), flash) };
+        self.carry_out(&Request { time: arrival, ..*request }, Payload::None)?;
+        let completion = Completion { arrival, done: self.nand.ctx().finish() };
         clock.complete(completion.done);
         self.nand.ctx().request_done(completion.arrival, completion.done);
         done.push(completion);
@@ -331,8 +334,12 @@ fn in_payload(piece: &Piece, request: &Request, page_shift: u32) -> std::ops::Ra
 impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         self.refuse_outside(request)?;
+        let is_alone = self.nand.ctx().open_alone(request.time);
         let carried_out = self.carry_out(request, data);
         self.end_batch();
+        if is_alone {
+            self.nand.ctx().close_alone();
+        }
         carried_out?;
         Ok(Completion { arrival: request.time, done: self.nand.ctx().finish() })
     }

@@ -38,7 +38,7 @@ pub use inspect::inspect;
 pub(crate) use mark::{sample, Mark};
 pub(crate) use meter::Meter;
 use nandlab_block::{Blank, Mirror, Op};
-use nandlab_nand::profile::{Order, PlaneOverlap};
+use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::Time;
 use nandlab_workload::trace::{Sharing, Took};
 use precondition::{Preconditioned, Preconditioning};
@@ -154,7 +154,7 @@ fn parts_of(experiment: &Experiment, sizing: &Sizing) -> Parts {
     Parts {
         geometry: sizing.geometry,
         units_are_planes: timing.plane_overlap == PlaneOverlap::Independent,
-        has_cache: timing.read_cache && timing.order == Order::Events,
+        has_cache: timing.read_cache,
     }
 }
 
@@ -210,11 +210,16 @@ impl Run<'_> {
         self.played = played;
         self.lie();
         let total = total.saturating_sub(self.experiment.precondition.warm_up);
+        let follows_events = self.engine.follow_events();
+        if self.log.is_some() {
+            self.engine.keep_work();
+        }
         let mut start = self.mark();
         // An operation on keys or files may make no request, or many.
         let simulated = self.experiment.simulated(total);
         let requests = if matches!(source, Source::Requests(_)) { simulated } else { 0 };
         let mut meter = self.meter(requests);
+        meter.by_events = follows_events && matches!(source, Source::Requests(_));
         let mut wall_s = 0.0;
         let mut left = Left::Nothing;
         if stopped.is_none() {
@@ -226,10 +231,7 @@ impl Run<'_> {
             (stopped, left) = self.play_source(source, total, &mut meter, &mut start)?;
             wall_s = wall.elapsed().as_secs_f64();
         }
-        let work = self.engine.take_work();
-        if let Some(timeline) = self.timeline {
-            timeline.end(&work);
-        }
+        self.end_workload();
         assert_conservation(self.engine, self.sizing.geometry.pages_per_block(), self.begun);
         let mut record = self.record(meter, &start, (mount, precondition));
         let goes_on = |stopped: &Stopped| !matches!(stopped.why, StopReason::WornOut | StopReason::Unreadable);
@@ -290,6 +292,18 @@ impl Run<'_> {
                 sample(self.engine, meter, start);
                 Ok((stopped, Left::Files(Box::new(left))))
             }
+        }
+    }
+
+    /// All operations under way end, and the outputs get them.
+    fn end_workload(&mut self) {
+        self.engine.leave_events();
+        let work = self.engine.take_work();
+        if let Some(log) = self.log {
+            log.end(&work);
+        }
+        if let Some(timeline) = self.timeline {
+            timeline.end(&work);
         }
     }
 

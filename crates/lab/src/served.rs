@@ -193,6 +193,7 @@ impl Served {
         let control = Control::default();
         let mut run = Run::new(&experiment, &sizing, &control, &mut *engine);
         let (mount, meter) = (run.mount_record(), run.meter(0));
+        engine.follow_events();
         let start = Mark::of(&mut *engine);
         // What the mount did is not counted as unsaved where this process is killed. A host disk without room stops no reader.
         let _ = keep(&image, &before, false);

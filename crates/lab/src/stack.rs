@@ -32,7 +32,7 @@ use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, Nvram};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::slc::Metered;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::traced::{During, OpRecord, OpSink, Traced};
+use nandlab_nand::traced::{OpRecord, OpSink, Traced};
 use nandlab_nand::work::Work;
 use nandlab_nand::{tables, Counting, NandError};
 
@@ -68,9 +68,9 @@ impl OpSink for Both {
         self.0.record(record);
     }
 
-    fn record_work(&mut self, record: &OpRecord, during: During, work: &[Work]) {
-        self.0.record(record);
-        self.1.record_work(record, during, work);
+    fn record_work(&mut self, record: &OpRecord, work: &[Work]) {
+        self.0.record_work(record, work);
+        self.1.record_work(record, work);
     }
 }
 

@@ -4,8 +4,6 @@ mod asked;
 mod by_events;
 mod retry;
 mod taken_up;
-mod trail;
-mod waits;
 
 pub use crate::cause::Cause;
 pub use crate::origin::Origin;
@@ -16,8 +14,6 @@ use crate::timeline::Timeline;
 pub use crate::waits::Waits;
 pub use retry::Strain;
 use serde::{Deserialize, Serialize};
-pub(crate) use trail::Held;
-use trail::Trail;
 
 /// Parts per erase. Origins share an erase in whole parts, so sums stay exact.
 pub const ERASE_SHARE: u64 = 1 << 20;
@@ -177,10 +173,6 @@ pub struct Ctx {
     requests: u64,
     /// Programs so far that shared another plane's array time.
     joined: u64,
-    /// Reads so far that overtook an erase or a program.
-    ahead: u64,
-    /// An operation's delay by overtaking reads since the last query.
-    delay: Option<Time>,
     /// Sectors that the host reads in the current page; 0 for the whole page.
     asked: u32,
     /// Pages that the host reads from the next one on.
@@ -193,11 +185,11 @@ pub struct Ctx {
     matrix: Matrix,
     /// The counts' part in blocks with one bit per cell, if a wrapper counts it.
     pub(crate) slc: Option<Box<Matrix>>,
-    pub(crate) trail: Trail,
-    waited: waits::Waited,
-    /// The device's operations in the order of events, if it keeps them.
+    /// The device's operations in the order of events, if it keeps time.
     events: Option<Box<Timeline>>,
     follows_events: bool,
+    /// Host requests so far.
+    over: u64,
 }
 
 impl Ctx {
@@ -209,7 +201,6 @@ impl Ctx {
         self.arrival = arrival;
         (self.ready, self.finish) = (arrival, arrival);
         self.buffered = false;
-        self.waited.next_request();
         self.requests += 1;
     }
 
@@ -229,20 +220,9 @@ impl Ctx {
         self.joined
     }
 
-    /// Counts a read that overtakes its unit's operation, and delays this operation.
-    pub(crate) fn go_ahead(&mut self, delay: Time) {
-        self.ahead += 1;
-        self.delay = Some(self.delay.unwrap_or(0) + delay);
-    }
-
-    /// An earlier operation's delay by reads since the last call; none if no read overtook it.
-    pub(crate) fn take_delay(&mut self) -> Option<Time> {
-        self.delay.take()
-    }
-
     /// Reads so far that overtook the erase or the program on their unit; it was suspended or began after them.
     pub fn reads_ahead(&self) -> u64 {
-        self.ahead + self.events.as_ref().map_or(0, |timeline| timeline.reads_ahead())
+        self.events.as_ref().map_or(0, |timeline| timeline.reads_ahead())
     }
 
     /// The current origin.
@@ -366,19 +346,13 @@ impl Ctx {
     #[inline]
     pub(crate) fn complete(&mut self, end: Time) {
         self.last = end;
-        self.put_off(end);
+        self.horizon = self.horizon.max(end);
         if self.is_waited_for() {
             if !self.buffered {
                 self.finish = self.finish.max(end);
             }
             self.acknowledged = self.acknowledged.max(end);
         }
-    }
-
-    /// Delays the known end of a background operation to `end`.
-    #[inline]
-    pub(crate) fn put_off(&mut self, end: Time) {
-        self.horizon = self.horizon.max(end);
     }
 
     /// Whether the host, or a flush, waits for the current operations.

@@ -135,13 +135,13 @@ pub struct Timing {
     #[serde(default = "timing::one", deserialize_with = "timing::some_pages", skip_serializing_if = "timing::is_one")]
     pub program_pages: u32,
     /// Which operation a unit or a channel takes next.
-    #[serde(default, skip_serializing_if = "timing::is_issue")]
+    #[serde(default, skip_serializing_if = "timing::is_events")]
     pub order: Order,
-    /// Whether a unit reads its next page during the transfer of the last one (needs `order = "events"`).
+    /// Whether a unit reads its next page during the transfer of the last one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_cache: bool,
-    /// Whether reads that a request waits for go ahead of everything that waits for their unit (needs `order =
-    /// "events"`).
+    /// Whether reads that a request waits for go ahead of everything that waits for their unit; [`Self::suspend`] includes
+    /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_first: bool,
 }
@@ -309,7 +309,7 @@ mod tests {
                 slc: None,
                 page_types: None,
                 program_pages: 1,
-                order: Order::Issue,
+                order: Order::Events,
                 read_cache: false,
                 read_first: false,
             },

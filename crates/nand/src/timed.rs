@@ -15,39 +15,31 @@
 //!                 bus               |= out =|= in =|                   over two units: a read, then a program
 //! ```
 //!
-//! A read takes its bus in the future, after its array time; a transfer of another die may use the gap before.
-//! So a channel remembers its units' transfers, and a new transfer goes into the first sufficient gap. A unit remembers
-//! gaps, too, but only those in front of reads that wait for other operations ([`gaps`]).
+//! While the device [follows events](Ctx::follow_events), a [timeline](crate::timeline) decides when each part of an
+//! operation takes place. Before and after that, for preconditioning and mounts, the times are sums ([`issue`]).
 
-mod by_events;
-mod channel;
-mod gaps;
+mod issue;
 mod pages;
 mod partial;
 mod runs;
-mod suspending;
 mod together;
-mod untouched;
 
 use crate::address::{BlockId, Geometry, Lpn, Ppa};
 use crate::as_inside;
-use crate::context::{Ctx, Held, Time, Waits};
+use crate::context::{Ctx, Time};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::{Kind, Oob};
 use crate::profile::{Durations, PageCopy, PlaneOverlap, ReadTransfer, Timing};
 use crate::rules::Rules;
-use crate::timeline::Steps;
+use crate::timeline::{Steps, Timeline};
 use crate::wrapper::ways_inside;
-use channel::Channel;
-use gaps::Gap;
 use pages::Pages;
-use suspending::Suspending;
 use together::Together;
 
 /// Adds time to the device `N`. Counts and contents come from `N`.
 ///
 /// A failed operation still takes its time; after a power loss nothing does. Requests must arrive in time order
-/// ([`Ctx::begin`]), because the clock forgets a bus's gaps before an arrival.
+/// ([`Ctx::begin`]).
 ///
 /// Rare features need `EXTRAS`, and a device without them pays nothing: reads that suspend erases, programs of
 /// several planes at once, blocks of one bit a cell with times of their own, reads of a part of a page.
@@ -64,33 +56,29 @@ pub struct Timed<N, const EXTRAS: bool = false> {
     /// Host reads move the asked sectors alone.
     moves_sectors: bool,
     units: Vec<Unit>,
-    /// By unit: its gaps in time order; void if [`Unit::idle_until`] is 0.
-    gaps: Vec<Vec<Gap>>,
     channels: Vec<Channel>,
-    /// Suspendable operations, if any.
-    suspending: Option<Box<Suspending>>,
+    /// Whether the last operation was issued by events.
+    follows: bool,
     /// By unit: the last programs, if planes program together; otherwise empty.
     together: Vec<Together>,
     /// Page types and pages that program together, if any.
     pages: Option<Box<Pages>>,
 }
 
-/// Most memory for a device's clock, in bytes, before its operations run far ahead of the host.
-pub fn clock_bytes(geometry: &Geometry) -> u64 {
-    let channels = u64::from(geometry.shape().channels);
-    channels * Channel::bytes(u64::from(geometry.planes()) / channels)
-}
-
 /// A die, or a plane if planes overlap.
 #[derive(Clone, Debug)]
 struct Unit {
+    /// When it has done the work so far; an estimate while the device follows events.
     free: Time,
     busy: Time,
-    /// End of its last gap; 0 without one.
-    idle_until: Time,
     channel: u32,
-    /// Its number among the channel's units.
-    lane: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Channel {
+    /// When it has moved the data so far, outside events.
+    free: Time,
+    busy: Time,
 }
 
 impl<N: Nand> Timed<N> {
@@ -123,13 +111,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         let shape = geometry.shape();
         let units_are_planes = timing.plane_overlap == PlaneOverlap::Independent;
         let units_per_die = if units_are_planes { shape.planes_per_die } else { 1 };
-        let mut lanes = vec![0; shape.channels as usize];
-        let unit = |n: u32| {
-            let channel = geometry.channel_of_die(n / units_per_die);
-            let lane = lanes[channel as usize];
-            lanes[channel as usize] += 1;
-            Unit { free: 0, busy: 0, idle_until: 0, channel, lane }
-        };
+        let unit = |n: u32| Unit { free: 0, busy: 0, channel: geometry.channel_of_die(n / units_per_die) };
         let units: Vec<Unit> = (0..geometry.dies() * units_per_die).map(unit).collect();
         let mut device = Self {
             times: Durations::new(timing, shape),
@@ -137,20 +119,21 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             copy_in_plane: timing.copy == PageCopy::Copyback,
             units_are_planes,
             moves_sectors: timing.read_transfer == ReadTransfer::Sectors,
-            suspending: timing.suspend.map(|suspend| Box::new(Suspending::new(&suspend, units.len()))),
             together: if timing.plane_overlap == PlaneOverlap::MultiPlane {
                 vec![Together::default(); units.len()]
             } else {
                 Vec::new()
             },
             pages: Pages::new(timing, units.len()).map(Box::new),
-            gaps: vec![Vec::new(); units.len()],
+            channels: vec![Channel::default(); shape.channels as usize],
+            follows: false,
             units,
-            channels: lanes.into_iter().map(|units| Channel::new(units as usize)).collect(),
             geometry,
             inner,
         };
-        device.keep_events(timing);
+        let channel_of = device.units.iter().map(|unit| unit.channel);
+        let timeline = Timeline::new(issue::rules(timing), channel_of, shape.channels);
+        device.inner.ctx().set_timeline(timeline);
         device
     }
 
@@ -165,9 +148,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             units_are_planes: self.units_are_planes,
             moves_sectors: self.moves_sectors,
             units: self.units,
-            gaps: self.gaps,
             channels: self.channels,
-            suspending: self.suspending,
+            follows: self.follows,
             together: self.together,
             pages: self.pages,
         }
@@ -226,110 +208,25 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         Done(end)
     }
 
-    /// Ends an operation at `end` that could start at `ready` on a unit that was free at `free`, and takes `ns` without
-    /// waits. Nobody waits for copies, so they need not count.
     #[inline]
-    fn complete_after(&mut self, (ready, free): (Time, Time), ns: Time, end: Time) -> Done {
-        if self.inner.ctx().follows_events() {
-            return self.complete(end);
-        }
-        let unit = free.saturating_sub(ready);
-        self.inner.ctx().complete_after(Waits { unit, channel: end - ready - unit - ns }, end);
-        Done(end)
-    }
-
-    /// Array time on `unit`, then its transfer; no earlier than `from`. Returns the end.
-    #[inline]
-    fn read_out(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
-        if self.inner.ctx().follows_events() {
-            return self.issue(unit, from, Steps { before: array, transfer, after: 0 });
-        }
-        let start = from.max(self.units[unit].free);
-        let end = self.transfer(unit, start + array, transfer);
-        self.hold(unit, (start, end), array, (array, transfer));
-        end
-    }
-
-    /// Transfer to `unit`, then its array time; no earlier than `from`. Returns the end.
-    #[inline]
-    fn write_in(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
-        if self.inner.ctx().follows_events() {
-            return self.issue(unit, from, Steps { before: 0, transfer, after: array });
-        }
-        let start = from.max(self.units[unit].free);
-        self.units[unit].idle_until = 0;
-        let end = self.transfer(unit, start, transfer) + array;
-        self.hold(unit, (start, end), 0, (array, transfer));
-        end
-    }
-
-    /// Reads a page on `unit` and programs another there, over the bus; no earlier than `from`. Returns the
-    /// end.
-    #[inline]
-    fn copy_over_bus(&mut self, unit: usize, from: Time, (read, program): (Time, Time)) -> Time {
-        let page_transfer = self.times.page_transfer;
-        if self.inner.ctx().follows_events() {
-            return self.issue(unit, from, Steps { before: read, transfer: 2 * page_transfer, after: program });
-        }
-        let start = from.max(self.units[unit].free);
-        self.units[unit].idle_until = 0;
-        let end = self.transfer(unit, start + read, 2 * page_transfer) + program;
-        self.hold(unit, (start, end), read, (read + program, 2 * page_transfer));
-        end
-    }
-
-    /// Records when unit `number` is used: `array` and `transfer` time, plus a wait for the channel that begins
-    /// `before` after the start.
-    #[inline]
-    fn hold(&mut self, number: usize, (start, end): (Time, Time), before: Time, (array, transfer): (Time, Time)) {
-        let unit = &mut self.units[number];
-        unit.free = end;
-        unit.busy += array + transfer;
-        let (channel, wait) = (unit.channel, end - start - array - transfer);
-        let held = Held { unit: number as u32, channel, start, end, before, wait, transfer };
-        self.inner.ctx().held(&held);
-    }
-
-    /// A transfer lasting `ns` on the channel of `unit`, no earlier than `from`. Returns the end.
-    #[inline]
-    fn transfer(&mut self, unit: usize, from: Time, ns: Time) -> Time {
-        if ns == 0 {
-            return from;
-        }
-        let Unit { channel, lane, .. } = self.units[unit];
-        let (channel, lane) = (channel as usize, lane as usize);
-        if self.channels[channel].is_full(lane) {
-            self.forget_past(channel);
-        }
-        self.channels[channel].take(lane, from, ns)
-    }
-
-    #[inline]
-    fn time_read(&mut self, at: Ppa, array: Time, transfer: Time) -> Done {
+    fn time_read(&mut self, at: Ppa, array: Time, transfer: Time) {
         let (unit, ready) = (self.unit_of_page(at), self.inner.ctx().ready());
-        let early = if EXTRAS { self.read_early(unit, ready, (array, transfer)) } else { None };
-        if let Some(end) = early {
-            return self.complete(end);
-        }
-        let Unit { free, idle_until, .. } = self.units[unit];
-        if ready < idle_until {
-            if let Some(done) = self.read_in_gap(unit, ready, (array, transfer)) {
-                return done;
-            }
-        }
-        let end = self.read_out(unit, ready, array, transfer);
-        if ready > free && ready > self.inner.ctx().arrival() {
-            self.leave_gap(unit, free, ready);
-        }
-        self.complete_after((ready, free), array + transfer, end)
+        let end = self.issue(unit, ready, Steps { before: array, transfer, after: 0 });
+        self.complete(end);
     }
 
     #[inline]
     fn time_write(&mut self, block: BlockId, array: Time, transfer: Time) -> Done {
         let (unit, ready) = (self.unit_of(block), self.inner.ctx().ready());
-        let free = self.units[unit].free;
-        let end = self.write_in(unit, ready, array, transfer);
-        self.complete_after((ready, free), array + transfer, end)
+        let end = self.issue(unit, ready, Steps { before: 0, transfer, after: array });
+        self.complete(end)
+    }
+
+    #[inline]
+    fn time_erase(&mut self, block: BlockId, erase: Time) -> Done {
+        let (unit, ready) = (self.unit_of(block), self.inner.ctx().ready());
+        let end = self.issue_erase(unit, ready, erase);
+        self.complete(end)
     }
 }
 
@@ -459,7 +356,7 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
         if !took_place(&result) {
             return result;
         }
-        let done = if EXTRAS { self.erase_suspendably(block, erase) } else { self.time_write(block, erase, 0) };
+        let done = self.time_erase(block, erase);
         result.map(|_| done)
     }
 

@@ -23,6 +23,7 @@ mod names;
 mod ops;
 mod requests;
 mod unit;
+mod watching;
 
 pub use requests::Answer;
 
@@ -90,7 +91,7 @@ pub(crate) struct Rules {
     pub(crate) slice: Option<Time>,
     pub(crate) stops_erases: bool,
     pub(crate) stops_programs: bool,
-    /// Whether programs of planes may share the array's time.
+    /// Whether planes may program together.
     pub(crate) joins_planes: bool,
 }
 
@@ -105,7 +106,7 @@ pub struct Timeline {
     /// By channel: the end of its last transfer.
     channels: Vec<Time>,
     ops: Ops,
-    /// Programs that others of the open request may join, with their units.
+    /// Programs open to others in their request, with their units.
     held: Vec<(u32, u32)>,
     /// Units by the time of their next event.
     events: Tournament,
@@ -113,7 +114,7 @@ pub struct Timeline {
     arrivals: BinaryHeap<Reverse<(Key, u32)>>,
     requests: Requests,
     /// By operation, the requests that wait for it and that it is no part of.
-    joined: BTreeMap<u32, Vec<u64>>,
+    joined: BTreeMap<u32, Vec<u32>>,
     history: Option<Box<History>>,
     /// The estimate and the name of the last operation.
     named: (Time, Time),
@@ -129,6 +130,10 @@ impl Timeline {
     /// An idle device; `channel_of` has each unit's channel.
     pub(crate) fn new(rules: Rules, channel_of: impl Iterator<Item = u32>, channels: u32) -> Self {
         let units: Vec<Unit> = channel_of.map(Unit::new).collect();
+        let mut ops = Ops::new();
+        if rules.stops_erases || rules.stops_programs || rules.joins_planes {
+            ops.keep_rare();
+        }
         Self {
             now: 0,
             last: 0,
@@ -137,7 +142,7 @@ impl Timeline {
             arrivals: BinaryHeap::new(),
             units,
             channels: vec![0; channels as usize],
-            ops: Ops::new(),
+            ops,
             held: Vec::new(),
             requests: Requests::default(),
             joined: BTreeMap::new(),
@@ -173,7 +178,17 @@ impl Timeline {
     /// The operations that follow belong to the request with this number; numbers are consecutive.
     #[inline]
     pub fn open(&mut self, request: u64) {
-        self.requests.open(request);
+        self.requests.open(request, request);
+    }
+
+    /// The next operations belong to a request with the next number, as a part for the host's request `host`.
+    pub(crate) fn open_next(&mut self, host: u64) {
+        self.requests.open(self.requests.next_number(), host);
+    }
+
+    /// Whether the next operations belong to a request.
+    pub(crate) fn is_open(&self) -> bool {
+        self.requests.current().is_some()
     }
 
     /// The host has the answer to the open request already.
@@ -186,13 +201,20 @@ impl Timeline {
         self.requests.answer_no_earlier(at);
     }
 
-    /// All operations of the open request are issued, and it ends at `earliest` or later.
+    /// All operations of the open request are issued, and it ends at `earliest` or later; returns its number.
     #[inline]
-    pub fn close(&mut self, earliest: Time) {
+    pub fn close(&mut self, earliest: Time) -> u64 {
         if !self.held.is_empty() {
             self.release_held();
         }
-        self.requests.close(earliest);
+        self.requests.close(earliest)
+    }
+
+    /// The open request began at `begun` and ends so long after its operations as `done` lies behind their estimated ends:
+    /// other memories work, too.
+    #[inline]
+    pub fn answer_behind(&mut self, begun: Time, done: Time) {
+        self.requests.answer_behind(begun, done);
     }
 
     /// Goes on until a request ends, but not beyond `limit`; `None` if none ends by then.
@@ -224,7 +246,7 @@ impl Timeline {
 
     #[inline]
     fn carry_out(&mut self, event: Key) {
-        if event == self.events.first() {
+        if self.arrivals.peek().is_none_or(|&Reverse((key, _))| key != event) {
             return self.unit_event(self.events.winner(), event.time());
         }
         if let Some(Reverse((_, op))) = self.arrivals.pop() {
@@ -252,15 +274,11 @@ impl Timeline {
         let gives_way = if is_erase { self.rules.stops_erases } else { self.rules.stops_programs };
         let names = &mut self.units[unit as usize].names;
         let mut op = Op::new(unit, names.next(), steps, arrival);
-        op.flags = Flags {
-            gives_way: gives_way && steps.after > 0,
-            is_host: cause == Cause::Host,
-            goes_first: self.rules.read_first && steps.is_read() && part.is_waited_for,
-            follows: leader.is_some(),
-            ..Flags::default()
-        };
-        op.request = self.requests.add(part);
-        op.part = part;
+        op.flags.set(Flags::GIVES_WAY, gives_way && steps.after > 0);
+        op.flags.set(Flags::IS_HOST, cause == Cause::Host);
+        op.flags.set(Flags::GOES_FIRST, self.rules.read_first && steps.is_read() && part.is_waited_for);
+        op.flags.set(Flags::FOLLOWS, leader.is_some());
+        op.join_request(self.requests.add(part), part);
         op.number = self.issued;
         self.issued += 1;
         match leader {
@@ -268,11 +286,11 @@ impl Timeline {
             Some(Known::Op(_)) => op.ready = NEVER,
             Some(Known::End(end, _)) => op.ready = end,
         }
-        if self.history.is_some() || self.works.is_some() {
-            self.watch(&mut op, cause, leader);
-        }
         let ready = op.ready;
         let at = self.ops.add(op);
+        if self.history.is_some() || self.works.is_some() {
+            self.watch(at, cause, leader);
+        }
         let name = self.name(at, unit, estimate, arrival);
         if let Some(Known::Op(leader)) = leader {
             self.ops.follow(leader, at);
@@ -298,6 +316,9 @@ impl Timeline {
         let from = if (least..=most).contains(&estimate) { most + 1 } else { estimate };
         let name = self.units[unit as usize].names.name(from, (unit, units), op, arrival.min(self.now));
         self.named = (estimate, name);
+        if self.ops[op].flags.has(Flags::IS_WAITED_FOR) {
+            self.requests.expect(name);
+        }
         name
     }
 
@@ -308,25 +329,12 @@ impl Timeline {
         unit.names.get(name).filter(|known| !matches!(known, Known::End(end, _) if *end <= now))
     }
 
-    /// Keeps an issued operation in the history, and tells of it.
-    #[cold]
-    fn watch(&mut self, op: &mut Op, cause: Cause, leader: Option<Known>) {
-        let owner = self.requests.current();
-        let leader = leader.map(|known| match known {
-            Known::Op(leader) => self.ops[leader].past,
-            Known::End(_, past) => past,
-        });
-        op.past = self.history.as_mut().map_or(0, |history| history.issue(op.unit, cause, owner, leader));
-        let (number, unit) = (op.number, op.unit);
-        self.tell(|| Work::Issued { number, request: owner, unit });
-    }
-
     /// Queues an operation for its unit.
     #[inline]
     fn queue(&mut self, op: u32) {
         let Op { unit, flags, .. } = self.ops[op];
         let unit = &mut self.units[unit as usize];
-        self.ops.push(if flags.goes_first { &mut unit.reads } else { &mut unit.others }, op);
+        self.ops.push(if flags.has(Flags::GOES_FIRST) { &mut unit.reads } else { &mut unit.others }, op);
     }
 
     /// A read joins its unit's queue at `ready`.
@@ -335,15 +343,15 @@ impl Timeline {
             self.queue_late(op);
             return self.look_for_work(self.ops[op].unit);
         }
-        let number = self.events.next_number();
-        self.arrivals.push(Reverse((Key::new(ready, number), op)));
+        let Op { unit, number, .. } = self.ops[op];
+        self.arrivals.push(Reverse((self.events.key(unit, ready, number), op)));
     }
 
     /// Queues a read whose wait is over: before operations that still wait, because one of them may wait for it, as the
     /// program of a page waits for the read of its older part.
     fn queue_late(&mut self, op: u32) {
         let Op { unit, flags, .. } = self.ops[op];
-        if flags.goes_first {
+        if flags.has(Flags::GOES_FIRST) {
             return self.queue(op);
         }
         let now = self.now;
@@ -353,41 +361,22 @@ impl Timeline {
 
     /// Makes the open request wait for the operation of this name, too.
     pub(crate) fn wait_for(&mut self, name: Time) {
+        self.requests.expect(name);
         match self.known(name, self.now) {
             None => {}
             Some(Known::End(end, past)) => {
-                if let (Some(history), Some(request)) = (&mut self.history, self.requests.current()) {
-                    history.ended(request, past, end);
+                if let (Some(history), Some(host)) = (&mut self.history, self.requests.current_host()) {
+                    history.ended(host, past, end);
                 }
                 self.requests.answer_no_earlier(end);
             }
             Some(Known::Op(op)) => {
-                let request = self.requests.add(JOINED);
-                if request != requests::NONE {
-                    self.ops[op].flags.is_joined = true;
-                    self.joined.entry(op).or_default().push(request);
+                if let Some(request) = self.requests.add(JOINED) {
+                    self.ops[op].flags.set(Flags::IS_AWAITED_BY_OTHERS, true);
+                    self.joined.entry(op).or_default().push(request as u32);
                 }
             }
         }
-    }
-
-    /// Looks for the longest request from now on.
-    pub(crate) fn look_for_stalls(&mut self) {
-        let channel_of = self.units.iter().map(|unit| unit.channel).collect();
-        self.history = Some(Box::new(History::new(channel_of)));
-    }
-
-    /// A request that came at `arrival` was answered at `done`.
-    #[inline]
-    pub fn answered(&mut self, request: u64, arrival: Time, done: Time) {
-        if let Some(history) = &mut self.history {
-            history.answered(request, arrival, done);
-        }
-    }
-
-    /// The longest request's breakdown; `None` if none took time, or nobody looks for it.
-    pub(crate) fn longest_stall(&mut self) -> Option<&Stall> {
-        self.history.as_mut().and_then(|history| history.stall())
     }
 
     /// Waits of answered requests for flash.
@@ -403,55 +392,9 @@ impl Timeline {
     /// An operation waited; `is_host` counts a page for the host, once.
     #[inline]
     fn waited(&mut self, op: u32, waits: Waits, is_host: bool) {
-        let Op { request, part, .. } = self.ops[op];
-        if part.is_waited_for && part.is_own && request != requests::NONE {
+        let Op { request, flags, .. } = self.ops[op];
+        if flags.has(Flags::HAS_REQUEST) && flags.has(Flags::IS_WAITED_FOR) && flags.has(Flags::IS_OWN) {
             self.requests.waited(request, waits, is_host);
-        }
-    }
-
-    /// An operation works between two times; the time to resume it is not told.
-    #[inline]
-    fn worked(&mut self, op: u32, (start, end): (Time, Time), is_transfer: bool) {
-        if self.history.is_some() {
-            self.keep_piece(op, (start, end), is_transfer);
-        }
-        if self.works.is_some() {
-            self.tell_of(op, (start, end), is_transfer);
-        }
-    }
-
-    #[cold]
-    fn keep_piece(&mut self, op: u32, (start, end): (Time, Time), is_transfer: bool) {
-        if let Some(history) = &mut self.history {
-            history.worked(self.ops[op].past, start, end, is_transfer);
-        }
-    }
-
-    /// Keeps how operations use the device from now on.
-    pub(crate) fn keep_work(&mut self) {
-        self.works = Some(Vec::new());
-    }
-
-    /// News since they were last taken.
-    pub(crate) fn works(&mut self) -> Option<&mut Vec<Work>> {
-        self.works.as_mut()
-    }
-
-    #[inline]
-    fn tell(&mut self, work: impl FnOnce() -> Work) {
-        if let Some(works) = &mut self.works {
-            works.push(work());
-        }
-    }
-
-    #[cold]
-    fn tell_of(&mut self, op: u32, (start, end): (Time, Time), is_transfer: bool) {
-        let op = &mut self.ops[op];
-        let resumed = op.resume.min(end - start);
-        op.resume -= resumed;
-        let (number, start) = (op.number, start + resumed);
-        if start < end {
-            self.tell(|| Work::Worked { number, start, end, is_transfer });
         }
     }
 
@@ -459,16 +402,23 @@ impl Timeline {
     #[inline]
     fn end(&mut self, number: u32, at: Time) {
         self.last = self.last.max(at);
-        let Op { unit, place, request, part, past, flags, number: told, joined, .. } = self.ops[number];
+        let Op { unit, place, request, flags, .. } = self.ops[number];
+        let past = if self.history.is_some() { self.ops.rare(number).past } else { 0 };
         let names = &mut self.units[unit as usize].names;
-        if !flags.is_joined_by_next {
-            (place - u64::from(joined)..=place).for_each(|place| names.end(place, at, past));
+        if !flags.has(Flags::IS_JOINED) {
+            names.end(place, at, past);
         }
-        self.tell(|| Work::Ended { number: told });
-        if request != requests::NONE {
-            self.end_in((request, part), past, at);
+        if flags.has(Flags::JOINS) {
+            let joined = self.ops.rare(number).joined;
+            (1..=joined).for_each(|before| names.end(place.wrapping_sub(before), at, past));
         }
-        if flags.is_joined {
+        if self.works.is_some() {
+            self.tell_of_end(number, at);
+        }
+        if flags.has(Flags::HAS_REQUEST) {
+            self.end_in((request, flags.part()), past, at);
+        }
+        if flags.has(Flags::IS_AWAITED_BY_OTHERS) {
             for request in self.joined.remove(&number).unwrap_or_default() {
                 self.end_in((request, JOINED), past, at);
             }
@@ -499,9 +449,9 @@ impl Timeline {
 
     /// An operation ends, for which a request waits.
     #[inline]
-    fn end_in(&mut self, (request, part): (u64, Part), past: u64, at: Time) {
+    fn end_in(&mut self, (request, part): (u32, Part), past: u64, at: Time) {
         if let Some(history) = self.history.as_mut().filter(|_| part.is_waited_for) {
-            history.ended(request, past, at);
+            history.ended(self.requests.host(request), past, at);
         }
         self.requests.end(request, part, at);
     }

@@ -41,7 +41,7 @@ pub struct Tournament {
     /// The overall winner at 1, the games below it at 2 and 3, and so on; the last half are the players. A key's last
     /// bits are the player.
     games: Vec<Key>,
-    /// Keys so far, in steps of as many as there are players: equal times win in the order in which they were set.
+    /// Times set without a number.
     number: u64,
 }
 
@@ -56,18 +56,23 @@ impl Tournament {
         self.games.len() / 2
     }
 
-    /// The next key's number among all, for times kept beside the tournament.
-    #[inline]
-    pub fn next_number(&mut self) -> u64 {
-        self.number += self.players() as u64;
-        self.number
-    }
-
-    /// Sets a player's time.
+    /// Sets a player's time; at equal times, the one set first comes first.
     #[inline]
     pub fn set(&mut self, player: u32, time: Time) {
-        let number = self.next_number() | u64::from(player);
-        self.play(player as usize, Key::new(time, number));
+        self.number += 1;
+        self.set_in_order(player, time, self.number);
+    }
+
+    /// Sets a player's time; at equal times, the smallest number comes first.
+    #[inline]
+    pub fn set_in_order(&mut self, player: u32, time: Time, number: u64) {
+        self.play(player as usize, self.key(player, time, number));
+    }
+
+    /// A key as in [`Self::set_in_order`], for times kept beside the tournament.
+    #[inline]
+    pub fn key(&self, player: u32, time: Time, number: u64) -> Key {
+        Key::new(time, number * self.players() as u64 + u64::from(player))
     }
 
     /// A player has no time.

@@ -17,9 +17,11 @@ use std::fmt;
 /// [`OpRecord::CSV_HEADER`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpRecord {
-    /// Earliest allowed start, in ns: the request's arrival, or a needed operation's end.
+    /// Earliest allowed start, in ns: the request's arrival, or a needed operation's end. While the device follows events,
+    /// it is an estimate; [`Work::Ended`] has the time.
     pub ready_ns: Time,
-    /// Operation end, in ns; after a power loss, the previous operation's end.
+    /// Operation end, in ns; after a power loss, the previous operation's end. While the device follows events, it is an
+    /// estimate, too.
     pub end_ns: Time,
     /// Operation kind.
     pub operation: Operation,
@@ -40,14 +42,11 @@ pub struct OpRecord {
     pub cause: Cause,
     /// Its result.
     pub result: Result<(), NandError>,
-    /// For a read that overtook an erase or a program: this operation's delay beyond its own record, in ns.
-    pub delayed_ns: Option<Time>,
 }
 
 impl OpRecord {
     /// The field names in a line.
-    pub const CSV_HEADER: &'static str =
-        "ready_ns,end_ns,operation,die,block,page,from_page,lpn,origin,cause,result,delayed_ns";
+    pub const CSV_HEADER: &'static str = "ready_ns,end_ns,operation,die,block,page,from_page,lpn,origin,cause,result";
 }
 
 /// A number, or nothing.
@@ -67,7 +66,7 @@ impl fmt::Display for OpRecord {
         };
         write!(
             f,
-            "{},{},{},{},{},{},{},{},{},{},{result},{}",
+            "{},{},{},{},{},{},{},{},{},{},{result}",
             self.ready_ns,
             self.end_ns,
             self.operation,
@@ -78,7 +77,6 @@ impl fmt::Display for OpRecord {
             field(self.lpn.map(|at| at.0)),
             self.origin.name(),
             self.cause.name(),
-            field(self.delayed_ns),
         )
     }
 }
@@ -89,7 +87,7 @@ pub trait OpSink: Send {
     fn record(&mut self, record: &OpRecord);
 
     /// Takes the next record and how operations used the device since the last one, if it [keeps](crate::Ctx::keep_work) that.
-    fn record_work(&mut self, record: &OpRecord, _during: During, _work: &[Work]) {
+    fn record_work(&mut self, record: &OpRecord, _work: &[Work]) {
         self.record(record);
     }
 }
@@ -98,15 +96,6 @@ impl<F: FnMut(&OpRecord) + Send> OpSink for F {
     fn record(&mut self, record: &OpRecord) {
         self(record);
     }
-}
-
-/// When an operation was issued.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct During {
-    /// Requests that were over, since the device [keeps](crate::Ctx::keep_work) its work.
-    pub requests: u64,
-    /// Arrival of the request, in ns; nothing starts earlier from now on.
-    pub arrival: Time,
 }
 
 /// A wrapper around `N` that reports every operation.
@@ -139,7 +128,6 @@ impl<N: Nand> Traced<N> {
             origin,
             cause,
             result: Ok(()),
-            delayed_ns: None,
         }
     }
 
@@ -151,11 +139,10 @@ impl<N: Nand> Traced<N> {
     /// Reports the result for the operation in `record`.
     fn end<T>(&mut self, record: OpRecord, result: Result<T, NandError>) -> Result<T, NandError> {
         let ctx = self.inner.ctx();
-        let (end_ns, delayed_ns) = (ctx.last(), ctx.take_delay());
+        let end_ns = ctx.last();
         ctx.take_work(&mut self.work);
-        let during = During { requests: ctx.requests_over(), arrival: ctx.arrival() };
         let ended = result.as_ref().map(drop).map_err(|&error| error);
-        self.sink.record_work(&OpRecord { end_ns, delayed_ns, result: ended, ..record }, during, &self.work);
+        self.sink.record_work(&OpRecord { end_ns, result: ended, ..record }, &self.work);
         self.work.clear();
         result
     }

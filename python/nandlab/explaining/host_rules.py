@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nandlab.explaining.case import MERGES, Case
 from nandlab.explaining.change import Change, doubled, part, partial_pages, why_partial
@@ -12,9 +12,6 @@ from nandlab.explaining.ftl_rules import collection, merges_of
 from nandlab.figures import path
 from nandlab.writing import units
 from nandlab.writing.sizes import bytes_of
-
-if TYPE_CHECKING:
-    from nandlab.record.record import Device as DeviceFacts
 
 NEAR = 1e-6
 """An exponent as near to 1 is 1."""
@@ -66,7 +63,8 @@ def coalescing_buffer(case: Case) -> Change | None:
         return None
     ((name, options),) = case.experiment["workload"].items()
     size = _buffer_bytes(case)
-    held = _again(name, options, size, case.result.device)
+    device = case.result.device
+    held = _again(name, options, size, (device.logical_bytes, device.page_bytes))
     share = held * case.share(causes=("host", "gc", "read_modify_write"))
     if not share:
         return None
@@ -80,18 +78,21 @@ def coalescing_buffer(case: Case) -> Change | None:
     )
 
 
-def _again(name: str, options: Mapping[str, Any], size: int, device: DeviceFacts) -> float:
-    """The share of a skewed workload's requests that are writes to its `size` most popular bytes; 0 for others."""
+def _again(name: str, options: Mapping[str, Any], size: int, capacity: tuple[int, int]) -> float:
+    """The share of a skewed workload's requests that are writes to its `size` most popular bytes.
+
+    0 for other workloads. `capacity` is that of the device and of a page, in bytes.
+    """
     if name not in ("zipf", "hot_cold"):
         return 0.0
     writes = 1 - options["read_share"] - options["trim_share"]
     footprint = options["footprint"]
-    given = bytes_of(footprint) if isinstance(footprint, str) else footprint * device.logical_bytes
+    given = bytes_of(footprint) if isinstance(footprint, str) else footprint * capacity[0]
     part_held = min(1.0, size / max(1, given or 0))
     if name == "hot_cold":
         return float(writes * options["hot_accesses"] * min(1.0, part_held / max(1e-9, options["hot_share"])))
     # Popularities as an integral over the pages by rank.
-    pages = max(1, int((given or 0) / device.page_bytes))
+    pages = max(1, int((given or 0) / capacity[1]))
     power = 1 - options["theta"]
 
     def popular(count: float) -> float:

@@ -73,10 +73,7 @@ def headline(result: Record) -> list[tuple[str, str, str]]:
     longest = result.longest_request
     if longest is not None:
         after = next(at for at, row in enumerate(rows) if row[0] == "time") + 1
-        timing = result.experiment["device"]["timing"]
-        # By issue, suspended operations cannot be followed back, and the option is refused.
-        can_explain = "suspend" not in timing or timing.get("order") == "events"
-        can_explain = can_explain and "tenants" not in result.experiment["workload"]
+        can_explain = "tenants" not in result.experiment["workload"]
         words = longest_words(longest, can_explain)
         rows.insert(after, ("longest request", units.time_us(longest.latency_us), words))
     rows += path.rows(result)

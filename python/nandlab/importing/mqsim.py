@@ -244,7 +244,6 @@ class Device:
             "device.timing.read_transfer": "sectors",
             "device.timing.copy": "copyback" if values.flag("Use_Copyback_for_GC") else "external",
             "device.timing.plane_overlap": "none",
-            "device.timing.order": "events",
             "device.timing.read_first": True,
         }
         if values.text("Transaction_Scheduling_Policy") == "FLIN":

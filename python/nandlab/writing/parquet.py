@@ -13,7 +13,7 @@ from pathlib import Path
 from nandlab._native import NandlabError
 from nandlab.writing.new_file import check_writable, target_of
 
-NUMBERS = ("ready_ns", "end_ns", "die", "block", "page", "from_page", "lpn", "delayed_ns")
+NUMBERS = ("ready_ns", "end_ns", "die", "block", "page", "from_page", "lpn")
 POLL_S = 0.1
 
 

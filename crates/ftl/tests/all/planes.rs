@@ -36,7 +36,9 @@ fn disk(dies: u32, stripe: Stripe) -> Lab {
     let config = Config { stripe, ..Config::default() };
     // The same on all: with a reserve for each plane there is less to export.
     let most = PageMap::max_logical_pages(&geometry, &Rules::default(), &config).unwrap();
-    mount(nand, most.min(geometry.pages() * 7 / 10), &config)
+    let mut disk = mount(nand, most.min(geometry.pages() * 7 / 10), &config);
+    disk.ctx().follow_events();
+    disk
 }
 
 /// Writes pages in one request, when the one before is done; returns when it is.

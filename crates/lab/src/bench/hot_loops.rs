@@ -106,8 +106,10 @@ impl Loop<'_> {
             let opened = options.open(&setting);
             let mut workload = opened.map_err(|error| LabError::from_workload(error, "uniform"))?;
             values.push(million_per_s(|| {
+                let mut meter = run.meter(requests);
+                meter.by_events = run.engine().follow_events();
                 let start = run.mark();
-                run.play(&mut *workload, &mut run.meter(requests), &start)?;
+                run.play(&mut *workload, &mut meter, &start)?;
                 let programs = run.engine().matrix().since(&start.matrix).total().programs();
                 Ok::<_, LabError>(what(requests, programs))
             })?);

@@ -4,7 +4,6 @@ use super::{Device, Experiment, Model, Sizing};
 use crate::error::{ConfigError, LabError};
 use nandlab_buffer::BufferConfig;
 use nandlab_fs::{FsConfig, Over};
-use nandlab_nand::timed::clock_bytes;
 use nandlab_workload::ByteCount;
 
 /// Most bytes per physical page in the stacks: metadata; a bit each for valid and programmed pages.
@@ -94,8 +93,7 @@ pub fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {
             (FULL_PAGE_BYTES + stored) * pages + ORACLE_BYTES * sizing.sectors()
         }
     };
-    let clock = if model == Model::Counting { 0 } else { clock_bytes(&sizing.geometry) };
-    map + tables + BLOCK_BYTES * blocks + clock
+    map + tables + BLOCK_BYTES * blocks
 }
 
 /// Memory available without swapping.

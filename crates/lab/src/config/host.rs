@@ -5,7 +5,6 @@ use super::tree::{KeyError, Refuse};
 use super::{Experiment, Model};
 use nandlab_block::{ByteCount, Queues};
 use nandlab_fs::{FsConfig, Over};
-use nandlab_nand::profile::Order;
 use nandlab_nand::Time;
 use nandlab_workload::Kind;
 use serde::{Deserialize, Serialize};
@@ -205,13 +204,6 @@ impl Experiment {
         self.check_firmware(refuse)?;
         if explain_longest && (self.device.model == Model::Counting || over != Over::Device) {
             let why = "it takes a device that keeps time, below an FTL; leave it out";
-            return refuse("host.explain_longest", &explain_longest, why);
-        }
-        let timing = &self.device.profile.timing;
-        if explain_longest && timing.suspend.is_some() && timing.order == Order::Issue {
-            let why =
-                "the end of a suspended operation is known too late; set device.timing.order = \"events\", or leave \
-                       device.timing.suspend out";
             return refuse("host.explain_longest", &explain_longest, why);
         }
         if let Some(none) = daily.filter(|daily| daily.0 == 0) {

@@ -5,7 +5,7 @@ use super::tree::Refuse;
 use super::{Device, Experiment, Model};
 use nandlab_block::{LinkScaling, PathTimes};
 use nandlab_nand::controller::{self, Link};
-use nandlab_nand::profile::{Order, PageCopy, PlaneOverlap, Profile};
+use nandlab_nand::profile::{PageCopy, Profile};
 use nandlab_nand::Time;
 use nandlab_workload::Kind;
 
@@ -89,28 +89,6 @@ impl Experiment {
         }
         self.check_packed_writes(refuse)?;
         self.check_scaling(refuse)?;
-        let follows_events = timing.order == Order::Events;
-        if !follows_events {
-            let slice_us = timing.suspend.and_then(|suspend| suspend.slice_us);
-            for (key, is_set) in [
-                ("read_cache", timing.read_cache),
-                ("read_first", timing.read_first),
-                ("suspend.slice_us", slice_us.is_some()),
-            ] {
-                if is_set {
-                    let given =
-                        slice_us.filter(|_| key == "suspend.slice_us").map_or("true".to_owned(), |us| us.to_string());
-                    let why = "it needs device.timing.order = \"events\"";
-                    return refuse(&format!("device.timing.{key}"), &given, why);
-                }
-            }
-        }
-        if follows_events && timing.plane_overlap == PlaneOverlap::MultiPlane {
-            let why =
-                "multi-plane programs have their times at issue; leave it out, or set device.timing.program_pages for \
-                       planes that program together";
-            return refuse("device.timing.order", &"\"events\"", why);
-        }
         if timing.program_pages > 1 && timing.copy != PageCopy::External {
             let why = "a page that moves inside the die cannot wait for others; set device.timing.copy = \"external\"";
             return refuse("device.timing.program_pages", &timing.program_pages, why);
@@ -130,9 +108,6 @@ impl Experiment {
         let controller = self.device.profile.controller.unwrap_or_default();
         let Some(writes @ 2..) = controller.packed_writes else { return Ok(()) };
         let refuse = |why: &str| refuse("device.controller.packed_writes", &writes, why);
-        if self.device.profile.timing.order != Order::Events {
-            return refuse("it needs device.timing.order = \"events\"");
-        }
         if controller.write_buffer_bytes > 0 {
             return refuse("a write buffer answers each write before its pack ends; leave write_buffer_bytes out");
         }
@@ -143,9 +118,6 @@ impl Experiment {
         let link = self.device.profile.link.unwrap_or_default();
         let Some(scaling) = link.scaling else { return Ok(()) };
         let refuse = |key: &str, given: f64, why: &str| refuse(&format!("device.link.scaling.{key}"), &given, why);
-        if self.device.profile.timing.order != Order::Events {
-            return refuse("period_us", scaling.period_us, "it needs device.timing.order = \"events\"");
-        }
         if scaling.down_share > scaling.up_share {
             let why =
                 format!("the link would be fast and slow after the same period; up_share is {}", scaling.up_share);

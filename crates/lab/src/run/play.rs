@@ -23,7 +23,6 @@ impl Run<'_> {
         self.begin_to_watch(meter, start);
         let paces_itself = self.experiment.paces_itself();
         let mut clock = self.clock(!recorded && !paces_itself, start.time);
-        meter.by_events = self.engine.requests().follow_events();
         if meter.by_events {
             clock = self.follow_events(workload, clock, start.time);
         }
@@ -34,6 +33,10 @@ impl Run<'_> {
                 self.follow(workload, &mut clock, meter, start.time);
             }
             if !self.next_batch(workload, &mut batch, room)? {
+                // A job on a zoned drive may wait for its requests under way.
+                if paces_itself && meter.by_events && self.engine.requests().step(&mut clock, Time::MAX) {
+                    continue;
+                }
                 break;
             }
             if recorded {
@@ -67,7 +70,7 @@ impl Run<'_> {
         if meter.by_events {
             while self.engine.requests().step(&mut clock, Time::MAX) {}
             meter.add_ended(&clock.take_ended());
-            self.engine.requests().leave_events();
+            meter.series.end(meter.host.requests, meter.answered.saturating_sub(start.time));
         }
         meter.held_up = clock.held_up();
         meter.path_waits = clock.path_waits();

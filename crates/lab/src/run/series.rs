@@ -81,6 +81,14 @@ impl Series {
         });
     }
 
+    /// The last request was answered at `time`, if the last sample has all requests: they were under way then.
+    pub(crate) fn end(&mut self, requests: u64, time: Time) {
+        let (is_current, keeps_time) = (self.has(requests), self.keeps_time);
+        if let Some(last) = self.samples.last_mut().filter(|_| is_current && keeps_time) {
+            last.time_us = Some(time as f64 / 1000.0);
+        }
+    }
+
     /// Keeps every second sample.
     fn thin(&mut self) {
         let mut at = 0;

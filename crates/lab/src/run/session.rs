@@ -100,7 +100,7 @@ impl<'a> Run<'a> {
 
     fn with_firmware(&self, clock: HostClock) -> HostClock {
         let host = &self.experiment.host;
-        clock.with_firmware(host.firmware_ns(), host.lookup_ns()).with_path(&self.experiment.device.path_times())
+        clock.with_firmware(host.firmware_ns(), host.lookup_ns())
     }
 
     /// Fills `batch`; false when the workload ends, or if the run must stop.

@@ -49,10 +49,7 @@ impl Carry for Oracle {
             return nandlab_block::submit_late(disk, requests, clock, done, |disk, request| self.submit(disk, request));
         }
         for request in requests {
-            let arrival = clock.arrival(request);
-            let time = clock.begin(request, arrival, || disk.look_ups(request));
-            let flash = self.submit(disk, &clock.below(request, time))?.done;
-            let completion = Completion { arrival, done: clock.end(request, (arrival, time), flash) };
+            let completion = self.submit(disk, &Request { time: clock.arrival(request), ..*request })?;
             clock.complete(completion.done);
             disk.request_done(&completion);
             done.push(completion);
@@ -161,7 +158,6 @@ impl Requests for Stack {
                     let request = &requests[done.len() - first];
                     let arrival = clock.arrival(request);
                     let end = disk.ctx().finish().max(arrival);
-                    clock.fail(request, end);
                     clock.complete(end);
                     let completion = Completion { arrival, done: end };
                     disk.request_done(&completion);
@@ -173,18 +169,8 @@ impl Requests for Stack {
         Ok(())
     }
 
-    fn follow_events(&mut self) -> bool {
-        let ctx = self.below.drive_mut().ctx();
-        ctx.follow_events();
-        ctx.timeline().is_some()
-    }
-
     fn step(&mut self, clock: &mut HostClock, limit: Time) -> bool {
         self.below.drive_mut().timeline().is_some_and(|timeline| clock.step(timeline, limit))
-    }
-
-    fn leave_events(&mut self) {
-        self.below.drive_mut().ctx().leave_events();
     }
 
     fn bypass_buffer(&mut self, bypass: bool) {
@@ -256,6 +242,16 @@ impl Engine for Stack {
         let ctx = self.below.drive_mut().ctx();
         let events = ctx.timeline().map(|timeline| timeline.now());
         events.unwrap_or_else(|| ctx.horizon())
+    }
+
+    fn follow_events(&mut self) -> bool {
+        let ctx = self.below.drive_mut().ctx();
+        ctx.follow_events();
+        ctx.timeline().is_some()
+    }
+
+    fn leave_events(&mut self) {
+        self.below.drive_mut().ctx().leave_events();
     }
 
     fn keep_work(&mut self) {

@@ -34,15 +34,9 @@ pub trait Requests {
     /// are counted and skipped; [`Engine::failed`] names them.
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error>;
 
-    /// Follows events from now on, if the device can; true if it does.
-    fn follow_events(&mut self) -> bool;
-
     /// On a device that follows events, goes on until a request ends, but not beyond `limit`; false if none ends by
     /// then.
     fn step(&mut self, clock: &mut HostClock, limit: Time) -> bool;
-
-    /// Back to times at issue; no request is under way.
-    fn leave_events(&mut self);
 
     /// Sets whether requests bypass the buffer; it must be empty, or the requests must not touch its contents.
     fn bypass_buffer(&mut self, bypass: bool);
@@ -128,6 +122,14 @@ pub trait Engine: Send {
 
     /// Keeps how operations use the device from now on, for a timeline.
     fn keep_work(&mut self) {}
+
+    /// Operations take place in event order from now on, if the device keeps time; true if it does.
+    fn follow_events(&mut self) -> bool {
+        false
+    }
+
+    /// All operations under way end; from now on the times are sums.
+    fn leave_events(&mut self) {}
 
     /// What was kept and nobody heard of yet.
     fn take_work(&mut self) -> Vec<Work> {

@@ -81,7 +81,19 @@ impl<N: Nand + Chip + Send + 'static> Engine for OnFlash<N> {
     /// The file system waits for each flash operation and each NVRAM access: their times add up.
     fn now(&mut self) -> Time {
         let in_nvram = self.fs().nvram().map_or(0, |nvram| nvram.usage().time_ns);
-        self.fs_mut().nand_mut().ctx().horizon() + in_nvram
+        let ctx = self.fs_mut().nand_mut().ctx();
+        ctx.wait_for_all();
+        ctx.horizon() + in_nvram
+    }
+
+    fn follow_events(&mut self) -> bool {
+        let ctx = self.fs_mut().nand_mut().ctx();
+        ctx.follow_events();
+        ctx.timeline().is_some()
+    }
+
+    fn leave_events(&mut self) {
+        self.fs_mut().nand_mut().ctx().leave_events();
     }
 
     fn keep_work(&mut self) {

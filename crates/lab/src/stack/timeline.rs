@@ -12,7 +12,7 @@ pub use window::Window;
 use crate::error::LabError;
 use crate::stack::new_file::{cannot_write, NewFile};
 use nandlab_block::{Completion, Request};
-use nandlab_nand::traced::{During, OpRecord, OpSink};
+use nandlab_nand::traced::{OpRecord, OpSink};
 use nandlab_nand::work::Work;
 use nandlab_nand::{Geometry, Time};
 use operations::Operations;
@@ -96,7 +96,7 @@ impl Timeline {
         state.requests.begin(base);
     }
 
-    /// From now on, the device follows events.
+    /// Requests are queued: they end in another order than they come.
     pub(crate) fn follow_events(&self) {
         self.lock().requests.by_events = true;
     }
@@ -173,16 +173,21 @@ impl Timeline {
 impl OpSink for Timeline {
     fn record(&mut self, _: &OpRecord) {}
 
-    fn record_work(&mut self, record: &OpRecord, during: During, work: &[Work]) {
+    fn record_work(&mut self, record: &OpRecord, work: &[Work]) {
         let state = &mut *self.lock();
         let Some(packets) = state.packets.as_mut().filter(|_| state.is_on) else { return };
-        let by_events = work.iter().find_map(|one| match one {
-            Work::Issued { request, .. } => Some(request.map_or(0, |request| request + 1)),
+        let issued = work.iter().find_map(|one| match one {
+            Work::Issued { request, .. } => *request,
             _ => None,
         });
-        let over = during.requests.max(state.requests.ended);
-        let request = by_events.unwrap_or(if state.is_outside { 0 } else { over + 1 });
+        let request = match issued {
+            _ if state.is_outside => 0,
+            Some(request) => request + 1,
+            None if state.requests.by_events => 0,
+            // A file system on bare flash has no requests, only operations.
+            None => state.requests.ended + 1,
+        };
         let flow = if record.cause.is_waited_for() && request != 0 { state.requests.flow(request) } else { 0 };
-        state.operations.issued(record, (request, flow), during.arrival, work, packets);
+        state.operations.issued(record, (request, flow), work, packets);
     }
 }

@@ -111,7 +111,6 @@ fn drawn(random: &mut Random) -> Drawn {
     ]);
     let fill = pick(&["sequential", "random", "none"]);
     let kind = pick(&["uniform", "zipf", "hot_cold", "sequential"]);
-    let order = pick(&["issue", "events"]);
     let (channels, dies) = (pick(&["1", "2"]), pick(&["1", "2"]));
     let depth = pick(&["1", "3", "8"]);
     let think = pick(&["0", "0", "50", "700"]);
@@ -125,7 +124,7 @@ fn drawn(random: &mut Random) -> Drawn {
     };
     let text = format!(
         "seed = {}\n[workload.{kind}]\nrequests = 1500\nflush_every = 40\n{mix}{pace}[host]\n{host}[ftl.{ftl}]\n[device]\n\
-         capacity = \"16 MiB\"\nover_provisioning = 0.5\n[device.timing]\norder = \"{order}\"\n[device.shape]\n\
+         capacity = \"16 MiB\"\nover_provisioning = 0.5\n[device.shape]\n\
          channels = {channels}\ndies_per_channel = {dies}\npages_per_block = 32\n{buffer}[precondition]\nfill = \"{fill}\"\n",
         random.below(1000)
     );

@@ -345,14 +345,8 @@ fn memories_of_a_controller_are_sizes() {
 fn times_that_contradict_each_other_are_refused() {
     let timing = |lines: &str| with("", &format!("[device.timing]\n{lines}"));
     for (lines, key, message) in [
-        ("read_first = true", "read_first", "read_first = true cannot work: it needs device.timing.order = \"events\""),
-        ("read_cache = true", "read_cache", "it needs device.timing.order = \"events\""),
-        (
-            "suspend = { suspend_us = 1, resume_us = 1, slice_us = 200 }",
-            "suspend.slice_us",
-            "slice_us = 200 cannot work: it needs device.timing.order",
-        ),
-        ("order = \"events\"\nplane_overlap = \"multi_plane\"", "order", "set device.timing.program_pages"),
+        ("order = \"issue\"", "order", "\"issue\" cannot work: it gave each operation its times when it was issued"),
+        ("order = \"event\"", "order", "the only one is \"events\", and the key may be left out"),
         ("program_pages = 4\ncopy = \"copyback\"", "program_pages", "set device.timing.copy = \"external\""),
         (
             "page_types = { read_us = [40, 50, 60] }",

@@ -106,7 +106,7 @@ fn a_zone_of_another_size_is_refused() {
 
 #[test]
 fn a_job_waits_for_room_in_the_write_buffer_as_a_trace_does() {
-    let path = "[device.timing]\norder = \"events\"\n[device.controller]\nwrite_buffer_bytes = 65536\nlatency_us = 1\n";
+    let path = "[device.controller]\nwrite_buffer_bytes = 65536\nlatency_us = 1\n";
     let lines: Vec<String> = (0..96).map(|at| format!("0,W,{},32", 32 * at)).collect();
     let trace = format!("[workload.trace]\ntext = \"\"\"\ntime_us,op,sector,sectors\n{}\n\"\"\"\n", lines.join("\n"));
     let told = |workload: &str| {

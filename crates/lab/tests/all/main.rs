@@ -7,6 +7,7 @@ mod catalogue;
 mod clock;
 mod config;
 mod depth;
+mod depth_model;
 mod directory;
 mod endings;
 mod energy;

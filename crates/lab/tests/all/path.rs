@@ -4,21 +4,16 @@ use crate::support::{record, refused, MIXED};
 
 /// One die: a page of 4 KiB takes 10.56 us on the channel, 500 us of program, 50 us of read.
 const DEVICE: &str = "[host]\narrival = \"recorded\"\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\n";
-const ORDERS: [&str; 2] = ["device.timing.order=issue", "device.timing.order=events"];
 
-/// Reads by the write buffer, pages read from flash, and the latency of the one read in ns: by issue and by events.
+/// Reads by the write buffer, pages read from flash, and the latency of the one read in ns.
 fn read_behind(lines: &[&str], sets: &[&str]) -> (u64, u64, u64) {
     let text =
         format!("[workload.trace]\ntext = \"\"\"\ntime_us,op,sector,sectors\n{}\n\"\"\"\n{DEVICE}", lines.join("\n"));
-    let [issue, events] = ORDERS.map(|order| {
-        let buffer = "device.controller={write_buffer_bytes=65536,latency_us=3}";
-        let found = record(&text, &[&[order, buffer], sets].concat());
-        let read = found.latency_us.unwrap().read.unwrap();
-        assert_eq!(read.count, 1);
-        (found.path.unwrap().buffer_reads, found.flash.reads, (read.max * 1000.0).round() as u64)
-    });
-    assert_eq!(issue, events, "{lines:?} {sets:?}");
-    issue
+    let buffer = "device.controller={write_buffer_bytes=65536,latency_us=3}";
+    let found = record(&text, &[&[buffer], sets].concat());
+    let read = found.latency_us.unwrap().read.unwrap();
+    assert_eq!(read.count, 1);
+    (found.path.unwrap().buffer_reads, found.flash.reads, (read.max * 1000.0).round() as u64)
 }
 
 #[test]
@@ -58,7 +53,7 @@ fn a_read_from_the_buffer_takes_what_is_not_flash() {
     assert_eq!(read_behind(&lines, &firmware), (1, 0, 10_000 + 3_000), "it needs no entry of the map");
 }
 
-/// With bytes, over a buffer, with a map on flash: the same counts in both orders on one die.
+/// With bytes, over a buffer, with a map on flash: the same counts on one die.
 #[test]
 fn all_ways_to_carry_requests_out_leave_the_same_reads_to_the_buffer() {
     for ftl in ["page", "dftl", "bast"] {
@@ -69,13 +64,12 @@ fn all_ways_to_carry_requests_out_leave_the_same_reads_to_the_buffer() {
             let found = record(&text, &[&["workload.zipf.requests=3000", shape, path], sets].concat());
             (found.path.unwrap().buffer_reads, found.flash, found.time_us)
         };
-        let [issue, events] = ORDERS.map(|order| run(&[order]));
-        assert!(issue.0 > 20, "{ftl}: {issue:?}");
-        assert_eq!(issue, events, "{ftl}");
-        assert_eq!(run(&["device.model=bytes"]), issue, "{ftl}");
+        let plain = run(&[]);
+        assert!(plain.0 > 20, "{ftl}: {plain:?}");
+        assert_eq!(run(&["device.model=bytes"]), plain, "{ftl}");
         let off = run(&["device.controller.write_buffer_reads=false"]);
-        assert_eq!((off.0, off.1.programs), (0, issue.1.programs), "{ftl}");
-        assert!(off.1.reads > issue.1.reads && off.2 > issue.2, "{ftl}: {off:?} {issue:?}");
+        assert_eq!((off.0, off.1.programs), (0, plain.1.programs), "{ftl}");
+        assert!(off.1.reads > plain.1.reads && off.2 > plain.2, "{ftl}: {off:?} {plain:?}");
         let buffered = run(&["buffer.lru.size=1 MiB"]);
         assert_eq!(buffered.0, 0, "{ftl}: a write is done as soon as it is in the other buffer");
     }
@@ -93,7 +87,7 @@ fn a_buffer_that_is_not_there_answers_no_read() {
 #[test]
 fn a_pack_has_one_command_and_one_answer() {
     let text = "[workload.sequential]\nrequests = 24\nsize = 4096\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\n\
-                over_provisioning = 0.25\nshape = { channels = 4, dies_per_channel = 1, planes_per_die = 1 }\ntiming.order = \"events\"\n\
+                over_provisioning = 0.25\nshape = { channels = 4, dies_per_channel = 1, planes_per_die = 1 }\n\
                 controller = { write_command_us = 20 }\nlink = { write_command_us = 5, write_mb_s = 40.96 }\n";
     for depth in 1..=4_u32 {
         let run = |most: u64| {
@@ -121,7 +115,7 @@ fn a_pack_is_a_row_of_waiting_writes() {
     let text =
         format!("[workload.trace]\ntext = \"\"\"\ntime_us,op,sector,sectors\n{}\n\"\"\"\n{DEVICE}", lines.join("\n"));
     let controller = "device.controller={write_command_us=20,packed_writes=8}";
-    let found = record(&text, &[ORDERS[1], controller]);
+    let found = record(&text, &[controller]);
     // The processor takes the second pack from 20 us on, and its third write comes then.
     let path = found.path.unwrap();
     assert_eq!((path.packed_writes, path.processor_us), (4, 80.0));
@@ -132,7 +126,7 @@ fn a_pack_is_a_row_of_waiting_writes() {
 #[test]
 fn a_busy_link_becomes_fast() {
     let text = "[workload.sequential]\nrequests = 50\nsize = 4096\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\n\
-                timing.order = \"events\"\n[device.link]\nread_mb_s = 40.96\nwrite_mb_s = 40.96\n[device.link.scaling]\n\
+                [device.link]\nread_mb_s = 40.96\nwrite_mb_s = 40.96\n[device.link.scaling]\n\
                 period_us = 1000\nup_share = 0.5\ndown_share = 0.2\nslow_read_mb_s = 4.096\nslow_write_mb_s = 4.096\n";
     let reads = ["workload.sequential.read_share=1.0", "precondition.fill=sequential"];
     let found = record(text, &reads);
@@ -166,23 +160,21 @@ fn impossible_packs_and_speeds_are_refused() {
             "packed_writes",
             "a command takes 1 to 63 writes, not 0",
         ),
-        (vec!["device.controller.packed_writes=2".to_owned()], "packed_writes", "it needs device.timing.order"),
         (
-            vec![ORDERS[1].to_owned(), "device.controller={packed_writes=2,write_buffer_bytes=4096}".to_owned()],
+            vec!["device.controller={packed_writes=2,write_buffer_bytes=4096}".to_owned()],
             "packed_writes",
             "a write buffer answers each write before its pack ends",
         ),
-        (vec![scaling("period_us=5")], "scaling.period_us", "it needs device.timing.order"),
         (vec![scaling("period_us=0")], "scaling.period_us", "0 us is no period"),
         (vec![scaling("")], "scaling", "period_us"),
         (
-            vec![ORDERS[1].to_owned(), scaling("period_us=5,slow_read_mb_s=101")],
+            vec![scaling("period_us=5,slow_read_mb_s=101")],
             "scaling.slow_read_mb_s",
             "faster than device.link.read_mb_s = 100",
         ),
         (vec![scaling("period_us=5,slow_read_mb_s=0")], "slow_read_mb_s", "a link without a rate"),
         (
-            vec![ORDERS[1].to_owned(), "device.link.scaling={period_us=5,up_share=0.1,down_share=0.2}".to_owned()],
+            vec!["device.link.scaling={period_us=5,up_share=0.1,down_share=0.2}".to_owned()],
             "scaling.down_share",
             "fast and slow after the same period; up_share is 0.1",
         ),

@@ -11,7 +11,6 @@ const FOUR_DIES: &str = "[precondition]\nfill = \"sequential\"\n[ftl.page]\n[dev
                          capacity = \"64 MiB\"\n[device.shape]\nchannels = 2\ndies_per_channel = 2\npages_per_block = 32\n";
 const WEIGHTED: &str = "[host.queues]\ncommands = 2\narbitration = { weighted = { high = 4, medium = 2, low = 1 } }\n";
 const ROUND_ROBIN: &str = "[host.queues]\ncommands = 2\n";
-const BY_EVENTS: &str = "device.timing.order=events";
 
 /// A tenant with these keys, and one-page reads.
 fn tenant(name: &str, keys: &str, workload: &str) -> String {
@@ -42,21 +41,19 @@ fn is_near(got: f64, expected: f64, within: f64) -> bool {
 /// The total rate is that of the die: 60.56 us a read, with 50 us of it in the array while the channel is free.
 #[test]
 fn weights_divide_a_device_that_is_the_bottleneck() {
-    for order in [&[][..], &[BY_EVENTS]] {
-        let plain = record(&format!("{}{ROUND_ROBIN}{ONE_DIE}", three()), order);
-        assert!(shares(&plain).iter().all(|&share| is_near(share, 1.0 / 3.0, 0.01)), "{:?}", shares(&plain));
-        let weighted = record(&format!("{}{WEIGHTED}{ONE_DIE}", three()), order);
-        for (share, weight) in shares(&weighted).into_iter().zip([1.0, 4.0, 2.0]) {
-            assert!(is_near(share, weight / 7.0, 0.01), "{share}, not {weight} sevenths");
-        }
-        let rate = |record: &Record| record.throughput.unwrap().requests_per_s;
-        assert!(is_near(rate(&weighted), rate(&plain), 0.01), "{} {}", rate(&weighted), rate(&plain));
-        assert!(is_near(rate(&plain), 1e6 / READ_US, 0.01), "{} {}", rate(&plain), 1e6 / READ_US);
-        // A tenant's rate and its mean latency belong together: eight are always outstanding (Little's law).
-        for row in rows(&weighted) {
-            let outstanding = row.requests_per_s * row.mean_us.unwrap() / 1e6;
-            assert!(is_near(outstanding, 8.0, 0.01), "{outstanding}");
-        }
+    let plain = record(&format!("{}{ROUND_ROBIN}{ONE_DIE}", three()), &[]);
+    assert!(shares(&plain).iter().all(|&share| is_near(share, 1.0 / 3.0, 0.01)), "{:?}", shares(&plain));
+    let weighted = record(&format!("{}{WEIGHTED}{ONE_DIE}", three()), &[]);
+    for (share, weight) in shares(&weighted).into_iter().zip([1.0, 4.0, 2.0]) {
+        assert!(is_near(share, weight / 7.0, 0.01), "{share}, not {weight} sevenths");
+    }
+    let rate = |record: &Record| record.throughput.unwrap().requests_per_s;
+    assert!(is_near(rate(&weighted), rate(&plain), 0.01), "{} {}", rate(&weighted), rate(&plain));
+    assert!(is_near(rate(&plain), 1e6 / READ_US, 0.01), "{} {}", rate(&plain), 1e6 / READ_US);
+    // A tenant's rate and its mean latency belong together: eight are always outstanding (Little's law).
+    for row in rows(&weighted) {
+        let outstanding = row.requests_per_s * row.mean_us.unwrap() / 1e6;
+        assert!(is_near(outstanding, 8.0, 0.01), "{outstanding}");
     }
 }
 
@@ -92,14 +89,13 @@ fn three_jobs_have_the_shares_of_a_real_drive() {
 /// The same requests as from one closed loop.
 #[test]
 fn one_queue_is_a_closed_loop_of_its_depth() {
-    for (depth, order) in [(1, "issue"), (3, "issue"), (16, "issue"), (1, "events"), (16, "events")] {
-        let order = format!("device.timing.order={order}");
+    for depth in [1, 3, 16] {
         let workload = "requests = 5000, read_share = 0.5";
         let one = tenant("one", &format!("queue_depth = {depth}"), workload);
-        let ours = record(&format!("{one}{FOUR_DIES}"), &[&order]);
+        let ours = record(&format!("{one}{FOUR_DIES}"), &[]);
         let plain = format!("[host]\nqueue_depth = {depth}\n[workload]\nuniform = {{ {workload} }}\n{FOUR_DIES}");
-        let same = record(&plain, &[&order]);
-        assert_eq!((ours.host, ours.flash, ours.time_us), (same.host, same.flash, same.time_us), "{depth} {order}");
+        let same = record(&plain, &[]);
+        assert_eq!((ours.host, ours.flash, ours.time_us), (same.host, same.flash, same.time_us), "{depth}");
         assert_eq!((ours.latency_us, &ours.latency_histogram), (same.latency_us, &same.latency_histogram));
         assert_eq!((ours.in_flight, &ours.series), (same.in_flight, &same.series));
         assert_eq!(rows(&ours)[0].wait_us, Some(0.0), "the controller takes every command at once");
@@ -109,20 +105,18 @@ fn one_queue_is_a_closed_loop_of_its_depth() {
 /// One command at a time and two tenants with one outstanding each: each read waits for the other's.
 #[test]
 fn a_wait_in_a_queue_is_part_of_the_latency_and_told_apart() {
-    for order in [&[][..], &[BY_EVENTS]] {
-        let reads = "requests = 1000, read_share = 1.0";
-        let two = format!("{}{}", tenant("a", "", reads), tenant("b", "", reads));
-        let record = record(&format!("{two}[host.queues]\ncommands = 1\n{ONE_DIE}"), order);
-        for (row, firsts_wait) in rows(&record).iter().zip([0.0, READ_US]) {
-            let later = (row.requests - 1) as f64;
-            let expected = (firsts_wait + later * READ_US) / row.requests as f64;
-            assert!(is_near(row.wait_us.unwrap(), expected, 1e-6), "{:?}, not {expected}", row.wait_us);
-            assert!((row.mean_us.unwrap() - row.wait_us.unwrap() - READ_US).abs() < 1e-3, "{row:?}");
-            let read = row.latency_us.unwrap().read.unwrap();
-            assert!((read.max - 2.0 * READ_US).abs() < 1e-6 && read.count == row.requests, "{read:?}");
-        }
-        assert!(is_near(record.in_flight.unwrap(), 2.0, 1e-3), "{:?}", record.in_flight);
+    let reads = "requests = 1000, read_share = 1.0";
+    let two = format!("{}{}", tenant("a", "", reads), tenant("b", "", reads));
+    let record = record(&format!("{two}[host.queues]\ncommands = 1\n{ONE_DIE}"), &[]);
+    for (row, firsts_wait) in rows(&record).iter().zip([0.0, READ_US]) {
+        let later = (row.requests - 1) as f64;
+        let expected = (firsts_wait + later * READ_US) / row.requests as f64;
+        assert!(is_near(row.wait_us.unwrap(), expected, 1e-6), "{:?}, not {expected}", row.wait_us);
+        assert!((row.mean_us.unwrap() - row.wait_us.unwrap() - READ_US).abs() < 1e-3, "{row:?}");
+        let read = row.latency_us.unwrap().read.unwrap();
+        assert!((read.max - 2.0 * READ_US).abs() < 1e-6 && read.count == row.requests, "{read:?}");
     }
+    assert!(is_near(record.in_flight.unwrap(), 2.0, 1e-3), "{:?}", record.in_flight);
 }
 
 /// 40 reads a second from an open tenant beside one that keeps 16 outstanding.
@@ -133,25 +127,23 @@ fn an_urgent_tenant_waits_less() {
         tenant("light", &keys, "requests = 200, read_share = 1.0, requests_per_s = 40.0")
     };
     let heavy = tenant("heavy", "queue_depth = 16", "requests = 200000, read_share = 1.0");
-    let mean = |light: &str, queues: &str, order: &[&str]| {
-        let record = record(&format!("{light}{heavy}{queues}{ONE_DIE}"), order);
+    let mean = |light: &str, queues: &str| {
+        let record = record(&format!("{light}{heavy}{queues}{ONE_DIE}"), &[]);
         let row = &rows(&record)[0];
         assert_eq!((row.name.as_str(), row.requests), ("light", 200));
         assert!(is_near(row.requests_per_s, 40.0, 0.2), "{}", row.requests_per_s);
         row.mean_us.unwrap()
     };
-    for order in [&[][..], &[BY_EVENTS]] {
-        let one = "[host.queues]\ncommands = 1\n";
-        let weighted = format!("{one}arbitration = {{ weighted = {{ high = 1, medium = 1, low = 1 }} }}\n");
-        let strict = mean(&light("urgent"), &weighted, order);
-        // It waits for the command under way alone: half a read on average.
-        assert!(is_near(strict, 1.5 * READ_US, 0.05), "{strict}");
-        // Without a limit the device has the other's 16 commands already.
-        let crowded = mean(&light("urgent"), "", order);
-        assert!(crowded > 15.0 * READ_US, "{crowded}");
-        let plain = mean(&light("urgent"), "[host.queues]\ncommands = 1\nburst = 16\n", order);
-        assert!(plain > 4.0 * strict, "{plain} {strict}");
-    }
+    let one = "[host.queues]\ncommands = 1\n";
+    let weighted = format!("{one}arbitration = {{ weighted = {{ high = 1, medium = 1, low = 1 }} }}\n");
+    let strict = mean(&light("urgent"), &weighted);
+    // It waits for the command under way alone: half a read on average.
+    assert!(is_near(strict, 1.5 * READ_US, 0.05), "{strict}");
+    // Without a limit the device has the other's 16 commands already.
+    let crowded = mean(&light("urgent"), "");
+    assert!(crowded > 15.0 * READ_US, "{crowded}");
+    let plain = mean(&light("urgent"), "[host.queues]\ncommands = 1\nburst = 16\n");
+    assert!(plain > 4.0 * strict, "{plain} {strict}");
 }
 
 /// An urgent tenant that always has a command waiting leaves nothing to the other.
@@ -210,13 +202,11 @@ fn parts_lie_one_behind_the_other() {
 
 #[test]
 fn a_warm_up_goes_over_into_the_measured_part() {
-    for order in [&[][..], &[BY_EVENTS]] {
-        let text = format!("{}{WEIGHTED}{ONE_DIE}", three());
-        let warm = record(&text, &[order, &["precondition.warm_up=7000"]].concat());
-        assert_eq!(rows(&warm).iter().map(|row| row.requests).sum::<u64>(), warm.host.requests);
-        for (share, weight) in shares(&warm).into_iter().zip([1.0, 4.0, 2.0]) {
-            assert!(is_near(share, weight / 7.0, 0.01), "{share}, not {weight} sevenths");
-        }
+    let text = format!("{}{WEIGHTED}{ONE_DIE}", three());
+    let warm = record(&text, &["precondition.warm_up=7000"]);
+    assert_eq!(rows(&warm).iter().map(|row| row.requests).sum::<u64>(), warm.host.requests);
+    for (share, weight) in shares(&warm).into_iter().zip([1.0, 4.0, 2.0]) {
+        assert!(is_near(share, weight / 7.0, 0.01), "{share}, not {weight} sevenths");
     }
 }
 

@@ -73,9 +73,6 @@ fn a_reset_takes_the_first_erase_or_what_the_controller_says() {
         let lines = after_pages(written, "Z");
         assert_eq!(mean_us(&record(&drive(&lines, ""), &[]), "Z"), erase, "{written} pages");
         assert_eq!(mean_us(&record(&drive(&lines, with), &[]), "Z"), said, "{written} pages");
-        // The order of events makes no difference to a drive that does one thing at a time.
-        let by_events = record(&drive(&lines, with), &["device.timing.order=events", "device.timing.copy=external"]);
-        assert_eq!(mean_us(&by_events, "Z"), said, "{written} pages");
         let counted = record(&drive(&lines, with), &["device.model=counting"]);
         assert_eq!(counted.zones.unwrap().used.resets, 1);
     }
@@ -117,13 +114,10 @@ fn a_flush_is_answered_once_everything_is_on_flash() {
 fn a_refused_write_gives_its_space_in_the_buffer_back() {
     let lines = ["0,W,8,8", "0,W,16,8", "10000,W,0,8", "10000,W,8,8"].map(str::to_owned);
     let early = "[device.controller]\nlatency_us = 3\nwrite_buffer_bytes = 8192\n";
-    for order in ["issue", "events"] {
-        let sets = ["host={arrival=\"recorded\"}".to_owned(), format!("device.timing.order={order}")];
-        let record = record(&drive(&lines, early), &sets.each_ref().map(String::as_str));
-        assert_eq!(record.zones.as_ref().unwrap().refused.values().sum::<u64>(), 2, "{order}");
-        assert_eq!(record.latency_us.unwrap().write.unwrap().max, 3.0, "{order}");
-        assert_eq!(record.path.unwrap().buffer_waits, 0, "{order}");
-    }
+    let record = record(&drive(&lines, early), &["host={arrival=\"recorded\"}"]);
+    assert_eq!(record.zones.as_ref().unwrap().refused.values().sum::<u64>(), 2);
+    assert_eq!(record.latency_us.unwrap().write.unwrap().max, 3.0);
+    assert_eq!(record.path.unwrap().buffer_waits, 0);
 }
 
 /// The first write of a pack is over before the second one comes.
@@ -131,7 +125,7 @@ fn a_refused_write_gives_its_space_in_the_buffer_back() {
 fn a_refused_write_of_a_pack_holds_no_other_up() {
     let lines = ["0,W,8,8", "0,W,0,8", "0,W,8,8"].map(str::to_owned);
     let packed = "[device.controller]\npacked_writes = 8\n";
-    let record = record(&drive(&lines, packed), &["host={arrival=\"recorded\"}", "device.timing.order=events"]);
+    let record = record(&drive(&lines, packed), &["host={arrival=\"recorded\"}"]);
     assert_eq!(record.zones.as_ref().unwrap().refused.values().sum::<u64>(), 1);
     assert_eq!(record.path.unwrap().packed_writes, 3);
     assert_eq!(record.latency_us.unwrap().write.unwrap().max, PROGRAM_US);
@@ -196,17 +190,15 @@ fn addresses_of_requests_for_zones_stay_and_lie_on_the_device() {
 #[test]
 fn refused_requests_count_in_no_rate_and_no_latency() {
     let lines = ["0,W,0,8", "0,W,800,8", "0,W,16,8", "0,W,2056,8"].map(str::to_owned);
-    for order in ["issue", "events"] {
-        let record = record(&drive(&lines, ""), &[&format!("device.timing.order={order}")]);
-        assert_eq!((record.host.requests, record.zones.as_ref().unwrap().refused.values().sum::<u64>()), (4, 3));
-        let write = record.latency_us.unwrap().write.unwrap();
-        assert_eq!((write.count, write.mean, write.p50), (1, PROGRAM_US, PROGRAM_US), "{order}");
-        assert_eq!(record.time_us, Some(PROGRAM_US), "{order}");
-        assert_eq!(record.throughput.unwrap().requests_per_s, 2000.0, "{order}");
-        let last = record.series.last().unwrap();
-        assert_eq!((last.requests, last.refused), (4, 3), "{order}");
-        assert!(record.notices.iter().any(|said| said.contains("3 of 4 requests were refused by zones")), "{order}");
-    }
+    let record = record(&drive(&lines, ""), &[]);
+    assert_eq!((record.host.requests, record.zones.as_ref().unwrap().refused.values().sum::<u64>()), (4, 3));
+    let write = record.latency_us.unwrap().write.unwrap();
+    assert_eq!((write.count, write.mean, write.p50), (1, PROGRAM_US, PROGRAM_US));
+    assert_eq!(record.time_us, Some(PROGRAM_US));
+    assert_eq!(record.throughput.unwrap().requests_per_s, 2000.0);
+    let last = record.series.last().unwrap();
+    assert_eq!((last.requests, last.refused), (4, 3));
+    assert!(record.notices.iter().any(|said| said.contains("3 of 4 requests were refused by zones")));
 }
 
 #[test]

@@ -47,8 +47,9 @@ impl Ctx {
         }
     }
 
-    /// Whether a read issued now may suspend an operation in the background.
-    pub(crate) fn goes_first(&self) -> bool {
+    /// Whether somebody waits for the current operations, or for the read they repeat.
+    #[inline]
+    pub(super) fn is_waited_for_at_last(&self) -> bool {
         self.is_waited_for() || self.repeats
     }
 }

@@ -25,8 +25,7 @@ pub struct Suspend {
     /// Whether to suspend programs, too, if no request waits for them.
     #[serde(default)]
     pub programs: bool,
-    /// Array time between two points at which an operation can stop, us; if omitted, it can stop at any time. Needs
-    /// `order = "events"`.
+    /// Array time between two points at which an operation can stop, us; if omitted, it can stop at any time.
     #[serde(default, deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub slice_us: Option<f64>,
 }

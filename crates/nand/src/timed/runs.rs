@@ -4,6 +4,7 @@ use super::Timed;
 use crate::address::Ppa;
 use crate::nand::{Done, Nand};
 use crate::profile::Durations;
+use crate::timeline::Steps;
 
 impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     #[inline]
@@ -16,21 +17,21 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         let (read, program) = (self.array_read(source_page), self.array_program(target_page, target));
         let Durations { page_transfer, copy_inside, .. } = self.times;
         let end = match copy_inside {
-            Some(total) if reached && EXTRAS => {
-                let total = self.times.copied(total, self.times_in(from), self.times_in(to));
-                self.write_in(source, ready, total, 0)
+            Some(total) if reached => {
+                let total =
+                    if EXTRAS { self.times.copied(total, self.times_in(from), self.times_in(to)) } else { total };
+                // Its read is not interrupted.
+                let before = read.min(total);
+                self.issue(source, ready, Steps { before, transfer: 0, after: total - before })
             }
-            Some(total) if reached => self.write_in(source, ready, total, 0),
-            _ if source == target => self.copy_over_bus(source, ready, (read, program)),
+            _ if source == target => {
+                self.issue(source, ready, Steps { before: read, transfer: 2 * page_transfer, after: program })
+            }
             _ => {
-                self.units[source].idle_until = 0;
-                let out = self.read_out(source, ready, read, page_transfer);
-                self.write_in(target, out, program, page_transfer)
+                let out = self.issue(source, ready, Steps { before: read, transfer: page_transfer, after: 0 });
+                self.issue(target, out, Steps { before: 0, transfer: page_transfer, after: program })
             }
         };
-        if EXTRAS {
-            self.offer_program(to, end);
-        }
         self.complete(end)
     }
 
@@ -48,14 +49,15 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
         let is_reached = !self.copy_in_plane || self.geometry.plane_of(source) == self.geometry.plane_of(target);
         let inside = self.times.copy_inside.filter(|_| is_reached);
-        let (read, program) = (self.times.read, self.times.program);
+        let Durations { read, program, page_transfer, .. } = self.times;
+        let steps = match inside {
+            Some(total) => Steps { before: read.min(total), transfer: 0, after: total - read.min(total) },
+            None => Steps { before: read, transfer: 2 * page_transfer, after: program },
+        };
         let ready = self.inner.ctx().ready();
         let mut end = ready;
         for _ in from {
-            end = match inside {
-                Some(total) => self.write_in(unit, ready, total, 0),
-                None => self.copy_over_bus(unit, ready, (read, program)),
-            };
+            end = self.issue(unit, ready, steps);
         }
         // The copies of a unit end in their order.
         self.complete(end);

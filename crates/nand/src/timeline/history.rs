@@ -63,6 +63,8 @@ pub(super) struct History {
     channel_of: Vec<u32>,
     first: u64,
     known: VecDeque<Past>,
+    /// Operations up to this time may be forgotten.
+    forgotten: Time,
     /// By unit, in start order.
     by_unit: Vec<VecDeque<u64>>,
     /// The last ended operation a request waits for.
@@ -79,6 +81,7 @@ impl History {
             channel_of,
             first: 0,
             known: VecDeque::new(),
+            forgotten: 0,
             by_unit,
             last_of: BTreeMap::new(),
             longest: 0,
@@ -91,7 +94,9 @@ impl History {
     pub(super) fn issue(&mut self, unit: u32, cause: Cause, owner: Option<u64>, leader: Option<u64>) -> u64 {
         if self.known.len() == MOST {
             self.close();
-            self.known.drain(..MOST / 2);
+            let ends =
+                self.known.drain(..MOST / 2).map(|past| if past.pieces.is_empty() { Time::MAX } else { past.end() });
+            self.forgotten = ends.fold(self.forgotten, Time::max);
             self.first += MOST as u64 / 2;
             let first = self.first;
             for unit in &mut self.by_unit {
@@ -188,7 +193,7 @@ impl History {
             }
         }
         // It was issued, and began at once: earlier time was outside the flash.
-        stall.add_outside((open.arrival, at), 0);
+        stall.add_outside((open.arrival, at), at.min(self.forgotten).saturating_sub(open.arrival));
         stall.in_order()
     }
 

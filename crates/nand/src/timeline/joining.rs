@@ -1,4 +1,4 @@
-//! Programs of several planes that share the array's time.
+//! Multi-plane programs: they share the array's time.
 //!
 //! ```text
 //! unit |= plane 0 =|= plane 1 =|--- both arrays ---|
@@ -12,7 +12,7 @@ use super::ops::{Flags, Op};
 use super::{Cause, Part, Steps, Time, Timeline};
 
 impl Timeline {
-    /// Keeps back a queued operation that others may join; false for any other operation.
+    /// Keeps back a queued operation if others may join it; false for any other operation.
     pub(super) fn is_held(&mut self, unit: u32, op: u32, is_erase: bool) -> bool {
         let Steps { before, transfer, after } = self.ops[op].steps;
         let is_program = before == 0 && transfer > 0 && after > 0 && !is_erase;
@@ -39,7 +39,7 @@ impl Timeline {
         }
     }
 
-    /// As [`Timeline::issue`] for a program that joins the last one on its unit; `None` if that one has begun, or no longer waits.
+    /// As [`Timeline::issue`], but the program joins the last one on its unit; `None` if the last one no longer waits.
     pub(crate) fn join(
         &mut self,
         unit: u32,
@@ -55,20 +55,24 @@ impl Timeline {
         }
         let mut op = Op::new(unit, self.units[unit as usize].names.next(), steps, arrival);
         let earlier = &mut self.ops[before];
-        op.flags = Flags { gives_way: earlier.flags.gives_way, is_host: cause == Cause::Host, ..Flags::default() };
-        op.joined = earlier.joined + 1;
-        (earlier.flags.gives_way, earlier.flags.is_joined_by_next, earlier.steps.after) = (false, true, 0);
-        op.request = self.requests.add(part);
-        op.part = part;
+        op.flags.set(Flags::GIVES_WAY, earlier.flags.has(Flags::GIVES_WAY));
+        op.flags.set(Flags::IS_HOST, cause == Cause::Host);
+        op.flags.set(Flags::JOINS, true);
+        earlier.flags.set(Flags::GIVES_WAY, false);
+        earlier.flags.set(Flags::IS_JOINED, true);
+        earlier.steps.after = 0;
+        op.join_request(self.requests.add(part), part);
         op.number = self.issued;
         self.issued += 1;
-        if self.history.is_some() || self.works.is_some() {
-            self.watch(&mut op, cause, None);
-        }
-        let (place, joined) = (op.place, u64::from(op.joined));
+        let (place, joined) = (op.place, self.ops.rare(before).joined + 1);
         let new = self.ops.add(op);
+        self.ops.rare(new).joined = joined;
+        if self.history.is_some() || self.works.is_some() {
+            self.watch(new, cause, None);
+        }
         let name = self.name(new, unit, estimate, arrival);
-        (place - joined..place).for_each(|place| self.units[unit as usize].names.hand_over(place, new));
+        let names = &mut self.units[unit as usize].names;
+        (1..=joined).for_each(|earlier| names.hand_over(place.wrapping_sub(earlier), new));
         self.ops.hand_over(before, new);
         self.queue(new);
         self.held[at] = (unit, new);

@@ -3,7 +3,6 @@
 //! The unit is a name's remainder by the number of units, a power of two; the name is the first such time from the estimate
 //! on. So a name tells its unit, and a unit's names grow.
 
-use super::ops::NONE;
 use super::NEVER;
 use crate::time::Time;
 use std::collections::VecDeque;
@@ -31,8 +30,8 @@ struct Named {
     name: Time,
     /// [`NEVER`] while it is under way.
     end: Time,
-    op: u32,
-    past: u64,
+    /// The operation while it is under way, then its number in the history.
+    what: u64,
 }
 
 impl Names {
@@ -47,7 +46,7 @@ impl Names {
         let least = estimate.max(self.name + 1);
         let name = least + (unit.wrapping_sub(least) & (units - 1));
         self.name = name;
-        self.latest.push_back(Named { name, end: NEVER, op, past: 0 });
+        self.latest.push_back(Named { name, end: NEVER, what: op.into() });
         name
     }
 
@@ -57,23 +56,31 @@ impl Names {
         self.first + self.latest.len() as u64
     }
 
-    /// The name at this place is that of another operation from now on.
-    pub(super) fn hand_over(&mut self, place: u64, op: u32) {
-        self.latest[(place - self.first) as usize].op = op;
+    /// The name at this place belongs to another operation from now on.
+    pub(super) fn hand_over(&mut self, place: u32, op: u32) {
+        let at = self.at(place);
+        self.latest[at].what = op.into();
+    }
+
+    /// An operation's index, from the last bits in its place.
+    #[inline]
+    fn at(&self, place: u32) -> usize {
+        place.wrapping_sub(self.first as u32) as usize
     }
 
     /// The operation at this place ends at `end`.
     #[inline]
-    pub(super) fn end(&mut self, place: u64, end: Time, past: u64) {
-        let named = &mut self.latest[(place - self.first) as usize];
-        (named.end, named.op, named.past) = (end, NONE, past);
+    pub(super) fn end(&mut self, place: u32, end: Time, past: u64) {
+        let at = self.at(place);
+        let named = &mut self.latest[at];
+        (named.end, named.what) = (end, past);
     }
 
     /// Knowledge about the operation with this name; `None` if it ended long ago.
     pub(super) fn get(&self, name: Time) -> Option<Known> {
         let at = self.latest.binary_search_by_key(&name, |named| named.name).ok()?;
         let named = self.latest[at];
-        Some(if named.end == NEVER { Known::Op(named.op) } else { Known::End(named.end, named.past) })
+        Some(if named.end == NEVER { Known::Op(named.what as u32) } else { Known::End(named.end, named.what) })
     }
 }
 

@@ -1,87 +1,132 @@
 //! The operations under way: a table with free places, and queues through it.
 
-use super::Steps;
+use super::{Part, Steps};
 use crate::time::Time;
 
 /// No operation.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// An operation under way.
+/// An operation under way, in one cache line; [`Rare`] has the rest.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(super) struct Op {
     pub(super) steps: Steps,
     /// No start before this; [`super::NEVER`] while its leader has no known end.
     pub(super) ready: Time,
-    /// When it was ready for the channel.
-    pub(super) since: Time,
-    /// Time to resume it that is still ahead.
-    pub(super) resume: Time,
     pub(super) unit: u32,
-    /// Its number on its unit.
-    pub(super) place: u64,
-    /// Its request; [`super::requests::NONE`] for none.
-    pub(super) request: u64,
-    /// Its number in the history.
-    pub(super) past: u64,
-    /// Its number among all operations.
-    pub(super) number: u64,
-    /// Reads it gave way to.
-    pub(super) reads: u32,
-    /// Operations before it on its unit that share its array time.
-    pub(super) joined: u32,
+    /// Its number on its unit, last bits.
+    pub(super) place: u32,
+    /// Its request's number, last bits, if it has a request.
+    pub(super) request: u32,
     /// The next one in its queue, or in the free list.
     next: u32,
-    /// The first and the last operation waiting for it.
-    followers: (u32, u32),
-    /// The next one waiting for the same operation.
-    next_follower: u32,
-    pub(super) part: super::Part,
+    /// The first operation waiting for it; [`Links`] has the others.
+    first_follower: u32,
+    /// Its number among all operations.
+    pub(super) number: u64,
     pub(super) flags: Flags,
 }
 
-/// The operation's kind.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flags {
-    /// Whether it stops for reads.
-    pub(super) gives_way: bool,
-    /// Whether it moves a page for the host.
-    pub(super) is_host: bool,
-    /// Whether it goes ahead of others on its unit.
-    pub(super) goes_first: bool,
-    /// Whether it waited for another operation when it was issued.
-    pub(super) follows: bool,
-    /// Whether other requests wait for it, too.
-    pub(super) is_joined: bool,
-    /// Whether the next operation on its unit does its array work.
-    pub(super) is_joined_by_next: bool,
+const _: () = assert!(size_of::<Op>() == 64);
+
+/// Operations waiting for the same one.
+#[derive(Clone, Copy, Debug)]
+struct Links {
+    /// The last one waiting for this one, if there is a first.
+    last: u32,
+    /// The next one waiting for the same operation as this one.
+    next: u32,
+}
+
+/// Needed by watchers alone, and for operations sharing the array or giving way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rare {
+    /// Time to resume it that is still ahead.
+    pub(super) resume: Time,
+    /// Its number in the history.
+    pub(super) past: u64,
+    /// Reads it gave way to.
+    pub(super) reads: u32,
+    /// Operations before it on its unit with a share in its array time.
+    pub(super) joined: u32,
+}
+
+impl Rare {
+    pub(super) const NOTHING: Self = Self { resume: 0, past: 0, reads: 0, joined: 0 };
+}
+
+/// An operation's kind, a bit for each property.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Flags(u16);
+
+impl Flags {
+    /// It stops for reads.
+    pub(super) const GIVES_WAY: Self = Self(1);
+    /// It moves a page for the host.
+    pub(super) const IS_HOST: Self = Self(1 << 1);
+    /// It goes ahead on its unit.
+    pub(super) const GOES_FIRST: Self = Self(1 << 2);
+    /// It waited for another operation when it was issued.
+    pub(super) const FOLLOWS: Self = Self(1 << 3);
+    /// Other requests wait for it, too.
+    pub(super) const IS_AWAITED_BY_OTHERS: Self = Self(1 << 4);
+    /// The next operation on its unit does its array work.
+    pub(super) const IS_JOINED: Self = Self(1 << 5);
+    /// It does the array work for operations before it.
+    pub(super) const JOINS: Self = Self(1 << 6);
+    /// The host waits for it.
+    pub(super) const IS_WAITED_FOR: Self = Self(1 << 7);
+    /// It belongs to the request's own data, even if the host does not wait.
+    pub(super) const IS_OWN: Self = Self(1 << 8);
+    /// It counts in a request.
+    pub(super) const HAS_REQUEST: Self = Self(1 << 9);
+
+    #[inline]
+    pub(super) fn has(self, flag: Self) -> bool {
+        self.0 & flag.0 != 0
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, flag: Self, is_set: bool) {
+        self.0 = self.0 & !flag.0 | if is_set { flag.0 } else { 0 };
+    }
+
+    /// Whose operation it is.
+    #[inline]
+    pub(super) fn part(self) -> Part {
+        Part { is_waited_for: self.has(Self::IS_WAITED_FOR), is_own: self.has(Self::IS_OWN) }
+    }
 }
 
 impl Op {
+    #[inline]
     pub(super) fn new(unit: u32, place: u64, steps: Steps, ready: Time) -> Self {
         Self {
             steps,
             ready,
-            since: 0,
-            resume: 0,
             unit,
-            place,
-            request: super::requests::NONE,
-            past: 0,
-            number: 0,
-            reads: 0,
-            joined: 0,
+            place: place as u32,
+            request: 0,
             next: NONE,
-            followers: (NONE, NONE),
-            next_follower: NONE,
-            part: super::Part::default(),
+            first_follower: NONE,
+            number: 0,
             flags: Flags::default(),
         }
+    }
+
+    /// It belongs to `request`, in this part.
+    #[inline]
+    pub(super) fn join_request(&mut self, request: Option<u64>, part: Part) {
+        self.request = request.unwrap_or(0) as u32;
+        self.flags.set(Flags::HAS_REQUEST, request.is_some());
+        self.flags.set(Flags::IS_WAITED_FOR, part.is_waited_for);
+        self.flags.set(Flags::IS_OWN, part.is_own);
     }
 
     /// Whether a later read may go before it.
     #[inline]
     pub(super) fn may_be_passed(&self) -> bool {
-        self.flags.follows && !self.steps.is_read()
+        self.flags.has(Flags::FOLLOWS) && !self.steps.is_read()
     }
 }
 
@@ -116,6 +161,11 @@ impl Queue {
 #[derive(Clone, Debug)]
 pub(super) struct Ops {
     ops: Vec<Op>,
+    /// As many.
+    links: Vec<Links>,
+    /// As many, if somebody needs them.
+    rare: Vec<Rare>,
+    has_rare: bool,
     free: u32,
     len: usize,
 }
@@ -138,7 +188,7 @@ impl std::ops::IndexMut<u32> for Ops {
 
 impl Ops {
     pub(super) fn new() -> Self {
-        Self { ops: Vec::new(), free: NONE, len: 0 }
+        Self { ops: Vec::new(), links: Vec::new(), rare: Vec::new(), has_rare: false, free: NONE, len: 0 }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -149,14 +199,31 @@ impl Ops {
     #[inline]
     pub(super) fn add(&mut self, op: Op) -> u32 {
         self.len += 1;
-        let at = self.free;
+        let mut at = self.free;
         if at == NONE {
+            at = self.ops.len() as u32;
             self.ops.push(op);
-            return self.ops.len() as u32 - 1;
+            self.links.push(Links { last: NONE, next: NONE });
+        } else {
+            self.free = self[at].next;
+            self[at] = op;
         }
-        self.free = self[at].next;
-        self[at] = op;
+        if self.has_rare {
+            self.rare.resize(self.ops.len(), Rare::NOTHING);
+            self.rare[at as usize] = Rare::NOTHING;
+        }
         at
+    }
+
+    /// Somebody needs [`Rare`] from now on.
+    pub(super) fn keep_rare(&mut self) {
+        self.has_rare = true;
+        self.rare.resize(self.ops.len(), Rare::NOTHING);
+    }
+
+    /// What few operations have.
+    pub(super) fn rare(&mut self, op: u32) -> &mut Rare {
+        &mut self.rare[op as usize]
     }
 
     /// Forgets an operation outside all queues.
@@ -204,28 +271,30 @@ impl Ops {
 
     /// Makes an operation wait for another one.
     pub(super) fn follow(&mut self, leader: u32, op: u32) {
-        let (first, last) = self[leader].followers;
-        if first == NONE {
-            self[leader].followers = (op, op);
+        self.links[op as usize].next = NONE;
+        if self[leader].first_follower == NONE {
+            self[leader].first_follower = op;
         } else {
-            self[leader].followers = (first, op);
-            self[last].next_follower = op;
+            let last = self.links[leader as usize].last;
+            self.links[last as usize].next = op;
         }
+        self.links[leader as usize].last = op;
     }
 
-    /// Makes the operations that wait for one wait for another instead, for which none waits.
+    /// Operations waiting for `leader` wait for `to` instead, for which none waits.
     pub(super) fn hand_over(&mut self, leader: u32, to: u32) {
-        self[to].followers = std::mem::replace(&mut self[leader].followers, (NONE, NONE));
+        self[to].first_follower = std::mem::replace(&mut self[leader].first_follower, NONE);
+        self.links[to as usize].last = self.links[leader as usize].last;
     }
 
     /// The first operation waiting for this one, or [`NONE`].
     #[inline]
     pub(super) fn first_follower(&self, op: u32) -> u32 {
-        self[op].followers.0
+        self[op].first_follower
     }
 
     /// The next one waiting for the same operation.
     pub(super) fn next_follower(&self, op: u32) -> u32 {
-        self[op].next_follower
+        self.links[op as usize].next
     }
 }

@@ -6,9 +6,6 @@ use crate::waits::{OfRequest, Waits};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// No request.
-pub(super) const NONE: u64 = u64::MAX;
-
 /// News about a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Answer {
@@ -24,11 +21,16 @@ pub struct Answer {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Request {
+    /// The host's request.
+    host: u64,
     /// Operations the host waits for, and the request's own operations.
     waited_for: u32,
     own: u32,
     end: Time,
     stored: Time,
+    /// Its operations' estimated end, and time after their end.
+    expected: Time,
+    behind: Time,
     is_closed: bool,
     is_done: bool,
     is_stored: bool,
@@ -52,12 +54,12 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn open(&mut self, number: u64) {
+    pub(super) fn open(&mut self, number: u64, host: u64) {
         if self.known.is_empty() {
             self.first = number;
         }
         assert_eq!(number, self.first + self.known.len() as u64, "numbers are consecutive");
-        self.known.push_back(Request::default());
+        self.known.push_back(Request { host, ..Request::default() });
         self.is_open = true;
     }
 
@@ -72,12 +74,37 @@ impl Requests {
     pub(super) fn answer_no_earlier(&mut self, at: Time) {
         if let Some(request) = self.known.back_mut().filter(|_| self.is_open) {
             request.end = request.end.max(at);
+            request.expected = request.expected.max(at);
         }
     }
 
+    /// The open request waits for an operation with this expected end.
+    #[inline]
+    pub(super) fn expect(&mut self, at: Time) {
+        if let Some(request) = self.known.back_mut().filter(|_| self.is_open) {
+            request.expected = request.expected.max(at);
+        }
+    }
+
+    /// The open request is expected to end at `done`: as long after its operations as `done` lies after their estimates.
+    #[inline]
+    pub(super) fn answer_behind(&mut self, begun: Time, done: Time) {
+        if let Some(request) = self.known.back_mut().filter(|_| self.is_open) {
+            request.behind = done.saturating_sub(request.expected.max(begun));
+        }
+    }
+
+    /// A request's index, from its number's last bits.
+    #[inline]
+    fn at(&self, number: u32) -> usize {
+        number.wrapping_sub(self.first as u32) as usize
+    }
+
     /// An operation in this request waited.
-    pub(super) fn waited(&mut self, number: u64, waits: Waits, is_host: bool) {
-        self.known[(number - self.first) as usize].waited.add(waits, is_host);
+    #[inline]
+    pub(super) fn waited(&mut self, number: u32, waits: Waits, is_host: bool) {
+        let at = self.at(number);
+        self.known[at].waited.add(waits, is_host);
     }
 
     pub(super) fn waits(&self) -> Waits {
@@ -89,35 +116,52 @@ impl Requests {
         self.is_open.then(|| self.first + self.known.len() as u64 - 1)
     }
 
-    /// Counts an operation in the open request, and returns the request; [`NONE`] outside requests.
+    /// The host's request to which the open one belongs.
+    pub(super) fn current_host(&self) -> Option<u64> {
+        self.known.back().filter(|_| self.is_open).map(|request| request.host)
+    }
+
+    /// The host's request to which this one belongs.
+    pub(super) fn host(&self, number: u32) -> u64 {
+        self.known[self.at(number)].host
+    }
+
+    /// The next request's number.
+    pub(super) fn next_number(&self) -> u64 {
+        self.first + self.known.len() as u64
+    }
+
+    /// Counts an operation in the open request, and returns the request; `None` outside requests.
     #[inline]
-    pub(super) fn add(&mut self, part: Part) -> u64 {
+    pub(super) fn add(&mut self, part: Part) -> Option<u64> {
         if !self.is_open || !(part.is_waited_for || part.is_own) {
-            return NONE;
+            return None;
         }
         let number = self.first + self.known.len() as u64 - 1;
-        let Some(request) = self.known.back_mut() else { return NONE };
+        let request = self.known.back_mut()?;
         request.waited_for += u32::from(part.is_waited_for);
         request.own += u32::from(part.is_own);
-        number
+        Some(number)
     }
 
     #[inline]
-    pub(super) fn close(&mut self, earliest: Time) {
+    pub(super) fn close(&mut self, earliest: Time) -> u64 {
         self.is_open = false;
         let number = self.first + self.known.len() as u64 - 1;
         let request = self.known.back_mut().expect("a request is open");
         request.is_closed = true;
         (request.end, request.stored) = (request.end.max(earliest), request.stored.max(earliest));
         if request.waited_for == 0 || request.own == 0 {
-            self.report(number);
+            self.report(self.known.len() - 1);
         }
+        number
     }
 
     /// An operation of a request ends at `at`.
     #[inline]
-    pub(super) fn end(&mut self, number: u64, part: Part, at: Time) {
-        let request = &mut self.known[(number - self.first) as usize];
+    pub(super) fn end(&mut self, number: u32, part: Part, at: Time) {
+        let place = self.at(number);
+        let request = &mut self.known[place];
         if part.is_waited_for {
             request.waited_for -= 1;
             request.end = request.end.max(at);
@@ -127,17 +171,19 @@ impl Requests {
             request.stored = request.stored.max(at);
         }
         if request.is_closed && (request.waited_for == 0 || request.own == 0) {
-            self.report(number);
+            self.report(place);
         }
     }
 
     /// An operation has ended: news about its request.
     #[inline]
-    fn report(&mut self, number: u64) {
-        let request = &mut self.known[(number - self.first) as usize];
+    fn report(&mut self, place: usize) {
+        let number = self.first + place as u64;
+        let request = &mut self.known[place];
         let is_done = request.waited_for == 0 && !request.is_done;
         let is_stored = request.own == 0 && !request.is_stored;
-        let Request { end, stored, is_early, waited, .. } = *request;
+        let Request { stored, is_early, waited, .. } = *request;
+        let end = request.end + request.behind;
         request.is_done |= is_done;
         request.is_stored |= is_stored;
         let is_over = request.is_done && request.is_stored;

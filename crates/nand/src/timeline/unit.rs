@@ -5,11 +5,10 @@
 //! anymore.
 
 use super::names::Names;
-use super::ops::{Op, Queue, NONE};
+use super::ops::{Flags, Op, Queue, NONE};
 use super::{Timeline, NEVER};
 use crate::time::Time;
 use crate::waits::Waits;
-use crate::work::Work;
 
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
@@ -41,8 +40,8 @@ struct Paused {
 enum State {
     /// It looks for its next operation.
     Looking,
-    /// The operation asks for the channel.
-    Asking(u32),
+    /// The operation asks for the channel; it was ready at `since`.
+    Asking { op: u32, since: Time },
     /// The array, at work since `since`, ends its step at `end` and leaves `left`, or is told to stop for a read.
     Working { op: u32, since: Time, end: Time, left: Time },
     /// The array has stopped and leaves `left`.
@@ -64,13 +63,16 @@ impl Unit {
     }
 }
 
+/// Behind the numbers of all operations.
+const LAST: u64 = 1 << 40;
+
 impl Timeline {
     /// The unit's next event takes place at `now`.
     #[inline]
     pub(super) fn unit_event(&mut self, unit: u32, now: Time) {
         match self.units[unit as usize].state {
-            State::Asking(op) => {
-                if self.transfer(unit, op, now) {
+            State::Asking { op, since } => {
+                if self.transfer(unit, op, (since, now)) {
                     self.plan(unit);
                 }
             }
@@ -103,7 +105,7 @@ impl Timeline {
         match self.units[unit as usize].state {
             State::Looking => self.plan(unit),
             State::Working { op, since, end, .. } => self.plan_stop(unit, op, (since, end)),
-            State::Asking(_) | State::Stopping { .. } => {}
+            State::Asking { .. } | State::Stopping { .. } => {}
         }
     }
 
@@ -134,13 +136,24 @@ impl Timeline {
         let (op, is_paused) = (others.first(), paused.is_some());
         if is_paused || self.rules.read_first || self.ops[op].may_be_passed() {
             if start > self.now {
-                self.events.set(unit, start);
+                let next = if op == NONE { reads.first() } else { op };
+                match is_paused {
+                    // What has given way goes on behind reads that come at this time.
+                    true => self.events.set_in_order(unit, start, LAST),
+                    false => self.ask_at(unit, next, start),
+                }
                 return false;
             }
             return self.decide(unit, start);
         }
         self.ops.pop(&mut self.units[unit as usize].others);
         self.begin(unit, op, start)
+    }
+
+    /// Plans the unit's next event, for an operation. At equal times the operation issued first comes first.
+    #[inline]
+    fn ask_at(&mut self, unit: u32, op: u32, time: Time) {
+        self.events.set_in_order(unit, time, self.ops[op].number);
     }
 
     /// The array is free: the unit takes its next operation, if one is ready; as [`Self::next_operation`].
@@ -165,11 +178,11 @@ impl Timeline {
     /// A read, or the rest after the reads; as [`Self::next_operation`].
     fn go_on(&mut self, unit: u32, paused: Paused, read: Option<u32>, now: Time) -> bool {
         let most = self.rules.most_reads;
-        let op = &mut self.ops[paused.op];
-        let so_far = if self.rules.slice.is_some() { paused.reads } else { op.reads };
+        let rare = self.ops.rare(paused.op);
+        let so_far = if self.rules.slice.is_some() { paused.reads } else { rare.reads };
         let state = &mut self.units[unit as usize];
         if let Some(read) = read.filter(|_| so_far < most) {
-            op.reads += 1;
+            rare.reads += 1;
             self.ahead += 1;
             state.paused = Some(Paused { reads: paused.reads + 1, ..paused });
             self.ops.pop(&mut state.reads);
@@ -184,11 +197,10 @@ impl Timeline {
     /// The unit begins an operation at `start`; true if its end is known, so the unit looks for the next one.
     #[inline]
     fn begin(&mut self, unit: u32, op: u32, start: Time) -> bool {
-        let Op { steps, ready, flags, past, number, .. } = self.ops[op];
-        self.waited(op, Waits { unit: start - ready, channel: 0 }, flags.is_host);
-        self.tell(|| Work::Started { number, has_waited: start > ready });
-        if let Some(history) = &mut self.history {
-            history.began(past, start);
+        let Op { steps, ready, flags, .. } = self.ops[op];
+        self.waited(op, Waits { unit: start - ready, channel: 0 }, flags.has(Flags::IS_HOST));
+        if self.history.is_some() || self.works.is_some() {
+            self.tell_of_start(op, start);
         }
         let since = start + steps.before;
         if steps.before > 0 {
@@ -197,21 +209,20 @@ impl Timeline {
         if steps.transfer == 0 {
             return self.last_step(unit, op, since);
         }
-        self.ops[op].since = since;
         let state = &mut self.units[unit as usize];
         let asks = since.max(state.cache_free);
         if asks <= self.now {
-            return self.transfer(unit, op, asks);
+            return self.transfer(unit, op, (since, asks));
         }
-        state.state = State::Asking(op);
-        self.events.set(unit, asks);
+        state.state = State::Asking { op, since };
+        self.ask_at(unit, op, asks);
         false
     }
 
     /// The operation asks for the channel at `now`, and nobody can go ahead of it there; as [`Self::begin`].
     #[inline]
-    fn transfer(&mut self, unit: u32, op: u32, now: Time) -> bool {
-        let Op { steps, since, .. } = self.ops[op];
+    fn transfer(&mut self, unit: u32, op: u32, (since, now): (Time, Time)) -> bool {
+        let steps = self.ops[op].steps;
         let caches = self.rules.read_cache && steps.is_read();
         let state = &mut self.units[unit as usize];
         let free = &mut self.channels[state.channel as usize];
@@ -233,7 +244,7 @@ impl Timeline {
     #[inline]
     fn last_step(&mut self, unit: u32, op: u32, start: Time) -> bool {
         let Op { steps, flags, .. } = self.ops[op];
-        if flags.gives_way {
+        if flags.has(Flags::GIVES_WAY) {
             self.work(unit, op, (start, steps.after), 0);
             return false;
         }
@@ -256,7 +267,7 @@ impl Timeline {
     fn work(&mut self, unit: u32, op: u32, (since, whole): (Time, Time), resume: Time) {
         let now = self.rules.slice.map_or(whole, |slice| slice.min(whole));
         let end = since + resume + now;
-        self.ops[op].resume += resume;
+        self.ops.rare(op).resume += resume;
         self.units[unit as usize].state = State::Working { op, since, end, left: whole - now };
         self.plan_stop(unit, op, (since, end));
     }
@@ -265,9 +276,9 @@ impl Timeline {
     fn plan_stop(&mut self, unit: u32, op: u32, (since, end): (Time, Time)) {
         let ready = self.ready(self.units[unit as usize].reads);
         let at = ready.max(since);
-        let may_stop = self.rules.slice.is_none() && ready < end && self.ops[op].reads < self.rules.most_reads;
+        let may_stop = self.rules.slice.is_none() && ready < end && self.ops.rare(op).reads < self.rules.most_reads;
         let stops = may_stop && at + self.rules.suspend < end;
-        self.events.set(unit, if stops { at } else { end });
+        self.ask_at(unit, op, if stops { at } else { end });
     }
 
     /// The array is told to stop.
@@ -279,7 +290,7 @@ impl Timeline {
         }
         let state = &mut self.units[unit as usize];
         (state.free, state.state) = (free, State::Stopping { op, left });
-        self.events.set(unit, free);
+        self.ask_at(unit, op, free);
     }
 
     fn end_step(&mut self, unit: u32, op: u32, (since, end): (Time, Time), left: Time) {

@@ -267,22 +267,31 @@ fn nobody_waits_for_retries_in_the_background_but_the_die() {
 #[test]
 fn retries_of_the_host_go_in_front_of_a_suspended_erase_and_others_do_not() {
     let suspend = Suspend { suspend_us: 20.0, resume_us: 30.0, most_reads: 16, programs: false, slice_us: None };
+    let arrival = 10 * SECOND + 1_000_000;
     let timing = Timing { suspend: Some(suspend), ..TIMING };
     let erasing = |errors: f64| {
         let counting: Counting = Counting::new(geometry(8, 4), rules(ProgramOrder::Ascending));
         let mut nand = Aging::new(Timed::with_extras(counting, &timing), fresh(errors)).unwrap();
         write_two(&mut nand);
+        nand.ctx().follow_events();
         nand.ctx().begin(Origin::HOST, 10 * SECOND);
         scoped(&mut nand, Cause::Gc, |nand| nand.erase(BlockId(3))).unwrap();
         nand
     };
+    let alone = |nand: &mut Aging<Timed<Counting, true>>, cause: Cause| {
+        nand.ctx().begin(Origin::HOST, arrival);
+        nand.ctx().open_alone(arrival);
+        scoped(nand, cause, |nand| nand.read(Ppa(1), &mut ())).unwrap();
+        nand.ctx().close_alone();
+    };
     let once = host_read(&mut timed(0.0), 10 * SECOND);
-    let arrival = 10 * SECOND + 1_000_000;
-    assert_eq!(host_read(&mut erasing(33.0), arrival), 20_000 + 4 * once);
     let mut nand = erasing(33.0);
-    nand.ctx().begin(Origin::HOST, arrival);
-    scoped(&mut nand, Cause::Gc, |nand| nand.read(Ppa(1), &mut ())).unwrap();
-    assert_eq!(nand.ctx().last(), 10 * SECOND + 3_000_000 + 4 * once, "behind the erase");
+    alone(&mut nand, Cause::Host);
+    assert_eq!(nand.ctx().finish(), arrival + 20_000 + 4 * once);
+    let mut nand = erasing(33.0);
+    alone(&mut nand, Cause::Gc);
+    nand.ctx().wait_for_all();
+    assert_eq!(nand.ctx().horizon(), 10 * SECOND + 3_000_000 + 4 * once, "behind the erase");
 }
 
 #[test]

@@ -97,7 +97,6 @@ pages_per_block = {pages_per_block}
 page_bytes = {self.page_bytes}
 spare_bytes = {self.spare_bytes}
 {self._rules()}[device.timing]
-order = "events"
 read_transfer = "sectors"
 read_us = {self.read_us}
 program_us = {self.program_us}

@@ -18,7 +18,7 @@ from nandlab.writing.toml_text import toml_value
 
 WIDTH = 118
 BASE = "generic"
-RULES = {"timing": {"order": "events", "read_transfer": "sectors"}}
+RULES = {"timing": {"read_transfer": "sectors"}}
 """Settings of the model behind the estimates."""
 
 

@@ -88,8 +88,8 @@ def _text(job: ProbeJob, logical_bytes: int) -> str:
         count = 10 if job.pauses else count
         options |= {"number_ios": str(count), "io_size": str(count * bytes_of(options["bs"]))}
     if options["rw"] == "randread":
-        # A job with a runtime makes one pass. Without it reads alone would make one for each `size`, and wait in between;
-        # a mix without writes makes one for all of `io_size`.
+        # A job with a runtime makes one pass. Without it reads alone would make one for each `size`, and
+        # wait in between; a mix without writes makes one for all of `io_size`.
         options |= {"rw": "randrw", "rwmixread": "100"}
     # On an erased drive a burst's place does not matter.
     options.pop("offset", None)

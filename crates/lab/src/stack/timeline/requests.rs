@@ -40,7 +40,7 @@ pub struct Requests {
     around: Vec<(Time, Time)>,
     /// The same for requests before it, while they are under way.
     before: BinaryHeap<Reverse<(Time, Time)>>,
-    /// On a device that follows events, requests end in another order than they come.
+    /// Requests are queued: they end in another order than they come.
     pub by_events: bool,
 }
 

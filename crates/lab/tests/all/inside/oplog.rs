@@ -22,7 +22,6 @@ fn record() -> OpRecord {
         origin: Origin::HOST,
         cause: Cause::Gc,
         result: Ok(()),
-        delayed_ns: None,
     }
 }
 
@@ -49,7 +48,7 @@ fn a_closed_log_is_whole_and_has_its_name() {
             text = String::from_utf8(bytes).unwrap();
         }
         assert_eq!(text.lines().count(), 1001);
-        assert!(text.ends_with("mount,1,2,erase,0,3,,,,host,gc,ok,\n"), "{text}");
+        assert!(text.ends_with("mount,1,2,erase,0,3,,,,host,gc,ok\n"), "{text}");
     }
     assert_eq!(files(&folder).len(), 2);
 }

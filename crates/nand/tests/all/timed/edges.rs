@@ -6,37 +6,37 @@
 
 use super::*;
 
-/// The device, after one operation at time 0.
-fn after(timing: &Timing, operation: impl FnOnce(&mut Timed<Counting>)) -> Timed<Counting> {
-    let mut nand = device(1, 2, 2, timing);
-    operation(&mut nand);
+/// The device, while operations from time 0 are under way.
+fn after(timing: &Timing, operations: impl FnOnce(&mut Timed<Counting, true>)) -> Timed<Counting, true> {
+    let mut nand = by_events(1, 2, 2, timing);
+    issue(&mut nand, operations);
     nand
 }
 
+/// Asserts that die 1 programs a page from `start` on if the request comes at `arrival`.
+fn assert_starts(nand: &Timed<Counting, true>, arrival: Time, start: Time) {
+    let end = request(&mut nand.clone(), arrival, |nand| _ = program(nand, new(3, 0)));
+    assert_eq!(end, start + PAGE + PROGRAM, "arrival {arrival}");
+}
+
 /// Asserts that the bus is taken until `free`, with a page programmed by die 1 at that time.
-fn assert_bus_free_at(nand: &Timed<Counting>, free: Time) {
+fn assert_bus_free_at(nand: &Timed<Counting, true>, free: Time) {
     for (arrival, start) in [(free - 1, free), (free, free), (free + 1, free + 1)] {
-        let mut nand = nand.clone();
-        nand.ctx().begin(Origin::HOST, arrival);
-        assert_eq!(program(&mut nand, new(3, 0)), start + PAGE + PROGRAM, "arrival {arrival}");
+        assert_starts(nand, arrival, start);
     }
 }
 
-/// Asserts that the bus is free from `from` to `to`, and no longer: a page passes if its transfer ends at `to`.
-fn assert_bus_free_between(nand: &Timed<Counting>, (from, to): (Time, Time), then: Time) {
-    for (arrival, start) in [(from, from), (to - PAGE, to - PAGE), (to - PAGE + 1, then)] {
-        let mut nand = nand.clone();
-        nand.ctx().begin(Origin::HOST, arrival);
-        assert_eq!(program(&mut nand, new(3, 0)), start + PAGE + PROGRAM, "arrival {arrival}");
+/// Asserts that the bus is free from `from` to `to`: whoever comes takes it, and what was to use it later waits.
+fn assert_bus_free_between(nand: &Timed<Counting, true>, (from, to): (Time, Time)) {
+    for arrival in [from, to - PAGE, to - 1] {
+        assert_starts(nand, arrival, arrival);
     }
 }
 
 /// Asserts that the bus is idle at each of these times.
-fn assert_bus_idle(nand: &Timed<Counting>, times: &[Time]) {
+fn assert_bus_idle(nand: &Timed<Counting, true>, times: &[Time]) {
     for &arrival in times {
-        let mut nand = nand.clone();
-        nand.ctx().begin(Origin::HOST, arrival);
-        assert_eq!(program(&mut nand, new(3, 0)), arrival + PAGE + PROGRAM, "arrival {arrival}");
+        assert_starts(nand, arrival, arrival);
     }
 }
 
@@ -47,7 +47,7 @@ fn a_read_has_its_die_until_its_page_is_out_and_the_bus_for_the_page_alone() {
     });
     assert_free_at(&nand, 0, READ + PAGE);
     assert_free_at(&nand, 4, READ + PAGE);
-    assert_bus_free_between(&nand, (0, READ), READ + PAGE);
+    assert_bus_free_between(&nand, (0, READ));
     assert_bus_free_at(&nand, READ + PAGE);
 }
 
@@ -92,7 +92,7 @@ fn a_copy_over_the_bus_has_it_for_two_pages_in_a_row() {
     let nand = after(&timing(), |nand| {
         nand.copy(old(0, 0), new(0, 0), oob(0)).unwrap();
     });
-    assert_bus_free_between(&nand, (0, READ), READ + 2 * PAGE);
+    assert_bus_free_between(&nand, (0, READ));
     assert_bus_free_at(&nand, READ + 2 * PAGE);
     assert_free_at(&nand, 1, READ + 2 * PAGE + PROGRAM);
     // To the other die: the transfer in follows directly after the transfer out, and then the source is free.
@@ -121,7 +121,7 @@ fn programs_of_two_planes_at_once_end_one_transfer_apart() {
     for block in [0, 4] {
         assert_free_at(&nand, block, 2 * (PAGE + PROGRAM));
     }
-    assert_bus_free_between(&nand, (PAGE, PAGE + PROGRAM), 2 * PAGE + PROGRAM);
+    assert_bus_free_between(&nand, (PAGE, PAGE + PROGRAM));
 }
 
 #[test]
@@ -166,11 +166,14 @@ fn spare_areas_and_retired_blocks_have_their_die_as_long_as_they_take() {
 #[test]
 fn what_needs_an_operation_starts_at_its_end_and_not_before() {
     // A read on the other die that needs this die's program (read-modify-write), and a read that does not.
-    let mut nand = device(2, 1, 1, &timing());
-    let done = program(&mut nand, new(0, 0));
-    for (bound, end) in [(done - 1, done - 1 + READ + PAGE), (done, done + READ + PAGE), (0, READ + PAGE)] {
-        let mut nand = nand.clone();
-        nand.ctx().after(bound);
-        assert_eq!(read(&mut nand, old(1, 0)), end);
+    for (needs, end) in [(true, PAGE + PROGRAM + READ + PAGE), (false, READ + PAGE)] {
+        let nand = after(&timing(), |nand| {
+            let done = program(nand, new(0, 0));
+            if needs {
+                nand.ctx().after(done);
+            }
+            read(nand, old(2, 0));
+        });
+        assert_free_at(&nand, 8, end);
     }
 }

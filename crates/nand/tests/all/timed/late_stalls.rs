@@ -1,14 +1,12 @@
 //! The longest request's breakdown in the order of events, compared with cases worked by hand.
 
 use super::*;
-use nandlab_nand::profile::{Order, Suspend};
+use nandlab_nand::profile::Suspend;
 use nandlab_nand::{Answer, Stall};
 
 /// Plays reads, programs and erases of dies on one channel, each at its time; the breakdown of the last one.
 fn last_one(timing: Timing, dies: u32, requests: &[(Time, char, u32, u32)]) -> Stall {
-    let inner = super::device(1, dies, 1, &super::timing()).into_inner();
-    let mut nand: Timed<Counting, true> = Timed::with_extras(inner, &Timing { order: Order::Events, ..timing });
-    nand.ctx().follow_events();
+    let mut nand = by_events(1, dies, 1, &timing);
     nand.ctx().look_for_stalls();
     for (number, &(arrival, what, plane, page)) in (0..).zip(requests) {
         while nand.ctx().timeline().unwrap().step(arrival).is_some() {}

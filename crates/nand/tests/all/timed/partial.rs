@@ -109,11 +109,13 @@ fn the_profile_adds_up_to_the_busy_time_and_what_was_spared() {
 fn a_channel_serves_reads_one_command_and_their_sectors_apart() {
     for asked in 1..=4 {
         let mut nand = device(16, &sectors());
-        nand.ctx().begin(Origin::HOST, 0);
-        nand.ctx().ask(asked);
-        for die in 0..16 {
-            read(&mut nand, Ppa(die * 32));
-        }
-        assert_eq!(nand.ctx().finish(), READ + 16 * (COMMAND + u64::from(asked) * SECTOR));
+        nand.ctx().follow_events();
+        let end = request(&mut nand, 0, |nand| {
+            nand.ctx().ask(asked);
+            for die in 0..16 {
+                read(nand, Ppa(die * 32));
+            }
+        });
+        assert_eq!(end, READ + 16 * (COMMAND + u64::from(asked) * SECTOR));
     }
 }

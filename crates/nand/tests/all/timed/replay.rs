@@ -1,12 +1,12 @@
-//! Logs of an engine that carried out each phase of an operation as an event of its own, from one queue of events. Thirty
-//! random devices and options on which no two operations ask for a channel at the same time; `replay.csv` has a line for each:
+//! Logs of an engine that carried out each phase of an operation as an event of its own, from one queue of events. Twenty-one
+//! random devices and options on which no two events of a die or of a channel fall together; `replay.csv` has a line for each:
 //! its seed, the latencies of its requests (until the host has the answer, and until the data is in flash), then the sums of
 //! the waits, in ns.
 
 use super::events::Player;
 use super::random::{issue, Op, Ops};
 use super::*;
-use nandlab_nand::profile::{ByType, Order, PageTypes, Suspend};
+use nandlab_nand::profile::{ByType, PageTypes, Suspend};
 use nandlab_nand::Answer;
 use std::fmt::Write;
 
@@ -24,17 +24,18 @@ fn options(random: &mut Random) -> Timing {
         programs: random.chance(0.5),
         slice_us: random.chance(0.4).then(|| 100.0 + random.below(90_000) as f64 / 1000.0),
     };
-    Timing {
+    let timing = Timing {
         transfer_ns_per_byte,
         copy: PageCopy::External,
-        order: Order::Events,
         plane_overlap: if random.chance(0.5) { PlaneOverlap::None } else { PlaneOverlap::Independent },
         page_types: Some(types),
         read_first: random.chance(0.5),
         read_cache: random.chance(0.5),
         suspend: random.chance(0.5).then_some(suspend),
         ..array
-    }
+    };
+    // Only reads that go first stopped an operation in that engine; here they go first wherever operations stop.
+    Timing { suspend: timing.suspend.filter(|_| timing.read_first), ..timing }
 }
 
 /// Issues a request: operations on any planes, in the background and not, some behind others.

@@ -2,7 +2,7 @@
 
 use super::events::Player;
 use super::*;
-use nandlab_nand::profile::{Order, Suspend};
+use nandlab_nand::profile::Suspend;
 use nandlab_nand::work::Work;
 
 const ALL: u32 = 4;
@@ -13,7 +13,7 @@ fn player(dies: u32) -> Player {
 }
 
 fn joining() -> Timing {
-    Timing { plane_overlap: PlaneOverlap::MultiPlane, order: Order::Events, ..timing() }
+    Timing { plane_overlap: PlaneOverlap::MultiPlane, ..timing() }
 }
 
 /// A request at time 0 that programs pages one after the other.
@@ -98,7 +98,7 @@ fn an_operation_behind_the_first_page_waits_for_the_last() {
         let mut player = player(2);
         player.issue(0, |nand| {
             let first = program(nand, new(0, 3));
-            (1..planes).for_each(|plane| drop(program(nand, new(plane, 3))));
+            (1..planes).for_each(|plane| _ = program(nand, new(plane, 3)));
             let before = nand.ctx().after(first);
             read(nand, old(ALL, 0));
             nand.ctx().set_ready(before);
