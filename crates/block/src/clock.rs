@@ -103,7 +103,7 @@ impl HostClock {
 
     /// The latest request as the device gets it at `time`: without sectors if the controller's write buffer answers it.
     #[inline]
-    pub fn below(&self, request: &Request, time: Time) -> Request {
+    pub(crate) fn below(&self, request: &Request, time: Time) -> Request {
         let sectors = if self.in_buffer().is_some() { 0 } else { request.sectors };
         Request { time, sectors, ..*request }
     }

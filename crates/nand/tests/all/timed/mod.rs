@@ -12,6 +12,7 @@ mod random;
 mod replay;
 mod slc;
 mod stalls;
+mod suspend;
 mod together;
 mod untouched;
 
