@@ -458,8 +458,11 @@ def zn540(**how):
 
 @pytest.mark.measurements
 def test_rows_of_a_real_drive_are_met():
-    """Requests a second, from wide ranges around round numbers."""
-    errors = zn540(requests=8000, budget=130)
+    """Requests a second, from wide ranges around round numbers.
+
+    20,000 requests a row: with 8,000 the drawn places move the 99th percentile at depth 256 by 8 %, which pulls the fit.
+    """
+    errors = zn540(requests=20_000, budget=130)
     assert len(errors["iops"]) == 6
     assert max(map(abs, errors["iops"])) < 0.03
 
