@@ -21,9 +21,8 @@
 //! ## Recovery
 //! Mount reads every spare area. The newest copy of a page wins, and an interrupted full merge is dropped: the
 //! two older blocks hold all acknowledged data. Of the blocks with newest copies, the older one is the data
-//! block. The last programmed page of a block may be torn, so mount reads it in full, and also the page
-//! programmed before a page with the resumed mark. A block without gaps is filled further; a block with gaps
-//! may come from a torn erase and takes no more pages. The FTL erases a free block again before its first page.
+//! block. The last programmed page of a block may be torn, so mount reads it in full. A block that was open takes
+//! no more pages: each of its erased pages may have a cut program. The FTL erases a free block again before its first page.
 //! It reuses empty blocks first, and keeps the last block in use when that block is trimmed: so written flash
 //! never looks blank. Note pages in blocks of their own hold the trims. The FTL writes them at a flush, and
 //! before it erases the last copy of a trimmed page. A note is a bitmap of the unmapped pages in one segment of

@@ -33,7 +33,6 @@ mod layout;
 mod recover;
 mod used;
 
-use crate::parts::blocks::frontier::RESUMED;
 use crate::parts::blocks::keeper::Keeper;
 use crate::{FtlConfig, FtlError};
 pub(crate) use layout::Layout;
@@ -101,8 +100,6 @@ struct Zone {
     written: u32,
     /// Its blocks so far, row after row, a die after the other.
     blocks: Vec<BlockId>,
-    /// By block: whether its next page is the first one after a mount.
-    resumed: Vec<bool>,
     /// The block with a failed program for which no other block was left; nothing is written to the zone any more.
     worn: Option<usize>,
 }
@@ -302,12 +299,10 @@ impl Zones {
             }
             let state = &mut self.zones[zone as usize];
             let to = self.geometry.page(state.blocks[block], page);
-            let mark = if state.resumed[block] { RESUMED } else { 0 };
-            let aux = self.layout.tag(zone, block) | mark;
+            let aux = self.layout.tag(zone, block);
             let oob = Oob { aux, handle: self.handle, seq: self.keeper.next_seq(), ..oob };
             match program(nand, to, oob) {
                 Ok(stored) => {
-                    state.resumed[block] = false;
                     state.written = at + 1;
                     self.ended = self.ended.max(nand.ctx().last());
                     self.opened(zone);
@@ -341,7 +336,6 @@ impl Zones {
         self.of[taken.index()] = zone;
         let state = &mut self.zones[zone as usize];
         state.blocks.push(taken);
-        state.resumed.push(false);
         Ok(())
     }
 
@@ -390,7 +384,6 @@ impl Zones {
             }
             let state = &mut self.zones[zone as usize];
             state.blocks[block] = new;
-            state.resumed[block] = false;
             (self.of[old.index()], self.of[new.index()]) = (NONE, zone);
             self.moved.extend(moved);
             return Ok(old);

@@ -195,7 +195,7 @@ ways_inside!([N: Nand] Aging<N>, inner);
 impl<N: Nand> Nand for Aging<N> {
     type Buf = N::Buf;
 
-    as_inside!(inner: geometry, rules, is_settled, program_spare, retire, set_slc, is_slc, ctx);
+    as_inside!(inner: geometry, rules, is_known_erased, is_settled, program_spare, retire, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         let oob = self.inner.read(at, page)?;

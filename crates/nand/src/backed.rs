@@ -334,6 +334,10 @@ impl<S: PageStore> Nand for Backed<S> {
         Ok(done)
     }
 
+    fn is_known_erased(&self) -> bool {
+        self.counting.is_known_erased()
+    }
+
     fn is_settled(&mut self, at: Ppa) -> bool {
         self.store.is_settled(at)
     }

@@ -410,6 +410,10 @@ impl<S: SpareStore> Nand for Counting<S> {
         is_untouched
     }
 
+    fn is_known_erased(&self) -> bool {
+        self.states.are_erased_or_bad()
+    }
+
     fn set_slc(&mut self, block: BlockId, slc: bool) {
         assert_block_in_range(&self.geometry, block);
         if self.slc.is_empty() {

@@ -43,7 +43,7 @@ ways_inside!([N: Nand] Damaged<N>, inner);
 impl<N: Nand> Nand for Damaged<N> {
     type Buf = N::Buf;
 
-    as_inside!(inner: geometry, rules, program, program_spare, retire, set_slc, is_slc, ctx);
+    as_inside!(inner: geometry, rules, is_known_erased, program, program_spare, retire, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         let oob = self.inner.read(at, page)?;

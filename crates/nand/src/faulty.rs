@@ -244,7 +244,7 @@ ways_inside!([N: Nand] Faulty<N>, inner);
 impl<N: Nand> Nand for Faulty<N> {
     type Buf = N::Buf;
 
-    as_inside!(inner: geometry, rules, is_settled, retire, set_slc, is_slc, ctx);
+    as_inside!(inner: geometry, rules, is_known_erased, is_settled, retire, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         self.refuse_lost(at)?;

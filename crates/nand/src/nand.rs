@@ -152,6 +152,13 @@ pub trait Nand {
         false
     }
 
+    /// Whether the device knows that every page outside the bad blocks is erased and takes a program: no program was ever
+    /// begun since the erase of its block. A chip cannot know, because a cut program may leave a page that reads as erased,
+    /// so the default is no.
+    fn is_known_erased(&self) -> bool {
+        false
+    }
+
     /// Whether the programmed page `at` was flushed for certain. If it cannot be read, it is damaged, and no power cut tore
     /// it. A chip cannot tell, so the default is no; an image file can.
     fn is_settled(&mut self, _at: Ppa) -> bool {

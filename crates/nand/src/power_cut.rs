@@ -2,13 +2,17 @@
 //!
 //! [`PowerCut::arm`] names the operation and the [`Form`]; from that operation on everything answers
 //! [`NandError::PowerLost`]. The test then drops the FTL, [`PowerCut::restore`] brings the power back, and a
-//! new FTL mounts the remaining flash contents. Torn pages and weak blocks stay so until the erase of their
-//! block, over any number of cuts.
+//! new FTL mounts the remaining flash contents. Torn pages, weak pages and weak blocks stay so until the erase
+//! of their block, over any number of cuts.
 //!
 //! An FTL must cope with these effects:
 //!
 //! * After a cut, the last programmed page of any block may be torn, even if its spare area is readable: only a
 //!   read of the page tells.
+//! * A page with a cut program may be *weak*: it reads as erased, and to program it before the erase of its block
+//!   is a caller's error. Flash does not tell, so after a cut an FTL programs no page of a block that was open,
+//!   and erases a block that looks erased before its first use. A weak page may be skipped where the program
+//!   order of the chip allows gaps.
 //! * A block with a cut erase is *weak*, even if it reads as erased: to program it before a new erase is a
 //!   caller's error. So on a device that is not blank, an FTL erases each block before its first use after a
 //!   cut.
@@ -84,6 +88,8 @@ pub struct PowerCut<N: Nand> {
 enum Torn {
     Data,
     DataAndSpare,
+    /// None: the page reads as erased, and takes no program.
+    Nothing,
 }
 
 /// A block's state after a cut erase.
@@ -208,7 +214,8 @@ impl<N: Nand> PowerCut<N> {
     /// Refuses a page changed by a cut, and charges a read.
     fn readable(&mut self, at: Ppa, what: &str) -> Result<(), NandError> {
         match self.view(at) {
-            View::Inner if self.torn.get(at).is_none() => Ok(()),
+            // The device inside knows a weak page as erased, and refuses to read it.
+            View::Inner if matches!(self.torn.get(at), None | Some(Torn::Nothing)) => Ok(()),
             View::Inner => {
                 let page_bytes = self.inner.geometry().page_bytes();
                 self.inner.read(at, &mut N::Buf::zeroed(page_bytes))?;
@@ -222,11 +229,15 @@ impl<N: Nand> PowerCut<N> {
         }
     }
 
-    fn assert_not_weak(&self, at: Ppa) {
+    fn assert_programmable(&self, at: Ppa) {
         let block = self.inner.geometry().block_of(at);
         assert!(
             !self.weak.contains_key(&block),
             "program of page {at}: the erase of block {block} was cut by a power loss, erase it again first"
+        );
+        assert!(
+            self.torn.get(at) != Some(&Torn::Nothing),
+            "program of page {at}: its last program was cut by a power loss, erase block {block} first"
         );
     }
 
@@ -248,6 +259,10 @@ impl<N: Nand> PowerCut<N> {
             Form::TornPage => Some(Torn::Data),
             Form::TornSpare => Some(Torn::DataAndSpare),
             Form::Done => None,
+            Form::WeakPage => {
+                self.torn.insert(at, Torn::Nothing);
+                return Err(NandError::PowerLost);
+            }
             _ => {
                 self.lose_tail(form);
                 return Err(NandError::PowerLost);
@@ -326,7 +341,7 @@ impl<N: Nand> Nand for PowerCut<N> {
 
     fn program(&mut self, at: Ppa, page: &N::Buf, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
         self.powered()?;
-        self.assert_not_weak(at);
+        self.assert_programmable(at);
         let command = || Command::Program { at, page: page.clone(), tail: tail.to_owned(), oob };
         self.program_or_cut((Operation::Program, command), at, |inner| inner.program(at, page, tail, oob))
     }
@@ -346,14 +361,14 @@ impl<N: Nand> Nand for PowerCut<N> {
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         self.powered()?;
         self.readable(from, "copy")?;
-        self.assert_not_weak(to);
+        self.assert_programmable(to);
         let command = || Command::Copy { from, to, oob };
         self.program_or_cut((Operation::Copy, command), to, |inner| inner.copy(from, to, oob))
     }
 
     fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
         self.powered()?;
-        self.assert_not_weak(at);
+        self.assert_programmable(at);
         let command = || Command::SpareProgram { at, oob };
         self.program_or_cut((Operation::SpareProgram, command), at, |inner| inner.program_spare(at, oob))
     }
@@ -389,6 +404,10 @@ impl<N: Nand> Nand for PowerCut<N> {
         let retired = self.inner.retire(block)?;
         self.forget(block);
         form.map_or(Ok(retired), |_| Err(NandError::PowerLost))
+    }
+
+    fn is_known_erased(&self) -> bool {
+        self.torn.is_empty() && self.weak.is_empty() && self.inner.is_known_erased()
     }
 
     fn is_settled(&mut self, at: Ppa) -> bool {

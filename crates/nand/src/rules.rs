@@ -104,6 +104,11 @@ impl BlockStates {
         self.high_water.iter().all(|&pages| pages == 0)
     }
 
+    /// Whether no block holds a page programmed since its erase, bad ones aside.
+    pub(crate) fn are_erased_or_bad(&self) -> bool {
+        self.high_water.iter().all(|&pages| pages == 0 || pages == RETIRED)
+    }
+
     pub(crate) fn is_bad(&self, block: BlockId) -> bool {
         self.high_water[block.index()] == RETIRED
     }

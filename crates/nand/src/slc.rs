@@ -69,7 +69,7 @@ ways_inside!([N: Nand] Metered<N>, 0);
 impl<N: Nand> Nand for Metered<N> {
     type Buf = N::Buf;
 
-    as_inside!(0: geometry, rules, is_settled, set_slc, is_slc, ctx);
+    as_inside!(0: geometry, rules, is_known_erased, is_settled, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         let result = self.0.read(at, page);

@@ -241,7 +241,7 @@ ways_inside!([N: Nand, const EXTRAS: bool] Timed<N, EXTRAS>, inner);
 impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     type Buf = N::Buf;
 
-    as_inside!(inner: is_settled, set_slc, is_slc);
+    as_inside!(inner: is_known_erased, is_settled, set_slc, is_slc);
 
     fn read_untouched(&mut self) -> bool {
         self.time_all_spare_reads()

@@ -153,7 +153,7 @@ ways_inside!([N: Nand] Traced<N>, inner);
 impl<N: Nand> Nand for Traced<N> {
     type Buf = N::Buf;
 
-    as_inside!(inner: geometry, rules, is_settled, set_slc, is_slc, ctx);
+    as_inside!(inner: geometry, rules, is_known_erased, is_settled, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         let mut record = self.issue_at(Operation::Read, at);

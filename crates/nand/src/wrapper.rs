@@ -30,7 +30,7 @@ macro_rules! ways_inside {
 macro_rules! as_inside {
     (*) => {
         $crate::as_inside!(*: geometry, rules, read, read_spare, program, read_tail, read_with_tail, copy, copy_run,
-            defers_copies, issue_copies, carry_out_copies, program_spare, erase, retire, read_untouched, is_settled, set_slc, is_slc, ctx);
+            defers_copies, issue_copies, carry_out_copies, program_spare, erase, retire, read_untouched, is_known_erased, is_settled, set_slc, is_slc, ctx);
     };
     ($field:tt: $($what:ident),*) => { $($crate::as_inside!(@$what $field);)* };
     (@geometry $field:tt) => { $crate::as_inside!(@fn $field, geometry(&self) -> &$crate::Geometry); };
@@ -73,6 +73,7 @@ macro_rules! as_inside {
     (@erase $field:tt) => { $crate::as_inside!(@try $field, erase(self, block: $crate::BlockId) -> $crate::Done); };
     (@retire $field:tt) => { $crate::as_inside!(@try $field, retire(self, block: $crate::BlockId) -> $crate::Done); };
     (@read_untouched $field:tt) => { $crate::as_inside!(@fn $field, read_untouched(&mut self) -> bool); };
+    (@is_known_erased $field:tt) => { $crate::as_inside!(@fn $field, is_known_erased(&self) -> bool); };
     (@is_settled $field:tt) => { $crate::as_inside!(@fn $field, is_settled(&mut self, at: $crate::Ppa) -> bool); };
     (@set_slc $field:tt) => {
         $crate::as_inside!(@fn $field, set_slc(&mut self, block: $crate::BlockId, slc: bool) -> ());

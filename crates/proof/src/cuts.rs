@@ -344,7 +344,7 @@ pub fn random_case(ftl: &[Subject], number: u64) -> Outcome {
         .map(|depth| CutPlan {
             operation: 1 + random.below(if depth == 0 { first } else { 12 }),
             form: match random.below(Form::ALL.len() as u64) {
-                form if form % 2 == 0 && device.is_timed() => Form::LostTail,
+                _ if device.is_timed() && random.below(2) == 0 => Form::LostTail,
                 form => Form::ALL[form as usize],
             },
         })

@@ -60,7 +60,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     };
     pages.adopt(&scans, valid, |block| scheme.map.area().has(block));
     pages.take_stock(&mut scheme)?;
-    scheme.map.resume(nand, &mut pages.keeper, &scans)?;
+    scheme.map.close_found(nand, &mut pages.keeper, &scans)?;
     pages.take_stock(&mut scheme)?;
     scheme.tell_begun(&scans);
     scheme.adopt_stale(&mut pages, nand, &stale)?;

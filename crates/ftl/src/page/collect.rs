@@ -397,7 +397,7 @@ impl PageMap {
                 }
                 Err(error) => {
                     if matches!(error, NandError::Uncorrectable(_)) {
-                        self.dies[on].frontiers[frontier].give_back(mark);
+                        self.dies[on].frontiers[frontier].give_back();
                     }
                     return Err(error.into());
                 }

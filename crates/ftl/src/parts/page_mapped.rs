@@ -110,7 +110,7 @@ impl Pages {
         }
         let Self { keeper, area, .. } = self;
         keeper.adopt(scans, Cause::Mount, |block| area.has(block) || is_other(block));
-        area.resume(scans);
+        area.close_found(scans);
     }
 
     /// Programs a data page; a block with a failed program is left behind. The sequence number in `oob` is set here:

@@ -378,8 +378,9 @@ impl Store {
         if self.dense && !self.pad_to(nand, at, block, place)? {
             return Ok(false);
         }
-        let (to, aux) = (self.geometry.page(block, place), self.fill.program(block, place));
-        let oob = Oob { aux, ..Oob::data(at, self.next_seq(), nand.ctx().origin()) };
+        let to = self.geometry.page(block, place);
+        self.fill.program(block, place);
+        let oob = Oob::data(at, self.next_seq(), nand.ctx().origin());
         if !verified(nand.program(to, page, &[], oob))? {
             self.fail(block);
             return Ok(false);

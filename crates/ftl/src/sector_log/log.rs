@@ -207,32 +207,13 @@ impl Log {
         self.in_die[self.geometry.die_of(block) as usize] += 1;
     }
 
-    /// Fills the blocks with the most room further, and closes the others in the order in which they were filled. A
-    /// mount calls this once it has found all blocks.
-    pub(super) fn resume(&mut self, scans: &Scans) {
-        let mut mine: Vec<(u32, u64, BlockId)> = Vec::new();
-        let mut full: Vec<(u64, BlockId)> = Vec::new();
-        for (block, scan) in (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_ref()?))) {
-            match scan.can_resume(&self.geometry) {
-                _ if !self.has(block) => {}
-                true => mine.push((scan.used, scan.highest, block)),
-                false => full.push((scan.highest, block)),
-            }
-        }
-        mine.sort_unstable();
-        // Each die's own blocks come first.
-        for is_own in [true, false] {
-            mine.retain(|&(used, _, block)| {
-                let own = self.geometry.die_of(block) as usize;
-                let unused = |&at: &usize| !self.frontiers[at].block.is_some() && (!is_own || at == own);
-                let Some(frontier) = (0..self.frontiers.len()).find(unused) else { return true };
-                self.frontiers[frontier] = Frontier::resumed(&self.geometry, block, used);
-                false
-            });
-        }
-        full.extend(mine.into_iter().map(|(_, highest, block)| (highest, block)));
-        full.sort_unstable();
-        self.closed.extend(full.into_iter().map(|(_, block)| block));
+    /// Closes the blocks in the order in which they were filled. A mount calls this once it has found all blocks.
+    pub(super) fn close_found(&mut self, scans: &Scans) {
+        let blocks = (0..).map(BlockId).zip(scans).filter(|&(block, _)| self.has(block));
+        let mut found: Vec<(u64, BlockId)> =
+            blocks.filter_map(|(block, scan)| Some((scan.as_ref()?.highest, block))).collect();
+        found.sort_unstable();
+        self.closed.extend(found.into_iter().map(|(_, block)| block));
     }
 
     /// The block to merge next, on a die or on any, no longer a possible victim: blocks with a failed program come first.

@@ -67,7 +67,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let sectors = scheme.newest_logged(nand, &listed, &seqs)?;
     scheme.adopt(&sectors);
     pages.adopt(&scans, scheme.map.found_valid().collect(), |block| scheme.log.has(block));
-    scheme.log.resume(&scans);
+    scheme.log.close_found(&scans);
     pages.take_stock(&mut scheme)?;
     // A cut may have lost a victim's merges and left it beside the block opened for it, and the log may have been
     // larger before.

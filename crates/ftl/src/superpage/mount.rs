@@ -1,6 +1,6 @@
 //! Recovery of the super-page map from flash alone.
 
-use super::{Active, Config, Firmware, SuperPage, NOTE};
+use super::{Active, Config, Firmware, SuperPage};
 use crate::parts::blocks::counts::ValidCounts;
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::Keeper;
@@ -117,11 +117,10 @@ impl SuperPage {
         let Self { keeper, counts, .. } = self;
         keeper.adopt(scans, Cause::Gc, |block| counts.usage(block) != BlockUse::Free);
         for bank in 0..self.active.len() {
-            self.resume(bank, scans);
             for block in self.blocks_of(bank) {
                 let is_used = self.counts.usage(block) == BlockUse::Open;
                 self.listed[block.index()] &= is_used;
-                if is_used && block != self.active[bank].frontier.block {
+                if is_used {
                     self.counts.close(block);
                 }
             }
@@ -132,26 +131,6 @@ impl SuperPage {
     fn blocks_of(&self, bank: usize) -> Vec<BlockId> {
         let blocks = self.geometry.blocks_of_die(bank as u32).map(BlockId);
         blocks.filter(|&block| !self.keeper.is_apart(block)).collect()
-    }
-
-    /// Fills the block with the most room further.
-    fn resume(&mut self, bank: usize, scans: &Scans) {
-        let partial = self.blocks_of(bank).into_iter().filter_map(|block| {
-            let scan = scans[block.index()].as_ref()?;
-            let is_open = scan.can_resume(&self.geometry)
-                && scan.used < self.data_pages
-                && self.counts.usage(block) == BlockUse::Open;
-            is_open.then_some((scan.used, block, scan))
-        });
-        let Some((used, block, scan)) = partial.min_by_key(|&(used, block, _)| (used, block)) else { return };
-        let active = &mut self.active[bank];
-        active.frontier = Frontier::resumed(&self.geometry, block, used).without_last(self.config.list_pages());
-        // An unreadable page has no logical page.
-        active.list = vec![u32::MAX; used as usize];
-        for page in &scan.pages {
-            let note = if page.oob.kind == Kind::TrimNote { NOTE } else { 0 };
-            active.list[page.place as usize] = page.oob.lpn.0 | note;
-        }
     }
 }
 

@@ -81,8 +81,9 @@ impl Zones {
             let pages = self.layout.written_in(at, written);
             self.of[claim.block.index()] = zone;
             found.blocks.push(claim.block);
-            found.resumed.push(pages < self.geometry.pages_per_block());
-            if claim.pages > pages || claim.is_torn {
+            // The page at the write pointer may have a cut program and read as erased all the same.
+            let is_open = state == State::Closed && pages < self.layout.pages_of(at);
+            if claim.pages > pages || claim.is_torn || is_open {
                 torn.push(Torn { zone, block: at, pages });
             }
         }

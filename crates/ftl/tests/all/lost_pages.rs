@@ -44,7 +44,7 @@ impl Watched {
 impl Nand for Watched {
     type Buf = Content;
 
-    as_inside!(inner: geometry, rules, is_settled, read_spare, program_spare, erase, retire, set_slc, is_slc, ctx);
+    as_inside!(inner: geometry, rules, is_known_erased, is_settled, read_spare, program_spare, erase, retire, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut Content) -> Result<Oob, NandError> {
         self.read_by(at, |inner| inner.read(at, page))

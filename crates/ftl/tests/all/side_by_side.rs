@@ -21,7 +21,7 @@ struct Noting {
 impl Nand for Noting {
     type Buf = Content;
 
-    as_inside!(inner: geometry, rules, is_settled, read, read_spare, read_tail, read_with_tail, copy, program_spare, erase, retire, set_slc, is_slc, ctx);
+    as_inside!(inner: geometry, rules, is_known_erased, is_settled, read, read_spare, read_tail, read_with_tail, copy, program_spare, erase, retire, set_slc, is_slc, ctx);
 
     fn program(&mut self, at: Ppa, page: &Content, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
         if self.ctx().cause() == Cause::Host {

@@ -25,11 +25,17 @@ pub enum Form {
     /// The operation does not happen, and the last acknowledged program or copy on each die since the last
     /// fence is lost: its page is as with [`Form::TornSpare`].
     LostTail,
+    /// A program or copy: the page reads as erased, but its cells are partly charged, so the page takes no
+    /// program before the erase of its block. Nothing on flash tells such a page from an erased one.
+    ///
+    /// Source: the UBIFS FAQ of Linux MTD, "unstable bits": a program that was cut may leave a page that reads
+    /// as all ones and returns wrong data once it is programmed.
+    WeakPage,
 }
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Clean,
         Self::Done,
         Self::TornPage,
@@ -38,6 +44,7 @@ impl Form {
         Self::TornErasePrefix,
         Self::TornEraseWeak,
         Self::LostTail,
+        Self::WeakPage,
     ];
 
     /// The name in the text of a [`CutPlan`].
@@ -51,6 +58,7 @@ impl Form {
             Self::TornErasePrefix => "torn_erase.prefix",
             Self::TornEraseWeak => "torn_erase.weak",
             Self::LostTail => "lost_tail",
+            Self::WeakPage => "weak_page",
         }
     }
 
@@ -59,7 +67,7 @@ impl Form {
         use Operation::{Copy, Erase, Program, SpareProgram};
         match self {
             Self::Clean | Self::Done | Self::LostTail => operation.changes_flash(),
-            Self::TornPage => matches!(operation, Program | Copy),
+            Self::TornPage | Self::WeakPage => matches!(operation, Program | Copy),
             Self::TornSpare => matches!(operation, Program | Copy | SpareProgram),
             Self::TornEraseUnreadable | Self::TornErasePrefix | Self::TornEraseWeak => matches!(operation, Erase),
         }

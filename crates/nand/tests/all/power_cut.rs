@@ -84,6 +84,8 @@ fn a_program_is_cut_in_every_form() {
         let mut device = cut(form, Operation::Program, |device| program(device, 6));
         assert_eq!(block(&mut device, 1), [HALF[0], HALF[1], expected, Page::Erased], "{form}");
         assert_eq!(block(&mut device, 0), FULL, "{form}");
+        assert!(!device.is_known_erased(), "{form}: two blocks hold pages");
+        // A chip of this order takes the next page, also above a weak one.
         program(&mut device, 7).unwrap();
         assert_eq!(look(&mut device, 6), expected, "{form}: until the erase");
         device.erase(BlockId(1)).unwrap();
@@ -203,6 +205,54 @@ fn a_weak_block_can_be_retired() {
     let mut device = cut(Form::TornEraseWeak, Operation::Erase, |device| device.erase(BlockId(0)).map(drop));
     device.retire(BlockId(0)).unwrap();
     assert_eq!(block(&mut device, 0), [Page::Bad; 4]);
+}
+
+#[test]
+#[should_panic(expected = "program of page 6: its last program was cut by a power loss, erase block 1 first")]
+fn a_weak_page_takes_no_program() {
+    let mut device = cut(Form::WeakPage, Operation::Program, |device| program(device, 6));
+    let _ = program(&mut device, 6);
+}
+
+#[test]
+#[should_panic(expected = "program of page 6: its last program was cut by a power loss, erase block 1 first")]
+fn a_weak_page_takes_no_copy() {
+    let mut device = cut(Form::WeakPage, Operation::Copy, |device| device.copy(Ppa(1), Ppa(6), oob(1, 9)).map(drop));
+    let _ = device.copy(Ppa(1), Ppa(6), oob(1, 9));
+}
+
+#[test]
+#[should_panic(expected = "read of page 6")]
+fn a_weak_page_is_read_no_more_than_an_erased_one() {
+    let mut device = cut(Form::WeakPage, Operation::Program, |device| program(device, 6));
+    let _ = read(&mut device, 6);
+}
+
+/// The next page is no way out on a chip without gaps.
+#[test]
+#[should_panic(expected = "program of page 3 in block 0")]
+fn a_weak_page_ends_its_block_on_a_chip_without_gaps() {
+    let mut device = PowerCut::new(Backed::ram(geometry(8, 4), rules(ProgramOrder::AscendingDense)));
+    (0..2).for_each(|at| program(&mut device, at).unwrap());
+    device.arm(CutPlan { operation: 1, form: Form::WeakPage });
+    assert_eq!(program(&mut device, 2), Err(LOST));
+    device.restore();
+    let _ = program(&mut device, 3);
+}
+
+#[test]
+fn a_blank_device_whose_first_program_was_cut_does_not_know_that_it_is_blank() {
+    for form in Form::ALL {
+        let mut device = PowerCut::new(Backed::ram(geometry(8, 4), rules(ProgramOrder::Ascending)));
+        assert!(device.is_known_erased());
+        device.arm(CutPlan { operation: 1, form });
+        assert_eq!(program(&mut device, 0), Err(LOST));
+        device.restore();
+        let is_blank = matches!(form, Form::Clean | Form::LostTail) || !form.applies_to(Operation::Program);
+        assert_eq!(device.is_known_erased(), is_blank, "{form}");
+        device.erase(BlockId(0)).unwrap();
+        assert!(device.is_known_erased(), "{form}: the erase makes the page whole");
+    }
 }
 
 #[test]

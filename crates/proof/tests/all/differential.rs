@@ -172,7 +172,7 @@ impl<N> Watched<N> {
 
 impl<N: Nand> Nand for Watched<N> {
     type Buf = N::Buf;
-    as_inside!(inner: geometry, rules, is_settled, set_slc, is_slc, ctx);
+    as_inside!(inner: geometry, rules, is_known_erased, is_settled, set_slc, is_slc, ctx);
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         self.seen.page_reads += 1;
         self.inner.read(at, page)

@@ -91,7 +91,7 @@ impl Weak {
 impl Nand for Weak {
     type Buf = Content;
 
-    as_inside!(flash: geometry, rules, is_settled, read, read_spare, read_tail, read_with_tail, program_spare, retire, set_slc, is_slc, ctx);
+    as_inside!(flash: geometry, rules, is_known_erased, is_settled, read, read_spare, read_tail, read_with_tail, program_spare, retire, set_slc, is_slc, ctx);
 
     fn program(&mut self, at: Ppa, page: &Content, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
         self.program_comes(at);

@@ -33,7 +33,7 @@ fn geometry() -> Geometry {
 impl<N: Nand> Nand for Informed<N> {
     type Buf = N::Buf;
 
-    as_inside!(inner: geometry, rules, is_settled, read, read_spare, program, read_tail, read_with_tail, copy, program_spare, erase,
+    as_inside!(inner: geometry, rules, is_known_erased, is_settled, read, read_spare, program, read_tail, read_with_tail, copy, program_spare, erase,
         retire, set_slc, is_slc, ctx);
 }
 

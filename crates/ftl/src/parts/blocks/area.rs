@@ -194,7 +194,7 @@ impl Area {
             }
             Err(error) => {
                 if matches!(error, NandError::Uncorrectable(_)) {
-                    self.frontiers[frontier].give_back(mark);
+                    self.frontiers[frontier].give_back();
                 }
                 Err(error.into())
             }
@@ -303,41 +303,17 @@ impl Area {
         self.count(block, 1);
     }
 
-    /// Fills the blocks with the most room further, the roomiest at the last frontier, and closes the others in the
-    /// order in which they were filled. A mount calls this once the valid pages are set.
-    pub(crate) fn resume(&mut self, scans: &Scans) {
-        let mut mine: Vec<(u32, u64, BlockId, bool)> = (0..)
+    /// Closes the blocks found by a mount in the order in which they were filled. A mount calls this once the valid pages
+    /// are set.
+    pub(crate) fn close_found(&mut self, scans: &Scans) {
+        let mut found: Vec<(u64, BlockId)> = (0..)
             .map(BlockId)
             .zip(scans)
             .filter(|&(block, _)| self.has(block))
-            .filter_map(|(block, scan)| Some((block, scan.as_ref()?)))
-            .map(|(block, scan)| (scan.used, scan.highest, block, scan.can_resume(&self.geometry)))
+            .filter_map(|(block, scan)| Some((scan.as_ref()?.highest, block)))
             .collect();
-        mine.sort_unstable();
-        let mut full = Vec::new();
-        // Each die's own blocks come first: a frontier is on another die only if its own die has no block for it.
-        for is_own in [true, false] {
-            for &(used, highest, block, can_resume) in &mine {
-                if !can_resume || self.frontiers.iter().any(|frontier| frontier.block == block) {
-                    continue;
-                }
-                match self.unused_frontier(self.geometry.die_of(block), is_own) {
-                    Some(frontier) => self.frontiers[frontier] = Frontier::resumed(&self.geometry, block, used),
-                    None if is_own => {}
-                    None => full.push((highest, block)),
-                }
-            }
-        }
-        full.extend(mine.iter().filter(|(.., can_resume)| !can_resume).map(|&(_, highest, block, _)| (highest, block)));
-        full.sort_unstable();
-        full.into_iter().for_each(|(highest, block)| self.table.close(block, highest));
-    }
-
-    /// A frontier without a block: one of a die, or any.
-    fn unused_frontier(&self, die: u32, is_own: bool) -> Option<usize> {
-        let dies = self.geometry.dies() as usize;
-        let unused = |&at: &usize| !self.frontiers[at].block.is_some() && (!is_own || at % dies == die as usize);
-        (0..self.frontiers.len()).rev().find(unused)
+        found.sort_unstable();
+        found.into_iter().for_each(|(highest, block)| self.table.close(block, highest));
     }
 
     /// Asserts that each block in the area is a frontier, failing, or closed.

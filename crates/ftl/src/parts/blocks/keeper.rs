@@ -16,8 +16,8 @@
 //!
 //! ## After a mount
 //! A mount finds blocks without valid pages. Their erase is put off until they are taken; a block that looks erased is
-//! erased again too, since its last erase may have been cut. On a blank device no block needs it. Blocks that look
-//! erased are taken first: if the only block with data were erased and that erase cut, the device would look blank.
+//! erased again too, since its last erase or its first program may have been cut. No block needs the erase on a device
+//! that knows to be blank. Blocks that look erased are taken first.
 
 use super::counts::BlockUse;
 use super::scan::Scans;
@@ -240,7 +240,7 @@ impl Keeper {
         if scans.are_untouched() && self.apart.is_empty() {
             return self.adopt_untouched();
         }
-        let is_blank = scans.iter().flatten().all(|scan| scan.used == 0);
+        let is_blank = scans.are_blank();
         for programmed in [false, true] {
             for (block, scan) in (0..).map(BlockId).zip(scans) {
                 match scan {

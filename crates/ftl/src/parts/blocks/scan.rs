@@ -1,7 +1,8 @@
 //! Reads blocks at mount: all spare areas, and in full the pages that a power cut may have torn.
 //!
-//! The page programmed last in a block may be torn. So may a page right below one with the resumed mark, and every page
-//! in a block with an unreadable one, which may have carried that mark.
+//! The page programmed last in a block may be torn: a block that was open when the power went is never filled further. A
+//! former version did so and set the resumed mark, so the page right below one with this mark may be torn too, and every
+//! page in a block with an unreadable one, which may have carried the mark.
 
 use super::frontier::{has_cycles, RESUMED, SLC};
 use crate::parts::trim_note;
@@ -62,9 +63,10 @@ pub(crate) struct BlockScan {
 }
 
 impl BlockScan {
-    /// Whether the block may be filled further.
-    pub(crate) fn can_resume(&self, geometry: &Geometry) -> bool {
-        self.has_room(geometry.pages_per_block())
+    /// Whether pages are left above the last programmed one. No mount fills them: the next one may have a cut program
+    /// and read as erased all the same.
+    pub(crate) fn is_open(&self, geometry: &Geometry) -> bool {
+        !self.gaps && self.used < geometry.pages_per_block()
     }
 
     /// The cause for erasing a free block before its first page: `stale` if it holds pages that count no more.
@@ -79,11 +81,6 @@ impl BlockScan {
     /// Whether a page marks the block as holding one bit per cell.
     pub(crate) fn is_slc(&self) -> bool {
         self.copies().any(|page| page.oob.aux & SLC != 0)
-    }
-
-    /// Whether the block may be filled further, up to `pages` pages.
-    pub(crate) fn has_room(&self, pages: u32) -> bool {
-        !self.gaps && self.used < pages
     }
 
     /// Whether an erased page lies below a programmed one.
@@ -114,6 +111,8 @@ pub(crate) struct Scans {
     found: Vec<Option<BlockScan>>,
     /// Blocks of an untouched device, else none.
     untouched: usize,
+    /// Whether every page is known to be erased. A device that only reads as erased may have a page with a cut program.
+    is_blank: bool,
 }
 
 /// A block without any page.
@@ -123,6 +122,11 @@ impl Scans {
     /// Whether the mount did not look, because the device knows that nothing was ever programmed.
     pub(crate) fn are_untouched(&self) -> bool {
         self.untouched > 0
+    }
+
+    /// Whether every page is known to be erased, so blocks need no erase before their first page.
+    pub(crate) fn are_blank(&self) -> bool {
+        self.is_blank
     }
 
     /// The number of blocks.
@@ -170,7 +174,7 @@ impl std::ops::Index<usize> for Scans {
 
 impl From<Vec<Option<BlockScan>>> for Scans {
     fn from(found: Vec<Option<BlockScan>>) -> Self {
-        Self { found, untouched: 0 }
+        Self { found, untouched: 0, is_blank: false }
     }
 }
 
@@ -188,10 +192,13 @@ pub(crate) fn scan_ascending<N: Nand>(nand: &mut N) -> Result<Scans, FtlError> {
 fn scan_in<N: Nand>(nand: &mut N, order: fn(&Page) -> u64) -> Result<Scans, FtlError> {
     let blocks = nand.geometry().blocks();
     if nand.read_untouched() {
-        return Ok(Scans { found: Vec::new(), untouched: blocks as usize });
+        return Ok(Scans { found: Vec::new(), untouched: blocks as usize, is_blank: true });
     }
+    let is_erased = nand.is_known_erased();
     let found: Result<Vec<_>, _> = (0..blocks).map(|block| scan_block(nand, BlockId(block), order)).collect();
-    found.map(Scans::from)
+    let found = found?;
+    let is_blank = is_erased && found.iter().flatten().all(|scan| scan.used == 0);
+    Ok(Scans { found, untouched: 0, is_blank })
 }
 
 fn scan_block<N: Nand>(nand: &mut N, block: BlockId, order: fn(&Page) -> u64) -> Result<Option<BlockScan>, FtlError> {
@@ -214,8 +221,8 @@ fn scan_block<N: Nand>(nand: &mut N, block: BlockId, order: fn(&Page) -> u64) ->
     let mut whole = Vec::with_capacity(scan.pages.len());
     let mut contents = None;
     for (at, &page) in scan.pages.iter().enumerate() {
-        // This page was the last one before a power cut, the latest or an earlier one: the next page has the resumed
-        // mark, or is unreadable and may have had it.
+        // This page was the last one before a power cut. With a former version it may be an earlier one as well: the
+        // next page has the resumed mark, or is unreadable and may have had it.
         let suspect = unreadable || scan.pages.get(at + 1).is_none_or(|next| next.oob.aux & RESUMED != 0);
         let at = geometry.page(block, page.place);
         // A flushed page counts though it is damaged: its reads fail.

@@ -177,7 +177,7 @@ impl BlockTable {
         self.geometry.pages_per_block()
     }
 
-    /// Opens a free block, or one found at mount that will be filled further or closed.
+    /// Opens a free block, or one found at mount that will be closed.
     pub fn open(&mut self, block: BlockId) {
         self.counts.open(block);
     }

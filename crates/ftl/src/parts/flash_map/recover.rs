@@ -34,7 +34,7 @@ impl FoundMap {
         for (block, scan) in (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_ref()?))) {
             copies.extend(scan.map_pages().map(|page| Copy {
                 page: page.oob.lpn.0,
-                age: (page.oob.seq.0, scan.can_resume(geometry)),
+                age: (page.oob.seq.0, scan.is_open(geometry)),
                 is_lost: page.oob.aux & MapForm::LOST != 0,
                 at: geometry.page(block, page.place),
             }));
@@ -89,13 +89,18 @@ impl FoundMap {
 }
 
 impl FlashMap {
-    /// Continues to fill the blocks found by a mount, after the keeper has its free blocks, and releases blocks
+    /// Closes the blocks found by a mount, after the keeper has its free blocks, and releases blocks
     /// above the quota.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
-    pub(crate) fn resume<N: Nand>(&mut self, nand: &mut N, keeper: &mut Keeper, scans: &Scans) -> Result<(), FtlError> {
-        self.area.resume(scans);
+    pub(crate) fn close_found<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        keeper: &mut Keeper,
+        scans: &Scans,
+    ) -> Result<(), FtlError> {
+        self.area.close_found(scans);
         if self.area.blocks() > self.quota {
             self.shrink(nand, keeper, 0)?;
         }

@@ -35,7 +35,7 @@ impl Bench {
             .unwrap();
         let free = (0..geometry.blocks()).map(BlockId).filter(|&block| !map.area().has(block));
         free.for_each(|block| keeper.add(block, Some(Cause::Mount)));
-        map.resume(&mut nand, &mut keeper, &scans).unwrap();
+        map.close_found(&mut nand, &mut keeper, &scans).unwrap();
         (Self { nand, keeper, map, shape }, told)
     }
 

@@ -198,26 +198,9 @@ impl<S: Scheme> SectorMapped<S> {
             self.holds.clear(self.geometry.page(block, 0), &self.geometry);
         }
         self.take_stock()?;
-        self.resume(scans, &valid);
-        self.map.resume(nand, &mut self.keeper, scans)
-    }
-
-    /// Fills each working die's block with the most room further, and closes the others.
-    fn resume(&mut self, scans: &Scans, valid: &[u32]) {
-        let stock = &self.stock;
-        for (die, active) in (0..).zip(&mut self.active).filter(|&(die, _)| stock.works(die as usize)) {
-            let mine = self.geometry.blocks_of_die(die).map(BlockId).filter(|block| valid[block.index()] > 0);
-            let partial = mine.filter_map(|block| {
-                let scan = scans[block.index()].as_ref()?;
-                scan.can_resume(&self.geometry).then_some((scan.used, block))
-            });
-            if let Some((used, block)) = partial.min() {
-                *active = Frontier::resumed(&self.geometry, block, used);
-            }
-        }
-        let is_active = |block: BlockId| self.active.iter().any(|active| active.block == block);
-        let full = (0..).map(BlockId).zip(valid).filter(|&(block, &count)| count > 0 && !is_active(block));
-        full.for_each(|(block, _)| self.counts.close(block));
+        let used = (0..).map(BlockId).zip(&valid).filter(|&(_, &count)| count > 0);
+        used.for_each(|(block, _)| self.counts.close(block));
+        self.map.close_found(nand, &mut self.keeper, scans)
     }
 
     /// A map page's entries as they must be.

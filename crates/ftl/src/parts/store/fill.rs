@@ -1,16 +1,12 @@
 //! Each block's programmed extent, and its programmable pages.
 
 use super::page_bits::PageBits;
-use crate::parts::blocks::frontier::RESUMED;
 use nandlab_nand::{BlockId, Geometry, ProgramOrder};
-
-/// Set in a block's word if its next page must carry a mark.
-const MARK: u16 = 0x8000;
 
 /// The blocks' programmed pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Fill {
-    /// Pages up to the last programmed one, beside [`MARK`].
+    /// Pages up to the last programmed one.
     words: Vec<u16>,
     /// The programmed pages themselves, on a chip that programs in any order.
     programmed: Option<PageBits>,
@@ -30,7 +26,7 @@ impl Fill {
     /// Pages in `block` up to the last programmed one.
     #[inline]
     pub(crate) fn high_water(&self, block: BlockId) -> u32 {
-        (self.words[block.index()] & !MARK).into()
+        self.words[block.index()].into()
     }
 
     /// Whether `page` of `block` is erased and may still be programmed; on a dense chip the pages below it come
@@ -52,23 +48,20 @@ impl Fill {
         (free < self.pages_per_block).then_some(free)
     }
 
-    /// Notes a program; returns the page's required `aux`.
+    /// Notes a program.
     #[inline]
-    pub(crate) fn program(&mut self, block: BlockId, page: u32) -> u16 {
+    pub(crate) fn program(&mut self, block: BlockId, page: u32) {
         let word = &mut self.words[block.index()];
-        let mark = if *word & MARK == 0 { 0 } else { RESUMED };
-        *word = (*word & !MARK).max(page as u16 + 1);
+        *word = (*word).max(page as u16 + 1);
         if let Some(programmed) = &mut self.programmed {
             programmed.insert(block, page);
         }
-        mark
     }
 
     /// Notes programs for `count` pages from `first` on, in a block erased since the mount.
     #[inline]
     pub(crate) fn program_run(&mut self, block: BlockId, first: u32, count: u32) {
         let word = &mut self.words[block.index()];
-        debug_assert!(*word & MARK == 0, "block {block} is filled further after a mount");
         *word = (*word).max((first + count) as u16);
         if let Some(programmed) = &mut self.programmed {
             (first..first + count).for_each(|page| programmed.insert(block, page));
@@ -77,12 +70,6 @@ impl Fill {
 
     pub(crate) fn erased(&mut self, block: BlockId) {
         self.set(block, 0);
-    }
-
-    /// Resumes filling `block`, after a mount found its first `pages` pages programmed.
-    pub(crate) fn resume(&mut self, block: BlockId, pages: u32) {
-        self.set(block, pages);
-        self.words[block.index()] |= MARK;
     }
 
     /// Closes `block`: no more programs before its next erase.
@@ -113,23 +100,12 @@ mod tests {
         let a = BlockId(0);
         for (order, earlier_page) in [(ProgramOrder::Ascending, false), (ProgramOrder::Any, true)] {
             let mut fill = Fill::new(&geometry, order);
-            assert_eq!(fill.program(a, 4), 0);
+            fill.program(a, 4);
             assert_eq!((fill.takes(a, 2), fill.takes(a, 4), fill.takes(a, 5)), (earlier_page, false, true));
             fill.close(a);
             assert!((0..8).all(|page| !fill.takes(a, page)));
             fill.erased(a);
             assert!(fill.takes(a, 0));
         }
-    }
-
-    #[test]
-    fn the_first_page_after_a_mount_carries_the_mark_and_no_other() {
-        let geometry = Geometry::single_die(2, 8, 512).unwrap();
-        let mut fill = Fill::new(&geometry, ProgramOrder::Ascending);
-        fill.resume(BlockId(1), 3);
-        assert_eq!((fill.high_water(BlockId(1)), fill.takes(BlockId(1), 2)), (3, false));
-        assert_eq!((fill.program(BlockId(1), 3), fill.program(BlockId(1), 4)), (RESUMED, 0));
-        fill.resume(BlockId(0), 4);
-        assert_eq!(fill.program(BlockId(0), 4), RESUMED);
     }
 }

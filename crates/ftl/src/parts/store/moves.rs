@@ -118,13 +118,13 @@ impl Store {
     /// Copies an old copy of `at`, superseded by a newer one elsewhere. A mount sees it as padding.
     fn copy_stale<N: Nand>(&mut self, nand: &mut N, at: Lpn, from: Ppa, to: Ppa) -> Result<bool, FtlError> {
         let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
-        let aux = self.fill.program(block, place);
-        let oob = Oob { lpn: at, aux, kind: Kind::Deleted, origin: Origin::FTL, handle: 0, seq: self.next_seq() };
+        self.fill.program(block, place);
+        let oob = Oob { lpn: at, aux: 0, kind: Kind::Deleted, origin: Origin::FTL, handle: 0, seq: self.next_seq() };
         match nand.copy(from, to, oob) {
             Ok(_) => Ok(true),
             Err(NandError::ProgramFailed(_)) => Ok(false),
             // The lost data is not needed.
-            Err(NandError::Uncorrectable(page)) if page == from => self.program_blank(nand, to, aux, at, Kind::Deleted),
+            Err(NandError::Uncorrectable(page)) if page == from => self.program_blank(nand, to, 0, at, Kind::Deleted),
             Err(error) => Err(error.into()),
         }
     }
@@ -222,8 +222,8 @@ impl Store {
             let flags = gathered(self.options.span) | if at == last { COMPLETE } else { 0 };
             let done = if is_pending(at) {
                 let page = &pending[(at - pending_at) as usize];
-                let aux = flags | self.fill.program(target, at - pages.start);
-                let oob = Oob { aux, ..Oob::data(Lpn(at), self.next_seq(), nand.ctx().origin()) };
+                self.fill.program(target, at - pages.start);
+                let oob = Oob { aux: flags, ..Oob::data(Lpn(at), self.next_seq(), nand.ctx().origin()) };
                 verified(scoped(nand, Cause::Host, |nand| nand.program(to, page, &[], oob)))?
             } else if self.lookup(Lpn(at)).is_some() {
                 self.copy(nand, Lpn(at), to, flags)?
@@ -322,8 +322,8 @@ impl Store {
     pub(super) fn copy<N: Nand>(&mut self, nand: &mut N, at: Lpn, to: Ppa, flags: u16) -> Result<bool, FtlError> {
         let from = self.lookup(at);
         let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
-        let aux = flags | self.fill.program(block, place);
-        match nand.copy(from, to, Oob::renewed(aux, self.next_seq())) {
+        self.fill.program(block, place);
+        match nand.copy(from, to, Oob::renewed(flags, self.next_seq())) {
             Ok(_) => return Ok(true),
             Err(NandError::ProgramFailed(_)) => return Ok(false),
             Err(NandError::Uncorrectable(page)) if page == from => {}
@@ -331,14 +331,14 @@ impl Store {
         }
         // A `Lost` page replaces the contents, so no mount brings back an older copy.
         self.events.lost_pages += 1;
-        self.program_blank(nand, to, aux, at, Kind::Lost)
+        self.program_blank(nand, to, flags, at, Kind::Lost)
     }
 
     /// Programs an empty page, to allow the next program; false if it failed.
     #[cold]
     pub(super) fn pad<N: Nand>(&mut self, nand: &mut N, at: Lpn, to: Ppa) -> Result<bool, FtlError> {
-        let aux = self.fill.program(self.geometry.block_of(to), self.geometry.page_in_block(to));
-        self.program_blank(nand, to, aux, at, Kind::Deleted)
+        self.fill.program(self.geometry.block_of(to), self.geometry.page_in_block(to));
+        self.program_blank(nand, to, 0, at, Kind::Deleted)
     }
 
     #[cold]

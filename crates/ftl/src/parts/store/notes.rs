@@ -114,15 +114,11 @@ impl Notes {
         Some((block, self.failed.remove(&block)))
     }
 
-    /// Takes over the state found by a mount: blocks with live notes, and the block to fill further.
-    fn adopt(&mut self, scans: &Scans, frontier: Option<BlockId>) {
+    /// Takes over the blocks with live notes found by a mount.
+    fn adopt(&mut self) {
         self.blocks = self.live().map(|(_, page)| self.geometry.block_of(page)).collect();
         self.blocks.sort_unstable();
         self.blocks.dedup();
-        let Some(block) = frontier.filter(|block| self.blocks.contains(block)) else { return };
-        if let Some(scan) = scans[block.index()].as_ref().filter(|scan| scan.can_resume(&self.geometry)) {
-            self.frontier = Frontier::resumed(&self.geometry, block, scan.used);
-        }
     }
 }
 
@@ -222,7 +218,6 @@ impl Store {
         notes.sort_unstable();
         let mut hidden = vec![0; self.map.len()];
         let mut note = vec![0; self.geometry.page_bytes() as usize];
-        let mut frontier = None;
         let mut is_lost = false;
         for (_, segment, at) in notes {
             match nand.read_tail(at, &mut note) {
@@ -240,12 +235,11 @@ impl Store {
                     *hidden = seq.max(*hidden);
                 }
             }
-            frontier = Some(self.geometry.block_of(at));
             if self.notes.durable {
                 self.notes.live[segment as usize] = at;
             }
         }
-        self.notes.adopt(scans, frontier);
+        self.notes.adopt();
         Ok((hidden, is_lost))
     }
 }

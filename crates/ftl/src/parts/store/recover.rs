@@ -1,6 +1,5 @@
 //! Recovers a store from flash.
 
-use super::fill::Fill;
 use super::{Options, Store};
 use crate::parts::blocks::scan::{merge_span, refuse_foreign, scan, BlockScan, Scans, COMPLETE};
 use crate::FtlError;
@@ -149,7 +148,8 @@ impl Store {
             let Some(scan) = scan.as_ref().filter(|_| !self.valid.is_empty(block) && !of_notes(block)) else {
                 continue;
             };
-            resume(&mut self.fill, &self.geometry, block, scan);
+            // Its next page may have a cut program, and on a chip that programs in any order each erased page may.
+            self.fill.close(block);
             let age = scan.copies().next().map_or(0, |page| page.oob.seq.0);
             found.push((age, block));
         }
@@ -159,13 +159,5 @@ impl Store {
             copies.map(|page| (page.place, page.oob.lpn)).collect()
         };
         found.into_iter().map(|(_, block)| Found { block, pages: pages(block) }).collect()
-    }
-}
-
-fn resume(fill: &mut Fill, geometry: &Geometry, block: BlockId, scan: &BlockScan) {
-    if scan.can_resume(geometry) {
-        fill.resume(block, scan.used);
-    } else {
-        fill.close(block);
     }
 }

@@ -36,16 +36,16 @@ fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
     assert!(nand.ctx().settled() >= written, "an erase after the note waits for the write");
 }
 
-/// A gap may come from an erase that was cut: such a block is weak.
+/// An erased page may have a cut program. A gap may also come from an erase that was cut: such a block is weak.
 #[test]
-fn a_mount_fills_no_block_with_a_gap_further() {
-    for (places, takes_more) in [([0, 1], true), ([0, 2], false)] {
+fn a_mount_fills_no_open_block_further() {
+    for places in [[0, 1], [0, 2]] {
         let mut nand = two_dies();
         let mut ftl = BlockMap::mount(&mut nand, 16, &Config::default()).unwrap();
         places.iter().for_each(|&at| ftl.write(&mut nand, Lpn(at), SectorMask(1), &()).unwrap());
         let block = ftl.store.geometry.block_of(ftl.store.lookup(Lpn(0)));
         assert!(ftl.store.is_in(Lpn(places[1]), block) && ftl.store.takes(block, 3), "the data block takes both pages");
         let ftl = BlockMap::mount(&mut nand, 16, &Config::default()).unwrap();
-        assert_eq!(ftl.store.takes(block, 3), takes_more, "pages at {places:?}");
+        assert!(!ftl.store.takes(block, 3), "pages at {places:?}");
     }
 }

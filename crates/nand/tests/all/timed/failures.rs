@@ -12,7 +12,7 @@ struct Failing {
 
 impl Nand for Failing {
     type Buf = ();
-    as_inside!(inner: geometry, rules, is_settled, set_slc, is_slc, ctx);
+    as_inside!(inner: geometry, rules, is_known_erased, is_settled, set_slc, is_slc, ctx);
     fn read(&mut self, at: Ppa, page: &mut ()) -> Result<Oob, NandError> {
         self.inner.read(at, page).and(Err(self.error))
     }
