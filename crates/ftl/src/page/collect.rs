@@ -397,7 +397,7 @@ impl PageMap {
                 }
                 Err(error) => {
                     if matches!(error, NandError::Uncorrectable(_)) {
-                        self.dies[on].frontiers[frontier].give_back();
+                        self.dies[on].frontiers[frontier].give_back(mark);
                     }
                     return Err(error.into());
                 }

@@ -1,14 +1,14 @@
 //! Recovery of the page map from flash alone.
 //!
 //! A block's pages carry its erase count; a block without pages takes its die's mean. They also tell whether its cells
-//! hold one bit. Blocks that were open before the power went are closed.
+//! hold one bit. Blocks that were open before the power went are filled further.
 
 use super::dies::Dies;
 use super::placing::Placing;
 use super::refresh::Refreshing;
 use super::slc::{tell_modes, Cache};
 use super::{Config, PageMap};
-use crate::parts::blocks::frontier::cycles_in;
+use crate::parts::blocks::frontier::{cycles_in, Frontier};
 use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::scan::{refuse_foreign, scan, Scans};
 use crate::parts::blocks::table::{BlockTable, BlockUse};
@@ -100,11 +100,17 @@ impl PageMap {
         self.keeper.adopt(scans, Cause::Gc, |block| self.table.usage(block) != BlockUse::Free);
         for die in 0..self.dies.len() {
             self.adopt_cycles(die, scans);
+            self.resume(die, scans, slc, &handles);
+            self.resume_cached(die, scans, slc);
         }
-        // Blocks are closed in the order in which they were filled.
+        // The other open blocks are closed, in the order in which they were filled.
         let found = (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((scan.as_ref()?.highest, block)));
+        let is_frontier = |block| {
+            let frontiers = self.dies.iter().flat_map(|die| die.frontiers.iter().chain([&die.slc.frontier]));
+            frontiers.into_iter().any(|frontier| frontier.block == block)
+        };
         let mut closed: Vec<(u64, BlockId)> =
-            found.filter(|&(_, block)| self.table.usage(block) == BlockUse::Open).collect();
+            found.filter(|&(_, block)| self.table.usage(block) == BlockUse::Open && !is_frontier(block)).collect();
         closed.sort_unstable();
         self.adopt_units(&closed, &handles);
         for (highest, block) in closed {
@@ -132,5 +138,34 @@ impl PageMap {
         let mean = sum.checked_div(known.len() as u64).unwrap_or(0) as u32;
         blocks.map(BlockId).for_each(|block| self.table.set_cycles(block, mean));
         known.into_iter().for_each(|(block, cycles)| self.table.set_cycles(block, cycles));
+    }
+
+    /// Fills open blocks further: the roomiest one for relocation, the next one for the host.
+    fn resume(&mut self, die: usize, scans: &Scans, slc: &[bool], handles: &[Option<u8>]) {
+        let mut partial: Vec<(u32, BlockId)> = self.dies[die]
+            .blocks
+            .clone()
+            .map(BlockId)
+            .filter(|&block| !slc[block.index()] && !self.keeper.is_apart(block))
+            .filter_map(|block| match &scans[block.index()] {
+                Some(scan) if scan.is_open(&self.geometry) && self.table.valid_pages(block) > 0 => {
+                    Some((scan.used, block))
+                }
+                _ => None,
+            })
+            .collect();
+        partial.sort_unstable();
+        for (used, block) in partial {
+            let frontiers = &self.dies[die].frontiers;
+            let open = self.frontiers_for(die, block, handles).into_iter().find(|&at| !frontiers[at].block.is_some());
+            if let Some(at) = open {
+                let frontier = Frontier::resumed(&self.geometry, block, used).with_cycles(self.table.cycles(block));
+                self.dies[die].frontiers[at] = frontier;
+                self.join_pool(die, at);
+                if self.placing.is_by_host() {
+                    self.placing.opened(block, at);
+                }
+            }
+        }
     }
 }

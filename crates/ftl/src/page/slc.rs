@@ -433,6 +433,23 @@ impl PageMap {
     pub(super) fn adopts(&self, block: BlockId) -> bool {
         self.cache.as_ref().is_some_and(|cache| cache.is_dynamic() || self.keeper.is_apart(block))
     }
+
+    /// Fills the roomiest block with one bit per cell further.
+    pub(super) fn resume_cached(&mut self, die: usize, scans: &Scans, slc: &[bool]) {
+        let Some(pages) = self.cache.as_ref().map(|cache| cache.pages) else { return };
+        let used =
+            |block: &BlockId| scans[block.index()].as_ref().filter(|scan| scan.has_room(pages)).map(|scan| scan.used);
+        let partial = self.dies[die]
+            .blocks
+            .clone()
+            .map(BlockId)
+            .filter(|&block| slc[block.index()] && self.adopts(block) && self.table.valid_pages(block) > 0);
+        let roomiest = partial.filter_map(|block| Some((used(&block)?, block))).min();
+        if let Some((used, block)) = roomiest {
+            let frontier = Frontier::resumed(&self.geometry, block, used);
+            self.dies[die].slc.frontier = self.cached_frontier(frontier, block);
+        }
+    }
 }
 
 /// By block: whether its pages mark it as holding one bit per cell, on a device with such blocks. Tells the device.

@@ -266,7 +266,7 @@ impl SuperPage {
                 None => {}
                 Some(NandError::ProgramFailed(_)) => self.fail_active(bank),
                 Some(NandError::Uncorrectable(page)) if Some(&page) == found.pages.get(done) => {
-                    self.active[bank].frontier.give_back_from(Ppa(to.0 + copied as u32));
+                    self.active[bank].frontier.give_back_from(Ppa(to.0 + copied as u32), copied == 0, aux);
                     self.replace_lost(nand, bank, found.entries[done])?;
                     moved = moved.max(nand.ctx().last());
                     done += 1;

@@ -47,6 +47,12 @@ impl Form {
         Self::WeakPage,
     ];
 
+    /// Every form but [`Form::WeakPage`], for users that still fill a block further after a mount.
+    pub const WITHOUT_WEAK: [Self; 8] = {
+        let [rest @ .., _weak] = Self::ALL;
+        rest
+    };
+
     /// The name in the text of a [`CutPlan`].
     pub const fn name(self) -> &'static str {
         match self {

@@ -98,7 +98,8 @@ impl Case {
         let sectors = u64::from(logical_pages) * u64::from(geometry.sectors_per_page());
         let mut script = script::from_bytes(&steps[..steps.len().min(4 * MAX_STEPS)], sectors);
         script.push(Step::Remount);
-        let cuts = cuts(&head[9..15]);
+        let mut cuts = cuts(&head[9..15]);
+        cuts.iter_mut().for_each(|cut| cut.form = crate::cuts::survived(&ftl, cut.form));
         let mut faults = Faults::default();
         faults.factory_bad_blocks.extend(u32::from(head[2]).checked_sub(1).map(|block| block % geometry.blocks()));
         for pair in pairs(&head[3..9]) {

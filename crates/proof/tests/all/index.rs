@@ -171,7 +171,7 @@ fn exhaust(ftl: &FtlConfig, shadow: bool) -> [u64; 3] {
             continue;
         }
         'operations: for operation in 1.. {
-            for form in Form::ALL {
+            for form in Form::WITHOUT_WEAK {
                 match bench.run(ftl, &[CutPlan { operation, form }]) {
                     Some(found) => cases[found as usize] += 1,
                     None => break 'operations,

@@ -153,7 +153,7 @@ fn an_lsm_tree_holds_the_last_flush_after_a_cut_at_any_operation() {
                 continue;
             }
             'operations: for operation in (1..).step_by(stride(&ftl) as usize) {
-                for form in Form::ALL {
+                for form in Form::WITHOUT_WEAK {
                     match bench.run(&ftl, &[CutPlan { operation, form }], 400) {
                         Some(found) => (cases, later) = (cases + 1, later + u64::from(found > 0)),
                         None => break 'operations,

@@ -194,7 +194,7 @@ impl Area {
             }
             Err(error) => {
                 if matches!(error, NandError::Uncorrectable(_)) {
-                    self.frontiers[frontier].give_back();
+                    self.frontiers[frontier].give_back(mark);
                 }
                 Err(error.into())
             }

@@ -3,8 +3,8 @@
 use nandlab_nand::{BlockId, Geometry, Ppa};
 use std::ops::{Index, IndexMut};
 
-/// A former version set this in `aux` of the first page that it programmed after a mount into a block already in use. The
-/// page below was the last one before the power went, so a mount must verify it.
+/// Set in `aux` of the first page programmed after a mount into a block already in use. The page below was the last one
+/// before the power went, so a later mount must verify it.
 pub const RESUMED: u16 = 1;
 
 /// Set in `aux` of every page in a block with one bit per cell, so that a mount knows how to read it.
@@ -17,6 +17,8 @@ pub struct Frontier {
     pub block: BlockId,
     next: u32,
     end: u32,
+    /// `aux` bits for the next page alone.
+    mark: u16,
     /// `aux` bits for every page.
     base: u16,
 }
@@ -55,13 +57,19 @@ pub fn cycles_in(aux: u16) -> u32 {
 impl Frontier {
     /// No block yet.
     pub fn none() -> Self {
-        Self { block: BlockId::NONE, next: 0, end: 0, base: 0 }
+        Self { block: BlockId::NONE, next: 0, end: 0, mark: 0, base: 0 }
     }
 
     /// At the start of an erased block.
     pub fn at_start(geometry: &Geometry, block: BlockId) -> Self {
         let next = geometry.page(block, 0).0;
-        Self { block, next, end: next + geometry.pages_per_block(), base: 0 }
+        Self { block, next, end: next + geometry.pages_per_block(), mark: 0, base: 0 }
+    }
+
+    /// At page `page` of a block found in use at mount.
+    pub fn resumed(geometry: &Geometry, block: BlockId, page: u32) -> Self {
+        let start = Self::at_start(geometry, block);
+        Self { next: start.next + page, mark: RESUMED, ..start }
     }
 
     /// The same, without the block's last `pages` pages.
@@ -100,13 +108,14 @@ impl Frontier {
         debug_assert!(!self.is_full(), "block {} is full", self.block);
         let page = Ppa(self.next);
         self.next += 1;
-        (page, self.base)
+        (page, self.base | std::mem::take(&mut self.mark))
     }
 
     /// Takes up to `most` of the next pages: the first, their count, and their `aux`.
     #[inline]
     pub fn take_run(&mut self, most: u32) -> (Ppa, u32, u16) {
-        let count = most.min(self.left());
+        // The mark is for one page.
+        let count = if self.mark == 0 { most.min(self.left()) } else { 1 };
         let (page, aux) = self.take();
         self.next += count - 1;
         (page, count, aux)
@@ -119,19 +128,24 @@ impl Frontier {
     #[inline]
     pub fn take_unmarked(&mut self, count: u32) -> Ppa {
         debug_assert!(count <= self.left(), "block {} has {} pages left", self.block, self.left());
+        self.mark = 0;
         let page = Ppa(self.next);
         self.next += count;
         page
     }
 
     /// Returns the pages from `page` on, which were taken last and not programmed.
-    pub fn give_back_from(&mut self, page: Ppa) {
+    pub fn give_back_from(&mut self, page: Ppa, first: bool, aux: u16) {
         self.next = page.0;
+        if first {
+            self.mark = aux & RESUMED;
+        }
     }
 
-    /// Returns the page taken last, which was not programmed.
-    pub fn give_back(&mut self) {
+    /// Returns the page taken last, which was not programmed, with its `aux`.
+    pub fn give_back(&mut self, aux: u16) {
         self.next -= 1;
+        self.mark = aux & RESUMED;
     }
 }
 

@@ -1,8 +1,7 @@
 //! Reads blocks at mount: all spare areas, and in full the pages that a power cut may have torn.
 //!
-//! The page programmed last in a block may be torn: a block that was open when the power went is never filled further. A
-//! former version did so and set the resumed mark, so the page right below one with this mark may be torn too, and every
-//! page in a block with an unreadable one, which may have carried the mark.
+//! The page programmed last in a block may be torn. So may a page right below one with the resumed mark, and every page
+//! in a block with an unreadable one, which may have carried that mark. The page map alone sets this mark.
 
 use super::frontier::{has_cycles, RESUMED, SLC};
 use crate::parts::trim_note;
@@ -63,10 +62,16 @@ pub(crate) struct BlockScan {
 }
 
 impl BlockScan {
-    /// Whether pages are left above the last programmed one. No mount fills them: the next one may have a cut program
-    /// and read as erased all the same.
+    /// Whether pages are left above the last programmed one. The next one may have a cut program and read as erased all the
+    /// same, so mounts close the block; the page map fills it further.
     pub(crate) fn is_open(&self, geometry: &Geometry) -> bool {
-        !self.gaps && self.used < geometry.pages_per_block()
+        self.has_room(geometry.pages_per_block())
+    }
+
+    /// Whether the block may be filled further, up to `pages` pages. Only the page map does so, and may meet a page with a
+    /// cut program.
+    pub(crate) fn has_room(&self, pages: u32) -> bool {
+        !self.gaps && self.used < pages
     }
 
     /// The cause for erasing a free block before its first page: `stale` if it holds pages that count no more.
@@ -221,8 +226,8 @@ fn scan_block<N: Nand>(nand: &mut N, block: BlockId, order: fn(&Page) -> u64) ->
     let mut whole = Vec::with_capacity(scan.pages.len());
     let mut contents = None;
     for (at, &page) in scan.pages.iter().enumerate() {
-        // This page was the last one before a power cut. With a former version it may be an earlier one as well: the
-        // next page has the resumed mark, or is unreadable and may have had it.
+        // This page was the last one before a power cut, the latest or an earlier one: the next page has the resumed
+        // mark, or is unreadable and may have had it.
         let suspect = unreadable || scan.pages.get(at + 1).is_none_or(|next| next.oob.aux & RESUMED != 0);
         let at = geometry.page(block, page.place);
         // A flushed page counts though it is damaged: its reads fail.

@@ -224,15 +224,18 @@ impl Fdp {
         self.handle_of[at.index()] = if u32::from(handle) < self.options.handles { handle } else { 0 };
     }
 
-    /// The frontier that filled a block found by a mount. `handle` wrote all its pages; `None`: several did.
-    fn frontier_for(&self, handle: Option<u8>) -> usize {
-        let known = handle.filter(|&handle| u32::from(handle) < self.options.handles);
-        known.map_or(self.destinations.own, usize::from)
+    /// The frontiers that may fill a block found by a mount further: that of the host's pages first. `handle` wrote all its
+    /// pages; `None`: several did.
+    pub(crate) fn frontiers_for(&self, handle: Option<u8>) -> Vec<usize> {
+        match handle.filter(|&handle| u32::from(handle) < self.options.handles) {
+            Some(handle) => vec![handle.into(), self.destinations.moved(handle)],
+            None => vec![self.destinations.own],
+        }
     }
 
     /// Forms units of blocks that a mount found full, with the programs when they were filled and their handles.
     pub(crate) fn adopt(&mut self, found: &[(u64, BlockId, Option<u8>)]) {
-        let frontier = |handle| self.frontier_for(handle);
+        let frontier = |handle| self.frontiers_for(handle)[0];
         let found: Vec<_> =
             found.iter().map(|&(programs, block, handle)| (programs, block, frontier(handle))).collect();
         self.units.adopt(&found);

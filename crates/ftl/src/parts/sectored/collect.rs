@@ -352,7 +352,7 @@ impl<S: Scheme> SectorMapped<S> {
                     self.abandon(die);
                 }
                 Err(NandError::Uncorrectable(page)) if page == from => {
-                    self.active[die].give_back();
+                    self.active[die].give_back(mark);
                     return self.program_lost(nand, die, at);
                 }
                 Err(error) => return Err(error.into()),

@@ -227,6 +227,8 @@ impl Units {
     /// Forms units of blocks found by a mount, each with the programs when it was filled and its frontier, in the order in
     /// which they were filled: a frontier's n-th blocks on the dies of a row belong together.
     pub(super) fn adopt(&mut self, found: &[(u64, BlockId, usize)]) {
+        let none = vec![Vec::new(); self.filling.len()];
+        let resumed = std::mem::replace(&mut self.filling, none);
         for &(programs, block, frontier) in found {
             self.open(block, frontier);
             self.close(block, programs);
@@ -236,6 +238,7 @@ impl Units {
                 self.end(place, 0);
             }
         }
+        self.filling = resumed;
     }
 
     /// The next block of a condemned unit on `die`.
