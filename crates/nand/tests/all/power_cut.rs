@@ -214,20 +214,6 @@ fn a_weak_page_takes_no_program() {
     let _ = program(&mut device, 6);
 }
 
-#[test]
-#[should_panic(expected = "program of page 6: its last program was cut by a power loss, erase block 1 first")]
-fn a_weak_page_takes_no_copy() {
-    let mut device = cut(Form::WeakPage, Operation::Copy, |device| device.copy(Ppa(1), Ppa(6), oob(1, 9)).map(drop));
-    let _ = device.copy(Ppa(1), Ppa(6), oob(1, 9));
-}
-
-#[test]
-#[should_panic(expected = "read of page 6")]
-fn a_weak_page_is_read_no_more_than_an_erased_one() {
-    let mut device = cut(Form::WeakPage, Operation::Program, |device| program(device, 6));
-    let _ = read(&mut device, 6);
-}
-
 /// The next page is no way out on a chip without gaps.
 #[test]
 #[should_panic(expected = "program of page 3 in block 0")]
