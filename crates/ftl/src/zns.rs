@@ -39,7 +39,7 @@ use crate::zones::{Layout, ZoneOptions, ZoneUse, Zones};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse};
 use nandlab_block::{Request, ZoneReport, ZoneShape, ZoneState};
 use nandlab_nand::controller::ZoneReset;
-use nandlab_nand::{Geometry, Lpn, Nand, Oob, PageBuf, Rules, SectorMask};
+use nandlab_nand::{Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Rules, SectorMask};
 use random_area::AreaShape;
 use stage::Stage;
 use std::collections::VecDeque;
@@ -247,8 +247,12 @@ impl Ftl for Zns {
             return Ok(());
         }
         if place < self.zones.written(zone) {
-            nand.read(self.zones.page(zone, place), page)?;
-            return Ok(());
+            let at = self.zones.page(zone, place);
+            return match nand.read(at, page)?.kind {
+                Kind::Data => Ok(()),
+                // It stands for a page that could not be read when its block was written again.
+                _ => Err(NandError::Uncorrectable(at).into()),
+            };
         }
         let behind = (place - self.zones.written(zone)) as usize;
         let part = self.waiting[zone as usize].as_ref().and_then(|waiting| waiting.parts.get(behind));

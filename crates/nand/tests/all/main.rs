@@ -12,3 +12,4 @@ mod rules;
 mod support;
 mod timed;
 mod traced;
+mod weak_pages;

@@ -208,40 +208,6 @@ fn a_weak_block_can_be_retired() {
 }
 
 #[test]
-#[should_panic(expected = "program of page 6: its last program was cut by a power loss, erase block 1 first")]
-fn a_weak_page_takes_no_program() {
-    let mut device = cut(Form::WeakPage, Operation::Program, |device| program(device, 6));
-    let _ = program(&mut device, 6);
-}
-
-/// The next page is no way out on a chip without gaps.
-#[test]
-#[should_panic(expected = "program of page 3 in block 0")]
-fn a_weak_page_ends_its_block_on_a_chip_without_gaps() {
-    let mut device = PowerCut::new(Backed::ram(geometry(8, 4), rules(ProgramOrder::AscendingDense)));
-    (0..2).for_each(|at| program(&mut device, at).unwrap());
-    device.arm(CutPlan { operation: 1, form: Form::WeakPage });
-    assert_eq!(program(&mut device, 2), Err(LOST));
-    device.restore();
-    let _ = program(&mut device, 3);
-}
-
-#[test]
-fn a_blank_device_whose_first_program_was_cut_does_not_know_that_it_is_blank() {
-    for form in Form::ALL {
-        let mut device = PowerCut::new(Backed::ram(geometry(8, 4), rules(ProgramOrder::Ascending)));
-        assert!(device.is_known_erased());
-        device.arm(CutPlan { operation: 1, form });
-        assert_eq!(program(&mut device, 0), Err(LOST));
-        device.restore();
-        let is_blank = matches!(form, Form::Clean | Form::LostTail) || !form.applies_to(Operation::Program);
-        assert_eq!(device.is_known_erased(), is_blank, "{form}");
-        device.erase(BlockId(0)).unwrap();
-        assert!(device.is_known_erased(), "{form}: the erase makes the page whole");
-    }
-}
-
-#[test]
 fn a_torn_page_is_no_source_of_a_copy() {
     let mut device = cut(Form::TornPage, Operation::Program, |device| program(device, 6));
     let before = device.ctx().matrix().total();

@@ -155,11 +155,20 @@ impl<S: Scheme> SectorMapped<S> {
         }
         // The rest of another die's open block is room as well.
         let roomiest = (0..self.active.len()).max_by_key(|&at| (self.active[at].left(), std::cmp::Reverse(at)));
-        self.active.swap(die, roomiest.expect("a device has a die"));
-        if self.active[die].is_full() {
-            return Err(self.keeper.worn_out(1));
+        let roomiest = roomiest.expect("a device has a die");
+        if !self.active[roomiest].is_full() {
+            self.active.swap(die, roomiest);
+            return Ok(());
         }
-        Ok(())
+        // Cuts have closed the blocks of the reserve half filled. The map lends a block until the victim is empty, as long as
+        // it has one to go on.
+        for &from in &order {
+            let may_lend = self.stock.works(from as usize) && self.keeper.count() > 1;
+            if may_lend && self.open_free(nand, die, from)? {
+                return Ok(());
+            }
+        }
+        Err(self.keeper.worn_out(1))
     }
 
     /// Whether a die that has lost blocks lacks room of its own for `survivors` sectors.
