@@ -352,14 +352,7 @@ fn text_of(image: &ImageFile) -> Result<Text, LabError> {
 
 /// The experiment that an image was made from.
 fn described(image: &ImageFile) -> Result<Experiment, LabError> {
-    let mut text = text_of(image)?;
-    for (ftl, options) in
-        text.experiment.get_mut("ftl").and_then(serde_json::Value::as_object_mut).into_iter().flatten()
-    {
-        if let Some(options) = options.as_object_mut() {
-            crate::former::renew(ftl, options);
-        }
-    }
+    let text = text_of(image)?;
     let experiment = text.experiment.to_string();
     Experiment::parse_disk(&experiment, Format::Json, "", Path::new(""), &[]).map_err(|error| match error {
         LabError::Config(error) => {
