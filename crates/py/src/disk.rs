@@ -92,14 +92,15 @@ impl Disk {
 #[pymethods]
 impl Disk {
     /// Opens the image `path`; `pace`: answers wait for simulated time; `durable`: flushed data also survives this
-    /// machine's end; `read_only`: the file stays as it is.
+    /// machine's end; `read_only`: the file stays as it is; `rescue`: so it does, and it need not be current.
     #[new]
-    #[pyo3(signature = (path, pace=false, durable=false, read_only=false))]
-    fn new(py: Python<'_>, path: PathBuf, pace: bool, durable: bool, read_only: bool) -> PyResult<Self> {
-        let access = match (read_only, durable) {
-            (true, _) => Access::Read,
-            (false, true) => Access::WriteDurably,
-            (false, false) => Access::Write,
+    #[pyo3(signature = (path, pace=false, durable=false, read_only=false, rescue=false))]
+    fn new(py: Python<'_>, path: PathBuf, pace: bool, durable: bool, read_only: bool, rescue: bool) -> PyResult<Self> {
+        let access = match (rescue, read_only, durable) {
+            (true, ..) => Access::Rescue,
+            (false, true, _) => Access::Read,
+            (false, false, true) => Access::WriteDurably,
+            (false, false, false) => Access::Write,
         };
         let options = Options { pace, access };
         let opened = py.detach(|| caught(|| nandlab_serve::Disk::open(&path, options)))?;

@@ -102,7 +102,7 @@ impl Disk {
             page_bytes: served.sizing().geometry.page_bytes(),
             started,
             pace: options.pace,
-            is_read_only: options.access == Access::Read,
+            is_read_only: matches!(options.access, Access::Read | Access::Rescue),
             inner: Mutex::new(Inner {
                 trims_last: served.trims_last(),
                 served,
@@ -258,7 +258,7 @@ impl Disk {
         };
         let recorded = self.end_record();
         let saved = self.lock().served.save_last().map_err(|error| io::Error::other(error.to_string()));
-        let synced = self.sync();
+        let synced = self.whole.survives().and_then(|()| self.image.close().map_err(|error| of_image(&error)));
         flushed.and(recorded.map(|_| ())).and(saved).and(synced)
     }
 

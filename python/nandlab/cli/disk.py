@@ -258,6 +258,11 @@ def _rescued(image: str, file: str, error: Exception) -> tuple[list[str], list[t
     "--read-only", is_flag=True, help="The image stays as it is, and writes are refused. For a damaged image."
 )
 @click.option(
+    "--rescue",
+    is_flag=True,
+    help="As --read-only, also for an image with old or missing parts. Sectors may be wrong.",
+)
+@click.option(
     "--record", "trace", type=click.Path(), metavar="FILE.nltr", help="Record every request into a new file."
 )
 @click.option(
@@ -276,7 +281,9 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
     if options["nbd"] is None and options["fuse"] is None:
         raise click.UsageError("say how programs are to reach the disk: --nbd SOCKET, --fuse DIR, or both")
     disk = interruptible(
-        lambda: _native.Disk(image, options["pace"], options["durable"], options["read_only"])
+        lambda: _native.Disk(
+            image, options["pace"], options["durable"], options["read_only"], options["rescue"]
+        )
     )
     for notice in disk.notices():
         say(f"warning: {notice}")

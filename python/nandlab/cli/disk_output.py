@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import FAILED
-from nandlab.cli.options import Pair, override
+from nandlab.cli.options import Pair, RegularFile, override
 from nandlab.cli.output import print_table, say
 
 if TYPE_CHECKING:
     from nandlab._native import Disk
 
-IMAGE = click.Path(exists=True, dir_okay=False)
+IMAGE = RegularFile()
 POLL_S = 0.2
 """Seconds between two looks for Ctrl-C."""
 

@@ -10,7 +10,7 @@ import click
 
 from nandlab.cli import DONE, FAILED
 from nandlab.cli.optimum import optimum_option
-from nandlab.cli.options import allows_code, json_option, policies_option
+from nandlab.cli.options import RegularFile, allows_code, json_option, policies_option
 from nandlab.cli.output import echo_wrapped, print_json, say
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("explain")
-@click.argument("file", metavar="RESULT", type=click.Path(exists=True, dir_okay=False, readable=True))
+@click.argument("file", metavar="RESULT", type=RegularFile())
 @click.option(
     "--less", type=click.Choice(["time", "erases"]), help="What is to be less; the time where one was kept."
 )

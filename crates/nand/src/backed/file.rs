@@ -94,8 +94,18 @@ impl ImageFile {
     /// [`BackedError::Io`]: any write since the last success may be lost when the machine ends. All of them are written
     /// again before a later call succeeds.
     pub fn sync(&self) -> Result<(), BackedError> {
-        let programs = self.0.marks.programs();
-        self.0.sync().and_then(|()| self.0.settle(programs)).map_err(|source| self.0.error("synchronise", source))
+        let mark = self.0.marks.now();
+        self.0.sync().and_then(|()| self.0.settle(mark, false)).map_err(|source| self.0.error("synchronise", source))
+    }
+
+    /// As [`Self::sync`], for the last time: the file also tells that its disk was closed.
+    ///
+    /// # Errors
+    /// As [`Self::sync`].
+    pub fn close(&self) -> Result<(), BackedError> {
+        let mark = self.0.marks.now();
+        let closed = self.0.sync().and_then(|()| self.0.settle(mark, true)).and_then(|()| self.0.note_closed(mark));
+        closed.map_err(|source| self.0.error("synchronise", source))
     }
 
     /// Saves `text` over the older state, so one state is whole whenever the process or the machine ends.

@@ -3,9 +3,11 @@
 use super::faults::{Call, Fault, Faults};
 use crate::content::Bytes;
 use rustix::io::Errno;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// How often a read is tried that the host fails: an FTL that cannot read a page when it moves it has lost the page.
@@ -26,6 +28,16 @@ impl From<File> for HostFile {
         read_without_a_trace(&file);
         Self { file, faults: OnceLock::new() }
     }
+}
+
+/// Opens a regular file. Anything else is refused at once: to open a pipe would wait for its other end.
+pub(super) fn open(path: &Path, to_write: bool) -> io::Result<HostFile> {
+    let at_once = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).write(to_write).custom_flags(at_once).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    Ok(file.into())
 }
 
 /// Leaves the time of the last read as it is: to look at it takes a tenth of a page's read. Only an owner may do so.

@@ -2,7 +2,7 @@
 
 use crate::support::{apply, geometry, oob, page, program, read, rules, Script, ORDERS};
 use nandlab_nand::address::Shape;
-use nandlab_nand::backed::{Backed, BackedError, Verified};
+use nandlab_nand::backed::{Backed, BackedError, ImageFile, Verified};
 use nandlab_nand::nvm::{Nvm, NvmCost};
 use nandlab_nand::{BlockId, Bytes, Content, Geometry, Nand, NandError, Oob, PageBuf, Ppa, ProgramOrder, Rules};
 use std::fs;
@@ -228,6 +228,20 @@ fn unusable_images_are_refused_in_one_sentence() {
     for wrong in [&b""[..], b"PK", b"#!/bin/sh\n", &[0; 100_000]] {
         fs::write(&path, wrong).unwrap();
         assert!(sentence(Backed::open(&path)).ends_with("is not a nandlab image: its first bytes are not those of one"));
+    }
+}
+
+#[test]
+fn a_pipe_and_a_folder_are_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [&*pipe, directory.path(), Path::new("/dev/zero")] {
+        for opened in [Backed::open(path), Backed::open_read_only(path)] {
+            let refused = sentence(opened);
+            assert!(refused.contains("regular file") || refused.contains("directory"), "{refused}");
+        }
+        assert!(ImageFile::look(path).unwrap_err().to_string().contains("regular file"));
     }
 }
 
