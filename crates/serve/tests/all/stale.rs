@@ -271,7 +271,7 @@ fn every_kind(cases: u64) {
 
 #[test]
 fn a_part_put_back_is_told() {
-    every_kind(if std::env::var_os("NANDLAB_LONG").is_some() { 60 } else { 1 });
+    every_kind(if std::env::var_os("NANDLAB_LONG").is_some() { 8 } else { 1 });
 }
 
 /// Both copies of the pages' records are old: the refusal writes nothing, and a rescue reads.
