@@ -1,12 +1,11 @@
-//! Whether the records of an image are current, and none is missing.
+//! Whether an image's records are current, and none is missing.
 //!
-//! Each program has a number, and stands in one record from then on: that of its page, or, after an erase, that of its
-//! block. So the records tell of as many programs as the last number says. Erases, bad blocks and stores to the NVRAM are
-//! only counted. Whatever a flush covers must be there. After the end of the machine, later programs may be missing.
+//! Each program has a number, and stands in one record from then on: its page's record or, after an erase, its block's.
+//! So the records have as many programs as the last number says. Erases, bad blocks and NVRAM stores are only counted. Whatever a flush covers must be there. After the end of the machine, later programs may be missing.
 
 use super::marks::{Mark, Noted, Totals};
 
-/// What the records of an image tell.
+/// Counts in an image's records.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
     /// Programs.
@@ -17,7 +16,7 @@ pub(super) struct Counted {
     pub torn: u64,
     /// Blocks with a spoilt record: nobody knows how much they tell of.
     pub lost_blocks: u64,
-    /// The totals of erases and stores.
+    /// Totals for erases and stores.
     pub now: Mark,
 }
 
@@ -26,7 +25,7 @@ impl Counted {
         self.now.totals.unwrap_or_default()
     }
 
-    /// What these records do not have of `mark`, in a sentence.
+    /// The difference if these records have less than `mark`, in a sentence.
     fn lacks(&self, mark: Mark, of_mark: &str) -> Option<String> {
         let totals = mark.totals?;
         let (recorded, now) = (self.recorded + totals.missing, self.totals());
@@ -64,7 +63,7 @@ impl Noted {
         })
     }
 
-    /// What a reader must know though the records may be current, in sentences.
+    /// Warnings if the records may be current, in sentences.
     pub fn doubts(&self, counted: &Counted) -> Vec<String> {
         let mut doubts = Vec::new();
         let has_totals = |mark: Option<Mark>| mark.is_some_and(|mark| mark.totals.is_some());

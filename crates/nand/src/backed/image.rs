@@ -56,7 +56,7 @@ pub struct Image {
     pub(super) notices: Vec<String>,
     /// The last settled program, and the last program, when the image was opened.
     pub(super) opened: (u64, u64),
-    /// What the opening writes, unless it refuses the image: places and bytes.
+    /// Writes for the end of a successful opening: places and bytes.
     pub(super) repairs: Vec<(u64, Vec<u8>)>,
 }
 

@@ -1,7 +1,7 @@
 //! Marks in an image: up to which program everything is written, and up to which one it is flushed.
 //!
-//! A mark also has the totals of what was done until then. A checksum proves a record whole, never current: records that
-//! tell of less than a mark are old, or some of them are missing.
+//! A mark also has totals. A checksum proves a record whole, never current: if the records tell less than a mark, some are
+//! old or missing.
 
 use super::layout::{is_sealed, seal, u64_at, Tag, MARK_BYTES, MARK_HEAD_BYTES};
 use std::io;
@@ -11,14 +11,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A mark as it stands in the file.
 type Record = [u8; MARK_BYTES];
 
-/// Totals of what was done to an image.
+/// An image's totals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Totals {
     /// Erases, and blocks marked bad.
     pub removals: u64,
     /// Words stored in the NVRAM.
     pub stores: u64,
-    /// Programs in no record, because of damage that was told.
+    /// Programs in no record, after damage.
     pub missing: u64,
 }
 
@@ -87,7 +87,7 @@ impl Noted {
     }
 }
 
-/// Counts what is done to an image, and knows the marks in its file.
+/// Counts an image's changes, and knows the marks in its file.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     /// The last program's number.
@@ -119,7 +119,7 @@ impl Marks {
         self.removals.fetch_add(removals, Ordering::AcqRel);
     }
 
-    /// Counts words of the NVRAM that were written.
+    /// Counts stored NVRAM words.
     pub fn add_stores(&self, stores: u64) {
         self.stores.fetch_add(stores, Ordering::AcqRel);
     }
@@ -129,7 +129,7 @@ impl Marks {
         self.missing.store(missing, Ordering::Release);
     }
 
-    /// The mark of everything until now.
+    /// A mark for everything until now.
     pub fn now(&self) -> Mark {
         let totals = Totals {
             removals: self.removals.load(Ordering::Acquire),
@@ -153,7 +153,7 @@ impl Marks {
         Ok(())
     }
 
-    /// Hands the mark of a closed disk to `write`, over the mark of the written programs.
+    /// Hands a closed disk's mark to `write`, over the written programs' mark.
     pub fn note_closed(&self, mark: Mark, write: impl FnOnce(Record) -> io::Result<()>) -> io::Result<()> {
         let mut noted = self.noted();
         // Whoever went on meanwhile has not closed it.
@@ -165,7 +165,7 @@ impl Marks {
         Ok(())
     }
 
-    /// Hands `mark`, of what was flushed, to `write` if it has a later program; with `every_total`, if it has anything new.
+    /// Hands the flush's `mark` to `write` if it has a later program; with `every_total`, if it has anything new.
     pub fn settle(
         &self,
         mark: Mark,

@@ -268,7 +268,7 @@ impl Image {
         Ok(())
     }
 
-    /// Writes what the opening found to be wrong.
+    /// Writes the opening's repairs.
     fn repair(&mut self) -> Result<(), BackedError> {
         std::mem::take(&mut self.repairs).into_iter().try_for_each(|(place, bytes)| {
             self.shared.write_at(place, &bytes).map_err(|error| self.shared.error("write", error))

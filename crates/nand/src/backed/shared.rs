@@ -38,7 +38,7 @@ pub(super) struct Shared {
     /// Flash work since the image was made.
     pub work: Counter,
     pub marks: Marks,
-    /// By word of the NVRAM: its stores.
+    /// Stores by NVRAM word.
     stores: Mutex<Vec<u32>>,
     /// Every write, in order.
     #[cfg(test)]
@@ -215,7 +215,7 @@ impl Shared {
         })
     }
 
-    /// Marks what `mark` tells as flushed. With `every_total`, a mark without a later program is written, too.
+    /// Writes a flush's mark. With `every_total`, a mark without a later program is written, too.
     pub fn settle(&self, mark: Mark, every_total: bool) -> io::Result<()> {
         self.marks.settle(mark, every_total, |mark| self.write_at(self.layout.settled, &mark))
     }
@@ -226,7 +226,7 @@ impl Shared {
         self.marks.note_closed(mark, |mark| self.write_at(self.layout.written, &mark))
     }
 
-    /// By word of the NVRAM: its stores.
+    /// Stores by NVRAM word.
     pub fn stores(&self) -> MutexGuard<'_, Vec<u32>> {
         self.stores.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -237,10 +237,8 @@ fn a_pipe_and_a_folder_are_refused_at_once() {
     let pipe = directory.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in [&*pipe, directory.path(), Path::new("/dev/zero")] {
-        for opened in [Backed::open(path), Backed::open_read_only(path)] {
-            let refused = sentence(opened);
-            assert!(refused.contains("regular file") || refused.contains("directory"), "{refused}");
-        }
+        let refused = sentence(Backed::open(path));
+        assert!(refused.contains("regular file") || refused.contains("directory"), "{refused}");
         assert!(ImageFile::look(path).unwrap_err().to_string().contains("regular file"));
     }
 }

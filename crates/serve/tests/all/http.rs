@@ -189,7 +189,8 @@ fn thirty_two_clients_are_served_at_once_and_the_end_waits_for_none() {
     let is_served = || {
         let mut stream = TcpStream::connect(address).unwrap();
         let mut answer = String::new();
-        let _ = write!(stream, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").and_then(|()| stream.read_to_string(&mut answer));
+        let _ = write!(stream, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            .and_then(|()| stream.read_to_string(&mut answer));
         answer.starts_with("HTTP/1.1 200 ")
     };
     assert!((0..1000).any(|_| is_served() || {
