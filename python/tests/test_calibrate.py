@@ -460,7 +460,7 @@ def zn540(**how):
 def test_rows_of_a_real_drive_are_met():
     """Requests a second, from wide ranges around round numbers.
 
-    20,000 requests a row: with 8,000 the drawn places move the 99th percentile at depth 256 by 8 %, which pulls the fit.
+    20,000 requests a row: with 8,000 the drawn places move the 99th percentile at depth 256 by 8 %.
     """
     errors = zn540(requests=20_000, budget=130)
     assert len(errors["iops"]) == 6

@@ -15,8 +15,8 @@ pub(crate) struct Late {
     slots: Option<BinaryHeap<Reverse<Time>>>,
     think: Time,
     issued: u64,
-    /// Those from the first under way to the one issued last; `None` if it is over.
-    under_way: VecDeque<Option<UnderWay>>,
+    /// Those from the first under way to the one issued last.
+    under_way: VecDeque<UnderWay>,
     /// Packs of writes, by the number of the first.
     packs: BTreeMap<u64, Pack>,
     /// Ended requests, by end.
@@ -119,7 +119,7 @@ impl Late {
         let request = *request;
         let under_way =
             UnderWay { request, arrival, begun, held_up, write, pack, is_answered: early, is_stored: false };
-        self.under_way.push_back(Some(under_way));
+        self.under_way.push_back(under_way);
         if early {
             self.answer(number, &under_way, begun, timeline);
         }
@@ -131,20 +131,21 @@ impl Late {
         timeline.step(limit).map(|answer| self.take(answer, timeline)).is_some()
     }
 
+    #[inline]
     fn take(&mut self, answer: Answer, timeline: &mut Timeline) {
         let Answer { request: number, at, is_done, is_stored } = answer;
-        let place = self.place(number);
-        let one = place.and_then(|place| self.under_way.get(place).copied().flatten());
-        let (Some(place), Some(mut one)) = (place, one) else { return };
+        let Some(one) = self.place(number).and_then(|place| self.under_way.get_mut(place)) else { return };
+        one.is_stored |= is_stored;
+        let is_answered = is_done && !one.is_answered && one.pack.is_none();
+        one.is_answered |= is_answered;
+        let one = *one;
         if is_stored {
-            one.is_stored = true;
             self.path.stored(&one.request, one.write);
         }
-        if is_done && !one.is_answered && one.pack.is_none() {
-            one.is_answered = true;
+        if is_answered {
             self.answer(number, &one, at, timeline);
         }
-        self.keep(place, &one);
+        self.forget();
         if is_done && one.pack.is_some() {
             self.take_packed(&one, at, timeline);
         }
@@ -156,10 +157,10 @@ impl Late {
         number.checked_sub(first).map(|place| place as usize)
     }
 
-    /// Keeps a request that is not over; forgets it, and those before it that are over, if it is.
-    fn keep(&mut self, place: usize, one: &UnderWay) {
-        self.under_way[place] = (!one.is_answered || !one.is_stored).then_some(*one);
-        while self.under_way.front().is_some_and(Option::is_none) {
+    /// Forgets the requests before the first that is under way.
+    #[inline]
+    fn forget(&mut self) {
+        while self.under_way.front().is_some_and(|one| one.is_answered && one.is_stored) {
             self.under_way.pop_front();
         }
     }
@@ -185,12 +186,12 @@ impl Late {
         }
         self.packs.remove(&first);
         for number in first..first + writes {
-            let place = self.place(number);
-            let one = place.and_then(|place| self.under_way.get(place).copied().flatten());
-            let (Some(place), Some(mut one)) = (place, one.filter(|one| !one.is_answered)) else { continue };
+            let one = self.place(number).and_then(|place| self.under_way.get_mut(place));
+            let Some(one) = one.filter(|one| !one.is_answered) else { continue };
             one.is_answered = true;
+            let one = *one;
             self.answer(number, &one, flash, timeline);
-            self.keep(place, &one);
+            self.forget();
         }
     }
 

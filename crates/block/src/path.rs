@@ -108,6 +108,8 @@ pub struct PathWaits {
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
     times: PathTimes,
+    /// Nothing here takes time, as on most devices.
+    takes_no_time: bool,
     processor_free: Time,
     to_host: Link,
     /// From host to device, in order of arrival.
@@ -147,6 +149,7 @@ impl Path {
     pub(crate) fn new(times: &PathTimes, start: Time) -> Self {
         Self {
             times: *times,
+            takes_no_time: *times == PathTimes::default(),
             processor_free: 0,
             to_host: Link::default(),
             from_host_free: 0,
@@ -173,7 +176,18 @@ impl Path {
     }
 
     /// When the processor is done with a request that came at `arrival`.
+    #[inline]
     pub(crate) fn process(&mut self, request: &Request, arrival: Time) -> Time {
+        if self.takes_no_time {
+            // Commands are admitted in order.
+            self.queued = self.processor_free.saturating_sub(arrival);
+            self.processor_free = self.processor_free.max(arrival);
+            return self.processor_free;
+        }
+        self.process_in_time(request, arrival)
+    }
+
+    fn process_in_time(&mut self, request: &Request, arrival: Time) -> Time {
         let start = self.packs.start(request.op == Op::Write, arrival, self.processor_free);
         if let Some(speed) = &mut self.speed {
             speed.comes(arrival);
@@ -210,7 +224,16 @@ impl Path {
     }
 
     /// When the FTL begins a request that came at `arrival`, was processed, and has its space at `at`.
+    #[inline]
     pub(crate) fn send(&mut self, request: &Request, arrival: Time, at: Time) -> Time {
+        if self.takes_no_time {
+            self.waits.processor += self.queued;
+            return at;
+        }
+        self.send_in_time(request, arrival, at)
+    }
+
+    fn send_in_time(&mut self, request: &Request, arrival: Time, at: Time) -> Time {
         self.stand_still(arrival, at);
         // Commands are admitted in order: commands behind a write wait for its space, too.
         self.used.buffer_wait += at - self.processor_free;
@@ -273,7 +296,15 @@ impl Path {
 
     /// When the host has the answer to a request: it came at `arrival`, the FTL began it at `begun`, and its flash
     /// operations end at `flash`, unless the write buffer answers it.
-    pub(crate) fn answer(&mut self, request: &Request, (arrival, begun): (Time, Time), flash: Time) -> Time {
+    #[inline]
+    pub(crate) fn answer(&mut self, request: &Request, times: (Time, Time), flash: Time) -> Time {
+        if self.takes_no_time {
+            return flash;
+        }
+        self.answer_in_time(request, times, flash)
+    }
+
+    fn answer_in_time(&mut self, request: &Request, (arrival, begun): (Time, Time), flash: Time) -> Time {
         let latency = self.times.latency;
         match request.op {
             Op::Read => {

@@ -285,6 +285,13 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         Ok(())
     }
 
+    /// Carries out a request in a batch, in the order of events.
+    fn submit_late(&mut self, request: &Request) -> Result<Completion, Error> {
+        self.refuse_outside(request)?;
+        self.carry_out(request, Payload::None)?;
+        Ok(Completion { arrival: request.time, done: self.nand.ctx().finish() })
+    }
+
     /// Tells the FTL that no request follows for now.
     #[inline]
     fn end_batch(&mut self) {
@@ -351,7 +358,9 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
         done: &mut Vec<Completion>,
     ) -> Result<(), Error> {
         if clock.follows_events() {
-            return submit_late(self, requests, clock, done, |disk, request| disk.submit(request, Payload::None));
+            let carried_out = submit_late(self, requests, clock, done, Self::submit_late);
+            self.end_batch();
+            return carried_out;
         }
         let carried_out = (0..requests.len()).try_for_each(|at| {
             self.prefetch(&requests[at..]);

@@ -162,10 +162,25 @@ impl PageMap {
         let old = self.map.write(at, to, end);
         if old.is_some() {
             let block = self.table.set_invalid(old);
-            self.keeper.supersede_in(block, end);
+            if end > 0 {
+                let block = self.block_with_copy(old, block);
+                self.keeper.supersede_in(block, end);
+            }
         }
         self.table.set_valid(to);
         self.placing.own(to, at);
+    }
+
+    /// The block with the latest copy of `old`, a page in `block`: a copy that is issued and not mapped yet counts.
+    #[inline]
+    fn block_with_copy(&self, old: Ppa, block: BlockId) -> BlockId {
+        match &self.dies[self.geometry.die_of(block) as usize].relocation {
+            Some(relocation) if relocation.block() == block => {
+                let copy = relocation.unmapped().find(|&(from, _)| from == old);
+                copy.map_or(block, |(_, to)| self.geometry.block_of(to))
+            }
+            _ => block,
+        }
     }
 
     /// Completes a partial host write: reads the old page, merges and writes the result.

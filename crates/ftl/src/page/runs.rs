@@ -126,7 +126,7 @@ mod tests {
     use crate::parts::wear::{Bet, Wear};
     use crate::tests::{lean_flash, timed_flash, Flash};
     use crate::{BlockState, Disk, Events, Ftl};
-    use nandlab_block::{BlockDevice, HostClock, Op, Request};
+    use nandlab_block::{BlockDevice, HostClock, Op, PathTimes, Request};
     use nandlab_nand::profile::Timing;
     use nandlab_nand::random::Random;
     use nandlab_nand::{Geometry, Matrix, Time};
@@ -135,11 +135,15 @@ mod tests {
     type Left = (Matrix, Vec<u32>, Vec<BlockState>, Vec<Ppa>, Events, Time);
 
     /// Writes, trims, reads and flushes in batches of 500 requests on 64 blocks with 48 pages, 28 % spare.
-    fn left_by(config: &Config, flash: fn(Geometry, &Timing) -> Flash) -> Left {
+    fn left_by(config: &Config, flash: fn(Geometry, &Timing) -> Flash, follows_events: bool) -> Left {
         let geometry = Geometry::single_die(64, 48, 512).unwrap();
         let timing = Timing { transfer_ns_per_byte: 10.0, ..Timing::array(50.0, 500.0, 3000.0) };
         let mut disk = Disk::<PageMap, _>::mount(flash(geometry, &timing), 2400, config).unwrap();
         let (mut random, mut clock, mut done) = (Random::new(5), HostClock::closed_loop(4), Vec::new());
+        if follows_events {
+            disk.nand_mut().ctx().follow_events();
+            clock = clock.follow_events(&PathTimes::default(), disk.nand_mut().ctx().horizon());
+        }
         for _ in 0..40 {
             let request = |_| match random.below(50) {
                 0 => Request::new(Op::Flush, 0, 0),
@@ -150,6 +154,7 @@ mod tests {
             let requests: Vec<Request> = (0..500).map(request).collect();
             disk.submit_batch(&requests, &mut clock, &mut done).unwrap();
         }
+        disk.nand_mut().ctx().wait_for_all();
         let (cycles, end) = (disk.nand().pe_cycles().to_vec(), disk.nand_mut().ctx().horizon());
         let counts = disk.nand_mut().ctx().matrix().clone();
         (counts, cycles, disk.ftl().blocks(), disk.ftl().map.all().collect::<Vec<_>>(), disk.ftl().events(), end)
@@ -157,10 +162,10 @@ mod tests {
 
     #[test]
     fn runs_leave_what_single_copies_leave() {
-        for config in
-            [Config::default(), Config { reserve_blocks: 1, wear: Wear::Bet(Bet::default()), ..Config::default() }]
-        {
-            let (mut runs, mut single) = (left_by(&config, lean_flash), left_by(&config, timed_flash));
+        let bet = Config { reserve_blocks: 1, wear: Wear::Bet(Bet::default()), ..Config::default() };
+        for (config, follows_events) in [(Config::default(), false), (bet, false), (Config::default(), true)] {
+            let left = |flash| left_by(&config, flash, follows_events);
+            let (mut runs, mut single) = (left(lean_flash), left(timed_flash));
             assert!(runs.0.total().copies > 10_000, "{:?}", runs.0.total());
             // The last copies may be mapped already, or not yet.
             let differ = runs.3.iter().zip(&single.3).filter(|(a, b)| a != b).count();
