@@ -86,7 +86,8 @@ impl Checked {
 fn of_image(error: &BackedError) -> LabError {
     match error {
         BackedError::Stale { .. } => {
-            LabError::Io(format!("{error}: `nandlab disk serve --rescue` shows the disk, which may be wrong"))
+            let what = "with --rescue, `nandlab disk serve` and `nandlab mount` show what is there, which may be wrong";
+            LabError::Io(format!("{error}: {what}"))
         }
         _ => LabError::Io(error.to_string()),
     }

@@ -40,8 +40,9 @@ pub use faults::{Call, Fault, Faults};
 pub use file::ImageFile;
 pub use image::Image;
 pub use nvram::ImageNvram;
+pub use os::open_regular;
 pub use store::{PageStore, Ram};
-pub use work::Work;
+pub use work::{Age, Work};
 
 use crate::address::{BlockId, Geometry, Ppa};
 use crate::content::{Bytes, Content, PageBuf};

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class RegularFile(click.Path):
             click.BadParameter: There is no such file, or it is a pipe, a socket or a device.
 
         """
-        path = super().convert(value, param, ctx)
+        path = os.fsdecode(super().convert(value, param, ctx))
         if not Path(path).is_file():
             self.fail(f"{path} is no regular file", param, ctx)
         return path

@@ -5,7 +5,7 @@ use super::faults::Faults;
 use super::layout::{is_sealed, seal, u32_at, u64_at, Tag, STATE_BYTES};
 use super::os;
 use super::shared::Shared;
-use super::work::Work;
+use super::work::{Age, Work};
 use crate::address::Geometry;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -62,6 +62,12 @@ impl ImageFile {
     /// Flash work since the image was made, as far as its device is open here.
     pub fn work(&self) -> Work {
         self.0.work.get()
+    }
+
+    /// How much was done to the image until now.
+    pub fn age(&self) -> Age {
+        let now = self.0.marks.now();
+        Age { programs: now.program, stores: now.totals.map_or(0, |totals| totals.stores) }
     }
 
     /// Asks `faults` about every call for the file from now on. For tests.

@@ -30,14 +30,31 @@ impl From<File> for HostFile {
     }
 }
 
-/// Opens a regular file. Anything else is refused at once: to open a pipe would wait for its other end.
+/// Opens an image.
 pub(super) fn open(path: &Path, to_write: bool) -> io::Result<HostFile> {
+    open_as(path, OpenOptions::new().read(true).write(to_write)).map(HostFile::from)
+}
+
+/// Opens a regular file to read it. Anything else is refused at once: to open a pipe would wait for its other end, and a
+/// device may have no end.
+///
+/// # Errors
+/// As the system has them, or it is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    open_as(path, OpenOptions::new().read(true))
+}
+
+fn open_as(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let at_once = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let file = OpenOptions::new().read(true).write(to_write).custom_flags(at_once).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    let file = options.custom_flags(at_once).open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_dir() {
+        return Err(Errno::ISDIR.into());
     }
-    Ok(file.into())
+    if !kind.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    Ok(file)
 }
 
 /// Leaves the time of the last read as it is: to look at it takes a tenth of a page's read. Only an owner may do so.

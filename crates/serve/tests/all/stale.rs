@@ -3,7 +3,9 @@
 //! Each case changes one image in one way: parts of it become as they were at an earlier clean end, exchange their places,
 //! or become zeros. Then the disk is refused, warns, or reads as flushed. `make test-damage` runs many more cases.
 
-use crate::support::{act, create, ftls, open, sentence, Act, Acts, NVRAM_BUFFERS, SECTOR};
+mod files;
+
+use crate::support::{act, contents, create, ftls, open, sentence, Act, Acts, NVRAM_BUFFERS, SECTOR};
 use nandlab_lab::served::{Access, Served};
 use nandlab_nand::random::Random;
 use nandlab_serve::{Disk, Export, Options};
@@ -15,14 +17,25 @@ const TOGETHER: usize = 128;
 /// Bytes that a host's disk writes at once.
 const PAGE: usize = 4096;
 
-/// An image at two clean ends, and its contents at the second one.
-struct Aged {
+/// An image at two clean ends.
+struct Images {
     old: Vec<u8>,
     new: Vec<u8>,
+    parts: Parts,
+}
+
+impl Images {
+    fn of(path: &Path, old: Vec<u8>, new: Vec<u8>) -> Self {
+        Self { parts: Parts::of(path, &new), old, new }
+    }
+}
+
+/// A disk's images, and its contents at the second end.
+struct Aged {
+    images: Images,
     contents: Vec<u8>,
     /// By sector: whether it was trimmed since its last write.
     is_trimmed: Vec<bool>,
-    parts: Parts,
 }
 
 /// Where the parts of an image begin.
@@ -94,7 +107,7 @@ fn aged(path: &Path, ftl: &str, sets: &[&str]) -> Aged {
     disk.read(0, &mut contents).unwrap();
     assert_eq!(disk.notices(), [""; 0]);
     drop(disk);
-    Aged { parts: Parts::of(path, &new), old, new, contents, is_trimmed }
+    Aged { images: Images::of(path, old, new), contents, is_trimmed }
 }
 
 /// What is done to an image.
@@ -136,17 +149,18 @@ const KINDS: [Kind; 10] = [
 ];
 
 /// A place, a multiple of `step`, in `within` where the image changed since it was old.
-fn changed(aged: &Aged, within: Range<usize>, step: usize, random: &mut Random) -> Option<usize> {
+fn changed(images: &Images, within: Range<usize>, step: usize, random: &mut Random) -> Option<usize> {
     let places: Vec<usize> =
-        within.step_by(step).filter(|&at| aged.old[at..at + step] != aged.new[at..at + step]).collect();
+        within.step_by(step).filter(|&at| images.old[at..at + step] != images.new[at..at + step]).collect();
     (!places.is_empty()).then(|| places[random.below(places.len() as u64) as usize])
 }
 
 /// A changed image, and the ranges that were changed; none if the parts of this kind are as they were.
-fn harm(aged: &Aged, kind: Kind, random: &mut Random) -> Option<(Vec<u8>, Vec<Range<usize>>)> {
-    let (parts, end) = (aged.parts, aged.new.len());
-    let mut image = aged.new.clone();
+fn harm(images: &Images, kind: Kind, random: &mut Random) -> Option<(Vec<u8>, Vec<Range<usize>>)> {
+    let (parts, end) = (images.parts, images.new.len());
+    let mut image = images.new.clone();
     let part = parts.doubled()[random.below(4) as usize].clone();
+    let alone = |range: Range<usize>| -> Vec<Range<usize>> { std::iter::once(range).collect() };
     let both = |range: Range<usize>| vec![range.clone(), range.start + parts.second..range.end + parts.second];
     let around = if random.chance(0.5) { part.clone() } else { 0..end };
     let sectors = |at: usize, part: &Range<usize>, random: &mut Random| {
@@ -154,21 +168,21 @@ fn harm(aged: &Aged, kind: Kind, random: &mut Random) -> Option<(Vec<u8>, Vec<Ra
         at..(at + length).min(part.end)
     };
     let ranges = match kind {
-        Kind::Sector => changed(aged, around, SECTOR, random).map(|at| vec![at..at + SECTOR])?,
-        Kind::Page => changed(aged, around, PAGE, random).map(|at| vec![at..at + PAGE])?,
+        Kind::Sector => changed(images, around, SECTOR, random).map(|at| alone(at..at + SECTOR))?,
+        Kind::Page => changed(images, around, PAGE, random).map(|at| alone(at..at + PAGE))?,
         Kind::Swapped => {
-            let (one, other) = (changed(aged, part, SECTOR, random)?, changed(aged, 0..end, SECTOR, random)?);
+            let (one, other) = (changed(images, part, SECTOR, random)?, changed(images, 0..end, SECTOR, random)?);
             (0..SECTOR).for_each(|byte| image.swap(one + byte, other + byte));
             return Some((image, vec![one..one + SECTOR, other..other + SECTOR]));
         }
         Kind::OneCopy => vec![both(part)[random.below(2) as usize].clone()],
         Kind::BothCopies => {
-            let at = changed(aged, part.clone(), SECTOR, random)?;
+            let at = changed(images, part.clone(), SECTOR, random)?;
             both(sectors(at, &part, random))
         }
         Kind::BothParts => both(part),
         Kind::Zeroed => {
-            let at = changed(aged, part.clone(), SECTOR, random)?;
+            let at = changed(images, part.clone(), SECTOR, random)?;
             let ranges = both(sectors(at, &part, random));
             ranges.iter().for_each(|range| image[range.clone()].fill(0));
             return Some((image, ranges));
@@ -176,7 +190,7 @@ fn harm(aged: &Aged, kind: Kind, random: &mut Random) -> Option<(Vec<u8>, Vec<Ra
         Kind::Range => {
             let start = random.below((end / SECTOR) as u64) as usize * SECTOR;
             let length = (random.below((end / SECTOR) as u64) as usize + 1) * SECTOR;
-            vec![start..(start + length).min(end)]
+            alone(start..(start + length).min(end))
         }
         Kind::Half => {
             let middle = (end / 2).next_multiple_of(PAGE);
@@ -188,7 +202,7 @@ fn harm(aged: &Aged, kind: Kind, random: &mut Random) -> Option<(Vec<u8>, Vec<Ra
             both(of[random.below(3) as usize].clone())
         }
     };
-    ranges.iter().for_each(|range| image[range.clone()].copy_from_slice(&aged.old[range.clone()]));
+    ranges.iter().for_each(|range| image[range.clone()].copy_from_slice(&images.old[range.clone()]));
     Some((image, ranges))
 }
 
@@ -218,21 +232,63 @@ fn wrong(disk: &Disk, aged: &Aged, loses_notes: bool) -> usize {
     wrong
 }
 
-/// One case: `None` if it changes nothing.
-fn case(path: &Path, aged: &Aged, kind: Kind, random: &mut Random) -> Option<(Count, String)> {
-    let (image, ranges) = harm(aged, kind, random).filter(|(image, _)| *image != aged.new)?;
-    std::fs::write(path, &image).unwrap();
-    let mut count = Count { cases: 1, ..Count::default() };
-    let Ok(disk) = Disk::open(path, Options::default()) else {
-        return Some((Count { refused: 1, ..count }, String::new()));
-    };
-    // A notice that the right copy counts is a promise.
-    let warns = disk.notices().iter().any(|notice| !notice.contains("the other one counts"));
-    let loses_notes = ranges.iter().any(|range| range.end > aged.parts.data);
-    let wrong = wrong(&disk, aged, loses_notes);
-    count.warned = u64::from(warns);
-    count.silent = u64::from(!warns && wrong > 0);
-    Some((count, format!("{kind:?} {ranges:?} of {:?}: {wrong} sectors {:?}", aged.parts, disk.notices())))
+impl Count {
+    const REFUSED: Self = Self { cases: 1, refused: 1, warned: 0, silent: 0 };
+
+    /// A case that was not refused.
+    fn of(warns: bool, wrong: usize) -> Self {
+        Self { cases: 1, refused: 0, warned: warns.into(), silent: (!warns && wrong > 0).into() }
+    }
+}
+
+/// Tries so many cases of each kind on an image; `open` gives what became of a case, and tells of it.
+fn every_kind_on(
+    name: &str,
+    images: &Images,
+    cases: u64,
+    mut open: impl FnMut(&[u8], &[Range<usize>]) -> (Count, String),
+) -> [Count; KINDS.len()] {
+    let seed: u64 = std::env::var("NANDLAB_DAMAGE_SEED").map_or(1, |seed| seed.parse().expect("a seed is a number"));
+    let mut counts = [Count::default(); KINDS.len()];
+    for (number, kind) in KINDS.into_iter().enumerate() {
+        for one in 0..cases {
+            let mut random = Random::new(seed << 32 | (number as u64) << 16 | one);
+            let harmed = harm(images, kind, &mut random).filter(|(image, _)| *image != images.new);
+            let Some((image, ranges)) = harmed else { continue };
+            let (count, what) = open(&image, &ranges);
+            let place = || format!("{name}, seed {seed}, case {one}: {kind:?} {ranges:?} of {:?}", images.parts);
+            assert!(count.silent == 0, "wrong in silence: {}: {what:.400}", place());
+            let sum = &mut counts[number];
+            sum.cases += count.cases;
+            sum.refused += count.refused;
+            sum.warned += count.warned;
+        }
+    }
+    counts
+}
+
+/// Whether something but a promise was said: a notice that the other copy counts is one.
+fn warns(notices: &[String]) -> bool {
+    notices.iter().any(|notice| !notice.contains("the other one counts"))
+}
+
+/// Cases of each kind on a stack.
+fn cases() -> u64 {
+    if std::env::var_os("NANDLAB_LONG").is_some() {
+        8
+    } else {
+        1
+    }
+}
+
+/// What became of the cases, for all stacks together.
+fn tell(stacks: &[[Count; KINDS.len()]]) {
+    for (number, kind) in KINDS.into_iter().enumerate() {
+        let sum = |of: fn(&Count) -> u64| stacks.iter().map(|counts| of(&counts[number])).sum::<u64>();
+        let (cases, refused, warned) = (sum(|one| one.cases), sum(|one| one.refused), sum(|one| one.warned));
+        println!("{kind:?}: {cases} cases, {refused} refused, {warned} with a warning, none wrong in silence");
+        assert!(cases > 0, "{kind:?}: this kind of damage was made");
+    }
 }
 
 /// Every FTL, and every buffer in NVRAM on a page map.
@@ -241,37 +297,21 @@ fn stacks() -> Vec<(&'static str, &'static str, &'static [&'static str])> {
     ftls.chain(NVRAM_BUFFERS.iter().map(|&sets| (sets[0], "page", sets))).collect()
 }
 
-/// Runs so many cases of each kind on each stack; NANDLAB_DAMAGE_SEED sets another seed.
-fn every_kind(cases: u64) {
-    let seed: u64 = std::env::var("NANDLAB_DAMAGE_SEED").map_or(1, |seed| seed.parse().expect("a seed is a number"));
-    let mut counts = [Count::default(); KINDS.len()];
-    let mut silent = Vec::new();
-    for (name, ftl, sets) in stacks() {
+#[test]
+fn a_part_put_back_is_told() {
+    let counts = stacks().into_iter().map(|(name, ftl, sets)| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("my.img");
         let aged = aged(&path, ftl, sets);
-        for (number, kind) in KINDS.into_iter().enumerate() {
-            for one in 0..cases {
-                let mut random = Random::new(seed << 32 | (number as u64) << 16 | one);
-                let Some((count, what)) = case(&path, &aged, kind, &mut random) else { continue };
-                let sum = &mut counts[number];
-                sum.cases += count.cases;
-                sum.refused += count.refused;
-                sum.warned += count.warned;
-                sum.silent += count.silent;
-                silent.extend((count.silent > 0).then(|| format!("{name}, seed {seed}: {what}")));
-            }
-        }
-    }
-    KINDS.iter().zip(counts).for_each(|(kind, count)| println!("{kind:?}: {count:?}"));
-    let told = silent.iter().take(12).map(|one| &one[..one.len().min(400)]).collect::<Vec<_>>();
-    assert!(silent.is_empty(), "{} cases are wrong in silence: {told:#?}", silent.len());
-    assert!(counts.iter().all(|count| count.cases > 0), "each kind of damage was made");
-}
-
-#[test]
-fn a_part_put_back_is_told() {
-    every_kind(if std::env::var_os("NANDLAB_LONG").is_some() { 8 } else { 1 });
+        every_kind_on(name, &aged.images, cases(), |image, ranges| {
+            std::fs::write(&path, image).unwrap();
+            let Ok(disk) = Disk::open(&path, Options::default()) else { return (Count::REFUSED, String::new()) };
+            let loses_notes = ranges.iter().any(|range| range.end > aged.images.parts.data);
+            let wrong = wrong(&disk, &aged, loses_notes);
+            (Count::of(warns(&disk.notices()), wrong), format!("{wrong} sectors {:?}", disk.notices()))
+        })
+    });
+    tell(&counts.collect::<Vec<_>>());
 }
 
 /// Both copies of the pages' records are old: the refusal writes nothing, and a rescue reads.
@@ -280,7 +320,7 @@ fn an_old_image_is_refused_and_can_be_rescued() {
     for ftl in ["page", "fast", "sector_map"] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("my.img");
-        let Aged { old, mut new, contents, parts, .. } = aged(&path, ftl, &[]);
+        let Aged { images: Images { old, mut new, parts }, contents, .. } = aged(&path, ftl, &[]);
         for range in [parts.pages..parts.settled + parts.second, parts.pages + parts.second..parts.data] {
             new[range.clone()].copy_from_slice(&old[range]);
         }
@@ -309,7 +349,93 @@ fn an_old_image_is_refused_and_can_be_rescued() {
 fn a_whole_old_image_is_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("my.img");
-    let Aged { old, .. } = aged(&path, "page", &[]);
+    let old = aged(&path, "page", &[]).images.old;
     std::fs::write(&path, &old).unwrap();
     assert_eq!(open(&path).notices(), [""; 0]);
+}
+
+/// A file elsewhere tells it.
+#[test]
+fn a_whole_old_image_is_refused_where_a_file_has_its_age() {
+    for (ftl, sets) in [("page", &[][..]), ("page", NVRAM_BUFFERS[0]), ("fast", &[])] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, epoch) = (folder.path().join("my.img"), folder.path().join("epoch"));
+        create(&path, ftl, &[&["device.capacity=4MiB"], sets].concat());
+        let serve = |access| Disk::open_with_epoch(&path, Options { access, ..Options::default() }, &epoch);
+        let written = |number| {
+            let disk = serve(Access::Write).unwrap();
+            assert_eq!(disk.notices(), [""; 0]);
+            act(&disk, Act::Write { sector: 0, sectors: 64 }, number).unwrap();
+            act(&disk, Act::Flush, 0).unwrap();
+            disk
+        };
+        written(1).close().unwrap();
+        let old = std::fs::read(&path).unwrap();
+        written(2).close().unwrap();
+        // The end of a process.
+        drop(written(3));
+        let (new, age) = (std::fs::read(&path).unwrap(), std::fs::read(&epoch).unwrap());
+
+        std::fs::write(&path, &old).unwrap();
+        for access in [Access::Write, Access::Read] {
+            let refused = sentence(serve(access));
+            assert!(refused.contains("is older than") && refused.contains("--rescue"), "{refused}");
+        }
+        let disk = serve(Access::Rescue).unwrap();
+        let mut sector = [0; SECTOR];
+        disk.read(0, &mut sector).unwrap();
+        assert!(disk.notices().iter().any(|notice| notice.contains("is older than")), "{:?}", disk.notices());
+        assert_eq!(sector, contents(0, 1));
+        disk.close().unwrap();
+        drop(disk);
+        assert!(std::fs::read(&path).unwrap() == old && std::fs::read(&epoch).unwrap() == age, "nothing was written");
+
+        std::fs::write(&path, &new).unwrap();
+        let disk = serve(Access::Write).unwrap();
+        disk.read(0, &mut sector).unwrap();
+        assert_eq!(sector, contents(0, 3));
+        disk.close().unwrap();
+        drop(disk);
+        for text in ["", "7", "7 programs, x stores\n", "7 programs, 7 stores\n\n"] {
+            std::fs::write(&epoch, text).unwrap();
+            assert!(sentence(serve(Access::Write)).contains("this is no file of --epoch"), "{text}");
+        }
+    }
+}
+
+/// Of each NVRAM word the newer copy counts, wherever a host's disk lost a write: 256 sectors were written and flushed
+/// twice, and then one sector of the words is as after the first flush.
+#[test]
+fn an_old_sector_of_the_nvram_changes_nothing() {
+    for sets in NVRAM_BUFFERS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("my.img");
+        create(&path, "page", sets);
+        let [old, new] = [1, 2].map(|number| {
+            let disk = open(&path);
+            act(&disk, Act::Write { sector: 0, sectors: 256 }, number).unwrap();
+            act(&disk, Act::Flush, 0).unwrap();
+            disk.close().unwrap();
+            drop(disk);
+            std::fs::read(&path).unwrap()
+        });
+        let parts = Parts::of(&path, &new);
+        for copy in [parts.nvram..parts.blocks, parts.nvram + parts.second..parts.blocks + parts.second] {
+            let changed = copy.step_by(SECTOR).filter(|&at| old[at..at + SECTOR] != new[at..at + SECTOR]);
+            let changed: Vec<usize> = changed.collect();
+            // The first words describe the others.
+            let tried = changed.iter().take(4).chain(changed.iter().step_by(changed.len().div_ceil(8)));
+            for &at in tried {
+                let mut image = new.clone();
+                image[at..at + SECTOR].copy_from_slice(&old[at..at + SECTOR]);
+                std::fs::write(&path, &image).unwrap();
+                let disk = open(&path);
+                let mut found = vec![0; 256 * SECTOR];
+                disk.read(0, &mut found).unwrap();
+                let right = (0..).zip(found.chunks_exact(SECTOR)).filter(|&(sector, it)| *it == contents(sector, 2));
+                assert_eq!(right.count(), 256, "{}: the sector at {at} is old, {:?}", sets[0], disk.notices());
+            }
+            assert!(changed.len() >= 2, "{}: {} sectors of words changed", sets[0], changed.len());
+        }
+    }
 }
