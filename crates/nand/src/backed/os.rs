@@ -46,15 +46,17 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 
 fn open_as(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let at_once = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let file = options.custom_flags(at_once).open(path)?;
+    let other = || io::Error::other("it is no regular file");
+    let file = options.custom_flags(at_once).open(path).map_err(|error| match Errno::from_io_error(&error) {
+        // A socket cannot be opened.
+        Some(Errno::NXIO) => other(),
+        _ => error,
+    })?;
     let kind = file.metadata()?.file_type();
     if kind.is_dir() {
         return Err(Errno::ISDIR.into());
     }
-    if !kind.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    Ok(file)
+    kind.is_file().then_some(file).ok_or_else(other)
 }
 
 /// Leaves the time of the last read as it is: to look at it takes a tenth of a page's read. Only an owner may do so.

@@ -2,7 +2,7 @@
 
 use crate::support::{apply, geometry, oob, page, program, read, rules, Script, ORDERS};
 use nandlab_nand::address::Shape;
-use nandlab_nand::backed::{Backed, BackedError, ImageFile, Verified};
+use nandlab_nand::backed::{Backed, BackedError, Verified};
 use nandlab_nand::nvm::{Nvm, NvmCost};
 use nandlab_nand::{BlockId, Bytes, Content, Geometry, Nand, NandError, Oob, PageBuf, Ppa, ProgramOrder, Rules};
 use std::fs;
@@ -228,19 +228,6 @@ fn unusable_images_are_refused_in_one_sentence() {
     for wrong in [&b""[..], b"PK", b"#!/bin/sh\n", &[0; 100_000]] {
         fs::write(&path, wrong).unwrap();
         assert!(sentence(Backed::open(&path)).ends_with("is not a nandlab image: its first bytes are not those of one"));
-    }
-}
-
-#[test]
-fn a_pipe_and_a_folder_are_refused_at_once() {
-    let directory = tempfile::tempdir().unwrap();
-    let pipe = directory.path().join("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    for path in [&*pipe, directory.path(), Path::new("/dev/zero")] {
-        let refused = sentence(Backed::open(path));
-        let says = if path.is_dir() { "directory" } else { "it is no regular file" };
-        assert!(refused.contains(says), "{refused}");
-        assert!(ImageFile::look(path).unwrap_err().to_string().contains(says));
     }
 }
 
