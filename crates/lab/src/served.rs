@@ -54,6 +54,8 @@ pub struct Served {
 pub enum Access {
     /// The file stays as it is, whatever is done to the device.
     Read,
+    /// The same, also for an image whose records are not current: its contents may be old.
+    Rescue,
     /// What is flushed survives an end of the process.
     #[default]
     Write,
@@ -82,7 +84,13 @@ impl Checked {
 }
 
 fn of_image(error: &BackedError) -> LabError {
-    LabError::Io(error.to_string())
+    match error {
+        BackedError::Stale { .. } => {
+            let what = "with --rescue, `nandlab disk serve` and `nandlab mount` show what is there, which may be wrong";
+            LabError::Io(format!("{error}: {what}"))
+        }
+        _ => LabError::Io(error.to_string()),
+    }
 }
 
 impl Served {
@@ -162,6 +170,7 @@ impl Served {
     pub fn open(path: &Path, access: Access) -> Result<Self, LabError> {
         let opened = match access {
             Access::Read => Backed::open_read_only(path),
+            Access::Rescue => Backed::open_to_rescue(path),
             Access::Write | Access::WriteDurably => Backed::open(path),
         };
         let mut device = opened.map_err(|error| of_image(&error))?;

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from pathlib import Path
 
 import click
+
+from nandlab.reading import regular
 
 IMPORTS = {
     "mqsim": "mqsim {} workload.xml",
@@ -35,7 +36,7 @@ def refuse_trace(path: str) -> None:
     from nandlab.traces import trace_file
 
     try:
-        tables = json.loads(_native.toml_to_json(Path(path).read_text(encoding="utf-8"), path))
+        tables = json.loads(_native.toml_to_json(regular(path).read_text(encoding="utf-8"), path))
     except (OSError, UnicodeDecodeError, _native.NandlabError):
         tables = None
     if tables is None or not TABLES & tables.keys():
