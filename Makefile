@@ -104,7 +104,7 @@ test-kill: $(VENV)/.dev
 
 # Images of every FTL and of every buffer in NVRAM, changed at random places; a seed of one's own: NANDLAB_DAMAGE_SEED=7.
 test-damage: prerequisites
-	NANDLAB_LONG=1 cargo test --package nandlab-serve --test all damage:: -- --nocapture
+	NANDLAB_LONG=1 cargo test --package nandlab-serve --test all -- --nocapture damage:: stale::
 	NANDLAB_LONG=1 cargo test --package nandlab-proof --test all damage:: -- --nocapture
 
 test-long: build $(VENV)/.dev $(VENV)/.docs

@@ -58,7 +58,13 @@ class Job:
 
 class Disk:
     def __init__(
-        self, path: str, pace: bool = False, durable: bool = False, read_only: bool = False
+        self,
+        path: str,
+        pace: bool = False,
+        durable: bool = False,
+        read_only: bool = False,
+        rescue: bool = False,
+        epoch: str | None = None,
     ) -> None: ...
     def export(self, path: str) -> list[tuple[int, int]]: ...
     def notices(self) -> list[str]: ...

@@ -70,9 +70,6 @@ def _function(name: str, entry: dict[str, Any]) -> Callable[..., Choice]:
     def choose(**given: Any) -> Choice:  # noqa: ANN401 - the values of a TOML table
         for option in given:
             if option not in options:
-                if option in entry.get("former", {}):
-                    places = " or ".join(_nested(place) for place in entry["former"][option])
-                    raise TypeError(f"{name}() has no option {option!r}: it is written {places} now")
                 near = difflib.get_close_matches(option, options, 1)
                 hint = f"; did you mean {near[0]}?" if near else f"; it has: {', '.join(options) or 'none'}"
                 raise TypeError(f"{name}() has no option {option!r}{hint}")
@@ -163,15 +160,6 @@ def _is_choice(spec: dict[str, Any]) -> bool:
     """Whether a schema is of a table with one entry, named by a choice."""
     names = list(spec.get("properties", {}))
     return spec.get("additionalProperties") is False and len(names) == 1 and names == spec.get("required")
-
-
-def _nested(place: str) -> str:
-    """How a value at a place such as `victim.d_choices.choices` is written."""
-    option, *steps = place.split(".")
-    inner = "..."
-    for step in reversed(steps):
-        inner = f"{{{step!r}: {inner}}}"
-    return f"{option}={inner}"
 
 
 def _said(doc: str, default: Any) -> re.Match[str] | None:  # noqa: ANN401 - JSON

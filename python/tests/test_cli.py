@@ -436,3 +436,26 @@ def test_victims_of_log_blocks_stand_apart(nandlab_command):
     any_block, logs = nandlab_command("list", "victims").out.split("among log blocks")
     assert "greedy" in any_block and "fullest" not in any_block and "Of log blocks" not in any_block
     assert all(name in logs for name in ("lru", "fifo", "random", "fullest")) and "greedy" not in logs
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run"],
+        ["check"],
+        ["explain"],
+        ["trace", "info"],
+        ["calibrate"],
+        ["disk", "info"],
+        ["disk", "check"],
+        ["disk", "stats"],
+        ["disk", "serve", "--nbd", "none.sock"],
+    ],
+    ids=" ".join,
+)
+def test_a_pipe_is_refused_at_once(nandlab_command, tmp_path, command):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    ended = nandlab_command(*command, pipe)
+    assert ended.status == 2
+    assert f"{pipe} is no regular file" in " ".join(ended.err.split())

@@ -194,6 +194,16 @@ def test_a_trace_in_the_place_of_an_experiment_is_answered_with_one(nandlab_comm
     assert nandlab_command("run", experiment, "--json").document["host"]["requests"] == 20
 
 
+def test_a_job_file_in_the_place_of_an_experiment_is_answered_with_one(nandlab_command, tmp_path):
+    path = write(tmp_path / "job.fio", "[a]\nrw=write\nbs=4k\nsize=80k\n")
+    ended = nandlab_command("run", path)
+    assert (ended.status, ended.out) == (2, "")
+    assert "job.fio is a job file of fio, not an experiment" in ended.err
+    shown = ended.err.split("\n\n", 1)[1].rsplit("\n\n", 1)[0]
+    experiment = write(tmp_path / "shown.toml", shown)
+    assert nandlab_command("run", experiment, "--json").document["host"]["requests"] == 20
+
+
 def test_what_is_neither_is_said_to_be_neither(nandlab_command, tmp_path):
     path = write(tmp_path / "notes.txt", "hello world\n")
     ended = nandlab_command("run", path)

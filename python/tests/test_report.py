@@ -435,3 +435,14 @@ def test_a_design_without_a_lifetime_is_named_with_its_reason():
     page = comparison_page([({"design": "new"}, untold), ({"design": "blank"}, untold)], None)
     assert f"new: {untold.lifetime.too_short}" in " ".join(Page(page).text.split())
     assert f"blank: {untold.lifetime.too_short}" in " ".join(Page(page).text.split())
+
+
+def test_a_name_with_control_characters_is_drawn(nandlab_command, small, tmp_path):
+    name = 'b<i>"\x1b[31m\x01'
+    other = write(tmp_path / f"{name}.toml", SMALL.replace("seed = 3", "seed = 4"))
+    done = nandlab_command("compare", small, other, "--report", tmp_path / "r.html")
+    assert done.status == 0, done.err
+    text = (tmp_path / "r.html").read_text()
+    assert "b&lt;i&gt;" in text
+    assert 'b<i>"' not in text
+    assert not set("\x1b\x01") & set(text.partition("<svg")[2].partition("</svg>")[0])

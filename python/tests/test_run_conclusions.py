@@ -300,3 +300,22 @@ def test_notebooks_show_what_is_said(runs, tmp_path):
     trace = write(tmp_path / "writes.csv", "time_us,op,sector,sectors\n0,W,0,8\n10,R,8,8\n")
     assert "<td>requests</td><td>2</td>" in Trace(trace)._repr_html_()
     assert "missing.csv" in Trace(tmp_path / "missing.csv")._repr_html_()
+
+
+def test_a_comparison_tells_collectors_that_leave_dies_idle(nandlab_command, tmp_path):
+    """Only where dies wait for each other: on one die collectors do not differ."""
+    path = tmp_path / "small.toml"
+    path.write_text(
+        "[workload.uniform]\nrequests = 2_000\n[ftl.page]\n[device]\ncapacity = '16 MiB'\n"
+        "over_provisioning = 0.5\nshape = { channels = 1, dies_per_channel = 2, pages_per_block = 16 }\n"
+    )
+    said = "a bank of superpage collects alone, the dies of page and dftl side by side"
+
+    def compared(*words):
+        shown = nandlab_command("compare", path, *words)
+        assert shown.status == 0, shown.err
+        return said in " ".join(shown.out.split())
+
+    assert compared("--vary", "ftl=page,dftl,superpage")
+    assert not compared("--vary", "ftl=page,dftl")
+    assert not compared("--vary", "ftl=page,dftl,superpage", "--set", "device.shape.dies_per_channel=1")

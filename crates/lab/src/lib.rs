@@ -17,7 +17,6 @@ pub mod bundled;
 pub mod config;
 mod control;
 mod error;
-mod former;
 mod latency;
 pub mod lists;
 pub mod memories;
@@ -46,7 +45,6 @@ pub mod inside {
     pub use crate::config::footprint::{available_bytes, needed_bytes, too_large};
     pub use crate::config::tree::{Part, Tree};
     pub use crate::config::typed::typed;
-    pub use crate::former::{keys_of, places_of, renew};
     pub use crate::latency::{LatencyMeter, RecordedMeter};
     pub use crate::record::blocks::MOST_GROUPS;
     pub use crate::record::recycling::Line;

@@ -1,7 +1,6 @@
 //! The choices of the crates below, as JSON.
 
 use crate::config;
-use crate::former;
 use crate::memories::{self, MemoryCosts, MemoryProfile};
 use crate::profiles;
 use nandlab_fs::Over;
@@ -10,7 +9,6 @@ use nandlab_ftl::parts::victim::Victim;
 use nandlab_nand::profile::Profile;
 use nandlab_workload::trace;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// Every list.
 #[derive(Clone, Debug, Serialize)]
@@ -61,9 +59,6 @@ pub struct Choice {
     /// Whether an FTL is a zoned drive: a zone takes its next page alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub has_zones: bool,
-    /// An FTL's former keys, and where their values stand now.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub former: BTreeMap<&'static str, Vec<String>>,
 }
 
 /// A device profile.
@@ -148,13 +143,11 @@ fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options
     let first = doc.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     // The head comment starts with the name: "Page map: a map entry for every page."
     let summary = capitalised(first.split_once(": ").map_or(first.as_str(), |(_, rest)| rest));
-    Choice { name, summary, doc, paper, asks: None, over: None, options, has_zones: false, former: BTreeMap::new() }
+    Choice { name, summary, doc, paper, asks: None, over: None, options, has_zones: false }
 }
 
 fn ftl(entry: &nandlab_ftl::Entry) -> Choice {
-    let keys = former::keys_of(entry.name).into_iter();
     Choice {
-        former: keys.map(|key| (key, former::places_of(entry.name, key))).collect(),
         has_zones: entry.has_zones,
         ..choice(entry.name, entry.source, Some(entry.paper), Some((entry.options)()))
     }

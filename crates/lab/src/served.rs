@@ -54,6 +54,8 @@ pub struct Served {
 pub enum Access {
     /// The file stays as it is, whatever is done to the device.
     Read,
+    /// The same, also for an image whose records are not current: its contents may be old.
+    Rescue,
     /// What is flushed survives an end of the process.
     #[default]
     Write,
@@ -82,7 +84,13 @@ impl Checked {
 }
 
 fn of_image(error: &BackedError) -> LabError {
-    LabError::Io(error.to_string())
+    match error {
+        BackedError::Stale { .. } => {
+            let what = "with --rescue, `nandlab disk serve` and `nandlab mount` show what is there, which may be wrong";
+            LabError::Io(format!("{error}: {what}"))
+        }
+        _ => LabError::Io(error.to_string()),
+    }
 }
 
 impl Served {
@@ -162,6 +170,7 @@ impl Served {
     pub fn open(path: &Path, access: Access) -> Result<Self, LabError> {
         let opened = match access {
             Access::Read => Backed::open_read_only(path),
+            Access::Rescue => Backed::open_to_rescue(path),
             Access::Write | Access::WriteDurably => Backed::open(path),
         };
         let mut device = opened.map_err(|error| of_image(&error))?;
@@ -352,14 +361,7 @@ fn text_of(image: &ImageFile) -> Result<Text, LabError> {
 
 /// The experiment that an image was made from.
 fn described(image: &ImageFile) -> Result<Experiment, LabError> {
-    let mut text = text_of(image)?;
-    for (ftl, options) in
-        text.experiment.get_mut("ftl").and_then(serde_json::Value::as_object_mut).into_iter().flatten()
-    {
-        if let Some(options) = options.as_object_mut() {
-            crate::former::renew(ftl, options);
-        }
-    }
+    let text = text_of(image)?;
     let experiment = text.experiment.to_string();
     Experiment::parse_disk(&experiment, Format::Json, "", Path::new(""), &[]).map_err(|error| match error {
         LabError::Config(error) => {

@@ -19,6 +19,7 @@ mod error;
 mod faults;
 mod file;
 mod freed;
+mod fresh;
 mod gathered;
 mod image;
 mod layout;
@@ -39,8 +40,9 @@ pub use faults::{Call, Fault, Faults};
 pub use file::ImageFile;
 pub use image::Image;
 pub use nvram::ImageNvram;
+pub use os::open_regular;
 pub use store::{PageStore, Ram};
-pub use work::Work;
+pub use work::{Age, Work};
 
 use crate::address::{BlockId, Geometry, Ppa};
 use crate::content::{Bytes, Content, PageBuf};
@@ -130,16 +132,16 @@ impl Backed<Image> {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_read_only(path: &Path) -> Result<Self, BackedError> {
-        let (store, counting) = Image::open_read_only(path, true)?;
+        let (store, counting) = Image::open_read_only(path, false)?;
         Ok(Self { counting, store })
     }
 
-    /// As [`Self::open_read_only`], for the flash alone: damage in the NVRAM is a notice.
+    /// As [`Self::open_read_only`], for a rescue: damage in the NVRAM is a notice, and so are records that are not current.
     ///
     /// # Errors
-    /// As [`Self::open`], but for the NVRAM.
-    pub fn open_without_nvram(path: &Path) -> Result<Self, BackedError> {
-        let (store, counting) = Image::open_read_only(path, false)?;
+    /// As [`Self::open`], but for these.
+    pub fn open_to_rescue(path: &Path) -> Result<Self, BackedError> {
+        let (store, counting) = Image::open_read_only(path, true)?;
         Ok(Self { counting, store })
     }
 

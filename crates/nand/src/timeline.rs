@@ -308,7 +308,7 @@ impl Timeline {
     }
 
     /// Names an operation.
-    #[inline]
+    #[inline(always)]
     fn name(&mut self, op: u32, unit: u32, estimate: Time, arrival: Time) -> Time {
         let units = self.units.len().next_power_of_two() as u32;
         // Of equal estimates, that of the later operation is the later name.

@@ -92,17 +92,32 @@ impl Disk {
 #[pymethods]
 impl Disk {
     /// Opens the image `path`; `pace`: answers wait for simulated time; `durable`: flushed data also survives this
-    /// machine's end; `read_only`: the file stays as it is.
+    /// machine's end; `read_only`: the file stays as it is; `rescue`: so it does, and it need not be current; `epoch`: a
+    /// file that knows the image's age.
     #[new]
-    #[pyo3(signature = (path, pace=false, durable=false, read_only=false))]
-    fn new(py: Python<'_>, path: PathBuf, pace: bool, durable: bool, read_only: bool) -> PyResult<Self> {
-        let access = match (read_only, durable) {
-            (true, _) => Access::Read,
-            (false, true) => Access::WriteDurably,
-            (false, false) => Access::Write,
+    #[pyo3(signature = (path, pace=false, durable=false, read_only=false, rescue=false, epoch=None))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        pace: bool,
+        durable: bool,
+        read_only: bool,
+        rescue: bool,
+        epoch: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let access = match (rescue, read_only, durable) {
+            (true, ..) => Access::Rescue,
+            (false, true, _) => Access::Read,
+            (false, false, true) => Access::WriteDurably,
+            (false, false, false) => Access::Write,
         };
         let options = Options { pace, access };
-        let opened = py.detach(|| caught(|| nandlab_serve::Disk::open(&path, options)))?;
+        let opened = py.detach(|| {
+            caught(|| match &epoch {
+                Some(epoch) => nandlab_serve::Disk::open_with_epoch(&path, options, epoch),
+                None => nandlab_serve::Disk::open(&path, options),
+            })
+        })?;
         let disk = opened.map_err(|error| raised(py, &error))?;
         Ok(Self { disk: Arc::new(disk), path, servers: Mutex::default() })
     }

@@ -9,6 +9,7 @@ use crate::means::Means;
 use crate::regions::Regions;
 use crate::sockets::{connect, is_short, Listener, SocketError, Stream};
 use crate::Disk;
+use nandlab_nand::backed::open_regular;
 use serde_json::{json, Value};
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Write};
@@ -109,7 +110,9 @@ fn asked(disk: &Disk, line: &str) -> Result<Value, String> {
         "record" => disk.record_to(Path::new(rest)).map(|()| json!({ "recording": rest })).map_err(said),
         "end-record" => disk.end_record().map(|requests| json!({ "requests": requests })).map_err(said),
         "regions" => {
-            let text = std::fs::read_to_string(rest).map_err(|error| format!("{rest} cannot be read: {error}"))?;
+            let text = open_regular(Path::new(rest))
+                .and_then(io::read_to_string)
+                .map_err(|error| format!("{rest} cannot be read: {error}"))?;
             let regions = Regions::parse(&text).map_err(|error| format!("{rest}: {error}"))?;
             disk.set_regions(regions);
             Ok(json!({ "regions": rest }))

@@ -1,6 +1,7 @@
 //! A device in an image as a byte disk.
 
 mod bytes;
+mod epoch;
 mod followed;
 mod whole;
 
@@ -8,6 +9,7 @@ use crate::clock::Clock;
 use crate::record::Recorder;
 use crate::regions::Regions;
 use crate::{check_range, Due, Export};
+use epoch::Epoch;
 use followed::Followed;
 use nandlab_block::{Completion, Error, Op, Payload, Request};
 use nandlab_fs::{FileSystem, FsConfig};
@@ -49,6 +51,10 @@ pub struct Disk {
     inner: Mutex<Inner>,
     image: ImageFile,
     whole: Whole,
+    /// Tells of the image's age elsewhere, if asked.
+    epoch: Option<Epoch>,
+    /// What the opening found, in sentences.
+    notices: Vec<String>,
     size: u64,
     page_bytes: u32,
     started: Instant,
@@ -97,12 +103,14 @@ impl Disk {
         let started = Instant::now();
         Ok(Self {
             whole,
+            epoch: None,
+            notices: served.notices().to_vec(),
             image: served.image().clone(),
             size: served.sectors() * SECTOR,
             page_bytes: served.sizing().geometry.page_bytes(),
             started,
             pace: options.pace,
-            is_read_only: options.access == Access::Read,
+            is_read_only: matches!(options.access, Access::Read | Access::Rescue),
             inner: Mutex::new(Inner {
                 trims_last: served.trims_last(),
                 served,
@@ -156,7 +164,7 @@ impl Disk {
 
     /// Spoilt parts found when the image was opened, in sentences.
     pub fn notices(&self) -> Vec<String> {
-        self.lock().served.notices().to_vec()
+        self.notices.clone()
     }
 
     /// Everything that happened to the image's file since the opening, in sentences: it was deleted, cut or lengthened.
@@ -258,7 +266,9 @@ impl Disk {
         };
         let recorded = self.end_record();
         let saved = self.lock().served.save_last().map_err(|error| io::Error::other(error.to_string()));
-        let synced = self.sync();
+        let age = self.image.age();
+        let synced = self.whole.survives().and_then(|()| self.image.close().map_err(|error| of_image(&error)));
+        let synced = synced.and_then(|()| self.keep_age(age, true));
         flushed.and(recorded.map(|_| ())).and(saved).and(synced)
     }
 
@@ -337,7 +347,9 @@ impl Disk {
 
     fn sync(&self) -> io::Result<()> {
         self.whole.survives()?;
-        self.image.sync().map_err(|error| of_image(&error))
+        let age = self.image.age();
+        self.image.sync().map_err(|error| of_image(&error))?;
+        self.keep_age(age, false)
     }
 
     /// A disk error as the program sees it.

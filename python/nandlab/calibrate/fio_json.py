@@ -12,6 +12,7 @@ from typing import Any
 
 from nandlab._native import ConfigError
 from nandlab.calibrate.rows import KINDS, Case, Job, Row, bytes_of, checked, named_row
+from nandlab.reading import regular
 from nandlab.writing.new_file import readable
 
 PERCENTILES = {
@@ -74,7 +75,7 @@ def document_of(path: Path) -> dict[str, Any]:
     """
     name = readable(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = regular(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{name}: byte {error.start} is not UTF-8 text") from None
     # fio's warnings stand before the document.

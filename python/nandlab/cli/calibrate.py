@@ -13,6 +13,7 @@ import click
 from nandlab.cli import DONE, FAILED
 from nandlab.cli.options import (
     Pair,
+    RegularFile,
     experiment_argument,
     folder_for_files,
     json_option,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from nandlab.calibrate import Calibration, Line, Plan
 
-FILE = click.Path(exists=True, dir_okay=False, readable=True)
+FILE = RegularFile()
 
 
 def _output(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:

@@ -11,9 +11,18 @@ import click
 
 from nandlab.cli import FAILED, trying
 from nandlab.cli.background import interruptible
-from nandlab.cli.disk_output import IMAGE, Watch, print_stats, text_of, wait
+from nandlab.cli.disk_output import (
+    IMAGE,
+    Watch,
+    epoch_option,
+    print_stats,
+    read_only_options,
+    text_of,
+    wait,
+)
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
 from nandlab.cli.output import print_json, print_table, say
+from nandlab.reading import regular
 
 if TYPE_CHECKING:
     from nandlab._native import Disk
@@ -55,7 +64,7 @@ def create(image: str, file: str | None, sets: list[Pair], as_json: bool) -> Non
 def _info(image: str) -> dict[str, Any]:
     from nandlab import _native
 
-    info: dict[str, Any] = json.loads(_native.disk_info(image))
+    info: dict[str, Any] = json.loads(interruptible(lambda: _native.disk_info(image)))
     return info
 
 
@@ -254,9 +263,8 @@ def _rescued(image: str, file: str, error: Exception) -> tuple[list[str], list[t
     is_flag=True,
     help="What is flushed also survives an end of this machine: erases wait for its disk.",
 )
-@click.option(
-    "--read-only", is_flag=True, help="The image stays as it is, and writes are refused. For a damaged image."
-)
+@read_only_options
+@epoch_option
 @click.option(
     "--record", "trace", type=click.Path(), metavar="FILE.nltr", help="Record every request into a new file."
 )
@@ -276,7 +284,14 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
     if options["nbd"] is None and options["fuse"] is None:
         raise click.UsageError("say how programs are to reach the disk: --nbd SOCKET, --fuse DIR, or both")
     disk = interruptible(
-        lambda: _native.Disk(image, options["pace"], options["durable"], options["read_only"])
+        lambda: _native.Disk(
+            image,
+            options["pace"],
+            options["durable"],
+            options["read_only"],
+            options["rescue"],
+            options["epoch"],
+        )
     )
     for notice in disk.notices():
         say(f"warning: {notice}")
@@ -299,7 +314,7 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
 def _set_regions(disk: Disk, regions: str) -> None:
     if regions != "auto":
         try:
-            disk.regions(Path(regions).read_text(encoding="utf-8"))
+            disk.regions(regular(regions).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise click.UsageError(f"the regions in {regions} cannot be read: {error}") from None
         return

@@ -5,18 +5,45 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from nandlab.cli import FAILED
-from nandlab.cli.options import Pair, override
+from nandlab.cli.options import Pair, RegularFile, override
 from nandlab.cli.output import print_table, say
+from nandlab.reading import regular
 
 if TYPE_CHECKING:
     from nandlab._native import Disk
 
-IMAGE = click.Path(exists=True, dir_okay=False)
+T = TypeVar("T")
+
+IMAGE = RegularFile()
+epoch_option = click.option(
+    "--epoch",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Keep how much was done to IMAGE in FILE too, and refuse an IMAGE that is older. FILE belongs on "
+    "another disk.",
+)
+
+
+def read_only_options(command: Callable[..., T]) -> Callable[..., T]:
+    """The options for an image that must stay as it is."""
+    rescue = click.option(
+        "--rescue",
+        is_flag=True,
+        help="As --read-only, also for an image with old or missing parts. What is read may be wrong.",
+    )
+    read_only = click.option(
+        "--read-only",
+        is_flag=True,
+        help="The image stays as it is, and writes are refused. For a damaged image.",
+    )
+    return read_only(rescue(command))
+
+
 POLL_S = 0.2
 """Seconds between two looks for Ctrl-C."""
 
@@ -72,7 +99,7 @@ def text_of(file: str | None, pairs: list[Pair]) -> Any:  # noqa: ANN401 - a cla
         return _native.Text("", "toml", "", ".", sets)
     path = Path(file)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = regular(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise _native.ConfigError(f"{readable(path)}: byte {error.start} is not UTF-8 text") from None
     form = "json" if path.suffix == ".json" else "toml"

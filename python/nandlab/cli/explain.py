@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nandlab.cli import DONE, FAILED
 from nandlab.cli.optimum import optimum_option
-from nandlab.cli.options import allows_code, json_option, policies_option
+from nandlab.cli.options import RegularFile, allows_code, json_option, policies_option
 from nandlab.cli.output import echo_wrapped, print_json, say
+from nandlab.reading import regular
 
 if TYPE_CHECKING:
     from nandlab.running.batch import Stage
 
 
 @click.command("explain")
-@click.argument("file", metavar="RESULT", type=click.Path(exists=True, dir_okay=False, readable=True))
+@click.argument("file", metavar="RESULT", type=RegularFile())
 @click.option(
     "--less", type=click.Choice(["time", "erases"]), help="What is to be less; the time where one was kept."
 )
@@ -86,7 +86,7 @@ def _record(path: str) -> dict[str, Any]:
             f"{path} is an experiment: `nandlab run {path} --json > result.json` makes a record of it"
         )
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
+        record = json.loads(regular(path).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
     except json.JSONDecodeError as error:

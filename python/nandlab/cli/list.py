@@ -158,7 +158,7 @@ def _print_one(entry: dict[str, Any]) -> None:
     facts = [
         [key.replace("_", " "), _cell(value, key)]
         for key, value in entry.items()
-        if key not in ("doc", "options", "former") and value != entry.get("doc")
+        if key not in ("doc", "options") and value != entry.get("doc")
     ]
     click.echo()
     print_table([fact for fact in facts if fact[1]])

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from nandlab.cli.background import interruptible
-from nandlab.cli.disk_output import IMAGE, Watch, print_stats, wait
+from nandlab.cli.disk_output import IMAGE, Watch, epoch_option, print_stats, read_only_options, wait
 from nandlab.cli.options import json_option
 from nandlab.cli.output import print_json, say
 
@@ -59,6 +59,8 @@ class MountPoint(click.Path):
     is_flag=True,
     help="Let other users use the directory, too; for that FUSE asks for root or `user_allow_other`.",
 )
+@read_only_options
+@epoch_option
 @json_option
 def command(image: str, directory: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
     """Show the files in IMAGE in DIRECTORY until Ctrl-C or SIGTERM; print their cost at the end.
@@ -68,7 +70,16 @@ def command(image: str, directory: str, as_json: bool, **options: Any) -> None: 
     """
     from nandlab import _native
 
-    disk = interruptible(lambda: _native.Disk(image, options["pace"], options["durable"]))
+    disk = interruptible(
+        lambda: _native.Disk(
+            image,
+            options["pace"],
+            options["durable"],
+            options["read_only"],
+            options["rescue"],
+            options["epoch"],
+        )
+    )
     for notice in disk.notices():
         say(f"warning: {notice}")
     watch = Watch(disk)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,26 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class ExperimentFile(click.Path):
+class RegularFile(click.Path):
+    """An existing regular file: opening a pipe waits for its other end, and a device never ends."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False, readable=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click's
+        """The path.
+
+        Raises:
+            click.BadParameter: There is no such file, or it is a pipe, a socket or a device.
+
+        """
+        path = os.fsdecode(super().convert(value, param, ctx))
+        if not Path(path).is_file():
+            self.fail(f"{path} is no regular file", param, ctx)
+        return path
+
+
+class ExperimentFile(RegularFile):
     """An experiment's file; given a trace, the error shows an experiment to replay it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click's
@@ -34,7 +54,7 @@ class ExperimentFile(click.Path):
         return path
 
 
-EXPERIMENT = ExperimentFile(exists=True, dir_okay=False, readable=True)
+EXPERIMENT = ExperimentFile()
 
 
 def _sets(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> list[Pair]:

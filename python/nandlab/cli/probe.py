@@ -14,6 +14,7 @@ import click
 from nandlab.cli import DONE, FAILED
 from nandlab.cli.options import EXPERIMENT, refuse_overwriting
 from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.reading import regular
 
 if TYPE_CHECKING:
     from nandlab.calibrate.probe.found import Found
@@ -130,7 +131,7 @@ def _forget_simulated(folder: Path) -> None:
     """
     found = sorted(folder.glob("probe-*.json"))
     for path in found:
-        if b"(nandlab " not in path.read_bytes()[:200]:
+        if b"(nandlab " not in regular(path).read_bytes()[:200]:
             raise click.UsageError(f"--simulate: {path} has results of a drive; take another folder")
     for path in (*found, *folder.glob("probe-*.log")):
         path.unlink()

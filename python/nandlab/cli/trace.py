@@ -8,15 +8,12 @@ from typing import Any
 import click
 
 from nandlab.cli.background import interruptible, unfinished
-from nandlab.cli.options import json_option
+from nandlab.cli.options import RegularFile, json_option
 from nandlab.cli.output import print_json, print_table, say
 
 
-class TraceFile(click.Path):
+class TraceFile(RegularFile):
     """An existing file that can be read more than once."""
-
-    def __init__(self) -> None:
-        super().__init__(exists=True, dir_okay=False, readable=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click has it
         """The path.

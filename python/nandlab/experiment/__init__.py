@@ -15,6 +15,7 @@ from nandlab import _native, policy
 from nandlab.experiment.config import Device, Host, Memory, Precondition
 from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, Run, unless_it_failed
+from nandlab.reading import regular
 from nandlab.writing.new_file import readable, target_of
 from nandlab.writing.parquet import csv_beside, require_polars, to_parquet
 from nandlab.writing.plain import plain, refused
@@ -162,7 +163,7 @@ class Experiment:
             if override != readable(override):
                 raise _native.ConfigError(f"--set {readable(override)}: this is not UTF-8 text")
         try:
-            text = path.read_text(encoding="utf-8")
+            text = regular(path).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise _native.ConfigError(f"{readable(given)}: byte {error.start} is not UTF-8 text") from None
         except OSError as error:
@@ -473,7 +474,7 @@ def _digest(path: Path) -> str:
 @functools.lru_cache(maxsize=256)
 def _digest_of(path: str, _size: int, _changed_ns: int) -> str:
     whole = hashlib.sha256()
-    with Path(path).open("rb") as file:
+    with regular(path).open("rb") as file:
         while piece := file.read(1 << 20):
             whole.update(piece)
     return whole.hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from nandlab.figures import fdp, file_system, index, path, recyclings, sampled, wear, zones
+from nandlab.figures import collectors, fdp, file_system, index, path, recyclings, sampled, wear, zones
 from nandlab.figures.longest import longest_words
 from nandlab.figures.table import Column
 from nandlab.record.buffer import BufferCounts
@@ -487,8 +487,9 @@ def note(results: Sequence[Record]) -> str:
         "A real directory has no flash to count, and how long it took is not kept in a sweep.": not simulated
         and not by_the_clock
         and bool(results),
+        collectors.told(results): True,
     }
-    return " ".join(sentence for sentence, applies in said.items() if applies)
+    return " ".join(sentence for sentence, applies in said.items() if sentence and applies)
 
 
 def columns(results: Sequence[Record]) -> list[Column[Record]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from nandlab._native import ConfigError
 from nandlab.importing.keys import Found
+from nandlab.reading import regular
 
 
 def read_text(path: str) -> str:
@@ -18,7 +18,7 @@ def read_text(path: str) -> str:
 
     """
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        return regular(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
 

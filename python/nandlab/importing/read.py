@@ -10,6 +10,7 @@ from nandlab._native import ConfigError, TraceError
 from nandlab.importing.imported import Imported
 from nandlab.importing.request import Request
 from nandlab.one_line import one_line
+from nandlab.reading import regular
 
 
 def _mqsim(request: Request) -> Imported:
@@ -134,5 +135,5 @@ def has_flows(path: str) -> bool:
 
 
 def _head(path: str) -> str:
-    with Path(path).open("rb") as file:
+    with regular(path).open("rb") as file:
         return file.read(LARGEST).decode("utf-8", "replace")

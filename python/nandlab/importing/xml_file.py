@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from xml.parsers import expat
 
 from nandlab._native import ConfigError
 from nandlab.importing.keys import Found
+from nandlab.reading import regular
 
 
 @dataclass
@@ -88,7 +88,7 @@ def read_xml(path: str, root: str) -> Element:
 
     parser.EntityDeclHandler = entity
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
-    content = Path(path).read_bytes()
+    content = regular(path).read_bytes()
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:

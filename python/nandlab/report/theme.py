@@ -154,6 +154,21 @@ def scripts() -> Scripts:
     return Scripts(f"/*\n{texts}*/\n{library}", own, inline_json(_CONFIG))
 
 
+_UNDRAWABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that XML cannot have; a file's name can."""
+
+
+def drawable(part: Any) -> Any:  # noqa: ANN401 - any part of a specification
+    """The part with a sign for each character that no picture can have: drawing one would end the process."""
+    if isinstance(part, str):
+        return _UNDRAWABLE.sub("\ufffd", part)
+    if isinstance(part, dict):
+        return {drawable(key): drawable(value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [drawable(each) for each in part]
+    return part
+
+
 def svg(spec: Spec, names: Iterable[str] = (), narrow: Spec | None = None) -> Drawing:
     """Draws a specification.
 
@@ -169,7 +184,7 @@ def svg(spec: Spec, names: Iterable[str] = (), narrow: Spec | None = None) -> Dr
     # The reader's fonts may be wider than the measured ones.
     room = 10 + max((len(name) for name in names), default=0)
     padding = {"left": room, "right": room + 20, "top": 5, "bottom": 5}
-    text = vl_convert.vegalite_to_svg({**spec, "padding": padding, "config": _CONFIG})
+    text = vl_convert.vegalite_to_svg(drawable({**spec, "padding": padding, "config": _CONFIG}))
     text = text.replace(f'stroke="{HALO}"', f'stroke="{HALO}" paint-order="stroke"')
     # On a narrower page the chart takes the page's width; its own size is in the view box.
     text = re.sub(r"(<svg [^>]*?)\s*xmlns:xlink=\"[^\"]*\"", r"\1", text, count=1)
@@ -199,7 +214,7 @@ def png(spec: Spec, theme: Theme = "light") -> bytes:
     require_vl_convert()
     import vl_convert
 
-    return vl_convert.vegalite_to_png(themed(spec, theme), scale=SCALE)
+    return vl_convert.vegalite_to_png(drawable(themed(spec, theme)), scale=SCALE)
 
 
 def standalone(text: str, theme: Theme = "light") -> str:

@@ -3,6 +3,7 @@
 use super::tree::{Part, Tree};
 use crate::bundled::Bundled;
 use crate::error::ConfigError;
+use nandlab_nand::backed::open_regular;
 use nandlab_workload::nearest;
 use std::io;
 use std::path::Path;
@@ -20,7 +21,7 @@ pub(super) fn find(tree: &Tree, named: &Named<'_>, name: &str, base: &Path) -> R
     let refuse = |message: String| Err(tree.error(key, Part::Value, message));
     if name.contains('/') || name.contains('\\') || name.ends_with(".toml") {
         let path = base.join(name);
-        return match std::fs::read_to_string(&path) {
+        return match open_regular(&path).and_then(io::read_to_string) {
             Ok(text) => Ok((text, path.display().to_string())),
             Err(error) => refuse(format!("{key}: {}: {}", path.display(), unreadable(&error))),
         };

@@ -44,7 +44,7 @@ pub(super) enum What {
 
 impl What {
     /// The part of the text at fault, and a sentence; `elsewhere` has paths at which an unknown key would be right.
-    pub(super) fn message(self, path: &str, elsewhere: &[String], given: &Value) -> (Part, String) {
+    pub(super) fn message(self, path: &str, elsewhere: &[String]) -> (Part, String) {
         let of = |path: &str| if path.is_empty() { "the experiment".to_owned() } else { format!("[{path}]") };
         match self {
             Self::Sentence(sentence) => (Part::Value, format!("{path}: {sentence}")),
@@ -59,9 +59,6 @@ impl What {
             }
             Self::Unknown { expected } => {
                 let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
-                if let Some(spelling) = former_option(table, key, given) {
-                    return (Part::Key, format!("{} has no key `{key}`: it is written {spelling} now", of(table)));
-                }
                 let place = |path: &String| {
                     let above = if path.contains('.') { "" } else { " above all tables" };
                     format!("`{path}`{above}")
@@ -75,20 +72,6 @@ impl What {
             }
         }
     }
-}
-
-/// How an option of an FTL is written that once had `key`.
-fn former_option(table: &str, key: &str, given: &Value) -> Option<String> {
-    let places = crate::former::places_of(table.strip_prefix("ftl.")?, key);
-    let given = if given.is_null() { "...".to_owned() } else { given.to_string() };
-    let written = |place: String| {
-        let mut steps = place.split('.');
-        let option = steps.next().unwrap_or_default();
-        let inner = steps.rev().fold(given.clone(), |inner, step| format!("{{ {step} = {inner} }}"));
-        format!("{option} = {inner}")
-    };
-    let spellings: Vec<String> = places.into_iter().map(written).collect();
-    (!spellings.is_empty()).then(|| spellings.join(" or "))
 }
 
 /// What a mismatch says of a key.

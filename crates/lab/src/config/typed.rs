@@ -25,7 +25,7 @@ pub fn typed<T: DeserializeOwned>(tree: &Tree, base: &str, value: &Value) -> Res
             What::Unknown { expected } => elsewhere::<T>(base, &path, expected, given),
             _ => Vec::new(),
         };
-        let (part, message) = wrong.what.message(&path, &elsewhere, given);
+        let (part, message) = wrong.what.message(&path, &elsewhere);
         tree.error(&path, part, message)
     })
 }

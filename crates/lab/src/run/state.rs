@@ -20,6 +20,7 @@ use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use flate2::{Compression, Crc};
 use nandlab_block::{HostClock, Op, Request};
+use nandlab_nand::backed::open_regular;
 use nandlab_nand::{Counting, Nand as _, Rules, Shape};
 use saving::Saving;
 use serde::{Deserialize, Serialize};
@@ -94,7 +95,7 @@ impl Played {
 
 /// A fingerprint for a file's contents.
 fn contents(path: &Path) -> io::Result<String> {
-    let (mut file, mut crc, mut part) = (File::open(path)?, Crc::new(), vec![0; 1 << 16]);
+    let (mut file, mut crc, mut part) = (open_regular(path)?, Crc::new(), vec![0; 1 << 16]);
     loop {
         match file.read(&mut part)? {
             0 => return Ok(format!("{} bytes, CRC-32 of all {:08x}", file.metadata()?.len(), crc.sum())),
@@ -267,7 +268,7 @@ fn reloaded(kept: &Counting, sizing: &Sizing, saving: &mut Saving<'_>) -> Option
 pub(crate) fn open(path: &Path, experiment: &Experiment, sizing: &Sizing) -> Result<(Made, BufReader<File>), LabError> {
     check_device(experiment, "a state cannot be begun with", KEY)?;
     let wrong = |what: String| refused(format!("{KEY} = \"{}\": {what}", path.display()));
-    let file = File::open(path).map_err(|error| match error.kind() {
+    let file = open_regular(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => wrong("there is no such file".into()),
         _ => wrong(format!("it cannot be read: {error}")),
     })?;

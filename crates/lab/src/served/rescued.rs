@@ -24,7 +24,7 @@ impl Rescued {
     /// # Errors
     /// [`LabError::Io`] where the file is no image, is in use, is damaged in its description, or holds files on bare flash.
     pub fn open(path: &Path) -> Result<Self, LabError> {
-        let device = Backed::open_without_nvram(path).map_err(|error| of_image(&error))?;
+        let device = Backed::open_to_rescue(path).map_err(|error| of_image(&error))?;
         let image = device.file();
         let experiment = described(&image)?;
         if experiment.is_bare() {

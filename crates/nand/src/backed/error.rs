@@ -54,6 +54,14 @@ pub enum BackedError {
         /// What is wrong.
         what: String,
     },
+    /// Whole records that contradict each other.
+    #[error("the image {} is not current: {what}. Part of it is missing or older than the rest", path.display())]
+    Stale {
+        /// The image.
+        path: PathBuf,
+        /// What tells so.
+        what: String,
+    },
 }
 
 /// Why an image failed while it was used; empty while it works.

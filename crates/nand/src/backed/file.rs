@@ -5,7 +5,7 @@ use super::faults::Faults;
 use super::layout::{is_sealed, seal, u32_at, u64_at, Tag, STATE_BYTES};
 use super::os;
 use super::shared::Shared;
-use super::work::Work;
+use super::work::{Age, Work};
 use crate::address::Geometry;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -64,6 +64,12 @@ impl ImageFile {
         self.0.work.get()
     }
 
+    /// How much was done to the image until now.
+    pub fn age(&self) -> Age {
+        let now = self.0.marks.now();
+        Age { programs: now.program, stores: now.totals.map_or(0, |totals| totals.stores) }
+    }
+
     /// Asks `faults` about every call for the file from now on. For tests.
     pub fn set_faults(&self, faults: Arc<dyn Faults>) {
         self.0.file.set_faults(faults);
@@ -94,8 +100,18 @@ impl ImageFile {
     /// [`BackedError::Io`]: any write since the last success may be lost when the machine ends. All of them are written
     /// again before a later call succeeds.
     pub fn sync(&self) -> Result<(), BackedError> {
-        let programs = self.0.marks.programs();
-        self.0.sync().and_then(|()| self.0.settle(programs)).map_err(|source| self.0.error("synchronise", source))
+        let mark = self.0.marks.now();
+        self.0.sync().and_then(|()| self.0.settle(mark, false)).map_err(|source| self.0.error("synchronise", source))
+    }
+
+    /// As [`Self::sync`], for the last time: the file also tells that its disk was closed.
+    ///
+    /// # Errors
+    /// As [`Self::sync`].
+    pub fn close(&self) -> Result<(), BackedError> {
+        let mark = self.0.marks.now();
+        let closed = self.0.sync().and_then(|()| self.0.settle(mark, true)).and_then(|()| self.0.note_closed(mark));
+        closed.map_err(|source| self.0.error("synchronise", source))
     }
 
     /// Saves `text` over the older state, so one state is whole whenever the process or the machine ends.

@@ -44,7 +44,7 @@ pub struct Image {
     /// By page: tail bytes.
     tails: Vec<u16>,
     /// Pages whose record is spoilt.
-    torn: BTreeSet<Ppa>,
+    pub(super) torn: BTreeSet<Ppa>,
     /// By block.
     pub(super) blocks: Vec<OfBlock>,
     /// Records read for their tails, and their start in the file.
@@ -56,6 +56,8 @@ pub struct Image {
     pub(super) notices: Vec<String>,
     /// The last settled program, and the last program, when the image was opened.
     pub(super) opened: (u64, u64),
+    /// Writes for the end of a successful opening: places and bytes.
+    pub(super) repairs: Vec<(u64, Vec<u8>)>,
 }
 
 /// A block record's state.
@@ -63,6 +65,8 @@ pub struct Image {
 pub(super) struct OfBlock {
     /// There is one.
     pub(super) has_record: bool,
+    /// It says that the block is bad.
+    pub(super) is_bad: bool,
     /// Pages were copied away since it was written.
     pub(super) is_old: bool,
     /// Its pages' programs before its last erase.
@@ -87,6 +91,7 @@ impl Image {
             survives_machine: false,
             notices: Vec::new(),
             opened: (0, 0),
+            repairs: Vec::new(),
             shared: Arc::new(shared),
         }
     }
@@ -228,14 +233,17 @@ impl Image {
             // Nobody looks at its pages any more.
             of_block.earlier += u64::from(std::mem::take(&mut of_block.held));
         }
-        *of_block = OfBlock { has_record: true, is_old: false, ..*of_block };
+        let turned_bad = is_bad && !of_block.is_bad;
+        *of_block = OfBlock { has_record: true, is_bad, is_old: false, ..*of_block };
         let record = BlockRecord {
             pe_cycles: device.pe_cycles[block.index()],
             is_bad,
             left: std::array::from_fn(|origin| held[origin].saturating_sub(programmed[origin])),
             programs: of_block.earlier,
         };
-        self.guard("write", self.shared.write_at(self.shared.layout.block(block), &record.to_bytes(block)))
+        self.guard("write", self.shared.write_at(self.shared.layout.block(block), &record.to_bytes(block)))?;
+        self.shared.marks.add_removals(u64::from(turned_bad));
+        Ok(())
     }
 
     /// The records around the one for page `at`, and its start in them.
@@ -356,6 +364,7 @@ impl PageStore for Image {
         of_block.earlier += u64::from(std::mem::take(&mut of_block.held));
         self.write_block(device, block)?;
         self.shared.work.add(0, 1);
+        self.shared.marks.add_removals(1);
         // The room of one whose erase is not in the file holds the only copy in it.
         if self.shared.overlay.is_none() && !self.shared.is_behind() {
             self.freed.add(block, device.geometry(), (&self.shared.file, &self.shared.layout));
@@ -398,8 +407,8 @@ impl PageStore for Image {
 
     fn save_all(&mut self, device: &Counting) -> Result<(), NandError> {
         self.check()?;
-        let programs = self.shared.marks.programs();
-        self.guard("write", self.shared.note_written().and_then(|()| self.shared.settle(programs)))?;
+        let mark = self.shared.marks.now();
+        self.guard("write", self.shared.note_written().and_then(|()| self.shared.settle(mark, true)))?;
         for block in (0..device.geometry().blocks()).map(BlockId) {
             if self.blocks[block.index()].is_old {
                 self.write_block(device, block)?;

@@ -4,7 +4,7 @@
 //! text about the device's user. A CRC-32 over everything ends it. A second header stands at the end of the file.
 //!
 //! ```text
-//! header | states | marks, NVRAM, block records, page records | the same again | page bytes | header | where it begins
+//! header | states | marks, NVRAM, block records, page records | the same again | page bytes | header | mark | where it begins
 //! ```
 //!
 //! Each record ends in a CRC-32 over its bytes and its place, so a sector in another sector's place is seen. Page bytes
@@ -29,10 +29,14 @@ pub(super) const BLOCK_BYTES: usize = 128;
 pub(super) const PAGE_FIXED_BYTES: usize = 36;
 /// Room for each of two states.
 pub(super) const STATE_BYTES: u64 = 256 << 10;
-/// Bytes for a word of the NVRAM: the word and its checksum.
+/// Bytes for a word of the NVRAM: the word, the number of its stores, and a checksum.
 pub(super) const WORD_RECORD_BYTES: usize = 16;
-/// Bytes in a mark: the number of a program, and a checksum.
-pub(super) const MARK_BYTES: usize = 16;
+/// Bytes in a mark: a head, the totals, and a checksum over everything.
+pub(super) const MARK_BYTES: usize = 64;
+/// Bytes in a mark's head: the number of a program, and a checksum. Earlier versions wrote it alone.
+pub(super) const MARK_HEAD_BYTES: usize = 16;
+/// From the mark of a closed disk to the end of the file: a sector of its own, in front of the last one.
+const END_MARK: u64 = 1024;
 /// The end of the file: where the second header begins, and the magic.
 pub(super) const TRAILER_BYTES: usize = 16;
 
@@ -61,6 +65,8 @@ pub(super) struct Layout {
     data: u64,
     /// The second header.
     pub header: u64,
+    /// The mark of a closed disk.
+    pub end_mark: u64,
     pub end: u64,
     pub page_bytes: u64,
     /// Bytes in a page record: a power of two, so none straddles a sector.
@@ -85,7 +91,21 @@ impl Layout {
         let page_bytes = u64::from(geometry.page_bytes());
         let header = (data + u64::from(geometry.pages()) * page_bytes).next_multiple_of(ALIGN);
         let end = header + (header_room + TRAILER_BYTES as u64).next_multiple_of(ALIGN);
-        Self { states, settled, written, nvram, blocks, pages, second, data, header, end, page_bytes, slot }
+        Self {
+            states,
+            settled,
+            written,
+            nvram,
+            blocks,
+            pages,
+            second,
+            data,
+            header,
+            end_mark: end - END_MARK,
+            end,
+            page_bytes,
+            slot,
+        }
     }
 
     /// The place of the second copy, if what stands at `place` has one.
@@ -140,6 +160,7 @@ pub(super) enum Tag {
     State,
     Settled,
     Written,
+    End,
     Word(u64),
     Block(BlockId),
     Page(Ppa),
@@ -152,6 +173,7 @@ fn checksum(tag: Tag, body: &[u8]) -> [u8; 4] {
         Tag::State => (1_u64, 0),
         Tag::Settled => (2, 0),
         Tag::Written => (6, 0),
+        Tag::End => (7, 0),
         Tag::Word(word) => (3, word),
         Tag::Block(block) => (4, block.0.into()),
         Tag::Page(page) => (5, page.0.into()),

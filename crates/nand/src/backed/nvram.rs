@@ -1,6 +1,7 @@
 //! NVRAM in an image: it survives as the flash does.
 //!
-//! Each word has a checksum, and stands in the file twice. A word never stored is all zeros, without a checksum.
+//! Each word has a checksum and the number of its stores, and stands in the file twice: of two whole copies the one with
+//! more stores is the newer one. A word never stored is all zeros, without a checksum.
 
 use super::file::ImageFile;
 use super::layout::{is_sealed, seal, Tag, WORD_RECORD_BYTES};
@@ -68,11 +69,21 @@ impl ImageFile {
         let start = (at - first * WORD_BYTES) as usize;
         words.as_flattened_mut()[start..start + bytes.len()].copy_from_slice(bytes);
         let mut records = vec![0; words.len() * WORD_RECORD_BYTES];
+        // Held through the write: an older store may not come behind a newer one.
+        let mut counts = self.0.stores();
+        let mut stores = 0;
         for (number, (word, record)) in (first..).zip(words.iter().zip(records.chunks_exact_mut(WORD_RECORD_BYTES))) {
+            let count = &mut counts[number as usize];
+            // At the last number the copies are of one age, and the first one counts.
+            stores += u64::from(*count < u32::MAX);
+            *count = count.saturating_add(1);
             record[..WORD_BYTES as usize].copy_from_slice(word);
+            record[WORD_BYTES as usize..WORD_BYTES as usize + 4].copy_from_slice(&count.to_le_bytes());
             seal(Tag::Word(number), record);
         }
-        self.0.write_at(self.0.layout.word(first), &records)
+        self.0.write_at(self.0.layout.word(first), &records)?;
+        self.0.marks.add_stores(stores);
+        Ok(())
     }
 }
 

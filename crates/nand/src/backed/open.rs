@@ -3,8 +3,11 @@
 use super::cut::{Cut, Unsure};
 use super::error::BackedError;
 use super::file::ImageFile;
+use super::fresh::Counted;
 use super::image::{Image, OfBlock};
-use super::layout::{damaged, Header, Layout, BLOCK_BYTES, FIXED_BYTES, MAGIC, TRAILER_BYTES, WORD_RECORD_BYTES};
+use super::layout::{
+    damaged, u32_at, Header, Layout, BLOCK_BYTES, FIXED_BYTES, MAGIC, MARK_BYTES, TRAILER_BYTES, WORD_RECORD_BYTES,
+};
 use super::os::{self, HostFile};
 use super::overlay::Overlay;
 use super::pairs::Picked;
@@ -13,6 +16,7 @@ use super::records::{BlockRecord, Stored};
 use super::shared::Shared;
 use crate::address::BlockId;
 use crate::counting::Counting;
+use crate::nvm::WORD_BYTES;
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
@@ -28,7 +32,7 @@ impl ImageFile {
     /// As [`super::Backed::open`], but for the lock.
     pub fn look(path: &Path) -> Result<Self, BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let file = OpenOptions::new().read(true).open(path).map_err(error)?.into();
+        let file = os::open(path, false).map_err(error)?;
         Image::read_header(path, file).map(|shared| Self(Arc::new(shared)))
     }
 
@@ -47,12 +51,17 @@ impl Shared {
         let copies =
             [("first", 0, self.header.to_bytes()), ("second", self.layout.header, self.header.at_end(&self.layout))];
         let mut spoilt = Vec::new();
-        for (which, place, bytes) in copies {
+        for (which, place, mut bytes) in copies {
             let mut found = vec![0; bytes.len()];
             let read = self.read_at(place, &mut found);
             // An image that is only read may have been cut short.
             if self.overlay.is_none() {
                 read.map_err(|error| self.error("read", error))?;
+            }
+            if place > 0 {
+                // The mark between the second header and the end is no part of either.
+                let mark = (self.layout.end_mark - place) as usize;
+                bytes[mark..mark + MARK_BYTES].copy_from_slice(&found[mark..mark + MARK_BYTES]);
             }
             if found != bytes {
                 spoilt.push((which, place, bytes));
@@ -74,6 +83,7 @@ impl Image {
             .and_then(|_| shared.file.set_length(shared.layout.end))
             .and_then(|()| shared.write_at(shared.layout.header, &shared.header.at_end(&shared.layout)))
             .and_then(|()| shared.note_written())
+            .and_then(|()| shared.settle(shared.marks.now(), true))
             .and_then(|()| shared.write_at(0, &shared.header.to_bytes()))
             .and_then(|()| shared.catch_up());
         if let Err(source) = written {
@@ -86,19 +96,20 @@ impl Image {
     }
 
     pub(super) fn open(path: &Path) -> Result<(Self, Counting), BackedError> {
-        Self::with(Self::open_file(path)?, true)
+        Self::with(Self::open_file(path)?, false)
     }
 
-    /// As [`Self::open`], with all writes kept in memory. Damage in the NVRAM is an error only if `needs_nvram`.
-    pub(super) fn open_read_only(path: &Path, needs_nvram: bool) -> Result<(Self, Counting), BackedError> {
+    /// As [`Self::open`], with all writes kept in memory. If `is_rescue`, damage in the NVRAM is a notice, and so are old
+    /// records.
+    pub(super) fn open_read_only(path: &Path, is_rescue: bool) -> Result<(Self, Counting), BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let file = OpenOptions::new().read(true).open(path).map_err(error)?.into();
+        let file = os::open(path, false).map_err(error)?;
         if !os::lock_shared(&file).map_err(error)? {
             return Err(BackedError::InUse(path.to_owned()));
         }
         let (mut shared, found) = Self::read_headers(path, file)?;
         shared.overlay = Some(Overlay::default());
-        let mut image = Self::with(shared, needs_nvram)?;
+        let mut image = Self::with(shared, is_rescue)?;
         if found != image.0.shared.layout.end {
             let error = BackedError::Length { path: path.to_owned(), found, expected: image.0.shared.layout.end };
             image.0.notices.push(error.to_string());
@@ -106,23 +117,23 @@ impl Image {
         Ok(image)
     }
 
-    fn with(shared: Shared, needs_nvram: bool) -> Result<(Self, Counting), BackedError> {
+    fn with(shared: Shared, is_rescue: bool) -> Result<(Self, Counting), BackedError> {
         let mut image = Self::new(shared);
         let header = &image.shared.header;
         let mut device = Counting::new(header.geometry, header.rules);
         device.has_no_tails = true;
         image.repair_headers()?;
         match image.restore_nvram() {
-            Err(error @ BackedError::Damaged { .. }) if !needs_nvram => image.notices.push(error.to_string()),
+            Err(error @ BackedError::Damaged { .. }) if is_rescue => image.notices.push(error.to_string()),
             restored => restored?,
         }
-        image.restore(&mut device)?;
+        image.restore(&mut device, is_rescue)?;
         Ok((image, device))
     }
 
     fn open_file(path: &Path) -> Result<Shared, BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(error)?.into();
+        let file = os::open(path, true).map_err(error)?;
         if !os::lock(&file).map_err(error)? {
             return Err(BackedError::InUse(path.to_owned()));
         }
@@ -184,16 +195,17 @@ impl Image {
         let shared = Arc::clone(&self.shared);
         for (which, place, bytes) in shared.spoilt_headers()? {
             self.notices.push(format!("the {which} of two headers is damaged, and the other one counts"));
-            shared.write_at(place, &bytes).map_err(|error| shared.error("write", error))?;
+            self.repairs.push((place, bytes));
         }
         Ok(())
     }
 
-    /// Brings an erased `device` into the state in the records.
-    fn restore(&mut self, device: &mut Counting) -> Result<(), BackedError> {
+    /// Brings an erased `device` into the state in the records. Old records are a notice if `is_rescue`.
+    fn restore(&mut self, device: &mut Counting, is_rescue: bool) -> Result<(), BackedError> {
         let shared = Arc::clone(&self.shared);
         let marks = shared.read_marks().map_err(|error| shared.error("read", error))?;
-        let mut cut = Cut::new(marks.written);
+        let mut cut = Cut::new(marks.start());
+        let mut lost_blocks = 0;
         let records = self.picked(block_records(&shared))?;
         for &block in &records.spoilt {
             self.notices.push(format!(
@@ -208,10 +220,13 @@ impl Image {
                     let what = "its record has a wrong checksum, what it held is lost, and it is taken for bad";
                     self.notices.push(format!("block {block} is damaged: {what}"));
                     device.states.retire(block);
+                    lost_blocks += 1;
                     continue;
                 }
             };
-            self.blocks[block.index()] = OfBlock { has_record: true, earlier: record.programs, ..OfBlock::default() };
+            let (is_bad, earlier) = (record.is_bad, record.programs);
+            self.blocks[block.index()] = OfBlock { has_record: true, is_bad, earlier, ..OfBlock::default() };
+            shared.marks.add_removals(u64::from(record.pe_cycles) + u64::from(is_bad));
             device.pe_cycles[block.index()] = record.pe_cycles;
             self.shared.work.add(record.programs, record.pe_cycles.into());
             if record.is_bad {
@@ -231,10 +246,21 @@ impl Image {
                 self.take(device, block, &record, &found);
             }
         }
-        let last = self.cut_off(device, cut)?;
-        let programs = last.max(marks.settled).max(shared.work.get().programs);
+        let last = self.cut_off(device, cut);
+        let recorded = shared.work.get().programs;
+        let programs = last.max(marks.settled().program).max(recorded);
+        let counted = Counted { recorded, last, torn: self.torn.len() as u64, lost_blocks, now: shared.marks.now() };
+        match marks.old(&counted) {
+            Some(what) if is_rescue => {
+                self.notices.push(BackedError::Stale { path: shared.path.clone(), what }.to_string());
+            }
+            Some(what) => return Err(BackedError::Stale { path: shared.path.clone(), what }),
+            None => self.notices.extend(marks.doubts(&counted)),
+        }
         shared.marks.set_programs(programs);
-        self.opened = (marks.settled, programs);
+        shared.marks.set_missing(programs - recorded);
+        self.opened = (marks.settled().program, programs);
+        self.repair()?;
         if marks.written.is_none() || programs > last {
             // The next numbers follow it without a gap.
             shared.note_written().map_err(|error| shared.error("write", error))?;
@@ -242,27 +268,31 @@ impl Image {
         Ok(())
     }
 
+    /// Writes the opening's repairs.
+    fn repair(&mut self) -> Result<(), BackedError> {
+        std::mem::take(&mut self.repairs).into_iter().try_for_each(|(place, bytes)| {
+            self.shared.write_at(place, &bytes).map_err(|error| self.shared.error("write", error))
+        })
+    }
+
     /// Takes the blocks that waited over, without the pages that the end of a process cut off; returns the last program
     /// that is there with all before it.
-    fn cut_off(&mut self, device: &mut Counting, cut: Cut) -> Result<u64, BackedError> {
+    fn cut_off(&mut self, device: &mut Counting, cut: Cut) -> u64 {
         let shared = Arc::clone(&self.shared);
         let (last, blocks, pages) = cut.end(&shared.header.geometry, &shared.layout);
         // A later program gets such a page's number: nothing may remain of it.
-        let blank = vec![0; shared.layout.slot];
-        for at in pages {
-            shared.write_at(shared.layout.page(at), &blank).map_err(|error| shared.error("write", error))?;
-        }
+        self.repairs.extend(pages.into_iter().map(|at| (shared.layout.page(at), vec![0; shared.layout.slot])));
         for Unsure { block, record, slots } in blocks {
             let found = found_in(&shared, block, &record, &slots);
             self.take(device, block, &record, &found);
         }
-        Ok(last)
+        last
     }
 
-    /// Records from two copies, both as they should be from now on.
-    fn picked(&self, picked: io::Result<Picked>) -> Result<Picked, BackedError> {
+    /// Records from two copies, both to be as they should.
+    fn picked(&mut self, picked: io::Result<Picked>) -> Result<Picked, BackedError> {
         let picked = picked.map_err(|error| self.shared.error("read", error))?;
-        picked.repair(&self.shared).map_err(|error| self.shared.error("write", error))?;
+        self.repairs.extend(picked.repairs());
         Ok(picked)
     }
 
@@ -274,6 +304,11 @@ impl Image {
         }
         let kind = |word: usize, bytes: &[u8]| Stored::of_word(bytes, word as u64);
         let words = self.picked(Picked::read(&shared, (shared.layout.nvram, length), WORD_RECORD_BYTES, kind))?;
+        let mut counts = shared.stores();
+        for (count, record) in counts.iter_mut().zip(words.bytes.chunks_exact(WORD_RECORD_BYTES)) {
+            *count = u32_at(record, WORD_BYTES as usize);
+        }
+        shared.marks.add_stores(counts.iter().map(|&count| u64::from(count)).sum());
         match (words.spoilt.len(), words.lost.first()) {
             (_, Some(word)) => {
                 let what = format!("word {word} of its NVRAM is lost in both copies");

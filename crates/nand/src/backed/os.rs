@@ -3,9 +3,11 @@
 use super::faults::{Call, Fault, Faults};
 use crate::content::Bytes;
 use rustix::io::Errno;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// How often a read is tried that the host fails: an FTL that cannot read a page when it moves it has lost the page.
@@ -26,6 +28,35 @@ impl From<File> for HostFile {
         read_without_a_trace(&file);
         Self { file, faults: OnceLock::new() }
     }
+}
+
+/// Opens an image.
+pub(super) fn open(path: &Path, to_write: bool) -> io::Result<HostFile> {
+    open_as(path, OpenOptions::new().read(true).write(to_write)).map(HostFile::from)
+}
+
+/// Opens a regular file to read it. Anything else is refused at once: to open a pipe would wait for its other end, and a
+/// device may have no end.
+///
+/// # Errors
+/// As the system has them, or it is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    open_as(path, OpenOptions::new().read(true))
+}
+
+fn open_as(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let at_once = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let other = || io::Error::other("it is no regular file");
+    let file = options.custom_flags(at_once).open(path).map_err(|error| match Errno::from_io_error(&error) {
+        // A socket cannot be opened.
+        Some(Errno::NXIO) => other(),
+        _ => error,
+    })?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_dir() {
+        return Err(Errno::ISDIR.into());
+    }
+    kind.is_file().then_some(file).ok_or_else(other)
 }
 
 /// Leaves the time of the last read as it is: to look at it takes a tenth of a page's read. Only an owner may do so.

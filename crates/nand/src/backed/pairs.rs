@@ -47,11 +47,11 @@ impl Picked {
         Ok(picked)
     }
 
-    /// Writes both copies of the records that differ.
-    pub fn repair(&self, shared: &Shared) -> io::Result<()> {
-        self.differ.iter().try_for_each(|&number| {
+    /// What must be written to both copies of the records that differ: places and bytes.
+    pub fn repairs(&self) -> impl Iterator<Item = (u64, Vec<u8>)> + '_ {
+        self.differ.iter().map(|&number| {
             let start = number * self.record;
-            shared.write_at(self.place + start as u64, &self.bytes[start..start + self.record])
+            (self.place + start as u64, self.bytes[start..start + self.record].to_vec())
         })
     }
 }

@@ -23,7 +23,7 @@ impl ImageFile {
 
 /// What the records in the file tell.
 pub(super) fn recorded(shared: &Shared) -> io::Result<Work> {
-    let mut cut = Cut::new(shared.read_marks()?.written);
+    let mut cut = Cut::new(shared.read_marks()?.start());
     let records = block_records(shared)?;
     let mut work = Work::default();
     for (block, bytes) in (0..).map(BlockId).zip(records.bytes.chunks_exact(BLOCK_BYTES)) {

@@ -204,7 +204,7 @@ impl Stored {
         if bytes.iter().all(|&byte| byte == 0) {
             Self::Blank
         } else if is_sealed(Tag::Word(word), bytes) {
-            Self::Whole(0)
+            Self::Whole(u32_at(bytes, 8).into())
         } else {
             Self::Spoilt
         }

@@ -4,7 +4,7 @@ use super::backlog::Backlog;
 use super::error::{BackedError, Failure};
 use super::gathered::Gathered;
 use super::layout::{Header, Layout, Tag, MARK_BYTES};
-use super::marks::{self, Marks, Noted};
+use super::marks::{Mark, Marks, Noted};
 use super::os::{self, HostFile};
 use super::overlay::Overlay;
 use super::work::Counter;
@@ -38,6 +38,8 @@ pub(super) struct Shared {
     /// Flash work since the image was made.
     pub work: Counter,
     pub marks: Marks,
+    /// Stores by NVRAM word.
+    stores: Mutex<Vec<u32>>,
     /// Every write, in order.
     #[cfg(test)]
     pub log: Mutex<Vec<(u64, Vec<u8>)>>,
@@ -50,6 +52,7 @@ impl Shared {
             overlay: None,
             path: path.to_owned(),
             layout: Layout::new(&header),
+            stores: Mutex::new(vec![0; (header.nvram_bytes / 8) as usize]),
             header,
             failure: Failure::default(),
             unsynced: AtomicBool::new(false),
@@ -177,20 +180,31 @@ impl Shared {
 impl Shared {
     /// Reads the marks.
     pub fn read_marks(&self) -> io::Result<Noted> {
-        let (settled, written) = (self.layout.settled, self.layout.written);
         let noted = Noted {
-            settled: self.read_mark(Tag::Settled, settled)?.unwrap_or(0),
-            written: self.read_mark(Tag::Written, written)?,
+            settled: self.read_mark(Tag::Settled, self.layout.settled)?,
+            written: self.read_mark(Tag::Written, self.layout.written)?,
+            end: self.read_end_mark()?,
         };
         self.marks.found(noted);
         Ok(noted)
     }
 
-    fn read_mark(&self, tag: Tag, place: u64) -> io::Result<Option<u64>> {
+    /// A mark's newer copy, if one is whole.
+    fn read_mark(&self, tag: Tag, place: u64) -> io::Result<Option<Mark>> {
         let mut copies = [[0; MARK_BYTES]; 2];
         self.read_at(place, &mut copies[0])?;
         self.read_at(self.layout.second(place).expect("a mark has a second copy"), &mut copies[1])?;
-        Ok(marks::number(tag, copies))
+        Ok(copies.iter().filter_map(|record| Mark::from_bytes(tag, record)).max())
+    }
+
+    fn read_end_mark(&self) -> io::Result<Option<Mark>> {
+        let mut record = [0; MARK_BYTES];
+        let read = self.read_at(self.layout.end_mark, &mut record);
+        // An image that is only read may have been cut short.
+        if self.overlay.is_none() {
+            read?;
+        }
+        Ok(Mark::from_bytes(Tag::End, &record))
     }
 
     /// Writes everything gathered, and marks it: from here on, records may be removed.
@@ -201,9 +215,20 @@ impl Shared {
         })
     }
 
-    /// Marks the programs up to `program` as flushed.
-    pub fn settle(&self, program: u64) -> io::Result<()> {
-        self.marks.settle(program, |mark| self.write_at(self.layout.settled, &mark))
+    /// Writes a flush's mark. With `every_total`, a mark without a later program is written, too.
+    pub fn settle(&self, mark: Mark, every_total: bool) -> io::Result<()> {
+        self.marks.settle(mark, every_total, |mark| self.write_at(self.layout.settled, &mark))
+    }
+
+    /// Marks a disk with everything up to `mark` flushed as closed, first at the end of the file.
+    pub fn note_closed(&self, mark: Mark) -> io::Result<()> {
+        self.write_at(self.layout.end_mark, &mark.to_bytes(Tag::End))?;
+        self.marks.note_closed(mark, |mark| self.write_at(self.layout.written, &mark))
+    }
+
+    /// Stores by NVRAM word.
+    pub fn stores(&self) -> MutexGuard<'_, Vec<u32>> {
+        self.stores.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

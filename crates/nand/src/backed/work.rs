@@ -15,6 +15,15 @@ pub struct Work {
     pub erases: u64,
 }
 
+/// How much was done to an image since it was made. No damage makes an image younger, unless it is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Age {
+    /// The last program's number.
+    pub programs: u64,
+    /// Words stored in the NVRAM.
+    pub stores: u64,
+}
+
 impl Work {
     /// The work since `before`; nothing if a damaged record hides it.
     #[must_use]

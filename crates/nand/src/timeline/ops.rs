@@ -196,7 +196,7 @@ impl Ops {
     }
 
     /// Keeps an operation; returns where.
-    #[inline]
+    #[inline(always)]
     pub(super) fn add(&mut self, op: Op) -> u32 {
         self.len += 1;
         let mut at = self.free;

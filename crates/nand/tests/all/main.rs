@@ -8,6 +8,7 @@ mod damaged;
 mod faulty;
 mod nvm;
 mod power_cut;
+mod regular;
 mod rules;
 mod support;
 mod timed;

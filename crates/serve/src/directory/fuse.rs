@@ -99,6 +99,7 @@ pub fn mount(at: &Path, disk: Arc<Disk>, others: bool, cache: Cache) -> io::Resu
         refuse_other_volumes(&disk)?;
     }
     let block_bytes = crate::Export::preferred_block(&*disk);
+    let is_read_only = crate::Export::is_read_only(&*disk);
     let folds_case = !disk.is_bare();
     let fs = disk.fs().unwrap_or_else(|| FsConfig::Fat(fat::Config::default()));
     let name = fs.name();
@@ -119,6 +120,7 @@ pub fn mount(at: &Path, disk: Arc<Disk>, others: bool, cache: Cache) -> io::Resu
         MountOption::NoDev,
         MountOption::NoSuid,
     ];
+    config.mount_options.extend(is_read_only.then_some(MountOption::RO));
     let session = fuser::spawn_mount(directory, at, &config).inspect_err(|_| worker.stop())?;
     Ok(Mounted { session: Some(session), worker, fs: name, at: at.to_owned(), below: folder.dev() })
 }

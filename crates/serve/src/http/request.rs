@@ -19,6 +19,10 @@ pub(super) struct Request {
     /// Without a query.
     pub path: String,
     pub host: Option<String>,
+    /// The page that asks, as a browser names it.
+    pub origin: Option<String>,
+    /// Whether a browser says that a page of another site asks.
+    pub is_cross_site: bool,
     has_body: bool,
 }
 
@@ -60,12 +64,15 @@ impl Request {
             return None;
         }
         let path = target.split('?').next()?;
-        let mut request = Self { method: method.into(), path: path.into(), host: None, has_body: false };
+        let (method, path) = (method.into(), path.into());
+        let mut request = Self { method, path, host: None, origin: None, is_cross_site: false, has_body: false };
         for line in lines {
             let (name, value) = line.split_once(':')?;
             let value = value.trim();
             match &*name.to_ascii_lowercase() {
                 "host" => request.host = Some(value.into()),
+                "origin" => request.origin = Some(value.into()),
+                "sec-fetch-site" => request.is_cross_site = value == "cross-site",
                 "content-length" => request.has_body |= value != "0",
                 "transfer-encoding" => request.has_body = true,
                 _ => {}

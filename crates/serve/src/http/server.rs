@@ -165,12 +165,15 @@ impl Drop for Browser<'_> {
     }
 }
 
-/// Whether the request names this machine as its host: other names are refused, even if someone's DNS points them here.
+/// Whether the request names this machine as its host, and no page of another site asks. Other names are refused, even
+/// if someone's DNS points them here.
 fn is_for_this_machine(request: &Request) -> bool {
-    request.host.as_deref().is_none_or(|host| {
-        let name = if host.starts_with('[') { host.split_inclusive(']').next() } else { host.split(':').next() };
-        matches!(name, Some("" | "localhost" | "127.0.0.1" | "[::1]"))
-    })
+    let Some(host) = request.host.as_deref() else { return false };
+    let name = if host.starts_with('[') { host.split_inclusive(']').next() } else { host.split(':').next() };
+    let is_this_page = |origin: &str| origin.strip_prefix("http://") == Some(host);
+    matches!(name, Some("" | "localhost" | "127.0.0.1" | "[::1]"))
+        && request.origin.as_deref().is_none_or(is_this_page)
+        && !request.is_cross_site
 }
 
 /// A frame: the figures, the block count, and the changed blocks as `[number, kind, valid, P/E cycles]`.

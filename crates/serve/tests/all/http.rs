@@ -53,6 +53,29 @@ fn ask(page: &Page, path: &str) -> (String, String) {
     get(TcpStream::connect(address).unwrap(), path, &address.to_string())
 }
 
+/// A browser tells which page asks. A page of another site gets nothing.
+#[test]
+fn a_foreign_page_is_refused() {
+    let page = page();
+    let address = page.address().unwrap();
+    let own = format!("Origin: http://{address}");
+    for (head, status) in [
+        (format!("Host: {address}"), "200"),
+        (format!("Host: {address}\r\n{own}\r\nSec-Fetch-Site: same-origin"), "200"),
+        (format!("Host: {address}\r\nOrigin: http://example.org"), "403"),
+        (format!("Host: {address}\r\nOrigin: http://{}:1", address.ip()), "403"),
+        (format!("Host: {address}\r\nOrigin: null"), "403"),
+        (format!("Host: {address}\r\nSec-Fetch-Site: cross-site"), "403"),
+        ("Accept: */*".to_owned(), "403"),
+    ] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET /record HTTP/1.1\r\n{head}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{head}: {answer}");
+    }
+}
+
 #[test]
 fn the_page_the_record_and_the_metrics_are_answered() {
     let page = page();
@@ -166,7 +189,8 @@ fn thirty_two_clients_are_served_at_once_and_the_end_waits_for_none() {
     let is_served = || {
         let mut stream = TcpStream::connect(address).unwrap();
         let mut answer = String::new();
-        let _ = write!(stream, "GET /metrics HTTP/1.1\r\n\r\n").and_then(|()| stream.read_to_string(&mut answer));
+        let _ = write!(stream, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            .and_then(|()| stream.read_to_string(&mut answer));
         answer.starts_with("HTTP/1.1 200 ")
     };
     assert!((0..1000).any(|_| is_served() || {

@@ -10,6 +10,6 @@ mod http;
 mod limits;
 mod protocol;
 mod random;
-
+mod stale;
 mod support;
 mod vanished;
