@@ -47,7 +47,7 @@ fn a_weak_page_is_read_no_more_than_an_erased_one() {
 
 /// The next page is no way out on a chip without gaps.
 #[test]
-#[should_panic(expected = "program of page 7 in block 1")]
+#[should_panic(expected = "program of page 3 in block 1: this chip programs without gaps, page 2 is next")]
 fn a_weak_page_ends_its_block_on_a_chip_without_gaps() {
     let _ = program(&mut programmed(ProgramOrder::AscendingDense), 7);
 }

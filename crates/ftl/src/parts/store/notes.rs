@@ -84,6 +84,11 @@ impl Notes {
         self.live().filter(move |&(_, page)| self.geometry.block_of(page) == block).map(|(segment, _)| segment)
     }
 
+    /// Whether a renewal was cut: it takes one block before it gives back another.
+    fn has_too_many_blocks(&self) -> bool {
+        self.blocks.len() as u32 > self.most_blocks
+    }
+
     /// Schedules the block with the fewest live notes for renewal.
     fn renew_one(&mut self) {
         let full = self.blocks.iter().filter(|&&block| block != self.frontier.block);
@@ -125,13 +130,13 @@ impl Notes {
 impl Store {
     /// Writes the due notes.
     pub(crate) fn write_notes<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        if self.notes.blocks.len() as u32 > self.notes.most_blocks {
+        if self.notes.has_too_many_blocks() {
             self.notes.renew_one();
         }
         if self.notes.next().is_none() {
             return Ok(());
         }
-        scoped(nand, Cause::Trim, |nand| {
+        scoped(nand, Cause::Trim, |nand| loop {
             while let Some(segment) = self.notes.next() {
                 if self.notes.frontier.is_full() {
                     self.open_note_block(nand)?;
@@ -143,7 +148,12 @@ impl Store {
             for (_, page) in std::mem::take(&mut self.pinned) {
                 self.valid.remove(self.geometry.block_of(page), self.geometry.page_in_block(page));
             }
-            self.release_note_blocks(nand)
+            self.release_note_blocks(nand)?;
+            if !self.notes.has_too_many_blocks() {
+                return Ok(());
+            }
+            // A mount closed a block with few notes. The notes of the next block go to the open one.
+            self.notes.renew_one();
         })
     }
 
