@@ -9,6 +9,14 @@ from nandlab._native import ConfigError
 from nandlab.importing.keys import Found
 
 
+def is_there(path: str) -> bool:
+    """Whether there is such a file; a drive's options may be longer than any name of a file."""
+    try:
+        return Path(path).is_file()
+    except OSError:
+        return False
+
+
 def read_text(path: str) -> str:
     """The file's text, without a byte order mark.
 
