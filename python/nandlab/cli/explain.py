@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,7 @@ def _record(path: str) -> dict[str, Any]:
             f"{path} is an experiment: `nandlab run {path} --json > result.json` makes a record of it"
         )
     try:
-        given = click.get_binary_stream("stdin").read() if path == "-" else Path(path).read_bytes()
+        given = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
         record = json.loads(given.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None

@@ -7,12 +7,13 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nandlab.running.varied import Pair, label, override, split_commas, titles_of
+from nandlab.running.varied import Pair, in_the_chosen, label, override, split_commas, titles_of
 from nandlab.writing.new_file import check_writable, readable
 
 if TYPE_CHECKING:
@@ -268,9 +269,14 @@ def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) ->
         labels = [
             {titles[key]: label(titles[key], value) for key, value in pairs} for pairs in (before, after)
         ]
-        overrides = [override(pair, file) for pair in (*sets, *before, *after)]
+        pairs = in_the_chosen((*sets, *before, *after), partial(_resolved, file))
+        overrides = [override(pair, file) for pair in pairs]
         found.append(Design(file, _unlike(found, labels[0] | own | labels[1]), overrides))
     return found
+
+
+def _resolved(file: str) -> dict[str, Any]:
+    return read(file, ()).resolve()
 
 
 def _unlike(found: Sequence[Design], labels: dict[str, str]) -> dict[str, str]:

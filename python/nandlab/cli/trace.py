@@ -37,10 +37,11 @@ class TraceFile(click.Path):
 def _spooled() -> Iterator[str]:
     """A file with what standard input has; its name tells of a pipe."""
     import shutil
+    import sys
     import tempfile
 
     with tempfile.NamedTemporaryFile(prefix="stdin-") as file:
-        shutil.copyfileobj(click.get_binary_stream("stdin"), file)
+        shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
         yield file.name
 
