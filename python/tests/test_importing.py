@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import PEERS
 
 import nandlab
 from nandlab.importing import Request, import_files, simulator_of
@@ -479,45 +478,3 @@ def test_run_proposes_the_import(nandlab_command, samples, tmp_path):
     assert simulator_of(samples["simplessd"][0]) == "simplessd"
     assert simulator_of(samples["flashsim"][0]) == "flashsim"
     assert simulator_of(write(tmp_path / "a.csv", "1,2,3\n")) is None
-
-
-SHIPPED = [
-    ("mqsim", ["MQSim/ssdconfig.xml", "MQSim/workload.xml"], {}),
-    ("mqsim", ["MQSim/ssdconfig.xml", "MQSim/workload.xml"], {"scenario": 2}),
-    ("mqsim", ["MQSim/ssdconfig.xml", "MQSim/workload.xml"], {"scenario": 3}),
-    *(
-        ("mqsim", [f"MQSim/fast18/{folder}/{device}", f"MQSim/fast18/{folder}/{workload}.xml"], {})
-        for folder, device, workload in [
-            (
-                "data-cache-contention",
-                "ssdconfig-datacache-contention.xml",
-                "workload-datacache-contention-flow-1-flow-2",
-            ),
-            (
-                "queue-fetch-size",
-                "ssdconfig-queue-fetch-size=16.xml",
-                "workload-queue-fetch-size-flow-1-flow-2",
-            ),
-            (
-                "backend-contention",
-                "ssdconfig-backend-contention.xml",
-                "workload-backend-contention-flow-1-flow-2",
-            ),
-        ]
-    ),
-    ("femu", ["FEMU/femu-scripts/run-zns.sh"], {}),
-    ("nvmevirt", ["nvmevirt/ssd_config.h"], {"model": "ZNS_PROTOTYPE"}),
-    ("nvmevirt", ["nvmevirt/ssd_config.h"], {"model": "WD_ZN540"}),
-    ("simplessd", ["SimpleSSD/config/sample.cfg", "SimpleSSD-Standalone/config/sample.cfg"], {}),
-    ("flashsim", ["flashsim/ssd.conf"], {}),
-    ("femu", ["FEMU/femu-scripts/run-blackbox.sh"], {}),
-    ("nvmevirt", ["nvmevirt/ssd_config.h"], {}),
-]
-
-
-@pytest.mark.peers
-@pytest.mark.parametrize(("simulator", "files", "options"), SHIPPED)
-def test_shipped_configurations_are_imported(simulator, files, options):
-    # Each import has been inspected as an experiment.
-    found = imported(simulator, *(Path(PEERS) / file for file in files), **options)
-    assert len(found.rows) > 10

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from conftest import PEERS
 from test_importing import DEVICE, FEMU, FLOW, NVMEVIRT, fates, imported, samples, write
 
 import nandlab
@@ -243,3 +244,45 @@ def test_zones_of_femu_are_zones_here():
     assert (slow["device.zones.max_open"], slow["device.zones.max_active"]) == (4, 6)
     told = imported("femu", f"{options},zns_zrwa_size=4")
     assert row(told, "zns_zrwa_size").fate == TOLD
+
+
+SHIPPED = [
+    ("mqsim", ["MQSim/ssdconfig.xml", "MQSim/workload.xml"], {}),
+    ("mqsim", ["MQSim/ssdconfig.xml", "MQSim/workload.xml"], {"scenario": 2}),
+    ("mqsim", ["MQSim/ssdconfig.xml", "MQSim/workload.xml"], {"scenario": 3}),
+    *(
+        ("mqsim", [f"MQSim/fast18/{folder}/{device}", f"MQSim/fast18/{folder}/{workload}.xml"], {})
+        for folder, device, workload in [
+            (
+                "data-cache-contention",
+                "ssdconfig-datacache-contention.xml",
+                "workload-datacache-contention-flow-1-flow-2",
+            ),
+            (
+                "queue-fetch-size",
+                "ssdconfig-queue-fetch-size=16.xml",
+                "workload-queue-fetch-size-flow-1-flow-2",
+            ),
+            (
+                "backend-contention",
+                "ssdconfig-backend-contention.xml",
+                "workload-backend-contention-flow-1-flow-2",
+            ),
+        ]
+    ),
+    ("femu", ["FEMU/femu-scripts/run-zns.sh"], {}),
+    ("nvmevirt", ["nvmevirt/ssd_config.h"], {"model": "ZNS_PROTOTYPE"}),
+    ("nvmevirt", ["nvmevirt/ssd_config.h"], {"model": "WD_ZN540"}),
+    ("simplessd", ["SimpleSSD/config/sample.cfg", "SimpleSSD-Standalone/config/sample.cfg"], {}),
+    ("flashsim", ["flashsim/ssd.conf"], {}),
+    ("femu", ["FEMU/femu-scripts/run-blackbox.sh"], {}),
+    ("nvmevirt", ["nvmevirt/ssd_config.h"], {}),
+]
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize(("simulator", "files", "options"), SHIPPED)
+def test_shipped_configurations_are_imported(simulator, files, options):
+    # Each import has been inspected as an experiment.
+    found = imported(simulator, *(Path(PEERS) / file for file in files), **options)
+    assert len(found.rows) > 10
