@@ -166,10 +166,15 @@ def of_wap(kept):
     assert kept.meets(tried[0], "fig6.dram_lower") and kept.meets(tried[1], "sec2.cbm_write_heavy")
     best = max(tried, key=meets)
     lacking = {name for name in best.seen if not kept.meets(best, name)}
-    remarks = {"fig6.dram_lower", "sec2.cbm_write_heavy", "sec2.clock_dnv_mixed", "sec3.recipe"}
-    assert lacking == {"fig3.max_even_sizes", *remarks}
-    even = figure(best, "fig3.max_even_sizes")
-    yield f"misses {word(len(lacking))} claims: the best trace of even sizes ({even} %"
+    assert lacking == {"fig6.dram_lower", "sec2.cbm_write_heavy", "sec2.clock_dnv_mixed"}
+    yield f"misses {word(len(lacking))} claims: Fig. 6's sign and the two remarks"
+    changed = {"even_sizes": "by_table4", "reduce": "no_request"}
+    (as_read,) = (row for row in tried if {**best.values, **changed} == row.values)
+    yield f"As the file reads both, this setting meets {meets(as_read)}"
+    (alone,) = (row for row in tried if {**row.values, **changed} == kept.rows[0].values)
+    gained = {name for name in alone.seen if kept.meets(alone, name) and not kept.meets(kept.rows[0], name)}
+    assert gained == {"fig3.mean_even_sizes", "fig3.max_even_sizes", "sec3.recipe"}
+    yield f"the file's own values meet {meets(kept.rows[0]) + len(gained)} over five seeds"
     assert not kept.joint("fig6.dram_lower") and not kept.joint("sec2.cbm_write_heavy")
     yield "No joint point meets Fig. 6's sign for all four traces, or the remark on CBM"
     yield f"One setting found by hand meets {meets(best)} of the {claims}"
