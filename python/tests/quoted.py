@@ -106,7 +106,12 @@ VERDICTS = {
 
 _SIZES = {"512": "512 B", "4k": "4 KB", "16k": "16 KB"}
 
-_OFF = {"fmax": "FMAX, 6 %", "mtbs": "MTBS, 6 %", "fast": "FAST, 13 %", "bast": "BAST, 20 %"}
+_OFF = {
+    "fmax": "FMAX, 6 %",
+    "mtbs": "MTBS, 6 %",
+    "fast": "FAST, 13 %, merges for erases",
+    "bast": "BAST, 20 %",
+}
 FARTHEST = {
     "btree": {
         what: [f"table1.{ftl}.{size}.{count}" for size in _SIZES for count in ("writes", "erases")]
