@@ -93,6 +93,23 @@ def sieve(
         cache_reads: Whether to cache pages on reads. Default true.
     """
 
+def second_write(
+    *,
+    size: int | str | None = None,
+    cache_reads: bool | None = None,
+    period_us: float | None = None,
+) -> Choice:
+    """Keeps pages that are written again within a period; a page's first write goes to flash.
+
+    After Tavakkol et al., FAST 2018.
+
+    Args:
+        size: Buffer size; rounded down to whole pages. Default "32 MiB".
+        cache_reads: Whether to cache pages on reads. Default false.
+        period_us: Time until the filter is emptied, us; at least 1. A second, as in MQSim. Default
+            1000000.0.
+    """
+
 def arc(
     *,
     size: int | str | None = None,

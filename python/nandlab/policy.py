@@ -25,6 +25,7 @@ cannot be changed. A wrong answer and an exception end the run with a `PolicyErr
 from __future__ import annotations
 
 import copy
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -37,6 +38,7 @@ from nandlab.one_line import one_line
 
 if TYPE_CHECKING:
     import ast
+    import inspect
 
 Known = Mapping[str, int]
 """What a new policy may know: seed, dies, blocks_per_die, pages_per_block, page_bytes and logical_pages.
@@ -219,6 +221,41 @@ def names_in(text: str) -> Iterator[str]:
 def kept(names: Iterator[str] | list[str]) -> dict[str, Policy]:
     """The objects among these names."""
     return {name: _KEPT[name] for name in names if name in _KEPT}
+
+
+def words(text: str) -> str:
+    """A value with a policy's class and options in place of the name by which a run finds it.
+
+    >>> words('{ python = "mine:AgeWeighted(power=0.25)" }'), words("greedy")
+    ('AgeWeighted(power=0.25)', 'greedy')
+    """
+    shown = re.sub(r'"[\w.]+:[\w.]*?(\w+(?:#[0-9a-f]{12}|\([^"]*\))?)"', _shown, text)
+    alone = re.fullmatch(r"\{ python = ([A-Za-z_]\w*(?:\(.*\))?) \}", shown)
+    return alone[1] if alone else shown
+
+
+def _shown(found: re.Match[str]) -> str:
+    """A name's end: a class, its options as the name has them, or those that the object has."""
+    policy = _KEPT.get(found[0].strip('"'))
+    return found[1].partition("#")[0] if policy is None else f"{type(policy).__name__}{_options(policy)}"
+
+
+def _options(policy: Policy) -> str:
+    """What the object holds of its class's options, where it is not the default."""
+    import inspect
+
+    given = []
+    for name, option in inspect.signature(type(policy)).parameters.items():
+        value = getattr(policy, name, option.default)
+        if option.kind in (option.POSITIONAL_OR_KEYWORD, option.KEYWORD_ONLY) and not _is_same(value, option):
+            given.append(f"{name}={value!r}")
+    return f"({', '.join(given)})" if given else ""
+
+
+def _is_same(value: object, option: inspect.Parameter) -> bool:
+    """Whether it is the default; an array is never one."""
+    same = value == option.default
+    return value is option.default or (isinstance(same, bool) and same)
 
 
 def named(tree: Any) -> Iterator[str]:  # noqa: ANN401 - an experiment's tables

@@ -6,7 +6,7 @@ import re
 _WRITTEN = {
     "minv": [
         "{phone.minv.unused2000:.0f} of 2,048 are unused then",
-        "{fig3.minv_no_gc:.0f} are passive, none aggressive",
+        "MiNV {phone.minv.passive:,.0f} and {phone.minv.aggressive:,.0f}.",
         "{phone.minv.copies / (phone.minv.passive + phone.minv.aggressive):.1f} copies in MiNV and "
         "{phone.yaffs.copies / (phone.yaffs.passive + phone.yaffs.aggressive):.1f} in YAFFS, where "
         "{100 * phone.yaffs.passive / (phone.yaffs.passive + phone.yaffs.aggressive):.0f} % are passive",
@@ -106,7 +106,12 @@ VERDICTS = {
 
 _SIZES = {"512": "512 B", "4k": "4 KB", "16k": "16 KB"}
 
-_OFF = {"fmax": "FMAX, 6 %", "mtbs": "MTBS, 6 %", "fast": "FAST, 13 %", "bast": "BAST, 20 %"}
+_OFF = {
+    "fmax": "FMAX, 6 %",
+    "mtbs": "MTBS, 6 %",
+    "fast": "FAST, 13 %, merges for erases",
+    "bast": "BAST, 20 %",
+}
 FARTHEST = {
     "btree": {
         what: [f"table1.{ftl}.{size}.{count}" for size in _SIZES for count in ("writes", "erases")]

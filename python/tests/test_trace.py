@@ -100,7 +100,6 @@ def test_a_conversion_goes_to_stdout_where_that_is_asked_for(nandlab_command, sp
     for arguments, said in (
         (("convert", spc, "-"), "whose format no name tells"),
         (("convert", spc, "-", "--to", "csv", "--json"), "name a file"),
-        (("convert", "-", path), "a trace is read twice"),
     ):
         refused = nandlab_command("trace", *arguments)
         assert (refused.status, refused.out) == (2, "") and said in refused.err, refused

@@ -34,6 +34,8 @@ use std::collections::VecDeque;
 pub struct PathTimes {
     /// Constant part of each request's latency, ns; it occupies nothing.
     pub latency: Time,
+    /// The same for a write or an append, ns.
+    pub write_latency: Time,
     /// Processor time per read, ns.
     pub read_command: Time,
     /// Processor time per write, trim, flush or change of a zone, ns.
@@ -305,7 +307,10 @@ impl Path {
     }
 
     fn answer_in_time(&mut self, request: &Request, (arrival, begun): (Time, Time), flash: Time) -> Time {
-        let latency = self.times.latency;
+        let latency = match request.op {
+            Op::Write | Op::Append => self.times.write_latency,
+            _ => self.times.latency,
+        };
         match request.op {
             Op::Read => {
                 let ns_per_byte = self.speed.as_mut().map_or(self.times.read_ns_per_byte, |speed| speed.read(flash));

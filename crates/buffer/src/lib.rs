@@ -27,6 +27,7 @@ pub mod own;
 pub mod pass_through;
 pub mod python;
 pub mod s3_fifo;
+pub mod second_write;
 pub mod sieve;
 pub mod wap_lru;
 
@@ -405,6 +406,8 @@ buffers! {
     S3Fifo(s3_fifo), "s3_fifo.rs", "Yang et al., SOSP 2023";
     /// One queue; reused pages keep their place.
     Sieve(sieve), "sieve.rs", "Zhang et al., NSDI 2024";
+    /// Pages written again within a period; first writes go to flash.
+    SecondWrite(second_write), "second_write.rs", "Tavakkol et al., FAST 2018";
     /// An adaptive balance of recency and frequency.
     Arc(arc), "arc.rs", "Megiddo and Modha, FAST 2003";
     /// Evicts the block with the most pages.

@@ -148,6 +148,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "buffer_cflru", limit: None, measure: |quick| buffers::small("cflru", quick) },
     Bench { name: "buffer_s3_fifo", limit: None, measure: |quick| buffers::small("s3_fifo", quick) },
     Bench { name: "buffer_sieve", limit: None, measure: |quick| buffers::small("sieve", quick) },
+    Bench { name: "buffer_second_write", limit: None, measure: |quick| buffers::small("second_write", quick) },
     Bench { name: "buffer_arc", limit: None, measure: |quick| buffers::small("arc", quick) },
     Bench { name: "buffer_fab", limit: None, measure: |quick| buffers::small("fab", quick) },
     Bench { name: "buffer_bplru", limit: None, measure: |quick| buffers::small("bplru", quick) },

@@ -23,6 +23,9 @@ pub struct Controller {
     /// Constant part of each request's latency in host software, interface and controller, us. It occupies nothing.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
     pub latency_us: f64,
+    /// The same for a write or an append, us. `latency_us` if omitted.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub write_latency_us: Option<f64>,
     /// Time of the controller's processor for a read command, us. It takes one command at a time, in order of arrival.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_nothing")]
     pub read_command_us: f64,

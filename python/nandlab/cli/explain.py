@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("explain")
-@click.argument("file", metavar="RESULT", type=RegularFile())
+@click.argument("file", metavar="RESULT", type=RegularFile(allow_dash=True))
 @click.option(
     "--less", type=click.Choice(["time", "erases"]), help="What is to be less; the time where one was kept."
 )
@@ -44,8 +45,9 @@ def command(  # noqa: PLR0913 - one for each option
 ) -> int:
     """Explain the time and erases in RESULT, and run the change that helps most.
 
-    RESULT is the output of `nandlab run --json`. Changes follow from the cost of each cause, and run one
-    after the other until none of the others could save more; every gain is measured, and every loss.
+    RESULT is the output of `nandlab run --json`, or `-` for standard input. Changes follow from the cost of
+    each cause, and run one after the other until none of the others could save more; every gain is
+    measured, and every loss.
 
     Ctrl-C stops and prints the finished part, with exit status 1.
     """
@@ -86,7 +88,8 @@ def _record(path: str) -> dict[str, Any]:
             f"{path} is an experiment: `nandlab run {path} --json > result.json` makes a record of it"
         )
     try:
-        record = json.loads(regular(path).read_text(encoding="utf-8"))
+        given = sys.stdin.buffer.read() if path == "-" else regular(path).read_bytes()
+        record = json.loads(given.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
     except json.JSONDecodeError as error:

@@ -33,13 +33,18 @@ def command(kind: str | None, name: str | None, as_json: bool) -> None:
 
     KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories, victims or tables:
     the other tables of an experiment, host, precondition and device. A NAME alone is enough, as in
-    `nandlab list page` or `nandlab list host`; if several kinds have it, all are shown.
+    `nandlab list page` or `nandlab list host`; if several kinds have it, all are shown. The table of an
+    experiment is a name, too, as in `nandlab list buffer.lru`.
     """
     from nandlab.listing import lists
 
     if kind is None:
         _print_kinds(lists(), as_json)
         return
+    table, point, entry = kind.partition(".")
+    if point and name is None and TABLES.get(table) in KINDS:
+        # As an experiment has it: buffer.python.
+        kind, name = TABLES[table], entry
     if kind not in KINDS:
         _print_named(lists(), kind, name, as_json)
         return
@@ -87,6 +92,15 @@ def _print_named(found: dict[str, list[dict[str, Any]]], name: str, more: str | 
                 click.echo(f"\nhow it works: nandlab list {kind} {name}")
 
 
+TABLES = {
+    "ftl": "ftls",
+    "index": "indexes",
+    "buffer": "buffers",
+    "fs": "file-systems",
+    "workload": "workloads",
+    "trace": "traces",
+}
+"""The table of an experiment with one entry of a kind."""
 OF_LOGS = "Of log blocks: "
 
 

@@ -8,12 +8,13 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nandlab.running.varied import Pair, label, override, split_commas, titles_of
+from nandlab.running.varied import Pair, in_the_chosen, label, override, split_commas, titles_of
 from nandlab.writing.new_file import check_writable, readable
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ T = TypeVar("T")
 class RegularFile(click.Path):
     """An existing regular file: opening a pipe waits for its other end, and a device never ends."""
 
-    def __init__(self) -> None:
-        super().__init__(exists=True, dir_okay=False, readable=True)
+    def __init__(self, *, allow_dash: bool = False) -> None:
+        super().__init__(exists=True, dir_okay=False, readable=True, allow_dash=allow_dash)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click's
         """The path.
@@ -36,7 +37,7 @@ class RegularFile(click.Path):
 
         """
         path = os.fsdecode(super().convert(value, param, ctx))
-        if not Path(path).is_file():
+        if not (self.allow_dash and path == "-") and not Path(path).is_file():
             self.fail(f"{path} is no regular file", param, ctx)
         return path
 
@@ -288,9 +289,14 @@ def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) ->
         labels = [
             {titles[key]: label(titles[key], value) for key, value in pairs} for pairs in (before, after)
         ]
-        overrides = [override(pair, file) for pair in (*sets, *before, *after)]
+        pairs = in_the_chosen((*sets, *before, *after), partial(_resolved, file))
+        overrides = [override(pair, file) for pair in pairs]
         found.append(Design(file, _unlike(found, labels[0] | own | labels[1]), overrides))
     return found
+
+
+def _resolved(file: str) -> dict[str, Any]:
+    return read(file, ()).resolve()
 
 
 def _unlike(found: Sequence[Design], labels: dict[str, str]) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -18,13 +19,28 @@ class TraceFile(RegularFile):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click has it
         """The path.
 
+        A trace is read twice, and a pipe cannot be: `-` puts standard input into a file until the end.
+
         Raises:
-            click.BadParameter: There is no such file, or it comes through a pipe.
+            click.BadParameter: There is no such file.
 
         """
-        if value == "-":
-            self.fail("a trace is read twice, which a pipe cannot be: write it into a file first", param, ctx)
+        if value == "-" and ctx is not None:
+            value = ctx.with_resource(_spooled())
         return super().convert(value, param, ctx)
+
+
+@contextmanager
+def _spooled() -> Iterator[str]:
+    """A file with what standard input has; its name tells of a pipe."""
+    import shutil
+    import sys
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="stdin-") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        yield file.name
 
 
 TRACE = TraceFile()

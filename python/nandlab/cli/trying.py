@@ -96,13 +96,14 @@ def _programs() -> dict[str, str]:
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     found = {name: shutil.which(name, path=path) for name in PACKAGES}
     missing = [name for name, place in found.items() if place is None]
-    if missing:
-        packages = " ".join(sorted({PACKAGES[name] for name in missing}))
-        raise NandlabError(f"{', '.join(missing)} not found: on Debian and Ubuntu, install {packages}")
     unmount = shutil.which("fusermount3", path=path) or shutil.which("fusermount", path=path)
     if unmount is None:
-        raise NandlabError("fusermount3 not found: on Debian and Ubuntu, install fuse3")
-    return {**{name: place for name, place in found.items() if place}, "fusermount": unmount}
+        missing.append("fusermount3")
+    if missing:
+        packages = " ".join(sorted({PACKAGES.get(name, "fuse3") for name in missing}))
+        raise NandlabError(f"{', '.join(missing)} not found: on Debian and Ubuntu, install {packages}")
+    places = {**found, "fusermount": unmount}
+    return {name: place for name, place in places.items() if place}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -81,7 +81,7 @@ def _refuse_configuration(path: str) -> None:
 
 def _refuse_jobs(path: str) -> None:
     try:
-        jobs = JOB.search(Path(path).read_text(encoding="utf-8"))
+        jobs = JOB.search(regular(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return
     if jobs is not None:

@@ -34,6 +34,7 @@ class Device:
         link: Overrides for the host link's rates and times.
         faults: Bad blocks, failures and bit errors.
         reliability: Bit errors in aging cells, and the ECC to correct them.
+        zones: The zones of a zoned drive, for `ftl.zoned` and `ftl.zns`.
 
     >>> Device(capacity="128 MiB", over_provisioning=0.07).to_dict()
     {'capacity': '128 MiB', 'over_provisioning': 0.07}
@@ -53,6 +54,7 @@ class Device:
     link: Table | None = None
     faults: Table | None = None
     reliability: Table | None = None
+    zones: Table | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The TOML table as a dictionary, without keys left out."""

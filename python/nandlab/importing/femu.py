@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 from typing import Any
 
 from nandlab._native import ConfigError
+from nandlab.importing.femu_zones import zoned
 from nandlab.importing.imported import Imported
 from nandlab.importing.keys import TOLD, UNUSED, Found, Key, Values, count, differs, taken, told, unused
-from nandlab.importing.lines_file import read_text
+from nandlab.importing.lines_file import is_there, read_text
 from nandlab.importing.parts import NO_WORKLOAD, rules, uniform_writes
 from nandlab.importing.request import Request
 
@@ -21,9 +21,17 @@ LOG_BLOCKS = 16
 """Log blocks in its FAST and hybrid maps, constants there."""
 ENTRY_BYTES = 8
 MIB = 1 << 20
+ZONED = "3"
+"""`femu_mode` of a drive with zones."""
 
 _TABLE = "a cell type takes FEMU's own table of times"
 _VM = "of the virtual machine's interface"
+_HANDLES = "ftl.page.placement.fdp.handles"
+BACKGROUND = (
+    "after each request FEMU empties a line while at most {free} % of the lines are free, if an eighth of it "
+    "is invalid; nothing here does. Write amplification is higher there: 4.19 beside 1.62 for 12 million "
+    "uniform writes (run-blackbox.sh), and 1.62 there without the rule"
+)
 
 KEYS = {
     "devsz_mb": differs(1024, "device.over_provisioning", "MiB for the host; what is left is spare").within(
@@ -32,12 +40,11 @@ KEYS = {
     "op_pcent": differs(
         0, "device.over_provisioning", "percent of the host's size; 0 leaves it to devsz_mb"
     ).within(0, 300),
-    "femu_mode": taken(0, "")
-    .one_of("1")
+    "femu_mode": taken(2, "")
+    .one_of("1", ZONED)
     .never(
-        _0="it has no flash (NoSSD); femu_mode=1 is an SSD with an FTL",
-        _2="zones of the host have no counterpart; --instead femu_mode=1 takes an SSD with an FTL",
-        _3="zones of the host have no counterpart; --instead femu_mode=1 takes an SSD with an FTL",
+        _0="its FTL is the host's (open channel); femu_mode=1 is an SSD with an FTL, 3 one with zones",
+        _2="it has no flash (NoSSD); femu_mode=1 is an SSD with an FTL, 3 one with zones",
     ),
     "secsz": differs(512, "device.shape.page_bytes", "bytes a page are secsz x secs_per_pg").within(
         512, 4096
@@ -54,9 +61,7 @@ KEYS = {
     "ch_xfer_lat": unused(0, "FEMU ignores it; pg_xfer_lat is the channel's time"),
     "pg_xfer_lat": taken(0, "device.timing.transfer_ns_per_byte", "for a page there"),
     "cmd_addr_lat": taken(0, "device.timing.transfer_command_us"),
-    "gc_thres_pcent": told(
-        75, "no collection between requests by a threshold of its own; ftl.page.idle is near"
-    ),
+    "gc_thres_pcent": told(75, ""),
     "gc_thres_pcent_high": differs(95, "", "lines there, a block of each die; blocks of a die here").within(
         1, 99
     ),
@@ -87,7 +92,8 @@ KEYS = {
     "namespaces": told(1, "one name space here", 1),
     "queues": unused(8, _VM),
     "entries": unused(2047, _VM),
-    "fdp_trim_erase_all": told(0, "no placement by the host here", 0),
+    "fdp.ruhs": taken("", _HANDLES),
+    "fdp_trim_erase_all": told(0, "a trim erases no unit here; durable or not, it only invalidates", 0),
     "flash_type": unused(2, "only of open-channel drives"),
     "debug_ftl": unused(False, "messages"),
     "id": unused("", _VM),
@@ -96,6 +102,17 @@ KEYS = {
     "namespace_sizes": told("", "one name space here", ""),
     "namespace_modes": told("", "one name space here", ""),
 }
+
+SUBSYSTEM = {
+    "id": unused("", _VM),
+    "nqn": unused("", _VM),
+    "fdp": taken(False, "ftl.page.placement.fdp"),
+    "fdp.runs": differs("", "", "a unit is a block of each die here, as a line is there, whatever the bytes"),
+    "fdp.nrg": count(1, "ftl.page.placement.fdp.groups"),
+    "fdp.nruh": count(0, _HANDLES),
+    "fdp.nru": unused("", "the number of lines; units here are as many as fit"),
+}
+"""Options behind `-device femu-subsys`."""
 
 _OTHERS = (
     "multipoller_enabled poller_ratio hiops_inline max_cqes max_sqes stride aerl acl elpe mdts cqr vwc "
@@ -109,6 +126,11 @@ _OTHERS = (
 OTHERS: dict[str, Key] = {key: unused("", "of the interface, or of another mode") for key in _OTHERS.split()}
 """Options without effect on an SSD with an FTL; a table has them only if they are given."""
 
+MOST_HANDLES = 128
+PLACED = (
+    "The writes that stand in for a workload carry no identifier, so all go through handle 0: a trace's "
+    "column placement or fio's fdp_pli names handles."
+)
 VICTIMS: dict[str, Any] = {
     "greedy": "greedy",
     "random": "random",
@@ -127,36 +149,60 @@ def imported(request: Request) -> Imported:
 
     """
     given = request.only('"-device femu,..." or a script')
-    source, found = _found(given)
+    source, found, of_subsystem = _found(given)
+    mode = request.instead.get("femu_mode", found["femu_mode"].text if "femu_mode" in found else "0")
+    if mode == ZONED:
+        return zoned(source, found, request.instead, KEYS | OTHERS)
     values = Values(NAME, KEYS | {key: OTHERS[key] for key in found if key in OTHERS}, found, request.instead)
     if values.whole("femu_mode") != 1:
         raise ConfigError(
-            f"{source}: femu_mode is missing, and 0 by default: it has no flash; give femu_mode=1"
+            f"{source}: femu_mode is missing, and 2 by default: it has no flash; give femu_mode=1"
         )
+    subsystem = Values(NAME, SUBSYSTEM, of_subsystem, request.instead, "femu-subsys ")
     flat = uniform_writes() | _host(values) | _ftl(values) | _device(values)
-    return Imported(NAME, (source,), flat, tuple(values.rows(flat)), (NO_WORKLOAD,))
+    placement, notes = _placement(values, subsystem, any(key.startswith("ftl.page.") for key in flat))
+    flat |= placement
+    rows = (*values.rows(flat), *(subsystem.rows(flat) if of_subsystem else ()))
+    return Imported(NAME, (source,), flat, rows, (NO_WORKLOAD, *notes))
 
 
-def _found(given: str) -> tuple[str, dict[str, Found]]:
-    """The options by their names, and their source's name."""
-    if "femu" in given and "," in given and not Path(given).exists():
-        options = re.sub(r"^\s*(-?device\s+)?femu\s*,", "", given)
-        return "-device femu", _options(options.split(","), "-device femu")
-    if re.match(r"\s*-?device\s", given) and not Path(given).exists():
+def _found(given: str) -> tuple[str, dict[str, Found], dict[str, Found]]:
+    """The source's name, and the options of the drive and of its subsystem by their names."""
+    if "femu" in given and "," in given and not is_there(given):
+        devices = [part.strip() for part in re.split(r"(?:^|\s)-?device\s", given) if part.strip()]
+        others = [device for device in devices if device.startswith("femu-subsys")]
+        drive = "".join(device for device in devices if device not in others)
+        options = re.sub(r"^femu\s*,", "", drive)
+        return "-device femu", _options(options.split(","), "-device femu"), _subsystem(others, given)
+    if re.match(r"\s*-?device\s", given) and not is_there(given):
         raise ConfigError(f"{given}: expected -device femu,KEY=VALUE,... or a script with it")
     # A shell joins lines that end with a backslash.
     text = read_text(given).replace("\\\n", "")
-    variables = dict(re.findall(r"^\s*(\w+)=[\"']?([\w.]+)", text, re.MULTILINE))
+    variables = dict(re.findall(r"^\s*(\w+)=[\"']?([\w.;-]+)", text, re.MULTILINE))
     words = re.findall(
         r"^(?!\s*#).*?(?:-device femu|FEMU_OPTIONS\}?\"(?=,))(,[^\"'\s]*)?", text, re.MULTILINE
     )
     if not words:
         raise ConfigError(f"{given}: there is no -device femu in this file")
     parts = [part for word in words if word for part in word[1:].split(",")]
-    replaced = [
-        re.sub(r"\$\{?(\w+)\}?", lambda name: variables.get(name[1], name[0]), part) for part in parts
-    ]
-    return given, _options(replaced, given)
+    others = re.findall(r"^(?!\s*#).*?-device (femu-subsys,[^\"'\s]*)", text, re.MULTILINE)
+    replaced = [_replaced(part, variables) for part in parts]
+    return (
+        given,
+        _options(replaced, given),
+        _subsystem([_replaced(each, variables) for each in others], given),
+    )
+
+
+def _replaced(part: str, variables: dict[str, str]) -> str:
+    return re.sub(r"\$\{?(\w+)\}?", lambda name: variables.get(name[1], name[0]), part)
+
+
+def _subsystem(devices: list[str], source: str) -> dict[str, Found]:
+    """The options of the only subsystem; none without one."""
+    if len(devices) > 1:
+        raise ConfigError(f"{source}: femu-subsys is there twice; here a device has one")
+    return _options(devices[0].split(",")[1:], source) if devices else {}
 
 
 def _options(parts: list[str], source: str) -> dict[str, Found]:
@@ -190,6 +236,7 @@ def _ftl(values: Values) -> dict[str, Any]:
         for key in ("gc_policy", "gc_thres_pcent", "gc_thres_pcent_high"):
             values.say(key, TOLD, f"`{name}` merges by its own rules")
         return {f"ftl.{name}.log_blocks": LOG_BLOCKS}
+    values.say("gc_thres_pcent", TOLD, BACKGROUND.format(free=100 - values.whole("gc_thres_pcent")))
     share = 1 - values.whole("gc_thres_pcent_high") / 100
     # FEMU counts lines; each has a block from every die.
     reserve = max(2, int(share * values.whole("blks_per_pl") * values.whole("pls_per_lun")))
@@ -201,6 +248,30 @@ def _ftl(values: Values) -> dict[str, Any]:
         cached = values.whole("mapping_cache_mb") or 4
         flat["ftl.dftl.cmt_entries"] = cached * MIB // ENTRY_BYTES
     return flat
+
+
+def _placement(values: Values, subsystem: Values, is_page: bool) -> tuple[dict[str, Any], list[str]]:
+    """Handles that the host writes through; none unless the subsystem has them."""
+    if not subsystem.flag("fdp"):
+        subsystem.say("fdp", UNUSED, "off, as here")
+        for key in ("fdp.runs", "fdp.nrg", "fdp.nruh"):
+            subsystem.say(key, UNUSED, "without fdp=on")
+        values.say("fdp.ruhs", UNUSED, "without a femu-subsys with fdp=on")
+        return {}, []
+    if not is_page:
+        raise values.refuse("mapping", "placement by the host needs a page map; give mapping=page")
+    handles = len([handle for handle in values.text("fdp.ruhs").split(";") if handle])
+    if handles:
+        subsystem.say("fdp.nruh", UNUSED, "fdp.ruhs has those that the name space uses")
+    else:
+        handles = subsystem.whole("fdp.nruh")
+        values.say("fdp.ruhs", UNUSED, "empty: all handles of the subsystem")
+    if not 1 <= handles <= MOST_HANDLES:
+        raise subsystem.refuse(
+            "fdp.nruh", f"there are 1 to {MOST_HANDLES} handles; give fdp.nruh or fdp.ruhs"
+        )
+    groups = subsystem.whole("fdp.nrg")
+    return {_HANDLES: handles, "ftl.page.placement.fdp.groups": groups}, [PLACED]
 
 
 def _map_note(mapping: str) -> str:

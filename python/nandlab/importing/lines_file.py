@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from nandlab._native import ConfigError
 from nandlab.importing.keys import Found
 from nandlab.reading import regular
+
+
+def is_there(path: str) -> bool:
+    """Whether there is such a file; a drive's options may be longer than any name of a file."""
+    try:
+        return Path(path).is_file()
+    except OSError:
+        return False
 
 
 def read_text(path: str) -> str:

@@ -23,7 +23,7 @@ HOST = {
     "ResponseTime_Logging_Period_Length": unused(400000, "a log's period"),
 }
 
-_CACHE = "device.controller.write_buffer_bytes"
+_CACHE = "buffer.second_write.size"
 _DRAM = "device.controller.write_command_us"
 _SUSPEND = "device.timing.suspend"
 _OUTSIDE = "MQSim alone decides by it when an operation gives way; here reads always interrupt"
@@ -39,10 +39,8 @@ DEVICE = {
     "Memory_Type": taken("FLASH", "").one_of("FLASH"),
     "HostInterface_Type": taken("NVME", "").never(SATA="no SATA here; NVME is the nearest"),
     "IO_Queue_Depth": unused(1024, "queues of the interface; depth is the workload's"),
-    "Queue_Fetch_Size": unused(512, "the device sees each request at once"),
-    "Caching_Mechanism": differs(
-        "ADVANCED", _CACHE, "a controller's write buffer, first in first out"
-    ).one_of("ADVANCED", "SIMPLE"),
+    "Queue_Fetch_Size": taken(512, "").within(1, 65535),
+    "Caching_Mechanism": taken("ADVANCED", _CACHE).one_of("ADVANCED", "SIMPLE"),
     "Data_Cache_Sharing_Mode": told("SHARED", "flows share the buffer", "SHARED"),
     "Data_Cache_Capacity": taken(512 << 20, _CACHE),
     "Data_Cache_DRAM_Row_Size": differs(
@@ -126,7 +124,6 @@ FLASH = {
 }
 
 STATIC = "an address has its die, over channels first; the order of the letters has no counterpart"
-BOUND = "at most a page for each plane is on its way to flash there, so no more is buffered here"
 GC_BLOCKS = 10
 """MQSim always collects with fewer free blocks on a plane, whatever the threshold."""
 FILLED = 5
@@ -173,17 +170,6 @@ class Device:
         """Bytes for the host, rounded down as there."""
         pages = int(self.pages * (1 - self.values.number("Overprovisioning_Ratio")))
         return pages * self.flash.whole("Page_Capacity")
-
-    @property
-    def buffer_bytes(self) -> int:
-        """The write buffer: at most a page for each plane is on its way to flash, in any cache."""
-        capacity, bound = (
-            self.values.whole("Data_Cache_Capacity"),
-            self.planes * self.flash.whole("Page_Capacity"),
-        )
-        if bound < capacity:
-            self.values.say("Data_Cache_Capacity", DIFFERS, BOUND, _CACHE)
-        return min(capacity, bound)
 
     def dram_us(self, request_bytes: int) -> float:
         """The DRAM's time for a request: two columns, then bursts at the double rate."""

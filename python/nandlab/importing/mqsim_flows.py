@@ -20,9 +20,9 @@ _PARTS = "a flow has all channels, chips, dies and planes here"
 
 FLOW: dict[str, Key] = {
     "Priority_Class": told("HIGH", "no priorities between flows", "HIGH"),
-    "Device_Level_Data_Caching_Mode": differs(
-        "WRITE_CACHE", "device.controller.write_buffer_bytes", "one buffer for all flows; no read cache"
-    ).one_of("WRITE_CACHE", "READ_CACHE", "WRITE_READ_CACHE", "TURNED_OFF"),
+    "Device_Level_Data_Caching_Mode": taken("WRITE_CACHE", "").one_of(
+        "WRITE_CACHE", "READ_CACHE", "WRITE_READ_CACHE", "TURNED_OFF"
+    ),
     "Channel_IDs": told("", _PARTS),
     "Chip_IDs": told("", _PARTS),
     "Die_IDs": told("", _PARTS),
@@ -65,6 +65,20 @@ REPLAYED = FLOW | {
         "PICOSECOND", "NANOSECOND", "MICROSECOND"
     ),
 }
+
+
+FETCHED = (
+    "the most requests of a flow in the device, its iodepth here; the wait of the others in the flow's queue "
+    "counts in MQSim's latency alone: with {depth} of them and {most} fetched its mean is {times} times as "
+    "long"
+)
+ARRIVALS_FETCHED = (
+    "the most requests of a flow in the device; a latency counts from there, and from the arrival in MQSim"
+)
+TRACE_FETCHED = (
+    "a trace's requests reach the device at their times here; a small number lets a burst wait in its queue "
+    "there, which lengthens it and leaves dies free for other flows"
+)
 
 
 class Scenario:
@@ -114,6 +128,7 @@ class Scenario:
         """
         for flow in self.flows:
             self._shares(flow)
+        self._fetched()
         if self.is_trace:
             flat, notes = self._trace(self.flows[0], folder)
         else:
@@ -125,10 +140,29 @@ class Scenario:
         fill, more = self._precondition()
         return flat | fill, notes + more
 
-    def buffer_bytes(self) -> int:
-        """The write buffer, if any flow uses one."""
-        cached = any("WRITE" in flow.text("Device_Level_Data_Caching_Mode") for flow in self.flows)
-        return self.device.buffer_bytes if cached else 0
+    @property
+    def fetched(self) -> int:
+        """The most requests of a flow that the device takes from its queue at once."""
+        return self.device.values.whole("Queue_Fetch_Size")
+
+    def _fetched(self) -> None:
+        """Says what becomes of `Queue_Fetch_Size`."""
+        values, most = self.device.values, self.fetched
+        if self.is_trace:
+            values.say("Queue_Fetch_Size", TOLD, TRACE_FETCHED)
+            return
+        closed = [flow for flow in self.flows if flow.text("Synthetic_Generator_Type") == "QUEUE_DEPTH"]
+        depth = max((flow.whole("Average_No_of_Reqs_in_Queue") for flow in closed), default=0)
+        if len(closed) == len(self.flows) and depth <= most:
+            values.say("Queue_Fetch_Size", UNUSED, f"no flow has more than {depth} requests outstanding")
+        elif depth > most:
+            note = FETCHED.format(depth=depth, most=most, times=round(depth / most, 2))
+            values.say("Queue_Fetch_Size", DIFFERS, note, _JOB)
+            for flow in closed:
+                if flow.whole("Average_No_of_Reqs_in_Queue") > most:
+                    flow.say("Average_No_of_Reqs_in_Queue", DIFFERS, "as Queue_Fetch_Size", _JOB)
+        else:
+            values.say("Queue_Fetch_Size", DIFFERS, ARRIVALS_FETCHED, _JOB)
 
     def request_bytes(self) -> int:
         """A request's mean size."""
@@ -148,11 +182,11 @@ class Scenario:
         for key, number in counts.items():
             if key not in flow or len(set(flow.text(key).split(","))) == number:
                 flow.say(key, UNUSED, "all, as here")
-        if "READ" in flow.text("Device_Level_Data_Caching_Mode"):
+        if flow.text("Device_Level_Data_Caching_Mode") == "READ_CACHE":
             flow.say(
                 "Device_Level_Data_Caching_Mode",
                 TOLD,
-                "no read cache in the controller here; [buffer.lru] is one",
+                "writes pass the cache there; [buffer.lru] keeps reads and writes",
             )
 
     def _trace(self, flow: Values, folder: str) -> tuple[dict[str, Any], list[str]]:
@@ -219,13 +253,14 @@ class Scenario:
     def _when(self, flow: Values, size: int) -> list[str]:
         if flow.text("Synthetic_Generator_Type") == "QUEUE_DEPTH":
             flow.say("Bandwidth", UNUSED, "only with BANDWIDTH")
-            return [f"iodepth={flow.whole('Average_No_of_Reqs_in_Queue')}"]
+            return [f"iodepth={min(flow.whole('Average_No_of_Reqs_in_Queue'), self.fetched)}"]
         rate = flow.whole("Bandwidth") // size
         if rate < 1:
             raise flow.refuse("Bandwidth", f"less than one request of {size} bytes a second")
         flow.say("Average_No_of_Reqs_in_Queue", UNUSED, "only with QUEUE_DEPTH")
-        flow.say("Bandwidth", DIFFERS, "arrivals wait here while 65,536 requests are outstanding", _JOB)
-        return ["iodepth=65536", f"rate_iops={rate}", "rate_process=poisson"]
+        waits = f"arrivals wait in front of the device while {self.fetched:,} requests are in it"
+        flow.say("Bandwidth", DIFFERS, waits, _JOB)
+        return [f"iodepth={self.fetched}", f"rate_iops={rate}", "rate_process=poisson"]
 
     def _end(self, flow: Values, size: int) -> list[str]:
         stop_ns, requests = flow.whole("Stop_Time"), flow.whole("Total_Requests_To_Generate")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nandlab._native import ConfigError, TraceError
 from nandlab.importing.imported import Imported
+from nandlab.importing.lines_file import is_there
 from nandlab.importing.request import Request
 from nandlab.one_line import one_line
 from nandlab.reading import regular
@@ -81,7 +82,7 @@ UNFINISHED = "{} ends within a line: if it was cut there, the last value is shor
 
 
 def _ends_in_a_line(path: str) -> bool:
-    return Path(path).is_file() and not Path(path).read_bytes().endswith(b"\n")
+    return is_there(path) and not Path(path).read_bytes().endswith(b"\n")
 
 
 def _check(found: Imported, folder: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from nandlab.writing.units import percent, size
 
@@ -59,6 +60,53 @@ def override(pair: Pair, file: str) -> str:
         # shown.
         value = os.path.abspath(value)  # noqa: PTH100 - links stay as they are
     return f"{key}={value}"
+
+
+LISTS = {
+    "ftl": "ftls",
+    "workload": "workloads",
+    "index": "indexes",
+    "fs": "file_systems",
+    "buffer": "buffers",
+}
+"""The list with the entries of each tagged table."""
+
+
+def in_the_chosen(pairs: Sequence[Pair], tree: Callable[[], Mapping[str, Any]]) -> list[Pair]:
+    """The pairs, each option of a tagged table in the entry that the other pairs or the experiment choose.
+
+    Args:
+        pairs: Keys and values; `buffer.size` is the size of whichever buffer is there.
+        tree: The experiment's tables, asked for only where no pair chooses.
+
+    >>> in_the_chosen([("buffer.size", "1 MiB"), ("buffer", "arc")], dict)
+    [('buffer', 'arc'), ('buffer.arc.size', '1 MiB')]
+    >>> in_the_chosen([("buffer.size", "1 MiB")], lambda: {"buffer": {"lru": {}}})
+    [('buffer.lru.size', '1 MiB')]
+    >>> in_the_chosen([("buffer.lru.size", "1 MiB"), ("seed", "2")], dict)
+    [('buffer.lru.size', '1 MiB'), ('seed', '2')]
+
+    """
+    if not any(_is_open(key) for key, _ in pairs):
+        return list(pairs)
+    chosen = {key: tag[0] for key, value in pairs if key in TAGGED and (tag := re.search(r"\w+", value))}
+    found = []
+    for key, value in pairs:
+        table, _, option = key.partition(".")
+        name = chosen.get(table) or next(iter(tree().get(table) or ()), None) if _is_open(key) else None
+        found.append((f"{table}.{name}.{option}" if name else key, value))
+    # A table that is replaced takes its options with it.
+    return sorted(found, key=lambda pair: pair[0] not in TAGGED)
+
+
+def _is_open(key: str) -> bool:
+    """Whether it is an option of a tagged table that names no entry."""
+    from nandlab.listing import lists
+
+    table, _, option = key.partition(".")
+    if table not in TAGGED or not option:
+        return False
+    return option.split(".")[0] not in {entry["name"] for entry in lists()[LISTS[table]]}
 
 
 def varied_by(error: str, keys: Iterable[str], by: str) -> str:

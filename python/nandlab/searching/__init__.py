@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab._native import ConfigError
 from nandlab.experiment import Experiment
 from nandlab.running.batch import processors
-from nandlab.running.varied import override, varied_by
+from nandlab.running.varied import in_the_chosen, override, varied_by
 from nandlab.searching.limits import Limit, limit_of
 from nandlab.searching.sampler import Sampler, require_optuna
 from nandlab.searching.space import Free, Texts, space_of
@@ -277,7 +277,8 @@ def plan(  # noqa: PLR0913 - what there is to check
 
 def _with(experiment: Experiment, space: Sequence[Free], texts: Texts) -> Experiment:
     place = os.path.join(experiment.folder, "experiment.toml")  # noqa: PTH118 - as it is written
-    pairs = zip((free.key for free in space), texts, strict=True)
+    pairs = list(zip((free.key for free in space), texts, strict=True))
+    pairs = in_the_chosen(pairs, experiment.resolve)
     return experiment.override(*(override(pair, place) for pair in pairs))
 
 

@@ -18,7 +18,7 @@ from nandlab.experiment import Experiment
 from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, STOP_S
 from nandlab.running.batch import directory_of, processors
-from nandlab.running.varied import override, varied_by
+from nandlab.running.varied import in_the_chosen, override, varied_by
 from nandlab.sweeping.axes import Axis, Value, axes_of
 from nandlab.sweeping.engines import Engine, engine
 from nandlab.sweeping.goals import Goal, fronts, goal_of
@@ -265,10 +265,12 @@ def plan(experiment: Experiment, axes: Sequence[Axis], goals: Sequence[Goal], na
         # A path among the values starts from the current folder, a path in a file from the file's folder.
         values = {axis.key: known[text] for axis, known, text in zip(axes, meant, texts, strict=True)}
         try:
-            one = experiment.override(*(override(pair, place) for pair in pairs))
+            placed = in_the_chosen(pairs, experiment.resolve)
+            one = experiment.override(*(override(pair, place) for pair in placed))
             points.append(Point(values, texts, one, one.fingerprint()))
         except ConfigError as error:
-            raise ConfigError(varied_by(str(error), values, named)) from None
+            keys = [*values, *(key for key, _ in in_the_chosen(pairs, experiment.resolve))]
+            raise ConfigError(varied_by(str(error), keys, named)) from None
     return Plan(list(axes), list(goals), points)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nandlab.figures import summary
 from nandlab.figures.table import Column
+from nandlab.policy import words as policies_in_words
 from nandlab.running.varied import TITLES, label, titles_of
 from nandlab.sweeping.axes import Axis, numbered
 from nandlab.sweeping.goals import Goal
@@ -36,6 +37,11 @@ def labels(axes: Sequence[Axis]) -> list[dict[str, str]]:
         shown = [label(title, text) for text in axis.values] if title in TITLES.values() else numbered(meant)
         if axis.is_size():
             shown = [units.size(value) for value in meant if not isinstance(value, str)]
+        own = [policies_in_words(text) for text in axis.values]
+        shown = [
+            each if words == text else words
+            for each, words, text in zip(shown, own, axis.values, strict=True)
+        ]
         if len(set(shown)) < len(set(axis.values)):
             shown = list(axis.values)
         found.append(dict(zip(axis.values, shown, strict=True)))

@@ -4,6 +4,7 @@ use super::*;
 
 const TIMES: PathTimes = PathTimes {
     latency: 1_000,
+    write_latency: 1_000,
     read_command: 10,
     write_command: 20,
     append_command: 20,
@@ -51,6 +52,17 @@ fn play(path: &mut Path, requests: &[(Op, u32, Time)], flash: Time) -> Vec<(Time
         (begun, path.answer(&request, (arrival, begun), begun + flash))
     };
     requests.iter().map(one).collect()
+}
+
+#[test]
+fn a_write_may_have_a_latency_of_its_own() {
+    let mut path = between(&PathTimes { latency: 900, write_latency: 40, ..PathTimes::default() });
+    let requests = [Op::Read, Op::Write, Op::Append, Op::Trim, Op::Flush].map(|op| (op, 8, 0));
+    let ends: Vec<Time> = play(&mut path, &requests, 100).iter().map(|&(_, end)| end).collect();
+    assert_eq!(ends, [1_000, 140, 140, 1_000, 1_000]);
+    // A write buffer answers it before flash.
+    let mut path = between(&PathTimes { latency: 900, write_latency: 40, write_buffer: 8192, ..PathTimes::default() });
+    assert_eq!(play(&mut path, &[(Op::Write, 8, 0)], 100), [(0, 40)]);
 }
 
 #[test]

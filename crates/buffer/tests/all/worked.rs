@@ -5,7 +5,7 @@
 
 use crate::common::{geometry, Rig, SECTORS};
 use nandlab_block::{ByteCount, Op, Payload, Request};
-use nandlab_buffer::{bplru, cbm, cflru, clock_dnv, fab, hybrid_lru, lb_clock, wap_lru};
+use nandlab_buffer::{bplru, cbm, cflru, clock_dnv, fab, hybrid_lru, lb_clock, second_write, wap_lru};
 use nandlab_buffer::{BufferConfig, Counts, Memory, Placement};
 
 fn pages(pages: u64) -> ByteCount {
@@ -66,6 +66,34 @@ fn cflru_drops_a_clean_page_of_the_window_before_an_older_dirty_one() {
     // 5, 4, 3, 2: page 3 is clean and is evicted before 2.
     assert_eq!(player.write(6), []);
     assert_eq!(player.memory(3), None);
+}
+
+#[test]
+fn second_write_keeps_a_page_that_is_written_again_within_the_period() {
+    let config = second_write::Config { size: pages(2), period_us: 1000.0, ..Default::default() };
+    let mut player = Player::new(&BufferConfig::SecondWrite(config));
+    let mut write = |us: u64, page: u64| {
+        player.0.disk.log.clear();
+        let request = Request { time: us * 1000, ..Request::new(Op::Write, page * 4, 4) };
+        player.0.submit(&request, Payload::None).unwrap();
+        let writes = player.0.disk.log.iter().filter(|sent| sent.op == Op::Write);
+        (writes.map(|sent| sent.sector / 4).collect::<Vec<_>>(), player.memory(page as u32))
+    };
+    let (gone, kept) = (None, Some(Memory::Dram));
+    // The period is 100 to 1,100 us. First writes go below at once.
+    assert_eq!(write(100, 7), (vec![7], gone));
+    assert_eq!(write(110, 8), (vec![8], gone));
+    assert_eq!(write(120, 9), (vec![9], gone));
+    // Second and third writes stay, and evict the least recently used page.
+    assert_eq!(write(200, 7), (vec![], kept));
+    assert_eq!(write(210, 8), (vec![], kept));
+    assert_eq!(write(220, 7), (vec![], kept));
+    assert_eq!(write(230, 9), (vec![8], kept));
+    assert_eq!(write(1099, 7), (vec![], kept));
+    // The next period: the buffered page's first write takes it to flash.
+    assert_eq!(write(1100, 7), (vec![7], gone));
+    assert_eq!(write(1101, 9), (vec![9], gone));
+    assert_eq!(write(1102, 9), (vec![], kept));
 }
 
 #[test]

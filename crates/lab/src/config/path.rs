@@ -22,6 +22,7 @@ impl Device {
         let link = self.profile.link.unwrap_or_default();
         PathTimes {
             latency: ns(controller.latency_us),
+            write_latency: ns(controller.write_latency_us.unwrap_or(controller.latency_us)),
             read_command: ns(controller.read_command_us),
             write_command: ns(controller.write_command_us),
             append_command: ns(controller.append_command_us.unwrap_or(controller.write_command_us)),

@@ -1,0 +1,92 @@
+"""Ways in: standard input, names as an experiment has them, and every missing program at once."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+
+import pytest
+
+import nandlab
+from nandlab.listing import lists
+
+
+def piped(text, *arguments):
+    command = [sys.executable, "-m", "nandlab", *map(str, arguments)]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_a_record_is_explained_from_standard_input(small):
+    record = piped("", "run", small, "--json").stdout
+    done = piped(record, "explain", "-", "--tries", "0", "--json", "--base", small.parent)
+    assert done.returncode == 0, done.stderr
+    path = small.parent / "record.json"
+    path.write_text(record, encoding="utf-8")
+    from_file = piped("", "explain", path, "--tries", "0", "--json", "--base", small.parent)
+    without_name = [{**json.loads(each.stdout), "name": None, "file": None} for each in (done, from_file)]
+    assert without_name[0] == without_name[1]
+    refused = piped("{", "explain", "-")
+    assert refused.returncode == 2 and "-, line 1, column 2: this is no JSON" in refused.stderr
+
+
+TRACE = "time_us,op,sector,sectors\n0,W,0,8\n5,R,0,8\n9,W,64,16\n"
+
+
+def test_a_trace_is_read_from_standard_input(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(TRACE, encoding="utf-8")
+    for arguments in (["info"], ["head"]):
+        found = [
+            json.loads(piped(TRACE, "trace", *arguments, given, "--json").stdout) for given in ("-", path)
+        ]
+        for each in found:
+            for name in ("path", "file", "bytes", "seconds", "speed"):
+                each.pop(name, None)
+        assert found[0] == found[1]
+    done = piped(TRACE, "trace", "convert", "-", tmp_path / "b.nltr")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(piped("", "trace", "info", tmp_path / "b.nltr", "--json").stdout)["writes"] == 2
+    empty = piped("", "trace", "info", "-")
+    assert empty.returncode == 2 and len(empty.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "entry"),
+    [("buffer.python", "buffers", "python"), ("ftl.page", "ftls", "page"), ("fs.fat", "file-systems", "fat")],
+)
+def test_an_entry_has_the_name_that_an_experiment_gives_it(nandlab_command, name, kind, entry):
+    assert nandlab_command("list", name).out == nandlab_command("list", kind, entry).out
+    assert nandlab_command("list", name).status == 0
+
+
+def test_an_unknown_entry_of_a_table_is_told_with_a_near_one(nandlab_command):
+    ended = nandlab_command("list", "buffer.lrru")
+    assert ended.status == 2 and "did you mean lru?" in ended.err
+    assert nandlab_command("list", "bufer.lru").status == 2
+
+
+@pytest.mark.parametrize("kind", [nandlab.Device, nandlab.Host, nandlab.Precondition])
+def test_tables_in_python_have_every_key_of_the_file(kind):
+    """Both are written by hand, so nothing else holds them together."""
+    table = next(table for table in lists()["tables"] if table["name"] == kind.__name__.lower())
+    assert {field.name for field in dataclasses.fields(kind)} == set(table["options"]["properties"])
+
+
+def test_zones_are_a_table_of_the_device():
+    experiment = nandlab.Experiment(
+        workload=nandlab.workload.zipf(requests=100),
+        ftl=nandlab.ftl.zoned(),
+        device=nandlab.Device(capacity="64 MiB", over_provisioning=0.5, zones={"blocks_per_die": 2}),
+    )
+    assert experiment.resolve()["device"]["zones"]["blocks_per_die"] == 2
+
+
+def test_disk_try_names_every_missing_program_at_once(monkeypatch):
+    from nandlab.cli import trying
+
+    monkeypatch.setattr(trying.shutil, "which", lambda name, path=None: None)
+    with pytest.raises(nandlab.NandlabError) as caught:
+        trying._programs()
+    said = str(caught.value)
+    assert said.startswith("mke2fs, e2fsck, fuse2fs, fusermount3 not found")
+    assert said.endswith("install e2fsprogs fuse2fs fuse3")
