@@ -73,6 +73,8 @@ LISTED = {
 }
 
 ADDED = {
+    "migration": {"sec6.recorder_recyclings"},
+    "wap-lru": {"sec3.write_hits"},
     "lsm": {
         *("leveled.by8.n1e7.wamp", "leveled.by8.n1e8.wamp", "leveled.n1e8.level5", "leveled.n1e8.level6"),
         "leveled.n1e8.wamp",
