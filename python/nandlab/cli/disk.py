@@ -15,6 +15,7 @@ from nandlab.cli.disk_output import (
     IMAGE,
     Watch,
     epoch_option,
+    opened,
     print_stats,
     read_only_options,
     text_of,
@@ -279,22 +280,9 @@ def _rescued(image: str, file: str, error: Exception) -> tuple[list[str], list[t
 @json_option
 def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
     """Serve IMAGE until Ctrl-C or SIGTERM; print the cost at the end."""
-    from nandlab import _native
-
     if options["nbd"] is None and options["fuse"] is None:
         raise click.UsageError("say how programs are to reach the disk: --nbd SOCKET, --fuse DIR, or both")
-    disk = interruptible(
-        lambda: _native.Disk(
-            image,
-            options["pace"],
-            options["durable"],
-            options["read_only"],
-            options["rescue"],
-            options["epoch"],
-        )
-    )
-    for notice in disk.notices():
-        say(f"warning: {notice}")
+    disk = opened(image, options)
     if options["regions"] is not None:
         _set_regions(disk, options["regions"])
     if options["trace"] is not None:

@@ -48,6 +48,23 @@ POLL_S = 0.2
 """Seconds between two looks for Ctrl-C."""
 
 
+def opened(image: str, options: dict[str, Any]) -> Any:  # noqa: ANN401 - a class of the compiled module
+    """The disk in `image` for programs, as these options say; its warnings are printed.
+
+    Raises:
+        NandlabError: There is no such image, or it may not be used so.
+
+    """
+    from nandlab import _native
+    from nandlab.cli.background import interruptible
+
+    words = ("pace", "durable", "read_only", "rescue", "epoch")
+    disk = interruptible(lambda: _native.Disk(image, *(options[word] for word in words)))
+    for notice in disk.notices():
+        say(f"warning: {notice}")
+    return disk
+
+
 def wait(each: Callable[[], object] = lambda: None) -> None:
     """Sleeps until Ctrl-C or SIGTERM; both raise KeyboardInterrupt. Calls `each` between two looks."""
     while True:

@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from nandlab.cli.background import interruptible
-from nandlab.cli.disk_output import IMAGE, Watch, epoch_option, print_stats, read_only_options, wait
+from nandlab.cli.disk_output import IMAGE, Watch, epoch_option, opened, print_stats, read_only_options, wait
 from nandlab.cli.options import json_option
 from nandlab.cli.output import print_json, say
 
@@ -68,20 +67,7 @@ def command(image: str, directory: str, as_json: bool, **options: Any) -> None: 
     `nandlab disk create` makes IMAGE with a table [fs.yaffs], [fs.minv] or [fs.fat]. A FAT volume made by
     another program on a disk is mounted, too. No root is needed.
     """
-    from nandlab import _native
-
-    disk = interruptible(
-        lambda: _native.Disk(
-            image,
-            options["pace"],
-            options["durable"],
-            options["read_only"],
-            options["rescue"],
-            options["epoch"],
-        )
-    )
-    for notice in disk.notices():
-        say(f"warning: {notice}")
+    disk = opened(image, options)
     watch = Watch(disk)
     try:
         disk.answer()
