@@ -69,7 +69,7 @@ fn notes_survive_a_cut_anywhere_in_the_renewal_of_their_blocks() {
     let full: Flash = inside(disk.into_nand());
     let mount = |nand: Flash| mount(nand, pages, &Config::default());
     let mut cuts = 0;
-    for form in Form::WITHOUT_WEAK {
+    for form in Form::ALL {
         for operation in 1.. {
             let mut disk = mount(full.clone());
             [90, 3 * 4096 + 90].into_iter().for_each(|page| submit(&mut disk, Op::Trim, page, 1));
