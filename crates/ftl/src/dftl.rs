@@ -13,9 +13,10 @@
 //! given by `allocation`, which may also collect pages in groups (`dftl/groups.rs`); its entry is changed and marked. Host pages, relocated pages and map pages fill separate
 //! blocks. A partial host write reads the old page first. A written map page takes along all its changed entries.
 //!
-//! When a die has `reserve_blocks` or fewer free blocks beyond the map's claim there, one of its victims is emptied as a
-//! whole. The pages' entries change in memory if they are there, else in their map pages: a read and a program for each
-//! of those map pages. Each die collects its own blocks (`parts/page_mapped/room.rs`).
+//! When a die has `reserve_blocks` or fewer free blocks beyond the map's claim there, each host page moves some pages of the
+//! die's victim, as in the page map (`parts/engine/collect.rs`). A moved page's entry changes in memory if it is there. Else
+//! it waits until the victim is empty, or its map page is written for another reason: a read and a program for each of those
+//! map pages (`dftl/moved.rs`).
 //!
 //! ## Recovery
 //! No flush writes the map: a host page has its logical page number in its spare area. A mount reads all spare areas,
@@ -27,10 +28,10 @@
 //! trimmed entries; so does a collection before it erases a block that may hold a trimmed page's newest copy.
 //!
 //! ## Invariants
-//! An unmarked entry in memory equals the one on flash. Every mapped page is the newest copy on flash and valid; no
-//! other is. If an unmapped page has a copy on flash, its map page either waits to be written, or is newer than the
-//! copy and unmaps it. Each block is free, or holds data or map pages, or is bad; the map can always take the rest of
-//! its quota.
+//! An unmarked entry in memory equals the one on flash, unless the page has moved and waits for its map page. Every mapped
+//! page is the newest copy on flash and valid; no other is. If an unmapped page has a copy on flash, its map page either
+//! waits to be written, or is newer than the copy and unmaps it. Each block is free, or holds data or map pages, or is bad;
+//! the map can always take the rest of its quota.
 //!
 //! ## Differences
 //! The paper collects the block with the most invalid pages, data or map. Here the map has a quota of blocks and
@@ -61,13 +62,16 @@ mod collect;
 mod config;
 mod groups;
 mod mount;
+mod moved;
 mod paging;
 #[cfg(test)]
 mod tests;
 
+use crate::parts::blocks::table::BlockTable;
+use crate::parts::engine::{self, PageMapped, Pages, Target};
 use crate::parts::flash_map::FlashMap;
 use crate::parts::map_entries::entries_per_map_page;
-use crate::parts::page_mapped::{self, PageMapped, Pages, Quota, Target};
+use crate::parts::noted_map::Holds;
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::{Events, FtlError, RamUse, Variant};
 pub use cmt::{Cache, Cdftl, Leaftl, Learned, Sftl, Tpftl};
@@ -75,7 +79,8 @@ use cmt::{Cmt, Slot};
 pub use config::{Allocation, Config};
 pub use groups::GroupOptions;
 use groups::Groups;
-use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Oob, Ppa, SectorMask, Time};
+use moved::Moved;
+use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, Oob, Ppa, Rules, SectorMask, Time};
 use std::collections::BTreeSet;
 
 /// The FTL.
@@ -97,8 +102,8 @@ pub struct Scheme {
     mapped: Time,
     /// A buffer for the map page being changed.
     page: Vec<u8>,
-    /// Pages moved out of the current victim that the map does not have yet.
-    moved: Vec<(Lpn, Ppa)>,
+    /// Pages moved out of the dies' victims that neither the map pages nor, to be written later, memory has yet.
+    moved: Moved,
     hits: u64,
     misses: u64,
     /// Misses for which the entry's map page was read from flash.
@@ -128,13 +133,14 @@ impl Scheme {
         // Collection may have moved the page, so its current place is looked up last.
         let old = self.cmt.page(slot);
         self.cmt.set(slot, to);
+        self.moved.remove(at);
         let end = nand.ctx().last();
         if old.is_some() {
             pages.supersede(old, end);
         } else {
             self.mapped = self.mapped.max(end);
         }
-        pages.area.set_valid(to);
+        pages.table.set_valid(to);
         if let Some(groups) = self.groups.as_mut().filter(|_| old.is_some()) {
             groups.superseded(at);
         }
@@ -170,10 +176,10 @@ impl Scheme {
     }
 }
 
-impl page_mapped::Scheme for Scheme {
+impl engine::Scheme for Scheme {
     type Config = Config;
 
-    const PAGED_VARIANT: Option<&'static str> = Some("cmt_4");
+    const PAGED_VARIANT: Option<&'static str> = Some("cmt_2");
 
     fn variants() -> Vec<Variant<Config>> {
         config::variants()
@@ -199,16 +205,12 @@ impl page_mapped::Scheme for Scheme {
         Ok(notices)
     }
 
-    fn max_logical_pages(config: &Config, geometry: &Geometry) -> Result<u32, FtlError> {
+    fn max_logical_pages(config: &Config, geometry: &Geometry, _: &Rules) -> Result<u32, FtlError> {
         config.max_logical_pages(geometry)
     }
 
     fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Self), FtlError> {
         mount::mount(nand, logical_pages, config)
-    }
-
-    fn quota(&self) -> Quota {
-        self.config.quota(&self.geometry, self.logical_pages)
     }
 
     fn claim_in(&self, die: u32) -> u32 {
@@ -217,10 +219,6 @@ impl page_mapped::Scheme for Scheme {
 
     fn share_dies(&mut self, works: &[bool]) {
         self.map.share_dies(&self.geometry, works);
-    }
-
-    fn needed(&self) -> u32 {
-        self.logical_pages
     }
 
     #[inline]
@@ -280,7 +278,8 @@ impl page_mapped::Scheme for Scheme {
         let old = self.cmt.page(slot);
         if old.is_some() {
             self.cmt.set(slot, Ppa::NONE);
-            pages.area.set_invalid(old);
+            self.moved.remove(at);
+            pages.table.set_invalid(old);
             self.groups.iter_mut().for_each(|groups| groups.superseded(at));
             self.trimmed.insert(at.0 / self.per_map_page());
         }
@@ -297,19 +296,21 @@ impl page_mapped::Scheme for Scheme {
         self.map.retire_failing(nand, &mut pages.keeper)
     }
 
-    fn relocate<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError> {
-        let moved = match pages.copy(self, nand, from, die)? {
-            Some((to, stored)) => (stored.lpn, to),
-            None => self.replace_lost(pages, nand, from, die)?,
-        };
-        pages.supersede(from, nand.ctx().last());
-        pages.area.set_valid(moved.1);
-        self.moved.push(moved);
-        Ok(())
+    fn follow(&mut self, table: &BlockTable, (_, at): (Kind, Lpn), (from, to): (Ppa, Ppa)) -> bool {
+        let is_here = table.is_valid(from);
+        if is_here {
+            let die = self.geometry.die_of(self.geometry.block_of(from));
+            self.moved.push(die, (at, to), &mut self.cmt, self.config.lazy_update);
+        }
+        is_here
     }
 
-    fn emptied<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, _die: u32) -> Result<(), FtlError> {
-        self.map_moved(pages, nand)?;
+    fn holds_lost<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa) -> Result<Holds, FtlError> {
+        self.owner(pages, nand, from).map(Holds::Page)
+    }
+
+    fn emptied<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, die: u32) -> Result<(), FtlError> {
+        self.map_moved(pages, nand, die)?;
         self.write_trims(pages, nand)
     }
 
@@ -324,7 +325,7 @@ impl page_mapped::Scheme for Scheme {
     }
 
     #[inline]
-    fn prefetch_old(&self, at: Lpn) {
+    fn prefetch_old(&self, _: &BlockTable, at: Lpn) {
         self.cmt.prefetch_entry(at);
     }
 

@@ -59,14 +59,14 @@ mod convert;
 mod mount;
 mod umt;
 
+use crate::parts::engine::{self, PageMapped, Pages, Target};
 use crate::parts::flash_map::FlashMap;
 use crate::parts::map_entries::entries_per_map_page;
-use crate::parts::page_mapped::{self, PageMapped, Pages, Quota, Target};
 use crate::parts::partial::{read_mapped, store_whole};
 use crate::{Events, FtlError, RamUse, Variant};
 pub use config::Config;
 use convert::MapCache;
-use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, Oob, Origin, PageBuf, Ppa, SectorMask, Time};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Oob, Ppa, Rules, SectorMask, Time};
 use std::collections::BTreeSet;
 use umt::{Area, Entry, Umt};
 
@@ -79,8 +79,6 @@ pub struct Scheme {
     config: Config,
     geometry: Geometry,
     logical_pages: u32,
-    /// Blocks of the map's quota.
-    quota: u32,
     map: FlashMap,
     cache: MapCache,
     umt: Umt,
@@ -107,7 +105,7 @@ impl Scheme {
             pages.supersede(old, end);
         }
         let is_counted = before.map_or(is_counted, |entry| entry.is_counted);
-        pages.area.set_valid(to);
+        pages.table.set_valid(to);
         let entry = Entry { page: to, is_committed: false, is_counted };
         self.umt.put(at, entry, Some((area, self.geometry.block_of(to))));
     }
@@ -121,25 +119,11 @@ impl Scheme {
         self.remember(pages, Area::Update, (at, to), true, end);
         self.convert_due(pages, nand)
     }
-
-    /// Handles a valid page with lost contents. A page of kind Lost takes its place, or a later mount would bring back
-    /// an older copy.
-    #[cold]
-    fn replace_lost<N: Nand>(
-        &mut self,
-        pages: &mut Pages,
-        nand: &mut N,
-        (at, die): (Lpn, u32),
-    ) -> Result<Ppa, FtlError> {
-        let blank = N::Buf::zeroed(self.geometry.page_bytes());
-        pages.events.lost_pages += 1;
-        let oob = Oob { kind: Kind::Lost, ..Oob::data(at, Default::default(), Origin::FTL) };
-        pages.program(self, nand, Target::Moved(die), &blank, &[], oob)
-    }
 }
 
-impl page_mapped::Scheme for Scheme {
+impl engine::Scheme for Scheme {
     type Config = Config;
+    const FOLLOWS: bool = false;
 
     const PAGED_VARIANT: Option<&'static str> = Some("one_by_one");
 
@@ -151,16 +135,12 @@ impl page_mapped::Scheme for Scheme {
         config.seed = seed;
     }
 
-    fn max_logical_pages(config: &Config, geometry: &Geometry) -> Result<u32, FtlError> {
+    fn max_logical_pages(config: &Config, geometry: &Geometry, _: &Rules) -> Result<u32, FtlError> {
         config.max_logical_pages(geometry)
     }
 
     fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Self), FtlError> {
         mount::mount(nand, logical_pages, config)
-    }
-
-    fn quota(&self) -> Quota {
-        Quota { shared: self.quota, each: 0 }
     }
 
     fn claim_in(&self, die: u32) -> u32 {
@@ -169,10 +149,6 @@ impl page_mapped::Scheme for Scheme {
 
     fn share_dies(&mut self, works: &[bool]) {
         self.map.share_dies(&self.geometry, works);
-    }
-
-    fn needed(&self) -> u32 {
-        self.logical_pages
     }
 
     #[inline]
@@ -212,7 +188,7 @@ impl page_mapped::Scheme for Scheme {
     fn trim<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
         let (old, _) = self.look_up(pages, nand, at)?;
         if old.is_some() {
-            pages.area.set_invalid(old);
+            pages.table.set_invalid(old);
             let is_counted = self.umt.get(at).is_some_and(|entry| entry.is_counted);
             self.umt.put(at, Entry { page: Ppa::NONE, is_committed: false, is_counted }, None);
             self.trimmed.insert(at.0 / self.per_map_page());
@@ -229,7 +205,7 @@ impl page_mapped::Scheme for Scheme {
     fn relocate<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError> {
         let at = self.owner(pages, nand, from)?;
         // The search for a lost owner may have found that the page is an older copy.
-        if !pages.area.is_valid(from) {
+        if !pages.table.is_valid(from) {
             return Ok(());
         }
         if self.umt.get(at).is_some_and(|entry| entry.page != from) {
@@ -237,9 +213,9 @@ impl page_mapped::Scheme for Scheme {
             self.umt.uncount(at);
             return Ok(());
         }
-        let to = match pages.copy(self, nand, from, die)? {
-            Some((to, _)) => to,
-            None => self.replace_lost(pages, nand, (at, die))?,
+        let to = match pages.copy(self, nand, from, Target::Moved(die))? {
+            Some((to, ..)) => to,
+            None => pages.store_lost(self, nand, at, Target::Moved(die))?,
         };
         let end = nand.ctx().last();
         if self.umt.get(at).is_none() {

@@ -18,7 +18,6 @@ pub mod hybrid_map;
 pub mod kast;
 pub mod last;
 pub mod lazyftl;
-pub mod log;
 pub mod migration;
 pub mod mtbs;
 pub mod nftl;
@@ -433,7 +432,6 @@ ftls! {
     /// A map entry for every page, and for every sector in a log for small writes.
     SectorLog(sector_log::SectorLog), "sector_log.rs", "Jin et al. 2011";
     /// A map entry for every page, written as one log: the smallest page map.
-    Log(log::Log), "log.rs", "Rosenblum, Ousterhout 1992";
     /// A map entry for every page, most of them on flash.
     Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
     /// A map entry for every page, most of them on flash, changed a block's pages at a time.

@@ -17,7 +17,8 @@
 //!
 //! With `placement.pools` two parts of the address space own a part of each die's blocks. With `slc_cache` host
 //! pages go to one-bit blocks first, fixed ones or any free block (`dynamic`); folds move their valid pages to normal
-//! blocks. Exact rules: steps 1 and 5 in `page/room.rs`, steps 2 to 4 in `page/collect.rs`, the cache in `page/slc.rs`.
+//! blocks. Exact rules: steps 1 and 5 in `parts/engine/room.rs`, steps 2 to 4 in
+//! `collect.rs`, the cache in `slc.rs`.
 //!
 //! ## Recovery
 //! Mount reads every spare area; a page's copy with the highest sequence number wins. It reads pages in full if they
@@ -40,201 +41,51 @@
 //! E. Gal, S. Toledo: Algorithms and Data Structures for Flash Memories. ACM Computing Surveys 37(2), 2005.
 //! P. Desnoyers: Analytic Models of SSD Write Performance. ACM Transactions on Storage 10(2), 2014.
 
-mod check;
-mod collect;
-mod config;
-mod dies;
-mod idle;
-mod inspect;
-mod mount;
-mod open;
-mod placing;
-mod planes;
-mod pools;
-mod refresh;
-mod relocation;
-mod room;
-mod runs;
-mod slc;
-mod stripe;
-#[cfg(test)]
-mod tests;
-mod trim_notes;
-mod units;
-
-use crate::parts::blocks::frontier::Frontier;
-use crate::parts::blocks::keeper::Keeper;
+use crate::parts::blocks::scan::{refuse_foreign, scan};
 use crate::parts::blocks::table::BlockTable;
-use crate::parts::noted_map::NotedMap;
-use crate::parts::partial::{merged, padded, read_mapped};
+use crate::parts::engine::adopt::{Found, Needs};
+use crate::parts::engine::{self, Noted, PageMapped, Pages, Target};
+pub use crate::parts::engine::{
+    ByAddress, Collect, Collection, Config, Dynamic, Fixed, Idle, Order, OverDies, SlcCache, SlcFull, Stripe,
+    ValidPages,
+};
+use crate::parts::newest::Newest;
+use crate::parts::noted_map::{Holds, NotedMap};
+use crate::parts::partial::{padded, read_mapped};
 pub use crate::parts::placement::{
     Dac, FdpOptions, GroupUse, Handles, Midas, Origins, Placement, PlacementUse, Streams, TwoPools, Warcip,
 };
-use crate::parts::trim_notes::TrimNotes;
-use crate::parts::victim::VictimPolicy;
-use crate::parts::wear::WearPolicy;
-use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
-pub use config::{Collection, Config, ValidPages};
-use dies::{Die, Dies};
-pub use idle::{Collect, Idle};
-use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PlacementId, Ppa, Rules, SectorMask,
-    Time,
-};
-use placing::Placing;
-use room::{balance_pages, usable_pages};
-pub use slc::{Dynamic, Fixed, SlcCache, SlcFull};
-pub use stripe::{ByAddress, Order, OverDies, Stripe};
+use crate::{Facts, FtlError, RamUse, Variant};
+use nandlab_nand::{Geometry, Kind, Lpn, Nand, Ppa, Rules, SectorMask};
 
-/// The RAM state of the page map.
+/// The FTL.
+pub type PageMap = PageMapped<Scheme>;
+
+/// The map.
 #[derive(Debug)]
-pub struct PageMap {
+pub struct Scheme {
     map: NotedMap,
-    table: BlockTable,
-    keeper: Keeper,
-    dies: Dies,
-    /// The bad blocks with which the exported pages were found to have enough good ones, after such a check.
-    enough_with: Option<u32>,
-    geometry: Geometry,
-    config: Config,
-    /// Picks the block to empty next.
-    policy: Box<dyn VictimPolicy>,
-    placing: Placing,
-    /// The blocks with one bit per cell, if there are any.
-    cache: Option<slc::Cache>,
-    wear_policy: Option<Box<dyn WearPolicy>>,
-    /// The blocks to rewrite for their bit errors, if any.
-    refreshing: Option<Box<refresh::Refreshing>>,
-    events: Events,
 }
 
-impl PageMap {
-    /// Writes a host page and maps it.
+impl Noted for Scheme {
     #[inline]
-    fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        // Compiled more than once: most placements give the host one frontier, so the lookup disappears.
-        if self.placing.has_one_way() {
-            return self.store_at(nand, 0, at, page);
-        }
-        if self.cache.is_some() {
-            return self.store_cached(nand, at, page);
-        }
-        let frontier = self.frontier_of(nand, at);
-        if self.placing.is_by_host() {
-            return self.store_in_unit(nand, frontier, at, page);
-        }
-        self.store_at(nand, frontier, at, page)
+    fn map(&self) -> &NotedMap {
+        &self.map
     }
 
-    /// The frontier for a host page.
     #[inline]
-    fn frontier_of<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> usize {
-        let old = self.map.at(at);
-        let from = if old.is_some() { self.geometry.block_of(old) } else { BlockId::NONE };
-        self.placing.frontier_of(at, from, nand.ctx())
-    }
-
-    #[inline(always)]
-    fn store_at<N: Nand>(&mut self, nand: &mut N, frontier: usize, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        let die = self.die_for(at, frontier);
-        let die = self.store_on(nand, (die, frontier), at, page)?;
-        self.collect(nand, die)
-    }
-
-    /// Writes a host page to a die's frontier and maps it. Returns the die, which may be another if blocks fail.
-    #[inline(always)]
-    fn store_on<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        (die, frontier): (usize, usize),
-        at: Lpn,
-        page: &N::Buf,
-    ) -> Result<usize, FtlError> {
-        let (die, to) = self.program(nand, (die, frontier), page, &[], (at, Kind::Data))?;
-        self.map_written(nand, (at, to));
-        Ok(die)
-    }
-
-    /// Maps a page written by the host.
-    #[inline(always)]
-    fn map_written<N: Nand>(&mut self, nand: &mut N, (at, to): (Lpn, Ppa)) {
-        let end = nand.ctx().last();
-        let old = self.map.write(at, to, end);
-        if old.is_some() {
-            let block = self.table.set_invalid(old);
-            if end > 0 {
-                let block = self.block_with_copy(old, block);
-                self.keeper.supersede_in(block, end);
-            }
-        }
-        self.table.set_valid(to);
-        self.placing.own(to, at);
-    }
-
-    /// The block with the latest copy of `old`, a page in `block`: a copy that is issued and not mapped yet counts.
-    #[inline]
-    fn block_with_copy(&self, old: Ppa, block: BlockId) -> BlockId {
-        match &self.dies[self.geometry.die_of(block) as usize].relocation {
-            Some(relocation) if relocation.block() == block => {
-                let copy = relocation.unmapped().find(|&(from, _)| from == old);
-                copy.map_or(block, |(_, to)| self.geometry.block_of(to))
-            }
-            _ => block,
-        }
-    }
-
-    /// Completes a partial host write: reads the old page, merges and writes the result.
-    fn store_part<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        at: Lpn,
-        sectors: SectorMask,
-        page: &N::Buf,
-    ) -> Result<(), FtlError> {
-        let (whole, before) = merged(nand, self.map.at(at), sectors, page)?;
-        let stored = self.store(nand, at, &whole);
-        nand.ctx().set_ready(before);
-        stored
-    }
-
-    /// Programs a frontier's next page for the host. It leaves a block with a failed program, and moves to another die
-    /// if this one has lost its room.
-    #[inline(always)]
-    fn program<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        (mut die, frontier): (usize, usize),
-        page: &N::Buf,
-        tail: &[u8],
-        (at, kind): (Lpn, Kind),
-    ) -> Result<(usize, Ppa), FtlError> {
-        loop {
-            if self.dies[die].frontiers[frontier].is_full() {
-                die = self.open_for_host(nand, die, frontier)?;
-            }
-            // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
-            let (to, mark) = self.dies[die].frontiers[frontier].take();
-            let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
-            // Handle 0 is at frontier 0.
-            let handle = if frontier == 0 { 0 } else { self.placing.handle_at(frontier) };
-            let oob = Oob { kind, aux: mark, handle, ..Oob::data(at, self.keeper.next_seq(), origin) };
-            match nand.program(to, page, tail, oob) {
-                Ok(_) => return Ok((die, to)),
-                Err(NandError::ProgramFailed(_)) => {
-                    let failed = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
-                    self.dies[die].failing.push_back(failed.block);
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+    fn map_mut(&mut self) -> &mut NotedMap {
+        &mut self.map
     }
 }
 
-impl Ftl for PageMap {
+impl engine::Scheme for Scheme {
     type Config = Config;
+    const RESUMES: bool = true;
+    const WAITS: bool = true;
 
     fn variants() -> Vec<Variant<Config>> {
-        config::variants()
+        engine::variants()
     }
 
     fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
@@ -251,105 +102,107 @@ impl Ftl for PageMap {
 
     fn remedy(geometry: &Geometry, rules: &Rules, config: &Config, logical_pages: u32) -> Option<String> {
         let works =
-            |config: &Config| Self::max_logical_pages(geometry, rules, config).is_ok_and(|most| logical_pages <= most);
+            |config: &Config| Self::max_logical_pages(config, geometry, rules).is_ok_and(|most| logical_pages <= most);
         config.smaller_pool(geometry, works)
     }
 
-    fn max_logical_pages(geometry: &Geometry, rules: &Rules, config: &Config) -> Result<u32, FtlError> {
-        config.check()?;
-        config.stripe.check(geometry)?;
-        let geometry = &config.stripe.view(geometry);
-        config.check_units(geometry)?;
-        config.check_slc(geometry, rules)?;
-        let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die() - config.fixed_slc_blocks());
-        let frontiers = config.kept_open(geometry)?;
-        if reserve == 0 {
-            return Err(FtlError::Config(
-                "ftl.page.reserve_blocks = 0 would deadlock: relocation needs at least 1 free block on each die".into(),
-            ));
-        }
-        let others = frontiers + 2;
-        if blocks < reserve.saturating_add(others) {
-            return Err(FtlError::Config(format!(
-                "ftl.page.reserve_blocks = {reserve} would deadlock: a {} of this device has {}, and \
-                 the reserve, {frontiers} that are being filled, one of data and one to collect need {}{}",
-                config.stripe.unit(),
-                error::blocks(blocks),
-                reserve.saturating_add(others),
-                error::at_most("ftl.page.reserve_blocks", blocks.saturating_sub(others)),
-            )));
-        }
-        let dies = geometry.dies();
-        let pages = dies * (usable_pages(geometry, blocks, reserve + frontiers) - balance_pages(geometry));
-        let pages = pages.min(config.pool_pages_at_most(geometry, blocks)?);
-        Ok(pages - TrimNotes::most_pages_for(geometry, pages, config.durable_trim))
+    fn max_logical_pages(config: &Config, geometry: &Geometry, rules: &Rules) -> Result<u32, FtlError> {
+        config.most_pages(geometry, rules)
     }
 
-    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Self, FtlError> {
-        mount::mount(nand, logical_pages, config)
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Self), FtlError> {
+        let most = Self::max_logical_pages(config, nand.geometry(), nand.rules())?;
+        let geometry = config.stripe.view(nand.geometry());
+        config.refuse_capacity(&geometry, logical_pages, most)?;
+        // Everything a mount finds must stay: superseded blocks are erased without another fence, and a page read once must
+        // not vanish later. If no cut came before the mount, programs may still be running.
+        nand.ctx().fence();
+        let scans = scan(nand)?;
+        refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
+        let newest = Newest::of(&geometry, logical_pages, &scans);
+        let highest = newest.highest;
+        let map = NotedMap::found(nand, &geometry, newest, config.durable_trim)?;
+        let needs = Needs { logical_pages, others: map.most_notes(), ..Needs::default() };
+        let mut pages = Pages::new(nand, config, needs, highest);
+        let valid: Vec<_> = map.found_owned().collect();
+        let mut scheme = Self { map };
+        let found = Found { scans: &scans, valid: valid.into_iter(), is_other: |_: &Self, _| false };
+        pages.adopt(&mut scheme, nand, found)?;
+        Ok((pages, scheme))
     }
 
     #[inline]
-    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
-        let full = self.geometry.full_mask();
+    fn write<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
+        let full = pages.geometry.full_mask();
         if sectors != full && self.map.at(at).is_some() {
-            return self.store_part(nand, at, sectors, page);
+            return pages.store_part(self, nand, at, sectors, page);
         }
         if sectors == full {
-            return self.store(nand, at, page);
+            return pages.store(self, nand, at, page);
         }
-        self.store(nand, at, &padded(page, sectors, full))
+        pages.store(self, nand, at, &padded(page, sectors, full))
+    }
+
+    fn write_over_planes<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        first: Lpn,
+        run: &[N::Buf],
+    ) -> Result<(), FtlError> {
+        pages.store_over_planes(self, nand, first, run)
     }
 
     #[inline]
-    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
-        if self.refreshing.is_some() {
-            return self.read_and_refresh(nand, at, sectors, page);
+    fn read<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &mut N::Buf,
+    ) -> Result<(), FtlError> {
+        let from = self.map.at(at);
+        if pages.refreshes() {
+            return pages.read_and_refresh(self, nand, from, sectors, page);
         }
-        read_mapped(nand, self.map.at(at), sectors, page)
+        read_mapped(nand, from, sectors, page)
     }
 
-    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
-        if sectors == self.geometry.full_mask() && self.map.at(at).is_some() {
-            let old = self.map.trim(at);
-            self.table.set_invalid(old);
-            self.placing.trimmed(at);
-            while let Some(segment) = self.map.overdue(self.config.reserve_blocks, self.geometry.pages_per_block()) {
-                self.write_note(nand, segment)?;
-            }
-        }
-        Ok(())
+    fn trim<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
+        self.unmap(pages, nand, at)
     }
 
-    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        while let Some(segment) = self.map.pending() {
-            self.write_note(nand, segment)?;
-        }
-        if self.dies.iter().any(Die::is_failing) {
-            self.retire_failing(nand)?;
-        }
-        let end = nand.ctx().acknowledged().max(self.keeper.noted_by());
-        nand.ctx().fence_at(end);
-        nand.ctx().wait_until(end);
-        Ok(())
+    fn flush<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
+        self.write_notes(pages, nand, Target::InTurn)
     }
 
-    fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
-        // What the cache or a reclaim unit takes is filled page by page.
-        if self.dies.planes() > 1 && self.cache.is_none() && !self.placing.is_by_host() {
-            return self.store_over_planes(nand, first, pages);
-        }
-        let full = self.geometry.full_mask();
-        (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), full, page))
+    fn most_pending(&self, reserve_blocks: u32, pages_per_block: u32) -> u32 {
+        self.map.most_pending(reserve_blocks, pages_per_block)
     }
 
     #[inline]
-    fn pause<N: Nand>(&mut self, nand: &mut N, until: Option<Time>) -> Result<(), FtlError> {
-        let worked = until.map_or(Ok(()), |until| self.work_in_gap(nand, until));
-        if self.dies.puts_off() {
-            self.carry_out_all(nand);
-        }
-        worked
+    fn follow(&mut self, _: &BlockTable, (kind, at): (Kind, Lpn), copy: (Ppa, Ppa)) -> bool {
+        self.map.follow(kind, at, copy)
+    }
+
+    fn holds_lost<N: Nand>(&mut self, _: &mut Pages, _: &mut N, from: Ppa) -> Result<Holds, FtlError> {
+        Ok(self.map.search(from))
+    }
+
+    fn renew_note<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, segment: u32, die: u32) -> Result<(), FtlError> {
+        self.write_note(pages, nand, Target::Moved(die), segment)
+    }
+
+    fn emptied<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, die: u32) -> Result<(), FtlError> {
+        self.write_notes(pages, nand, Target::Moved(die))
     }
 
     #[inline]
@@ -358,45 +211,26 @@ impl Ftl for PageMap {
     }
 
     #[inline]
-    fn prefetch_old(&self, at: Lpn) {
+    fn prefetch_old(&self, table: &BlockTable, at: Lpn) {
         if let Some(old) = self.map.get(at.index()) {
-            self.table.prefetch(old);
+            table.prefetch(old);
         }
-    }
-
-    fn update_unit(&mut self, placement: PlacementId) {
-        self.retire_unit(placement);
-    }
-
-    fn placement_use(&self) -> Option<PlacementUse> {
-        self.use_of_units()
-    }
-
-    fn group_use(&self) -> Option<GroupUse> {
-        self.placing.groups()
     }
 
     fn logical_pages(&self) -> u32 {
         self.map.len() as u32
     }
 
-    fn ram(&self) -> RamUse {
-        self.tables()
+    fn ram(&self, pages: &Pages) -> RamUse {
+        let mut ram = RamUse::default();
+        pages.add_tables(&mut ram);
+        ram.dram.insert("map", self.map.bytes());
+        ram.sram.insert("trim_notes", self.map.note_bytes());
+        ram
     }
 
-    fn events(&self) -> Events {
-        Events { retired_blocks: self.keeper.retired(), ..self.events }
-    }
-
-    fn free_blocks(&self) -> u64 {
-        self.keeper.count_all()
-    }
-
-    fn blocks(&self) -> Vec<BlockState> {
-        self.block_states()
-    }
-
-    fn check<N: Nand>(&self, nand: &mut N) {
-        scoped(nand, Cause::Mount, |nand| check::check(self, nand));
+    fn check<N: Nand>(&self, pages: &Pages, nand: &mut N) {
+        let newest = pages.newest_on_flash(self.map.len(), nand);
+        self.check_map(pages, nand, |at| newest[at.index()].map_or(0, |(seq, _)| seq));
     }
 }

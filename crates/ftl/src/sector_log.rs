@@ -56,10 +56,10 @@ mod log;
 mod merge;
 mod mount;
 
+use crate::parts::engine::Noted;
+use crate::parts::engine::{self, PageMapped, Pages, Target};
 use crate::parts::merge_buffer::{copy_sector, Gathered, Written, DEAD};
 use crate::parts::noted_map::{Holds, NotedMap};
-use crate::parts::page_mapped::noted::Noted;
-use crate::parts::page_mapped::{self, PageMapped, Pages, Quota, Target};
 use crate::parts::partial::{padded, refuse_lost};
 use crate::parts::store::page_bits::PageBits;
 use crate::{Facts, FtlError, RamUse, Variant};
@@ -67,7 +67,7 @@ pub use config::Config;
 pub use log::LogVictim;
 use log::{Log, Logged};
 use nandlab_block::Op;
-use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, SectorMask, Time};
+use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Time};
 
 /// The FTL.
 pub type SectorLog = PageMapped<Scheme>;
@@ -106,6 +106,20 @@ impl Scheme {
             self.log.remove(at, |_| true, |page| pages.keeper.supersede(page, end));
             self.logged.remove(self.geometry.block_of(old), self.geometry.page_in_block(old));
         }
+    }
+
+    /// Stores a page of kind Lost.
+    #[cold]
+    fn store_lost<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        target: Target,
+        at: Lpn,
+    ) -> Result<(), FtlError> {
+        let to = pages.store_lost(self, nand, at, target)?;
+        self.map_stored(pages, nand, (at, to));
+        Ok(())
     }
 
     /// Drops a logical page's sectors from the merge buffer.
@@ -263,8 +277,9 @@ impl Noted for Scheme {
     }
 }
 
-impl page_mapped::Scheme for Scheme {
+impl engine::Scheme for Scheme {
     type Config = Config;
+    const FOLLOWS: bool = false;
 
     fn variants() -> Vec<Variant<Config>> {
         config::variants()
@@ -285,16 +300,12 @@ impl page_mapped::Scheme for Scheme {
         Facts { gathers: true, ..Facts::default() }
     }
 
-    fn max_logical_pages(config: &Config, geometry: &Geometry) -> Result<u32, FtlError> {
+    fn max_logical_pages(config: &Config, geometry: &Geometry, _: &Rules) -> Result<u32, FtlError> {
         config.max_logical_pages(geometry)
     }
 
     fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Self), FtlError> {
         mount::mount(nand, logical_pages, config)
-    }
-
-    fn quota(&self) -> Quota {
-        Quota { shared: self.config.log_blocks(&self.geometry), each: 0 }
     }
 
     fn claim_in(&self, die: u32) -> u32 {
@@ -303,10 +314,6 @@ impl page_mapped::Scheme for Scheme {
 
     fn share_dies(&mut self, works: &[bool]) {
         self.log.share_dies(works);
-    }
-
-    fn needed(&self) -> u32 {
-        self.logical_pages() + self.map.most_notes()
     }
 
     #[inline]
@@ -362,13 +369,22 @@ impl page_mapped::Scheme for Scheme {
     }
 
     fn relocate<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError> {
-        if !self.is_logged(from) {
-            return self.move_page(pages, nand, from, die);
+        if self.is_logged(from) {
+            return match self.map.holds(nand, from)? {
+                Holds::Page(at) => self.merge_page(pages, nand, Target::Moved(die), at, &mut None),
+                Holds::Note(_) => unreachable!("no note has sectors in the log"),
+            };
         }
-        match self.map.holds(nand, from)? {
-            Holds::Page(at) => self.merge_page(pages, nand, Target::Moved(die), at, &mut None),
-            Holds::Note(_) => unreachable!("no note has sectors in the log"),
-        }
+        let Some((to, at, kind)) = pages.copy(self, nand, from, Target::Moved(die))? else {
+            return match self.map.holds(nand, from)? {
+                Holds::Note(segment) => self.write_note(pages, nand, Target::Moved(die), segment),
+                Holds::Page(at) => self.store_lost(pages, nand, Target::Moved(die), at),
+            };
+        };
+        self.map.set(kind, at, to);
+        pages.supersede(from, nand.ctx().last());
+        pages.table.set_valid(to);
+        Ok(())
     }
 
     fn emptied<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, die: u32) -> Result<(), FtlError> {
@@ -381,6 +397,10 @@ impl page_mapped::Scheme for Scheme {
         let is_small = op == Op::Write && sectors != self.geometry.full_mask();
         let in_log = page.is_some() && (is_small || op == Op::Read && self.is_logged(page));
         1 + if in_log { u64::from(sectors.count()) } else { 0 }
+    }
+
+    fn most_pending(&self, reserve_blocks: u32, pages_per_block: u32) -> u32 {
+        self.map.most_pending(reserve_blocks, pages_per_block)
     }
 
     #[inline]

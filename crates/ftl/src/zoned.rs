@@ -16,7 +16,7 @@
 //!
 //! ## Recovery
 //! The device finds its zones, and a page's copy with the highest sequence number counts. Trim notes are pages among the
-//! others, as in `log`.
+//! others, as in `page`.
 //!
 //! ## Invariants
 //! Every mapped page is the newest copy on flash, below the write pointer of a zone. A zone is reset after all programs

@@ -88,7 +88,6 @@ const BENCHES: &[Bench] = &[
     Bench { name: "page_midas", limit: None, measure: |quick| policy(quick, "placement = \"midas\"") },
     Bench { name: "page_pools", limit: None, measure: pools },
     Bench { name: "page_dual_pool", limit: None, measure: |quick| policy(quick, "wear = \"dual_pool\"") },
-    Bench { name: "log", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.log]") },
     Bench { name: "zoned", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.zoned]") },
     Bench { name: "dftl", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.dftl]") },
     Bench { name: "dftl_tpftl", limit: None, measure: |quick| map_cache(quick, "tpftl") },

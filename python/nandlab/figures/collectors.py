@@ -8,7 +8,7 @@ from nandlab.record.record import Record
 
 ALONE = ("superpage", "sector_map", "hybrid_map")
 """FTLs whose banks collect alone, as in the firmwares of the Jasmine board."""
-ON_ALL_DIES = ("page", "log", "dftl", "lazyftl", "sector_log", "zoned")
+ON_ALL_DIES = ("page", "dftl", "lazyftl", "sector_log", "zoned")
 """FTLs that map pages and collect on each die for itself."""
 
 

@@ -1,10 +1,10 @@
 //! DFTL's invariants, derived again from flash.
 
 use super::Scheme;
-use crate::parts::copies::{newest_copies, Owned};
+use crate::parts::copies::Owned;
+use crate::parts::engine::Pages;
 use crate::parts::flash_map::Held;
 use crate::parts::map_entries::entries;
-use crate::parts::page_mapped::Pages;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
 
 /// A host page on flash.
@@ -20,7 +20,7 @@ struct OnFlash {
 
 pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
     ftl.map.check(nand);
-    let newest = newest_copies(nand, ftl.logical_pages as usize, pages.keeper.seq(), |_| false);
+    let newest = pages.newest_on_flash(ftl.logical_pages as usize, nand);
     let seqs = newest.into_iter().map(|found| found.map_or(0, |(seq, _)| seq));
     let mut on_flash: Vec<_> = seqs.map(|newest| OnFlash { newest, ..OnFlash::default() }).collect();
     let map = whole_map((ftl, pages), nand, &mut on_flash);
@@ -35,7 +35,7 @@ pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
             continue;
         }
         assert!(owners.insert(page.0), "page {page} belongs to logical page {at} and another");
-        assert!(pages.area.is_valid(page), "logical page {at} is mapped to {page}, which is not valid");
+        assert!(pages.table.is_valid(page), "logical page {at} is mapped to {page}, which is not valid");
         match nand.read_spare(page) {
             Ok(Some(oob)) => {
                 assert_eq!(oob.lpn, at, "page {page} is mapped to logical page {at} and holds another");
@@ -50,7 +50,7 @@ pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
             other => panic!("logical page {at} is mapped to {page}: {other:?}"),
         }
     }
-    let valid: u32 = (0..ftl.geometry.blocks()).map(|block| pages.area.valid_pages(BlockId(block))).sum();
+    let valid: u32 = (0..ftl.geometry.blocks()).map(|block| pages.table.valid_pages(BlockId(block))).sum();
     assert_eq!(valid as usize, owners.count(), "valid pages of data");
 }
 
@@ -81,6 +81,7 @@ fn whole_map<N: Nand>((ftl, pages): (&Scheme, &Pages), nand: &mut N, on_flash: &
             *found = OnFlash { speaks, is_unmapped: !page.is_some(), ..*found };
         }
     }
+    ftl.moved.iter().for_each(|(at, to)| map[at.index()] = to);
     ftl.cmt.each(&mut |at, page, is_dirty| {
         assert!(
             is_dirty || map[at.index()] == page,

@@ -3,9 +3,10 @@
 use super::cmt::{Cache, Cdftl, Cmt, Leaftl, Learned, Segmented, Sftl, Tpftl};
 use super::groups::{GroupOptions, Groups};
 use crate::own::{self, About};
+use crate::parts::engine::room::usable_with;
+use crate::parts::engine::{self, Quota};
 use crate::parts::flash_map::Shape;
 use crate::parts::map_entries::entries_per_map_page;
-use crate::parts::page_mapped::{Pages, Quota};
 use crate::parts::victim::{DChoices, Victim};
 use crate::{error, FtlError, Variant};
 use nandlab_block::own::Own;
@@ -99,6 +100,16 @@ impl Default for Config {
 const FORM: u16 = 1;
 
 impl Config {
+    /// The engine's options.
+    pub(super) fn engine(&self) -> engine::Config {
+        engine::Config {
+            victim: self.victim,
+            reserve_blocks: self.reserve_blocks,
+            seed: self.seed,
+            ..engine::Config::default()
+        }
+    }
+
     /// The map for so many logical pages.
     pub(super) fn shape(&self, geometry: &Geometry, logical_pages: u32) -> Shape {
         let pages = logical_pages.div_ceil(entries_per_map_page(geometry));
@@ -211,7 +222,7 @@ impl Config {
 
     pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
         self.check(geometry)?;
-        let usable = |quota| Pages::usable(geometry, self.reserve_blocks, quota);
+        let usable = |quota| usable_with(geometry, self.reserve_blocks, quota);
         if let Allocation::Groups(groups) = self.allocation {
             // More pages leave fewer blocks for them, but for rounding: a root, then a quotient.
             let own = |pages| {

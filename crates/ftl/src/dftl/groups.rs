@@ -11,8 +11,8 @@
 
 use super::Scheme;
 use crate::options::options;
+use crate::parts::engine::{Pages, Target};
 use crate::parts::map_entries::{entries, set_entry};
-use crate::parts::page_mapped::{Pages, Target};
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Geometry, Lpn, Nand, Ppa};
 use std::ops::Range;
@@ -136,7 +136,7 @@ impl Scheme {
         // A trimmed page's newest copy may lie in these blocks.
         self.write_trims(pages, nand)?;
         pages.events.gc_runs += 1;
-        pages.release_empty(nand)
+        pages.release_empty(self, nand)
     }
 
     /// Copies a map page's pages, or a part, in order, and writes it.
@@ -156,9 +156,9 @@ impl Scheme {
                 return Ok(());
             }
             for (at, from) in logical.map(Lpn).zip(old).filter(|(_, from)| from.is_some()) {
-                let copied = match pages.copy_to(self, nand, from, target) {
-                    Ok(Some((to, _))) => Ok(to),
-                    Ok(None) => self.store_lost(pages, nand, at, target),
+                let copied = match pages.copy(self, nand, from, target) {
+                    Ok(Some((to, ..))) => Ok(to),
+                    Ok(None) => pages.store_lost(self, nand, at, target),
                     Err(error) => Err(error),
                 };
                 let to = match copied {
@@ -170,7 +170,7 @@ impl Scheme {
                     }
                 };
                 pages.supersede(from, nand.ctx().last());
-                pages.area.set_valid(to);
+                pages.table.set_valid(to);
                 self.cmt.moved(at, to);
                 set_entry(&mut bytes, at.0 % self.per_map_page(), to);
             }

@@ -1,14 +1,16 @@
 //! Recovery from flash alone.
 
 use super::groups::Groups;
+use super::moved::Moved;
 use super::{Config, Scheme};
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, BlockScan, Scans};
+use crate::parts::engine::adopt::{Found, Needs};
+use crate::parts::engine::Pages;
 use crate::parts::flash_map::FoundMap;
 use crate::parts::map_entries::{compare, entries_per_map_page, Stale};
 use crate::parts::newest::Newest;
-use crate::parts::page_mapped::Pages;
 use crate::{error, FtlError};
-use nandlab_nand::{BlockId, Kind, Nand, Ppa};
+use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Scheme), FtlError> {
@@ -38,9 +40,13 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     })?;
     let highest = scans.highest();
     let groups = config.groups(&geometry, logical_pages);
-    let count = groups.as_ref().map_or(0, Groups::count);
-    let policy = config.victim.policy(&geometry, config.seed);
-    let mut pages = Pages::in_groups(&geometry, highest, policy, config.reserve_blocks, count);
+    let needs = Needs {
+        logical_pages,
+        blocks: config.quota(&geometry, logical_pages).shared,
+        groups: groups.as_ref().map_or(0, Groups::count),
+        ..Needs::default()
+    };
+    let mut pages = Pages::new(nand, &config.engine(), needs, highest);
     let mut scheme = Scheme {
         config: config.clone(),
         geometry,
@@ -51,15 +57,16 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         trimmed: BTreeSet::new(),
         mapped: 0,
         page: vec![0; geometry.page_bytes() as usize],
-        moved: Vec::new(),
+        moved: Moved::none(geometry.dies()),
         hits: 0,
         misses: 0,
         map_loads: 0,
         double_reads: 0,
         dirty_evictions: 0,
     };
-    pages.adopt(&scans, valid, |block| scheme.map.area().has(block));
-    pages.take_stock(&mut scheme)?;
+    let valid = valid.into_iter().map(|page| (page, Lpn::NONE));
+    let found = Found { scans: &scans, valid, is_other: |scheme: &Scheme, block| scheme.map.area().has(block) };
+    pages.adopt(&mut scheme, nand, found)?;
     scheme.map.close_found(nand, &mut pages.keeper, &scans)?;
     pages.take_stock(&mut scheme)?;
     scheme.tell_begun(&scans);

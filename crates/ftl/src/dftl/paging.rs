@@ -2,9 +2,9 @@
 
 use super::cmt::{Slot, Step};
 use super::Scheme;
+use crate::parts::engine::Pages;
 use crate::parts::flash_map::Held;
 use crate::parts::map_entries::{entries, set_entry, ENTRY_BYTES};
-use crate::parts::page_mapped::Pages;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Ppa, Time};
 
@@ -158,6 +158,7 @@ impl Scheme {
         if self.trimmed.remove(&map_page) {
             pages.keeper.noted(nand.ctx().last());
         }
+        self.moved.written(Lpn(map_page * self.per_map_page()), Lpn((map_page + 1) * self.per_map_page()));
         self.cmt.written(map_page);
         self.cmt.learn(map_page, bytes);
         Ok(())
@@ -179,6 +180,7 @@ impl Scheme {
             Held::Nothing => bytes.fill(u8::MAX),
             Held::Lost => self.rebuild(pages, nand, map_page, bytes)?,
         }
+        self.moved.apply(Lpn(map_page * self.per_map_page()), bytes, start);
         Ok(held)
     }
 
@@ -193,7 +195,7 @@ impl Scheme {
     ) -> Result<(), FtlError> {
         bytes.fill(u8::MAX);
         for block in (0..self.geometry.blocks()).map(BlockId) {
-            for page in pages.area.valid_in(block) {
+            for page in pages.valid_of(block) {
                 let oob = match nand.read_spare(page) {
                     Ok(oob) => oob.expect("a valid page is programmed"),
                     Err(NandError::Uncorrectable(_)) => continue,

@@ -19,7 +19,7 @@ fn a_map_page_waits_for_the_pages_that_it_names_first() {
     ftl.flush(&mut nand).unwrap();
     // The next page's die is busy, the map's die is not.
     let Dftl { pages, scheme } = &mut ftl;
-    let next = (pages.turn() + 1) % 2;
+    let next = (pages.last_die() + 1) % 2;
     let block =
         pages.keeper.free().map(|free| free.block).find(|&block| scheme.geometry.die_of(block) == next).unwrap();
     for _ in 0..5 {

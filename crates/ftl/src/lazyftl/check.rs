@@ -1,10 +1,10 @@
 //! LazyFTL's invariants, derived again from flash.
 
 use super::Scheme;
-use crate::parts::copies::{newest_copies, Owned};
+use crate::parts::copies::Owned;
+use crate::parts::engine::Pages;
 use crate::parts::flash_map::Held;
 use crate::parts::map_entries::entries;
-use crate::parts::page_mapped::Pages;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError, Ppa};
 
 /// A logical page as its map page on flash says.
@@ -19,7 +19,7 @@ struct Said {
 
 pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
     ftl.map.check(nand);
-    let newest = newest_copies(nand, ftl.logical_pages as usize, pages.keeper.seq(), |_| false);
+    let newest = pages.newest_on_flash(ftl.logical_pages as usize, nand);
     let said = whole_map(ftl, pages, nand);
     let mut owners = Owned::none_of(ftl.geometry.pages());
     let mut counted = 0;
@@ -31,7 +31,7 @@ pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
             counted += u32::from(entry.is_counted);
             if entry.is_counted && said.page.is_some() && said.page != page {
                 assert!(
-                    pages.area.is_valid(said.page),
+                    pages.table.is_valid(said.page),
                     "the older copy of {at} at {} counts and is not valid",
                     said.page
                 );
@@ -47,7 +47,7 @@ pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
             continue;
         }
         assert!(owners.insert(page.0), "page {page} belongs to logical page {at} and another");
-        assert!(pages.area.is_valid(page), "logical page {at} is mapped to {page}, which is not valid");
+        assert!(pages.table.is_valid(page), "logical page {at} is mapped to {page}, which is not valid");
         let oob = nand.read_spare(page).expect("a mapped page can be read").expect("a mapped page is programmed");
         assert_eq!(oob.lpn, at, "page {page} is mapped to logical page {at} and holds another");
         assert!(oob.seq.0 >= copy, "logical page {at} is mapped to {page}, flash has a newer copy");
@@ -55,7 +55,7 @@ pub(super) fn check<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N) {
         let mount_finds_it = said.is_lost || said.page.is_some() || oob.seq.0 > said.speaks;
         assert!(mount_finds_it, "logical page {at} is mapped to {page}, its map page says later that it is not");
     }
-    let valid: u32 = (0..ftl.geometry.blocks()).map(|block| pages.area.valid_pages(BlockId(block))).sum();
+    let valid: u32 = (0..ftl.geometry.blocks()).map(|block| pages.table.valid_pages(BlockId(block))).sum();
     assert_eq!(valid as usize, owners.count(), "valid pages of data");
     assert_eq!(counted, ftl.umt.counted(), "older copies that may count");
 }
@@ -86,7 +86,7 @@ fn search<N: Nand>(ftl: &Scheme, pages: &Pages, nand: &mut N, map_page: u32, map
     let first = map_page * ftl.per_map_page();
     map.iter_mut().for_each(|said| said.is_lost = true);
     for block in (0..ftl.geometry.blocks()).map(BlockId) {
-        for page in pages.area.valid_in(block) {
+        for page in pages.valid_of(block) {
             let oob = match nand.read_spare(page) {
                 Ok(oob) => oob.expect("a valid page is programmed"),
                 Err(NandError::Uncorrectable(_)) => continue,

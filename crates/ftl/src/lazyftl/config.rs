@@ -1,8 +1,9 @@
 //! Options of LazyFTL.
 
+use crate::parts::engine::room::usable_with;
+use crate::parts::engine::{self, Quota};
 use crate::parts::flash_map::Shape;
 use crate::parts::map_entries::entries_per_map_page;
-use crate::parts::page_mapped::{Pages, Quota};
 use crate::parts::victim::Victim;
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;
@@ -53,6 +54,16 @@ impl Default for Config {
 const FORM: u16 = 5;
 
 impl Config {
+    /// The engine's options.
+    pub(super) fn engine(&self) -> engine::Config {
+        engine::Config {
+            victim: self.victim,
+            reserve_blocks: self.reserve_blocks,
+            seed: self.seed,
+            ..engine::Config::default()
+        }
+    }
+
     /// The map for so many logical pages.
     pub(super) fn shape(&self, geometry: &Geometry, logical_pages: u32) -> Shape {
         let pages = logical_pages.div_ceil(entries_per_map_page(geometry));
@@ -77,7 +88,7 @@ impl Config {
         self.check()?;
         // As many blocks as a map for all the device's pages has: a little more than for the pages left then.
         let quota = self.shape(geometry, geometry.pages()).quota(geometry);
-        let usable = Pages::usable(geometry, self.reserve_blocks, Quota { shared: quota, each: 0 });
+        let usable = usable_with(geometry, self.reserve_blocks, Quota { shared: quota, each: 0 });
         let most = usable - (usable / 2).min(geometry.pages_per_block());
         let own = (Quota { shared: self.shape(geometry, 1).quota(geometry), each: 0 }, "of the map");
         error::refuse_reserve("lazyftl", self.reserve_blocks, geometry, Some(own), most)

@@ -2,9 +2,9 @@
 
 use super::umt::Area;
 use super::Scheme;
+use crate::parts::engine::Pages;
 use crate::parts::flash_map::Held;
 use crate::parts::map_entries::{entries, set_entry};
-use crate::parts::page_mapped::Pages;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Ppa, Time};
 
@@ -99,7 +99,7 @@ impl Scheme {
     ) -> Result<(), FtlError> {
         bytes.fill(u8::MAX);
         for block in (0..self.geometry.blocks()).map(BlockId) {
-            for page in pages.area.valid_in(block).collect::<Vec<_>>() {
+            for page in pages.valid_of(block).collect::<Vec<_>>() {
                 let oob = match nand.read_spare(page) {
                     Ok(oob) => oob.expect("a valid page is programmed"),
                     Err(NandError::Uncorrectable(_)) => continue,
@@ -169,7 +169,7 @@ impl Scheme {
     /// Converts blocks until both areas have room, and the older copies that still count do, too.
     #[inline]
     pub(super) fn convert_due<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
-        let room = pages.room(self).saturating_sub(self.logical_pages);
+        let room = (pages.room() as u32).saturating_sub(self.logical_pages);
         loop {
             let area = if self.umt.waiting(Area::Cold) > self.config.cold_blocks as usize {
                 Area::Cold

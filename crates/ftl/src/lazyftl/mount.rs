@@ -4,12 +4,13 @@ use super::convert::MapCache;
 use super::umt::{Area, Entry, Umt};
 use super::{Config, Scheme};
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending};
+use crate::parts::engine::adopt::{Found, Needs};
+use crate::parts::engine::Pages;
 use crate::parts::flash_map::FoundMap;
 use crate::parts::map_entries::{compare, entries_per_map_page, Stale};
 use crate::parts::newest::Newest;
-use crate::parts::page_mapped::Pages;
 use crate::{error, FtlError};
-use nandlab_nand::{Nand, Ppa};
+use nandlab_nand::{Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Scheme), FtlError> {
@@ -37,12 +38,12 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         stale.push(compare(first as u32, copies, held, &mut valid));
     })?;
     let highest = scans.highest();
-    let mut pages = Pages::new(&geometry, highest, config.victim.policy(&geometry, config.seed), config.reserve_blocks);
+    let needs = Needs { logical_pages, blocks: shape.quota(&geometry), ..Needs::default() };
+    let mut pages = Pages::new(nand, &config.engine(), needs, highest);
     let mut scheme = Scheme {
         config: config.clone(),
         geometry,
         logical_pages,
-        quota: shape.quota(&geometry),
         map,
         cache: MapCache::new(config.cached_map_pages),
         umt: Umt::default(),
@@ -52,8 +53,9 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         misses: 0,
         conversions: 0,
     };
-    pages.adopt(&scans, valid, |block| scheme.map.area().has(block));
-    pages.take_stock(&mut scheme)?;
+    let valid = valid.into_iter().map(|page| (page, Lpn::NONE));
+    let found = Found { scans: &scans, valid, is_other: |scheme: &Scheme, block| scheme.map.area().has(block) };
+    pages.adopt(&mut scheme, nand, found)?;
     scheme.map.close_found(nand, &mut pages.keeper, &scans)?;
     pages.take_stock(&mut scheme)?;
     scheme.adopt_missing(&stale, &newest.seqs);

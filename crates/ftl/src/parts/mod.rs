@@ -11,7 +11,7 @@
 //! | How does a trim survive a power cut? | `trim_notes.rs`, `trim_note.rs` |
 //! | Which block is emptied, where do pages go, how is wear evened out? | `victim.rs`, `placement.rs`, `wear.rs` |
 //! | What is a policy asked? | `policy.rs` |
-//! | How do I write an FTL that maps pages? | `page_mapped.rs`, with `../log.rs` as an example |
+//! | How do I write an FTL that maps pages? | `engine.rs`, with `../page.rs` as an example |
 //! | An FTL that maps sectors? | `sectored.rs` |
 //! | An FTL that maps blocks? | `block_mapped.rs` over `store.rs`, with `../fmax.rs` as an example |
 //! | Which log blocks belong to one logical block, or are shared by several? | `bound_logs.rs`, `shared_logs.rs` |
@@ -23,12 +23,12 @@ pub mod block_mapped;
 pub mod blocks;
 pub(crate) mod bound_logs;
 pub(crate) mod copies;
+pub mod engine;
 pub(crate) mod flash_map;
 pub(crate) mod map_entries;
 pub(crate) mod merge_buffer;
 pub(crate) mod newest;
 pub(crate) mod noted_map;
-pub mod page_mapped;
 pub(crate) mod partial;
 pub mod placement;
 pub mod policy;

@@ -24,7 +24,7 @@ pub(crate) struct NotedMap {
 
 /// A valid page's contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Holds {
+pub enum Holds {
     /// A logical page.
     Page(Lpn),
     /// The note of a segment.
@@ -85,6 +85,12 @@ impl NotedMap {
     /// Every valid page that a mount found.
     pub(crate) fn found_valid(&self) -> impl Iterator<Item = Ppa> + '_ {
         self.notes.live().map(|(_, page)| page).chain(self.found_pages().map(|(_, page)| page))
+    }
+
+    /// Every valid page that a mount found, and the logical page it holds; none for a note.
+    pub(crate) fn found_owned(&self) -> impl Iterator<Item = (Ppa, Lpn)> + '_ {
+        let notes = self.notes.live().map(|(_, page)| (page, Lpn::NONE));
+        notes.chain(self.found_pages().map(|(at, page)| (page, at)))
     }
 
     /// Every valid page: newest copies and live notes.

@@ -159,7 +159,7 @@ impl Placement {
 
 /// All pages of the host at frontier 0, and moved ones at this one.
 #[derive(Debug)]
-struct MovedTo(usize);
+pub(crate) struct MovedTo(pub(crate) usize);
 
 impl PlacementPolicy for MovedTo {
     fn written(&mut self, _: Written) -> usize {

@@ -2,9 +2,9 @@
 
 use super::mount::sectors_in;
 use super::{Scheme, OF_LOG};
+use crate::parts::engine::Noted;
+use crate::parts::engine::Pages;
 use crate::parts::merge_buffer::DEAD;
-use crate::parts::page_mapped::noted::Noted;
-use crate::parts::page_mapped::Pages;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
 use std::collections::{BTreeMap, BTreeSet};
 

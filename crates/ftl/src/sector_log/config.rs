@@ -1,8 +1,9 @@
 //! The options.
 
 use super::LogVictim;
+use crate::parts::engine::room::usable_with;
+use crate::parts::engine::Quota;
 use crate::parts::merge_buffer::check_buffers;
-use crate::parts::page_mapped::{Pages, Quota};
 use crate::parts::trim_notes::TrimNotes;
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;
@@ -71,7 +72,7 @@ impl Config {
         self.check(geometry)?;
         let log = self.log_blocks(geometry);
         let own = Quota { shared: log, each: 0 };
-        let pages = Pages::usable(geometry, self.reserve_blocks, own);
+        let pages = usable_with(geometry, self.reserve_blocks, own);
         let most = pages.saturating_sub(TrimNotes::most_pages_for(geometry, pages, true));
         error::refuse_reserve("sector_log", self.reserve_blocks, geometry, Some((own, "of the log")), most)
     }

@@ -2,9 +2,9 @@
 
 use super::Scheme;
 use crate::parts::blocks::area::Victim;
+use crate::parts::engine::Noted;
+use crate::parts::engine::{Pages, Target};
 use crate::parts::merge_buffer::copy_sector;
-use crate::parts::page_mapped::noted::Noted;
-use crate::parts::page_mapped::{Pages, Target};
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
 
@@ -32,7 +32,7 @@ impl Scheme {
             // Failures have used up the reserve.
             while pages.keeper.count() == 0 {
                 if !pages.collect_somewhere(self, nand, die)? {
-                    return Err(pages.keeper.worn_out(1));
+                    return Err(pages.worn_out(1));
                 }
             }
             if let Some(block) = scoped(nand, Cause::Gc, |nand| pages.keeper.take(nand, Some(die)))? {
@@ -69,7 +69,10 @@ impl Scheme {
         // As with a data block: a trimmed page's newest sectors may be here, and older ones elsewhere.
         self.write_notes(pages, nand, Target::InTurn)?;
         self.log.release(nand, &mut pages.keeper, victim)?;
-        pages.count_victim(victim, was_empty);
+        if !victim.is_failing {
+            pages.events.gc_runs += 1;
+            pages.events.empty_gc_runs += u64::from(was_empty);
+        }
         Ok(())
     }
 

@@ -5,12 +5,12 @@ use super::log::Log;
 use super::{Config, Scheme, OF_LOG};
 use crate::parts::blocks::frontier::RESUMED;
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, take_listed, Page};
+use crate::parts::engine::adopt::{Found, Needs};
+use crate::parts::engine::{self, Pages};
 use crate::parts::merge_buffer::{Gathered, Written, DEAD};
 use crate::parts::newest::Newest;
 use crate::parts::noted_map::NotedMap;
-use crate::parts::page_mapped::Pages;
 use crate::parts::store::page_bits::PageBits;
-use crate::parts::victim::Victim;
 use crate::{error, FtlError};
 use nandlab_nand::{BlockId, Lpn, Nand, NandError, Ppa};
 use std::cmp::Reverse;
@@ -49,8 +49,10 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let highest = scans.highest();
     let seqs = newest.seqs.clone();
     let map = NotedMap::found(nand, &geometry, newest, true)?;
-    let policy = Victim::Greedy.policy(&geometry, 0);
-    let mut pages = Pages::new(&geometry, highest, policy, config.reserve_blocks);
+    let needs =
+        Needs { logical_pages, others: map.most_notes(), blocks: config.log_blocks(&geometry), ..Needs::default() };
+    let options = engine::Config { reserve_blocks: config.reserve_blocks, ..engine::Config::default() };
+    let mut pages = Pages::new(nand, &options, needs, highest);
     let mut scheme = Scheme {
         config: config.clone(),
         geometry,
@@ -66,9 +68,11 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     };
     let sectors = scheme.newest_logged(nand, &listed, &seqs)?;
     scheme.adopt(&sectors);
-    pages.adopt(&scans, scheme.map.found_valid().collect(), |block| scheme.log.has(block));
     scheme.log.close_found(&scans);
-    pages.take_stock(&mut scheme)?;
+    let valid: Vec<_> = scheme.map.found_owned().collect();
+    let found =
+        Found { scans: &scans, valid: valid.into_iter(), is_other: |scheme: &Scheme, block| scheme.log.has(block) };
+    pages.adopt(&mut scheme, nand, found)?;
     // A cut may have lost a victim's merges and left it beside the block opened for it, and the log may have been
     // larger before.
     while scheme.log.is_too_large() && scheme.merge_next(&mut pages, nand, None)? {}

@@ -3,7 +3,7 @@
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_drive::{inside, on, Device, DriveOn};
 use nandlab_ftl::{
-    bast, block, dftl, fast, fmax, hybrid_map, kast, last, lazyftl, log, migration, mtbs, nftl, page, sector_log,
+    bast, block, dftl, fast, fmax, hybrid_map, kast, last, lazyftl, migration, mtbs, nftl, page, sector_log,
     sector_map, superblock, superpage, FtlConfig, FtlError,
 };
 use nandlab_nand::backed::Backed;
@@ -43,7 +43,7 @@ macro_rules! options {
 options! {
     page: Page, block: Block, nftl: Nftl, fmax: Fmax, mtbs: Mtbs, bast: Bast, fast: Fast, kast: Kast, last: Last,
     superblock: Superblock, migration: Migration, superpage: Superpage, sector_map: SectorMap, hybrid_map: HybridMap,
-    sector_log: SectorLog, dftl: Dftl, lazyftl: Lazyftl, log: Log,
+    sector_log: SectorLog, dftl: Dftl, lazyftl: Lazyftl,
 }
 
 impl Options for FtlConfig {

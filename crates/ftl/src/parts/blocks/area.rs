@@ -47,11 +47,6 @@ impl Area {
         }
     }
 
-    /// The same with a frontier of each die in each of so many sets; each die has victims of its own.
-    pub(crate) fn by_die(geometry: &Geometry, sets: u32) -> Self {
-        Self { table: BlockTable::new(geometry), ..Self::new(geometry, sets * geometry.dies()) }
-    }
-
     /// Blocks in the area.
     pub(crate) fn blocks(&self) -> u32 {
         self.blocks
@@ -84,11 +79,6 @@ impl Area {
         self.table.valid_pages(block)
     }
 
-    /// A die's valid pages.
-    pub(crate) fn valid_pages_in(&self, die: u32) -> u32 {
-        self.table.valid_pages_in(self.geometry.blocks_of_die(die))
-    }
-
     /// Whether a page is valid.
     pub(crate) fn is_valid(&self, page: Ppa) -> bool {
         self.table.is_valid(page)
@@ -113,12 +103,6 @@ impl Area {
         self.table.set_invalid(page);
     }
 
-    /// Pages left at a frontier.
-    #[inline]
-    pub(crate) fn left(&self, frontier: usize) -> u32 {
-        self.frontiers[frontier].left()
-    }
-
     #[inline]
     pub(crate) fn is_full(&self, frontier: usize) -> bool {
         self.frontiers[frontier].is_full()
@@ -134,15 +118,6 @@ impl Area {
         if full.block.is_some() {
             self.table.close(full.block, programs);
         }
-    }
-
-    /// Swaps a closed frontier's place with the frontier that has the most pages left, of a die's or of all.
-    pub(crate) fn borrow(&mut self, frontier: usize, die: Option<u32>) {
-        let dies = self.geometry.dies() as usize;
-        let left = |&at: &usize| (self.left(at), std::cmp::Reverse(at));
-        let lends = |at: &usize| die.is_none_or(|die| at % dies == die as usize);
-        let roomiest = (0..self.frontiers.len()).filter(lends).max_by_key(left).expect("an area has a frontier");
-        self.frontiers.swap(frontier, roomiest);
     }
 
     /// Opens an erased block at a closed frontier.
@@ -173,34 +148,6 @@ impl Area {
         }
     }
 
-    /// Copies a page to a frontier's next page under `oob`; returns its place and the stored metadata. `None` if the
-    /// program failed, and the frontier then has no block.
-    ///
-    /// # Errors
-    /// [`NandError::Uncorrectable`] if the page cannot be read; nothing has changed then.
-    pub(crate) fn copy<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        frontier: usize,
-        from: Ppa,
-        oob: Oob,
-    ) -> Result<Option<(Ppa, Oob)>, FtlError> {
-        let (to, mark) = self.frontiers[frontier].take();
-        match nand.copy(from, to, Oob { aux: oob.aux | mark, ..oob }) {
-            Ok(stored) => Ok(Some((to, stored))),
-            Err(NandError::ProgramFailed(_)) => {
-                self.abandon(frontier);
-                Ok(None)
-            }
-            Err(error) => {
-                if matches!(error, NandError::Uncorrectable(_)) {
-                    self.frontiers[frontier].give_back(mark);
-                }
-                Err(error.into())
-            }
-        }
-    }
-
     /// Takes a block with a failed program from its frontier; it gets no more pages.
     fn abandon(&mut self, frontier: usize) {
         let failed = std::mem::replace(&mut self.frontiers[frontier], Frontier::none());
@@ -223,30 +170,6 @@ impl Area {
     fn emptiest(&self) -> Option<BlockId> {
         let full = self.geometry.pages_per_block();
         self.table.all_dies().fewest_valid().filter(|&block| self.table.valid_pages(block) < full)
-    }
-
-    /// The block of a die to empty next, no longer a possible victim: blocks with a failed program come first, else
-    /// `policy` picks one. `None` if nothing would be gained.
-    pub(crate) fn next_victim_in(&mut self, die: u32, policy: &mut dyn VictimPolicy, now: u64) -> Option<Victim> {
-        if let Some(at) = self.failing.iter().position(|&block| self.geometry.die_of(block) == die) {
-            return self.failing.remove(at).map(|block| Victim { block, is_failing: true });
-        }
-        // A policy that weighs more than valid pages may take a full block, if another block is not full.
-        let least = self.emptiest_in(die)?;
-        let block = policy.pick(self.table.die(die), now).unwrap_or(least);
-        Some(self.chosen(block))
-    }
-
-    /// A block with a failed program.
-    pub(crate) fn next_failing(&mut self) -> Option<Victim> {
-        self.failing.pop_front().map(|block| Victim { block, is_failing: true })
-    }
-
-    /// A closed block without a valid page, no longer a possible victim.
-    pub(crate) fn next_empty(&mut self) -> Option<Victim> {
-        let empty = |die| self.emptiest_in(die).filter(|&block| self.table.valid_pages(block) == 0);
-        let block = (0..self.geometry.dies()).find_map(empty)?;
-        Some(self.chosen(block))
     }
 
     fn chosen(&mut self, block: BlockId) -> Victim {

@@ -12,7 +12,7 @@
 
 use super::relocation::Reason;
 use super::stripe::Stripe;
-use super::{Config, PageMap};
+use super::{Config, Noted, Pages, Scheme};
 use crate::options::options;
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::FreeBlock;
@@ -241,19 +241,25 @@ impl Config {
     }
 }
 
-impl PageMap {
+impl Pages {
     /// Writes a host page to a block with one bit per cell, or past the cache if no such block has room.
     #[inline(never)]
-    pub(super) fn store_cached<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        while let Some(die) = self.cached_die(nand)? {
+    pub(super) fn store_cached<N: Nand, S: Noted>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        at: Lpn,
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
+        while let Some(die) = self.cached_die(scheme, nand)? {
             // Opening a block may have relocated this page's older copy, so the sequence number comes last.
             let (to, aux) = self.dies[die].slc.frontier.take();
             let oob = Oob { aux, ..Oob::data(at, self.keeper.next_seq(), nand.ctx().origin()) };
             match nand.program(to, page, &[], oob) {
                 Ok(_) => {
                     self.events.slc_pages += 1;
-                    self.map_written(nand, (at, to));
-                    return self.collect(nand, die);
+                    self.map_written(scheme, nand, (at, to));
+                    return self.collect(scheme, nand, die);
                 }
                 Err(NandError::ProgramFailed(_)) => {
                     let failed = std::mem::replace(&mut self.dies[die].slc.frontier, Frontier::none());
@@ -263,19 +269,21 @@ impl PageMap {
             }
         }
         self.events.slc_direct_pages += 1;
-        self.store_at(nand, 0, at, page)
+        self.store_at(scheme, nand, 0, at, page)
     }
 
     /// The die in turn whose block with one bit per cell takes the next page; `None` if the page goes past the cache.
     ///
     /// With a fixed cache it does so if the die in turn has no room in its own blocks. If the page looked for room on
     /// other dies instead, the few dies with some would take all pages, and the rest of the device would be idle.
-    fn cached_die<N: Nand>(&mut self, nand: &mut N) -> Result<Option<usize>, FtlError> {
+    fn cached_die<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N) -> Result<Option<usize>, FtlError> {
         for _ in 0..self.dies.len() {
             let die = self.dies.next_turn();
             self.note_emptied(die);
             if !self.dies[die].slc.frontier.is_full()
-                || (self.has_cached_block(die) && self.is_below_share(die) && self.open_cached_block(nand, die)?)
+                || (self.has_cached_block(scheme, die)
+                    && self.is_below_share(die)
+                    && self.open_cached_block(scheme, nand, die)?)
             {
                 return Ok(Some(die));
             }
@@ -322,13 +330,13 @@ impl PageMap {
     }
 
     /// Whether a die has, or could make free, a block to hold one bit per cell next.
-    fn has_cached_block(&self, die: usize) -> bool {
+    fn has_cached_block<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
         let Some(cache) = &self.cache else { return false };
         let state = &self.dies[die];
         let makes_room = cache.when_full == SlcFull::Fold;
         if cache.is_dynamic() {
             // One more stays free, for pages that go past the cache.
-            return makes_room || self.free_in(die) > self.config.reserve_blocks + 1;
+            return makes_room || self.free_in(scheme, die) > self.config.reserve_blocks + 1;
         }
         // With a single block nothing would tell, after a cut during its erase, that the device was in use.
         let could_fold = makes_room && (!state.slc.full.is_empty() || state.relocation.is_some());
@@ -339,13 +347,18 @@ impl PageMap {
 
     /// Replaces the cache's full frontier; false if no block is to be had.
     #[cold]
-    fn open_cached_block<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
-        self.refuse_worn_out()?;
+    fn open_cached_block<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+    ) -> Result<bool, FtlError> {
+        self.take_stock(scheme)?;
         self.dies[die].slc.close_full();
         // A block with a failed erase leaves the list. The next one may have to be made free, unless the die has become
         // full or weak.
-        while self.has_cached_block(die) && self.is_below_share(die) {
-            let Some(free) = self.take_for_cache(nand, die)? else { continue };
+        while self.has_cached_block(scheme, die) && self.is_below_share(die) {
+            let Some(free) = self.take_for_cache(scheme, nand, die)? else { continue };
             if !self.erase_due(nand, die, free)? {
                 continue;
             }
@@ -365,35 +378,40 @@ impl PageMap {
     }
 
     /// Takes a free block for the cache; `None` if it made one free instead, to be looked for again.
-    fn take_for_cache<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<Option<FreeBlock>, FtlError> {
+    fn take_for_cache<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+    ) -> Result<Option<FreeBlock>, FtlError> {
         if !self.cache.as_ref().is_some_and(Cache::is_dynamic) {
             let free = self.keeper.remove_apart(die as u32);
-            return if free.is_some() { Ok(free) } else { self.fold_oldest(nand, die).map(|()| None) };
+            return if free.is_some() { Ok(free) } else { self.fold_oldest(scheme, nand, die).map(|()| None) };
         }
-        if self.free_in(die) <= self.config.reserve_blocks {
-            self.make_free(nand, die)?;
+        if self.free_in(scheme, die) <= self.config.reserve_blocks {
+            self.make_free(scheme, nand, die)?;
             return Ok(None);
         }
         Ok(self.take_free(die, self.config.wear.is_dynamic().then_some(wear::least_worn)))
     }
 
     /// Empties the block at hand, or the next victim.
-    fn make_free<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
+    fn make_free<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        if self.dies[die].relocation.is_none() && !self.start_relocation(scheme, nand, die)? {
             return Err(self.worn_out(1));
         }
-        self.empty_victim(nand, die)
+        self.empty_victim(scheme, nand, die)
     }
 
     /// Folds a fixed cache's oldest block.
-    fn fold_oldest<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+    fn fold_oldest<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N, die: usize) -> Result<(), FtlError> {
         // Its contents go to other blocks, whose reserve is for garbage collection.
-        if self.dies[die].relocation.is_some() || self.free_in(die) <= self.config.reserve_blocks {
-            return self.make_free(nand, die);
+        if self.dies[die].relocation.is_some() || self.free_in(scheme, die) <= self.config.reserve_blocks {
+            return self.make_free(scheme, nand, die);
         }
         if let Some(block) = self.dies[die].slc.full.pop_front() {
             self.begin_relocation(nand, die, block, Reason::Fold)?;
-            self.empty_victim(nand, die)?;
+            self.empty_victim(scheme, nand, die)?;
         }
         Ok(())
     }
@@ -410,14 +428,19 @@ impl PageMap {
     }
 
     /// Begins to empty a block for more room in the cache; false if no block helps, or there is no cache.
-    pub(super) fn empty_cache_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+    pub(super) fn empty_cache_in_gap<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+    ) -> Result<bool, FtlError> {
         let cache = self.cache.as_ref().filter(|_| !self.dies[die].is_weak);
         let Some(is_dynamic) = cache.map(Cache::is_dynamic) else { return Ok(false) };
-        let free = self.free_in(die);
+        let free = self.free_in(scheme, die);
         let state = &mut self.dies[die];
         state.slc.close_full();
         if !is_dynamic && free <= self.config.reserve_blocks && !state.slc.full.is_empty() {
-            return self.start_relocation(nand, die);
+            return self.start_relocation(scheme, nand, die);
         }
         if let Some(block) = state.slc.full.pop_front() {
             return self.begin_relocation(nand, die, block, Reason::Fold).map(|()| true);

@@ -9,6 +9,9 @@
 //! * a victim has v valid pages, room > v + notes, and room + b >= v + R b. The last condition is dropped if the erase
 //!   does not give a normal free block, after a failure or a fold.
 //!
+//! A scheme whose mounts close open blocks loses their rest then. Its reserve is whole if F >= R with one die or R = 1; else
+//! if F b, the rest of the frontier for moved pages and half a block are at least R b.
+//!
 //! ## The share
 //! The next die in turn, or the one that the address names, takes a host page if its frontier has room, or if it holds no
 //! more valid pages than its share. With D dies of N good blocks, f frontiers each and L logical pages, a die holds at
@@ -28,13 +31,14 @@
 //! there go to other dies, which make room for them as for host pages.
 
 use super::relocation::Relocation;
-use super::{slc, PageMap};
+use super::{slc, Pages, Scheme};
 use crate::parts::blocks::frontier::Frontier;
+use crate::parts::shares::{shares, Quota, FILLED};
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Lpn};
 use std::cmp::Reverse;
 
-impl PageMap {
+impl Pages {
     /// The die for a host page: the one that its address names, if that takes it, else the next in turn.
     #[inline(always)]
     pub(super) fn die_for(&mut self, at: Lpn, frontier: usize) -> usize {
@@ -72,6 +76,11 @@ impl PageMap {
         (!state.is_over && !state.frontiers[frontier].is_full()) || self.is_below_share(die)
     }
 
+    /// Whether a die takes pages.
+    pub(crate) fn works(&self, die: u32) -> bool {
+        !self.dies[die as usize].is_weak
+    }
+
     /// Whether a die holds no more than its share.
     pub(super) fn is_below_share(&mut self, die: usize) -> bool {
         let is_within = self.dies.len() == 1 || !self.dies[die].is_weak && self.valid_in(die) <= self.share(die);
@@ -88,35 +97,51 @@ impl PageMap {
     }
 
     /// Pages that a die can take before it needs another block: room in its frontiers and free blocks.
-    pub(super) fn room_in(&self, die: usize) -> u32 {
+    pub(super) fn room_in<S: Scheme>(&self, scheme: &S, die: usize) -> u32 {
         let left: u32 = self.dies[die].frontiers.iter().map(Frontier::left).sum();
-        left + self.free_in(die) * self.geometry.pages_per_block()
+        left + self.free_in(scheme, die) * self.geometry.pages_per_block()
     }
 
     /// A die's free blocks, except a fixed cache's.
     #[inline]
-    pub(super) fn free_in(&self, die: usize) -> u32 {
-        self.keeper.count_in(die as u32)
+    pub(super) fn free_in<S: Scheme>(&self, scheme: &S, die: usize) -> u32 {
+        self.keeper.count_in(die as u32).saturating_sub(scheme.claim_in(die as u32))
     }
 
     /// Whether the reserve is whole; see the head of this file.
     #[inline]
-    pub(super) fn has_reserve(&self, die: usize) -> bool {
-        self.free_in(die) >= self.config.reserve_blocks && self.holds_victim(die) || self.has_reserve_afterwards(die)
+    pub(super) fn has_reserve<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
+        if !S::RESUMES {
+            return self.has_reserve_if_closed(scheme, die);
+        }
+        self.free_in(scheme, die) >= self.config.reserve_blocks && self.holds_victim(scheme, die)
+            || self.has_reserve_afterwards(scheme, die)
+    }
+
+    /// The same if a mount closes the open blocks.
+    fn has_reserve_if_closed(&self, scheme: &impl Scheme, die: usize) -> bool {
+        let (reserve, pages) = (self.config.reserve_blocks, self.geometry.pages_per_block());
+        let free = self.free_in(scheme, die);
+        if self.dies.len() == 1 || reserve == 1 {
+            return free >= reserve && self.holds_victim(scheme, die);
+        }
+        let frontiers = &self.dies[die].frontiers;
+        let left = frontiers[frontiers.count() - 1].left();
+        free * pages + left + pages / 2 >= reserve * pages
     }
 
     /// Whether the free blocks alone have room for the victim's remaining pages, if there is a victim. Two blocks have
     /// room for any victim and its notes.
     #[inline]
-    fn holds_victim(&self, die: usize) -> bool {
+    fn holds_victim<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
         let state = &self.dies[die];
-        let rest = |relocation: &Relocation| self.table.valid_pages(relocation.block) + self.most_notes();
-        let room = || self.free_in(die) * self.geometry.pages_per_block();
+        let rest = |relocation: &Relocation| self.table.valid_pages(relocation.block) + self.most_notes(scheme);
+        let room = || self.free_in(scheme, die) * self.geometry.pages_per_block();
         self.config.reserve_blocks > 1 || state.relocation.as_ref().is_none_or(|relocation| room() > rest(relocation))
     }
 
-    fn has_reserve_afterwards(&self, die: usize) -> bool {
-        let (room, pages) = (self.room_in(die), self.geometry.pages_per_block());
+    fn has_reserve_afterwards<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
+        let (room, pages) = (self.room_in(scheme, die), self.geometry.pages_per_block());
         let whole = self.config.reserve_blocks * pages;
         // Two blocks have room for any victim and its notes.
         if self.config.reserve_blocks > 1 && room >= whole {
@@ -126,22 +151,22 @@ impl PageMap {
         // Copies that are not mapped yet have taken their room.
         let waiting = relocation.unmapped().filter(|&(from, _)| self.table.is_valid(from)).count() as u32;
         let left = self.table.valid_pages(relocation.block) - waiting;
-        room > left + self.most_notes() && (!relocation.frees_block() || room + pages >= left + whole)
+        room > left + self.most_notes(scheme) && (!relocation.frees_block() || room + pages >= left + whole)
     }
 
     /// Whether the valid pages in `block` and their notes find room.
-    pub(super) fn fits(&self, die: usize, block: BlockId) -> bool {
-        self.table.valid_pages(block) + self.most_notes() <= self.room_in(die)
+    pub(super) fn fits<S: Scheme>(&self, scheme: &S, die: usize, block: BlockId) -> bool {
+        self.table.valid_pages(block) + self.most_notes(scheme) <= self.room_in(scheme, die)
     }
 
     /// Whether any block's pages and notes find room.
-    pub(super) fn fits_any(&self, die: usize) -> bool {
-        self.geometry.pages_per_block() + self.most_notes() <= self.room_in(die)
+    pub(super) fn fits_any<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
+        self.geometry.pages_per_block() + self.most_notes(scheme) <= self.room_in(scheme, die)
     }
 
     /// Trim notes that an erase may have to wait for.
-    fn most_notes(&self) -> u32 {
-        self.map.most_pending(self.config.reserve_blocks, self.geometry.pages_per_block())
+    fn most_notes<S: Scheme>(&self, scheme: &S) -> u32 {
+        scheme.most_pending(self.config.reserve_blocks, self.geometry.pages_per_block())
     }
 
     /// The die that can take the most pages before garbage collection gains nothing.
@@ -153,7 +178,7 @@ impl PageMap {
 
     /// Most valid pages with which a die still takes a host block.
     pub(super) fn most_valid(&self, die: usize) -> u32 {
-        let kept = self.config.reserve_blocks + self.filled_blocks() * self.placing.blocks_of_unit();
+        let kept = self.config.reserve_blocks + self.filled_blocks() * self.placing.blocks_of_unit() + self.shares[die];
         let usable = usable_pages(&self.geometry, self.keeper.good_in(die as u32), kept);
         usable.saturating_sub(balance_pages(&self.geometry))
     }
@@ -164,7 +189,7 @@ impl PageMap {
 
     /// Valid pages above which a die takes no new host block: its part of the logical pages plus half its spare pages.
     pub(super) fn share(&self, die: usize) -> u32 {
-        let part = self.map.len() as u32 / self.dies.working();
+        let part = self.logical_pages / self.dies.working();
         let most = self.most_valid(die);
         part.max(part / 2 + most / 2).min(most)
     }
@@ -189,22 +214,26 @@ impl PageMap {
     }
 
     /// The other dies that take pages, the one with most room to lend first; those of other reclaim groups last.
-    pub(super) fn lenders_for(&self, die: usize) -> std::vec::IntoIter<usize> {
+    pub(super) fn lenders_for<S: Scheme>(&self, scheme: &S, die: usize) -> std::vec::IntoIter<usize> {
         let others = self.placing.fdp().map_or(self.dies.len() as u32, |fdp| fdp.units.layout.dies) as usize;
         let room = |&at: &usize| {
             let left = self.dies[at].relocation.as_ref().map_or(0, |own| self.table.valid_pages(own.block));
-            (at / others != die / others, Reverse(i64::from(self.room_in(at)) - i64::from(left)), at)
+            (at / others != die / others, Reverse(i64::from(self.room_in(scheme, at)) - i64::from(left)), at)
         };
         let mut lenders: Vec<usize> = self.dies.all_working().filter(|&at| at != die).collect();
         lenders.sort_by_key(room);
         lenders.into_iter()
     }
 
-    /// Fails if the dies that take pages have too few good blocks for the exported pages. Only another bad block can
-    /// change the answer: a die that gets weak had no part in the room any more.
-    pub(super) fn refuse_worn_out(&mut self) -> Result<(), FtlError> {
+    /// Finds the dies that take pages, if blocks have gone bad since the last call: each weak die leaves its share of the
+    /// scheme's blocks to the others.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`] if these dies have too few good blocks for the exported pages.
+    pub(crate) fn take_stock<S: Scheme>(&mut self, scheme: &mut S) -> Result<(), FtlError> {
         let bad = Some(self.keeper.bad());
         if self.enough_with != bad {
+            self.share_dies(scheme);
             self.count_room()?;
             self.enough_with = bad;
         }
@@ -212,9 +241,22 @@ impl PageMap {
     }
 
     #[cold]
+    fn share_dies(&mut self, scheme: &mut impl Scheme) {
+        loop {
+            let works: Vec<bool> = self.dies.iter().map(|die| !die.is_weak).collect();
+            self.shares = shares(self.shared, &works);
+            scheme.share_dies(&works);
+            let working = self.dies.working();
+            (0..self.dies.len()).for_each(|die| self.pass_over_weak(die));
+            if self.dies.working() == working {
+                return;
+            }
+        }
+    }
+
+    #[cold]
     fn count_room(&self) -> Result<(), FtlError> {
-        let room: u64 = self.dies.all_working().map(|die| u64::from(self.most_valid(die))).sum();
-        let pages = self.map.len() as u64 + u64::from(self.map.most_notes());
+        let (room, pages) = (self.room(), u64::from(self.needed));
         if room < pages {
             let missing = (pages - room).div_ceil(self.geometry.pages_per_block().into()) as u32;
             return Err(self.worn_out(missing));
@@ -222,11 +264,31 @@ impl PageMap {
         Ok(())
     }
 
+    /// Most valid pages with which the dies still take blocks for the host.
+    pub(crate) fn room(&self) -> u64 {
+        self.dies.all_working().map(|die| u64::from(self.most_valid(die))).sum()
+    }
+
     /// The error when the dies that take pages lack at least `missing` good blocks.
-    pub(super) fn worn_out(&self, missing: u32) -> FtlError {
+    pub(crate) fn worn_out(&self, missing: u32) -> FtlError {
         let good = self.dies.all_working().map(|die| self.good_blocks(die)).sum();
         FtlError::WornOut { good, needed: good + missing, weak_dies: self.dies.weak() }
     }
+}
+
+/// Pages that a device without bad blocks holds while a victim on each die still gains something, with a frontier for the
+/// host, one for moved pages, and a scheme's own blocks; 0 if a die would be weak.
+pub(crate) fn usable_with(geometry: &Geometry, reserve_blocks: u32, quota: Quota) -> u32 {
+    let shares = shares(quota.shared, &vec![true; geometry.dies() as usize]);
+    let kept = reserve_blocks.saturating_add(FILLED).saturating_add(quota.each);
+    let of_die = |share: &u32| {
+        let usable = usable_pages(geometry, geometry.blocks_per_die(), kept.saturating_add(*share));
+        usable.saturating_sub(balance_pages(geometry))
+    };
+    if shares.iter().any(|share| of_die(share) == 0) {
+        return 0;
+    }
+    shares.iter().map(of_die).sum()
 }
 
 /// Most pages on a die that may be valid while garbage collection still finds an invalid one; `kept` blocks are free or

@@ -35,9 +35,7 @@
 //! counts choose among the free blocks. A new device has no frontiers, and its blocks are free in ascending order.
 
 use super::relocation::{Move, Moves, Reason, Relocation, Run, Source, MOVES, ONE};
-use super::{Collection, Die, PageMap, ValidPages};
-use crate::parts::blocks::frontier::Frontier;
-use crate::parts::noted_map::Holds;
+use super::{Collection, Pages, Scheme, ValidPages};
 use crate::parts::placement::Moved;
 use crate::parts::wear;
 use crate::FtlError;
@@ -47,23 +45,31 @@ use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Orig
 /// next to nothing is emptied over several host pages.
 const MOST_COPIES: u32 = 16;
 
-impl PageMap {
+impl Pages {
     /// Makes the last host page on `die` pay its share of garbage collection.
     #[inline]
-    pub(super) fn collect<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+    pub(super) fn collect<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+    ) -> Result<(), FtlError> {
         let state = &self.dies[die];
         // While a block is being emptied, as it is most of the time, nothing else is checked.
-        if state.relocation.is_none() && self.free_in(die) > self.config.reserve_blocks && state.failing.is_empty() {
+        if state.relocation.is_none()
+            && self.free_in(scheme, die) > self.config.reserve_blocks
+            && state.failing.is_empty()
+        {
             return Ok(());
         }
-        self.pay(nand, die)
+        self.pay(scheme, nand, die)
     }
 
-    fn pay<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
+    fn pay<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        if self.dies[die].relocation.is_none() && !self.start_relocation(scheme, nand, die)? {
             return Ok(());
         }
-        let free = self.free_in(die);
+        let free = self.free_in(scheme, die);
         let state = &mut self.dies[die];
         let Some(relocation) = &mut state.relocation else { return Ok(()) };
         // A victim begun in a gap can wait for the next gap until room is needed.
@@ -76,18 +82,23 @@ impl PageMap {
         let pages = u32::try_from(relocation.credit / ONE).unwrap_or(u32::MAX);
         relocation.credit %= ONE;
         let cause = relocation.cause();
-        scoped(nand, cause, |nand| self.relocate(nand, die, pages))?;
-        self.restore_reserve(nand, die)
+        scoped(nand, cause, |nand| self.relocate(scheme, nand, die, pages))?;
+        self.restore_reserve(scheme, nand, die)
     }
 
     /// Empties blocks while the reserve is not whole. It shrinks by a page at a time, for host pages and trim notes,
     /// while victims gain nothing.
-    fn restore_reserve<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        while !self.has_reserve(die) {
-            if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
+    fn restore_reserve<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+    ) -> Result<(), FtlError> {
+        while !self.has_reserve(scheme, die) {
+            if self.dies[die].relocation.is_none() && !self.start_relocation(scheme, nand, die)? {
                 break;
             }
-            self.empty_victim(nand, die)?;
+            self.empty_victim(scheme, nand, die)?;
         }
         Ok(())
     }
@@ -104,8 +115,13 @@ impl PageMap {
     }
 
     /// Chooses a block to empty; false if nothing would be gained.
-    pub(super) fn start_relocation<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
-        let Some((block, reason)) = self.next_victim(die) else { return Ok(false) };
+    pub(super) fn start_relocation<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+    ) -> Result<bool, FtlError> {
+        let Some((block, reason)) = self.next_victim(scheme, die) else { return Ok(false) };
         self.begin_relocation(nand, die, block, reason).map(|()| true)
     }
 
@@ -151,11 +167,11 @@ impl PageMap {
     }
 
     /// The block to empty next and why; `None` if nothing would be gained.
-    fn next_victim(&mut self, die: usize) -> Option<(BlockId, Reason)> {
+    fn next_victim<S: Scheme>(&mut self, scheme: &mut S, die: usize) -> Option<(BlockId, Reason)> {
         if let Some(block) = self.dies[die].failing.pop_front() {
             return Some((block, Reason::Failure));
         }
-        if let Some(block) = self.strained(die) {
+        if let Some(block) = self.strained(scheme, die) {
             return Some((block, Reason::Refresh));
         }
         if self.dies[die].is_weak {
@@ -167,7 +183,7 @@ impl PageMap {
         }
         let blocks = self.table.die(die as u32);
         // Moves for wear leveling gain no room, so they need some, and collection makes more between them.
-        let has_room = self.fits_any(die);
+        let has_room = self.fits_any(scheme, die);
         if let Some(wear) = self.wear_policy.as_mut().filter(|_| has_room && !self.dies[die].levelled) {
             let free: Vec<BlockId> = self.keeper.free_in(die as u32).collect();
             if let Some(wear::Move { block, to_most_worn }) = wear.next_move(blocks, &free) {
@@ -175,12 +191,12 @@ impl PageMap {
             }
         }
         let block = match &self.placing {
-            placing if placing.pools().is_some() => self.victim_of_pools(die),
-            placing if placing.is_by_host() => self.victim_of_units(die),
+            placing if placing.pools().is_some() => self.victim_of_pools(scheme, die),
+            placing if placing.is_by_host() => self.victim_of_units(scheme, die),
             _ => self.victim_of_all(die),
         }?;
         // The policy's pick may have more valid pages than there is room for.
-        let block = Some(block).filter(|&block| self.fits(die, block));
+        let block = Some(block).filter(|&block| self.fits(scheme, die, block));
         block.or_else(|| self.table.die(die as u32).fewest_valid()).map(|block| (block, Reason::Room))
     }
 
@@ -213,20 +229,32 @@ impl PageMap {
     }
 
     /// Moves up to `pages` pages from the block that `die` empties, if any, under that block's cause.
-    pub(super) fn go_on<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
+    pub(super) fn go_on<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+        pages: u32,
+    ) -> Result<(), FtlError> {
         let cause = self.dies[die].relocation.as_ref().map_or(Cause::Gc, Relocation::cause);
-        scoped(nand, cause, |nand| self.relocate(nand, die, pages))
+        scoped(nand, cause, |nand| self.relocate(scheme, nand, die, pages))
     }
 
     /// Moves up to `pages` pages from the victim, and erases or retires it when none is left.
-    pub(super) fn relocate<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
-        if self.placing.lets_copies_wait() && nand.defers_copies() {
-            return self.issue(nand, die, pages);
+    pub(super) fn relocate<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+        pages: u32,
+    ) -> Result<(), FtlError> {
+        if S::WAITS && self.placing.lets_copies_wait() && nand.defers_copies() {
+            return self.issue(scheme, nand, die, pages);
         }
         let mut left = pages;
         while let Some(relocation) = &mut self.dies[die].relocation {
             let Some(from) = self.table.next_valid(relocation.next..relocation.end) else {
-                return self.finish(nand, die);
+                return self.finish(scheme, nand, die);
             };
             if left == 0 {
                 return Ok(());
@@ -234,14 +262,19 @@ impl PageMap {
             left -= 1;
             relocation.next = from.0 + 1;
             let to = relocation.to;
-            self.copy_page(nand, (die, to), from)?;
+            self.copy_page(scheme, nand, (die, to), from)?;
         }
         Ok(())
     }
 
     /// Moves one page from the victim, or erases or retires it if none is left.
-    pub(super) fn relocate_one<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        self.carry_out(nand, die);
+    pub(super) fn relocate_one<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+    ) -> Result<(), FtlError> {
+        self.carry_out(scheme, nand, die);
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
         let (cause, to) = (relocation.cause(), relocation.to);
         let from = self.table.next_valid(relocation.next..relocation.end);
@@ -249,58 +282,69 @@ impl PageMap {
             relocation.next = from.0 + 1;
         }
         scoped(nand, cause, |nand| match from {
-            Some(from) => self.copy_page(nand, (die, to), from),
-            None => self.finish(nand, die),
+            Some(from) => self.copy_page(scheme, nand, (die, to), from),
+            None => self.finish(scheme, nand, die),
         })
     }
 
     /// Copies a valid page to the GC frontier. The map follows a few copies later, when its entry has arrived
     /// in the cache.
     #[inline(always)]
-    pub(super) fn copy_page<N: Nand>(
+    pub(super) fn copy_page<N: Nand, S: Scheme>(
         &mut self,
+        scheme: &mut S,
         nand: &mut N,
         (die, to): (usize, usize),
         from: Ppa,
     ) -> Result<(), FtlError> {
+        if !S::FOLLOWS {
+            let moved = scheme.relocate(self, nand, from, die as u32);
+            return moved.or_else(|error| self.not_copied(scheme, nand, (die, from), error));
+        }
         let owner = self.placing.owner(from);
         let frontier = match owner {
             None => to,
             Some(at) => self.frontier_of_moved(die, at),
         };
-        let source = Source::Page(from);
-        let (on, to, (at, kind)) = match self.program_gc(nand, (die, frontier), &source, (Lpn::NONE, Kind::Data)) {
+        let oob = Oob::data(Lpn::NONE, Default::default(), Origin::FTL);
+        let (on, to, (at, kind)) = match self.program_gc(scheme, nand, (die, frontier), &Source::Page(from), oob) {
             Ok(copied) => copied,
-            Err(error) => return self.not_copied(nand, (die, from), error),
+            Err(error) => return self.not_copied(scheme, nand, (die, from), error),
         };
         if self.placing.hears_of_copies() {
             let at = owner.unwrap_or(if kind == Kind::TrimNote { Lpn::NONE } else { at });
             self.placing.copied(Moved { at, from: self.geometry.block_of(from) });
         }
-        self.map.prefetch(at);
+        scheme.prefetch(at);
         let end = nand.ctx().last();
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
         relocation.copied = relocation.copied.max(end);
-        if let Some(oldest) = relocation.moves.pass(Some(Move { from, to, at, kind })) {
-            self.map_move(oldest);
+        let copy = Move { from, to, at, kind };
+        if !S::WAITS {
+            self.map_move(scheme, copy);
+        } else if let Some(oldest) = relocation.moves.pass(Some(copy)) {
+            self.map_move(scheme, oldest);
         }
         if on != die {
             // That die may empty the block of the copy before this one is done.
-            self.map_moves(die);
+            self.map_moves(scheme, die);
         }
         Ok(())
     }
 
     /// Handles a page that could not be copied: it is replaced if its contents are gone, else it stays to be moved.
     #[cold]
-    fn not_copied<N: Nand>(
+    fn not_copied<N: Nand, S: Scheme>(
         &mut self,
+        scheme: &mut S,
         nand: &mut N,
         (die, from): (usize, Ppa),
         error: FtlError,
     ) -> Result<(), FtlError> {
         let replaced = match error {
-            FtlError::Nand(NandError::Uncorrectable(page)) if page == from => self.replace_lost(nand, die, from),
+            FtlError::Nand(NandError::Uncorrectable(page)) if S::FOLLOWS && page == from => {
+                self.replace_lost(scheme, nand, die, from)
+            }
             error => Err(error),
         };
         if let (Err(_), Some(relocation)) = (&replaced, &mut self.dies[die].relocation) {
@@ -311,8 +355,8 @@ impl PageMap {
 
     /// Maps a copy.
     #[inline]
-    fn map_move(&mut self, Move { from, to, at, kind }: Move) {
-        if self.map.follow(kind, at, (from, to)) {
+    fn map_move<S: Scheme>(&mut self, scheme: &mut S, Move { from, to, at, kind }: Move) {
+        if scheme.follow(&self.table, (kind, at), (from, to)) {
             self.table.set_invalid(from);
             self.table.set_valid(to);
             self.placing.own(to, if kind == Kind::TrimNote { Lpn::NONE } else { at });
@@ -321,7 +365,7 @@ impl PageMap {
 
     /// The frontier for a page from the block that `die` empties.
     #[inline(never)]
-    fn frontier_of_moved(&mut self, die: usize, at: Lpn) -> usize {
+    pub(crate) fn frontier_of_moved(&mut self, die: usize, at: Lpn) -> usize {
         let die = &self.dies[die];
         match die.relocation.as_ref().map(|relocation| (relocation.reason, relocation.block)) {
             Some((Reason::Wear { to_most_worn: true }, _)) => die.frontiers.count() - 1,
@@ -331,70 +375,37 @@ impl PageMap {
     }
 
     /// Maps all waiting copies from the block that `die` empties.
-    pub(super) fn map_moves(&mut self, die: usize) {
+    pub(super) fn map_moves<S: Scheme>(&mut self, scheme: &mut S, die: usize) {
         for _ in 0..MOVES {
             let relocation = self.dies[die].relocation.as_mut();
             if let Some(copy) = relocation.and_then(|relocation| relocation.moves.pass(None)) {
-                self.map_move(copy);
+                self.map_move(scheme, copy);
             }
         }
-    }
-
-    /// Handles a valid page with lost contents. A page of kind Lost takes its place, or a later mount would bring back
-    /// an older copy; a note is written again.
-    #[cold]
-    pub(super) fn replace_lost<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
-        let at = match self.map.search(from) {
-            Holds::Note(segment) => return self.renew_note(nand, die, segment),
-            Holds::Page(at) => at,
-        };
-        self.events.lost_pages += 1;
-        let frontier = self.frontier_of_moved(die, at);
-        let (_, to, _) = self.program_gc(nand, (die, frontier), &Source::Blank, (at, Kind::Lost))?;
-        if let Some(relocation) = &mut self.dies[die].relocation {
-            relocation.copied = relocation.copied.max(nand.ctx().last());
-        }
-        self.map.set(Kind::Lost, at, to);
-        self.table.set_invalid(from);
-        self.table.set_valid(to);
-        self.placing.own(to, at);
-        Ok(())
-    }
-
-    /// Writes the note of `segment` again at the GC frontier.
-    fn renew_note<N: Nand>(&mut self, nand: &mut N, die: usize, segment: u32) -> Result<(), FtlError> {
-        let note = self.note(segment);
-        let frontier = self.frontier_of_moved(die, Lpn::NONE);
-        let (_, to, _) = self.program_gc(nand, (die, frontier), &Source::Tail(note), (Lpn(segment), Kind::TrimNote))?;
-        self.adopt_note(nand, segment, to);
-        Ok(())
     }
 
     /// Programs a frontier's next page for a moved page. It leaves a block with a failed program, and moves to another
     /// die if this one has no room.
     #[inline(always)]
-    fn program_gc<N: Nand>(
+    pub(super) fn program_gc<N: Nand, S: Scheme>(
         &mut self,
+        scheme: &mut S,
         nand: &mut N,
         (die, frontier): (usize, usize),
-        source: &Source,
-        (at, kind): (Lpn, Kind),
+        source: &Source<N::Buf>,
+        oob: Oob,
     ) -> Result<(usize, Ppa, (Lpn, Kind)), FtlError> {
         let mut on = die;
         loop {
             if self.dies[on].frontiers[frontier].is_full() {
-                on = self.open_gc_block(nand, die, frontier)?;
+                on = self.open_gc_block(scheme, nand, die, frontier)?;
             }
             let (to, mark) = self.dies[on].frontiers[frontier].take();
             // Only notes and Lost pages are new; a copy keeps its author.
-            let handle = if kind == Kind::Lost { self.placing.handle_of(at) } else { 0 };
-            let oob = Oob { kind, aux: mark, handle, ..Oob::data(at, self.keeper.next_seq(), Origin::FTL) };
-            match source.program(nand, to, oob) {
+            let handle = if oob.kind == Kind::Lost { self.placing.handle_of(oob.lpn) } else { 0 };
+            match source.program(nand, to, Oob { aux: mark, handle, seq: self.keeper.next_seq(), ..oob }) {
                 Ok(stored) => return Ok((on, to, stored)),
-                Err(NandError::ProgramFailed(_)) => {
-                    let failed = std::mem::replace(&mut self.dies[on].frontiers[frontier], Frontier::none());
-                    self.dies[on].failing.push_back(failed.block);
-                }
+                Err(NandError::ProgramFailed(_)) => self.abandon(on, frontier),
                 Err(error) => {
                     if matches!(error, NandError::Uncorrectable(_)) {
                         self.dies[on].frontiers[frontier].give_back(mark);
@@ -403,95 +414,5 @@ impl PageMap {
                 }
             }
         }
-    }
-
-    /// Erases or retires the emptied block.
-    pub(super) fn finish<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        self.carry_out(nand, die);
-        self.map_moves(die);
-        // A trimmed page's newest copy may lie here and older ones elsewhere. The note comes before the erase, or a
-        // mount would bring back an older copy.
-        scoped(nand, Cause::Trim, |nand| {
-            while let Some(segment) = self.map.pending() {
-                self.renew_note(nand, die, segment)?;
-            }
-            Ok::<(), FtlError>(())
-        })?;
-        let Some(relocation) = self.dies[die].relocation.take() else { return Ok(()) };
-        let block = relocation.block;
-        self.keeper.supersede_in(block, relocation.copied);
-        self.placing.emptied(block);
-        match relocation.reason {
-            Reason::Failure => return self.retire(nand, die, block),
-            Reason::Room => {
-                self.events.gc_runs += 1;
-                self.events.idle_gc_runs += u64::from(relocation.in_gap);
-                self.events.empty_gc_runs += u64::from(relocation.is_empty);
-            }
-            Reason::Wear { .. } => self.events.wear_moves += 1,
-            Reason::Refresh => self.events.refreshes += 1,
-            Reason::Fold => self.events.slc_folds += 1,
-        }
-        if self.erase(nand, die, block)? {
-            self.table.set_free(block);
-            self.keeper.add(block, None);
-        }
-        Ok(())
-    }
-
-    /// Erases a block without valid pages; false if the erase failed and the block was retired.
-    pub(super) fn erase<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<bool, FtlError> {
-        let erased = self.keeper.erase(nand, block)?;
-        self.relieve(block);
-        if !erased {
-            self.set_bad(die, block);
-            return Ok(false);
-        }
-        self.table.set_cycles(block, self.table.cycles(block) + 1);
-        if let Some(wear) = &mut self.wear_policy {
-            wear.erased(block, self.table.die(die as u32));
-        }
-        Ok(true)
-    }
-
-    pub(super) fn retire<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<(), FtlError> {
-        self.keeper.retire(nand, block)?;
-        self.set_bad(die, block);
-        Ok(())
-    }
-
-    /// Records a retired block.
-    fn set_bad(&mut self, die: usize, block: BlockId) {
-        self.table.set_bad(block);
-        self.pass_over_weak(die);
-    }
-
-    /// Empties and retires the blocks with a failed program; a mount would not know about them.
-    #[cold]
-    pub(super) fn retire_failing<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        // The moved pages may fail on a die without failures so far.
-        while let Some(die) = self.dies.iter().position(Die::is_failing) {
-            if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
-                break;
-            }
-            self.empty_victim(nand, die)?;
-        }
-        Ok(())
-    }
-
-    /// Moves all remaining pages of the victim.
-    pub(super) fn empty_victim<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        self.go_on(nand, die, u32::MAX)?;
-        self.settle(nand)
-    }
-
-    /// Restores the reserve of dies that took other dies' pages. Pages they lend out meanwhile wait for the next call.
-    pub(super) fn settle<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        for die in self.dies.take_lenders() {
-            while !self.has_reserve(die) && (self.dies[die].relocation.is_some() || self.start_relocation(nand, die)?) {
-                self.go_on(nand, die, u32::MAX)?;
-            }
-        }
-        Ok(())
     }
 }

@@ -1,107 +1,102 @@
-//! Recovery of the page map from flash alone.
+//! The data blocks' state from flash alone.
 //!
 //! A block's pages carry its erase count; a block without pages takes its die's mean. They also tell whether its cells
-//! hold one bit. Blocks that were open before the power went are filled further.
+//! hold one bit. A scheme says whether blocks that were open before the power went are filled further.
 
 use super::dies::Dies;
+pub(crate) use super::needs::Needs;
 use super::placing::Placing;
 use super::refresh::Refreshing;
 use super::slc::{tell_modes, Cache};
-use super::{Config, PageMap};
+use super::{Config, Pages, Scheme};
 use crate::parts::blocks::frontier::{cycles_in, Frontier};
 use crate::parts::blocks::keeper::Keeper;
-use crate::parts::blocks::scan::{refuse_foreign, scan, Scans};
+use crate::parts::blocks::scan::Scans;
 use crate::parts::blocks::table::{BlockTable, BlockUse};
-use crate::parts::newest::Newest;
-use crate::parts::noted_map::NotedMap;
-use crate::parts::placement::Placement;
-use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Cause, Geometry, Nand, Rules};
+use crate::{Events, FtlError};
+use nandlab_nand::{BlockId, Cause, Lpn, Nand, Ppa, ProgramOrder};
 
-pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<PageMap, FtlError> {
-    let most = PageMap::max_logical_pages(nand.geometry(), nand.rules(), config)?;
-    let geometry = config.stripe.view(nand.geometry());
-    if logical_pages > most {
-        let part = match config.placement {
-            Placement::Pools(_) => ", or change ftl.page.placement.pools.blocks",
-            _ => "",
-        };
-        return Err(FtlError::Config(format!(
-            "{logical_pages} logical pages are more than a page map with ftl.page.reserve_blocks = {} can export on \
-             this device ({most} of {} pages); take a smaller capacity, a larger device or a smaller reserve{part}",
-            config.reserve_blocks,
-            geometry.pages()
-        )));
-    }
-    // Everything a mount finds must stay: superseded blocks are erased without another fence, and a page read once must
-    // not vanish later. If no cut came before the mount, programs may still be running.
-    nand.ctx().fence();
-    let scans = scan(nand)?;
-    refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
-    let newest = Newest::of(&geometry, logical_pages, &scans);
-    let dies = Dies::new(nand.geometry(), config);
-    let mut ftl = blank((&geometry, nand.rules()), logical_pages, config, (dies, newest.highest));
-    ftl.map = NotedMap::found(nand, &geometry, newest, config.durable_trim)?;
-    ftl.adopt(&scans, &tell_modes(nand, &scans));
-    (0..ftl.dies.len()).for_each(|die| ftl.pass_over_weak(die));
-    ftl.refuse_worn_out()?;
-    Ok(ftl)
+/// A mount's finds.
+pub(crate) struct Found<'a, V, O> {
+    pub(crate) scans: &'a Scans,
+    /// The valid pages and their owners.
+    pub(crate) valid: V,
+    /// Whether a block is the scheme's own.
+    pub(crate) is_other: O,
 }
 
-fn blank(
-    (geometry, rules): (&Geometry, &Rules),
-    logical_pages: u32,
-    config: &Config,
-    (dies, highest): (Dies, u64),
-) -> PageMap {
-    let cache = Cache::new(geometry, rules, config);
-    let apart = cache.as_ref().map_or_else(Vec::new, |cache| cache.fixed_blocks(geometry));
-    let placing = Placing::new(config, geometry, logical_pages, cache.is_some());
-    PageMap {
-        map: NotedMap::none(geometry, logical_pages, config.durable_trim),
-        table: BlockTable::new(geometry),
-        keeper: Keeper::with_apart(geometry, highest, apart),
-        dies,
-        enough_with: None,
-        geometry: *geometry,
-        policy: config.victim.policy(&config.victims(geometry), config.seed),
-        wear_policy: config.wear.policy(geometry, config.seed),
-        refreshing: Refreshing::new(config.refresh_percent, geometry),
-        config: config.clone(),
-        placing,
-        cache,
-        events: Events::default(),
+impl Pages {
+    /// Without any page; sequence numbers go on behind `highest`.
+    pub(crate) fn new<N: Nand>(nand: &N, config: &Config, needs: Needs, highest: u64) -> Self {
+        let geometry = &config.stripe.view(nand.geometry());
+        let cache = Cache::new(geometry, nand.rules(), config);
+        let apart = cache.as_ref().map_or_else(Vec::new, |cache| cache.fixed_blocks(geometry));
+        let frontiers = if needs.groups > 0 { needs.groups + 1 } else { config.frontiers() };
+        let dies = Dies::new(nand.geometry(), config, frontiers);
+        Self {
+            table: BlockTable::new(geometry),
+            keeper: Keeper::with_apart(geometry, highest, apart),
+            enough_with: None,
+            shared: needs.blocks,
+            shares: vec![0; dies.len()],
+            dies,
+            logical_pages: needs.logical_pages,
+            needed: needs.logical_pages + needs.others,
+            geometry: *geometry,
+            policy: config.victim.policy(&config.victims(geometry), config.seed),
+            wear_policy: config.wear.policy(geometry, config.seed),
+            refreshing: Refreshing::new(config.refresh_percent, geometry),
+            config: config.clone(),
+            placing: Placing::new(config, geometry, needs, cache.is_some()),
+            cache,
+            group_turns: vec![geometry.dies() as usize - 1; needs.groups as usize],
+            owing: None,
+            events: Events::default(),
+        }
     }
-}
 
-impl PageMap {
     /// Sets the valid bits and sorts the blocks into free ones, frontiers, closed and bad ones.
-    fn adopt(&mut self, scans: &Scans, slc: &[bool]) {
+    ///
+    /// # Errors
+    /// As [`Self::take_stock`].
+    pub(crate) fn adopt<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        found: Found<impl Iterator<Item = (Ppa, Lpn)>, impl Fn(&S, BlockId) -> bool>,
+    ) -> Result<(), FtlError> {
+        let Found { scans, valid, is_other } = found;
+        let slc = tell_modes(nand, scans);
         if scans.are_untouched() && self.cache.is_none() {
-            return self.keeper.adopt(scans, Cause::Gc, |_| false);
+            self.keeper.adopt(scans, Cause::Gc, |_| false);
+            return self.take_stock(scheme);
         }
         for block in 0..self.geometry.blocks() {
             self.table.open(BlockId(block));
         }
-        let Self { map, table, .. } = self;
-        map.found_valid().for_each(|page| table.set_valid(page));
-        for (at, page) in self.map.found_pages() {
-            self.placing.own(page, at);
+        for (page, at) in valid {
+            self.table.set_valid(page);
+            if at != Lpn::NONE {
+                self.placing.own(page, at);
+            }
         }
         self.adopt_pools(scans);
         let handles = self.adopt_handles(scans);
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             if scan.is_none() {
                 self.table.set_bad(block);
-            } else if self.table.valid_pages(block) == 0 {
+            } else if is_other(scheme, block) || self.table.valid_pages(block) == 0 {
                 self.table.set_free(block);
             }
         }
-        self.keeper.adopt(scans, Cause::Gc, |block| self.table.usage(block) != BlockUse::Free);
+        let Self { keeper, table, .. } = self;
+        keeper.adopt(scans, Cause::Gc, |block| table.usage(block) != BlockUse::Free || is_other(scheme, block));
         for die in 0..self.dies.len() {
             self.adopt_cycles(die, scans);
-            self.resume(die, scans, slc, &handles);
-            self.resume_cached(die, scans, slc);
+            if S::RESUMES {
+                self.resume(die, scans, &slc, &handles);
+            }
+            self.resume_cached(die, scans, &slc);
         }
         // The other open blocks are closed, in the order in which they were filled.
         let found = (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((scan.as_ref()?.highest, block)));
@@ -120,6 +115,10 @@ impl PageMap {
                 self.table.close(block, highest);
             }
         }
+        if !S::RESUMES {
+            self.note_rests(scans, nand.rules().program_order != ProgramOrder::AscendingDense);
+        }
+        self.take_stock(scheme)
     }
 
     /// Each block's erase count, read from its pages; the die's mean if no page has one.
@@ -165,6 +164,18 @@ impl PageMap {
                 if self.placing.is_by_host() {
                     self.placing.opened(block, at);
                 }
+            }
+        }
+    }
+
+    /// Notes the rests in closed blocks. The page behind the last one may hold a cut program, so it is left out on a chip with
+    /// `gaps`.
+    fn note_rests(&mut self, scans: &Scans, gaps: bool) {
+        for block in (0..self.geometry.blocks()).map(BlockId) {
+            let Some(scan) = &scans[block.index()] else { continue };
+            let next = scan.used + u32::from(gaps);
+            if self.table.usage(block) == BlockUse::Closed && next < self.geometry.pages_per_block() {
+                self.dies[self.geometry.die_of(block) as usize].rests.push((next, block));
             }
         }
     }

@@ -1,7 +1,8 @@
 //! A page map's placement, and each page's owner, if the placement asks.
 
+use super::needs::Needs;
 use super::Config;
-use crate::parts::placement::{Fdp, PlacementPolicy, PoolPolicy, Written};
+use crate::parts::placement::{Fdp, MovedTo, PlacementPolicy, PoolPolicy, Written};
 use nandlab_nand::tables::filled;
 use nandlab_nand::{BlockId, Ctx, Geometry, Lpn, Ppa};
 use std::ops::{Deref, DerefMut};
@@ -34,10 +35,13 @@ pub(super) struct Placing {
 
 impl Placing {
     /// `is_cached`: one-bit blocks take host pages first.
-    pub(super) fn new(config: &Config, geometry: &Geometry, logical_pages: u32, is_cached: bool) -> Self {
+    pub(super) fn new(config: &Config, geometry: &Geometry, needs: Needs, is_cached: bool) -> Self {
         let asks = config.placement.asks_who_moves();
         let hears_of_copies = config.placement.hears_of_copies();
-        let policy = config.placement.policy(geometry, logical_pages, (config.seed, &config.future));
+        let policy: Box<dyn PlacementPolicy> = match needs.groups {
+            0 => config.placement.policy(geometry, needs.logical_pages, (config.seed, &config.future)),
+            groups => Box::new(MovedTo(groups as usize)),
+        };
         Self {
             has_one_for_host: config.placement.has_one_for_host(),
             has_one_way: config.placement.has_one_for_host() && !is_cached,

@@ -1,14 +1,16 @@
 //! The options.
 
 use super::idle::{Collect, Idle};
+use super::room::{balance_pages, usable_pages};
 use super::slc::{Dynamic, Fixed, SlcCache, SlcFull};
 use super::stripe::{ByAddress, Stripe};
 use crate::future::Future;
 use crate::parts::placement::{Dac, FdpOptions, Handles, Midas, Oracle, Placement, Streams, TwoPools, Warcip};
+use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::{DChoices, Victim, WindowedGreedy};
 use crate::parts::wear::{Bet, DualPool, Threshold, Wear};
 use crate::{error, Choice, Facts, FtlConfig, FtlError, Trims, Variant};
-use nandlab_nand::Geometry;
+use nandlab_nand::{Geometry, Rules};
 
 /// The page map's options.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -77,7 +79,7 @@ impl Config {
     }
 
     /// The facts settled by the options before the page map runs.
-    pub(super) fn facts(&self) -> Facts {
+    pub(crate) fn facts(&self) -> Facts {
         let name = |key, value: Option<&str>| value.map(|value| Choice::name(key, value));
         let refreshes = (self.refresh_percent > 0).then_some(self.refresh_percent);
         let gaps = self.idle.collected().map(|blocks| Choice::number("ftl.page.idle.collect.blocks", blocks));
@@ -101,7 +103,7 @@ impl Config {
     }
 
     /// Sentences about options without effect on a device with `geometry`.
-    pub(super) fn notices(&self, geometry: &Geometry, logical_pages: u32) -> Vec<String> {
+    pub(crate) fn notices(&self, geometry: &Geometry, logical_pages: u32) -> Vec<String> {
         let mut notices = Vec::new();
         if self.stripe == Stripe::Planes && geometry.shape().planes_per_die == 1 {
             notices.push("ftl.page.stripe = \"planes\" has no effect: a die of the device has one plane".to_owned());
@@ -139,6 +141,59 @@ impl Config {
         self.wear.check("ftl.page.wear")?;
         self.idle.check()?;
         error::in_range("ftl.page.refresh_percent", self.refresh_percent, 0..=100)
+    }
+}
+
+impl Config {
+    /// The most logical pages on a device.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] for options that do not work there.
+    pub(crate) fn most_pages(&self, geometry: &Geometry, rules: &Rules) -> Result<u32, FtlError> {
+        self.check()?;
+        self.stripe.check(geometry)?;
+        let geometry = &self.stripe.view(geometry);
+        self.check_units(geometry)?;
+        self.check_slc(geometry, rules)?;
+        let (reserve, blocks) = (self.reserve_blocks, geometry.blocks_per_die() - self.fixed_slc_blocks());
+        let frontiers = self.kept_open(geometry)?;
+        if reserve == 0 {
+            return Err(FtlError::Config(
+                "ftl.page.reserve_blocks = 0 would deadlock: relocation needs at least 1 free block on each die".into(),
+            ));
+        }
+        let others = frontiers + 2;
+        if blocks < reserve.saturating_add(others) {
+            return Err(FtlError::Config(format!(
+                "ftl.page.reserve_blocks = {reserve} would deadlock: a {} of this device has {}, and \
+                 the reserve, {frontiers} that are being filled, one of data and one to collect need {}{}",
+                self.stripe.unit(),
+                error::blocks(blocks),
+                reserve.saturating_add(others),
+                error::at_most("ftl.page.reserve_blocks", blocks.saturating_sub(others)),
+            )));
+        }
+        let dies = geometry.dies();
+        let pages = dies * (usable_pages(geometry, blocks, reserve + frontiers) - balance_pages(geometry));
+        let pages = pages.min(self.pool_pages_at_most(geometry, blocks)?);
+        Ok(pages - TrimNotes::most_pages_for(geometry, pages, self.durable_trim))
+    }
+
+    /// Refuses more logical pages than a device holds.
+    pub(crate) fn refuse_capacity(&self, geometry: &Geometry, logical_pages: u32, most: u32) -> Result<(), FtlError> {
+        if logical_pages <= most {
+            return Ok(());
+        }
+        let part = match self.placement {
+            Placement::Pools(_) => ", or change ftl.page.placement.pools.blocks",
+            _ => "",
+        };
+        Err(FtlError::Config(format!(
+            "{logical_pages} logical pages are more than a page map with ftl.page.reserve_blocks = {} can export on \
+             this device ({most} of {} pages); take a smaller capacity, a larger device or a smaller reserve{part}",
+            self.reserve_blocks,
+            geometry.pages()
+        )))
     }
 }
 
@@ -187,7 +242,7 @@ fn two_handles() -> FdpOptions {
 }
 
 /// The option sets for the proofs.
-pub(super) fn variants() -> Vec<Variant<Config>> {
+pub(crate) fn variants() -> Vec<Variant<Config>> {
     let usual = Config::default;
     let victim = |victim| Config { victim, ..usual() };
     let placement = |placement| Config { placement, ..usual() };

@@ -1,7 +1,8 @@
-//! The page map's waits before an erase, on parallel dies.
+//! The engine's waits before an erase, on parallel dies.
 
 use super::relocation::Reason;
-use super::{Config, PageMap};
+use super::{Config, Noted, Target};
+use crate::page::PageMap;
 use crate::parts::blocks::frontier::cycles_in;
 use crate::parts::blocks::table::BlockUse;
 use crate::parts::placement::Placement;
@@ -37,8 +38,8 @@ fn write(ftl: &mut PageMap, nand: &mut Device, at: u32) -> Time {
 
 /// Keeps the next write's die busy with erases of an unused block.
 fn occupy_next_die(ftl: &PageMap, nand: &mut Device) {
-    let die = (ftl.dies.turn() + 1) % 2;
-    let block = ftl.keeper.free_in(die as u32).last().expect("a die has free blocks");
+    let die = (ftl.pages.dies.turn() + 1) % 2;
+    let block = ftl.pages.keeper.free_in(die as u32).last().expect("a die has free blocks");
     for _ in 0..5 {
         nand.erase(block).unwrap();
     }
@@ -52,77 +53,80 @@ fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
     occupy_next_die(&ftl, &mut nand);
     let written = write(&mut ftl, &mut nand, 3);
     ftl.trim(&mut nand, Lpn(4), PAGE).unwrap();
-    ftl.write_note(&mut nand, 0).unwrap();
+    ftl.scheme.write_note(&mut ftl.pages, &mut nand, Target::InTurn, 0).unwrap();
     assert!(nand.ctx().last() < written, "the note is on the die that is not busy");
     let settled = nand.ctx().settled();
     assert!(settled < written, "the write is not certain yet");
     // The older note's block may be erased from now on.
-    let stale = ftl.keeper.free_in(0).last().expect("a die has free blocks");
-    assert!(ftl.erase(&mut nand, 0, stale).unwrap());
+    let stale = ftl.pages.keeper.free_in(0).last().expect("a die has free blocks");
+    assert!(ftl.pages.erase(&mut nand, 0, stale).unwrap());
     assert!(nand.ctx().settled() >= written, "an erase after the note waits for the write");
 }
 
 #[test]
 fn an_erase_waits_for_what_stands_for_lost_pages() {
     let (mut ftl, mut nand) = filled();
-    let block = BlockId(ftl.map.at(Lpn(0)).0 / 4);
-    let die = ftl.geometry.die_of(block) as usize;
+    let block = BlockId(ftl.scheme.map().at(Lpn(0)).0 / 4);
+    let die = ftl.pages.geometry.die_of(block) as usize;
     for at in 1..12 {
         write(&mut ftl, &mut nand, at);
     }
-    assert_eq!(ftl.table.valid_pages(block), 1);
+    assert_eq!(ftl.pages.table.valid_pages(block), 1);
     ftl.flush(&mut nand).unwrap();
-    assert!(ftl.start_relocation(&mut nand, die).unwrap());
-    assert_eq!(ftl.dies[die].relocation.as_ref().map(super::relocation::Relocation::block), Some(block));
-    let from = ftl.map.at(Lpn(0));
-    ftl.replace_lost(&mut nand, die, from).unwrap();
+    assert!(ftl.pages.start_relocation(&mut ftl.scheme, &mut nand, die).unwrap());
+    assert_eq!(ftl.pages.dies[die].relocation.as_ref().map(super::relocation::Relocation::block), Some(block));
+    let from = ftl.scheme.map().at(Lpn(0));
+    ftl.pages.replace_lost(&mut ftl.scheme, &mut nand, die, from).unwrap();
     let replaced = nand.ctx().last();
     assert!(nand.ctx().settled() < replaced);
-    ftl.finish(&mut nand, die).unwrap();
+    ftl.pages.finish(&mut ftl.scheme, &mut nand, die).unwrap();
     assert!(nand.ctx().settled() >= replaced, "the erase of the lost page's block waits for its stand-in");
 }
 
 /// The same with too few good blocks on die 0, and a block there with four pages.
 fn with_weak_die() -> (PageMap, Device, BlockId) {
     let (mut ftl, mut nand) = filled();
-    let block = BlockId(ftl.map.at(Lpn(1)).0 / 4);
-    assert_eq!((ftl.geometry.die_of(block), ftl.table.valid_pages(block)), (1, 4));
+    let block = BlockId(ftl.scheme.map().at(Lpn(1)).0 / 4);
+    assert_eq!((ftl.pages.geometry.die_of(block), ftl.pages.table.valid_pages(block)), (1, 4));
     for _ in 0..5 {
-        let free = ftl.keeper.remove(1, 0).expect("a die has free blocks");
-        ftl.retire(&mut nand, 1, free.block).unwrap();
+        let free = ftl.pages.keeper.remove(1, 0).expect("a die has free blocks");
+        ftl.pages.retire(&mut nand, 1, free.block).unwrap();
     }
-    assert!(ftl.dies[1].is_weak && !ftl.dies[0].is_weak);
+    assert!(ftl.pages.dies[1].is_weak && !ftl.pages.dies[0].is_weak);
     (ftl, nand, block)
 }
 
 /// Logical pages on the working die.
 fn on_working_die(ftl: &PageMap) -> usize {
-    ftl.map.all().filter(|page| page.is_some() && page.0 / 40 == 0).count()
+    ftl.scheme.map().all().filter(|page| page.is_some() && page.0 / 40 == 0).count()
 }
 
 #[test]
 fn what_leaves_a_die_is_mapped_at_once() {
     let (mut ftl, mut nand, block) = with_weak_die();
-    ftl.begin_relocation(&mut nand, 1, block, Reason::Room).unwrap();
+    ftl.pages.begin_relocation(&mut nand, 1, block, Reason::Room).unwrap();
     for moved in 0..4 {
         // The other die may empty the copy's block next.
         assert_eq!(on_working_die(&ftl), 6 + moved);
-        ftl.go_on(&mut nand, 1, 1).unwrap();
+        ftl.pages.go_on(&mut ftl.scheme, &mut nand, 1, 1).unwrap();
     }
-    ftl.go_on(&mut nand, 1, 1).unwrap();
-    assert_eq!((on_working_die(&ftl), ftl.dies.take_lenders(), ftl.table.usage(block)), (10, vec![0], BlockUse::Free));
+    ftl.pages.go_on(&mut ftl.scheme, &mut nand, 1, 1).unwrap();
+    assert_eq!(
+        (on_working_die(&ftl), ftl.pages.dies.take_lenders(), ftl.pages.table.usage(block)),
+        (10, vec![0], BlockUse::Free)
+    );
 }
 
 #[test]
 fn a_strained_block_of_a_weak_die_is_rewritten_on_another() {
     let (mut ftl, mut nand, block) = with_weak_die();
-    ftl.refreshing = super::refresh::Refreshing::new(50, &ftl.geometry);
+    ftl.pages.refreshing = super::refresh::Refreshing::new(50, &ftl.pages.geometry);
     // It needs no free block of its own.
-    while ftl.keeper.remove(1, 0).is_some() {}
-    ftl.mark(1, block);
-    assert!(ftl.start_relocation(&mut nand, 1).unwrap());
-    ftl.empty_victim(&mut nand, 1).unwrap();
-    assert_eq!((on_working_die(&ftl), ftl.events.refreshes), (10, 1));
+    while ftl.pages.keeper.remove(1, 0).is_some() {}
+    ftl.pages.mark(1, block);
+    assert!(ftl.pages.start_relocation(&mut ftl.scheme, &mut nand, 1).unwrap());
+    ftl.pages.empty_victim(&mut ftl.scheme, &mut nand, 1).unwrap();
+    assert_eq!((on_working_die(&ftl), ftl.pages.events.refreshes), (10, 1));
 }
 
 #[test]
@@ -131,9 +135,9 @@ fn a_block_is_retired_only_when_the_copies_out_of_it_are_on_flash() {
     occupy_next_die(&ftl, &mut nand);
     let replaced = write(&mut ftl, &mut nand, 3);
     assert!(nand.ctx().settled() < replaced);
-    let block = ftl.keeper.free_in(0).last().expect("a die has free blocks");
-    ftl.keeper.supersede_in(block, replaced);
-    ftl.retire(&mut nand, 0, block).unwrap();
+    let block = ftl.pages.keeper.free_in(0).last().expect("a die has free blocks");
+    ftl.pages.keeper.supersede_in(block, replaced);
+    ftl.pages.retire(&mut nand, 0, block).unwrap();
     assert!(nand.ctx().settled() >= replaced);
 }
 
@@ -156,11 +160,11 @@ fn a_mount_finds_the_erases_of_each_block_and_writes_them_on() {
         let (used, blank): (Vec<_>, Vec<_>) = blocks().partition(|&block| counts(&nand).high_water(block) > 0);
         let known: Vec<u32> = used.iter().map(|block| cycles[block.index()]).collect();
         assert!(known.iter().min() < known.iter().max(), "the blocks differ: {known:?}");
-        let found: Vec<u32> = used.iter().map(|&block| ftl.table.cycles(block)).collect();
+        let found: Vec<u32> = used.iter().map(|&block| ftl.pages.table.cycles(block)).collect();
         assert_eq!(found, known);
         let mean = known.iter().sum::<u32>() / known.len() as u32;
         assert!(mean > 0 && !blank.is_empty());
-        assert!(blank.iter().all(|&block| ftl.table.cycles(block) == mean), "the mean where no page tells");
+        assert!(blank.iter().all(|&block| ftl.pages.table.cycles(block) == mean), "the mean where no page tells");
     }
     let filled: Vec<u32> = (0..20).map(|block| counts(&nand).high_water(BlockId(block))).collect();
     for n in 0..8 {
@@ -170,7 +174,7 @@ fn a_mount_finds_the_erases_of_each_block_and_writes_them_on() {
     for block in (0..20).map(BlockId) {
         let (before, now) = (filled[block.index()], counts(&nand).high_water(block));
         if 0 < before && before < now && counts(&nand).pe_cycles()[block.index()] == cycles[block.index()] {
-            let page = ftl.geometry.page(block, before);
+            let page = ftl.pages.geometry.page(block, before);
             let oob = nand.read_spare(page).unwrap().expect("the page was programmed");
             assert_eq!(cycles_in(oob.aux), cycles[block.index()]);
             filled_further += 1;

@@ -4,11 +4,11 @@
 //! does to make room, so no read waits for a whole block. An open block is closed first, as it is. While the die
 //! empties another block, a strained one has to wait; a later read finds it again.
 
-use super::PageMap;
+use super::{Pages, Scheme};
 use crate::parts::blocks::table::BlockUse;
 use crate::parts::partial::read_mapped;
 use crate::FtlError;
-use nandlab_nand::{BlockId, Geometry, Lpn, Nand, SectorMask, Strain};
+use nandlab_nand::{BlockId, Geometry, Nand, Ppa, SectorMask, Strain};
 
 /// The blocks to rewrite.
 #[derive(Debug)]
@@ -26,26 +26,33 @@ impl Refreshing {
     }
 }
 
-impl PageMap {
-    /// Reads for the host, checks the read's bit errors, and continues the die's rewriting.
+impl Pages {
+    /// Whether blocks are rewritten for their bit errors.
+    #[inline]
+    pub(crate) fn refreshes(&self) -> bool {
+        self.refreshing.is_some()
+    }
+
+    /// Reads the page at `from` for the host, checks the read's bit errors, and continues the die's rewriting.
     #[cold]
     #[inline(never)]
-    pub(super) fn read_and_refresh<N: Nand>(
+    pub(crate) fn read_and_refresh<N: Nand, S: Scheme>(
         &mut self,
+        scheme: &mut S,
         nand: &mut N,
-        at: Lpn,
+        from: Ppa,
         sectors: SectorMask,
         page: &mut N::Buf,
     ) -> Result<(), FtlError> {
-        let read = read_mapped(nand, self.map.at(at), sectors, page);
-        match self.refresh(nand) {
+        let read = read_mapped(nand, from, sectors, page);
+        match self.refresh(scheme, nand) {
             // A read needs no room: the block stays as it is.
             Ok(()) | Err(FtlError::WornOut { .. }) => read,
             Err(error) => Err(error),
         }
     }
 
-    fn refresh<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+    fn refresh<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N) -> Result<(), FtlError> {
         let Some(Strain { block, percent, of_wear }) = nand.ctx().take_strain() else { return Ok(()) };
         let die = self.geometry.die_of(block) as usize;
         // A block at the threshold by wear alone would be as bad right after a rewrite, and more worn.
@@ -55,15 +62,15 @@ impl PageMap {
         }
         let is_marked = self.refreshing.as_ref().is_some_and(|refreshing| refreshing.marked[die].is_some());
         let goes_on = match &self.dies[die].relocation {
-            None => is_marked && self.start_relocation(nand, die)?,
+            None => is_marked && self.start_relocation(scheme, nand, die)?,
             // A relocation already begun comes first.
             Some(relocation) => is_marked || relocation.refreshes(),
         };
         if goes_on {
-            self.go_on(nand, die, 1)?;
+            self.go_on(scheme, nand, die, 1)?;
             // The next read shall go to the new block.
-            self.map_moves(die);
-            self.settle(nand)?;
+            self.map_moves(scheme, die);
+            self.settle(scheme, nand)?;
         }
         Ok(())
     }
@@ -82,9 +89,9 @@ impl PageMap {
     }
 
     /// The next block to rewrite on `die`. It gains no room, so it comes before victims that do.
-    pub(super) fn strained(&mut self, die: usize) -> Option<BlockId> {
+    pub(super) fn strained<S: Scheme>(&mut self, scheme: &mut S, die: usize) -> Option<BlockId> {
         // A weak die's pages move to another die.
-        let to = if self.dies[die].is_weak { self.lenders_for(die).next()? } else { die };
+        let to = if self.dies[die].is_weak { self.lenders_for(scheme, die).next()? } else { die };
         let refreshing =
             self.refreshing.as_mut().filter(|_| self.keeper.count_in(to as u32) > self.config.reserve_blocks)?;
         // The block may have been emptied for another reason.

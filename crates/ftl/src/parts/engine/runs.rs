@@ -6,26 +6,32 @@
 //! wear and times equal those of single copies.
 
 use super::relocation::{Relocation, RUN};
-use super::PageMap;
+use super::{Pages, Scheme};
 use crate::FtlError;
 use nandlab_nand::{scoped, Nand, Ppa};
 
-impl PageMap {
+impl Pages {
     /// Issues up to `pages` copies from the victim, and erases or retires it when none is left.
-    pub(super) fn issue<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
+    pub(super) fn issue<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+        pages: u32,
+    ) -> Result<(), FtlError> {
         let mut left = pages;
         loop {
             let state = &mut self.dies[die];
             let Some(relocation) = &mut state.relocation else { return Ok(()) };
             let Some(first) = self.table.next_valid(relocation.next..relocation.end) else {
-                return self.finish(nand, die);
+                return self.finish(scheme, nand, die);
             };
             if left == 0 {
                 return Ok(());
             }
             let frontier = &mut state.frontiers[relocation.to];
             if frontier.is_full() {
-                left -= self.open_for_run(nand, die, first)?;
+                left -= self.open_for_run(scheme, nand, die, first)?;
                 continue;
             }
             let issued = &mut relocation.run.issued;
@@ -54,7 +60,7 @@ impl PageMap {
             let is_run = end == RUN || frontier.is_full();
             self.dies.put_off();
             if is_run {
-                self.carry_out_run(nand, die);
+                self.carry_out_run(scheme, nand, die);
             }
         }
     }
@@ -62,22 +68,28 @@ impl PageMap {
     /// Opens a block for the copies of `die`. If another die lends one, only `page` is copied there; returns the number
     /// of copied pages.
     #[cold]
-    fn open_for_run<N: Nand>(&mut self, nand: &mut N, die: usize, page: Ppa) -> Result<u32, FtlError> {
+    fn open_for_run<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+        page: Ppa,
+    ) -> Result<u32, FtlError> {
         let Some(to) = self.dies[die].relocation.as_ref().map(|relocation| relocation.to) else { return Ok(0) };
-        let on = self.open_gc_block(nand, die, to)?;
+        let on = self.open_gc_block(scheme, nand, die, to)?;
         if on == die {
             return Ok(0);
         }
-        self.carry_out(nand, on);
+        self.carry_out(scheme, nand, on);
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.next = page.0 + 1;
         }
-        self.copy_page(nand, (die, to), page).map(|()| 1)
+        self.copy_page(scheme, nand, (die, to), page).map(|()| 1)
     }
 
     /// Carries out the issued copies, and maps the earlier ones.
-    pub(super) fn carry_out_run<N: Nand>(&mut self, nand: &mut N, die: usize) {
-        self.map_run(die);
+    pub(super) fn carry_out_run<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N, die: usize) {
+        self.map_run(scheme, die);
         let Some(relocation) = &mut self.dies[die].relocation else { return };
         let cause = relocation.cause();
         let run = &mut relocation.run;
@@ -88,41 +100,42 @@ impl PageMap {
         (run.copied.from, run.copied.to, run.copied.count) = (run.issued.from, run.issued.to, count);
         let held = &mut run.held[..count];
         scoped(nand, cause, |nand| nand.carry_out_copies(&run.copied.from[..count], run.copied.to, held));
-        held.iter().for_each(|(at, _)| self.map.prefetch(*at));
+        held.iter().for_each(|(at, _)| scheme.prefetch(*at));
     }
 
     /// Maps the copies carried out.
-    fn map_run(&mut self, die: usize) {
+    fn map_run<S: Scheme>(&mut self, scheme: &mut S, die: usize) {
         let Some(Relocation { run, .. }) = &mut self.dies[die].relocation else { return };
         let count = std::mem::take(&mut run.copied.count);
         let from = &run.copied.from[..count];
         let mut mapped: u32 = 0;
         for (n, (&from, &(at, kind))) in (0..).zip(from.iter().zip(&run.held)) {
-            let is_mapped = self.map.follow(kind, at, (from, Ppa(run.copied.to.0 + n)));
+            let is_mapped = scheme.follow(&self.table, (kind, at), (from, Ppa(run.copied.to.0 + n)));
             mapped |= u32::from(is_mapped) << n;
         }
         self.table.move_valid(from, run.copied.to, mapped);
     }
 
     /// Carries out and maps a die's copies.
-    pub(super) fn carry_out<N: Nand>(&mut self, nand: &mut N, die: usize) {
+    pub(super) fn carry_out<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N, die: usize) {
         if self.dies.puts_off() {
-            self.carry_out_run(nand, die);
-            self.map_run(die);
+            self.carry_out_run(scheme, nand, die);
+            self.map_run(scheme, die);
         }
     }
 
     /// Carries out and maps all dies' copies.
-    pub(super) fn carry_out_all<N: Nand>(&mut self, nand: &mut N) {
-        (0..self.dies.len()).for_each(|die| self.carry_out(nand, die));
+    pub(super) fn carry_out_all<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N) {
+        (0..self.dies.len()).for_each(|die| self.carry_out(scheme, nand, die));
         self.dies.caught_up();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Noted;
     use super::*;
-    use crate::page::Config;
+    use crate::page::{Config, PageMap};
     use crate::parts::wear::{Bet, Wear};
     use crate::tests::{lean_flash, timed_flash, Flash};
     use crate::{BlockState, Disk, Events, Ftl};
@@ -157,7 +170,14 @@ mod tests {
         disk.nand_mut().ctx().wait_for_all();
         let (cycles, end) = (disk.nand().pe_cycles().to_vec(), disk.nand_mut().ctx().horizon());
         let counts = disk.nand_mut().ctx().matrix().clone();
-        (counts, cycles, disk.ftl().blocks(), disk.ftl().map.all().collect::<Vec<_>>(), disk.ftl().events(), end)
+        (
+            counts,
+            cycles,
+            disk.ftl().blocks(),
+            disk.ftl().scheme.map().all().collect::<Vec<_>>(),
+            disk.ftl().events(),
+            end,
+        )
     }
 
     #[test]

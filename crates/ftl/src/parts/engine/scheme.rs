@@ -1,9 +1,11 @@
 //! A page-mapped FTL's own decisions.
 
-use super::{Pages, Quota};
+use super::Pages;
+use crate::parts::blocks::table::BlockTable;
+use crate::parts::noted_map::Holds;
 use crate::{Events, Facts, FtlError, RamUse, Variant};
 use nandlab_block::Op;
-use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa, SectorMask};
+use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, Ppa, Rules, SectorMask};
 
 /// A page-mapped FTL's scheme: its map, and how it moves pages.
 pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
@@ -32,11 +34,16 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         Facts::default()
     }
 
+    /// As [`Ftl::remedy`].
+    fn remedy(_geometry: &Geometry, _rules: &Rules, _config: &Self::Config, _logical_pages: u32) -> Option<String> {
+        None
+    }
+
     /// As [`Ftl::max_logical_pages`].
     ///
     /// # Errors
     /// As there.
-    fn max_logical_pages(config: &Self::Config, geometry: &Geometry) -> Result<u32, FtlError>;
+    fn max_logical_pages(config: &Self::Config, geometry: &Geometry, rules: &Rules) -> Result<u32, FtlError>;
 
     /// As [`Ftl::mount`].
     ///
@@ -44,12 +51,8 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// As there.
     fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Self::Config) -> Result<(Pages, Self), FtlError>;
 
-    /// The scheme's own blocks, at most.
-    fn quota(&self) -> Quota {
-        Quota::default()
-    }
-
     /// Free blocks of a die that only the scheme itself may take.
+    #[inline]
     fn claim_in(&self, _die: u32) -> u32 {
         0
     }
@@ -57,8 +60,10 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// Called when the dies in `works` begin to share the scheme's blocks equally; the others take no pages.
     fn share_dies(&mut self, _works: &[bool]) {}
 
-    /// Pages that must find room.
-    fn needed(&self) -> u32;
+    /// Most pages that [`Self::emptied`] may program at frontiers.
+    fn most_pending(&self, _reserve_blocks: u32, _pages_per_block: u32) -> u32 {
+        0
+    }
 
     /// As [`Ftl::write`].
     ///
@@ -72,6 +77,21 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         sectors: SectorMask,
         page: &N::Buf,
     ) -> Result<(), FtlError>;
+
+    /// As [`Ftl::write_run`], on a device with planes that are filled side by side.
+    ///
+    /// # Errors
+    /// As there.
+    fn write_over_planes<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        first: Lpn,
+        run: &[N::Buf],
+    ) -> Result<(), FtlError> {
+        let full = pages.geometry.full_mask();
+        (first.0..).zip(run).try_for_each(|(at, page)| self.write(pages, nand, Lpn(at), full, page))
+    }
 
     /// As [`Ftl::read`].
     ///
@@ -107,11 +127,51 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         Ok(())
     }
 
+    /// Whether a mount fills open blocks further; otherwise it closes them.
+    const RESUMES: bool = false;
+
+    /// Whether the engine copies a victim's pages; [`Self::follow`] hears of each. Otherwise [`Self::relocate`] moves them.
+    const FOLLOWS: bool = true;
+
+    /// Whether copies may be carried out together and followed later, on a device that lets them wait. Then nothing in the
+    /// scheme may depend on the time of [`Self::follow`].
+    const WAITS: bool = false;
+
+    /// Maps the copy `to` in place of `from`, unless the page has been written or trimmed since: then `from` is no longer
+    /// valid in `table`. Tells whether it did.
+    fn follow(&mut self, _table: &BlockTable, _page: (Kind, Lpn), _copy: (Ppa, Ppa)) -> bool {
+        unreachable!("this scheme moves its pages itself")
+    }
+
+    /// An unreadable valid page's contents.
+    ///
+    /// # Errors
+    /// [`FtlError::Nand`] if the map cannot be read.
+    fn holds_lost<N: Nand>(&mut self, _pages: &mut Pages, _nand: &mut N, _from: Ppa) -> Result<Holds, FtlError> {
+        unreachable!("this scheme moves its pages itself")
+    }
+
+    /// Writes the note of `segment` again, among the pages moved on `die`.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn renew_note<N: Nand>(
+        &mut self,
+        _pages: &mut Pages,
+        _nand: &mut N,
+        _segment: u32,
+        _die: u32,
+    ) -> Result<(), FtlError> {
+        unreachable!("this scheme has no notes")
+    }
+
     /// Moves a valid page out of a victim on `die`.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
-    fn relocate<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError>;
+    fn relocate<N: Nand>(&mut self, _pages: &mut Pages, _nand: &mut N, _from: Ppa, _die: u32) -> Result<(), FtlError> {
+        unreachable!("the engine copies this scheme's pages")
+    }
 
     /// Called before a victim without valid pages on `die` is erased. A trimmed page's newest copy may lie there and
     /// older ones elsewhere: flash must record the trim before the newest copy goes, or a mount would bring back an
@@ -134,7 +194,7 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     fn prefetch(&self, at: Lpn);
 
     /// As [`Ftl::prefetch_old`].
-    fn prefetch_old(&self, _at: Lpn) {}
+    fn prefetch_old(&self, _table: &BlockTable, _at: Lpn) {}
 
     /// As [`Ftl::logical_pages`].
     fn logical_pages(&self) -> u32;

@@ -103,7 +103,7 @@ impl Default for Stripe {
 
 impl Stripe {
     /// The device as the page map sees it: each part filled side by side is a die.
-    pub(super) fn view(self, geometry: &Geometry) -> Geometry {
+    pub(crate) fn view(self, geometry: &Geometry) -> Geometry {
         match self {
             Self::Dies(_) => *geometry,
             Self::Planes | Self::Address(_) => geometry.planes_as_dies(),

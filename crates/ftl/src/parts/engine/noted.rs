@@ -1,7 +1,7 @@
 //! Schemes with a map in memory, and trim notes among the data pages.
 
 use super::{Pages, Scheme, Target};
-use crate::parts::noted_map::{Holds, NotedMap};
+use crate::parts::noted_map::NotedMap;
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, Oob, Origin, PageBuf, Ppa, Time};
 
@@ -25,14 +25,20 @@ pub(crate) trait Noted: Scheme {
         oob: Oob,
     ) -> Result<(), FtlError> {
         let to = pages.program(self, nand, target, page, &[], oob)?;
+        self.map_stored(pages, nand, (oob.lpn, to));
+        Ok(())
+    }
+
+    /// Maps a page programmed last.
+    #[inline]
+    fn map_stored<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, (at, to): (Lpn, Ppa)) {
         let end = nand.ctx().last();
-        let old = self.map_mut().write(oob.lpn, to, end);
+        let old = self.map_mut().write(at, to, end);
         if old.is_some() {
-            self.superseded(pages, oob.lpn, old, end);
+            self.superseded(pages, at, old, end);
             pages.supersede(old, end);
         }
-        pages.area.set_valid(to);
-        Ok(())
+        pages.table.set_valid(to);
     }
 
     /// Unmaps a page and writes overdue notes.
@@ -40,49 +46,14 @@ pub(crate) trait Noted: Scheme {
         let old = self.map_mut().trim(at);
         if old.is_some() {
             self.superseded(pages, at, old, 0);
-            pages.area.set_invalid(old);
-            let (reserve, of_block) = (pages.reserve_blocks, pages.geometry.pages_per_block());
+            pages.table.set_invalid(old);
+            pages.placing.trimmed(at);
+            let (reserve, of_block) = (pages.config.reserve_blocks, pages.geometry.pages_per_block());
             while let Some(segment) = self.map().overdue(reserve, of_block) {
                 self.write_note(pages, nand, Target::InTurn, segment)?;
             }
         }
         Ok(())
-    }
-
-    /// Moves a valid page, unchanged, to `die`.
-    fn move_page<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError> {
-        let Some((to, stored)) = pages.copy(self, nand, from, die)? else {
-            return self.replace_lost(pages, nand, from, die);
-        };
-        self.map_mut().set(stored.kind, stored.lpn, to);
-        pages.supersede(from, nand.ctx().last());
-        pages.area.set_valid(to);
-        Ok(())
-    }
-
-    /// Handles a valid page with lost contents. A page of kind Lost takes its place, or a later mount would bring back
-    /// an older copy; a note is written again.
-    #[cold]
-    fn replace_lost<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, from: Ppa, die: u32) -> Result<(), FtlError> {
-        match self.map().holds(nand, from)? {
-            Holds::Note(segment) => self.write_note(pages, nand, Target::Moved(die), segment),
-            Holds::Page(at) => self.store_lost(pages, nand, Target::Moved(die), at),
-        }
-    }
-
-    /// Stores a Lost page.
-    #[cold]
-    fn store_lost<N: Nand>(
-        &mut self,
-        pages: &mut Pages,
-        nand: &mut N,
-        target: Target,
-        at: Lpn,
-    ) -> Result<(), FtlError> {
-        pages.events.lost_pages += 1;
-        let blank = N::Buf::zeroed(pages.geometry.page_bytes());
-        let oob = Oob { kind: Kind::Lost, ..Oob::data(at, Default::default(), Origin::FTL) };
-        self.store(pages, nand, target, &blank, oob)
     }
 
     /// Writes the note of `segment` again.
@@ -101,9 +72,10 @@ pub(crate) trait Noted: Scheme {
             let (old, end) = self.map_mut().renew(segment, to, nand.ctx().last());
             pages.keeper.noted(end);
             if old.is_some() {
-                pages.area.set_invalid(old);
+                pages.table.set_invalid(old);
             }
-            pages.area.set_valid(to);
+            pages.table.set_valid(to);
+            pages.placing.own(to, Lpn::NONE);
             Ok(())
         })
     }
@@ -120,9 +92,6 @@ pub(crate) trait Noted: Scheme {
     /// the sequence number of each logical page's newest copy.
     fn check_map<N: Nand>(&self, pages: &Pages, nand: &mut N, newest: impl Fn(Lpn) -> u64) {
         self.map().check(nand, newest);
-        self.map().valid().for_each(|page| assert!(pages.area.is_valid(page), "page {page} is not valid"));
-        let blocks = (0..pages.geometry.blocks()).map(nandlab_nand::BlockId);
-        let valid: u32 = blocks.map(|block| pages.area.valid_pages(block)).sum();
-        assert_eq!(valid as usize, self.map().valid().count(), "valid pages of data");
+        pages.check_owners(self.map().valid());
     }
 }

@@ -1,6 +1,6 @@
 //! A block being emptied: the reason, the progress, and the copies not mapped yet.
 
-use nandlab_nand::{BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
+use nandlab_nand::{BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Ppa, Time};
 
 /// Copies that wait for their map entries to arrive in the processor's cache.
 pub(super) const MOVES: usize = 8;
@@ -118,25 +118,20 @@ impl Run {
 }
 
 /// The source of a relocated page's contents.
-pub(super) enum Source {
+pub(super) enum Source<'a, B> {
     /// Another page, which keeps its metadata.
     Page(Ppa),
-    /// Nowhere: the old page cannot be read any more.
-    Blank,
-    /// Memory.
-    Tail(Vec<u8>),
+    /// Memory: a page and its tail.
+    New(&'a B, &'a [u8]),
 }
 
-impl Source {
+impl<B> Source<'_, B> {
     #[inline]
-    pub(super) fn program<N: Nand>(&self, nand: &mut N, to: Ppa, oob: Oob) -> Result<(Lpn, Kind), NandError> {
-        let tail: &[u8] = match self {
-            Self::Page(from) => return nand.copy(*from, to, oob).map(|stored| (stored.lpn, stored.kind)),
-            Self::Blank => &[],
-            Self::Tail(tail) => tail,
-        };
-        let blank = N::Buf::zeroed(nand.geometry().page_bytes());
-        nand.program(to, &blank, tail, oob).map(|_| (oob.lpn, oob.kind))
+    pub(super) fn program<N: Nand<Buf = B>>(&self, nand: &mut N, to: Ppa, oob: Oob) -> Result<(Lpn, Kind), NandError> {
+        match self {
+            Self::Page(from) => nand.copy(*from, to, oob).map(|stored| (stored.lpn, stored.kind)),
+            Self::New(page, tail) => nand.program(to, page, tail, oob).map(|_| (oob.lpn, oob.kind)),
+        }
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Die {
     /// Blocks with a failed program, to be emptied and retired.
     pub(super) failing: VecDeque<BlockId>,
     pub(super) slc: DieCache,
+    /// Blocks that a mount has closed, and the first page of each that may still be programmed.
+    pub(super) rests: Vec<(u32, BlockId)>,
 }
 
 impl Die {
@@ -41,6 +43,7 @@ impl Die {
             levelled: false,
             failing: VecDeque::new(),
             slc: DieCache::default(),
+            rests: Vec::new(),
         }
     }
 
@@ -73,9 +76,9 @@ pub(super) struct Dies {
 
 impl Dies {
     /// The dies of a device, as the options see them.
-    pub(super) fn new(device: &Geometry, config: &Config) -> Self {
+    pub(super) fn new(device: &Geometry, config: &Config, frontiers: u32) -> Self {
         let geometry = config.stripe.view(device);
-        let list = (0..geometry.dies()).map(|die| Die::new(geometry.blocks_of_die(die), config.frontiers())).collect();
+        let list = (0..geometry.dies()).map(|die| Die::new(geometry.blocks_of_die(die), frontiers)).collect();
         Self {
             list,
             working: geometry.dies(),

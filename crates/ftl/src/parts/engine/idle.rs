@@ -1,6 +1,6 @@
 //! The page map's work while the host asks nothing: garbage collection, and emptying blocks with one bit per cell.
 
-use super::PageMap;
+use super::{Pages, Scheme};
 use crate::options::options;
 use crate::{error, FtlError};
 use nandlab_nand::{scoped, Cause, Nand, Time};
@@ -63,13 +63,18 @@ impl Gap {
     }
 }
 
-impl PageMap {
+impl Pages {
     /// Empties blocks in a gap that ends at `until`, if the options ask for it.
     ///
     /// A step is firmware's work between two looks at its queue. It is a copy, an erase, or the reads to find a
     /// victim's valid pages in its spare areas. A step goes on to its end once begun.
     #[cold]
-    pub(super) fn work_in_gap<N: Nand>(&mut self, nand: &mut N, until: Time) -> Result<(), FtlError> {
+    pub(super) fn work_in_gap<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        until: Time,
+    ) -> Result<(), FtlError> {
         let now = nand.ctx().arrival();
         let from = |after_us: u32| now + 1000 * Time::from(after_us);
         let collect = match self.config.idle {
@@ -85,10 +90,10 @@ impl PageMap {
             let next = (0..).zip(&free_at).filter_map(|(die, at)| at.map(|at| (at, die))).min();
             let Some((at, die)) = next.filter(|&(at, _)| at < until) else { break };
             nand.ctx().set_ready(at);
-            let works = scoped(nand, Cause::Gc, |nand| self.begin_in_gap(nand, die, (gap, at)))?;
+            let works = scoped(nand, Cause::Gc, |nand| self.begin_in_gap(scheme, nand, die, (gap, at)))?;
             free_at[die] = if works {
-                self.relocate_one(nand, die)?;
-                self.settle(nand)?;
+                self.relocate_one(scheme, nand, die)?;
+                self.settle(scheme, nand)?;
                 self.events.idle_steps += 1;
                 Some(nand.ctx().last().max(at))
             } else {
@@ -100,14 +105,20 @@ impl PageMap {
     }
 
     /// Begins to empty a block, unless one is at hand; false if the die has nothing to do.
-    fn begin_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize, (gap, at): (Gap, Time)) -> Result<bool, FtlError> {
+    fn begin_in_gap<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+        (gap, at): (Gap, Time),
+    ) -> Result<bool, FtlError> {
         let is_time = |from: Option<Time>| from.is_some_and(|from| from <= at);
-        if self.dies[die].relocation.is_some() || is_time(gap.fold) && self.empty_cache_in_gap(nand, die)? {
+        if self.dies[die].relocation.is_some() || is_time(gap.fold) && self.empty_cache_in_gap(scheme, nand, die)? {
             return Ok(true);
         }
         let collected = self.config.idle.collected().filter(|_| is_time(gap.collect));
         let enough = collected.map_or(0, |blocks| self.config.reserve_blocks + blocks);
-        if self.free_in(die) >= enough || !self.start_relocation(nand, die)? {
+        if self.free_in(scheme, die) >= enough || !self.start_relocation(scheme, nand, die)? {
             return Ok(false);
         }
         if let Some(relocation) = &mut self.dies[die].relocation {

@@ -1,7 +1,7 @@
 //! Pools with their own blocks: the needs of two pools, and the search for the next victim.
 
 use super::room::usable_pages;
-use super::{Config, PageMap};
+use super::{Config, Pages, Scheme};
 use crate::parts::blocks::scan::Scans;
 use crate::parts::placement::{Candidates, Placement, TwoPools};
 use crate::{error, FtlError};
@@ -44,7 +44,7 @@ impl Config {
     }
 
     /// The largest first pool, below this one, with which the options work.
-    pub(super) fn smaller_pool(&self, geometry: &Geometry, works: impl Fn(&Self) -> bool) -> Option<String> {
+    pub(crate) fn smaller_pool(&self, geometry: &Geometry, works: impl Fn(&Self) -> bool) -> Option<String> {
         let Placement::Pools(TwoPools { pages, blocks }) = self.placement else { return None };
         let with = |blocks| Self { placement: Placement::Pools(TwoPools { pages, blocks }), ..self.clone() };
         let largest = (2..blocks.min(geometry.blocks())).rev().find(|&blocks| works(&with(blocks)))?;
@@ -62,12 +62,12 @@ impl Config {
     }
 }
 
-impl PageMap {
+impl Pages {
     /// The block to empty next if there are pools.
     #[cold]
-    pub(super) fn victim_of_pools(&mut self, die: usize) -> Option<BlockId> {
+    pub(super) fn victim_of_pools<S: Scheme>(&mut self, scheme: &mut S, die: usize) -> Option<BlockId> {
         self.close_unfilled(die);
-        let beyond = i64::from(self.config.reserve_blocks) - 1 - i64::from(self.free_in(die));
+        let beyond = i64::from(self.config.reserve_blocks) - 1 - i64::from(self.free_in(scheme, die));
         let last = self.dies[die].last;
         let candidates = self.placing.pools_mut()?.to_collect(die as u32, beyond, last);
         let of = self.placing.pools()?.blocks().of_blocks();

@@ -2,7 +2,7 @@
 
 use super::open::LEFT_FOR_MOVED;
 use super::stripe::Stripe;
-use super::{Config, PageMap};
+use super::{Config, Noted, Pages, Scheme};
 use crate::parts::blocks::scan::Scans;
 use crate::parts::placement::{Fdp, Layout, PlacementUse};
 use crate::{error, FtlError};
@@ -63,18 +63,19 @@ impl Config {
     }
 }
 
-impl PageMap {
+impl Pages {
     /// Writes a host page to a handle's unit and maps it.
-    pub(super) fn store_in_unit<N: Nand>(
+    pub(super) fn store_in_unit<N: Nand, S: Noted>(
         &mut self,
+        scheme: &mut S,
         nand: &mut N,
         handle: usize,
         at: Lpn,
         page: &N::Buf,
     ) -> Result<(), FtlError> {
         let die = self.die_of_unit(handle);
-        let die = self.store_on(nand, (die, handle), at, page)?;
-        self.collect(nand, die)
+        let die = self.store_on(scheme, nand, (die, handle), at, page)?;
+        self.collect(scheme, nand, die)
     }
 
     /// The die for the next page through a handle: those of its unit in turn, except dies that hold more than their share.
@@ -123,14 +124,14 @@ impl PageMap {
     /// The block to empty next if there are units; a unit of one block is that block. Else it is in the unit that the
     /// victim policy picks; each die of the unit empties its part of it before another unit is picked.
     #[cold]
-    pub(super) fn victim_of_units(&mut self, die: usize) -> Option<BlockId> {
+    pub(super) fn victim_of_units<S: Scheme>(&mut self, scheme: &mut S, die: usize) -> Option<BlockId> {
         if self.placing.fdp().is_some_and(|fdp| fdp.units.layout.blocks() == 1) {
             return self.victim_of_all(die);
         }
         let full = self.geometry.pages_per_block();
         // A die without an invalid page in a closed block gains nothing.
         let best = self.table.die(die as u32).fewest_valid().filter(|&block| self.table.valid_pages(block) < full)?;
-        let is_urgent = self.free_in(die) <= LEFT_FOR_MOVED || !self.has_reserve(die);
+        let is_urgent = self.free_in(scheme, die) <= LEFT_FOR_MOVED || !self.has_reserve(scheme, die);
         loop {
             let fdp = self.placing.fdp_mut()?;
             if let Some(block) = fdp.units.next_condemned(die) {
@@ -198,7 +199,7 @@ impl PageMap {
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let Some(scan) = scan else { continue };
             for page in scan.copies() {
-                if self.map.get(page.oob.lpn.index()) == Some(self.geometry.page(block, page.place)) {
+                if self.table.is_valid(self.geometry.page(block, page.place)) {
                     fdp.found(page.oob.lpn, page.oob.handle);
                 }
             }

@@ -1,18 +1,16 @@
-//! The page map's public figures: the memory that firmware would need, and the blocks.
+//! The data blocks' public figures: the memory that firmware would need, and the blocks.
 
 use super::relocation::Relocation;
-use super::{PageMap, ValidPages};
+use super::{Pages, Scheme, ValidPages};
 use crate::parts::blocks::table::BlockUse;
 use crate::{BlockState, RamUse};
 use nandlab_nand::BlockId;
 
-impl PageMap {
-    /// Bytes by table.
-    pub(super) fn tables(&self) -> RamUse {
-        let mut ram = RamUse::default();
+impl Pages {
+    /// Adds the bytes of each table.
+    pub(crate) fn add_tables(&self, ram: &mut RamUse) {
         let (counts, bits) = self.table.bytes();
         ram.sram.insert("valid_counts", counts);
-        ram.dram.insert("map", self.map.bytes());
         if self.config.valid_pages == ValidPages::Bitmap {
             ram.dram.insert("valid_bits", bits);
             if self.placing.owner_bytes() > 0 {
@@ -25,15 +23,16 @@ impl PageMap {
         if self.placing.bytes() > 0 {
             ram.dram.insert("placement", self.placing.bytes());
         }
-        ram.sram.insert("trim_notes", self.map.note_bytes());
-        ram
     }
 
     /// Each block's state. A copy counts where it lies, mapped or not.
-    pub(super) fn block_states(&self) -> Vec<BlockState> {
-        let state = |block| BlockState {
-            valid: self.table.valid_pages(block),
-            is_free: self.table.usage(block) == BlockUse::Free,
+    pub(super) fn block_states(&self, scheme: &impl Scheme) -> Vec<BlockState> {
+        let state = |block| match scheme.valid_in(block) {
+            Some(valid) => BlockState { valid, is_free: false },
+            None => BlockState {
+                valid: self.table.valid_pages(block),
+                is_free: self.table.usage(block) == BlockUse::Free && !self.keeper.is_bad(block),
+            },
         };
         let mut blocks: Vec<_> = (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect();
         let unmapped = self.dies.iter().filter_map(|die| die.relocation.as_ref()).flat_map(Relocation::unmapped);

@@ -1,37 +1,39 @@
 //! Opening and closing the page map's frontiers.
 
-use super::PageMap;
+use super::{Pages, Scheme};
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::FreeBlock;
+use crate::parts::blocks::table::BlockUse;
 use crate::parts::wear::{self, Choice};
 use crate::FtlError;
-use nandlab_nand::{scoped, Nand};
+use nandlab_nand::{scoped, BlockId, Nand};
 
 /// Free blocks that the host leaves for moved pages. While the reserve is not whole, collection goes on.
 pub(super) const LEFT_FOR_MOVED: u32 = 1;
 
-impl PageMap {
+impl Pages {
     /// Replaces a full host frontier, emptying victims until another block stays free.
     #[cold]
-    pub(super) fn open_host_block<N: Nand>(
+    pub(super) fn open_host_block<N: Nand, S: Scheme>(
         &mut self,
+        scheme: &mut S,
         nand: &mut N,
         die: usize,
         frontier: usize,
     ) -> Result<(), FtlError> {
-        self.refuse_worn_out()?;
+        self.take_stock(scheme)?;
         self.close_frontier(die, frontier);
         self.dies[die].last = frontier;
         loop {
-            while self.free_in(die) <= LEFT_FOR_MOVED || self.dies[die].is_weak {
-                if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
+            while self.free_in(scheme, die) <= LEFT_FOR_MOVED || self.dies[die].is_weak {
+                if self.dies[die].relocation.is_none() && !self.start_relocation(scheme, nand, die)? {
                     return Err(self.worn_out(1));
                 }
-                self.empty_victim(nand, die)?;
+                self.empty_victim(scheme, nand, die)?;
                 // Relocations that share the frontier may have opened a block and left room in it.
                 if self.dies[die].frontiers[frontier].is_full() {
                     self.close_frontier(die, frontier);
-                } else if self.has_reserve(die) {
+                } else if self.has_reserve(scheme, die) {
                     return Ok(());
                 }
             }
@@ -47,15 +49,17 @@ impl PageMap {
     /// Replaces a full host frontier; returns the die with room there now. It is another die if failures have left
     /// `die` unable to make room.
     #[cold]
-    pub(super) fn open_for_host<N: Nand>(
+    pub(super) fn open_for_host<N: Nand, S: Scheme>(
         &mut self,
+        scheme: &mut S,
         nand: &mut N,
         mut die: usize,
         frontier: usize,
     ) -> Result<usize, FtlError> {
+        scheme.make_room(self, nand)?;
         loop {
             let bad = self.keeper.bad();
-            match self.open_host_block(nand, die, frontier) {
+            match self.open_host_block(scheme, nand, die, frontier) {
                 Ok(()) => return Ok(die),
                 Err(FtlError::WornOut { .. }) if self.keeper.bad() > bad => die = self.next_die(frontier),
                 Err(error) => return Err(error),
@@ -69,18 +73,19 @@ impl PageMap {
     /// Replaces a full frontier for moved pages; returns the die with room there now. Another die helps out if `die` is
     /// weak or failures have used up its reserve.
     #[cold]
-    pub(super) fn open_gc_block<N: Nand>(
+    pub(super) fn open_gc_block<N: Nand, S: Scheme>(
         &mut self,
+        scheme: &mut S,
         nand: &mut N,
         die: usize,
         frontier: usize,
     ) -> Result<usize, FtlError> {
-        if self.open_reserved(nand, die, frontier)? {
+        if self.open_reserved(scheme, nand, die, frontier)? {
             return Ok(die);
         }
-        for lender in self.lenders_for(die) {
+        for lender in self.lenders_for(scheme, die) {
             let has_room = !self.dies[lender].frontiers[frontier].is_full();
-            if has_room || self.open_reserved(nand, lender, frontier)? {
+            if has_room || self.open_reserved(scheme, nand, lender, frontier)? {
                 self.dies.lend(lender);
                 return Ok(lender);
             }
@@ -89,11 +94,17 @@ impl PageMap {
     }
 
     /// Replaces a full frontier for moved pages; false if the die has no room.
-    fn open_reserved<N: Nand>(&mut self, nand: &mut N, die: usize, frontier: usize) -> Result<bool, FtlError> {
+    fn open_reserved<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+        frontier: usize,
+    ) -> Result<bool, FtlError> {
         self.close_frontier(die, frontier);
         let is_cold = self.config.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.count();
         let choice: Choice = if is_cold { wear::most_worn } else { wear::least_worn };
-        while self.free_in(die) > 0 && !self.dies[die].is_weak {
+        while self.free_in(scheme, die) > 0 && !self.dies[die].is_weak {
             if self.open_free(nand, (die, frontier), self.config.wear.is_dynamic().then_some(choice))? {
                 self.note_share(die);
                 return Ok(true);
@@ -107,7 +118,21 @@ impl PageMap {
         let roomiest = (0..frontiers.count()).max_by_key(|&at| room(at));
         frontiers.swap(frontier, roomiest.expect("a die has a frontier"));
         self.join_pool(die, frontier);
-        Ok(!self.dies[die].frontiers[frontier].is_full())
+        Ok(!self.dies[die].frontiers[frontier].is_full() || self.fill_rest(die, frontier))
+    }
+
+    /// Fills a block further that a mount has closed, the roomiest one; false if the die has none. Cuts in a row may have
+    /// left no free block.
+    #[cold]
+    fn fill_rest(&mut self, die: usize, frontier: usize) -> bool {
+        let closed = |&&(_, block): &&(u32, BlockId)| self.table.usage(block) == BlockUse::Closed;
+        let Some(&(next, block)) = self.dies[die].rests.iter().filter(closed).min() else { return false };
+        self.dies[die].rests.retain(|&(_, other)| other != block);
+        self.close_frontier(die, frontier);
+        self.table.reopen(block);
+        self.dies[die].frontiers[frontier] =
+            Frontier::resumed(&self.geometry, block, next).with_cycles(self.table.cycles(block));
+        true
     }
 
     /// Opens a free block, erased; false if its erase failed. `choice` picks the block, else the next one is taken.
