@@ -294,7 +294,8 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
     """Serve IMAGE until Ctrl-C or SIGTERM; print the cost at the end."""
     if all(options[way] is None for way in ("nbd", "nvme", "fuse")):
         raise click.UsageError(
-            "say how programs are to reach the disk: --nbd SOCKET, --nvme 127.0.0.1:PORT, --fuse DIR, or several"
+            "say how programs are to reach the disk: --nbd SOCKET, --nvme 127.0.0.1:PORT, --fuse DIR, or "
+            "several"
         )
     disk = opened(image, options)
     if options["regions"] is not None:
