@@ -243,9 +243,10 @@ class Queue(Connection):
         """Write Zeroes."""
         self.ask(self.range(8, block, blocks, deallocate << 25))
 
-    def trim(self, ranges):
-        """Dataset Management: deallocates."""
+    def trim(self, ranges, room=0):
+        """Dataset Management: deallocates. The data is `room` bytes long, or as long as the ranges."""
         data = b"".join(struct.pack("<IIQ", 0, blocks, block) for block, blocks in ranges)
+        data = data.ljust(room, b"\xff")
         self.ask(self.entry(9, [(40, "I", len(ranges) - 1), (44, "I", 4)], namespace=1), data)
 
     def flush(self, namespace=1):

@@ -76,7 +76,7 @@ def test_a_thousand_random_requests_against_a_model(image, digests):
                 model[start:end] = bytes(end - start)
             elif kind < 0.95:
                 # Whole flash pages, which read as zeros after it.
-                queue.trim([(block // 8 * 8, 8), (block // 16 * 16, 16)])
+                queue.trim([(block // 8 * 8, 8), (block // 16 * 16, 16)], draw.choice([0, 4096]))
                 for first, count in [(block // 8 * 8, 8), (block // 16 * 16, 16)]:
                     model[first * 512 : (first + count) * 512] = bytes(count * 512)
             elif kind < 0.97:
@@ -168,6 +168,7 @@ def test_refusals(image):
         assert status(queue.read, BLOCKS, 1) == 0x080
         assert status(queue.write, BLOCKS - 1, bytes(1024)) == 0x080
         assert status(queue.trim, [(0, 1), (BLOCKS, 1)]) == 0x080
+        assert status(queue.trim, [(0, 1)], room=4112) == 0x00F
         assert status(queue.zero, 2**64 - 1, 2) == 0x080
         assert status(queue.read, 0, 4096) == 0x002, "more than 1 MiB"
         assert status(queue.ask, queue.entry(2, namespace=2), length=512) == 0x00B

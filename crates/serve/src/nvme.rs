@@ -8,12 +8,13 @@
 //!
 //! `pdu` is the wire, `connection` a queue's stream, `transfers` the writes whose data is under way. `subsystem` knows the
 //! controllers and their queues. `fabrics`, `admin` and `io` carry out the three command sets; `identify`, `logs`,
-//! `features` are the admin commands' tables.
+//! `features` are the admin commands' tables, `opcodes` and `bounds` those that all share.
 //!
 //! ## References
 //! NVM Express base specification 2.0; NVMe over TCP transport specification 1.0; NVM command set specification 1.0.
 
 mod admin;
+mod bounds;
 mod command;
 mod connection;
 mod crc32c;
@@ -21,7 +22,9 @@ mod fabrics;
 mod features;
 mod identify;
 mod io;
+mod kept;
 mod logs;
+mod opcodes;
 mod page;
 mod pdu;
 mod replies;

@@ -1,14 +1,14 @@
 //! One connection: its first PDU, its queue's commands, and their answers.
 
-use super::admin;
+use super::bounds::EVENT_REQUESTS;
 use super::command::{Answer, Command, Pointer, Status, COMMAND_BYTES};
 use super::fabrics::{self, CONNECT_BYTES};
-use super::identify::EVENT_REQUESTS;
 use super::io::{self as nvm, Data, Done};
 use super::pdu::{agreed, init_answer, kind, termination, Fatal, Format, Head, Pdu, HEAD_BYTES};
 use super::replies::{Completion, Replies, AT_ONCE};
 use super::subsystem::{Queue, Subsystem};
 use super::transfers::Transfers;
+use super::{admin, opcodes};
 use crate::flow::{Held, Incoming, Later, Out, Share, Watched};
 use crate::means::Means;
 use crate::sockets::Stream;
@@ -232,7 +232,7 @@ impl Session<'_> {
             Some(_) if is_fabrics => Ok(Data::None),
             Some(queue) if queue.id > 0 => nvm::data(self.subsystem.blocks, command),
             Some(_) => Ok(match command.opcode() {
-                admin::opcode::IDENTIFY | admin::opcode::GET_LOG => Data::ToHost(0),
+                opcodes::admin::IDENTIFY | opcodes::admin::GET_LOG => Data::ToHost(0),
                 _ => Data::None,
             }),
         }
@@ -292,7 +292,7 @@ impl Session<'_> {
             return self.answer(command, &answer);
         }
         match &self.queue {
-            Some(queue) if queue.id > 0 && command.opcode() == nvm::opcode::READ => self.read(command),
+            Some(queue) if queue.id > 0 && command.opcode() == opcodes::nvm::READ => self.read(command),
             Some(queue) if queue.id > 0 => {
                 let has_write_cache = queue.controller.has_write_cache.load(Ordering::Relaxed);
                 let done = nvm::carry_out(self.subsystem, has_write_cache, command, data);
@@ -333,14 +333,14 @@ impl Session<'_> {
 
     fn administer(&mut self, command: &Command) -> io::Result<()> {
         match command.opcode() {
-            admin::opcode::EVENT_REQUEST if self.events.len() >= EVENT_REQUESTS => {
+            opcodes::admin::EVENT_REQUEST if self.events.len() >= EVENT_REQUESTS => {
                 self.answer(command, &Status::TOO_MANY_EVENT_REQUESTS.into())
             }
-            admin::opcode::EVENT_REQUEST => {
+            opcodes::admin::EVENT_REQUEST => {
                 self.events.push(command.id());
                 Ok(())
             }
-            admin::opcode::ABORT => self.abort(command),
+            opcodes::admin::ABORT => self.abort(command),
             _ => {
                 let Some(queue) = &self.queue else { return Ok(()) };
                 let answer = admin::carry_out(self.subsystem, &queue.controller, self.here, command);

@@ -1,8 +1,9 @@
 //! Fabrics commands: Connect, Disconnect and the controller's properties.
 
+use super::bounds::{DISCOVERY, MOST_ENTRIES, VERSION};
 use super::command::{Answer, Command, Status};
 use super::page::u16_at;
-use super::subsystem::{Host, Queue, Subsystem, DISCOVERY, MOST_ENTRIES};
+use super::subsystem::{Host, Queue, Subsystem};
 use crate::sockets::Stream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,9 +26,6 @@ mod property {
     pub const CONFIGURATION: u32 = 0x14;
     pub const STATUS: u32 = 0x1C;
 }
-
-/// NVMe 2.0.
-pub(super) const VERSION: u32 = 0x0002_0000;
 
 /// Contiguous queues, 10 s to become ready, and the NVM command set, by itself or chosen among I/O command sets.
 const CAPABILITIES: u64 = (MOST_ENTRIES as u64 - 1) | 1 << 16 | 20 << 24 | 1 << 37 | 1 << 43;

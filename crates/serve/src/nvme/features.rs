@@ -1,9 +1,9 @@
 //! Get and Set Features.
 
+use super::bounds::MOST_QUEUES;
 use super::command::{Answer, Command, Status};
-use super::subsystem::{Controller, MOST_QUEUES};
+use super::subsystem::Controller;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 mod feature {
     pub const ARBITRATION: u8 = 0x01;
@@ -16,28 +16,6 @@ mod feature {
     pub const EVENTS: u8 = 0x0B;
     pub const KEEP_ALIVE: u8 = 0x0F;
     pub const COMMAND_SETS: u8 = 0x19;
-}
-
-/// Values the host set that have no other place.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Features {
-    atomicity: u32,
-    events: u32,
-    /// In ms; 0 is no limit.
-    keep_alive: u32,
-}
-
-impl Features {
-    /// Sets the longest silence of the host, in ms; returns it.
-    pub fn set_keep_alive(&mut self, milliseconds: u32) -> Duration {
-        self.keep_alive = milliseconds;
-        Duration::from_millis(milliseconds.into())
-    }
-
-    /// The longest silence of the host; zero is no limit.
-    pub fn keep_alive(&self) -> Duration {
-        Duration::from_millis(self.keep_alive.into())
-    }
 }
 
 /// Whether a discovery controller has the feature.

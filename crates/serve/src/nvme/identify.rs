@@ -1,25 +1,13 @@
 //! Identify: what the controller and the namespace say about themselves.
 
-use super::admin::command_effects;
+use super::bounds::{DISCOVERY, ERRORS, EVENT_REQUESTS, MOST_ENTRIES, MOST_TRANSFER_SHIFT, NAMESPACE, VERSION};
 use super::command::{Answer, Command, Status};
-use super::fabrics::VERSION;
 use super::page::Page;
 use super::pdu::CAPSULE_DATA;
-use super::subsystem::{uuid, Controller, Subsystem, DISCOVERY, MOST_ENTRIES};
+use super::subsystem::{uuid, Controller, Subsystem};
 
 /// Bytes of each structure.
 pub(super) const BYTES: usize = 4096;
-/// The one namespace.
-pub(super) const NAMESPACE: u32 = 1;
-/// The largest transfer is 4 KiB times two to this power.
-const MOST_TRANSFER_SHIFT: u8 = 8;
-/// Bytes of the largest transfer.
-pub(super) const MOST_TRANSFER: usize = 4096 << MOST_TRANSFER_SHIFT;
-/// Event requests a controller holds.
-pub(super) const EVENT_REQUESTS: usize = 4;
-/// Entries of the error log.
-pub(super) const ERRORS: usize = 64;
-
 mod structure {
     pub const NAMESPACE: u8 = 0x00;
     pub const CONTROLLER: u8 = 0x01;
@@ -129,15 +117,5 @@ fn descriptors(subsystem: &Subsystem) -> Vec<u8> {
 fn command_sets() -> Vec<u8> {
     let mut page = Page::new(BYTES);
     page.u64(0, 1);
-    page.done()
-}
-
-/// The log of commands and their effects.
-pub(super) fn effects() -> Vec<u8> {
-    let mut page = Page::new(BYTES);
-    for (is_admin, opcode, effect) in command_effects() {
-        let table = if is_admin { 0 } else { 1024 };
-        page.u32(table + usize::from(opcode) * 4, effect);
-    }
     page.done()
 }

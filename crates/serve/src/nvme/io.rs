@@ -1,34 +1,15 @@
 //! I/O commands of the NVM command set.
 
+use super::bounds::{MOST_TRANSFER, NAMESPACE};
 use super::command::{Command, Status};
-use super::identify::{MOST_TRANSFER, NAMESPACE};
+use super::opcodes::{nvm as opcode, COMMANDS};
 use super::page::{u32_at, u64_at};
 use super::subsystem::{Blocks, Subsystem};
 use crate::{Due, Export};
 use std::io;
 
-pub(super) mod opcode {
-    pub const FLUSH: u8 = 0x00;
-    pub const WRITE: u8 = 0x01;
-    pub const READ: u8 = 0x02;
-    pub const COMPARE: u8 = 0x05;
-    pub const WRITE_ZEROES: u8 = 0x08;
-    pub const DATASET: u8 = 0x09;
-    pub const VERIFY: u8 = 0x0C;
-}
-
-/// Every command, and whether it changes data.
-pub(super) const COMMANDS: [(u8, bool); 7] = [
-    (opcode::FLUSH, false),
-    (opcode::WRITE, true),
-    (opcode::READ, false),
-    (opcode::COMPARE, false),
-    (opcode::WRITE_ZEROES, true),
-    (opcode::DATASET, true),
-    (opcode::VERIFY, false),
-];
-
 const RANGE_BYTES: usize = 16;
+const MOST_RANGES: usize = 256;
 /// Bytes compared or verified at once.
 const CHECKED: usize = 128 << 10;
 /// Dword 12: force unit access, and Write Zeroes' deallocation.
@@ -67,7 +48,10 @@ pub(super) fn data(blocks: Blocks, command: &Command) -> Result<Data, Status> {
         return Err(Status::INVALID_NAMESPACE);
     }
     if command.opcode() == opcode::DATASET {
-        return Ok(Data::FromHost((command.dword(10) as usize % 256 + 1) * RANGE_BYTES));
+        // Linux sends room for all 256 ranges, however many it names.
+        let (named, sent) = (ranges_bytes(command), command.pointer_bytes() as usize);
+        let is_longer = sent > named && sent <= MOST_RANGES * RANGE_BYTES;
+        return Ok(Data::FromHost(if is_longer { sent } else { named }));
     }
     if command.dword(12) & PROTECTION != 0 {
         return Err(Status::INVALID_FIELD);
@@ -83,6 +67,11 @@ pub(super) fn data(blocks: Blocks, command: &Command) -> Result<Data, Status> {
         opcode::READ => Data::ToHost(length as usize),
         _ => Data::None,
     })
+}
+
+/// Bytes of the ranges that Dataset Management names.
+fn ranges_bytes(command: &Command) -> usize {
+    (command.dword(10) as usize % MOST_RANGES + 1) * RANGE_BYTES
 }
 
 /// Blocks of a command; the field counts from 0.
@@ -127,7 +116,7 @@ pub(super) fn carry_out(
             done(true, drive.write_zeroes(offset, length, may_trim, fua))
         }
         opcode::DATASET if command.dword(11) & DATASET_DEALLOCATE == 0 => done(false, Ok(Due::NOW)),
-        opcode::DATASET => trim(drive, blocks, data, !has_write_cache),
+        opcode::DATASET => trim(drive, blocks, &data[..ranges_bytes(command)], !has_write_cache),
         opcode::COMPARE => compare(drive, blocks, command, Some(data)),
         opcode::VERIFY => compare(drive, blocks, command, None),
         _ => Err(Status::INVALID_OPCODE),

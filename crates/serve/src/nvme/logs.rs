@@ -1,11 +1,11 @@
 //! Get Log Page.
 
+use super::bounds::{DISCOVERY, MOST_ENTRIES, MOST_TRANSFER};
 use super::command::{Answer, Command, Status};
-use super::identify::{effects, ERRORS};
+use super::opcodes::effects;
 use super::page::Page;
-use super::subsystem::{Controller, Subsystem, DISCOVERY, MOST_ENTRIES};
+use super::subsystem::{Controller, Subsystem};
 use crate::described::Health;
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 mod log {
@@ -19,49 +19,7 @@ mod log {
 
 /// Below this spare, in percent, the health log warns.
 const SPARE_THRESHOLD: u8 = 10;
-const ERROR_BYTES: usize = 64;
 const TCP: u8 = 3;
-
-/// A controller's failed commands, the newest last.
-#[derive(Default)]
-pub(super) struct Errors {
-    count: u64,
-    kept: VecDeque<Failed>,
-}
-
-#[derive(Clone, Copy)]
-struct Failed {
-    number: u64,
-    queue: u16,
-    command: u16,
-    status: Status,
-    block: u64,
-    namespace: u32,
-}
-
-impl Errors {
-    /// Notes that a command failed.
-    pub fn add(&mut self, queue: u16, command: &Command, status: Status) {
-        self.count += 1;
-        let block = command.u64(40);
-        let (command, namespace) = (command.id(), command.namespace());
-        self.kept.push_back(Failed { number: self.count, queue, command, status, block, namespace });
-        if self.kept.len() > ERRORS {
-            self.kept.pop_front();
-        }
-    }
-
-    fn page(&self) -> Vec<u8> {
-        let mut page = Page::new(ERRORS * ERROR_BYTES);
-        for (place, failed) in self.kept.iter().rev().enumerate() {
-            let at = place * ERROR_BYTES;
-            page.u64(at, failed.number).u16(at + 8, failed.queue).u16(at + 10, failed.command);
-            page.u16(at + 12, failed.status.0 << 1).u16(at + 14, u16::MAX).u64(at + 16, failed.block);
-            page.u32(at + 24, failed.namespace).u8(at + 29, TCP);
-        }
-        page.done()
-    }
-}
 
 /// Carries out Get Log Page for a host that reached us at `here`.
 pub(super) fn get(subsystem: &Subsystem, controller: &Controller, here: SocketAddr, command: &Command) -> Answer {
@@ -72,7 +30,7 @@ pub(super) fn get(subsystem: &Subsystem, controller: &Controller, here: SocketAd
     if offset % 4 != 0 {
         return Status::INVALID_FIELD.into();
     }
-    if bytes > super::identify::MOST_TRANSFER as u64 {
+    if bytes > MOST_TRANSFER as u64 {
         return Status::INVALID_FIELD.into();
     }
     if bytes > command.pointer_bytes() {

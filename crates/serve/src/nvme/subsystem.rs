@@ -1,22 +1,13 @@
 //! The subsystem: its names, its controllers, their queues.
 
+use super::bounds::MOST_CONTROLLERS;
 use super::command::Status;
-use super::features::Features;
-use super::logs::Errors;
+use super::kept::{Errors, Features};
 use crate::described::{Described, Description};
 use crate::sockets::Stream;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-
-/// The discovery service's name in every subsystem.
-pub(super) const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
-/// Most controllers at once.
-const MOST_CONTROLLERS: usize = 64;
-/// Most I/O queues of a controller.
-pub(super) const MOST_QUEUES: u16 = 64;
-/// Most entries of a queue.
-pub(super) const MOST_ENTRIES: u16 = 1024;
 
 /// A disk as a subsystem with one namespace.
 pub(super) struct Subsystem {
