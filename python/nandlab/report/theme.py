@@ -154,7 +154,7 @@ def scripts() -> Scripts:
     return Scripts(f"/*\n{texts}*/\n{library}", own, inline_json(_CONFIG))
 
 
-_UNDRAWABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_UNDRAWABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML cannot have; a file's name can."""
 
 
