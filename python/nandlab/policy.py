@@ -176,8 +176,11 @@ class _Learns:
 
 def ended(error: _native.PolicyError) -> _native.PolicyError:
     """The same error, in one line."""
-    told = _native.PolicyError(one_line(str(error)))
-    told.__cause__ = error.__cause__
+    cause = error.__cause__
+    lacks_numpy = isinstance(cause, ModuleNotFoundError) and cause.name == "numpy"
+    needs = "; the arrays of a policy need numpy: pip install 'nandlab[policies]'" if lacks_numpy else ""
+    told = _native.PolicyError(one_line(str(error)) + needs)
+    told.__cause__ = cause
     return told
 
 
