@@ -59,6 +59,7 @@ _CONFIG = {
         "gridColor": "var(--grid)",
         "domainColor": "var(--line)",
         "tickColor": "var(--line)",
+        "tickCount": 8,
         "labelLimit": 320,
         # The title stands beyond the longest label.
         "maxExtent": 340,
