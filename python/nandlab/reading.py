@@ -7,6 +7,9 @@ import os
 import stat
 from pathlib import Path
 
+MOST_BYTES = 256 << 20
+"""The longest file read as a whole: a sparse file takes no room on a disk, and would fill the memory."""
+
 
 def regular(path: str | os.PathLike[str]) -> Path:
     """The path, unless a pipe, a socket or a device is there.
@@ -19,3 +22,29 @@ def regular(path: str | os.PathLike[str]) -> Path:
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(errno.EINVAL, "this is no regular file", os.fspath(path))
     return Path(path)
+
+
+def whole(path: str | os.PathLike[str]) -> bytes:
+    """The contents of a regular file that is read as a whole.
+
+    Raises:
+        OSError: It cannot be read, or is longer than any such file.
+
+    """
+    with regular(path).open("rb") as file:
+        content = file.read(MOST_BYTES + 1) if os.fstat(file.fileno()).st_size <= MOST_BYTES else None
+    if content is None or len(content) > MOST_BYTES:
+        most = f"the file is larger than {MOST_BYTES >> 20} MiB, so it is not what is expected here"
+        raise OSError(errno.EFBIG, most, os.fspath(path))
+    return content
+
+
+def text(path: str | os.PathLike[str], encoding: str = "utf-8", errors: str = "strict") -> str:
+    """As `whole`, decoded, with the line ends of every system.
+
+    Raises:
+        OSError: As `whole`.
+        UnicodeDecodeError: It is no such text.
+
+    """
+    return whole(path).decode(encoding, errors).replace("\r\n", "\n").replace("\r", "\n")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nandlab import reading
 from nandlab.cli import FAILED, trying
 from nandlab.cli.background import interruptible
 from nandlab.cli.disk_output import (
@@ -23,7 +24,6 @@ from nandlab.cli.disk_output import (
 )
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
 from nandlab.cli.output import print_json, print_table, say
-from nandlab.reading import regular
 
 if TYPE_CHECKING:
     from nandlab._native import Disk
@@ -317,7 +317,7 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
 def _set_regions(disk: Disk, regions: str) -> None:
     if regions != "auto":
         try:
-            disk.regions(regular(regions).read_text(encoding="utf-8"))
+            disk.regions(reading.text(regions))
         except (OSError, UnicodeDecodeError) as error:
             raise click.UsageError(f"the regions in {regions} cannot be read: {error}") from None
         return

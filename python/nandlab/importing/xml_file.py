@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
+from nandlab import reading
 from nandlab._native import ConfigError
 from nandlab.importing.keys import Found
-from nandlab.reading import regular
 
 
 @dataclass
@@ -89,7 +89,7 @@ def read_xml(path: str, root: str) -> Element:
     parser.EntityDeclHandler = entity
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     # Files that MQSim ships have such closing tags; its own reader looks at no closing tag.
-    content = regular(path).read_bytes().replace(b"</<", b"</")
+    content = reading.whole(path).replace(b"</<", b"</")
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
