@@ -1,0 +1,4 @@
+//! The library as C sees it, compared with what its header promises.
+
+mod calls;
+mod support;
