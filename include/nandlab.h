@@ -159,6 +159,30 @@ int nl_has_power(nl_device *device);
 /* Restores the power; the flash is as the cut left it. */
 void nl_restore(nl_device *device);
 
+/* A block firmware: a shared object with `const nl_block_firmware nl_block = {...}`, for `nandlab prove`.
+ *
+ * Functions return 0, or another number for a failure. A sector never written, or trimmed, reads as zeros or as FFh. After a
+ * sync, everything written before survives a cut; without one, each sector has its last synced contents or one of the
+ * later ones. In a proof a call that loses power never returns: the next call is a mount, with the object's global
+ * variables as they were when it was loaded. Memory from malloc() is not freed by a cut. */
+typedef struct nl_block_firmware {
+    uint32_t size;     /* sizeof(nl_block_firmware) */
+    uint32_t reserved; /* 0 */
+    const char *name;
+
+    /* Mounts what is on the flash, and formats an erased chip. NULL: failed, and `why` has a sentence. */
+    void *(*mount)(nl_device *device, char *why, size_t why_bytes);
+    void (*unmount)(void *firmware);              /* may be NULL */
+    uint32_t (*sectors)(void *firmware);          /* the same after every mount */
+    uint32_t (*sector_bytes)(void *firmware);     /* NULL: a page of the chip; at least 16 */
+    int (*read)(void *firmware, uint32_t sector, void *to);
+    int (*write)(void *firmware, uint32_t sector, const void *from);
+    int (*trim)(void *firmware, uint32_t sector); /* NULL: trims are left out */
+    int (*sync)(void *firmware);
+    uint64_t (*ram)(void *firmware);              /* bytes; may be NULL */
+    const char *(*why)(void *firmware);           /* the last failure in words; may be NULL */
+} nl_block_firmware;
+
 #ifdef __cplusplus
 }
 #endif

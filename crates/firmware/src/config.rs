@@ -6,11 +6,13 @@ use nandlab_nand::chip::{Chip, Options};
 use nandlab_nand::faulty::{BitErrors, Config as Faults};
 use nandlab_nand::profile::{Order, PageCopy, PlaneOverlap, ReadTransfer, Timing};
 use nandlab_nand::{Geometry, ProgramOrder, Rules, Shape};
+use serde::{Deserialize, Serialize};
 use std::ffi::{c_char, CString};
 
 /// `nl_config`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[allow(missing_docs, reason = "nandlab.h documents them")]
 pub struct Config {
     pub size: u32,

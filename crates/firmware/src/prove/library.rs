@@ -1,0 +1,135 @@
+//! A firmware in a shared object: its table, and its global variables as they were when it was loaded.
+
+use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::path::Path;
+
+/// `nl_block_firmware`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockTable {
+    pub(super) size: u32,
+    pub(super) reserved: u32,
+    pub(super) name: *const c_char,
+    pub(super) mount: Option<unsafe extern "C" fn(*mut crate::table::Device, *mut c_char, usize) -> *mut c_void>,
+    pub(super) unmount: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub(super) sectors: Option<unsafe extern "C" fn(*mut c_void) -> u32>,
+    pub(super) sector_bytes: Option<unsafe extern "C" fn(*mut c_void) -> u32>,
+    pub(super) read: Option<unsafe extern "C" fn(*mut c_void, u32, *mut c_void) -> c_int>,
+    pub(super) write: Option<unsafe extern "C" fn(*mut c_void, u32, *const c_void) -> c_int>,
+    pub(super) trim: Option<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
+    pub(super) sync: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    pub(super) ram: Option<unsafe extern "C" fn(*mut c_void) -> u64>,
+    pub(super) why: Option<unsafe extern "C" fn(*mut c_void) -> *const c_char>,
+}
+
+/// Bytes that are compared and set back together.
+const PAGE: usize = 4096;
+
+/// A loaded firmware; it stays loaded until the process ends.
+#[derive(Debug)]
+pub(super) struct Library {
+    pub(super) table: BlockTable,
+    pub(super) name: String,
+    globals: Vec<(usize, Vec<u8>)>,
+}
+
+impl Library {
+    /// Loads `libnandlab`, if it is given, and the firmware.
+    ///
+    /// # Errors
+    /// The loader's sentence, or what the object lacks.
+    pub(super) fn load(calls: Option<&Path>, firmware: &Path) -> Result<Self, String> {
+        if let Some(calls) = calls {
+            open(calls)?;
+        }
+        let file = firmware.canonicalize().map_err(|error| format!("{}: {error}", firmware.display()))?;
+        let handle = open(&file)?;
+        // SAFETY: the handle is open, and the symbol is data of the size that it names first.
+        let table = unsafe {
+            let symbol = libc::dlsym(handle, c"nl_block".as_ptr()).cast::<BlockTable>();
+            if symbol.is_null() {
+                return Err(format!("{}: there is no nl_block, the table of a block firmware", firmware.display()));
+            }
+            if (*symbol).size as usize != size_of::<BlockTable>() {
+                return Err(format!(
+                    "{}: nl_block.size is {}, and this version's nl_block_firmware has {} bytes",
+                    firmware.display(),
+                    (*symbol).size,
+                    size_of::<BlockTable>()
+                ));
+            }
+            *symbol
+        };
+        let required = [
+            ("name", !table.name.is_null()),
+            ("mount", table.mount.is_some()),
+            ("sectors", table.sectors.is_some()),
+            ("read", table.read.is_some()),
+            ("write", table.write.is_some()),
+            ("sync", table.sync.is_some()),
+        ];
+        if let Some((field, _)) = required.iter().find(|(_, given)| !given) {
+            return Err(format!("{}: nl_block.{field} is missing", firmware.display()));
+        }
+        // SAFETY: the name is a C string of the object, which stays loaded.
+        let name = unsafe { CStr::from_ptr(table.name) }.to_string_lossy().into_owned();
+        Ok(Self { table, name, globals: globals_of(&file) })
+    }
+
+    /// Sets the firmware's global variables back, as a reset of its processor does.
+    pub(super) fn reset_globals(&self) {
+        for (address, bytes) in &self.globals {
+            // SAFETY: writable memory of the object, which stays loaded; the firmware is not running.
+            let now = unsafe { std::slice::from_raw_parts_mut(*address as *mut u8, bytes.len()) };
+            // A page that is as it was stays shared with the process that forked this one.
+            for (now, before) in now.chunks_mut(PAGE).zip(bytes.chunks(PAGE)).filter(|(now, before)| now != before) {
+                now.copy_from_slice(before);
+            }
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<*mut c_void, String> {
+    let name = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|error| error.to_string())?;
+    // SAFETY: a path for the loader; the object's constructors run, as its user asked.
+    unsafe {
+        let handle = libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL);
+        if handle.is_null() {
+            return Err(CStr::from_ptr(libc::dlerror()).to_string_lossy().into_owned());
+        }
+        Ok(handle)
+    }
+}
+
+/// Addresses and bytes of the object's writable segments.
+fn globals_of(file: &Path) -> Vec<(usize, Vec<u8>)> {
+    struct Asked<'a> {
+        file: &'a Path,
+        found: Vec<(usize, Vec<u8>)>,
+    }
+    unsafe extern "C" fn one(info: *mut libc::dl_phdr_info, _: usize, asked: *mut c_void) -> c_int {
+        let asked = &mut *asked.cast::<Asked<'_>>();
+        let name = CStr::from_ptr((*info).dlpi_name).to_string_lossy();
+        if Path::new(name.as_ref()) != asked.file {
+            return 0;
+        }
+        let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
+        let start = |header: &libc::Elf64_Phdr| (*info).dlpi_addr as usize + header.p_vaddr as usize;
+        // The loader has made this part of a segment read-only.
+        let sealed = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
+        let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+        let sealed_end = sealed.map_or(0, |header| (start(header) + header.p_memsz as usize) / page * page);
+        for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0)
+        {
+            let end = start(header) + header.p_memsz as usize;
+            let from = start(header).max(if sealed_end <= end { sealed_end } else { 0 });
+            let bytes = std::slice::from_raw_parts(from as *const u8, end - from).to_vec();
+            asked.found.push((from, bytes));
+        }
+        1
+    }
+    let mut asked = Asked { file, found: Vec::new() };
+    // SAFETY: the callback gets what it expects, while this function waits.
+    unsafe { libc::dl_iterate_phdr(Some(one), std::ptr::from_mut(&mut asked).cast()) };
+    asked.found
+}
