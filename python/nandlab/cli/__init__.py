@@ -32,6 +32,8 @@ COMMANDS = (
     "choose",
     "disk",
     "mount",
+    "prove",
+    "firmware",
     "trace",
     "profile",
     "list",
