@@ -183,6 +183,37 @@ typedef struct nl_block_firmware {
     const char *(*why)(void *firmware);           /* the last failure in words; may be NULL */
 } nl_block_firmware;
 
+/* A file firmware: a shared object with `const nl_file_firmware nl_file = {...}`. A path has no leading slash, and "" is the
+ * root. Functions return 0, or another number for a failure, unless they say more. Contents survive a cut after a sync of
+ * their file, everything after a sync of the file system. Without a sync, each path has its last synced state or one of
+ * the later ones; a renamed file is there under one of both names. */
+typedef struct nl_file_firmware {
+    uint32_t size;   /* sizeof(nl_file_firmware) */
+    uint32_t atomic; /* 1: contents change at a sync alone. 0: a cut may leave a part of what was written since */
+    const char *name;
+
+    void *(*mount)(nl_device *device, char *why, size_t why_bytes);
+    void (*unmount)(void *firmware); /* may be NULL */
+
+    /* Opens a file to read and write. NULL: there is no such file, and `create` is 0; or a failure. */
+    void *(*open)(void *firmware, const char *path, int create);
+    /* The bytes read, fewer than `length` at the end of the file; negative: a failure. */
+    int64_t (*read)(void *firmware, void *file, uint64_t offset, void *to, uint32_t length);
+    int (*write)(void *firmware, void *file, uint64_t offset, const void *from, uint32_t length);
+    int (*truncate)(void *firmware, void *file, uint64_t bytes);
+    int (*sync)(void *firmware, void *file); /* NULL: the whole file system */
+    int (*close)(void *firmware, void *file);
+
+    int (*rename)(void *firmware, const char *from, const char *to); /* a file; replaces another one */
+    int (*remove)(void *firmware, const char *path);                 /* a file, or an empty folder */
+    int (*mkdir)(void *firmware, const char *path);                  /* NULL: there are no folders */
+    /* Calls `each` for each name in a folder. */
+    int (*list)(void *firmware, const char *folder, void (*each)(void *context, const char *name, int is_folder),
+                void *context);
+    uint64_t (*ram)(void *firmware);    /* bytes; may be NULL */
+    const char *(*why)(void *firmware); /* the last failure in words; may be NULL */
+} nl_file_firmware;
+
 #ifdef __cplusplus
 }
 #endif

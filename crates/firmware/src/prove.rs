@@ -1,13 +1,17 @@
-//! Proves a block firmware: scripts, a cut at every operation in every form, and a comparison with a plain model.
+//! Proves a firmware: scripts, a cut at every operation in every form, and a comparison with a plain model.
 
 mod block;
 mod explorations;
 mod explore;
+mod file;
+mod file_step;
 mod finding;
 mod library;
 mod script;
 mod shrink;
+mod subject;
 
+pub use file_step::{FileStep, Path};
 pub use finding::Kind;
 pub use script::{Fault, Script, Step};
 
@@ -15,7 +19,7 @@ use crate::config::Config;
 use explorations::explored;
 use explore::Plan;
 use finding::Noted;
-use library::Library;
+use library::{Library, Table};
 use nandlab_nand::power_cut::Form;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -103,6 +107,8 @@ pub struct Report {
     pub findings: Vec<Found>,
 }
 
+const FOR_FILES: &str = "the firmware has sectors: put, append, truncate, move, remove and mkdir are for files";
+
 /// Proves a firmware.
 ///
 /// # Errors
@@ -116,12 +122,21 @@ pub fn run(request: &Request) -> Result<Report, String> {
     let own = request.script.as_deref().map(Script::parse).transpose()?;
     let library = Library::load(request.library.as_deref(), &request.firmware)?;
     let library: &'static Library = Box::leak(Box::new(library));
+    let files = matches!(library.table, Table::File(_));
+    if own.as_ref().is_some_and(|own| !own.fits(files)) {
+        return Err(if files { "the firmware has files: w and t are for sectors" } else { FOR_FILES }.into());
+    }
     let count = if own.is_some() { 1 } else { request.scripts };
     let mut report =
         Report { name: library.name.clone(), scripts: count, cases: 0, seconds: 0.0, findings: Vec::new() };
     for number in 0..count {
         let script = own.clone().unwrap_or_else(|| {
-            Script::drawn(request.seed + number, request.steps << (number % 5), request.faults && number % 2 == 1)
+            Script::drawn(
+                request.seed + number,
+                request.steps << (number % 5),
+                request.faults && number % 2 == 1,
+                files,
+            )
         });
         let replay = !script.cuts.is_empty();
         for fault in &script.faults {

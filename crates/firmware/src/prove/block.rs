@@ -5,11 +5,12 @@
 //! recovery uses the model while that call still stands on the stack. No borrow is alive during a call.
 
 use super::finding::{Finding, Kind};
-use super::library::Library;
+use super::library::{BlockTable, Library};
 use super::script::Step;
+use super::subject::{mounted, refused, words, Subject};
 use crate::table::{Device, Geometry};
 use std::cell::{Cell, RefCell};
-use std::ffi::{c_char, c_int, c_void, CStr};
+use std::ffi::{c_int, c_void};
 
 /// Versions of one sector; 0 is never written, or trimmed.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,7 @@ struct Versions {
 #[derive(Debug)]
 pub(super) struct Block {
     library: &'static Library,
+    table: BlockTable,
     device: *mut Device,
     mounted: Cell<*mut c_void>,
     sectors: Cell<u32>,
@@ -59,9 +61,10 @@ fn version_in(sector: u32, bytes: &[u8]) -> Option<u32> {
 }
 
 impl Block {
-    pub(super) fn new(library: &'static Library, device: *mut Device) -> Self {
+    pub(super) fn new(library: &'static Library, table: BlockTable, device: *mut Device) -> Self {
         Self {
             library,
+            table,
             device,
             mounted: Cell::new(std::ptr::null_mut()),
             sectors: Cell::new(0),
@@ -71,30 +74,9 @@ impl Block {
         }
     }
 
-    /// Mounts what is on the flash, with the firmware's global variables as after a reset.
-    pub(super) fn mount(&self) -> Result<(), Finding> {
-        self.library.reset_globals();
-        let table = &self.library.table;
-        let mut why: [c_char; 200] = [0; 200];
-        let mount = table.mount.expect("checked at the load");
-        // SAFETY: the firmware's own function, as its table says.
-        let mounted = unsafe { mount(self.device, why.as_mut_ptr(), why.len()) };
-        if mounted.is_null() {
-            why[why.len() - 1] = 0;
-            // SAFETY: the text ends at the latest with the array.
-            let why = unsafe { CStr::from_ptr(why.as_ptr()) }.to_string_lossy();
-            return Err(Finding::new(Kind::Mount, format!("the mount failed: {why}")));
-        }
-        self.mounted.set(mounted);
-        if self.sectors.get() == 0 {
-            self.measure()?;
-        }
-        Ok(())
-    }
-
     /// Asks the sizes after the first mount.
     fn measure(&self) -> Result<(), Finding> {
-        let table = &self.library.table;
+        let table = &self.table;
         let mut geometry = Geometry::default();
         // SAFETY: the device is open, and the firmware mounted.
         let (sectors, bytes) = unsafe {
@@ -112,15 +94,46 @@ impl Block {
         Ok(())
     }
 
-    /// Powers off between two operations, and mounts again.
-    pub(super) fn restart(&self) -> Result<(), Finding> {
-        self.mount()?;
-        self.compare()
+    fn write(&self, sector: u32) -> Result<(), Finding> {
+        let version = self.next.replace(self.next.get() + 1);
+        let mut bytes = vec![0; self.bytes.get()];
+        fill(sector, version, &mut bytes);
+        self.written(sector, version);
+        let write = self.table.write.expect("checked at the load");
+        // SAFETY: the firmware is mounted, has this sector, and reads as many bytes as it told.
+        let answer = unsafe { write(self.mounted.get(), sector, bytes.as_ptr().cast()) };
+        self.answered("write", Some(sector), answer, Kind::Refused)
     }
 
-    /// Takes one step.
-    pub(super) fn play(&self, step: Step) -> Result<(), Finding> {
-        let (table, mounted) = (&self.library.table, self.mounted.get());
+    /// Notes a version that may be there from now on.
+    fn written(&self, sector: u32, version: u32) {
+        let versions = &mut self.model.borrow_mut()[sector as usize];
+        versions.allowed.push(version);
+        versions.latest = version;
+    }
+
+    fn answered(&self, what: &str, sector: Option<u32>, answer: c_int, kind: Kind) -> Result<(), Finding> {
+        if answer == 0 {
+            return Ok(());
+        }
+        let of = sector.map_or(String::new(), |sector| format!(" of sector {sector}"));
+        Err(refused(kind, &format!("{what}{of}"), answer, words(self.table.why, self.mounted.get())))
+    }
+}
+
+impl Subject for Block {
+    fn mount(&self) -> Result<(), Finding> {
+        self.library.reset_globals();
+        let mount = self.table.mount.expect("checked at the load");
+        self.mounted.set(mounted(mount, self.device)?);
+        if self.sectors.get() == 0 {
+            self.measure()?;
+        }
+        Ok(())
+    }
+
+    fn play(&self, step: Step) -> Result<(), Finding> {
+        let (table, mounted) = (&self.table, self.mounted.get());
         match step {
             Step::Write(sector) => self.write(sector % self.sectors.get()),
             Step::Trim(sector) => {
@@ -140,45 +153,12 @@ impl Block {
                 Ok(())
             }
             Step::Mount => self.restart(),
+            Step::File(_) => unreachable!("a script for files is refused before"),
         }
     }
 
-    fn write(&self, sector: u32) -> Result<(), Finding> {
-        let version = self.next.replace(self.next.get() + 1);
-        let mut bytes = vec![0; self.bytes.get()];
-        fill(sector, version, &mut bytes);
-        self.written(sector, version);
-        let write = self.library.table.write.expect("checked at the load");
-        // SAFETY: the firmware is mounted, has this sector, and reads as many bytes as it told.
-        let answer = unsafe { write(self.mounted.get(), sector, bytes.as_ptr().cast()) };
-        self.answered("write", Some(sector), answer, Kind::Refused)
-    }
-
-    /// Notes a version that may be there from now on.
-    fn written(&self, sector: u32, version: u32) {
-        let versions = &mut self.model.borrow_mut()[sector as usize];
-        versions.allowed.push(version);
-        versions.latest = version;
-    }
-
-    fn answered(&self, what: &str, sector: Option<u32>, answer: c_int, kind: Kind) -> Result<(), Finding> {
-        if answer == 0 {
-            return Ok(());
-        }
-        // SAFETY: the firmware is mounted, and answers with a C string or null.
-        let why = self.library.table.why.map(|why| unsafe { why(self.mounted.get()) }).filter(|why| !why.is_null());
-        let why = match why {
-            // SAFETY: as above.
-            Some(why) => unsafe { CStr::from_ptr(why) }.to_string_lossy().into_owned(),
-            None => format!("the answer is {answer}"),
-        };
-        let of = sector.map_or(String::new(), |sector| format!(" of sector {sector}"));
-        Err(Finding::new(kind, format!("the {what}{of} failed: {why}")))
-    }
-
-    /// Compares each sector with its versions; the version found is from now on the latest.
-    pub(super) fn compare(&self) -> Result<(), Finding> {
-        let read = self.library.table.read.expect("checked at the load");
+    fn compare(&self) -> Result<(), Finding> {
+        let read = self.table.read.expect("checked at the load");
         let mut bytes = vec![0; self.bytes.get()];
         for sector in 0..self.sectors.get() {
             bytes.fill(0xEE);
@@ -204,9 +184,9 @@ impl Block {
         Ok(())
     }
 
-    /// Writes on after a cut: `writes` of them, a sync after each eighth, and compares.
-    pub(super) fn write_on(&self, writes: u32) -> Result<(), Finding> {
-        for number in 0..writes {
+    /// A sync after each eighth write.
+    fn write_on(&self, pages: u32) -> Result<(), Finding> {
+        for number in 0..pages {
             self.play(Step::Write(number.wrapping_mul(7).wrapping_add(3)))?;
             if number % 8 == 7 {
                 self.play(Step::Sync)?;

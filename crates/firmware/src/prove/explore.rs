@@ -5,9 +5,11 @@
 //! the case alone.
 
 use super::block::Block;
+use super::file::Files;
 use super::finding::{Board, Finding, Kind};
-use super::library::Library;
+use super::library::{Library, Table};
 use super::script::{Fault, Script};
+use super::subject::Subject;
 use crate::config::Config;
 use crate::device::{self, Hooks, State};
 use nandlab_nand::operation::Operation;
@@ -38,7 +40,7 @@ pub(super) struct Plan<'a> {
 struct Run<'a> {
     plan: Plan<'a>,
     board: &'static Board,
-    block: Block,
+    subject: Box<dyn Subject>,
     worker: u32,
     depth: Cell<u32>,
     cases: Cell<u64>,
@@ -76,7 +78,10 @@ pub(super) fn worker(plan: Plan<'_>, board: &'static Board, worker: u32) -> ! {
     let run = Box::leak(Box::new(Run {
         plan,
         board,
-        block: Block::new(plan.library, device),
+        subject: match plan.library.table {
+            Table::Block(table) => Box::new(Block::new(plan.library, table, device)),
+            Table::File(table) => Box::new(Files::new(plan.library, table, device)),
+        },
         worker,
         depth: Cell::new(if plan.replay { 0 } else { plan.depth }),
         cases: Cell::new(0),
@@ -104,22 +109,22 @@ fn run() -> &'static Run<'static> {
 
 impl Run<'_> {
     fn script(&self) -> Result<(), Finding> {
-        self.block.mount()?;
+        self.subject.mount()?;
         for (number, &step) in self.plan.script.steps.iter().enumerate() {
             self.step.set(number);
-            self.block.play(step)?;
+            self.subject.play(step)?;
         }
-        self.block.compare()
+        self.subject.compare()
     }
 
     /// After a cut: everything synced is there, and writes go on for as many pages as the device has.
     fn recovery(&self) -> Result<(), Finding> {
-        self.block.mount()?;
-        self.block.compare()?;
-        self.block.write_on(WRITES_TO_CUT)?;
+        self.subject.mount()?;
+        self.subject.compare()?;
+        self.subject.write_on(WRITES_TO_CUT)?;
         self.depth.set(0);
-        self.block.write_on(self.plan.config.blocks * self.plan.config.pages_per_block)?;
-        self.block.restart()
+        self.subject.write_on(self.plan.config.blocks * self.plan.config.pages_per_block)?;
+        self.subject.restart()
     }
 }
 

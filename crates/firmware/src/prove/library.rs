@@ -22,13 +22,46 @@ pub(super) struct BlockTable {
     pub(super) why: Option<unsafe extern "C" fn(*mut c_void) -> *const c_char>,
 }
 
+/// Called by a firmware for each name in a folder.
+pub(super) type Each = unsafe extern "C" fn(*mut c_void, *const c_char, c_int);
+
+/// `nl_file_firmware`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileTable {
+    pub(super) size: u32,
+    pub(super) atomic: u32,
+    pub(super) name: *const c_char,
+    pub(super) mount: Option<unsafe extern "C" fn(*mut crate::table::Device, *mut c_char, usize) -> *mut c_void>,
+    pub(super) unmount: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub(super) open: Option<unsafe extern "C" fn(*mut c_void, *const c_char, c_int) -> *mut c_void>,
+    pub(super) read: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *mut c_void, u32) -> i64>,
+    pub(super) write: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *const c_void, u32) -> c_int>,
+    pub(super) truncate: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64) -> c_int>,
+    pub(super) sync: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int>,
+    pub(super) close: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int>,
+    pub(super) rename: Option<unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> c_int>,
+    pub(super) remove: Option<unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int>,
+    pub(super) mkdir: Option<unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int>,
+    pub(super) list: Option<unsafe extern "C" fn(*mut c_void, *const c_char, Each, *mut c_void) -> c_int>,
+    pub(super) ram: Option<unsafe extern "C" fn(*mut c_void) -> u64>,
+    pub(super) why: Option<unsafe extern "C" fn(*mut c_void) -> *const c_char>,
+}
+
+/// What a shared object gives.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Table {
+    Block(BlockTable),
+    File(FileTable),
+}
+
 /// Bytes that are compared and set back together.
 const PAGE: usize = 4096;
 
 /// A loaded firmware; it stays loaded until the process ends.
 #[derive(Debug)]
 pub(super) struct Library {
-    pub(super) table: BlockTable,
+    pub(super) table: Table,
     pub(super) name: String,
     globals: Vec<(usize, Vec<u8>)>,
 }
@@ -44,35 +77,22 @@ impl Library {
         }
         let file = firmware.canonicalize().map_err(|error| format!("{}: {error}", firmware.display()))?;
         let handle = open(&file)?;
-        // SAFETY: the handle is open, and the symbol is data of the size that it names first.
-        let table = unsafe {
-            let symbol = libc::dlsym(handle, c"nl_block".as_ptr()).cast::<BlockTable>();
-            if symbol.is_null() {
-                return Err(format!("{}: there is no nl_block, the table of a block firmware", firmware.display()));
+        // SAFETY: the handle is open; a table names its size first.
+        let (block, file_table) =
+            unsafe { (table_of::<BlockTable>(handle, c"nl_block")?, table_of::<FileTable>(handle, c"nl_file")?) };
+        let (table, name, required) = match (block, file_table) {
+            (Some(table), None) => (Table::Block(table), table.name, required_of_block(&table)),
+            (None, Some(table)) => (Table::File(table), table.name, required_of_file(&table)),
+            _ => {
+                let path = firmware.display();
+                return Err(format!("{path}: there is no nl_block and no nl_file, or both: a firmware has one table"));
             }
-            if (*symbol).size as usize != size_of::<BlockTable>() {
-                return Err(format!(
-                    "{}: nl_block.size is {}, and this version's nl_block_firmware has {} bytes",
-                    firmware.display(),
-                    (*symbol).size,
-                    size_of::<BlockTable>()
-                ));
-            }
-            *symbol
         };
-        let required = [
-            ("name", !table.name.is_null()),
-            ("mount", table.mount.is_some()),
-            ("sectors", table.sectors.is_some()),
-            ("read", table.read.is_some()),
-            ("write", table.write.is_some()),
-            ("sync", table.sync.is_some()),
-        ];
         if let Some((field, _)) = required.iter().find(|(_, given)| !given) {
-            return Err(format!("{}: nl_block.{field} is missing", firmware.display()));
+            return Err(format!("{}: {field} is missing in the table", firmware.display()));
         }
         // SAFETY: the name is a C string of the object, which stays loaded.
-        let name = unsafe { CStr::from_ptr(table.name) }.to_string_lossy().into_owned();
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
         Ok(Self { table, name, globals: globals_of(&file) })
     }
 
@@ -87,6 +107,50 @@ impl Library {
             }
         }
     }
+}
+
+/// Fields of a table, and whether they are given.
+type Required = Vec<(&'static str, bool)>;
+
+fn required_of_block(table: &BlockTable) -> Required {
+    vec![
+        ("name", !table.name.is_null()),
+        ("mount", table.mount.is_some()),
+        ("sectors", table.sectors.is_some()),
+        ("read", table.read.is_some()),
+        ("write", table.write.is_some()),
+        ("sync", table.sync.is_some()),
+    ]
+}
+
+fn required_of_file(table: &FileTable) -> Required {
+    vec![
+        ("name", !table.name.is_null()),
+        ("mount", table.mount.is_some()),
+        ("open", table.open.is_some()),
+        ("read", table.read.is_some()),
+        ("write", table.write.is_some()),
+        ("truncate", table.truncate.is_some()),
+        ("sync", table.sync.is_some()),
+        ("close", table.close.is_some()),
+        ("rename", table.rename.is_some()),
+        ("remove", table.remove.is_some()),
+        ("list", table.list.is_some()),
+    ]
+}
+
+/// The table under a name, if the object has it; its first field is its size.
+unsafe fn table_of<T: Copy>(handle: *mut c_void, name: &CStr) -> Result<Option<T>, String> {
+    let symbol = libc::dlsym(handle, name.as_ptr());
+    if symbol.is_null() {
+        return Ok(None);
+    }
+    let size = *symbol.cast::<u32>() as usize;
+    if size != size_of::<T>() {
+        let name = name.to_string_lossy();
+        return Err(format!("{name}.size is {size}, and this version's table has {} bytes", size_of::<T>()));
+    }
+    Ok(Some(*symbol.cast()))
 }
 
 fn open(path: &Path) -> Result<*mut c_void, String> {

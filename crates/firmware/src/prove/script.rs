@@ -1,10 +1,12 @@
 //! Scripts: the steps a firmware is asked to take, and where the power is cut.
 
+use super::file_step::FileStep;
 use nandlab_nand::power_cut::CutPlan;
 use nandlab_nand::random::Random;
 use std::fmt;
 
-/// One step. Sectors count modulo the firmware's sectors.
+/// One step. Sectors count modulo the firmware's sectors. A block firmware takes no step of files, and a file firmware
+/// neither writes nor trims sectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// `w7`: writes a sector.
@@ -15,6 +17,8 @@ pub enum Step {
     Sync,
     /// `m`: power off and on between two operations, then a mount.
     Mount,
+    /// A step on files.
+    File(FileStep),
 }
 
 /// Something that the device does to the firmware.
@@ -46,6 +50,7 @@ impl fmt::Display for Step {
             Self::Trim(sector) => write!(f, "t{sector}"),
             Self::Sync => write!(f, "s"),
             Self::Mount => write!(f, "m"),
+            Self::File(step) => write!(f, "{step}"),
         }
     }
 }
@@ -85,15 +90,25 @@ impl Script {
                 script.steps.push(step);
             } else {
                 return Err(format!(
-                    "\"{word}\" is no step: write w7, t7, s, m, bad:3, fail_program:9, fail_erase:2 or cut:9:torn_page"
+                    "\"{word}\" is no step: write w7, t7, s, m, bad:3, fail_program:9, fail_erase:2 or cut:9:torn_page; on \
+                     files put:a:200, append:a:20, truncate:a:9, move:a:d/b, remove:a or mkdir:d"
                 ));
             }
         }
         Ok(script)
     }
 
+    /// Whether a firmware with files, or one with sectors, can take every step.
+    pub(super) fn fits(&self, files: bool) -> bool {
+        self.steps.iter().all(|step| match step {
+            Step::Write(_) | Step::Trim(_) => !files,
+            Step::File(_) => files,
+            Step::Sync | Step::Mount => true,
+        })
+    }
+
     /// A script with this number of steps: a few sectors are written often, all others now and then.
-    pub fn drawn(seed: u64, steps: usize, faults: bool) -> Self {
+    pub fn drawn(seed: u64, steps: usize, faults: bool, files: bool) -> Self {
         let mut random = Random::new(seed);
         let mut script = Self::default();
         if faults {
@@ -104,6 +119,13 @@ impl Script {
             };
         }
         let mut draw = || {
+            if files {
+                return match random.below(20) {
+                    0..16 => Step::File(FileStep::drawn(&mut random)),
+                    16..19 => Step::Sync,
+                    _ => Step::Mount,
+                };
+            }
             let hot = random.chance(0.5);
             let sector = random.below(if hot { 5 } else { 64 }) as u32;
             match random.below(20) {
@@ -123,6 +145,9 @@ fn step(word: &str) -> Option<Step> {
         "s" => return Some(Step::Sync),
         "m" => return Some(Step::Mount),
         _ => {}
+    }
+    if let Some(step) = FileStep::parse(word) {
+        return Some(Step::File(step));
     }
     let (kind, number) = word.split_at_checked(1)?;
     let sector = number.parse().ok()?;
@@ -152,7 +177,7 @@ mod tests {
         let text = "bad:3 fail_program:9 fail_erase:2 w2 t3 s m w7 cut:9:torn_page cut:1:clean";
         assert_eq!(Script::parse(text).unwrap().to_string(), text);
         for seed in 0..9 {
-            let drawn = Script::drawn(seed, 40, true);
+            let drawn = Script::drawn(seed, 40, true, seed % 2 == 0);
             assert_eq!(Script::parse(&drawn.to_string()), Ok(drawn));
         }
         for wrong in ["x", "w", "w-1", "bad:x", "fail_erase:0", "ww2", "é"] {

@@ -64,7 +64,7 @@ fn renumber(best: &mut Script, found: &mut Noted, finds: impl Fn(&Script) -> Opt
     for step in &mut renumbered.steps {
         match step {
             Step::Write(sector) | Step::Trim(sector) => *sector = number(*sector),
-            Step::Sync | Step::Mount => {}
+            Step::Sync | Step::Mount | Step::File(_) => {}
         }
     }
     if let Some(again) = finds(&renumbered) {

@@ -107,11 +107,12 @@ fn a_wrong_request_is_refused_with_its_sentence() {
     for (firmware, more, sentence) in [
         (&toy, json!({"script": "w1 x"}), "\"x\" is no step"),
         (&toy, json!({"forms": ["half"]}), "form half is none of clean"),
+        (&toy, json!({"script": "put:a:9"}), "the firmware has sectors"),
         (&toy, json!({"depth": 3}), "depth is 1 or 2"),
         (&toy, json!({"device": {"partial_programs": 0}}), "partial_programs = 0"),
         (&toy, json!({"script": "bad:99"}), "the device has blocks 0 to 15"),
         (&toy, json!({"wrong": 1}), "unknown field `wrong`"),
-        (&none, json!({}), "there is no nl_block"),
+        (&none, json!({}), "there is no nl_block and no nl_file"),
         (&folder.path().join("no.so"), json!({}), "No such file"),
     ] {
         let (status, _, told) = prove(firmware, &more);
@@ -121,4 +122,26 @@ fn a_wrong_request_is_refused_with_its_sentence() {
     // The toy refuses a chip with too few blocks, without any cut.
     let (status, report, _) = prove(&toy, &json!({"device": {"blocks": 4}, "scripts": 1}));
     assert_eq!((status, found(&report)), (1, ("mount", "", 0)), "{report}");
+}
+
+/// Renames, folders and contents: a firmware of snapshots passes, and each planted fault is found in two steps.
+#[test]
+fn a_file_firmware_is_proved_and_its_faults_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "put:a:200 put:b:90 s move:a:c append:b:20 mkdir:d m put:d/a:50 move:b:d/b truncate:c:7 remove:c s";
+    let device = json!({"blocks": 8, "pages_per_block": 4, "page_bytes": 2048});
+    for (fault, kind, words) in [
+        ("SOUND", "", ""),
+        ("NO_CHECK", "garbage", "a list has the name"),
+        ("LATE_NAMES", "lost", "a was renamed to c, and is under neither name"),
+    ] {
+        let files = firmware(folder.path(), "crates/firmware/tests/c/files.c", fault);
+        let (status, report, told) = prove(&files, &json!({"script": script, "device": device, "shrink_s": 5.0}));
+        let (found, _, steps) = found(&report);
+        assert_eq!((status, found), (i32::from(!kind.is_empty()), kind), "{fault}: {report}\n{told}");
+        assert!(steps <= 2, "{fault}: {report}");
+        assert!(report["findings"][0]["sentence"].as_str().unwrap_or_default().contains(words), "{fault}: {report}");
+        assert_eq!(report["cases"], 250, "{fault}: cuts of every form at every operation");
+        assert!(prove(&files, &json!({"script": "w1"})).2.contains("w and t are for sectors"));
+    }
 }
