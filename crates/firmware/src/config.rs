@@ -41,7 +41,7 @@ pub struct Config {
     pub factory_bad_share: f64,
 }
 
-/// Longest time and largest rate of a byte, as in profiles.
+/// Longest time, as in profiles.
 const MAX_QUANTITY: f64 = 1e9;
 
 impl Default for Config {

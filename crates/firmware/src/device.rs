@@ -7,7 +7,7 @@ use nandlab_nand::power_cut::CutPlan;
 use nandlab_nand::{BlockId, NandError, Ppa, ProgramOrder};
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 
-/// A chip, and the sentence of the last broken rule.
+/// A chip, and the last broken rule's sentence.
 #[derive(Debug)]
 pub struct State {
     /// The flash.

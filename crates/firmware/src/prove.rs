@@ -25,33 +25,33 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What to prove.
+/// A proof's task.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Request {
     /// The firmware's shared object.
     pub firmware: PathBuf,
-    /// `libnandlab`, for a firmware that leaves its calls open.
+    /// `libnandlab`, for a firmware with open calls.
     pub library: Option<PathBuf>,
     /// The chip.
     pub device: Config,
-    /// A script of one's own; a script with cuts is replayed.
+    /// The user's script; a script with cuts is replayed.
     pub script: Option<String>,
     /// Otherwise this many scripts are drawn.
     pub scripts: u64,
-    /// Steps of the shortest drawn script; others have up to 16 times as many.
+    /// Steps in the shortest drawn script; others have up to 16 times as many.
     pub steps: usize,
     /// Draws scripts.
     pub seed: u64,
     /// Adds bad blocks, failing programs and failing erases to drawn scripts.
     pub faults: bool,
-    /// Names of the forms; all by default.
+    /// Form names; all by default.
     pub forms: Vec<String>,
     /// Cuts in a row, 1 or 2.
     pub depth: u32,
-    /// Processes that work at the same time.
+    /// Processes at work at the same time.
     pub jobs: u32,
-    /// CPU time of a case before it counts as hanging.
+    /// A case's CPU time before it counts as hanging.
     pub limit_s: f64,
     /// Time for shrinking one finding; 0: not shrunk.
     pub shrink_s: f64,
@@ -77,22 +77,22 @@ impl Default for Request {
     }
 }
 
-/// One finding of each kind, with the shortest script that has it.
+/// One finding per kind, with its shortest script.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
     /// The kind.
     pub kind: Kind,
-    /// What happened.
+    /// The event in words.
     pub sentence: String,
-    /// The text that replays it.
+    /// The text for `--replay`.
     pub replay: String,
-    /// Steps of the script.
+    /// The script's steps.
     pub steps: usize,
-    /// Scripts with a finding of this kind.
+    /// Scripts with this kind.
     pub scripts: u64,
 }
 
-/// The result of a proof.
+/// A proof's result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// The firmware's own name.
@@ -103,7 +103,7 @@ pub struct Report {
     pub cases: u64,
     /// Wall time without shrinking.
     pub seconds: f64,
-    /// One of each kind.
+    /// One per kind.
     pub findings: Vec<Found>,
 }
 
@@ -112,7 +112,7 @@ const FOR_FILES: &str = "the firmware has sectors: put, append, truncate, move, 
 /// Proves a firmware.
 ///
 /// # Errors
-/// A sentence about the request: a firmware that cannot be loaded, a wrong number, script or form.
+/// A sentence about the request: an unloadable firmware, a wrong number, script or form.
 pub fn run(request: &Request) -> Result<Report, String> {
     request.device.chip(&[])?;
     if !(1..=2).contains(&request.depth) || request.jobs == 0 || !(0.01..=3600.0).contains(&request.limit_s) {
@@ -165,7 +165,7 @@ pub fn run(request: &Request) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Adds the first finding of each new kind, shrunk.
+/// Adds the first finding in each new kind, shrunk.
 fn add(report: &mut Report, plan: &Plan<'_>, notes: &[Noted], shrink_s: f64) {
     let mut seen = Vec::new();
     for noted in notes {

@@ -1,8 +1,8 @@
-//! The functions of `nandlab.h`, each a call through the device's table.
+//! The functions in `nandlab.h`, each a call through the device's table.
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// A firmware's device: its table, and the state given to each of its functions.
+/// A firmware's device: its table, and the state given to its functions.
 #[repr(C)]
 pub struct Device {
     /// Valid as long as the device.
@@ -11,7 +11,7 @@ pub struct Device {
     pub state: *mut c_void,
 }
 
-/// Answers of commands, as in `enum nl_status`.
+/// Command answers, as in `enum nl_status`.
 pub mod status {
     use std::ffi::c_int;
 
@@ -23,7 +23,7 @@ pub mod status {
     pub const PROGRAM_FAILED: c_int = -2;
     /// A failed erase.
     pub const ERASE_FAILED: c_int = -3;
-    /// A read of a bad block.
+    /// A bad block was read.
     pub const BAD_BLOCK: c_int = -4;
     /// No power.
     pub const POWER_LOST: c_int = -5;
@@ -74,7 +74,7 @@ pub struct Part {
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $field:ident($($arg:ident: $type:ty),*) -> $answer:ty, $name:ident;)*) => {
-        /// What a device can do; the functions of `nandlab.h` with the same names call these.
+        /// A device's abilities; the functions in `nandlab.h` with the same names call these.
         #[repr(C)]
         pub struct Operations {
             $($(#[$doc])* pub $field: unsafe extern "C" fn(state: *mut c_void, $($arg: $type),*) -> $answer,)*

@@ -12,10 +12,10 @@ use crate::table::{Device, Geometry};
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 
-/// Versions of one sector; 0 is never written, or trimmed.
+/// A sector's versions; 0 is never written, or trimmed.
 #[derive(Clone, Debug, Default)]
 struct Versions {
-    /// May be there after a cut: the synced one, and those written since.
+    /// May be there after a cut: the synced one, and all written since.
     allowed: Vec<u32>,
     latest: u32,
 }
@@ -105,7 +105,7 @@ impl Block {
         self.answered("write", Some(sector), answer, Kind::Refused)
     }
 
-    /// Notes a version that may be there from now on.
+    /// Notes a version: it may be there from now on.
     fn written(&self, sector: u32, version: u32) {
         let versions = &mut self.model.borrow_mut()[sector as usize];
         versions.allowed.push(version);

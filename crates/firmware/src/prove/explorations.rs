@@ -1,10 +1,10 @@
-//! Explorations in processes of their own, side by side.
+//! Explorations in separate processes, side by side.
 
 use super::explore::{ended, worker, Plan};
 use super::finding::{Board, Noted};
 use std::sync::atomic::Ordering;
 
-/// Explores a script; returns the findings, those without a cut first, and the number of cases.
+/// Explores a script; returns the findings, without a cut first, and the case count.
 pub(super) fn explored(plan: &Plan<'_>) -> (Vec<Noted>, u64) {
     let board = Board::new();
     let jobs = if plan.replay { 1 } else { plan.jobs };
@@ -21,7 +21,7 @@ pub(super) fn explored(plan: &Plan<'_>) -> (Vec<Noted>, u64) {
         .collect();
     for child in workers {
         let mut status = 0;
-        // SAFETY: a child of this process.
+        // SAFETY: this process's child.
         while unsafe { libc::waitpid(child, &mut status, 0) } < 0 {}
         if let Some(finding) = ended(status) {
             board.note(&finding, &[], plan.script.steps.len().saturating_sub(1));

@@ -1,4 +1,4 @@
-//! One process that plays a script, and forks a case for each form of a cut at each operation.
+//! One process plays a script, and forks a case for each cut form at each operation.
 //!
 //! A case goes on where the power went: inside the firmware's call. It restores the power, sets the firmware's globals back,
 //! mounts, compares, writes on, and ends its process. So a firmware needs no code for a cut, and a crash or a hang ends
@@ -18,7 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// What an exploration does.
+/// An exploration's task.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan<'a> {
     pub(super) library: &'static Library,
@@ -27,7 +27,7 @@ pub(super) struct Plan<'a> {
     pub(super) forms: &'a [Form],
     /// Cuts in a row.
     pub(super) depth: u32,
-    /// CPU time of a case before it counts as hanging, in s.
+    /// A case's CPU time before it counts as hanging, in s.
     pub(super) limit_s: f64,
     pub(super) jobs: u32,
     /// Ends after the first finding of this kind.
@@ -36,7 +36,7 @@ pub(super) struct Plan<'a> {
     pub(super) replay: bool,
 }
 
-/// The state of the process; hooks find it through [`RUN`].
+/// The process's state; hooks find it through [`RUN`].
 struct Run<'a> {
     plan: Plan<'a>,
     board: &'static Board,
@@ -45,7 +45,7 @@ struct Run<'a> {
     depth: Cell<u32>,
     cases: Cell<u64>,
     cuts: RefCell<Vec<CutPlan>>,
-    /// Of the script.
+    /// The script's.
     step: Cell<usize>,
     /// The newest cut is planned, and has not happened.
     pending: Cell<bool>,
@@ -55,9 +55,9 @@ static RUN: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Hangs after which an exploration ends: each costs its whole limit.
 const MOST_HANGS: u64 = 4;
-/// Writes after a cut that a second cut may hit.
+/// Writes after a cut; a second cut may hit them.
 const WRITES_TO_CUT: u32 = 4;
-/// Longest wall time of a case, in limits: a firmware may sleep.
+/// A case's longest wall time, in limits: a firmware may sleep.
 const WALL_LIMITS: f64 = 30.0;
 
 /// Plays the script in the calling process, and forks its cases. Never returns.
@@ -101,7 +101,7 @@ fn faults<T>(script: &Script, pick: impl Fn(Fault) -> Option<T>) -> Vec<T> {
     script.faults.iter().filter_map(|&fault| pick(fault)).collect()
 }
 
-/// The run of this process.
+/// This process's run.
 fn run() -> &'static Run<'static> {
     // SAFETY: `worker` leaked it before the first hook; only cells in it change.
     unsafe { &*RUN.load(Ordering::Relaxed).cast::<Run<'static>>() }
@@ -137,11 +137,11 @@ fn end(run: &Run<'_>, answer: Result<(), Finding>) -> ! {
             FOUND
         }
     };
-    // SAFETY: nothing of this process is needed any more.
+    // SAFETY: this process is no longer needed.
     unsafe { libc::_exit(found) }
 }
 
-/// The exit status of a process that has noted its finding.
+/// A process's exit status after it noted its finding.
 const FOUND: c_int = 101;
 
 /// Before an operation that changes the flash: forks its cases. Returns in each, and last in the process itself.
@@ -195,7 +195,7 @@ unsafe fn wait(run: &Run<'_>, child: libc::pid_t, cut: CutPlan) {
     }
 }
 
-/// The finding in the end of a process, if the process did not note one.
+/// The finding in a process's end, if the process did not note one.
 pub(super) fn ended(status: c_int) -> Option<Finding> {
     if libc::WIFSIGNALED(status) {
         return Some(match libc::WTERMSIG(status) {
@@ -257,7 +257,7 @@ fn limit(limit_s: f64) {
     }
 }
 
-/// A firmware's output and core files are no part of the report.
+/// A firmware's output and core files are not in the report.
 fn quieten() {
     // SAFETY: this process writes nothing itself.
     unsafe {

@@ -13,7 +13,7 @@ use crate::table::{Device, Geometry};
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 
-/// What is under a path.
+/// A path's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Entry {
     Absent,
@@ -30,7 +30,7 @@ struct Place {
     loose: bool,
 }
 
-/// A rename that no sync followed, and the file's contents.
+/// A rename without a sync, and the file's contents.
 type Moved = (Path, Path, Entry);
 
 /// The firmware, mounted or not, and the model.
@@ -45,9 +45,9 @@ pub(super) struct Files {
     moved: RefCell<Vec<Moved>>,
 }
 
-/// Bytes of one call: files are written and read in several.
+/// Bytes in one call: files are written and read in several.
 const PIECE: usize = 128;
-/// Bytes of a file written after a cut.
+/// Bytes in a file written after a cut.
 const LATER_BYTES: u32 = 400;
 
 fn contents(version: u32, bytes: u32) -> Vec<u8> {
@@ -98,7 +98,7 @@ impl Files {
         self.places.borrow()[usize::from(path.0)].latest.clone()
     }
 
-    /// Notes a state that may be there from now on.
+    /// Notes a state: it may be there from now on.
     fn set(&self, path: Path, entry: Entry, loose: bool) {
         let place = &mut self.places.borrow_mut()[usize::from(path.0)];
         place.allowed.push(entry.clone());
@@ -252,7 +252,7 @@ impl Files {
         let is_settled = self.places.borrow()[usize::from(from.0)].allowed == [file.clone()];
         let loose = self.places.borrow()[usize::from(from.0)].loose;
         if loose {
-            // The other name may get each of the contents.
+            // The other name may get all contents.
             let versions = self.places.borrow()[usize::from(from.0)].allowed.clone();
             versions.into_iter().for_each(|version| self.set(to, version, true));
         }
@@ -286,7 +286,7 @@ impl Files {
         Ok(names)
     }
 
-    /// What is under each path, by the lists and by opening each file.
+    /// Each path's state, by the lists and by opening each file.
     fn found(&self) -> Result<Vec<Entry>, Finding> {
         let mut found = vec![Entry::Absent; Path::NAMES.len()];
         let mut folders = vec![None];

@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Path(pub u8);
 
 impl Path {
-    /// Every path of a script: three files, two folders, and files in them.
+    /// Every path in scripts: three files, two folders, and files in them.
     pub const NAMES: [&'static str; 8] = ["a", "b", "c", "d", "e", "d/a", "d/b", "e/a"];
     const FOLDERS: [u8; 2] = [3, 4];
 
@@ -47,14 +47,14 @@ impl Path {
     }
 }
 
-/// A step on files. A step that makes no sense, such as a file in a folder that is not there, is passed over.
+/// A step on files. A step without sense, such as a file in a missing folder, is passed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileStep {
-    /// `put:a:200`: writes a file anew with this number of bytes, syncs and closes it.
+    /// `put:a:200`: writes a file anew with this many bytes, syncs and closes it.
     Put(Path, u32),
     /// `append:a:20`: writes behind the end, and closes without a sync.
     Append(Path, u32),
-    /// `truncate:a:9`: cuts a file to this number of bytes, syncs and closes it.
+    /// `truncate:a:9`: cuts a file to this many bytes, syncs and closes it.
     Truncate(Path, u32),
     /// `move:a:d/b`: renames a file, and replaces another one.
     Move(Path, Path),
@@ -78,7 +78,7 @@ impl fmt::Display for FileStep {
 }
 
 impl FileStep {
-    /// Most bytes of a step.
+    /// Most bytes in a step.
     const MOST_BYTES: u32 = 100_000;
 
     pub(super) fn parse(word: &str) -> Option<Self> {

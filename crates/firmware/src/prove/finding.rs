@@ -1,10 +1,10 @@
-//! What a case can find, and the memory in which all processes of a proof note it.
+//! Findings, and the memory for the notes from all processes.
 
 use nandlab_nand::power_cut::{CutPlan, Form};
 use serde::Serialize;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Kinds of findings.
+/// Finding kinds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
@@ -19,7 +19,7 @@ pub enum Kind {
     Unreadable,
     /// A write, a trim or a sync failed.
     Refused,
-    /// The firmware broke a rule of the chip.
+    /// The firmware broke one chip rule.
     Rule,
     /// The firmware ended its process.
     Crash,
@@ -27,7 +27,7 @@ pub enum Kind {
     Hang,
 }
 
-/// A finding of a process: its kind, and a sentence.
+/// A process's finding: its kind, and a sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Finding {
     pub(super) kind: Kind,
@@ -64,7 +64,7 @@ struct Note {
     text_bytes: u32,
 }
 
-/// Counts and notes in memory that all processes share.
+/// Counts and notes in memory shared by all processes.
 #[repr(C)]
 pub(super) struct Board {
     pub(super) cases: AtomicU64,
@@ -74,7 +74,7 @@ pub(super) struct Board {
 }
 
 impl Board {
-    /// Zeroed memory that outlives every process; one for each proof.
+    /// Zeroed memory, shared by every process; one for each proof.
     pub(super) fn new() -> &'static Self {
         let (read_write, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
         // SAFETY: fresh zeroed pages; zero is a valid Board, and only atomics change after a fork but for a note, which

@@ -48,14 +48,14 @@ pub(super) struct FileTable {
     pub(super) why: Option<unsafe extern "C" fn(*mut c_void) -> *const c_char>,
 }
 
-/// What a shared object gives.
+/// A shared object's table.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Table {
     Block(BlockTable),
     File(FileTable),
 }
 
-/// Bytes that are compared and set back together.
+/// Bytes compared and set back together.
 const PAGE: usize = 4096;
 
 /// A loaded firmware; it stays loaded until the process ends.
@@ -70,7 +70,7 @@ impl Library {
     /// Loads `libnandlab`, if it is given, and the firmware.
     ///
     /// # Errors
-    /// The loader's sentence, or what the object lacks.
+    /// The loader's sentence, or the object's missing part.
     pub(super) fn load(calls: Option<&Path>, firmware: &Path) -> Result<Self, String> {
         if let Some(calls) = calls {
             open(calls)?;
@@ -91,17 +91,17 @@ impl Library {
         if let Some((field, _)) = required.iter().find(|(_, given)| !given) {
             return Err(format!("{}: {field} is missing in the table", firmware.display()));
         }
-        // SAFETY: the name is a C string of the object, which stays loaded.
+        // SAFETY: the name is a C string in the object, and the object stays loaded.
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
         Ok(Self { table, name, globals: globals_of(&file) })
     }
 
-    /// Sets the firmware's global variables back, as a reset of its processor does.
+    /// Sets the firmware's global variables back, as its processor's reset does.
     pub(super) fn reset_globals(&self) {
         for (address, bytes) in &self.globals {
-            // SAFETY: writable memory of the object, which stays loaded; the firmware is not running.
+            // SAFETY: writable memory in the object; the firmware is not running.
             let now = unsafe { std::slice::from_raw_parts_mut(*address as *mut u8, bytes.len()) };
-            // A page that is as it was stays shared with the process that forked this one.
+            // An unchanged page stays shared with the parent process.
             for (now, before) in now.chunks_mut(PAGE).zip(bytes.chunks(PAGE)).filter(|(now, before)| now != before) {
                 now.copy_from_slice(before);
             }
@@ -109,7 +109,7 @@ impl Library {
     }
 }
 
-/// Fields of a table, and whether they are given.
+/// A table's fields, and whether they are given.
 type Required = Vec<(&'static str, bool)>;
 
 fn required_of_block(table: &BlockTable) -> Required {
@@ -165,7 +165,7 @@ fn open(path: &Path) -> Result<*mut c_void, String> {
     }
 }
 
-/// Addresses and bytes of the object's writable segments.
+/// Addresses and bytes in the object's writable segments.
 fn globals_of(file: &Path) -> Vec<(usize, Vec<u8>)> {
     struct Asked<'a> {
         file: &'a Path,
@@ -179,7 +179,7 @@ fn globals_of(file: &Path) -> Vec<(usize, Vec<u8>)> {
         }
         let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
         let start = |header: &libc::Elf64_Phdr| (*info).dlpi_addr as usize + header.p_vaddr as usize;
-        // The loader has made this part of a segment read-only.
+        // The loader has made this part read-only.
         let sealed = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
         let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
         let sealed_end = sealed.map_or(0, |header| (start(header) + header.p_memsz as usize) / page * page);
@@ -193,7 +193,7 @@ fn globals_of(file: &Path) -> Vec<(usize, Vec<u8>)> {
         1
     }
     let mut asked = Asked { file, found: Vec::new() };
-    // SAFETY: the callback gets what it expects, while this function waits.
+    // SAFETY: the callback gets its own type, while this function waits.
     unsafe { libc::dl_iterate_phdr(Some(one), std::ptr::from_mut(&mut asked).cast()) };
     asked.found
 }

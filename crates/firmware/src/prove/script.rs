@@ -1,11 +1,11 @@
-//! Scripts: the steps a firmware is asked to take, and where the power is cut.
+//! Scripts: the steps a firmware is asked to take, and the power cuts.
 
 use super::file_step::FileStep;
 use nandlab_nand::power_cut::CutPlan;
 use nandlab_nand::random::Random;
 use std::fmt;
 
-/// One step. Sectors count modulo the firmware's sectors. A block firmware takes no step of files, and a file firmware
+/// One step. Sectors count modulo the firmware's sectors. A block firmware takes no step on files, and a file firmware
 /// neither writes nor trims sectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
@@ -21,7 +21,7 @@ pub enum Step {
     File(FileStep),
 }
 
-/// Something that the device does to the firmware.
+/// A device fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// `bad:3`: a block is bad from the factory.
@@ -78,7 +78,7 @@ impl Script {
     /// The script in a text.
     ///
     /// # Errors
-    /// The word that is no step, and what would be one.
+    /// The wrong word, and the possible steps.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut script = Self::default();
         for word in text.split_whitespace() {

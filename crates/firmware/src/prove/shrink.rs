@@ -1,4 +1,4 @@
-//! Shrinks a script to the shortest that still has a finding of the same kind.
+//! Shrinks a script to the shortest with a finding still, and the same kind.
 
 use super::explorations::explored;
 use super::explore::Plan;

@@ -10,7 +10,7 @@ use std::ffi::{c_char, c_int, c_void, CStr};
 /// Methods take `&self`: a cut never returns to the call it interrupted, and the recovery uses the subject while that call
 /// still stands on the stack. No borrow of the model is alive during a call.
 pub(super) trait Subject {
-    /// Mounts what is on the flash, with the firmware's global variables as after a reset.
+    /// Mounts the flash, with the firmware's global variables as after a reset.
     fn mount(&self) -> Result<(), Finding>;
 
     /// Takes one step.
@@ -19,7 +19,7 @@ pub(super) trait Subject {
     /// Compares everything with the model. The states found are from now on the latest.
     fn compare(&self) -> Result<(), Finding>;
 
-    /// Writes as much as this number of pages holds, syncs, and compares.
+    /// Writes as much as this many pages hold, syncs, and compares.
     fn write_on(&self, pages: u32) -> Result<(), Finding>;
 
     /// Powers off between two operations, and mounts again.
