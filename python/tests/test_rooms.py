@@ -34,8 +34,9 @@ ROOMS = {
     "explaining": "_native experiment figures optimum running sweeping writing",
     "searching": "_native experiment figures report running sweeping writing",
     "importing": "_native experiment one_line reading writing",
-    "cli": "_native bundled calibrate choosing experiment explaining figures importing listing optimum "
-    "reading record report reproduce running searching sharing sweeping traces writing",
+    "firmware": "experiment",
+    "cli": "_native bundled calibrate choosing experiment explaining figures firmware importing listing "
+    "optimum reading record report reproduce running searching sharing sweeping traces writing",
 }
 """Each room, a package or a module of `nandlab`, and the rooms that it may see."""
 

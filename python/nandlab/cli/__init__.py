@@ -33,6 +33,8 @@ COMMANDS = (
     "choose",
     "disk",
     "mount",
+    "prove",
+    "firmware",
     "trace",
     "profile",
     "list",
