@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 
 MOST_BYTES = 256 << 20
@@ -33,9 +34,23 @@ def whole(path: str | os.PathLike[str]) -> bytes:
     """
     with regular(path).open("rb") as file:
         content = file.read(MOST_BYTES + 1) if os.fstat(file.fileno()).st_size <= MOST_BYTES else None
+    return _bounded(content, os.fspath(path))
+
+
+def standard_input() -> bytes:
+    """What standard input has, to its end; it may be a pipe.
+
+    Raises:
+        OSError: It is longer than any file that is read as a whole.
+
+    """
+    return _bounded(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input")
+
+
+def _bounded(content: bytes | None, name: str) -> bytes:
     if content is None or len(content) > MOST_BYTES:
         most = f"the file is larger than {MOST_BYTES >> 20} MiB, so it is not what is expected here"
-        raise OSError(errno.EFBIG, most, os.fspath(path))
+        raise OSError(errno.EFBIG, most, name)
     return content
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -88,7 +87,7 @@ def _record(path: str) -> dict[str, Any]:
             f"{path} is an experiment: `nandlab run {path} --json > result.json` makes a record of it"
         )
     try:
-        given = sys.stdin.buffer.read() if path == "-" else reading.whole(path)
+        given = reading.standard_input() if path == "-" else reading.whole(path)
         record = json.loads(given.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None

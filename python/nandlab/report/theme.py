@@ -60,6 +60,7 @@ _CONFIG = {
         "domainColor": "var(--line)",
         "tickColor": "var(--line)",
         "tickCount": 8,
+        "labelSeparation": 8,
         "labelLimit": 320,
         # The title stands beyond the longest label.
         "maxExtent": 340,
