@@ -96,6 +96,8 @@ def read_xml(path: str, root: str) -> Element:
         words = expat.ErrorString(error.code)
         is_cut = error.lineno >= content.rstrip().count(b"\n") + 1 and len(stack) > 1
         what = f"the file ends inside {stack[-1].tag}" if is_cut else f"this is no XML: {words}"
+        if any(line.startswith(b"<<<<<<<") for line in content.split(b"\n")[error.lineno - 1 : error.lineno]):
+            what = "git left both sides of a merge here, up to >>>>>>>; keep one of them"
         raise ConfigError(f"{path}, line {error.lineno}: {what}") from None
     except (LookupError, ValueError) as error:
         raise ConfigError(f"{path}, line 1: {error}; expected an encoding such as UTF-8") from None
