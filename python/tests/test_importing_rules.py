@@ -224,12 +224,19 @@ def test_an_impossible_subsystem_is_refused(nandlab_command, given, says):
     assert says in ended.err
 
 
-def test_collection_in_the_background_is_told_with_its_sign():
+def test_collection_in_the_background_begins_with_a_number_of_lines():
     found = imported("femu", f"{FEMU},gc_thres_pcent=80")
     told = row(found, "gc_thres_pcent")
-    assert told.fate == TOLD
-    assert "at most 20 % of the lines" in told.note
-    assert "Write amplification is higher there" in told.note
+    assert told.fate == DIFFERS
+    assert "at most 12 lines" in told.note
+    # Of 64 lines with 64 pages a block: a fifth, and an eighth.
+    assert found.flat["ftl.page.collection.background.free_blocks"] == 12
+    assert found.flat["ftl.page.collection.background.invalid_pages"] == 8
+    late = imported("femu", f"{FEMU},gc_thres_pcent=96")
+    assert not any("background" in key for key in late.flat)
+    assert row(late, "gc_thres_pcent").fate == UNUSED
+    paged = imported("femu", f"{FEMU},mapping=dftl")
+    assert row(paged, "gc_thres_pcent").fate == TOLD
 
 
 ZNS = """#if (BASE_SSD == ZNS)

@@ -40,6 +40,7 @@
 //! E. Gal, S. Toledo: Algorithms and Data Structures for Flash Memories. ACM Computing Surveys 37(2), 2005.
 //! P. Desnoyers: Analytic Models of SSD Write Performance. ACM Transactions on Storage 10(2), 2014.
 
+mod background;
 mod check;
 mod collect;
 mod config;
@@ -74,6 +75,7 @@ use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
 use crate::parts::wear::WearPolicy;
 use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
+pub use background::Background;
 pub use config::{Collection, Config, ValidPages};
 use dies::{Die, Dies};
 pub use idle::{Collect, Idle};
