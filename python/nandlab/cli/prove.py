@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
+from nandlab.cli import FAILED
 from nandlab.cli.options import RegularFile, json_option
 from nandlab.cli.output import print_json, print_table
-
-FOUND = 1
 
 
 @click.command("prove")
@@ -66,7 +65,7 @@ def command(firmware: str, as_json: bool, **options: Any) -> None:  # noqa: ANN4
     else:
         _print(report)
     if report["findings"]:
-        raise SystemExit(FOUND)
+        raise SystemExit(FAILED)
 
 
 def _request(firmware: str, options: dict[str, Any]) -> dict[str, Any]:
