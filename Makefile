@@ -56,7 +56,7 @@ test: build $(VENV)/.dev
 		$(BIN)/python -m pytest -q --share=$$share --basetemp=$$share/second; second=$$?; wait $$!; first=$$?; \
 		rm -rf $$share; exit $$((first + second))
 
-build: $(VENV)/.extension $(VENV)/.bytecode
+build: $(VENV)/.extension $(VENV)/.firmware $(VENV)/.bytecode
 
 bench: build
 	$(BIN)/nandlab bench
@@ -172,6 +172,15 @@ $(VENV)/.extension: $(VENV)/.tools $(RUST_SOURCES) pyproject.toml
 	@echo 'building the extension; the first time this takes some minutes'
 	@$(BIN)/maturin develop --release --quiet >/dev/null
 	@$(BIN)/python -m nandlab.stubs
+	@touch $@
+
+# The prover and the library for firmware in C, beside the Python files that call them.
+FIRMWARE := python/nandlab/firmware/lib
+$(VENV)/.firmware: $(VENV)/.tools $(RUST_SOURCES) include/nandlab.h
+	@$(COLD) cargo build --quiet --release --package nandlab-firmware
+	@mkdir -p $(FIRMWARE)/include
+	@cp target/release/nandlab-prove target/release/libnandlab.so $(FIRMWARE)
+	@cp include/nandlab.h $(FIRMWARE)/include
 	@touch $@
 
 # Where the environment forbids Python to keep bytecode, every start would parse every source again.

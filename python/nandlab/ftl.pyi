@@ -14,7 +14,7 @@ def page(
     wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | Mapping[str, Any] | Policy | None = None,
     refresh_percent: int | None = None,
     reserve_blocks: int | None = None,
-    collection: Literal['tokens', 'at_once'] | None = None,
+    collection: Literal['tokens', 'at_once', 'background'] | Mapping[str, Any] | None = None,
     idle: Literal['none', 'collect'] | Mapping[str, Any] | None = None,
     valid_pages: Literal['bitmap', 'spare'] | None = None,
     durable_trim: bool | None = None,
@@ -87,6 +87,10 @@ def page(
             program failure or a torn page during relocation may leave no room; 2 is safe. Default 2.
         collection: When a victim's pages move: a few with each host page, or all at once. Default
             "tokens".
+        collection.background.free_blocks: Free blocks on each die at which it begins, more than
+            `reserve_blocks`. Default 4.
+        collection.background.invalid_pages: Invalid pages in a victim, at least 1. A die with no more
+            than `reserve_blocks` free takes any victim. Default 1.
         idle: Work done while the host asks nothing. It takes a device that keeps time. Default "none".
         idle.collect.blocks: Blocks on each die made free beyond `reserve_blocks`, at least 1. Default
             2.

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from nandlab import _native
 from nandlab.one_line import one_line
+from nandlab.reading import MOST_BYTES
 
 if TYPE_CHECKING:
     import ast
@@ -175,8 +176,11 @@ class _Learns:
 
 def ended(error: _native.PolicyError) -> _native.PolicyError:
     """The same error, in one line."""
-    told = _native.PolicyError(one_line(str(error)))
-    told.__cause__ = error.__cause__
+    cause = error.__cause__
+    lacks_numpy = isinstance(cause, ModuleNotFoundError) and cause.name == "numpy"
+    needs = "; the arrays of a policy need numpy: pip install 'nandlab[policies]'" if lacks_numpy else ""
+    told = _native.PolicyError(one_line(str(error)) + needs)
+    told.__cause__ = cause
     return told
 
 
@@ -354,6 +358,8 @@ def _module(name: str, folder: str) -> ModuleType:
             at = getattr(known, "__file__", None) or "a part of Python"
             raise ImportError(f"{name} is {at} in this process already; give {file} another name")
         return known
+    if file.stat().st_size > MOST_BYTES:
+        raise ImportError(f"{file} is larger than {MOST_BYTES >> 20} MiB")
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise ImportError(f"{file} is no module")

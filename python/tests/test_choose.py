@@ -314,3 +314,36 @@ def test_postmark_does_not_fill_the_root_directory_of_fat(nandlab_command):
 def test_a_wish_without_sense_is_refused(given, said):
     with pytest.raises(nandlab.ConfigError, match=said):
         Wish(**{"workload": {"phone": {"transactions": 5}}, "flash_bytes": 1 << 20, **given})
+
+
+POLICY = """
+from nandlab import policy
+
+
+class Fewest(policy.Victim):
+    def pick(self, blocks):
+        return blocks.valid.argmin()
+"""
+
+
+def test_policies_apply_to_the_candidates_with_their_table(nandlab_command, tmp_path, monkeypatch):
+    (tmp_path / "fewest_here.py").write_text(POLICY, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    import fewest_here
+
+    def told(sets):
+        wish = nandlab.Wish({"phone": {}}, 8 << 20, daily_bytes=1 << 20, sets=sets)
+        found = next(each for each in nandlab.choose(wish).measured if each.name == "fat over page")
+        assert found.fits, found.why_not
+        return found.figures(wish)
+
+    # The page map's own greedy policy decides in the same way.
+    assert told([("ftl.page.victim", fewest_here.Fewest())]) == told([("ftl.page.victim", "greedy")])
+    words = ("choose", "--flash", "8M", "--workload", "phone", "--json")
+    given = ("--set", 'ftl.page.victim={ python = "fewest_here:Fewest" }')
+    refused = nandlab_command(*words, *given, cwd=tmp_path)
+    by_name = {each["name"]: each for each in refused.document["candidates"]}
+    assert "--policies" in by_name["fat over page"]["why_not"]
+    allowed = nandlab_command(*words, *given, "--policies", cwd=tmp_path)
+    by_name = {each["name"]: each for each in allowed.document["candidates"]}
+    assert by_name["fat over page"]["fits"]

@@ -23,6 +23,18 @@ class Emptiest(Victim):
         return blocks.valid.argmin()
 """
 
+VARIED = """
+from nandlab.policy import Victim
+
+
+class Of(Victim):
+    def __init__(self, first=True):
+        self.first = first
+
+    def pick(self, blocks):
+        return blocks.valid.argmin() if self.first else blocks.oldest[0]
+"""
+
 
 def started(*words, folder):
     """A command of dask; what it says goes into a file beside its folder."""
@@ -140,6 +152,21 @@ def test_a_file_that_only_the_sweep_has_is_refused(tmp_path, there, monkeypatch)
     trace.unlink()
     found = nandlab.sweep(one.override("workload.trace.format=csv"), {"seed": "2"}, executor=f"dask={there}")
     assert f"{trace} is not there on the worker" in found.points[0].error
+
+
+def test_policies_of_a_sweep_go_by_value(tmp_path, there, monkeypatch):
+    """Objects in a dimension of the sweep, which differ in what they do."""
+    (tmp_path / "varied_here.py").write_text(VARIED)
+    monkeypatch.syspath_prepend(tmp_path)
+    import varied_here
+
+    vary = {"ftl.page.victim": ["greedy", varied_here.Of(first=True), varied_here.Of(first=False)]}
+    found = [
+        [point.record["waf"] for point in nandlab.sweep(experiment(), vary, executor=executor).points]
+        for executor in (f"dask={there}", "threads")
+    ]
+    assert found[0] == found[1]
+    assert len(set(found[0])) > 1
 
 
 def test_a_policy_goes_by_value(tmp_path, there, monkeypatch):

@@ -272,7 +272,7 @@ def test_a_damaged_header_is_told_and_mended(nandlab_command, image):
 def test_a_disk_without_a_way_to_it_is_refused(nandlab_command, image):
     ended = nandlab_command("disk", "serve", image)
     assert ended.status == 2
-    assert "--nbd SOCKET, --fuse DIR, or both" in ended.err
+    assert "--nbd SOCKET, --nvme 127.0.0.1:PORT, --fuse DIR, or several" in ended.err
 
 
 def test_a_recorded_disk_is_a_trace_for_run(nandlab_command, image, tmp_path):

@@ -1,13 +1,17 @@
 """Ways in: standard input, names as an experiment has them, and every missing program at once."""
 
 import dataclasses
+import io
 import json
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import nandlab
+from nandlab import reading
 from nandlab.listing import lists
 
 
@@ -90,3 +94,13 @@ def test_disk_try_names_every_missing_program_at_once(monkeypatch):
     said = str(caught.value)
     assert said.startswith("mke2fs, e2fsck, fuse2fs, fusermount3 not found")
     assert said.endswith("install e2fsprogs fuse2fs fuse3")
+
+
+def test_standard_input_that_is_read_as_a_whole_has_a_bound(monkeypatch):
+    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(bytes(1 << 20))))
+    assert len(reading.standard_input()) == 1 << 20
+    with Path("/dev/zero").open("rb") as endless:
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=endless))
+        with pytest.raises(OSError, match="larger than 1 MiB"):
+            reading.standard_input()

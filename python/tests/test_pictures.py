@@ -13,7 +13,7 @@ from conftest import files_in, without_privilege, write
 
 import nandlab
 from nandlab.figures import best, frames
-from nandlab.report import compared, comparison, course, pictures, plots
+from nandlab.report import compared, comparison, course, percentiles, pictures, plots, theme
 from nandlab.report.run import run_page
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -185,21 +185,6 @@ def test_a_run_without_time_has_no_latencies_and_one_without_writes_no_waf():
     assert {"waf", "wear", "blocks"}.isdisjoint(read.pictures())
     assert read.lifetime is None
     assert read.frames()["lifetime"].height == 0
-
-
-@pytest.mark.parametrize("labels", [(0, 0, 0, 0, 0), (1, 1, 1, 1, 1), (0, 1, 2, 3, 1e9), (5, 6, 7, 8, 9)])
-def test_labels_of_percentiles_never_overlap(labels):
-    names = pictures.MARKED
-    row = dict(zip(names, map(float, labels), strict=True))
-    placed = pictures._labels(row, (0.84, 2e9))
-    assert [word for _, words, _ in placed for word in words.split(" · ")] == list(names.values())
-    span = math.log(2e9 / 0.84)
-    ends = []
-    for us, words, side in placed:
-        at = math.log(us / 0.84) / span * (pictures.WIDTH + 100)
-        width = pictures.LETTER * len(words)
-        ends.append((at, at + width) if side == "left" else (at - width, at))
-    assert all(one[1] <= other[0] for one, other in zip(ends, ends[1:], strict=False))
 
 
 @pytest.mark.parametrize(("form", "colours"), [("svg", "light"), ("svg", "dark"), ("png", "dark")])
@@ -398,29 +383,30 @@ def test_charts_of_the_course_begin_and_end_together(result):
     assert domains[0][1] == pytest.approx(result.time_us / 1e6, rel=0.05)
 
 
+@pytest.mark.parametrize("width", [pictures.WIDTH + 100, theme.TELEPHONE])
 @pytest.mark.parametrize(
-    ("p50", "p90", "p99", "p999", "most"),
+    "values",
     [
-        (100, 101, 102, 103, 104),
+        (1, 1, 1, 1, 1),
+        (0, 1, 2, 3, 1e5),
+        (5, 6, 7, 8, 9),
+        (100, 130, 180, 240, 400),
         (10, 5e4, 5.1e4, 8e4, 1e5),
         (10, 12, 900, 1000, 1e5),
-        (9e4, 9.1e4, 9.2e4, 9.3e4, 1e5),
+        (2e4, 3e4, 4e4, 6e4, 1e5),
     ],
 )
-def test_labels_of_percentiles_do_not_overlap(p50, p90, p99, p999, most):
-    row = {"p50_us": p50, "p90_us": p90, "p99_us": p99, "p999_us": p999, "max_us": most}
-    reach = (10.0, 1e5)
-    width = pictures.WIDTH + 100
-    end = -math.inf
-    labels = pictures._labels(row, reach)
-    for us, words, side in labels:
-        at = math.log(us / reach[0]) / math.log(reach[1] / reach[0]) * width
-        length = pictures.LETTER * len(words)
-        start = at if side == "left" else at - length
-        assert start >= end and start + length <= width + 1, labels
-        end = start + length
-    said = [word for _, words, _ in labels for word in words.split(pictures.SEPARATOR)]
-    assert said == list(pictures.MARKED.values())
+def test_names_of_percentiles_stand_beside_their_rules(values, width):
+    placed = percentiles.labels(dict(zip(percentiles.MARKED, values, strict=True)), (0.84, 1.1e5), width)
+    said = [word for label in placed for word in label.words.split(percentiles.SEPARATOR)]
+    assert said == list(percentiles.MARKED.values())
+    for at, label in enumerate(placed):
+        assert label.start >= 0 and label.end <= width + percentiles.BESIDE, placed
+        for other in placed[at + 1 :]:
+            assert label.fits(other), placed
+            assert other.at - label.at >= percentiles.SAME, placed
+    # Names share a label only where their rules look like one.
+    assert all(percentiles.SEPARATOR not in label.words for label in placed) == (len(placed) == 5)
 
 
 def test_every_picture_follows_the_schema_of_its_charts(result):

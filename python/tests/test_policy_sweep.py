@@ -1,6 +1,11 @@
 """Policies as objects in a sweep."""
 
 import html
+import os
+import subprocess
+import sys
+
+from conftest import SMALL, write
 
 import nandlab
 from nandlab import policy
@@ -119,3 +124,19 @@ def test_an_option_of_whichever_buffer_is_there(nandlab_command, small):
     assert done.status == 0, done.err
     refused = nandlab_command("compare", small, "--vary", "buffer=lru,arc", "--vary", "buffer.sise=1 MiB")
     assert refused.status == 2 and "sise" in refused.err
+
+
+def test_without_numpy_a_policy_names_the_extra(tmp_path):
+    fake = tmp_path / "numpy"
+    fake.mkdir()
+    absent = "raise ModuleNotFoundError(\"No module named 'numpy'\", name='numpy')\n"
+    (fake / "__init__.py").write_text(absent, encoding="utf-8")
+    policy_file = "from nandlab import policy\nclass Mine(policy.Victim):\n    def pick(self, blocks):\n"
+    (tmp_path / "mine.py").write_text(f"{policy_file}        return blocks.valid[0]\n", encoding="utf-8")
+    text = SMALL.replace("[ftl.page]", '[ftl.page]\nvictim = { python = "mine:Mine" }')
+    path = write(tmp_path / "x.toml", text)
+    command = [sys.executable, "-m", "nandlab", "run", path, "--policies"]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "need numpy: pip install 'nandlab[policies]'" in done.stderr, done.stderr

@@ -16,7 +16,7 @@ ROOMS = {
     "listing": "_native",
     "one_line": "",
     "reading": "",
-    "policy": "_native one_line",
+    "policy": "_native one_line reading",
     "writing": "_native policy",
     "record": "writing",
     "figures": "record writing",
@@ -26,7 +26,7 @@ ROOMS = {
     "running": "_native experiment listing policy writing",
     "optimum": "_native experiment record running writing",
     "sweeping": "_native experiment figures one_line optimum policy record report running writing",
-    "choosing": "_native experiment figures listing report running writing",
+    "choosing": "_native experiment figures listing policy report running writing",
     "comparing": "_native experiment optimum report running sweeping writing",
     "reproduce": "_native experiment figures reading record report running writing",
     "sharing": "_native experiment record running writing",
@@ -34,8 +34,9 @@ ROOMS = {
     "explaining": "_native experiment figures optimum running sweeping writing",
     "searching": "_native experiment figures report running sweeping writing",
     "importing": "_native experiment one_line reading writing",
-    "cli": "_native bundled calibrate choosing experiment explaining figures importing listing optimum "
-    "reading record report reproduce running searching sharing sweeping traces writing",
+    "firmware": "experiment",
+    "cli": "_native bundled calibrate choosing experiment explaining figures firmware importing listing "
+    "optimum reading record report reproduce running searching sharing sweeping traces writing",
 }
 """Each room, a package or a module of `nandlab`, and the rooms that it may see."""
 

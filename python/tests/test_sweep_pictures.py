@@ -196,3 +196,29 @@ def test_the_page_tells_the_range_of_its_colours():
         f"Colours, from least to most: waf {low:.3f} to {high:.3f} ({100 * (high / low - 1):.0f} % more)."
         in (sweep_page(found, None))
     )
+
+
+AXIS = re.compile(
+    r'aria-label="([XY]-axis[^"]*)".*?<g class="mark-text role-axis-label"[^>]*>(.*?)</g>', re.DOTALL
+)
+
+
+def test_no_axis_of_a_report_has_more_than_ten_labels(nandlab_command, small, tmp_path):
+    """Hidden labels and ticks without a word do not count."""
+    longer = tmp_path / "longer.toml"
+    longer.write_text(small.read_text(encoding="utf-8").replace("20000", "60000"), encoding="utf-8")
+    for arguments in (("run", small), ("compare", small, longer), ("sweep", small, "--vary", "seed=1..12")):
+        page = tmp_path / f"{arguments[0]}.html"
+        ended = nandlab_command(*arguments, "--report", page)
+        assert ended.status == 0, ended.err
+        axes = AXIS.findall(page.read_text(encoding="utf-8"))
+        assert axes
+        for title, labels in axes:
+            shown = [
+                word
+                for look, word in re.findall(r"<text([^>]*)>([^<]*)", labels)
+                if 'opacity="0"' not in look
+            ]
+            # Names of things are as many as there are things.
+            if "scale with" in title and "discrete" not in title:
+                assert len(list(filter(None, shown))) <= 10, (arguments[0], title, shown)

@@ -46,8 +46,8 @@ use crate::parts::blocks::table::BlockTable;
 use crate::parts::engine::adopt::{Found, Needs};
 use crate::parts::engine::{self, Noted, PageMapped, Pages, Target};
 pub use crate::parts::engine::{
-    ByAddress, Collect, Collection, Config, Dynamic, Fixed, Idle, Order, OverDies, SlcCache, SlcFull, Stripe,
-    ValidPages,
+    Background, ByAddress, Collect, Collection, Config, Dynamic, Fixed, Idle, Order, OverDies, SlcCache, SlcFull,
+    Stripe, ValidPages,
 };
 use crate::parts::newest::Newest;
 use crate::parts::noted_map::{Holds, NotedMap};

@@ -91,7 +91,7 @@ impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = Escaped(f);
         place(&mut f, self.file.as_deref(), self.line, self.column)?;
-        f.write_str(&self.message)?;
+        f.write_str(&shortened(&self.message))?;
         // Its lines stay separate, so the user can paste them.
         let Some(proposal) = &self.proposal else { return Ok(()) };
         f.0.write_str("\n")?;

@@ -30,6 +30,9 @@ use std::path::Path;
 struct Text {
     /// The version of the program that made the image.
     version: String,
+    /// 32 hexadecimal digits, different for each image; older versions wrote none.
+    #[serde(default)]
+    identity: Option<String>,
     experiment: serde_json::Value,
 }
 
@@ -105,7 +108,8 @@ impl Served {
             // Programs say what is asked, and when.
             ["host", "precondition"].iter().for_each(|table| drop(tables.shift_remove(*table)));
         }
-        let text = Text { version: env!("CARGO_PKG_VERSION").to_owned(), experiment: value };
+        let identity = Some(format!("{:032x}", drawn()));
+        let text = Text { version: env!("CARGO_PKG_VERSION").to_owned(), identity, experiment: value };
         let text = serde_json::to_string(&text).expect("text keys and finite numbers only");
         let buffer = experiment.buffer.as_ref().map_or(0, |buffer| buffer.nvram_bytes(&sizing.geometry));
         let nvram = experiment.fs.as_ref().map_or(buffer, |fs| buffer.max(fs.nvram_bytes(&sizing.geometry)));
@@ -207,6 +211,13 @@ impl Served {
         // What the mount did is not counted as unsaved where this process is killed. A host disk without room stops no reader.
         let _ = keep(&image, &before, false);
         Ok(Self { experiment, sizing, engine, image, control, meter, start, mount, before, notices })
+    }
+
+    /// A number for this image and its copies. An image made by an older version has its description's checksum.
+    pub fn identity(&self) -> u128 {
+        let kept = text_of(&self.image).ok().and_then(|text| text.identity);
+        let number = kept.and_then(|digits| u128::from_str_radix(&digits, 16).ok());
+        number.unwrap_or_else(|| checksum(self.image.text().as_bytes()))
     }
 
     /// What it was made of.
@@ -357,6 +368,19 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
 
 fn text_of(image: &ImageFile) -> Result<Text, LabError> {
     serde_json::from_str(image.text()).map_err(|_| not_ours(image, "its header describes no disk"))
+}
+
+/// A random number: an image's name among others, which no result depends on.
+fn drawn() -> u128 {
+    use std::hash::BuildHasher;
+    let random = std::hash::RandomState::new();
+    u128::from(random.hash_one(0)) << 64 | u128::from(random.hash_one(1))
+}
+
+/// FNV-1a with 128 bits.
+fn checksum(bytes: &[u8]) -> u128 {
+    let sum = |sum: u128, &byte: &u8| (sum ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013B);
+    bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, sum)
 }
 
 /// The experiment that an image was made from.

@@ -19,6 +19,8 @@ mod config;
 pub use crate::config_error::ConfigError;
 pub use config::{BitErrors, Config};
 
+pub(crate) use config::failure_chance;
+
 use crate::address::{BlockId, Ppa};
 use crate::as_inside;
 use crate::content::PageBuf;
@@ -62,23 +64,23 @@ pub struct Faulty<N> {
 
 /// Operation count for one kind, and its failing ordinals.
 #[derive(Clone, Debug)]
-struct Script {
+pub(crate) struct Script {
     done: u64,
     failing: BTreeSet<u64>,
 }
 
 impl Script {
-    fn new(failing: &[u64]) -> Self {
+    pub(crate) fn new(failing: &[u64]) -> Self {
         Self { done: 0, failing: failing.iter().copied().collect() }
     }
 
     /// Counts the next operation; true if it fails.
-    fn next_fails(&mut self) -> bool {
+    pub(crate) fn next_fails(&mut self) -> bool {
         self.done += 1;
         self.failing.remove(&self.done)
     }
 
-    fn fail_from_now(&mut self, ordinal: u64) {
+    pub(crate) fn fail_from_now(&mut self, ordinal: u64) {
         assert!(ordinal > 0, "operations are counted from 1, the next one");
         self.failing.insert(self.done + ordinal);
     }
@@ -86,7 +88,7 @@ impl Script {
 
 /// Independent random streams.
 #[derive(Clone, Copy)]
-enum Draw {
+pub(crate) enum Draw {
     FactoryBad = 1,
     Program = 2,
     Erase = 3,
@@ -215,7 +217,7 @@ impl<N: Nand> Faulty<N> {
             return false;
         }
         let pe_cycles = self.pe_cycles[block.index()];
-        let rate = rate * config::growth(pe_cycles, self.inner.rules().endurance, self.config.failure_growth);
+        let rate = failure_chance(rate, pe_cycles, self.inner.rules().endurance, self.config.failure_growth);
         draws(self.config.seed, draw, address, pe_cycles).chance(rate)
     }
 
@@ -234,7 +236,7 @@ impl<N: Nand> Faulty<N> {
     }
 }
 
-fn draws(seed: u64, draw: Draw, address: u32, pe_cycles: u32) -> Random {
+pub(crate) fn draws(seed: u64, draw: Draw, address: u32, pe_cycles: u32) -> Random {
     let seed = seed.wrapping_add((draw as u64) << 56);
     Random::stream(seed, u64::from(address) << 32 | u64::from(pe_cycles))
 }

@@ -8,6 +8,7 @@ pub mod address;
 pub mod aging;
 pub mod backed;
 mod cause;
+pub mod chip;
 mod config_error;
 pub mod content;
 pub mod context;

@@ -7,7 +7,7 @@ use crate::Text;
 use nandlab_lab::served::{Access, Rescued, Served};
 use nandlab_serve::control::{self, Control};
 use nandlab_serve::regions::Regions;
-use nandlab_serve::{copy, directory, fuse, http, nbd, rescue, Export, Options};
+use nandlab_serve::{copy, directory, fuse, http, nbd, nvme, rescue, Described, Export, Options};
 use pyo3::prelude::*;
 use std::io;
 use std::path::PathBuf;
@@ -63,6 +63,7 @@ pub(crate) struct Disk {
 struct Servers {
     control: Option<Control>,
     nbd: Vec<nbd::Server>,
+    nvme: Vec<nvme::Server>,
     fuse: Vec<fuse::Mounted>,
     directories: Vec<directory::Mounted>,
     http: Vec<http::Page>,
@@ -195,6 +196,20 @@ impl Disk {
         let started = nbd::Server::start(&socket, disk).map_err(|error| NandlabError::new_err(error.to_string()))?;
         self.servers().nbd.push(started);
         Ok(())
+    }
+
+    /// Serves the disk by NVMe over TCP on a loopback address with a port, in blocks of `block_bytes`; returns the command
+    /// that connects a host.
+    #[pyo3(signature = (at, block_bytes=512))]
+    fn nvme(&self, at: &str, block_bytes: u32) -> PyResult<String> {
+        self.with_sectors()?;
+        let disk: Arc<dyn Described> = Arc::clone(&self.disk) as _;
+        let settings = nvme::Settings { block_bytes, ..nvme::Settings::default() };
+        let started =
+            nvme::Server::start(at, disk, settings).map_err(|error| NandlabError::new_err(error.to_string()))?;
+        let line = started.connect_line();
+        self.servers().nvme.push(started);
+        Ok(line)
     }
 
     /// Shows the disk at work on a page, at a loopback address with a port or on a unix socket.

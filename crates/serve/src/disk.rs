@@ -157,6 +157,21 @@ impl Disk {
         self.lock().served.live()
     }
 
+    /// The image's number among all images.
+    pub fn identity(&self) -> u128 {
+        self.lock().served.identity()
+    }
+
+    /// Whether a trimmed and flushed page reads as zeros from then on.
+    pub fn trims_last(&self) -> bool {
+        self.lock().trims_last
+    }
+
+    /// P/E cycles that the device's data sheet guarantees.
+    pub fn endurance(&self) -> u32 {
+        self.lock().served.experiment().device.profile.rules.endurance
+    }
+
     /// Everything since the image was made.
     pub fn lifetime(&self) -> Lifetime {
         self.lock().served.lifetime()

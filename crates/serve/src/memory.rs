@@ -1,6 +1,6 @@
 //! A disk in memory, to test and to measure protocols without an FTL.
 
-use crate::{check_range, Due, Export};
+use crate::{check_range, Described, Description, Due, Export, Health};
 use std::io::Result;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -81,5 +81,15 @@ impl Export for Memory {
 
     fn flush(&self) -> Result<Due> {
         Ok(self.due())
+    }
+}
+
+impl Described for Memory {
+    fn description(&self) -> Description {
+        Description { identity: 1, model: "nandlab memory".into(), trims_read_zeros: true }
+    }
+
+    fn health(&self) -> Health {
+        Health { spare_percent: 100, ..Health::default() }
     }
 }

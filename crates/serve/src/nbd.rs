@@ -11,14 +11,12 @@
 //! The NBD protocol, <https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md>: fixed newstyle negotiation,
 //! simple replies, block size constraints, FLUSH, FUA, TRIM, WRITE_ZEROES, CAN_MULTI_CONN.
 
-mod budget;
 mod connection;
-mod later;
 mod negotiate;
 mod server;
 mod wire;
 
+pub use crate::flow::Limits;
 pub use crate::sockets::SocketError;
-pub use budget::Limits;
 pub use connection::serve;
 pub use server::Server;

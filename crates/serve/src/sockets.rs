@@ -2,15 +2,18 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest path in a socket's address: `sun_path` has 108 bytes, the last is zero.
 const MOST_PATH: usize = 107;
+
+/// How long a connection that ends is drained.
+const DRAIN: Duration = Duration::from_millis(500);
 
 /// Why a socket cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +63,15 @@ impl Stream {
             Self::Unix(stream) => stream.set_write_timeout(Some(wait)),
             Self::Tcp(stream) => stream.set_write_timeout(Some(wait)),
         }
+    }
+
+    /// Ends it behind the last bytes sent: takes what the other side still sends, for at most `wait`. Unread bytes would
+    /// reset the connection, and the other side might miss the last ones.
+    pub fn drain(&self, wait: Duration) {
+        let _ = self.shutdown(Shutdown::Write);
+        let _ = self.limit_reads(DRAIN.min(wait));
+        let (mut stream, mut bytes, end) = (self, vec![0; 16 << 10], Instant::now() + DRAIN.min(wait));
+        while matches!(stream.read(&mut bytes), Ok(1..)) && Instant::now() < end {}
     }
 
     /// Sends as much as fits without a wait.
@@ -162,6 +174,21 @@ fn is_socket(path: &Path) -> bool {
 
 fn failed(path: &Path, error: io::Error) -> SocketError {
     SocketError::Io(path.to_owned(), error)
+}
+
+/// The address in `at`, if it is limited to this machine; else the caller's error with the text.
+pub(crate) fn loopback<E>(
+    at: &str,
+    no_address: fn(String) -> E,
+    not_loopback: fn(String) -> E,
+) -> Result<SocketAddr, E> {
+    let found = at.to_socket_addrs().map_err(|_| no_address(at.to_owned()))?;
+    let all: Vec<SocketAddr> = found.collect();
+    match all.first() {
+        None => Err(no_address(at.to_owned())),
+        Some(_) if all.iter().any(|address| !address.ip().is_loopback()) => Err(not_loopback(at.to_owned())),
+        Some(first) => Ok(*first),
+    }
 }
 
 /// Connects to the socket `path`, however long.

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from nandlab import reading
 from nandlab._native import ConfigError
 from nandlab.calibrate.rows import KINDS, Case, Job, Row, bytes_of, checked, named_row
-from nandlab.reading import regular
 from nandlab.writing.new_file import readable
 
 PERCENTILES = {
@@ -75,7 +75,7 @@ def document_of(path: Path) -> dict[str, Any]:
     """
     name = readable(path)
     try:
-        text = regular(path).read_text(encoding="utf-8")
+        text = reading.text(path)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{name}: byte {error.start} is not UTF-8 text") from None
     # fio's warnings stand before the document.

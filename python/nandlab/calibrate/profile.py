@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nandlab import reading
 from nandlab._native import toml_to_json, version
 from nandlab.calibrate import Calibration, Line
 from nandlab.calibrate.free import TABLES, Free
 from nandlab.calibrate.words import value_text
 from nandlab.listing import lists
-from nandlab.reading import regular
 from nandlab.writing.new_file import readable, write_whole
 from nandlab.writing.toml_text import toml_value
 
@@ -51,7 +51,7 @@ def _base(found: Calibration, name: str) -> Mapping[str, Any]:
     """The experiment's profile, as written."""
     text = next((each["doc"] for each in lists()["devices"] if each["name"] == name), None)
     if text is None:
-        text = regular(Path(found.plan.bench.experiment.folder) / name).read_text(encoding="utf-8")
+        text = reading.text(Path(found.plan.bench.experiment.folder) / name)
     tree: dict[str, Any] = json.loads(toml_to_json(text, name))["tree"]
     return tree
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from nandlab import reading
 from nandlab._native import ConfigError
 from nandlab.calibrate.words import known_or_near
-from nandlab.reading import regular
 from nandlab.writing import units
 from nandlab.writing.new_file import readable
 
@@ -189,7 +189,7 @@ def read_csv(path: str | os.PathLike[str], note: Callable[[str], object] = lambd
     """
     name = readable(path)
     try:
-        text = regular(path).read_text(encoding="utf-8-sig")
+        text = reading.text(path, "utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{name}: byte {error.start} is not UTF-8 text") from None
     kept = [(at, line) for at, line in enumerate(text.splitlines(), 1) if line.strip() and line[0] != "#"]

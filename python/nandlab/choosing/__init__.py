@@ -204,7 +204,8 @@ def choose(
     """
     found = candidates(wish)
     measured = _measure(wish, found, jobs, progress)
-    smaller = [each for each in map(_with_less_cache, measured or ()) if each is not None]
+    cut = (_with_less_cache(each, wish.allow_code) for each in measured or ())
+    smaller = [each for each in cut if each is not None]
     again = _measure(wish, smaller, jobs, progress) if smaller else []
     if measured is None or again is None:
         return None
@@ -233,7 +234,8 @@ def _used(
     for times in LONGER:
         if not any(each.fits and each.is_blank for each in measured):
             break
-        longer = _measure(wish, [_longer(each, times) for each in before if each.result], jobs, progress)
+        found = [_longer(each, times, wish.allow_code) for each in before if each.result]
+        longer = _measure(wish, found, jobs, progress)
         if longer is None:
             return None
         by_name = {each.name: each for each in longer}
@@ -260,7 +262,8 @@ def _aged(
     """
     ended: set[str] = set()
     for times in (times // compared for times in LONGER if times > compared):
-        found = [_longer(each, times) for each in measured if each.is_young and each.name not in ended]
+        young = [each for each in measured if each.is_young and each.name not in ended]
+        found = [_longer(each, times, wish.allow_code) for each in young]
         if not found:
             break
         again = _measure(wish, found, jobs, progress)
@@ -273,11 +276,11 @@ def _aged(
     return measured
 
 
-def _longer(measured: Measured, times: int) -> Candidate:
+def _longer(measured: Measured, times: int, allow_code: bool) -> Candidate:
     tree = measured.result.experiment if measured.result is not None else {}
     ((name, options),) = tree["workload"].items()
     longer = {name: {**options, "transactions": options["transactions"] * times}}
-    return Candidate(measured.name, Experiment(**{**tree, "workload": longer}))
+    return Candidate(measured.name, Experiment(**{**tree, "workload": longer}, allow_code=allow_code))
 
 
 def _measure(
@@ -294,7 +297,7 @@ def _measure(
     return [_measured(wish, each, by_name.get(each.name)) for each in found]
 
 
-def _with_less_cache(measured: Measured) -> Candidate | None:
+def _with_less_cache(measured: Measured, allow_code: bool) -> Candidate | None:
     """The candidate with a sector cache in the RAM left by its tables; None if it still does not fit.
 
     The cache is the largest power of two.
@@ -306,7 +309,7 @@ def _with_less_cache(measured: Measured) -> Candidate | None:
     if smaller < LEAST_CACHE:
         return None
     cut = {"fat": {**result.experiment["fs"]["fat"], "cache_bytes": 1 << (smaller.bit_length() - 1)}}
-    return Candidate(measured.name, Experiment(**{**result.experiment, "fs": cut}))
+    return Candidate(measured.name, Experiment(**{**result.experiment, "fs": cut}, allow_code=allow_code))
 
 
 def _measured(wish: Wish, candidate: Candidate, outcome: Outcome | None) -> Measured:

@@ -14,13 +14,16 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nandlab._native import ConfigError, toml_to_json
 from nandlab.choosing.wish import Wish
 from nandlab.experiment import Experiment
 from nandlab.listing import lists
 from nandlab.writing import units
+
+if TYPE_CHECKING:
+    from nandlab.policy import Policy
 
 Tree = dict[str, Any]
 
@@ -119,7 +122,7 @@ def _candidate(wish: Wish, name: str, tree: Tree, applied: Sequence[str]) -> Can
     why = ""
     for share in shares:
         device = tree["device"] if share is None else {**tree["device"], "over_provisioning": share}
-        experiment = Experiment(**{**tree, "device": device})
+        experiment = Experiment(**{**tree, "device": device}, allow_code=wish.allow_code)
         try:
             experiment.resolve()
         except ConfigError as error:
@@ -162,7 +165,7 @@ def _in_bytes(error: str, wish: Wish) -> str:
     return re.sub(r"set device\.shape\.blocks_per_plane = (\d+)", flash, error)
 
 
-def _with(tree: Tree, sets: Sequence[tuple[str, str]]) -> tuple[Tree, set[str]]:
+def _with(tree: Tree, sets: Sequence[tuple[str, str | Policy]]) -> tuple[Tree, set[str]]:
     """A tree with the keys whose table it has, and these keys.
 
     >>> _with({"fs": {"yaffs": {}}}, [("fs.yaffs.short_op_cache", "10"), ("fs.minv.objects", "9")])
@@ -175,6 +178,9 @@ def _with(tree: Tree, sets: Sequence[tuple[str, str]]) -> tuple[Tree, set[str]]:
         if len(path) < 2 or first not in tree or (is_named and rest[0] not in tree[first]):
             continue
         used.add(key)
+        if not isinstance(text, str):
+            tree = _put(tree, path, text)
+            continue
         try:
             value = json.loads(toml_to_json(f"value = {text}", f"--set {key}"))["tree"]["value"]
         except ConfigError:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nandlab._native import ConfigError
+
+if TYPE_CHECKING:
+    from nandlab.policy import Policy
 
 SIZES = ("device.shape", "device.capacity", "device.profile", "device.blocks_per_plane")
 """Keys set by `flash_bytes` and `device`."""
@@ -26,7 +29,8 @@ class Wish:
         daily_bytes: File data written in a day, in bytes.
         years: How long the flash must last.
         sets: Keys and values, as in ("ftl.bast.log_blocks", "16"); each applies to the candidates with
-            its table.
+            its table. A policy object may stand for a value, as in ("ftl.page.victim", MyVictim()).
+        allow_code: Whether policies may run that `sets` names by `module:Class`; objects always do.
 
     Raises:
         ConfigError: With a sentence; a value is impossible for a flash, or two contradict one another.
@@ -40,7 +44,8 @@ class Wish:
     nvram_bytes: int = 0
     daily_bytes: float = 1e6
     years: float = 5.0
-    sets: Sequence[tuple[str, str]] = ()
+    sets: Sequence[tuple[str, str | Policy]] = ()
+    allow_code: bool = False
 
     def __post_init__(self) -> None:
         """Refuses impossible and contradictory requirements."""

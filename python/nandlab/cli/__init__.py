@@ -14,11 +14,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import click
 
 from nandlab.cli import background
+from nandlab.writing.visible import Visible
 
 COMMANDS = (
     "run",
@@ -32,6 +33,8 @@ COMMANDS = (
     "choose",
     "disk",
     "mount",
+    "prove",
+    "firmware",
     "trace",
     "profile",
     "list",
@@ -104,10 +107,7 @@ def main(stop: Callable[[int, FrameType | None], NoReturn] | None = None) -> NoR
     # A shell may have closed them (`>&-`); they stay open as long as the process.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        # File names may be no UTF-8, and an output may take less than UTF-8.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    sys.stdout, sys.stderr = _visible(sys.stdout), _visible(sys.stderr)
     try:
         status = _guarded(sys.argv[1:], stop)
     except KeyboardInterrupt:
@@ -119,6 +119,11 @@ def main(stop: Callable[[int, FrameType | None], NoReturn] | None = None) -> NoR
     # Stopping threads in the compiled module must not hold up the end.
     _flush_quietly()
     os._exit(status)
+
+
+def _visible(stream: TextIO) -> TextIO:
+    """The stream for text in which names from files may stand."""
+    return Visible(stream) if isinstance(stream, io.TextIOWrapper) else stream
 
 
 def _guarded(arguments: list[str], stop: Callable[[int, FrameType | None], NoReturn] | None) -> int:

@@ -29,12 +29,19 @@ class _Worker(threading.Thread, Generic[T]):
             self.error = error
 
 
-def interruptible(work: Callable[[], T]) -> T:
-    """The result of `work`, done in its own thread, so that Ctrl-C ends the command at once."""
+def interruptible(work: Callable[[], T], each: Callable[[], object] = lambda: None) -> T:
+    """The result of `work`, done in its own thread, so that Ctrl-C ends the command at once.
+
+    Args:
+        work: The work.
+        each: Called ten times a second meanwhile.
+
+    """
     worker = _Worker(work)
     worker.start()
     while worker.is_alive():
         worker.join(0.1)
+        each()
     if worker.error is not None:
         raise worker.error
     return worker.value  # type: ignore[return-value] # set where there is no error

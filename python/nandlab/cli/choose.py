@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import DONE, FAILED
-from nandlab.cli.options import Pair, json_option, refuse_overwriting, report_option, sets_option
+from nandlab.cli.options import (
+    Pair,
+    allows_code,
+    json_option,
+    policies_option,
+    refuse_overwriting,
+    report_option,
+    sets_option,
+)
 from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
 
 if TYPE_CHECKING:
@@ -55,6 +63,7 @@ class Size(click.ParamType):
 @click.option("--device", default="k9f5608", show_default=True, help="Profile of the chip.")
 @click.option("--transactions", type=click.IntRange(min=1), help="How long the workload is.")
 @sets_option
+@policies_option
 @report_option
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
 @json_option
@@ -87,7 +96,9 @@ def command(  # noqa: PLR0913 - one for each option
 
     refuse_overwriting({"--report": report}, [])
     options = {} if transactions is None else {"transactions": transactions}
-    wish = Wish({_known(workload): options}, flash, device, ram, nvram, daily, years, tuple(sets))
+    wish = Wish(
+        {_known(workload): options}, flash, device, ram, nvram, daily, years, tuple(sets), allows_code()
+    )
     with Waiting() as waiting:
         advice = choose(wish, jobs, _Rounds(waiting))
     if advice is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nandlab import reading
 from nandlab.cli import FAILED, trying
 from nandlab.cli.background import interruptible
 from nandlab.cli.disk_output import (
@@ -23,7 +24,6 @@ from nandlab.cli.disk_output import (
 )
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
 from nandlab.cli.output import print_json, print_table, say
-from nandlab.reading import regular
 
 if TYPE_CHECKING:
     from nandlab._native import Disk
@@ -257,6 +257,18 @@ def _rescued(image: str, file: str, error: Exception) -> tuple[list[str], list[t
 @click.argument("image", type=IMAGE)
 @click.option("--nbd", metavar="SOCKET", help="Serve it by NBD on this unix socket.")
 @click.option("--fuse", metavar="DIR", help="Serve it as the file `disk` in this directory, by FUSE.")
+@click.option(
+    "--nvme",
+    metavar="127.0.0.1:PORT",
+    help="Serve it as an NVMe drive over TCP, for this machine alone.",
+)
+@click.option(
+    "--nvme-block",
+    type=click.Choice(["512", "4096"]),
+    default="512",
+    show_default=True,
+    help="Bytes of the NVMe drive's logical block.",
+)
 @click.option("--http", metavar="127.0.0.1:PORT", help="Show it at work on a page, for this machine alone.")
 @click.option("--pace", is_flag=True, help="Answer when the simulated time of a request is over.")
 @click.option(
@@ -280,8 +292,11 @@ def _rescued(image: str, file: str, error: Exception) -> tuple[list[str], list[t
 @json_option
 def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
     """Serve IMAGE until Ctrl-C or SIGTERM; print the cost at the end."""
-    if options["nbd"] is None and options["fuse"] is None:
-        raise click.UsageError("say how programs are to reach the disk: --nbd SOCKET, --fuse DIR, or both")
+    if all(options[way] is None for way in ("nbd", "nvme", "fuse")):
+        raise click.UsageError(
+            "say how programs are to reach the disk: --nbd SOCKET, --nvme 127.0.0.1:PORT, --fuse DIR, or "
+            "several"
+        )
     disk = opened(image, options)
     if options["regions"] is not None:
         _set_regions(disk, options["regions"])
@@ -302,7 +317,7 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
 def _set_regions(disk: Disk, regions: str) -> None:
     if regions != "auto":
         try:
-            disk.regions(regular(regions).read_text(encoding="utf-8"))
+            disk.regions(reading.text(regions))
         except (OSError, UnicodeDecodeError) as error:
             raise click.UsageError(f"the regions in {regions} cannot be read: {error}") from None
         return
@@ -320,6 +335,9 @@ def _serve_until_stopped(image: str, disk: Disk, options: dict[str, Any], watch:
         if options["nbd"] is not None:
             disk.nbd(options["nbd"])
             ways.append(f"by NBD on {options['nbd']}")
+        if options["nvme"] is not None:
+            say(disk.nvme(options["nvme"], int(options["nvme_block"])))
+            ways.append(f"by NVMe at {options['nvme']}")
         if options["fuse"] is not None:
             disk.fuse(options["fuse"])
             ways.append(f"as {Path(options['fuse']) / 'disk'}")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nandlab import reading
 from nandlab.cli import FAILED
 from nandlab.cli.options import Pair, RegularFile, override
 from nandlab.cli.output import print_table, say
-from nandlab.reading import regular
 
 if TYPE_CHECKING:
     from nandlab._native import Disk
@@ -116,7 +116,7 @@ def text_of(file: str | None, pairs: list[Pair]) -> Any:  # noqa: ANN401 - a cla
         return _native.Text("", "toml", "", ".", sets)
     path = Path(file)
     try:
-        text = regular(path).read_text(encoding="utf-8")
+        text = reading.text(path)
     except UnicodeDecodeError as error:
         raise _native.ConfigError(f"{readable(path)}: byte {error.start} is not UTF-8 text") from None
     form = "json" if path.suffix == ".json" else "toml"

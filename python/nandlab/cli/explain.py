@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nandlab import reading
 from nandlab.cli import DONE, FAILED
 from nandlab.cli.optimum import optimum_option
 from nandlab.cli.options import RegularFile, allows_code, json_option, policies_option
 from nandlab.cli.output import echo_wrapped, print_json, say
-from nandlab.reading import regular
 
 if TYPE_CHECKING:
     from nandlab.running.batch import Stage
@@ -88,7 +87,7 @@ def _record(path: str) -> dict[str, Any]:
             f"{path} is an experiment: `nandlab run {path} --json > result.json` makes a record of it"
         )
     try:
-        given = sys.stdin.buffer.read() if path == "-" else regular(path).read_bytes()
+        given = reading.standard_input() if path == "-" else reading.whole(path)
         record = json.loads(given.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None

@@ -8,7 +8,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -16,9 +16,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+from nandlab.writing.visible import Visible, visible
+
 UNLIMITED = 10_000
 COMFORTABLE = 110
 """Fewest terminal columns for tables with wide gaps."""
+
+
+def terminal(stream: TextIO) -> TextIO:
+    """The stream for what moves the cursor and sets colours."""
+    stream.flush()
+    return stream.whole if isinstance(stream, Visible) else stream
 
 
 def print_json(document: Any) -> None:  # noqa: ANN401 - JSON
@@ -48,7 +56,7 @@ def print_table(
             "\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n")), err=to_stderr
         )
         return
-    console = Console(highlight=False, stderr=to_stderr)
+    console = Console(highlight=False, file=terminal(sys.stderr if to_stderr else sys.stdout))
     if titles and len(right) > 1 and _narrowest(rows, titles, right) > console.width:
         for part, heads in _turned(console.width, rows, titles, right):
             console.print(_table(console, part, heads, range(1, len(heads))))
@@ -71,13 +79,13 @@ def _table(
     for at in range(columns):
         number = at in right
         table.add_column(
-            Text(titles[at] if titles else ""),
+            Text(visible(titles[at]) if titles else ""),
             justify="right" if number else "left",
             no_wrap=number,
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     return table
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from nandlab.cli.background import interruptible
 from nandlab.cli.output import print_json, print_table, say
+from nandlab.cli.progress import reading
 from nandlab.cli.trace import options_of, page_bytes_of, reads_a_trace
 
 INTERVALS = "10,30,100,300,1000,3000,10000"
@@ -85,9 +85,9 @@ def command(  # noqa: PLR0913 - one for each option
         require_vl_convert()
     options = options_of(given)
     wanted = sorted({*intervals, *([] if interval is None else [interval])})
-    found = interruptible(
-        lambda: profiling.profile(
-            file, wanted, options=options, page_bytes=page_bytes, fw=fw, size_unit=size_unit
+    found = reading(
+        lambda read: profiling.profile(
+            file, wanted, options=options, page_bytes=page_bytes, fw=fw, size_unit=size_unit, watch=read
         )
     )
     chosen = profiling.chosen(found, interval)

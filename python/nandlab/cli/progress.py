@@ -5,13 +5,17 @@ from __future__ import annotations
 import bisect
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nandlab.writing.units import duration_s
+from nandlab.writing.visible import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+T = TypeVar("T")
 
 FIRST_S = 0.4
 """Work that ends sooner shows nothing."""
@@ -99,7 +103,7 @@ class Waiting:
             return
         left = "time left not known yet" if seconds is None else f"{duration_s(seconds)} left"
         if self._terminal:
-            self._draw(phase, share, detail, left)
+            self._draw(visible(phase), share, visible(detail), left)
         else:
             done = "" if share is None else f" {share * 100:.0f} %"
             print(f"{phase}{done}, {detail}, {left}", file=sys.stderr, flush=True)
@@ -118,15 +122,33 @@ class Waiting:
         self._bar.update(task, description=phase, total=total, completed=done, detail=detail, left=left)
 
 
+def reading(work: Callable[[Callable[[int], object]], T]) -> T:
+    """The result of `work`, which reads a trace and tells the function given how many records it has read."""
+    from nandlab.cli.background import interruptible
+
+    read = 0
+
+    def take(records: int) -> None:
+        nonlocal read
+        read = records
+
+    with Waiting() as waiting:
+        return interruptible(
+            lambda: work(take), lambda: waiting.update("reading", None, f"{read:,} records of the trace read")
+        )
+
+
 def _bar() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+    from nandlab.cli.output import terminal
 
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[detail]}, {task.fields[left]}", markup=False),
-        console=Console(stderr=True),
+        console=Console(file=terminal(sys.stderr)),
         transient=True,
     )

@@ -11,6 +11,7 @@ import click
 from nandlab.cli.background import interruptible, unfinished
 from nandlab.cli.options import RegularFile, json_option
 from nandlab.cli.output import print_json, print_table, say
+from nandlab.cli.progress import reading
 
 
 class TraceFile(RegularFile):
@@ -112,7 +113,9 @@ def info(as_json: bool, page_bytes: int, plots: str | None, file: str, **given: 
 
         require_vl_convert()
     options = options_of(given)
-    found = interruptible(lambda: trace_file.info(file, options, page_bytes, pictures=plots is not None))
+    found = reading(
+        lambda read: trace_file.info(file, options, page_bytes, pictures=plots is not None, watch=read)
+    )
     drawn = _draw(found, plots) if plots is not None else []
     if as_json:
         print_json({**found, "plots": drawn} if plots is not None else found)
@@ -244,7 +247,7 @@ def head(as_json: bool, count: int, file: str, **given: Any) -> None:  # noqa: A
     """Print the first requests in FILE as they were read."""
     from nandlab.traces import trace_file
 
-    found = trace_file.head(file, options_of(given), {"count": count})
+    found = interruptible(lambda: trace_file.head(file, options_of(given), {"count": count}))
     if as_json:
         print_json(found)
         return
@@ -282,7 +285,7 @@ def _write(
         )
     if is_piped and to is None:
         raise click.UsageError("`-` is stdout, whose format no name tells: --to native, csv or fio does")
-    done = interruptible(lambda: _written(trace_file.convert, (file, output, to, options, part)))
+    done = reading(lambda read: _written(trace_file.convert, (file, output, to, options, part, read)))
     if as_json:
         print_json(done)
         return

@@ -30,6 +30,10 @@ DEVICE = [("ftl", "page"), ("device.capacity", "256 MiB")]
 """The device, as far as neither a file nor `--set` says otherwise."""
 MOUNT_S = 20.0
 """Seconds that fuse2fs may take to mount."""
+BUSY_S = 0.4
+"""Seconds that the command's last processes have to leave the file system."""
+END_S = 20.0
+"""Seconds that fuse2fs has to write what it holds."""
 PACKAGES = {"mke2fs": "e2fsprogs", "e2fsck": "e2fsprogs", "fuse2fs": "fuse2fs"}
 
 
@@ -219,18 +223,36 @@ def _mounted(place: _Place) -> Iterator[None]:
     with subprocess.Popen(
         mount, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     ) as server:
-        end = time.monotonic() + MOUNT_S
-        while not os.path.ismount(inside):
-            if server.poll() is not None or time.monotonic() > end:
-                server.kill()
-                output = server.stdout.read().strip() if server.stdout else ""
-                raise NandlabError(f"fuse2fs cannot mount the file system: {output or 'no reason given'}")
-            time.sleep(0.005)
         try:
+            end = time.monotonic() + MOUNT_S
+            while not os.path.ismount(inside):
+                if server.poll() is not None or time.monotonic() > end:
+                    server.kill()
+                    output = server.stdout.read().strip() if server.stdout else ""
+                    raise NandlabError(f"fuse2fs cannot mount the file system: {output or 'no reason given'}")
+                time.sleep(0.005)
             yield
         finally:
-            _run([place.programs["fusermount"], "-u", inside])
-            server.wait()
+            _unmount(server, place.programs["fusermount"], inside)
+
+
+def _unmount(server: subprocess.Popen[str], fusermount: str, inside: str) -> None:
+    """Ends fuse2fs, also while it mounts, or while a process of the command still stands in its folder."""
+    end = time.monotonic() + BUSY_S
+    while server.poll() is None:
+        done = subprocess.run([fusermount, "-u", inside], capture_output=True, check=False)
+        if done.returncode == 0:
+            break
+        if time.monotonic() > end:
+            subprocess.run([fusermount, "-u", "-z", inside], capture_output=True, check=False)
+            # Now it writes everything to the disk, and ends.
+            server.terminate()
+            break
+        time.sleep(0.02)
+    try:
+        server.wait(END_S)
+    except subprocess.TimeoutExpired:
+        server.kill()
 
 
 def _run(words: list[str]) -> None:

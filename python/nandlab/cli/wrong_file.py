@@ -8,7 +8,7 @@ import shlex
 
 import click
 
-from nandlab.reading import regular
+from nandlab import reading
 
 IMPORTS = {
     "mqsim": "mqsim {} workload.xml",
@@ -36,7 +36,7 @@ def refuse_trace(path: str) -> None:
     from nandlab.traces import trace_file
 
     try:
-        tables = json.loads(_native.toml_to_json(regular(path).read_text(encoding="utf-8"), path))
+        tables = json.loads(_native.toml_to_json(reading.text(path), path))
     except (OSError, UnicodeDecodeError, _native.NandlabError):
         tables = None
     if tables is None or not TABLES & tables.keys():
@@ -81,7 +81,7 @@ def _refuse_configuration(path: str) -> None:
 
 def _refuse_jobs(path: str) -> None:
     try:
-        jobs = JOB.search(regular(path).read_text(encoding="utf-8"))
+        jobs = JOB.search(reading.text(path))
     except (OSError, UnicodeDecodeError):
         return
     if jobs is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from nandlab import _native, policy
+from nandlab import _native, policy, reading
 from nandlab.experiment.config import Device, Host, Memory, Precondition
 from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, Run, unless_it_failed
@@ -163,7 +163,7 @@ class Experiment:
             if override != readable(override):
                 raise _native.ConfigError(f"--set {readable(override)}: this is not UTF-8 text")
         try:
-            text = regular(path).read_text(encoding="utf-8")
+            text = reading.text(path)
         except UnicodeDecodeError as error:
             raise _native.ConfigError(f"{readable(given)}: byte {error.start} is not UTF-8 text") from None
         except OSError as error:

@@ -9,7 +9,19 @@ from typing import Any
 from nandlab._native import ConfigError
 from nandlab.importing.femu_zones import zoned
 from nandlab.importing.imported import Imported
-from nandlab.importing.keys import TOLD, UNUSED, Found, Key, Values, count, differs, taken, told, unused
+from nandlab.importing.keys import (
+    DIFFERS,
+    TOLD,
+    UNUSED,
+    Found,
+    Key,
+    Values,
+    count,
+    differs,
+    taken,
+    told,
+    unused,
+)
 from nandlab.importing.lines_file import is_there, read_text
 from nandlab.importing.parts import NO_WORKLOAD, rules, uniform_writes
 from nandlab.importing.request import Request
@@ -27,10 +39,10 @@ ZONED = "3"
 _TABLE = "a cell type takes FEMU's own table of times"
 _VM = "of the virtual machine's interface"
 _HANDLES = "ftl.page.placement.fdp.handles"
+_BACKGROUND = "ftl.page.collection.background.free_blocks"
 BACKGROUND = (
-    "after each request FEMU empties a line while at most {free} % of the lines are free, if an eighth of it "
-    "is invalid; nothing here does. Write amplification is higher there: 4.19 beside 1.62 for 12 million "
-    "uniform writes (run-blackbox.sh), and 1.62 there without the rule"
+    "after each request FEMU empties a line while at most {free} lines are free, if an eighth of it is "
+    "invalid; after each page here, a block of the page's die"
 )
 
 KEYS = {
@@ -61,7 +73,7 @@ KEYS = {
     "ch_xfer_lat": unused(0, "FEMU ignores it; pg_xfer_lat is the channel's time"),
     "pg_xfer_lat": taken(0, "device.timing.transfer_ns_per_byte", "for a page there"),
     "cmd_addr_lat": taken(0, "device.timing.transfer_command_us"),
-    "gc_thres_pcent": told(75, ""),
+    "gc_thres_pcent": told(75, "").within(0, 100),
     "gc_thres_pcent_high": differs(95, "", "lines there, a block of each die; blocks of a die here").within(
         1, 99
     ),
@@ -236,10 +248,10 @@ def _ftl(values: Values) -> dict[str, Any]:
         for key in ("gc_policy", "gc_thres_pcent", "gc_thres_pcent_high"):
             values.say(key, TOLD, f"`{name}` merges by its own rules")
         return {f"ftl.{name}.log_blocks": LOG_BLOCKS}
-    values.say("gc_thres_pcent", TOLD, BACKGROUND.format(free=100 - values.whole("gc_thres_pcent")))
-    share = 1 - values.whole("gc_thres_pcent_high") / 100
     # FEMU counts lines; each has a block from every die.
-    reserve = max(2, int(share * values.whole("blks_per_pl") * values.whole("pls_per_lun")))
+    lines = values.whole("blks_per_pl") * values.whole("pls_per_lun")
+    early = int((1 - values.whole("gc_thres_pcent") / 100) * lines)
+    reserve = max(2, int((1 - values.whole("gc_thres_pcent_high") / 100) * lines))
     key = f"ftl.{name}.reserve_blocks"
     values.say("gc_thres_pcent_high", "differs in meaning", KEYS["gc_thres_pcent_high"].note, key)
     values.say("gc_policy", "taken", "lines there, blocks here", f"ftl.{name}.victim")
@@ -247,6 +259,14 @@ def _ftl(values: Values) -> dict[str, Any]:
     if name == "dftl":
         cached = values.whole("mapping_cache_mb") or 4
         flat["ftl.dftl.cmt_entries"] = cached * MIB // ENTRY_BYTES
+        note = "`dftl` collects with gc_thres_pcent_high alone; write amplification is higher there"
+        values.say("gc_thres_pcent", TOLD if early > reserve else UNUSED, note)
+    elif early > reserve:
+        flat[_BACKGROUND] = early
+        flat["ftl.page.collection.background.invalid_pages"] = max(1, values.whole("pgs_per_blk") // 8)
+        values.say("gc_thres_pcent", DIFFERS, BACKGROUND.format(free=early), _BACKGROUND)
+    else:
+        values.say("gc_thres_pcent", UNUSED, "not above gc_thres_pcent_high, which collects before it")
     return flat
 
 

@@ -225,7 +225,8 @@ def _flag(key: str, text: str, found: Found) -> bool:
 def _number(key: str, entry: Key, text: str, found: Found) -> int | float:
     is_whole = isinstance(entry.default, int)
     try:
-        value = float(text)
+        # Python also reads 1_000, which no simulator does.
+        value = float("nan") if "_" in text else float(text)
     except ValueError:
         value = float("nan")
     if value != value or (is_whole and abs(value) <= MOST and not value.is_integer()):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from nandlab import reading
 from nandlab._native import ConfigError
 from nandlab.importing.keys import Found
-from nandlab.reading import regular
 
 
 def is_there(path: str) -> bool:
@@ -27,7 +27,7 @@ def read_text(path: str) -> str:
 
     """
     try:
-        return regular(path).read_text(encoding="utf-8-sig")
+        return reading.text(path, "utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
 

@@ -166,6 +166,11 @@ class Device:
         return chips * self.flash.whole("Die_No_Per_Chip") * self.flash.whole("Plane_No_Per_Die")
 
     @property
+    def has_whole_map(self) -> bool:
+        """Whether the map is in memory."""
+        return self.values.flag("Ideal_Mapping_Table")
+
+    @property
     def logical_bytes(self) -> int:
         """Bytes for the host, rounded down as there."""
         pages = int(self.pages * (1 - self.values.number("Overprovisioning_Ratio")))

@@ -80,6 +80,14 @@ TRACE_FETCHED = (
     "there, which lengthens it and leaves dies free for other flows"
 )
 
+PARTS = {
+    "Channel_IDs": "Flash_Channel_Count",
+    "Chip_IDs": "Chip_No_Per_Channel",
+    "Die_IDs": "Die_No_Per_Chip",
+    "Plane_IDs": "Plane_No_Per_Die",
+}
+"""A flow's parts of the device, and the device's key for their number."""
+
 
 class Scenario:
     """One scenario: its flows over a device."""
@@ -141,6 +149,11 @@ class Scenario:
         return flat | fill, notes + more
 
     @property
+    def reads_alone(self) -> bool:
+        """Whether no flow writes."""
+        return not self.is_trace and all(flow.whole("Read_Percentage") == 100 for flow in self.flows)
+
+    @property
     def fetched(self) -> int:
         """The most requests of a flow that the device takes from its queue at once."""
         return self.device.values.whole("Queue_Fetch_Size")
@@ -171,17 +184,24 @@ class Scenario:
         sizes = [flow.whole("Average_Request_Size") * 512 for flow in self.flows]
         return sum(sizes) // len(sizes)
 
+    def parts(self) -> dict[str, int]:
+        """The device's keys of which all flows use the same part, and how much of it."""
+        found = {}
+        for ids, key in PARTS.items():
+            sets = {frozenset(flow.text(ids).split(",")) if ids in flow else None for flow in self.flows}
+            used = next(iter(sets))
+            if len(sets) == 1 and used and len(used) < self._count(key):
+                found[key] = len(used)
+        return found
+
+    def _count(self, key: str) -> int:
+        values = self.device.values
+        return (values if key in values.table else self.device.flash).whole(key)
+
     def _shares(self, flow: Values) -> None:
-        values, flash = self.device.values.whole, self.device.flash.whole
-        counts = {
-            "Channel_IDs": values("Flash_Channel_Count"),
-            "Chip_IDs": values("Chip_No_Per_Channel"),
-            "Die_IDs": flash("Die_No_Per_Chip"),
-            "Plane_IDs": flash("Plane_No_Per_Die"),
-        }
-        for key, number in counts.items():
-            if key not in flow or len(set(flow.text(key).split(","))) == number:
-                flow.say(key, UNUSED, "all, as here")
+        for ids, key in PARTS.items():
+            if ids not in flow or len(set(flow.text(ids).split(","))) == self._count(key):
+                flow.say(ids, UNUSED, "all, as here")
         if flow.text("Device_Level_Data_Caching_Mode") == "READ_CACHE":
             flow.say(
                 "Device_Level_Data_Caching_Mode",

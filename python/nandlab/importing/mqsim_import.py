@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nandlab._native import ConfigError
 from nandlab.importing.imported import Imported
-from nandlab.importing.keys import TAKEN, UNUSED, Values
+from nandlab.importing.keys import DIFFERS, TAKEN, UNUSED, Values
 from nandlab.importing.mqsim import NAME, Device
 from nandlab.importing.mqsim_cache import cache
 from nandlab.importing.mqsim_flows import Scenario
@@ -15,6 +15,14 @@ COMPARABLE = (
     "Compare latencies: MQSim divides requests by whole seconds, so its IOPS are too high, or infinite below "
     "one second. IOPS are depth / mean latency."
 )
+
+BLOCKS = "Block_No_Per_Plane"
+FEW_BLOCKS = 256
+FEWER = (
+    "{blocks} there: the flows only read, so nothing is collected, and a read costs the same wherever its "
+    f"page is; the fill takes less time. --instead {BLOCKS}={{blocks}} takes all"
+)
+PART = "all flows keep to the same {number} of {all}, so the device here has only those"
 
 
 def imported(request: Request) -> Imported:
@@ -41,7 +49,8 @@ def imported(request: Request) -> Imported:
             device.values.say("Queue_Fetch_Size", UNUSED, "fewer requests are outstanding")
         notes.append(NO_WORKLOAD)
     else:
-        scenario = Scenario(request.files[1], request.scenario, device, request.instead)
+        device, scenario = _of_flows(request, device)
+        groups, ftl_and_device = device.groups, device.flat()
         flat, more = scenario.flat(request.folder)
         notes += more
         groups += scenario.flows
@@ -57,3 +66,24 @@ def imported(request: Request) -> Imported:
     notes += more
     rows = tuple(row for group in groups for row in group.rows(flat))
     return Imported(NAME, request.files, flat, rows, tuple(notes))
+
+
+def _of_flows(request: Request, device: Device) -> tuple[Device, Scenario]:
+    """The device with the parts on which the flows depend, and the scenario on it."""
+    scenario = Scenario(request.files[1], request.scenario, device, request.instead)
+    fewer = {key: str(number) for key, number in scenario.parts().items() if key not in request.instead}
+    blocks = device.flash.whole(BLOCKS)
+    few = blocks > FEW_BLOCKS and scenario.reads_alone and device.has_whole_map
+    if few and BLOCKS not in request.instead:
+        fewer[BLOCKS] = str(FEW_BLOCKS)
+    if not fewer:
+        return device, scenario
+    instead = {**request.instead, **fewer}
+    smaller = Device(request.files[0], instead)
+    for values, whole in ((smaller.values, device.values), (smaller.flash, device.flash)):
+        for key, number in fewer.items():
+            if key == BLOCKS and key in values.table:
+                values.say(key, DIFFERS, FEWER.format(blocks=blocks))
+            elif key in values.table:
+                values.say(key, DIFFERS, PART.format(number=number, all=whole.whole(key)))
+    return smaller, Scenario(request.files[1], request.scenario, smaller, instead)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
+from nandlab import reading
 from nandlab._native import ConfigError
 from nandlab.importing.keys import Found
-from nandlab.reading import regular
 
 
 @dataclass
@@ -89,13 +89,15 @@ def read_xml(path: str, root: str) -> Element:
     parser.EntityDeclHandler = entity
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     # Files that MQSim ships have such closing tags; its own reader looks at no closing tag.
-    content = regular(path).read_bytes().replace(b"</<", b"</")
+    content = reading.whole(path).replace(b"</<", b"</")
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         words = expat.ErrorString(error.code)
         is_cut = error.lineno >= content.rstrip().count(b"\n") + 1 and len(stack) > 1
         what = f"the file ends inside {stack[-1].tag}" if is_cut else f"this is no XML: {words}"
+        if any(line.startswith(b"<<<<<<<") for line in content.split(b"\n")[error.lineno - 1 : error.lineno]):
+            what = "git left both sides of a merge here, up to >>>>>>>; keep one of them"
         raise ConfigError(f"{path}, line {error.lineno}: {what}") from None
     except (LookupError, ValueError) as error:
         raise ConfigError(f"{path}, line 1: {error}; expected an encoding such as UTF-8") from None

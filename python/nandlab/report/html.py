@@ -9,6 +9,7 @@ from html import escape
 from importlib import resources
 
 from nandlab.report.theme import Drawing, scripts
+from nandlab.writing.visible import visible
 
 MARK = "h"
 CHART = "chart"
@@ -57,7 +58,8 @@ Cell = str | Wide | Mark | Named
 def page(title: str, subtitle: str, body: Iterable[str]) -> str:
     """A whole page."""
     style = resources.files("nandlab.report").joinpath("style.css").read_text(encoding="utf-8")
-    content = "\n".join(body)
+    content = visible("\n".join(body))
+    title, subtitle = visible(title), visible(subtitle)
     drawing = _scripts() if f'class="{CHART}"' in content else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

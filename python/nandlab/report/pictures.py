@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,7 +12,7 @@ import polars as pl
 from nandlab.figures import frames
 from nandlab.figures.summary import plain
 from nandlab.record.record import Record
-from nandlab.report import shares, theme
+from nandlab.report import percentiles, shares, theme
 from nandlab.report.course import gathered
 from nandlab.report.longest import drawn as longest_drawn
 from nandlab.report.parts import number
@@ -77,10 +76,8 @@ def _heat(cells: pl.DataFrame, title: str) -> Chart:
     ).encode(x=x, y=y, text="words:N")
 
 
-MARKED = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9", "max_us": "longest"}
-LETTER = 6.0
-"""A label's pixels for each letter, about."""
-SEPARATOR = " · "
+HEIGHT = 110
+"""Of a distribution, in pixels."""
 
 
 def latency(result: Record) -> Picture | None:
@@ -129,52 +126,19 @@ def _distribution(
             y2="percent:Q",
         )
     )
-    # Requests without any time stand at the left end.
-    marks = pl.DataFrame({"us": [max(row[name], reach[0]) for name in MARKED]}, schema={"us": float})
-    rules = alt.Chart(marks).mark_rule(color=INK, strokeDash=[4, 3]).encode(x=alt.X("us:Q", **x))
-    layers = [bars, rules]
-    labels = _labels(row, reach, width)
-    for align in ("left", "right"):
-        own = [(us, words) for us, words, side in labels if side == align]
-        if own:
-            frame = pl.DataFrame(own, schema={"us": float, "words": str}, orient="row")
-            text = alt.Chart(frame).mark_text(
-                align=align, dx=4 if align == "left" else -4, dy=-6, baseline="bottom"
-            )
-            layers.append(text.encode(x=alt.X("us:Q", **x), y=alt.value(0), text="words:N"))
-    title = alt.Title(f"{row['request']}: {units.counted(row['count'], 'request')}", offset=16)
-    return alt.layer(*layers, width=width, height=110, title=title)
-
-
-def _labels(
-    row: dict[str, Any], reach: tuple[float, float], width: int = WIDTH + 100
-) -> list[tuple[float, str, str]]:
-    """Places for words, and their side beside the rule; words without room between them stand together."""
-    span = math.log(reach[1] / reach[0])
-    groups = [([max(row[name], reach[0])], [words]) for name, words in MARKED.items()]
-
-    def place(group: tuple[list[float], list[str]]) -> tuple[float, float, str]:
-        """A group's start and end in pixels, and its side beside its first or last rule."""
-        first, last = (math.log(us / reach[0]) / span * width for us in (group[0][0], group[0][-1]))
-        room = LETTER * len(SEPARATOR.join(group[1])) + 8
-        # Words at the right end have no room there.
-        return (first, first + room, "left") if first + room < width else (last - room, last, "right")
-
-    at = 0
-    while at + 1 < len(groups):
-        if place(groups[at])[1] <= place(groups[at + 1])[0]:
-            at += 1
-            continue
-        groups[at : at + 2] = [
-            (groups[at][0] + groups[at + 1][0], groups[at][1] + groups[at + 1][1]),
-        ]
-        # A longer label may meet the one before it.
-        at = max(at - 1, 0)
-    sides = [place(group)[2] for group in groups]
-    return [
-        (values[0] if side == "left" else values[-1], SEPARATOR.join(words), side)
-        for (values, words), side in zip(groups, sides, strict=True)
-    ]
+    layers = [bars]
+    placed = percentiles.labels(row, reach, width)
+    for label in placed:
+        frame = pl.DataFrame({"us": [label.us], "words": [label.words]})
+        above = -percentiles.ROW * label.row
+        marked = alt.Chart(frame).encode(x=alt.X("us:Q", **x), y=alt.value(above))
+        layers.append(marked.mark_rule(color=INK, strokeDash=[4, 3]).encode(y2=alt.value(HEIGHT)))
+        beside = 4 if label.side == "left" else -4
+        text = marked.mark_text(align=label.side, dx=beside, dy=-6, baseline="bottom")
+        layers.append(text.encode(text="words:N"))
+    offset = 16 + percentiles.ROW * max(label.row for label in placed)
+    title = alt.Title(f"{row['request']}: {units.counted(row['count'], 'request')}", offset=offset)
+    return alt.layer(*layers, width=width, height=HEIGHT, title=title)
 
 
 def tail(result: Record) -> Picture | None:

@@ -59,6 +59,8 @@ _CONFIG = {
         "gridColor": "var(--grid)",
         "domainColor": "var(--line)",
         "tickColor": "var(--line)",
+        "tickCount": 8,
+        "labelSeparation": 8,
         "labelLimit": 320,
         # The title stands beyond the longest label.
         "maxExtent": 340,
@@ -154,7 +156,7 @@ def scripts() -> Scripts:
     return Scripts(f"/*\n{texts}*/\n{library}", own, inline_json(_CONFIG))
 
 
-_UNDRAWABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_UNDRAWABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML cannot have; a file's name can."""
 
 

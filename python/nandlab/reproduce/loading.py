@@ -6,8 +6,8 @@ import difflib
 from dataclasses import replace
 from pathlib import Path
 
+from nandlab import reading
 from nandlab._native import ConfigError, papers, searches
-from nandlab.reading import regular
 from nandlab.reproduce.paper import Paper, parse
 from nandlab.reproduce.search_file import beside, parse_csv
 from nandlab.reproduce.search_points import fingerprint
@@ -40,7 +40,7 @@ def load(paper: str) -> Paper:
         )
         raise ConfigError(f"there is no paper {paper!r}; {hint}")
     try:
-        found = parse(regular(path).read_text(encoding="utf-8"), path.stem, paper)
+        found = parse(reading.text(path), path.stem, paper)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{paper}: byte {error.start} is not UTF-8 text") from None
     except OSError as error:

@@ -22,6 +22,7 @@
 //! | Pools, reclaim units, one-bit blocks, gaps, refresh, planes? | each in a file by its name |
 
 pub(crate) mod adopt;
+mod background;
 mod check;
 mod collect;
 mod config;
@@ -54,6 +55,7 @@ use super::victim::VictimPolicy;
 use super::wear::WearPolicy;
 use crate::parts::placement::{GroupUse, PlacementUse};
 use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
+pub use background::Background;
 pub(crate) use config::variants;
 pub use config::{Collection, Config, ValidPages};
 use dies::{Die, Dies};

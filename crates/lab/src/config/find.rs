@@ -5,7 +5,8 @@ use crate::bundled::Bundled;
 use crate::error::ConfigError;
 use nandlab_nand::backed::open_regular;
 use nandlab_workload::nearest;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// A profile kind: the key that names one, its description, and the bundled ones.
@@ -21,7 +22,7 @@ pub(super) fn find(tree: &Tree, named: &Named<'_>, name: &str, base: &Path) -> R
     let refuse = |message: String| Err(tree.error(key, Part::Value, message));
     if name.contains('/') || name.contains('\\') || name.ends_with(".toml") {
         let path = base.join(name);
-        return match open_regular(&path).and_then(io::read_to_string) {
+        return match open_regular(&path).and_then(read) {
             Ok(text) => Ok((text, path.display().to_string())),
             Err(error) => refuse(format!("{key}: {}: {}", path.display(), unreadable(&error))),
         };
@@ -34,6 +35,15 @@ pub(super) fn find(tree: &Tree, named: &Named<'_>, name: &str, base: &Path) -> R
     let hint = hint.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     let names = names.join(", ");
     refuse(format!("{key}: there is no {what} `{name}`{hint} (known: {names}; or the path of a .toml file)"))
+}
+
+/// A profile's text: a sparse file of any size would fill the memory.
+fn read(file: File) -> io::Result<String> {
+    const MOST_BYTES: u64 = 16 << 20;
+    if file.metadata()?.len() > MOST_BYTES {
+        return Err(io::Error::other(format!("it is larger than {} MiB", MOST_BYTES >> 20)));
+    }
+    io::read_to_string(file.take(MOST_BYTES))
 }
 
 /// The reason why a file cannot be read, as a sentence.

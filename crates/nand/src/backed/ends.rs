@@ -48,6 +48,7 @@ fn operate(device: &mut Backed<Image>, random: &mut Random, number: u64) {
         }
         1 if is_programmed => device.program_spare(any, oob).map(drop),
         2 | 3 if is_programmed && end < PAGES && any.0 < next.0 => device.copy(any, next, oob).map(drop),
+        4 if number % 2 == 0 => device.file().close().map_err(|error| unreachable!("{error}")),
         4 => device.sync().map_err(|error| unreachable!("{error}")),
         _ if end == PAGES => device.erase(open).map(drop),
         5 => device.program(next, &Content(Some(vec![number as u8; 512].into())), &[number as u8; 9], oob).map(drop),

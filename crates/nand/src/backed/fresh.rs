@@ -48,7 +48,14 @@ impl Noted {
     pub fn old(&self, counted: &Counted) -> Option<String> {
         let of_flush = self.settled.and_then(|settled| counted.lacks(settled, "of the last flush"));
         let of_end = || self.end.and_then(|end| counted.lacks(end, "at the end of the file"));
-        of_flush.or_else(of_end).or_else(|| self.cuts_too_much(counted))
+        of_flush.or_else(of_end).or_else(|| self.cuts_too_much(counted)).or_else(|| self.has_an_old_end())
+    }
+
+    /// The end of the file is synchronised before its beginning says that the disk was closed.
+    fn has_an_old_end(&self) -> Option<String> {
+        let (written, end) = (self.written?, self.end?);
+        let is_old = written.is_closed && Mark { is_closed: true, ..end } != written;
+        is_old.then(|| "its end is older than its beginning, and pages near the end may be damaged".to_owned())
     }
 
     /// Programs behind a gap were dropped, and an erase behind it shows that they were there.
@@ -95,8 +102,8 @@ impl Noted {
             ),
         );
         tell(
-            written.is_closed && Mark { is_closed: true, ..end } != written,
-            "the end of the file is older than its beginning: pages near the end may be damaged".to_owned(),
+            written.is_closed && self.end.is_none(),
+            "the mark at the end of the file is lost: pages near the end may be damaged".to_owned(),
         );
         let recorded = counted.recorded + written.totals.map_or(u64::MAX / 2, |totals| totals.missing);
         tell(

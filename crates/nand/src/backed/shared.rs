@@ -223,6 +223,8 @@ impl Shared {
     /// Marks a disk with everything up to `mark` flushed as closed, first at the end of the file.
     pub fn note_closed(&self, mark: Mark) -> io::Result<()> {
         self.write_at(self.layout.end_mark, &mark.to_bytes(Tag::End))?;
+        // The end of the machine may lose the first of two writes alone, and then the file would look put back in part.
+        self.sync()?;
         self.marks.note_closed(mark, |mark| self.write_at(self.layout.written, &mark))
     }
 

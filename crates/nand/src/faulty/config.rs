@@ -1,6 +1,7 @@
 //! Fault options, and bit-error arithmetic.
 
-use crate::address::Geometry;
+use super::{draws, Draw};
+use crate::address::{Geometry, Ppa};
 use crate::config_error::ConfigError;
 use crate::random::Random;
 use serde::{Deserialize, Serialize};
@@ -107,8 +108,17 @@ impl Config {
         Ok(())
     }
 
+    /// Wrong bits in a page's data, all corrected; `None` if one codeword has more than its ECC corrects.
+    pub(crate) fn corrected_bits(&self, at: Ppa, pe_cycles: u32, endurance: u32, page_bytes: u32) -> Option<u64> {
+        let Some(errors) = &self.bit_errors else { return Some(0) };
+        let random = draws(self.seed, Draw::BitErrors, at.0, pe_cycles);
+        let rate = errors.rber_at(pe_cycles, endurance);
+        let bits = errors.draw(rate, page_bytes / errors.codeword_bytes, random);
+        bits.map(|wrong| (wrong <= errors.ecc_bits).then_some(u64::from(wrong))).sum()
+    }
+
     /// Whether each block is factory-bad.
-    pub(super) fn factory_bad(&self, blocks: u32, draws: &mut Random) -> Vec<bool> {
+    pub(crate) fn factory_bad(&self, blocks: u32, draws: &mut Random) -> Vec<bool> {
         let mut bad = vec![false; blocks as usize];
         let mut wanted = (self.factory_bad_share * f64::from(blocks)) as u64;
         // Selection sampling: each remaining block is taken with probability wanted / left, for exactly the
@@ -129,11 +139,16 @@ impl Config {
     }
 }
 
+/// The rate in a block after this many P/E cycles.
+pub(crate) fn failure_chance(rate: f64, pe_cycles: u32, endurance: u32, exponent: u32) -> f64 {
+    rate * growth(pe_cycles, endurance, exponent)
+}
+
 /// Upper rate limit: no code works with more than one wrong bit in ten.
 const MAX_RBER: f64 = 0.1;
 
 /// `(1 + cycles / endurance)^exponent`, by multiplications only, because they round alike on every machine.
-pub(super) fn growth(pe_cycles: u32, endurance: u32, exponent: u32) -> f64 {
+fn growth(pe_cycles: u32, endurance: u32, exponent: u32) -> f64 {
     power(1.0 + f64::from(pe_cycles) / f64::from(endurance.max(1)), exponent)
 }
 

@@ -4,10 +4,10 @@ use super::request::{self, answer, write_until, Request};
 use super::{metrics, Block, Snapshot, Watched};
 use crate::clients::{Clients, Ending, Service};
 use crate::means::Means;
-use crate::sockets::{Listener, Stream};
+use crate::sockets::{loopback, Listener, Stream};
 use serde_json::{json, Value};
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -59,7 +59,8 @@ impl Page {
         let listener = if at.contains('/') {
             Listener::unix(Path::new(at)).map_err(|error| failed(&error))?
         } else {
-            Listener::tcp(loopback(at)?).map_err(|error| failed(&error))?
+            Listener::tcp(loopback(at, PageError::NoAddress, PageError::NotLoopback)?)
+                .map_err(|error| failed(&error))?
         };
         let address = listener.address();
         let site = Site { watched, browsers: AtomicUsize::new(0), patience: means.patience };
@@ -70,16 +71,6 @@ impl Page {
     /// The address with its port; `None` on a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         self.address
-    }
-}
-
-fn loopback(at: &str) -> Result<SocketAddr, PageError> {
-    let found = at.to_socket_addrs().map_err(|_| PageError::NoAddress(at.to_owned()))?;
-    let all: Vec<SocketAddr> = found.collect();
-    match all.first() {
-        None => Err(PageError::NoAddress(at.to_owned())),
-        Some(_) if all.iter().any(|address| !address.ip().is_loopback()) => Err(PageError::NotLoopback(at.to_owned())),
-        Some(first) => Ok(*first),
     }
 }
 

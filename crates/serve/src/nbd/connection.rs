@@ -1,9 +1,8 @@
 //! One client: its requests and the replies to them.
 
-use super::budget::{Budget, Held, Limits, Share};
-use super::later::Later;
 use super::negotiate::{broken, negotiate};
-use super::wire::{error, Incoming, Number, Out, Watched, MOST_BYTES, REPLY, REPLY_BYTES, REQUEST, REQUEST_BYTES};
+use super::wire::{error, Number, MOST_BYTES, REPLY, REPLY_BYTES, REQUEST, REQUEST_BYTES};
+use crate::flow::{Budget, Held, Incoming, Later, Limits, Out, Share, Watched};
 use crate::means::Means;
 use crate::sockets::Stream;
 use crate::{Due, Export};

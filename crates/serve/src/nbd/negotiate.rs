@@ -1,6 +1,7 @@
 //! The negotiation before a client's first request.
 
-use super::wire::{Incoming, Number, EXPORT_FLAGS, INIT, MOST_BYTES, OPTION, OPTION_REPLY, READ_ONLY};
+use super::wire::{Number, EXPORT_FLAGS, INIT, MOST_BYTES, OPTION, OPTION_REPLY, READ_ONLY};
+use crate::flow::Incoming;
 use crate::Export;
 use std::io::{self, Read, Write};
 

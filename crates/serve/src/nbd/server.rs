@@ -1,9 +1,9 @@
 //! The socket and its clients.
 
-use super::budget::{Budget, Limits, Share};
 use super::connection::serve_within;
 use super::negotiate::refusal;
 use crate::clients::{Clients, Ending, Service};
+use crate::flow::{Budget, Limits, Share};
 use crate::means::Means;
 use crate::sockets::{Listener, SocketError, Stream};
 use crate::Export;

@@ -8,6 +8,7 @@ mod disk;
 mod faults;
 mod http;
 mod limits;
+mod nvme;
 mod protocol;
 mod random;
 mod stale;

@@ -344,6 +344,45 @@ fn an_old_image_is_refused_and_can_be_rescued() {
     }
 }
 
+/// Pages stand in the second half, behind their records. The end of the file alone tells that they are old as a group.
+#[test]
+fn an_old_second_half_is_refused_and_a_lost_end_is_told() {
+    for ftl in ["page", "fast"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("my.img");
+        let Images { old, new, .. } = aged(&path, ftl, &[]).images;
+        let middle = (new.len() / 2).next_multiple_of(PAGE);
+        let image = [&new[..middle], &old[middle..]].concat();
+        std::fs::write(&path, &image).unwrap();
+        for access in [Access::Write, Access::WriteDurably, Access::Read] {
+            let refused = sentence(Disk::open(&path, Options { access, ..Options::default() }));
+            assert!(
+                refused.contains("its end is older than its beginning") && refused.contains("--rescue"),
+                "{refused}"
+            );
+        }
+        let disk = Disk::open(&path, Options { access: Access::Rescue, ..Options::default() }).unwrap();
+        assert!(disk.is_read_only() && disk.notices()[0].contains("is not current"), "{:?}", disk.notices());
+        drop(disk);
+        assert!(std::fs::read(&path).unwrap() == image, "{ftl}: it was not written");
+
+        let mark = (middle..new.len()).rev().step_by(SECTOR).find(|&at| {
+            let sector = at + 1 - SECTOR..at + 1;
+            old[sector.clone()] != new[sector]
+        });
+        let mut image = new;
+        let at = mark.expect("the second disk was closed later");
+        image[at + 1 - SECTOR..=at].fill(0);
+        std::fs::write(&path, &image).unwrap();
+        let disk = open(&path);
+        assert!(
+            !disk.is_read_only() && disk.notices()[0].contains("the end of the file is lost"),
+            "{:?}",
+            disk.notices()
+        );
+    }
+}
+
 /// Nothing in the file tells that all of it is old.
 #[test]
 fn a_whole_old_image_is_as_it_was() {

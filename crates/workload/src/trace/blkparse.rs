@@ -122,9 +122,12 @@ impl Blkparse {
         fields.blanks();
         let address = fields.at;
         let has_sector = fields.peek().is_some_and(|byte| byte.is_ascii_digit() || byte == b'-');
-        let sector = if has_sector { sector(&mut fields)? } else { Some(0) };
+        let sector = if has_sector { sector(&mut fields) } else { Ok(0) };
         fields.blanks();
         if fields.peek() != Some(b'+') {
+            if !rwbs.flushes() && !rwbs.is_none() {
+                sector?;
+            }
             // Without a length nothing moves: a flush, or its mark.
             return rwbs.line((time, device), None, Columns { address, size: address });
         }

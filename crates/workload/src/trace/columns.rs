@@ -133,18 +133,21 @@ impl Format for Columns {
                 _ => bytes_of(&line[place.0..place.1], unit).ok_or_else(|| field(place).unexpected(what)),
             }
         };
+        let is_rwbs = kind == Op::Write && name.contains(&b'F') && name.iter().all(|letter| b"FWSAM".contains(letter));
         let (mut start, mut bytes) = (0, 0);
         if kind != Op::Flush {
-            start = number(address, "an address, a whole number", options.address_unit_bytes)?;
             bytes = match options.fixed_size_bytes {
                 None => number(size, "a size, a whole number", options.size_unit_bytes)?,
                 Some(bytes) => bytes,
             };
         }
+        let is_flush = kind == Op::Flush || is_rwbs && bytes == 0;
+        if !is_flush {
+            start = number(address, "an address, a whole number", options.address_unit_bytes)?;
+        }
         let placement = placed(line, placement)?;
         let device = device(&mut self.device, line, &devices[..self.devices.len()])?;
-        let is_rwbs = kind == Op::Write && name.contains(&b'F') && name.iter().all(|letter| b"FWSAM".contains(letter));
-        if is_rwbs && bytes == 0 {
+        if is_rwbs && is_flush {
             return Ok(flush(when, device));
         }
         let mut line = in_bytes((when, kind), (start, bytes), device, Places { address: address.0, size: size.0 })?;

@@ -132,7 +132,7 @@ fn transfer(mut fields: Fields<'_>, time: u64) -> Result<Line<'_>, Malformed> {
     let sign = usize::from(rest[..plus - digits].ends_with(b" -"));
     fields.at += plus - digits - sign;
     let address = fields.at;
-    let sector = sector(&mut fields)?;
+    let sector = sector(&mut fields);
     fields.at += PLUS.len();
     let size = fields.at;
     let sectors = fields.number("sectors, a whole number of 512-byte sectors", u64::MAX)?;
@@ -174,6 +174,8 @@ mod tests {
             ("x-7 [000] 12.5: block_rq_issue: 8,0 FF 0 () 0 + 0 [x]", Action::D, (Op::Flush, 0, 0)),
             ("x-7 [000] 12.5: block_rq_issue: 8,0 FF 0 () -1 + 0 [x]", Action::D, (Op::Flush, 0, 0)),
             ("x-7 [000] 12.5: block_rq_issue: 8,0 FF 0 () 18446744073709551615 + 0 [x]", Action::D, (Op::Flush, 0, 0)),
+            ("x-7 [000] 12.5: block_rq_issue: 8,0 FF 0 () 18446744073709551614 + 0 [x]", Action::D, (Op::Flush, 0, 0)),
+            ("x-7 [000] 12.5: block_rq_issue: 8,0 FWS 0 () 99999999999999999999 + 0 [x]", Action::D, (Op::Flush, 0, 0)),
             (
                 "x 7 [000] 12.5: block:block_rq_issue: 8,0 FWS 0 () 18446744073709551615 + 0 [x]",
                 Action::D,

@@ -6,7 +6,7 @@
 //!
 //! Source: Linux, `blk_fill_rwbs` in kernel/trace/blktrace.c, Documentation/block/writeback_cache_control.rst.
 
-use super::fields::{flush, in_sectors, Columns, Fields};
+use super::fields::{flush, in_sectors, shown, Columns, Fields};
 use super::line::{Line, Malformed};
 use nandlab_block::Op;
 use nandlab_nand::Time;
@@ -45,15 +45,15 @@ impl Rwbs {
     }
 
     /// Whether a request without data is a flush.
-    fn flushes(self) -> bool {
+    pub(super) fn flushes(self) -> bool {
         self.op == Some(Op::Flush) || self.has_flush_before || self.has_flush_behind
     }
 
-    /// The line at `time` for this `(sector, sectors)`; without them nothing moves. A flush has the sector -1 or any.
+    /// The line at `time` for this `(sector, sectors)`; without them nothing moves. A flush has no sector, whatever it says.
     pub(super) fn line<'a>(
         self,
         (time, device): (Time, &'a [u8]),
-        place: Option<(Option<u64>, u64)>,
+        place: Option<(Result<u64, Malformed>, u64)>,
         at: Columns,
     ) -> Result<Line<'a>, Malformed> {
         let Some(op) = self.op else { return Ok(Line::Other) };
@@ -63,13 +63,7 @@ impl Rwbs {
             Some(place) => place,
             None => return Ok(if self.flushes() { flush(time, device) } else { Line::Other }),
         };
-        let Some(sector) = sector else {
-            return Err(Malformed::new(
-                at.address,
-                "expected sector, a whole number, found -1, which only a flush has".to_owned(),
-            ));
-        };
-        let mut line = in_sectors((time, op), (sector, sectors), device, at)?;
+        let mut line = in_sectors((time, op), (sector?, sectors), device, at)?;
         self.add_flushes(&mut line);
         Ok(line)
     }
@@ -83,16 +77,19 @@ impl Rwbs {
     }
 }
 
-/// A sector; `None` for -1, printed by the kernel with a sign or as the largest 64-bit number.
-pub(super) fn sector(fields: &mut Fields<'_>) -> Result<Option<u64>, Malformed> {
-    let rest = &fields.line[fields.at..];
-    for none in [&b"-1"[..], b"18446744073709551615"] {
-        if rest.starts_with(none) && !rest.get(none.len()).is_some_and(u8::is_ascii_digit) {
-            fields.at += none.len();
-            return Ok(None);
-        }
+/// A sector. The field is passed over even where this is an error: a flush may have any.
+///
+/// The kernel prints a flush's sector as -1, with a sign or as the largest 64-bit number, less some sectors on a partition.
+pub(super) fn sector(fields: &mut Fields<'_>) -> Result<u64, Malformed> {
+    let start = fields.at;
+    let is_negative = fields.peek() == Some(b'-');
+    fields.at += usize::from(is_negative);
+    let found = fields.number("sector, a whole number", u64::MAX >> 9);
+    if !is_negative && !fields.line[start..].starts_with(b"1844674407") {
+        return found;
     }
-    fields.number("sector, a whole number", u64::MAX >> 9).map(Some)
+    let text = shown(&fields.line[start..fields.at]);
+    Err(Malformed::new(start, format!("expected sector, a whole number, found {text}, which only a flush has")))
 }
 
 #[cfg(test)]

@@ -185,7 +185,7 @@ const FLUSH: (Op, u64, u64) = (Op::Flush, 0, 0);
 fn a_flush_has_the_sector_minus_one_in_every_program_that_prints_it() {
     let write = (Op::Write, 64, 8);
     for flags in ["FF", "FWS", "F", "FFS"] {
-        for sector in ["-1", "18446744073709551615", "0"] {
+        for sector in ["-1", "18446744073709551615", "18446744073709551614", "99999999999999999999999", "-77", "0"] {
             let ftrace = format!(
                 "  app-12    [001] d..1.    7.500000: block_rq_issue: 8,0 WS 4096 () 64 + 8 [app]\n  \
                  kworker/1:1H-20    [001] d..1.    7.600000: block_rq_issue: 8,0 {flags} 0 () {sector} + 0 [kworker/1:1H]\n"

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nandlab import reading
 from nandlab._native import ConfigError
 from nandlab.calibrate.fio_json import document_of
 from nandlab.calibrate.probe.jobs import FILES, LOG, JobFile, ProbeJob
-from nandlab.reading import regular
 from nandlab.writing.new_file import readable
 
 OPTIONAL = ("hot.512.qd32",)
@@ -161,7 +161,7 @@ def read_log(path: Path) -> list[tuple[float, float]]:
 
     """
     found, last_ms, total = [], 0.0, 0.0
-    for at, line in enumerate(regular(path).read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for at, line in enumerate(reading.text(path, errors="replace").splitlines(), 1):
         try:
             now_ms, rate = (float(cell) for cell in line.split(",")[:2])
             if not math.isfinite(now_ms) or not math.isfinite(rate):

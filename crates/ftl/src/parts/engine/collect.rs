@@ -17,8 +17,9 @@
 //! host several frontiers and two of them fill up right after each other.
 //!
 //! The credit is what others call tokens: a host page brings some, and copies use them up. With `collection = "at_once"`
-//! step 4 empties the whole victim instead. Tokens are one of the additions of MQSim-E (D. Hong, D. Lee, J. Kim: MQSim-E:
-//! Design and Implementation of an NVMe SSD Simulator for Enterprise SSDs. Journal of KIISE 49(4), 2022).
+//! step 4 empties the whole victim instead; with `collection.background` also while F > R (background.rs). Tokens are
+//! one of the additions of MQSim-E (D. Hong, D. Lee, J. Kim: MQSim-E: Design and Implementation of an NVMe SSD Simulator
+//! for Enterprise SSDs. Journal of KIISE 49(4), 2022).
 //!
 //! A victim's rate is fixed when it is chosen, with v valid pages then: `floor(65536 * v / g) + 1` parts of 65,536,
 //! where the victim gains g = max(b - v, floor(b / 16), 1) pages. Each victim starts with credit 0. When it is empty,
@@ -56,9 +57,7 @@ impl Pages {
     ) -> Result<(), FtlError> {
         let state = &self.dies[die];
         // While a block is being emptied, as it is most of the time, nothing else is checked.
-        if state.relocation.is_none()
-            && self.free_in(scheme, die) > self.config.reserve_blocks
-            && state.failing.is_empty()
+        if state.relocation.is_none() && self.free_in(scheme, die) > self.config.begins_at() && state.failing.is_empty()
         {
             return Ok(());
         }
@@ -106,7 +105,7 @@ impl Pages {
     /// Relocations that a host page pays for while a victim with `valid` pages is emptied. The host page takes one page
     /// from the victim's gain and pays the same part of its copies, so the die's room stays constant.
     fn rate(&self, valid: u32) -> u64 {
-        if self.config.collection == Collection::AtOnce {
+        if self.config.collection != Collection::Tokens {
             return u64::from(u32::MAX) * ONE;
         }
         let pages = self.geometry.pages_per_block();
@@ -197,7 +196,9 @@ impl Pages {
         }?;
         // The policy's pick may have more valid pages than there is room for.
         let block = Some(block).filter(|&block| self.fits(scheme, die, block));
-        block.or_else(|| self.table.die(die as u32).fewest_valid()).map(|block| (block, Reason::Room))
+        let block = block.or_else(|| self.table.die(die as u32).fewest_valid())?;
+        let invalid = self.geometry.pages_per_block() - self.table.valid_pages(block);
+        self.config.takes_victim(invalid, self.free_in(scheme, die)).then_some((block, Reason::Room))
     }
 
     #[inline(always)]

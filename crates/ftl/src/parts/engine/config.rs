@@ -1,5 +1,6 @@
 //! The options.
 
+use super::background::Background;
 use super::idle::{Collect, Idle};
 use super::room::{balance_pages, usable_pages};
 use super::slc::{Dynamic, Fixed, SlcCache, SlcFull};
@@ -115,6 +116,7 @@ impl Config {
             let pages = self.stripe.pages();
             notices.push(format!("ftl.page.stripe.dies.pages = {pages} has no effect: the device has one die"));
         }
+        notices.extend(self.never_in_background(geometry));
         notices.extend(self.never_enough(&self.stripe.view(geometry), logical_pages));
         notices.extend(self.notice_of_pools(logical_pages));
         notices
@@ -140,6 +142,7 @@ impl Config {
         self.placement.check("ftl.page.placement")?;
         self.wear.check("ftl.page.wear")?;
         self.idle.check()?;
+        self.check_background()?;
         error::in_range("ftl.page.refresh_percent", self.refresh_percent, 0..=100)
     }
 }
@@ -224,6 +227,8 @@ pub enum Collection {
     Tokens,
     /// At once: the host page that finds too few free blocks waits until the victim is empty.
     AtOnce,
+    /// Early: a host page that finds few free blocks empties a victim at once, if the victim has enough invalid pages.
+    Background(Background),
 }
 
 /// How garbage collection tells a victim's valid pages.
@@ -258,6 +263,7 @@ pub(crate) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("spare", Config { valid_pages: ValidPages::Spare, ..usual() }),
         Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
         Variant::safe("at_once", Config { collection: Collection::AtOnce, ..usual() }),
+        Variant::safe("background", Config { collection: Collection::Background(Background::default()), ..usual() }),
         Variant::safe("idle", Config { idle: Idle::Collect(Collect { blocks: 3, ..Collect::default() }), ..usual() }),
         Variant::safe("planes", Config { stripe: Stripe::Planes, ..usual() }),
         Variant::safe("address", Config { stripe: Stripe::Address(ByAddress::default()), ..usual() }),

@@ -12,8 +12,8 @@ const POINTING: [&str; 6] = ["that", "what", "which", "where", "those", "of"];
 const MOST: usize = 40;
 
 /// Crates whose comments are counted.
-const CRATES: [&str; 12] =
-    ["nand", "block", "drive", "buffer", "fs", "index", "ftl", "workload", "lab", "serve", "proof", "py"];
+const CRATES: [&str; 13] =
+    ["nand", "block", "drive", "buffer", "fs", "index", "ftl", "workload", "lab", "serve", "firmware", "proof", "py"];
 
 /// Folders whose Python sources are counted.
 const PYTHON: [&str; 4] = ["python/", "docs/", "workloads/", "crates/"];

@@ -23,7 +23,7 @@ impl Default for Limits {
 
 /// The memory for all clients.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     limits: Limits,
     state: Mutex<State>,
     freed: Condvar,
@@ -64,7 +64,7 @@ impl Budget {
 
 /// One client's share.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(crate) struct Share {
     budget: Arc<Budget>,
     /// Changed only under the budget's lock.
     held: AtomicUsize,
@@ -142,7 +142,7 @@ enum Lack {
 
 /// Bytes held for a client, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(crate) struct Held {
     share: Arc<Share>,
     bytes: usize,
 }

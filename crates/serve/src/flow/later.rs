@@ -1,7 +1,7 @@
 //! A paced disk's replies, each sent when it is due.
 
 use super::budget::{Held, Share};
-use super::wire::Out;
+use super::buffers::Out;
 use crate::means::Means;
 use crate::Due;
 use std::cmp::Reverse;
@@ -45,7 +45,7 @@ impl Ord for Waiting {
 }
 
 /// The thread that sends replies in time; it starts with the first one.
-pub(super) struct Later {
+pub(crate) struct Later {
     out: Arc<Out>,
     share: Arc<Share>,
     means: Means,

@@ -1,0 +1,288 @@
+//! The device over a [`Chip`], and the hooks by which the prover follows its operations.
+
+use crate::table::{status, Counts, Device, Geometry, Operations, Part};
+use nandlab_nand::chip::{Chip, ChipError};
+use nandlab_nand::operation::Operation;
+use nandlab_nand::power_cut::CutPlan;
+use nandlab_nand::{BlockId, NandError, Ppa, ProgramOrder};
+use std::ffi::{c_char, c_int, c_void, CStr, CString};
+
+/// A chip, and the last broken rule's sentence.
+#[derive(Debug)]
+pub struct State {
+    /// The flash.
+    pub chip: Chip,
+    message: CString,
+    hooks: Option<Hooks>,
+}
+
+/// Called around operations. A hook may fork, or never return: no borrow of the state is alive while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Hooks {
+    /// Before an operation that changes the flash, while there is power.
+    pub before: unsafe fn(*mut State, Operation),
+    /// After an operation found no power.
+    pub lost: unsafe fn(*mut State),
+    /// After a broken rule, with its sentence.
+    pub broken: unsafe fn(&str),
+}
+
+impl State {
+    /// A device without hooks.
+    pub fn new(chip: Chip) -> Self {
+        Self { chip, message: CString::default(), hooks: None }
+    }
+
+    /// A device whose operations are followed.
+    pub fn followed(chip: Chip, hooks: Hooks) -> Self {
+        Self { hooks: Some(hooks), ..Self::new(chip) }
+    }
+}
+
+/// A device for C; `nl_close` frees it.
+pub fn open(state: State) -> *mut Device {
+    let state = Box::into_raw(Box::new(state)).cast();
+    Box::into_raw(Box::new(Device { operations: &OPERATIONS, state }))
+}
+
+static OPERATIONS: Operations = Operations {
+    geometry,
+    read,
+    read_spare,
+    program_spare,
+    copy,
+    erase,
+    is_bad,
+    mark_bad,
+    is_erased,
+    fence,
+    time_ns,
+    counts,
+    pe_cycles,
+    message,
+    fail_program,
+    fail_erase,
+    flip_bits,
+    cut,
+    operations_done,
+    has_power,
+    restore,
+    program,
+    close,
+};
+
+unsafe fn slice<'a>(bytes: *const c_void, length: u32) -> &'a [u8] {
+    if length == 0 {
+        return &[];
+    }
+    std::slice::from_raw_parts(bytes.cast(), length as usize)
+}
+
+unsafe fn slice_mut<'a>(bytes: *mut c_void, length: u32) -> &'a mut [u8] {
+    if length == 0 {
+        return &mut [];
+    }
+    std::slice::from_raw_parts_mut(bytes.cast(), length as usize)
+}
+
+fn code(error: NandError) -> c_int {
+    match error {
+        NandError::Uncorrectable(_) => status::ECC,
+        NandError::ProgramFailed(_) => status::PROGRAM_FAILED,
+        NandError::EraseFailed(_) => status::ERASE_FAILED,
+        NandError::BadBlock(_) => status::BAD_BLOCK,
+        NandError::PowerLost => status::POWER_LOST,
+    }
+}
+
+/// Runs a command between the hooks.
+unsafe fn run(
+    state: *mut c_void,
+    operation: Option<Operation>,
+    command: impl FnOnce(&mut Chip) -> Result<c_int, ChipError>,
+) -> c_int {
+    let state: *mut State = state.cast();
+    let hooks = (*state).hooks;
+    if let (Some(hooks), Some(operation)) = (hooks, operation) {
+        if (*state).chip.cut_operation().is_none() {
+            (hooks.before)(state, operation);
+        }
+    }
+    match command(&mut (*state).chip) {
+        Ok(answer) => answer,
+        Err(ChipError::Nand(error)) => {
+            if let (NandError::PowerLost, Some(hooks)) = (error, hooks) {
+                (hooks.lost)(state);
+            }
+            code(error)
+        }
+        Err(ChipError::Rule(sentence)) => {
+            if let Some(hooks) = hooks {
+                (hooks.broken)(&sentence);
+            }
+            (*state).message = CString::new(sentence).unwrap_or_default();
+            status::RULE
+        }
+    }
+}
+
+fn done<T>(answer: Result<T, ChipError>) -> Result<c_int, ChipError> {
+    answer.map(|_| status::OK)
+}
+
+unsafe extern "C" fn geometry(state: *mut c_void, geometry: *mut Geometry) -> c_int {
+    let chip = &(*state.cast::<State>()).chip;
+    let shape = chip.geometry().shape();
+    let program_order = match chip.rules().program_order {
+        ProgramOrder::Any => 0,
+        ProgramOrder::Ascending => 1,
+        ProgramOrder::AscendingDense => 2,
+    };
+    geometry.write(Geometry {
+        blocks: chip.geometry().blocks(),
+        pages_per_block: shape.pages_per_block,
+        page_bytes: shape.page_bytes,
+        spare_bytes: shape.spare_bytes,
+        program_order,
+        partial_programs: chip.rules().partial_programs.into(),
+    });
+    status::OK
+}
+
+unsafe extern "C" fn read(state: *mut c_void, page: u32, offset: u32, length: u32, to: *mut c_void) -> c_int {
+    run(state, None, |chip| done(chip.read(Ppa(page), offset, slice_mut(to, length))))
+}
+
+unsafe extern "C" fn read_spare(state: *mut c_void, page: u32, offset: u32, length: u32, to: *mut c_void) -> c_int {
+    run(state, None, |chip| done(chip.read_spare(Ppa(page), offset, slice_mut(to, length))))
+}
+
+unsafe extern "C" fn program(state: *mut c_void, page: u32, data: Part, spare: Part) -> c_int {
+    let bytes = |part: Part| (part.offset, slice(part.bytes, part.length));
+    run(state, Some(Operation::Program), |chip| done(chip.program(Ppa(page), bytes(data), bytes(spare))))
+}
+
+unsafe extern "C" fn program_spare(
+    state: *mut c_void,
+    page: u32,
+    offset: u32,
+    length: u32,
+    spare: *const c_void,
+) -> c_int {
+    let part = (offset, slice(spare, length));
+    run(state, Some(Operation::SpareProgram), |chip| done(chip.program_spare(Ppa(page), part)))
+}
+
+unsafe extern "C" fn copy(state: *mut c_void, from: u32, to: u32) -> c_int {
+    run(state, Some(Operation::Copy), |chip| done(chip.copy(Ppa(from), Ppa(to))))
+}
+
+unsafe extern "C" fn erase(state: *mut c_void, block: u32) -> c_int {
+    run(state, Some(Operation::Erase), |chip| done(chip.erase(BlockId(block))))
+}
+
+unsafe extern "C" fn is_bad(state: *mut c_void, block: u32) -> c_int {
+    run(state, None, |chip| chip.is_bad(BlockId(block)).map(c_int::from))
+}
+
+unsafe extern "C" fn mark_bad(state: *mut c_void, block: u32) -> c_int {
+    run(state, Some(Operation::Retire), |chip| done(chip.mark_bad(BlockId(block))))
+}
+
+unsafe extern "C" fn is_erased(state: *mut c_void, page: u32) -> c_int {
+    run(state, None, |chip| chip.is_erased(Ppa(page)).map(c_int::from))
+}
+
+unsafe extern "C" fn fence(state: *mut c_void) -> c_int {
+    run(state, None, |chip| done(chip.fence()))
+}
+
+unsafe extern "C" fn time_ns(state: *mut c_void) -> u64 {
+    (*state.cast::<State>()).chip.time_ns()
+}
+
+unsafe extern "C" fn counts(state: *mut c_void, counts: *mut Counts) -> c_int {
+    let now = *(*state.cast::<State>()).chip.counts();
+    counts.write(Counts {
+        reads: now.reads,
+        spare_reads: now.spare_reads,
+        programs: now.programs,
+        spare_programs: now.spare_programs,
+        copies: now.copies,
+        erases: now.erases,
+        read_bytes: now.read_bytes,
+        programmed_bytes: now.programmed_bytes,
+        corrected_bits: now.corrected_bits,
+    });
+    status::OK
+}
+
+unsafe extern "C" fn pe_cycles(state: *mut c_void, block: u32) -> u32 {
+    let chip = &(*state.cast::<State>()).chip;
+    if block < chip.geometry().blocks() {
+        chip.pe_cycles(BlockId(block))
+    } else {
+        0
+    }
+}
+
+unsafe extern "C" fn message(state: *mut c_void) -> *const c_char {
+    let state: *const State = state.cast();
+    (*state).message.as_ptr()
+}
+
+/// A setting of a test, refused with a sentence.
+unsafe fn set(state: *mut c_void, setting: impl FnOnce(&mut Chip) -> Result<(), String>) -> c_int {
+    let state = &mut *state.cast::<State>();
+    match setting(&mut state.chip) {
+        Ok(()) => status::OK,
+        Err(sentence) => {
+            state.message = CString::new(sentence).unwrap_or_default();
+            status::RULE
+        }
+    }
+}
+
+fn counted_from_one(nth: u64) -> Result<(), String> {
+    if nth == 0 {
+        return Err("operations are counted from 1, the next one".into());
+    }
+    Ok(())
+}
+
+unsafe extern "C" fn fail_program(state: *mut c_void, nth: u64) -> c_int {
+    set(state, |chip| counted_from_one(nth).map(|()| chip.fail_program(nth)))
+}
+
+unsafe extern "C" fn fail_erase(state: *mut c_void, nth: u64) -> c_int {
+    set(state, |chip| counted_from_one(nth).map(|()| chip.fail_erase(nth)))
+}
+
+unsafe extern "C" fn flip_bits(state: *mut c_void, page: u32, bits: u32) -> c_int {
+    set(state, |chip| chip.flip_bits(Ppa(page), bits).map_err(|error| error.to_string()))
+}
+
+unsafe extern "C" fn cut(state: *mut c_void, nth: u64, form: *const c_char) -> c_int {
+    let form = CStr::from_ptr(form).to_string_lossy();
+    set(state, |chip| {
+        let plan: CutPlan = format!("cut:{nth}:{form}").parse().map_err(|error| format!("{error}"))?;
+        chip.arm(plan);
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn operations_done(state: *mut c_void) -> u64 {
+    (*state.cast::<State>()).chip.operations()
+}
+
+unsafe extern "C" fn has_power(state: *mut c_void) -> c_int {
+    (*state.cast::<State>()).chip.cut_operation().is_none().into()
+}
+
+unsafe extern "C" fn restore(state: *mut c_void) {
+    (*state.cast::<State>()).chip.restore();
+}
+
+unsafe extern "C" fn close(state: *mut c_void) {
+    drop(Box::from_raw(state.cast::<State>()));
+}

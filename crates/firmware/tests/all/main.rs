@@ -1,0 +1,5 @@
+//! The library as C sees it, compared with what its header promises.
+
+mod calls;
+mod prove;
+mod support;

@@ -1,0 +1,35 @@
+//! NVMe over TCP on a loopback address.
+//!
+//! ## Idea
+//! A host opens one connection for the admin queue and one for each I/O queue; a thread serves each. It carries out
+//! every command that has arrived, collects the answers, and writes them together when no whole PDU is left. A command's
+//! data comes in its capsule, or the host is asked for it (R2T) and the command waits for the data without a thread. An
+//! answer not yet due goes to a thread that sends it in time.
+//!
+//! `pdu` is the wire, `connection` a queue's stream, `transfers` the writes whose data is under way. `subsystem` knows the
+//! controllers and their queues. `fabrics`, `admin` and `io` carry out the three command sets; `identify`, `logs`,
+//! `features` are the admin commands' tables, `opcodes` and `bounds` those that all share.
+//!
+//! ## References
+//! NVM Express base specification 2.0; NVMe over TCP transport specification 1.0; NVM command set specification 1.0.
+
+mod admin;
+mod bounds;
+mod command;
+mod connection;
+mod crc32c;
+mod fabrics;
+mod features;
+mod identify;
+mod io;
+mod kept;
+mod logs;
+mod opcodes;
+mod page;
+mod pdu;
+mod replies;
+mod server;
+mod subsystem;
+mod transfers;
+
+pub use server::{Server, ServerError, Settings};

@@ -1,0 +1,121 @@
+//! Identify: what the controller and the namespace say about themselves.
+
+use super::bounds::{DISCOVERY, ERRORS, EVENT_REQUESTS, MOST_ENTRIES, MOST_TRANSFER_SHIFT, NAMESPACE, VERSION};
+use super::command::{Answer, Command, Status};
+use super::page::Page;
+use super::pdu::CAPSULE_DATA;
+use super::subsystem::{uuid, Controller, Subsystem};
+
+/// Bytes of each structure.
+pub(super) const BYTES: usize = 4096;
+mod structure {
+    pub const NAMESPACE: u8 = 0x00;
+    pub const CONTROLLER: u8 = 0x01;
+    pub const ACTIVE: u8 = 0x02;
+    pub const DESCRIPTORS: u8 = 0x03;
+    pub const SET_NAMESPACE: u8 = 0x05;
+    pub const SET_CONTROLLER: u8 = 0x06;
+    pub const SET_ACTIVE: u8 = 0x07;
+    pub const INDEPENDENT: u8 = 0x08;
+    pub const COMMAND_SETS: u8 = 0x1C;
+}
+
+pub(super) fn identify(subsystem: &Subsystem, controller: &Controller, command: &Command) -> Answer {
+    let (kind, set) = (command.dword(10) as u8, command.dword(11) >> 24);
+    let is_ours = command.namespace() == NAMESPACE;
+    let of_set = matches!(kind, structure::SET_NAMESPACE | structure::SET_CONTROLLER | structure::SET_ACTIVE);
+    if (controller.is_discovery && kind != structure::CONTROLLER) || (of_set && set != 0) {
+        return Status::INVALID_FIELD.into();
+    }
+    Answer::data(match kind {
+        structure::NAMESPACE | structure::INDEPENDENT | structure::SET_NAMESPACE if !is_ours => {
+            return Status::INVALID_NAMESPACE.into();
+        }
+        structure::NAMESPACE => namespace(subsystem),
+        structure::INDEPENDENT => independent(subsystem),
+        structure::CONTROLLER => self::controller(subsystem, controller),
+        structure::ACTIVE | structure::SET_ACTIVE => match command.namespace() {
+            0xFFFF_FFFE.. => return Status::INVALID_NAMESPACE.into(),
+            after => active(after),
+        },
+        structure::DESCRIPTORS if !is_ours => return Status::INVALID_NAMESPACE.into(),
+        structure::DESCRIPTORS => descriptors(subsystem),
+        // The NVM command set has no limits beyond the transfer's, and no formats with metadata.
+        structure::SET_NAMESPACE | structure::SET_CONTROLLER => vec![0; BYTES],
+        structure::COMMAND_SETS => command_sets(),
+        _ => return Status::INVALID_FIELD.into(),
+    })
+}
+
+fn controller(subsystem: &Subsystem, controller: &Controller) -> Vec<u8> {
+    let description = &subsystem.description;
+    let mut page = Page::new(BYTES);
+    page.text(4, 20, &format!("{:032x}", description.identity), b' ');
+    page.text(24, 40, &description.model, b' ').text(64, 8, env!("CARGO_PKG_VERSION"), b' ');
+    page.u8(77, MOST_TRANSFER_SHIFT).u16(78, controller.id).u32(80, VERSION);
+    // Get Log Page takes offsets, and there is a command effects log.
+    page.u8(261, 1 << 1 | 1 << 2).u16(320, 10);
+    page.u8(259, EVENT_REQUESTS as u8 - 1).u8(262, ERRORS as u8 - 1);
+    // SGLs without an alignment, in the capsule by offset, or by the transport.
+    page.u16(514, MOST_ENTRIES).u32(536, 1 | 1 << 20 | 1 << 21);
+    page.u32(1792, (64 + CAPSULE_DATA as u32) / 16).u32(1796, 1).u8(1803, 1);
+    if controller.is_discovery {
+        page.u8(111, 2).text(768, 256, DISCOVERY, 0);
+        return page.done();
+    }
+    // Hosts may share the namespace; a host that leaves takes its own controller.
+    page.u8(76, 1 << 1).u8(111, 1).text(768, 256, &subsystem.nqn, 0);
+    page.u64(280, subsystem.drive.size()).u16(256, 0).u8(258, 3).u8(260, 1 << 1 | 1);
+    page.u8(512, 6 << 4 | 6).u8(513, 4 << 4 | 4).u32(516, NAMESPACE).u32(540, NAMESPACE);
+    // Compare, Dataset Management, Write Zeroes, Verify.
+    page.u16(520, 1 | 1 << 2 | 1 << 3 | 1 << 7);
+    // A volatile write cache, and a flush for all namespaces at once.
+    page.u8(525, 1 | 3 << 1).u16(1804, 1);
+    page.done()
+}
+
+fn namespace(subsystem: &Subsystem) -> Vec<u8> {
+    let blocks = subsystem.blocks;
+    let flash_page = (u64::from(subsystem.drive.preferred_block()) >> blocks.shift).clamp(1, 1 << 16) as u16;
+    let mut page = Page::new(BYTES);
+    page.u64(0, blocks.count).u64(8, blocks.count).u64(16, blocks.count);
+    // Thin provisioning has no figure here; preferred sizes have.
+    page.u8(24, 1 << 4).u8(30, 1);
+    for offset in [64, 66, 68, 70, 72] {
+        page.u16(offset, flash_page - 1);
+    }
+    page.u8(33, 1 << 3 | u8::from(subsystem.description.trims_read_zeros));
+    page.u64(48, blocks.count << blocks.shift).u8(99, u8::from(subsystem.drive.is_read_only()));
+    page.put(104, &uuid(subsystem.description.identity)).u32(128, blocks.shift << 16);
+    page.done()
+}
+
+/// What every command set's namespace has: it may be shared, and it is ready.
+fn independent(subsystem: &Subsystem) -> Vec<u8> {
+    let mut page = Page::new(BYTES);
+    page.u8(1, 1).u8(8, u8::from(subsystem.drive.is_read_only())).u8(14, 1);
+    page.done()
+}
+
+fn active(after: u32) -> Vec<u8> {
+    let mut page = Page::new(BYTES);
+    if after < NAMESPACE {
+        page.u32(0, NAMESPACE);
+    }
+    page.done()
+}
+
+/// NGUID, UUID and command set, each with its type and length.
+fn descriptors(subsystem: &Subsystem) -> Vec<u8> {
+    let uuid = uuid(subsystem.description.identity);
+    let mut page = Page::new(BYTES);
+    page.put(0, &[2, 16, 0, 0]).put(4, &uuid).put(20, &[3, 16, 0, 0]).put(24, &uuid).put(40, &[4, 1, 0, 0, 0]);
+    page.done()
+}
+
+/// One combination: the NVM command set.
+fn command_sets() -> Vec<u8> {
+    let mut page = Page::new(BYTES);
+    page.u64(0, 1);
+    page.done()
+}

@@ -1,0 +1,171 @@
+//! I/O commands of the NVM command set.
+
+use super::bounds::{MOST_TRANSFER, NAMESPACE};
+use super::command::{Command, Status};
+use super::opcodes::{nvm as opcode, COMMANDS};
+use super::page::{u32_at, u64_at};
+use super::subsystem::{Blocks, Subsystem};
+use crate::{Due, Export};
+use std::io;
+
+const RANGE_BYTES: usize = 16;
+const MOST_RANGES: usize = 256;
+/// Bytes compared or verified at once.
+const CHECKED: usize = 128 << 10;
+/// Dword 12: force unit access, and Write Zeroes' deallocation.
+const FUA: u32 = 1 << 30;
+const DEALLOCATE: u32 = 1 << 25;
+/// Dword 12's fields that ask for protection information or a directive: neither is offered.
+const PROTECTION: u32 = 15 << 26;
+const DIRECTIVE: u32 = 15 << 20;
+/// Dword 11: Dataset Management deallocates.
+const DATASET_DEALLOCATE: u32 = 1 << 2;
+
+/// The direction of a command's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Data {
+    None,
+    FromHost(usize),
+    ToHost(usize),
+}
+
+/// A command that went well: whether its changes are to be handed over, and when the answer is due.
+pub(super) struct Done {
+    pub is_change: bool,
+    pub due: Due,
+}
+
+/// The command's data. Commands for other namespaces, and too long ones, are refused.
+pub(super) fn data(blocks: Blocks, command: &Command) -> Result<Data, Status> {
+    if command.opcode() == opcode::FLUSH {
+        let is_ours = matches!(command.namespace(), NAMESPACE | u32::MAX);
+        return if is_ours { Ok(Data::None) } else { Err(Status::INVALID_NAMESPACE) };
+    }
+    if !COMMANDS.iter().any(|&(known, _)| known == command.opcode()) {
+        return Err(Status::INVALID_OPCODE);
+    }
+    if command.namespace() != NAMESPACE {
+        return Err(Status::INVALID_NAMESPACE);
+    }
+    if command.opcode() == opcode::DATASET {
+        // Linux sends room for all 256 ranges, however many it names.
+        let (named, sent) = (ranges_bytes(command), command.pointer_bytes() as usize);
+        let is_longer = sent > named && sent <= MOST_RANGES * RANGE_BYTES;
+        return Ok(Data::FromHost(if is_longer { sent } else { named }));
+    }
+    if command.dword(12) & PROTECTION != 0 {
+        return Err(Status::INVALID_FIELD);
+    }
+    let length = length(command) << blocks.shift;
+    let has_data = matches!(command.opcode(), opcode::WRITE | opcode::READ | opcode::COMPARE);
+    if has_data && length > MOST_TRANSFER as u64 {
+        return Err(Status::INVALID_FIELD);
+    }
+    Ok(match command.opcode() {
+        opcode::WRITE if command.dword(12) & DIRECTIVE != 0 => return Err(Status::INVALID_FIELD),
+        opcode::WRITE | opcode::COMPARE => Data::FromHost(length as usize),
+        opcode::READ => Data::ToHost(length as usize),
+        _ => Data::None,
+    })
+}
+
+/// Bytes of the ranges that Dataset Management names.
+fn ranges_bytes(command: &Command) -> usize {
+    (command.dword(10) as usize % MOST_RANGES + 1) * RANGE_BYTES
+}
+
+/// Blocks of a command; the field counts from 0.
+fn length(command: &Command) -> u64 {
+    u64::from(command.dword(12) as u16) + 1
+}
+
+/// Byte offset and length of a command's blocks.
+fn range(blocks: Blocks, command: &Command) -> Result<(u64, u64), Status> {
+    blocks.range(command.u64(40), length(command))
+}
+
+/// Carries out a read into `out`.
+pub(super) fn read(subsystem: &Subsystem, command: &Command, out: &mut [u8]) -> Result<Done, Status> {
+    let (offset, _) = range(subsystem.blocks, command)?;
+    let due = subsystem.drive.read(offset, out).map_err(|error| read_status(&error))?;
+    Ok(Done { is_change: false, due })
+}
+
+/// Carries out any other command with its data from the host; without a write cache each change is durable.
+pub(super) fn carry_out(
+    subsystem: &Subsystem,
+    has_write_cache: bool,
+    command: &Command,
+    data: &[u8],
+) -> Result<Done, Status> {
+    let (drive, blocks) = (&*subsystem.drive, subsystem.blocks);
+    let fua = command.dword(12) & FUA != 0 || !has_write_cache;
+    let done = |is_change: bool, due: io::Result<Due>| match due {
+        Ok(due) => Ok(Done { is_change, due }),
+        Err(error) => Err(write_status(&error)),
+    };
+    match command.opcode() {
+        opcode::FLUSH => done(false, drive.flush()),
+        opcode::WRITE => {
+            let (offset, _) = range(blocks, command)?;
+            done(true, drive.write(offset, data, fua))
+        }
+        opcode::WRITE_ZEROES => {
+            let (offset, length) = range(blocks, command)?;
+            let may_trim = command.dword(12) & DEALLOCATE != 0;
+            done(true, drive.write_zeroes(offset, length, may_trim, fua))
+        }
+        opcode::DATASET if command.dword(11) & DATASET_DEALLOCATE == 0 => done(false, Ok(Due::NOW)),
+        opcode::DATASET => trim(drive, blocks, &data[..ranges_bytes(command)], !has_write_cache),
+        opcode::COMPARE => compare(drive, blocks, command, Some(data)),
+        opcode::VERIFY => compare(drive, blocks, command, None),
+        _ => Err(Status::INVALID_OPCODE),
+    }
+}
+
+/// Deallocates every range, once all of them are known to be within the namespace.
+fn trim(drive: &dyn Export, blocks: Blocks, ranges: &[u8], fua: bool) -> Result<Done, Status> {
+    let all = ranges.chunks_exact(RANGE_BYTES).map(|range| blocks.range(u64_at(range, 8), u32_at(range, 4).into()));
+    let all: Vec<(u64, u64)> = all.collect::<Result<_, _>>()?;
+    let mut done = Done { is_change: true, due: Due::NOW };
+    for (offset, length) in all.into_iter().filter(|&(_, length)| length > 0) {
+        let due = drive.trim(offset, length, fua).map_err(|error| write_status(&error))?;
+        if due.wait() > done.due.wait() {
+            done.due = due;
+        }
+    }
+    Ok(done)
+}
+
+/// Reads the command's blocks, and compares them with `wanted` if there is such.
+fn compare(drive: &dyn Export, blocks: Blocks, command: &Command, wanted: Option<&[u8]>) -> Result<Done, Status> {
+    let (offset, length) = range(blocks, command)?;
+    let mut found = vec![0; CHECKED.min(length as usize)];
+    let mut done = Done { is_change: false, due: Due::NOW };
+    let mut at = 0;
+    while at < length {
+        let part = found.len().min((length - at) as usize);
+        done.due = drive.read(offset + at, &mut found[..part]).map_err(|error| read_status(&error))?;
+        if wanted.is_some_and(|wanted| wanted[at as usize..at as usize + part] != found[..part]) {
+            return Err(Status::COMPARE_FAILURE);
+        }
+        at += part as u64;
+    }
+    Ok(done)
+}
+
+fn read_status(error: &io::Error) -> Status {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => Status::LBA_OUT_OF_RANGE,
+        _ => Status::UNRECOVERED_READ,
+    }
+}
+
+/// A failed change's status.
+pub(super) fn write_status(error: &io::Error) -> Status {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => Status::LBA_OUT_OF_RANGE,
+        io::ErrorKind::ReadOnlyFilesystem => Status::READ_ONLY_RANGE,
+        _ => Status::WRITE_FAULT,
+    }
+}

@@ -1,0 +1,102 @@
+//! Get Log Page.
+
+use super::bounds::{DISCOVERY, MOST_ENTRIES, MOST_TRANSFER};
+use super::command::{Answer, Command, Status};
+use super::opcodes::effects;
+use super::page::Page;
+use super::subsystem::{Controller, Subsystem};
+use crate::described::Health;
+use std::net::SocketAddr;
+
+mod log {
+    pub const SUPPORTED: u8 = 0x00;
+    pub const ERRORS: u8 = 0x01;
+    pub const HEALTH: u8 = 0x02;
+    pub const FIRMWARE: u8 = 0x03;
+    pub const EFFECTS: u8 = 0x05;
+    pub const DISCOVERY: u8 = 0x70;
+}
+
+/// Below this spare, in percent, the health log warns.
+const SPARE_THRESHOLD: u8 = 10;
+const TCP: u8 = 3;
+
+/// Carries out Get Log Page for a host that reached us at `here`.
+pub(super) fn get(subsystem: &Subsystem, controller: &Controller, here: SocketAddr, command: &Command) -> Answer {
+    let id = command.dword(10) as u8;
+    let count = u64::from(command.dword(10) >> 16 | command.dword(11) << 16) + 1;
+    let offset = u64::from(command.dword(12)) | u64::from(command.dword(13)) << 32;
+    let bytes = count * 4;
+    if offset % 4 != 0 {
+        return Status::INVALID_FIELD.into();
+    }
+    if bytes > MOST_TRANSFER as u64 {
+        return Status::INVALID_FIELD.into();
+    }
+    if bytes > command.pointer_bytes() {
+        return Status::SGL_LENGTH_INVALID.into();
+    }
+    let page = match (id, controller.is_discovery) {
+        (log::SUPPORTED, _) => supported(controller.is_discovery),
+        (log::DISCOVERY, true) => discovery(subsystem, here),
+        (log::ERRORS, false) => controller.state().errors.page(),
+        (log::HEALTH, false) => {
+            let errors = controller.state().errors.count;
+            health(&subsystem.drive.health(), errors, subsystem.drive.is_read_only())
+        }
+        (log::FIRMWARE, false) => firmware(),
+        (log::EFFECTS, false) => effects(),
+        _ => return Status::INVALID_LOG_PAGE.into(),
+    };
+    if offset > page.len() as u64 {
+        return Status::INVALID_FIELD.into();
+    }
+    let mut data = page[offset as usize..].to_vec();
+    data.resize(bytes as usize, 0);
+    Answer::data(data)
+}
+
+fn supported(is_discovery: bool) -> Vec<u8> {
+    let logs: &[u8] = match is_discovery {
+        true => &[log::SUPPORTED, log::DISCOVERY],
+        false => &[log::SUPPORTED, log::ERRORS, log::HEALTH, log::FIRMWARE, log::EFFECTS],
+    };
+    let mut page = Page::new(1024);
+    for &id in logs {
+        page.u32(usize::from(id) * 4, 1);
+    }
+    page.done()
+}
+
+/// The temperature is not known: 0 K.
+fn health(health: &Health, errors: u64, is_read_only: bool) -> Vec<u8> {
+    let thousands = |sectors: u64| sectors.div_ceil(1000);
+    let warning = u8::from(health.spare_percent < SPARE_THRESHOLD) | u8::from(is_read_only) << 3;
+    let minutes = health.powered_ns / 60_000_000_000;
+    let mut page = Page::new(512);
+    page.u8(0, warning).u8(3, health.spare_percent).u8(4, SPARE_THRESHOLD).u8(5, health.used_percent);
+    page.u64(32, thousands(health.read_sectors)).u64(48, thousands(health.written_sectors));
+    page.u64(64, health.reads).u64(80, health.writes).u64(112, health.power_cycles);
+    page.u64(128, minutes / 60).u64(144, health.power_cuts).u64(160, health.media_errors).u64(176, errors);
+    page.done()
+}
+
+/// Slot 1 is active, and cannot be changed.
+fn firmware() -> Vec<u8> {
+    let mut page = Page::new(512);
+    page.u8(0, 1).text(8, 8, env!("CARGO_PKG_VERSION"), b' ');
+    page.done()
+}
+
+/// This service, and the subsystem at the same address.
+fn discovery(subsystem: &Subsystem, here: SocketAddr) -> Vec<u8> {
+    let mut page = Page::new(3 * 1024);
+    page.u64(0, 1).u64(8, 2);
+    for (at, kind, nqn) in [(1024, 2, &*subsystem.nqn), (2048, 3, DISCOVERY)] {
+        let family = if here.is_ipv4() { 1 } else { 2 };
+        page.put(at, &[TCP, family, kind]).u16(at + 4, 1).u16(at + 6, u16::MAX).u16(at + 8, MOST_ENTRIES);
+        page.text(at + 32, 32, &here.port().to_string(), b' ').text(at + 256, 256, nqn, 0);
+        page.text(at + 512, 256, &here.ip().to_string(), b' ');
+    }
+    page.done()
+}

@@ -1,0 +1,64 @@
+//! Every admin and I/O command, and the log of their effects.
+
+use super::page::Page;
+
+pub(super) mod admin {
+    pub const GET_LOG: u8 = 0x02;
+    pub const IDENTIFY: u8 = 0x06;
+    pub const ABORT: u8 = 0x08;
+    pub const SET_FEATURES: u8 = 0x09;
+    pub const GET_FEATURES: u8 = 0x0A;
+    pub const EVENT_REQUEST: u8 = 0x0C;
+    pub const KEEP_ALIVE: u8 = 0x18;
+}
+
+pub(super) mod nvm {
+    pub const FLUSH: u8 = 0x00;
+    pub const WRITE: u8 = 0x01;
+    pub const READ: u8 = 0x02;
+    pub const COMPARE: u8 = 0x05;
+    pub const WRITE_ZEROES: u8 = 0x08;
+    pub const DATASET: u8 = 0x09;
+    pub const VERIFY: u8 = 0x0C;
+}
+
+/// Every I/O command, and whether it changes data.
+pub(super) const COMMANDS: [(u8, bool); 7] = [
+    (nvm::FLUSH, false),
+    (nvm::WRITE, true),
+    (nvm::READ, false),
+    (nvm::COMPARE, false),
+    (nvm::WRITE_ZEROES, true),
+    (nvm::DATASET, true),
+    (nvm::VERIFY, false),
+];
+
+/// Supported; bit 1: it changes data.
+const SUPPORTED: u32 = 1;
+const CHANGES_DATA: u32 = 1 << 1;
+
+/// Every command: whether it is an admin command, its opcode, its effects.
+fn command_effects() -> impl Iterator<Item = (bool, u8, u32)> {
+    let ours = [
+        admin::GET_LOG,
+        admin::IDENTIFY,
+        admin::ABORT,
+        admin::SET_FEATURES,
+        admin::GET_FEATURES,
+        admin::EVENT_REQUEST,
+        admin::KEEP_ALIVE,
+    ];
+    let ours = ours.into_iter().map(|opcode| (true, opcode, SUPPORTED));
+    let effects = |&(opcode, changes): &(u8, bool)| (false, opcode, SUPPORTED | if changes { CHANGES_DATA } else { 0 });
+    ours.chain(COMMANDS.iter().map(effects))
+}
+
+/// The log of commands and their effects.
+pub(super) fn effects() -> Vec<u8> {
+    let mut page = Page::new(4096);
+    for (is_admin, opcode, effect) in command_effects() {
+        let table = if is_admin { 0 } else { 1024 };
+        page.u32(table + usize::from(opcode) * 4, effect);
+    }
+    page.done()
+}

@@ -1,0 +1,103 @@
+"""`nandlab prove FIRMWARE`: power cuts at every flash operation of a firmware in C."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from nandlab.cli import FAILED
+from nandlab.cli.options import RegularFile, json_option
+from nandlab.cli.output import print_json, print_table
+
+
+@click.command("prove")
+@click.argument("firmware", type=RegularFile())
+@click.option(
+    "--device",
+    metavar="PROFILE|FILE",
+    help="The chip: a profile, or an experiment's [device]. Default small.",
+)
+@click.option(
+    "--blocks",
+    type=click.IntRange(1),
+    default=16,
+    show_default=True,
+    help="Blocks of the chip: each case writes them all.",
+)
+@click.option("--script", metavar="TEXT", help='Steps of your own, such as "w2 s w7 m t3".')
+@click.option("--replay", metavar="TEXT", help='A case, such as "w2 s w7 cut:9:torn_page".')
+@click.option("--scripts", type=click.IntRange(1), default=15, show_default=True, help="Scripts to draw.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Draws the scripts.")
+@click.option("--form", "forms", metavar="FORM", multiple=True, help="A form of a cut; all without it.")
+@click.option("--double", is_flag=True, help="Cut a second time, in the mount and the first writes after it.")
+@click.option(
+    "--faults", is_flag=True, help="Add bad blocks, failing programs and erases to every second script."
+)
+@click.option("--jobs", type=click.IntRange(1), help="Processes at the same time; one for each processor.")
+@click.option(
+    "--limit",
+    type=click.FloatRange(0.01, 3600),
+    default=1.0,
+    show_default=True,
+    help="Seconds until a case hangs.",
+)
+@json_option
+def command(firmware: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
+    """Run scripts on FIRMWARE, a shared object, and cut the power at every flash operation in every form.
+
+    After each cut it mounts, compares with a plain model, and writes a whole device. A finding is
+    shrunk to the shortest script; its text replays it. The exit status is 1 if there is a finding.
+    """
+    from nandlab.firmware import prove
+
+    is_shown = sys.stderr.isatty()
+    try:
+        report = prove(
+            _request(firmware, options), lambda line: click.echo(line, err=True) if is_shown else None
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    if as_json:
+        print_json(report)
+    else:
+        _print(report)
+    if report["findings"]:
+        raise SystemExit(FAILED)
+
+
+def _request(firmware: str, options: dict[str, Any]) -> dict[str, Any]:
+    from nandlab.firmware import numbers
+
+    if options["script"] is not None and options["replay"] is not None:
+        raise click.UsageError("--script explores a script, and --replay runs one case: give one of them")
+    if options["replay"] is not None and "cut:" not in options["replay"]:
+        raise click.BadParameter("a case has a cut, such as cut:9:torn_page; --script explores a script")
+    if options["script"] is not None and "cut:" in options["script"]:
+        raise click.BadParameter("a script has no cut; --replay runs one case")
+    device = options["device"]
+    return {
+        "firmware": firmware,
+        "device": {"blocks": options["blocks"]} if device is None else numbers(device, options["blocks"]),
+        "script": options["replay"] or options["script"],
+        "scripts": options["scripts"],
+        "seed": options["seed"],
+        "forms": list(options["forms"]),
+        "depth": 2 if options["double"] else 1,
+        "faults": options["faults"],
+        "jobs": options["jobs"] or os.cpu_count() or 1,
+        "limit_s": options["limit"],
+    }
+
+
+def _print(report: dict[str, Any]) -> None:
+    rate = report["cases"] / max(report["seconds"], 1e-9)
+    scripts = "1 script" if report["scripts"] == 1 else f"{report['scripts']} scripts"
+    click.echo(f"{report['name']}: {report['cases']:,} cases of {scripts}, {rate:,.0f} a second")
+    if not report["findings"]:
+        click.echo("no findings")
+        return
+    rows = [[found["kind"], found["sentence"], found["replay"]] for found in report["findings"]]
+    print_table(rows, ["finding", "what happened", "replay"])

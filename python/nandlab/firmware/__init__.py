@@ -1,0 +1,11 @@
+"""Firmware in C on a simulated chip: its numbers, its library, and the prover.
+
+The prover is a program of its own, because it forks a process for each case.
+"""
+
+from __future__ import annotations
+
+from nandlab.firmware.device import numbers
+from nandlab.firmware.prover import FOLDER, Findings, prove
+
+__all__ = ["FOLDER", "Findings", "numbers", "prove"]

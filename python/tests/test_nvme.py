@@ -1,0 +1,260 @@
+"""`nandlab disk serve --nvme`: a host of its own against the drive in an image."""
+
+import contextlib
+import random
+import signal
+import socket
+import struct
+import threading
+
+import pytest
+from nvme_initiator import DISCONNECT, DISCOVERY, Connection, Controller, Ended, Failed
+from programs import process
+
+DEVICE = ["--set", "ftl=page", "--set", "device.capacity=16MiB", "--set", "device.over_provisioning=0.28"]
+BLOCKS = (16 << 20) // 512
+
+
+@pytest.fixture
+def image(nandlab_command, tmp_path):
+    path = tmp_path / "my.img"
+    assert nandlab_command("disk", "create", path, *DEVICE).status == 0
+    return path
+
+
+@contextlib.contextmanager
+def served(image, *options):
+    """A process that serves the image; its address and its NQN."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    at = f"127.0.0.1:{port}"
+    with process("disk", "serve", image, "--nvme", at, *options, says=f"by NVMe at {at}") as started:
+        discovery = Controller(("127.0.0.1", port), DISCOVERY)
+        (count,) = struct.unpack_from("<Q", discovery.log(0x70, 1024), 8)
+        assert count == 2
+        entry = discovery.log(0x70, 1024, offset=1024)
+        assert entry[:3] == bytes([3, 1, 2]), "TCP, IPv4, an NVM subsystem"
+        assert entry[32:64].decode().split() == [str(port)]
+        try:
+            yield started, ("127.0.0.1", port), entry[256:512].rstrip(b"\0").decode()
+        finally:
+            Connection.close_all()
+
+
+def status(work, *arguments, **options):
+    """The status that `work` fails with."""
+    with pytest.raises(Failed) as failed:
+        work(*arguments, **options)
+    return failed.value.status
+
+
+@pytest.mark.parametrize(
+    "digests", [{}, {"header_digest": True}, {"header_digest": True, "data_digest": True}]
+)
+def test_a_thousand_random_requests_against_a_model(image, digests):
+    with served(image) as (_, address, nqn):
+        controller = Controller(address, nqn, **digests)
+        controller.feature(7, 1 | 1 << 16)
+        queues = [controller.queue(1), controller.queue(2, no_flow_control=True)]
+        draw = random.Random(70)
+        # Half a mebibyte, so requests meet; its first contents are part of the test.
+        model = bytearray(queues[0].read(0, 1024))
+        for _ in range(1000):
+            queue, kind = draw.choice(queues), draw.random()
+            blocks = draw.choice([1, 1, 8, 8, 8, 16, 17, 40])
+            block = draw.randrange(1024 - blocks)
+            start, end = block * 512, (block + blocks) * 512
+            if kind < 0.45:
+                assert queue.read(block, blocks) == model[start:end]
+            elif kind < 0.85:
+                data = draw.randbytes(16) * (blocks * 32)
+                queue.write(block, data, fua=kind < 0.5)
+                model[start:end] = data
+            elif kind < 0.9:
+                queue.zero(block, blocks, deallocate=kind < 0.88)
+                model[start:end] = bytes(end - start)
+            elif kind < 0.95:
+                # Whole flash pages, which read as zeros after it.
+                queue.trim([(block // 8 * 8, 8), (block // 16 * 16, 16)], draw.choice([0, 4096]))
+                for first, count in [(block // 8 * 8, 8), (block // 16 * 16, 16)]:
+                    model[first * 512 : (first + count) * 512] = bytes(count * 512)
+            elif kind < 0.97:
+                queue.flush(draw.choice([1, 0xFFFFFFFF]))
+            else:
+                queue.compare(block, bytes(model[start:end]))
+                wrong = bytes(model[start : end - 1]) + bytes([model[end - 1] ^ 1])
+                assert status(queue.compare, block, wrong) == 0x285
+        assert queues[1].read(0, 1024) == model
+        queues[0].verify(0, 1024)
+
+
+def test_many_commands_at_once_on_several_queues(image):
+    with served(image) as (_, address, nqn):
+        controller = Controller(address, nqn)
+        controller.feature(7, 3 | 3 << 16)
+        queues = [controller.queue(number) for number in range(1, 5)]
+        for number, queue in enumerate(queues):
+            # The first eight come in their capsules, the others when they are asked for.
+            starts = []
+            for place in range(64):
+                blocks = 8 if place < 8 else 24
+                data = bytes([number * 64 + place]) * (blocks * 512)
+                starts.append(queue.start(queue.range(1, 2048 + (number * 64 + place) * 24, blocks), data))
+            queue.socket.sendall(b"".join(starts))
+        for queue in queues:
+            while len(queue.done) < 64:
+                queue.step()
+            assert set(queue.done.values()) == {(0, 0)}
+        for place in range(256):
+            blocks = 8 if place % 64 < 8 else 24
+            assert queues[0].read(2048 + place * 24, blocks) == bytes([place]) * (blocks * 512)
+
+
+def test_a_drive_describes_itself_and_keeps_its_name(image):
+    names = []
+    for _ in range(2):
+        with served(image) as (_, address, nqn):
+            controller = Controller(address, nqn)
+            found = controller.identify(1)
+            assert found[24:64].decode().strip() == "nandlab page"
+            assert found[768:1024].rstrip(b"\0").decode() == nqn
+            namespace = controller.identify(0, 1)
+            assert struct.unpack_from("<QQQ", namespace) == (BLOCKS, BLOCKS, BLOCKS)
+            # The flash page of 4 KiB is eight blocks, counted from 0.
+            assert struct.unpack_from("<HHHHH", namespace, 64) == (7, 7, 7, 7, 7)
+            assert namespace[130] == 9
+            assert controller.identify(2)[:8] == struct.pack("<II", 1, 0)
+            described = controller.identify(3, 1)
+            assert (described[:2], described[20:22], described[40:42]) == (
+                b"\x02\x10",
+                b"\x03\x10",
+                b"\x04\x01",
+            )
+            assert described[24:40].hex() == nqn.rsplit(":", 1)[1].replace("-", "")
+            assert controller.identify(8, 1)[14] == 1, "it is ready"
+            assert controller.identify(0x1C)[:8] == struct.pack("<Q", 1)
+            assert controller.identify(6) == controller.identify(5, 1) == bytes(4096)
+            names.append((nqn, described[:45], found[4:24]))
+            queue = controller.queue(1) if controller.feature(7, 0) == 0 else None
+            before = controller.log(2, 512)
+            queue.write(0, bytes(512 * 2000))
+            after = controller.log(2, 512)
+            written = [struct.unpack_from("<Q", log, 48)[0] for log in (before, after)]
+            assert written[1] - written[0] == 2, "thousands of sectors"
+            assert after[3] == 100 and struct.unpack_from("<Q", after, 112)[0] >= len(names)
+            assert controller.log(5, 4096)[1024 + 4] & 3 == 3, "a write changes data"
+    assert names[0] == names[1]
+
+
+def test_blocks_of_4096_bytes(image):
+    with served(image, "--nvme-block", "4096") as (_, address, nqn):
+        controller = Controller(address, nqn)
+        controller.feature(7, 0)
+        queue = controller.queue(1)
+        namespace = controller.identify(0, 1)
+        assert (struct.unpack_from("<Q", namespace)[0], namespace[130], namespace[64]) == (4096, 12, 0)
+        queue.write(4095, b"x" * 4096, size=4096)
+        assert queue.read(4095, 1, size=4096) == b"x" * 4096
+        assert status(queue.read, 4095, 2, size=4096) == 0x080
+
+
+def test_refusals(image):
+    with served(image) as (_, address, nqn):
+        controller = Controller(address, nqn)
+        assert status(controller.queue, 1) == 0x182, "no queues were asked for yet"
+        controller.feature(7, 0)
+        queue = controller.queue(1)
+        assert status(queue.read, BLOCKS, 1) == 0x080
+        assert status(queue.write, BLOCKS - 1, bytes(1024)) == 0x080
+        assert status(queue.trim, [(0, 1), (BLOCKS, 1)]) == 0x080
+        assert status(queue.trim, [(0, 1)], room=4112) == 0x00F
+        assert status(queue.zero, 2**64 - 1, 2) == 0x080
+        assert status(queue.read, 0, 4096) == 0x002, "more than 1 MiB"
+        assert status(queue.ask, queue.entry(2, namespace=2), length=512) == 0x00B
+        assert status(queue.ask, queue.entry(0x79, namespace=1)) == 0x001
+        assert status(queue.ask, queue.range(1, 0, 1, 2 << 20), bytes(512)) == 0x002, "no directives"
+        assert status(controller.ask, controller.entry(0x0D)) == 0x001
+        assert status(controller.identify, 0, 2) == 0x00B
+        assert status(controller.identify, 0x77) == 0x002
+        assert status(controller.log, 0xC0, 512) == 0x109
+        assert status(controller.log, 2, 512, offset=1024) == 0x002
+        assert status(controller.feature, 0x77) == 0x002
+        assert status(controller.feature, 7, 0) == 0x00C, "queues are there"
+        assert status(controller.property, 0x30) == 0x002
+        with pytest.raises((Ended, Failed)):
+            Connection(address).connect(0, 0xFFFF, "nqn.2014-08.org:other")
+
+
+def test_the_error_log_write_cache_and_events(image):
+    with served(image) as (_, address, nqn):
+        controller = Controller(address, nqn)
+        controller.feature(7, 0)
+        queue = controller.queue(1)
+        assert controller.feature(6) == 1
+        controller.feature(6, 0)
+        queue.write(0, b"y" * 512)
+        assert controller.feature(6) == 0
+        assert status(queue.read, BLOCKS, 1) == 0x080
+        number, number_of_queue, _, failed = struct.unpack_from("<QHHH", controller.log(1, 64))
+        assert (number, number_of_queue, failed >> 1 & 0x7FF) == (1, 1, 0x080)
+        starts = [controller.start(controller.entry(0x0C)) for _ in range(5)]
+        controller.socket.sendall(b"".join(starts))
+        refused = controller.step()
+        assert controller.done.pop(refused)[0] & 0x7FF == 0x105, "four may wait"
+        aborted = refused - 1
+        assert controller.ask(controller.entry(8, [(40, "I", aborted << 16)]))[0] & 1 == 0
+        assert controller.done.pop(aborted)[0] & 0x7FF == 0x007
+
+
+def test_a_reset_ends_the_queues_and_a_disconnect_one(image):
+    with served(image) as (_, address, nqn):
+        controller = Controller(address, nqn)
+        controller.feature(7, 1 | 1 << 16)
+        first, second = controller.queue(1), controller.queue(2)
+        first.fabrics(DISCONNECT)
+        with pytest.raises(Ended):
+            first.receive()
+        second.write(0, bytes(512))
+        controller.configure(0)
+        with pytest.raises(Ended):
+            second.receive()
+        assert controller.property(0x1C) & 1 == 0
+        assert status(controller.queue, 1) == 0x182
+        controller.configure(0x00460061)
+        controller.feature(7, 0)
+        controller.queue(1).write(0, bytes(512))
+        controller.configure(0x00464061)
+        assert controller.property(0x1C) >> 2 & 3 == 2, "shut down"
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_flushed_data_is_there_after_the_end(image, end):
+    written = random.Random(end).randbytes(8192)
+    with served(image) as (started, address, nqn):
+        controller = Controller(address, nqn)
+        controller.feature(7, 0)
+        queue = controller.queue(1)
+        queue.write(100, written)
+        queue.flush()
+        drained = threading.Thread(target=started.communicate)
+        drained.start()
+        started.send_signal(end)
+        with pytest.raises(Ended):
+            queue.receive()
+        drained.join()
+    with served(image) as (_, address, nqn):
+        controller = Controller(address, nqn)
+        controller.feature(7, 0)
+        assert controller.queue(1).read(100, 16) == written
+
+
+def test_a_drive_is_for_this_machine_alone(nandlab_command, image):
+    ended = nandlab_command("disk", "serve", image, "--nvme", "0.0.0.0:4420")
+    assert ended.status == 1
+    assert "0.0.0.0:4420 is no loopback address" in ended.err
+    with served(image, "--read-only") as (_, address, nqn):
+        controller = Controller(address, nqn)
+        controller.feature(7, 0)
+        assert controller.identify(0, 1)[99] == 1
+        assert status(controller.queue(1).write, 0, bytes(512)) == 0x182
