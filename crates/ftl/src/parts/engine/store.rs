@@ -120,7 +120,8 @@ impl Pages {
         oob: Oob,
     ) -> Result<Ppa, FtlError> {
         if let Target::Moved(_) | Target::MovedInGroup(_) = target {
-            let (die, frontier) = self.frontier_for_moved(target, oob.lpn);
+            let at = if oob.kind == Kind::TrimNote { Lpn::NONE } else { oob.lpn };
+            let (die, frontier) = self.frontier_for_moved(target, at);
             let (_, to, _) = self.program_gc(scheme, nand, (die, frontier), &Source::New(page, tail), oob)?;
             self.note_moved(die, nand.ctx().last());
             return Ok(to);
