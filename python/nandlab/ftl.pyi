@@ -552,19 +552,6 @@ def sector_log(
             failure or a torn page during collection may leave no room. Default 2.
     """
 
-def log(
-    *,
-    reserve_blocks: int | None = None,
-) -> Choice:
-    """One page map, written as one log.
-
-    After Rosenblum, Ousterhout 1992.
-
-    Args:
-        reserve_blocks: Blocks kept free on each die for moved pages; at least 1. With 1, a program
-            failure or a torn page during collection may leave no room. Default 2.
-    """
-
 def dftl(
     *,
     cmt_entries: int | None = None,

@@ -55,6 +55,9 @@ impl Pages {
         nand: &mut N,
         die: usize,
     ) -> Result<(), FtlError> {
+        if S::COLLECTS_LATE {
+            return Ok(());
+        }
         let state = &self.dies[die];
         // While a block is being emptied, as it is most of the time, nothing else is checked.
         if state.relocation.is_none() && self.free_in(scheme, die) > self.config.begins_at() && state.failing.is_empty()

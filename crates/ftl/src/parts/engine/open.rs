@@ -25,7 +25,7 @@ impl Pages {
         self.close_frontier(die, frontier);
         self.dies[die].last = frontier;
         loop {
-            while self.free_in(scheme, die) <= LEFT_FOR_MOVED || self.dies[die].is_weak {
+            while !self.leaves_block(scheme, die) || self.dies[die].is_weak {
                 if self.dies[die].relocation.is_none() && !self.start_relocation(scheme, nand, die)? {
                     return Err(self.worn_out(1));
                 }
@@ -44,6 +44,15 @@ impl Pages {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether the host may take a block on a die.
+    fn leaves_block<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
+        let free = self.free_in(scheme, die);
+        if S::COLLECTS_LATE {
+            return free > LEFT_FOR_MOVED && self.has_reserve_without(scheme, die, 1);
+        }
+        free > LEFT_FOR_MOVED
     }
 
     /// Replaces a full host frontier; returns the die with room there now. It is another die if failures have left

@@ -112,16 +112,16 @@ impl Pages {
     #[inline]
     pub(super) fn has_reserve<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
         if !S::RESUMES {
-            return self.has_reserve_if_closed(scheme, die);
+            return self.has_reserve_without(scheme, die, 0);
         }
         self.free_in(scheme, die) >= self.config.reserve_blocks && self.holds_victim(scheme, die)
             || self.has_reserve_afterwards(scheme, die)
     }
 
-    /// The same if a mount closes the open blocks.
-    fn has_reserve_if_closed(&self, scheme: &impl Scheme, die: usize) -> bool {
+    /// The same if a mount closes the open blocks, and with `fewer` free blocks.
+    pub(super) fn has_reserve_without(&self, scheme: &impl Scheme, die: usize, fewer: u32) -> bool {
         let (reserve, pages) = (self.config.reserve_blocks, self.geometry.pages_per_block());
-        let free = self.free_in(scheme, die);
+        let free = self.free_in(scheme, die).saturating_sub(fewer);
         if self.dies.len() == 1 || reserve == 1 {
             return free >= reserve && self.holds_victim(scheme, die);
         }

@@ -130,6 +130,10 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// Whether a mount fills open blocks further; otherwise it closes them.
     const RESUMES: bool = false;
 
+    /// Whether collection begins when the host needs a block, and empties whole victims. Otherwise each host page pays for a
+    /// few moved pages, or as the options say.
+    const COLLECTS_LATE: bool = false;
+
     /// Whether the engine copies a victim's pages; [`Self::follow`] hears of each. Otherwise [`Self::relocate`] moves them.
     const FOLLOWS: bool = true;
 
