@@ -195,7 +195,8 @@ typedef struct nl_file_firmware {
     void *(*mount)(nl_device *device, char *why, size_t why_bytes);
     void (*unmount)(void *firmware); /* may be NULL */
 
-    /* Opens a file to read and write. NULL: there is no such file, and `create` is 0; or a failure. */
+    /* Opens a file. `create` 1: to read and write, and makes a missing one. 0: to read alone, and NULL if there is none.
+     * NULL is a failure, too. */
     void *(*open)(void *firmware, const char *path, int create);
     /* The bytes read, fewer than `length` at the end of the file; negative: a failure. */
     int64_t (*read)(void *firmware, void *file, uint64_t offset, void *to, uint32_t length);

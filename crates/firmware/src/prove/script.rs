@@ -1,6 +1,6 @@
 //! Scripts: the steps a firmware is asked to take, and the power cuts.
 
-use super::file_step::FileStep;
+use super::file_step::{FileStep, Tree};
 use nandlab_nand::power_cut::CutPlan;
 use nandlab_nand::random::Random;
 use std::fmt;
@@ -118,10 +118,11 @@ impl Script {
                 _ => vec![Fault::Erase(1 + random.below(6))],
             };
         }
+        let mut tree = Tree::default();
         let mut draw = || {
             if files {
                 return match random.below(20) {
-                    0..16 => Step::File(FileStep::drawn(&mut random)),
+                    0..16 => Step::File(FileStep::drawn(&mut random, &mut tree)),
                     16..19 => Step::Sync,
                     _ => Step::Mount,
                 };
