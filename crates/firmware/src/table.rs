@@ -100,6 +100,10 @@ macro_rules! operations {
 operations! {
     /// `nl_get_geometry`.
     geometry(geometry: *mut Geometry) -> c_int, nl_get_geometry;
+    /// `nl_nor_read`.
+    nor_read(address: u32, length: u32, to: *mut c_void) -> c_int, nl_nor_read;
+    /// `nl_nor_program`.
+    nor_program(address: u32, length: u32, from: *const c_void) -> c_int, nl_nor_program;
     /// `nl_read`.
     read(page: u32, offset: u32, length: u32, to: *mut c_void) -> c_int, nl_read;
     /// `nl_read_spare`.

@@ -22,6 +22,9 @@ FOUND = 1
     help="The chip: a profile, or an experiment's [device]. Default small.",
 )
 @click.option(
+    "--nor", type=click.Choice(["w25q128", "stm32l476"]), help="A NOR chip in place of NAND, with its times."
+)
+@click.option(
     "--blocks",
     type=click.IntRange(1),
     default=16,
@@ -70,18 +73,15 @@ def command(firmware: str, as_json: bool, **options: Any) -> None:  # noqa: ANN4
 
 
 def _request(firmware: str, options: dict[str, Any]) -> dict[str, Any]:
-    from nandlab.firmware import numbers
-
     if options["script"] is not None and options["replay"] is not None:
         raise click.UsageError("--script explores a script, and --replay runs one case: give one of them")
     if options["replay"] is not None and "cut:" not in options["replay"]:
         raise click.BadParameter("a case has a cut, such as cut:9:torn_page; --script explores a script")
     if options["script"] is not None and "cut:" in options["script"]:
         raise click.BadParameter("a script has no cut; --replay runs one case")
-    device = options["device"]
     return {
         "firmware": firmware,
-        "device": {"blocks": options["blocks"]} if device is None else numbers(device, options["blocks"]),
+        "device": _chip(options["device"], options["nor"], options["blocks"]),
         "script": options["replay"] or options["script"],
         "scripts": options["scripts"],
         "seed": options["seed"],
@@ -91,6 +91,16 @@ def _request(firmware: str, options: dict[str, Any]) -> dict[str, Any]:
         "jobs": options["jobs"] or os.cpu_count() or 1,
         "limit_s": options["limit"],
     }
+
+
+def _chip(device: str | None, nor: str | None, blocks: int) -> dict[str, Any]:
+    from nandlab.firmware import nor_numbers, numbers
+
+    if nor is not None:
+        if device is not None:
+            raise click.UsageError("--device is a NAND chip, and --nor a NOR chip: give one of them")
+        return nor_numbers(nor, blocks)
+    return {"blocks": blocks} if device is None else numbers(device, blocks)
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -51,3 +51,17 @@ fn dhara_refuses_writes_after_a_torn_page() {
     assert!(replay.contains("torn") && steps <= 6, "{report}");
     assert!(start.elapsed().as_secs() < 120, "{:?}", start.elapsed());
 }
+
+/// SPIFFS on a serial NOR: a cut in the write of a file leaves a file that no write replaces.
+#[test]
+fn spiffs_refuses_a_write_after_bits_in_between() {
+    let Some(spiffs) = object("spiffs.so") else { return };
+    let start = Instant::now();
+    let device = json!({"pages_per_block": 16, "page_bytes": 256, "word_bytes": 1, "partial_programs": 255});
+    let (status, report, _) = prove(&spiffs, &json!({"scripts": 5, "device": device, "shrink_s": 5.0}));
+    let findings = report["findings"].as_array().unwrap();
+    let refused = findings.iter().find(|finding| finding["kind"] == "refused").expect("a refused write");
+    assert!(status == 1 && refused["steps"].as_u64().unwrap() <= 2, "{report}");
+    assert!(report["cases"].as_u64().unwrap() > 5000, "{report}");
+    assert!(start.elapsed().as_secs() < 120, "{:?}", start.elapsed());
+}
