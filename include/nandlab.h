@@ -173,6 +173,10 @@ int nl_has_power(nl_device *device);
 /* Restores the power; the flash is as the cut left it. */
 void nl_restore(nl_device *device);
 
+/* Calls `call` whenever a command finds no power, before the command returns NL_POWER_LOST. `call` may leave the firmware by
+ * longjmp(), as a cut does. NULL: no call. */
+void nl_on_power_lost(nl_device *device, void (*call)(void *context), void *context);
+
 /* A block firmware: a shared object with `const nl_block_firmware nl_block = {...}`, for `nandlab prove`.
  *
  * Functions return 0, or another number for a failure. A sector never written, or trimmed, reads as zeros or as FFh. After a

@@ -15,7 +15,11 @@ pub struct State {
     pub flash: Flash,
     message: CString,
     hooks: Option<Hooks>,
+    on_power_lost: Option<(PowerLost, *mut c_void)>,
 }
+
+/// A caller's own function for `nl_on_power_lost`; it may leave by `longjmp`.
+pub type PowerLost = unsafe extern "C" fn(*mut c_void);
 
 /// Called around operations. A hook may fork, or never return: no borrow of the state is alive while it runs.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +35,7 @@ pub struct Hooks {
 impl State {
     /// A device without hooks.
     pub fn new(flash: Flash) -> Self {
-        Self { flash, message: CString::default(), hooks: None }
+        Self { flash, message: CString::default(), hooks: None, on_power_lost: None }
     }
 
     /// A device whose operations are followed.
@@ -70,6 +74,7 @@ static OPERATIONS: Operations = Operations {
     operations_done,
     has_power,
     restore,
+    on_power_lost,
     program,
     close,
 };
@@ -111,22 +116,27 @@ unsafe fn run(
             (hooks.before)(state, operation);
         }
     }
-    match command(&mut (*state).flash) {
-        Ok(answer) => answer,
-        Err(ChipError::Nand(error)) => {
-            if let (NandError::PowerLost, Some(hooks)) = (error, hooks) {
-                (hooks.lost)(state);
-            }
-            code(error)
-        }
+    let error = match command(&mut (*state).flash) {
+        Ok(answer) => return answer,
+        Err(ChipError::Nand(error)) => error,
         Err(ChipError::Rule(sentence)) => {
             if let Some(hooks) = hooks {
                 (hooks.broken)(&sentence);
             }
             (*state).message = CString::new(sentence).unwrap_or_default();
-            status::RULE
+            return status::RULE;
+        }
+    };
+    // Nothing here needs a drop from now on, so a caller's function may jump over this call.
+    if let NandError::PowerLost = error {
+        if let Some(hooks) = hooks {
+            (hooks.lost)(state);
+        }
+        if let Some((call, context)) = (*state).on_power_lost {
+            call(context);
         }
     }
+    code(error)
 }
 
 /// Runs a command of NAND.
@@ -328,6 +338,10 @@ unsafe extern "C" fn has_power(state: *mut c_void) -> c_int {
 
 unsafe extern "C" fn restore(state: *mut c_void) {
     (*state.cast::<State>()).flash.restore();
+}
+
+unsafe extern "C" fn on_power_lost(state: *mut c_void, call: Option<PowerLost>, context: *mut c_void) {
+    (*state.cast::<State>()).on_power_lost = call.map(|call| (call, context));
 }
 
 unsafe extern "C" fn close(state: *mut c_void) {

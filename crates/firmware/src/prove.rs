@@ -97,6 +97,8 @@ pub struct Found {
 pub struct Report {
     /// The firmware's own name.
     pub name: String,
+    /// Whether it has files, not sectors.
+    pub files: bool,
     /// Scripts played.
     pub scripts: u64,
     /// Cuts tried.
@@ -131,7 +133,7 @@ pub fn run(request: &Request) -> Result<Report, String> {
     }
     let count = if own.is_some() { 1 } else { request.scripts };
     let mut report =
-        Report { name: library.name.clone(), scripts: count, cases: 0, seconds: 0.0, findings: Vec::new() };
+        Report { name: library.name.clone(), files, scripts: count, cases: 0, seconds: 0.0, findings: Vec::new() };
     for number in 0..count {
         let script = own.clone().unwrap_or_else(|| {
             Script::drawn(

@@ -144,6 +144,8 @@ operations! {
     has_power() -> c_int, nl_has_power;
     /// `nl_restore`.
     restore() -> (), nl_restore;
+    /// `nl_on_power_lost`.
+    on_power_lost(call: Option<unsafe extern "C" fn(*mut c_void)>, context: *mut c_void) -> (), nl_on_power_lost;
 }
 
 const NO_PART: Part = Part { offset: 0, length: 0, bytes: std::ptr::null() };

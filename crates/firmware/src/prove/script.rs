@@ -6,7 +6,7 @@ use nandlab_nand::random::Random;
 use std::fmt;
 
 /// One step. Sectors count modulo the firmware's sectors. A block firmware takes no step on files, and a file firmware
-/// neither writes nor trims sectors.
+/// neither writes nor trims sectors. `python/nandlab/firmware/case` plays the same steps in C.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// `w7`: writes a sector.

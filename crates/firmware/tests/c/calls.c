@@ -1,5 +1,6 @@
 /* Every function of nandlab.h, and every rule broken once. */
 #include "nandlab.h"
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,39 @@ static void cuts(void)
     nl_close(device);
 }
 
+static jmp_buf before;
+
+static void jump(void *times)
+{
+    ++*(int *)times;
+    longjmp(before, 1);
+}
+
+static void count(void *times)
+{
+    ++*(int *)times;
+}
+
+static void power(void)
+{
+    nl_device *device = open_chip(NL_ORDER_DENSE, 1);
+    static int jumps, calls;
+    nl_on_power_lost(device, jump, &jumps);
+    CHECK(nl_cut(device, 1, "done") == NL_OK);
+    if (setjmp(before) == 0) {
+        nl_program(device, 0, page, spare);
+        CHECK(!"the call came back");
+    }
+    CHECK(jumps == 1 && nl_has_power(device) == 0);
+    nl_on_power_lost(device, count, &calls);
+    CHECK(nl_read(device, 0, 0, 1, back) == NL_POWER_LOST && nl_fence(device) == NL_POWER_LOST && calls == 2);
+    nl_on_power_lost(device, NULL, NULL);
+    CHECK(nl_read(device, 0, 0, 1, back) == NL_POWER_LOST && calls == 2 && jumps == 1);
+    nl_restore(device);
+    CHECK(nl_read(device, 0, 0, 1, back) == NL_OK);
+    nl_close(device);
+}
+
 static void rules(void)
 {
     nl_device *dense = open_chip(NL_ORDER_DENSE, 2), *ascending = open_chip(NL_ORDER_ASCENDING, 1);
@@ -212,6 +246,7 @@ int main(void)
     commands();
     faults();
     cuts();
+    power();
     rules();
     nor();
     return 0;
