@@ -77,7 +77,7 @@ def test_the_chips_of_data_sheets_open_with_their_times(tmp_path):
     )
     flags = shlex.split(command("firmware", "--cflags").out)
     for chip, nanoseconds in [
-        ("w25q128", 30_000 + 7 * 2_500 + 8 * 160 + 45_000_000),
+        ("w25q128", 30_000 + 7 * 1_450 + 8 * 160 + 45_000_000),
         ("stm32l476", 81_690 + 8 * 8 + 22_020_000),
     ]:
         firmware = tmp_path / f"{chip}.so"
