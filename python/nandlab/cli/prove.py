@@ -10,10 +10,9 @@ from typing import Any
 
 import click
 
+from nandlab.cli import FAILED
 from nandlab.cli.options import RegularFile, json_option, refuse_overwriting, report_option, writable
 from nandlab.cli.output import print_json, print_table, say, say_path
-
-FOUND = 1
 
 
 @click.command("prove")
@@ -87,7 +86,7 @@ def command(  # noqa: PLR0913 - as many outputs
         _print(found)
     _write(found, request, options, program, report, as_json)
     if found["findings"]:
-        raise SystemExit(FOUND)
+        raise SystemExit(FAILED)
 
 
 def _write(  # noqa: PLR0913 - what was found, and where it goes
