@@ -1,7 +1,10 @@
-/* nandlab.h: a simulated NAND chip for a firmware in C.
+/* nandlab.h: a simulated NAND or NOR chip for a firmware in C.
  *
  * A command returns NL_OK, a number from 0 on where it says so, or one of the negative codes of enum nl_status. A command
  * that breaks a rule of the chip changes nothing and returns NL_RULE; nl_message() then has the sentence.
+ *
+ * A NOR chip takes the two calls with nor in their names, nl_erase(), and the calls without a page; every other command is a
+ * broken rule. On a NAND chip those two are.
  *
  * Pages are numbered over the whole chip: page p is page p % pages_per_block of block p / pages_per_block. Calls on one
  * device must not run at the same time. Link with -lnandlab, or leave the calls open in a shared object for
@@ -34,7 +37,11 @@ enum nl_program_order {
     NL_ORDER_DENSE = 2      /* ascending without gaps */
 };
 
-/* A chip in numbers. Fill it with nl_default_config() first: later versions may add fields. */
+/* A chip in numbers. Fill it with nl_default_config() first: later versions may add fields.
+ *
+ * NOR has `pages_per_block` pages of `page_bytes` in an erase block, no spare area, no order, no ECC and no random faults:
+ * their fields count for nothing. A program stays inside a page. With partial_programs 1 a word takes one program between
+ * erases, and zeros on top; with more there is no limit. */
 typedef struct nl_config {
     uint32_t size;             /* sizeof(nl_config) */
     uint32_t blocks;
@@ -47,10 +54,11 @@ typedef struct nl_config {
     uint32_t ecc_bits;         /* wrong bits that the chip corrects */
     uint32_t cached_programs;  /* 1: a program may be lost by a cut before the next nl_fence() */
     uint32_t copyback;         /* 1: nl_copy() does not use the bus */
-    uint32_t reserved;         /* 0 */
+    uint32_t word_bytes;       /* 0: NAND. Otherwise NOR, and the fewest bytes in a program */
     uint64_t seed;             /* of the random faults below */
     double read_us;            /* array to register */
     double program_us;         /* register to array */
+    double program_byte_us;    /* NOR: each byte behind the first word, which takes program_us */
     double erase_us;
     double spare_read_us;      /* a spare area alone */
     double spare_program_us;   /* a spare area alone */
@@ -110,6 +118,12 @@ int nl_copy(nl_device *device, uint32_t from, uint32_t to);
 
 int nl_erase(nl_device *device, uint32_t block);
 
+/* NOR: reads bytes from an address. */
+int nl_nor_read(nl_device *device, uint32_t address, uint32_t length, void *to);
+
+/* NOR: clears the bits that are 0 in `from`; a 1 leaves a bit as it is. Whole words inside one page. */
+int nl_nor_program(nl_device *device, uint32_t address, uint32_t length, const void *from);
+
 /* 1: the block has a bad-block mark. 0: it has none. Costs a read of a spare area. */
 int nl_is_bad(nl_device *device, uint32_t block);
 
@@ -159,6 +173,10 @@ int nl_has_power(nl_device *device);
 /* Restores the power; the flash is as the cut left it. */
 void nl_restore(nl_device *device);
 
+/* Calls `call` whenever a command finds no power, before the command returns NL_POWER_LOST. `call` may leave the firmware by
+ * longjmp(), as a cut does. NULL: no call. */
+void nl_on_power_lost(nl_device *device, void (*call)(void *context), void *context);
+
 /* A block firmware: a shared object with `const nl_block_firmware nl_block = {...}`, for `nandlab prove`.
  *
  * Functions return 0, or another number for a failure. A sector never written, or trimmed, reads as zeros or as FFh. After a
@@ -195,7 +213,8 @@ typedef struct nl_file_firmware {
     void *(*mount)(nl_device *device, char *why, size_t why_bytes);
     void (*unmount)(void *firmware); /* may be NULL */
 
-    /* Opens a file to read and write. NULL: there is no such file, and `create` is 0; or a failure. */
+    /* Opens a file. `create` 1: to read and write, and makes a missing one. 0: to read alone, and NULL if there is none.
+     * NULL is a failure, too. */
     void *(*open)(void *firmware, const char *path, int create);
     /* The bytes read, fewer than `length` at the end of the file; negative: a failure. */
     int64_t (*read)(void *firmware, void *file, uint64_t offset, void *to, uint32_t length);

@@ -34,7 +34,7 @@ ROOMS = {
     "explaining": "_native experiment figures optimum running sweeping writing",
     "searching": "_native experiment figures report running sweeping writing",
     "importing": "_native experiment one_line reading writing",
-    "firmware": "experiment",
+    "firmware": "experiment report writing",
     "cli": "_native bundled calibrate choosing experiment explaining figures firmware importing listing "
     "optimum reading record report reproduce running searching sharing sweeping traces writing",
 }

@@ -1,9 +1,11 @@
-//! `nl_config`, and the chip it describes.
+//! `nl_config`, and the flash it describes.
 
 use crate::device::{self, State};
+use crate::flash::Flash;
 use crate::table::Device;
 use nandlab_nand::chip::{Chip, Options};
 use nandlab_nand::faulty::{BitErrors, Config as Faults};
+use nandlab_nand::nor::{self, Nor};
 use nandlab_nand::profile::{Order, PageCopy, PlaneOverlap, ReadTransfer, Timing};
 use nandlab_nand::{Geometry, ProgramOrder, Rules, Shape};
 use serde::{Deserialize, Serialize};
@@ -26,10 +28,11 @@ pub struct Config {
     pub ecc_bits: u32,
     pub cached_programs: u32,
     pub copyback: u32,
-    pub reserved: u32,
+    pub word_bytes: u32,
     pub seed: u64,
     pub read_us: f64,
     pub program_us: f64,
+    pub program_byte_us: f64,
     pub erase_us: f64,
     pub spare_read_us: f64,
     pub spare_program_us: f64,
@@ -58,10 +61,11 @@ impl Default for Config {
             ecc_bits: 8,
             cached_programs: 0,
             copyback: 1,
-            reserved: 0,
+            word_bytes: 0,
             seed: 1,
             read_us: 25.0,
             program_us: 300.0,
+            program_byte_us: 0.0,
             erase_us: 2000.0,
             spare_read_us: 25.0,
             spare_program_us: 300.0,
@@ -76,14 +80,49 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The chip in these numbers, with these blocks bad from the factory.
+    /// The flash in these numbers, with these blocks bad from the factory.
     ///
     /// # Errors
     /// A sentence with the field, its value and the range.
-    pub fn chip(&self, bad_blocks: &[u32]) -> Result<Chip, String> {
-        if self.size as usize != size_of::<Self>() {
-            return Err(format!("size = {}: this library's nl_config has {} bytes", self.size, size_of::<Self>()));
+    pub fn flash(&self, bad_blocks: &[u32]) -> Result<Flash, String> {
+        match self.word_bytes {
+            0 => self.chip(bad_blocks).map(Flash::Nand),
+            _ if !bad_blocks.is_empty() => Err("bad: a NOR chip has no bad blocks".into()),
+            _ => self.nor().map(Flash::Nor),
         }
+    }
+
+    fn nor(&self) -> Result<Nor, String> {
+        self.is_this_version()?;
+        self.timing()?;
+        let Some(block_bytes) = self.pages_per_block.checked_mul(self.page_bytes) else {
+            return Err(format!("pages_per_block = {}: a block is too large", self.pages_per_block));
+        };
+        let options = nor::Options {
+            blocks: self.blocks,
+            block_bytes,
+            page_bytes: self.page_bytes,
+            word_bytes: self.word_bytes,
+            programs_once: self.partial_programs == 1,
+            read_us: self.read_us,
+            program_us: self.program_us,
+            program_byte_us: self.program_byte_us,
+            erase_us: self.erase_us,
+            transfer_ns_per_byte: self.transfer_ns_per_byte,
+            seed: self.seed,
+        };
+        Nor::new(options).map_err(|error| error.to_string())
+    }
+
+    fn is_this_version(&self) -> Result<(), String> {
+        if self.size as usize == size_of::<Self>() {
+            return Ok(());
+        }
+        Err(format!("size = {}: this library's nl_config has {} bytes", self.size, size_of::<Self>()))
+    }
+
+    fn chip(&self, bad_blocks: &[u32]) -> Result<Chip, String> {
+        self.is_this_version()?;
         let shape = Shape {
             channels: 1,
             dies_per_channel: 1,
@@ -131,6 +170,7 @@ impl Config {
         for (field, value) in [
             ("read_us", self.read_us),
             ("program_us", self.program_us),
+            ("program_byte_us", self.program_byte_us),
             ("erase_us", self.erase_us),
             ("spare_read_us", self.spare_read_us),
             ("spare_program_us", self.spare_program_us),
@@ -181,8 +221,8 @@ pub unsafe extern "C" fn nl_default_config(config: *mut Config) {
 /// As in `nandlab.h`.
 #[no_mangle]
 pub unsafe extern "C" fn nl_open(config: *const Config, why: *mut c_char, why_bytes: usize) -> *mut Device {
-    match (*config).chip(&[]) {
-        Ok(chip) => device::open(State::new(chip)),
+    match (*config).flash(&[]) {
+        Ok(flash) => device::open(State::new(flash)),
         Err(sentence) => {
             write_text(&sentence, why, why_bytes);
             std::ptr::null_mut()

@@ -1,5 +1,6 @@
 //! The device over a [`Chip`], and the hooks by which the prover follows its operations.
 
+use crate::flash::Flash;
 use crate::table::{status, Counts, Device, Geometry, Operations, Part};
 use nandlab_nand::chip::{Chip, ChipError};
 use nandlab_nand::operation::Operation;
@@ -7,14 +8,18 @@ use nandlab_nand::power_cut::CutPlan;
 use nandlab_nand::{BlockId, NandError, Ppa, ProgramOrder};
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 
-/// A chip, and the last broken rule's sentence.
+/// A flash, and the last broken rule's sentence.
 #[derive(Debug)]
 pub struct State {
-    /// The flash.
-    pub chip: Chip,
+    /// What the commands work on.
+    pub flash: Flash,
     message: CString,
     hooks: Option<Hooks>,
+    on_power_lost: Option<(PowerLost, *mut c_void)>,
 }
+
+/// A caller's own function for `nl_on_power_lost`; it may leave by `longjmp`.
+pub type PowerLost = unsafe extern "C" fn(*mut c_void);
 
 /// Called around operations. A hook may fork, or never return: no borrow of the state is alive while it runs.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +34,13 @@ pub struct Hooks {
 
 impl State {
     /// A device without hooks.
-    pub fn new(chip: Chip) -> Self {
-        Self { chip, message: CString::default(), hooks: None }
+    pub fn new(flash: Flash) -> Self {
+        Self { flash, message: CString::default(), hooks: None, on_power_lost: None }
     }
 
     /// A device whose operations are followed.
-    pub fn followed(chip: Chip, hooks: Hooks) -> Self {
-        Self { hooks: Some(hooks), ..Self::new(chip) }
+    pub fn followed(flash: Flash, hooks: Hooks) -> Self {
+        Self { hooks: Some(hooks), ..Self::new(flash) }
     }
 }
 
@@ -47,6 +52,8 @@ pub fn open(state: State) -> *mut Device {
 
 static OPERATIONS: Operations = Operations {
     geometry,
+    nor_read,
+    nor_program,
     read,
     read_spare,
     program_spare,
@@ -67,6 +74,7 @@ static OPERATIONS: Operations = Operations {
     operations_done,
     has_power,
     restore,
+    on_power_lost,
     program,
     close,
 };
@@ -99,31 +107,45 @@ fn code(error: NandError) -> c_int {
 unsafe fn run(
     state: *mut c_void,
     operation: Option<Operation>,
-    command: impl FnOnce(&mut Chip) -> Result<c_int, ChipError>,
+    command: impl FnOnce(&mut Flash) -> Result<c_int, ChipError>,
 ) -> c_int {
     let state: *mut State = state.cast();
     let hooks = (*state).hooks;
     if let (Some(hooks), Some(operation)) = (hooks, operation) {
-        if (*state).chip.cut_operation().is_none() {
+        if (*state).flash.cut_operation().is_none() {
             (hooks.before)(state, operation);
         }
     }
-    match command(&mut (*state).chip) {
-        Ok(answer) => answer,
-        Err(ChipError::Nand(error)) => {
-            if let (NandError::PowerLost, Some(hooks)) = (error, hooks) {
-                (hooks.lost)(state);
-            }
-            code(error)
-        }
+    let error = match command(&mut (*state).flash) {
+        Ok(answer) => return answer,
+        Err(ChipError::Nand(error)) => error,
         Err(ChipError::Rule(sentence)) => {
             if let Some(hooks) = hooks {
                 (hooks.broken)(&sentence);
             }
             (*state).message = CString::new(sentence).unwrap_or_default();
-            status::RULE
+            return status::RULE;
+        }
+    };
+    // Nothing here needs a drop from now on, so a caller's function may jump over this call.
+    if let NandError::PowerLost = error {
+        if let Some(hooks) = hooks {
+            (hooks.lost)(state);
+        }
+        if let Some((call, context)) = (*state).on_power_lost {
+            call(context);
         }
     }
+    code(error)
+}
+
+/// Runs a command of NAND.
+unsafe fn nand(
+    state: *mut c_void,
+    operation: Option<Operation>,
+    command: impl FnOnce(&mut Chip) -> Result<c_int, ChipError>,
+) -> c_int {
+    run(state, operation, |flash| command(flash.nand()?))
 }
 
 fn done<T>(answer: Result<T, ChipError>) -> Result<c_int, ChipError> {
@@ -131,35 +153,59 @@ fn done<T>(answer: Result<T, ChipError>) -> Result<c_int, ChipError> {
 }
 
 unsafe extern "C" fn geometry(state: *mut c_void, geometry: *mut Geometry) -> c_int {
-    let chip = &(*state.cast::<State>()).chip;
+    geometry.write(match &(*state.cast::<State>()).flash {
+        Flash::Nand(chip) => geometry_of(chip),
+        Flash::Nor(nor) => {
+            let options = nor.options();
+            Geometry {
+                blocks: options.blocks,
+                pages_per_block: options.block_bytes / options.page_bytes,
+                page_bytes: options.page_bytes,
+                spare_bytes: 0,
+                program_order: 0,
+                partial_programs: if options.programs_once { 1 } else { 255 },
+            }
+        }
+    });
+    status::OK
+}
+
+fn geometry_of(chip: &Chip) -> Geometry {
     let shape = chip.geometry().shape();
     let program_order = match chip.rules().program_order {
         ProgramOrder::Any => 0,
         ProgramOrder::Ascending => 1,
         ProgramOrder::AscendingDense => 2,
     };
-    geometry.write(Geometry {
+    Geometry {
         blocks: chip.geometry().blocks(),
         pages_per_block: shape.pages_per_block,
         page_bytes: shape.page_bytes,
         spare_bytes: shape.spare_bytes,
         program_order,
         partial_programs: chip.rules().partial_programs.into(),
-    });
-    status::OK
+    }
+}
+
+unsafe extern "C" fn nor_read(state: *mut c_void, address: u32, length: u32, to: *mut c_void) -> c_int {
+    run(state, None, |flash| done(flash.nor()?.read(address, slice_mut(to, length))))
+}
+
+unsafe extern "C" fn nor_program(state: *mut c_void, address: u32, length: u32, from: *const c_void) -> c_int {
+    run(state, Some(Operation::Program), |flash| done(flash.nor()?.program(address, slice(from, length))))
 }
 
 unsafe extern "C" fn read(state: *mut c_void, page: u32, offset: u32, length: u32, to: *mut c_void) -> c_int {
-    run(state, None, |chip| done(chip.read(Ppa(page), offset, slice_mut(to, length))))
+    nand(state, None, |chip| done(chip.read(Ppa(page), offset, slice_mut(to, length))))
 }
 
 unsafe extern "C" fn read_spare(state: *mut c_void, page: u32, offset: u32, length: u32, to: *mut c_void) -> c_int {
-    run(state, None, |chip| done(chip.read_spare(Ppa(page), offset, slice_mut(to, length))))
+    nand(state, None, |chip| done(chip.read_spare(Ppa(page), offset, slice_mut(to, length))))
 }
 
 unsafe extern "C" fn program(state: *mut c_void, page: u32, data: Part, spare: Part) -> c_int {
     let bytes = |part: Part| (part.offset, slice(part.bytes, part.length));
-    run(state, Some(Operation::Program), |chip| done(chip.program(Ppa(page), bytes(data), bytes(spare))))
+    nand(state, Some(Operation::Program), |chip| done(chip.program(Ppa(page), bytes(data), bytes(spare))))
 }
 
 unsafe extern "C" fn program_spare(
@@ -170,39 +216,47 @@ unsafe extern "C" fn program_spare(
     spare: *const c_void,
 ) -> c_int {
     let part = (offset, slice(spare, length));
-    run(state, Some(Operation::SpareProgram), |chip| done(chip.program_spare(Ppa(page), part)))
+    nand(state, Some(Operation::SpareProgram), |chip| done(chip.program_spare(Ppa(page), part)))
 }
 
 unsafe extern "C" fn copy(state: *mut c_void, from: u32, to: u32) -> c_int {
-    run(state, Some(Operation::Copy), |chip| done(chip.copy(Ppa(from), Ppa(to))))
+    nand(state, Some(Operation::Copy), |chip| done(chip.copy(Ppa(from), Ppa(to))))
 }
 
 unsafe extern "C" fn erase(state: *mut c_void, block: u32) -> c_int {
-    run(state, Some(Operation::Erase), |chip| done(chip.erase(BlockId(block))))
+    run(state, Some(Operation::Erase), |flash| {
+        done(match flash {
+            Flash::Nand(chip) => chip.erase(BlockId(block)),
+            Flash::Nor(nor) => nor.erase(block),
+        })
+    })
 }
 
 unsafe extern "C" fn is_bad(state: *mut c_void, block: u32) -> c_int {
-    run(state, None, |chip| chip.is_bad(BlockId(block)).map(c_int::from))
+    nand(state, None, |chip| chip.is_bad(BlockId(block)).map(c_int::from))
 }
 
 unsafe extern "C" fn mark_bad(state: *mut c_void, block: u32) -> c_int {
-    run(state, Some(Operation::Retire), |chip| done(chip.mark_bad(BlockId(block))))
+    nand(state, Some(Operation::Retire), |chip| done(chip.mark_bad(BlockId(block))))
 }
 
 unsafe extern "C" fn is_erased(state: *mut c_void, page: u32) -> c_int {
-    run(state, None, |chip| chip.is_erased(Ppa(page)).map(c_int::from))
+    nand(state, None, |chip| chip.is_erased(Ppa(page)).map(c_int::from))
 }
 
 unsafe extern "C" fn fence(state: *mut c_void) -> c_int {
-    run(state, None, |chip| done(chip.fence()))
+    run(state, None, |flash| match flash {
+        Flash::Nand(chip) => done(chip.fence()),
+        Flash::Nor(nor) => done(nor.fence()),
+    })
 }
 
 unsafe extern "C" fn time_ns(state: *mut c_void) -> u64 {
-    (*state.cast::<State>()).chip.time_ns()
+    (*state.cast::<State>()).flash.time_ns()
 }
 
 unsafe extern "C" fn counts(state: *mut c_void, counts: *mut Counts) -> c_int {
-    let now = *(*state.cast::<State>()).chip.counts();
+    let now = *(*state.cast::<State>()).flash.counts();
     counts.write(Counts {
         reads: now.reads,
         spare_reads: now.spare_reads,
@@ -218,11 +272,10 @@ unsafe extern "C" fn counts(state: *mut c_void, counts: *mut Counts) -> c_int {
 }
 
 unsafe extern "C" fn pe_cycles(state: *mut c_void, block: u32) -> u32 {
-    let chip = &(*state.cast::<State>()).chip;
-    if block < chip.geometry().blocks() {
-        chip.pe_cycles(BlockId(block))
-    } else {
-        0
+    match &(*state.cast::<State>()).flash {
+        Flash::Nand(chip) if block < chip.geometry().blocks() => chip.pe_cycles(BlockId(block)),
+        Flash::Nor(nor) => nor.pe_cycles(block).unwrap_or(0),
+        Flash::Nand(_) => 0,
     }
 }
 
@@ -232,9 +285,9 @@ unsafe extern "C" fn message(state: *mut c_void) -> *const c_char {
 }
 
 /// A setting of a test, refused with a sentence.
-unsafe fn set(state: *mut c_void, setting: impl FnOnce(&mut Chip) -> Result<(), String>) -> c_int {
+unsafe fn set(state: *mut c_void, setting: impl FnOnce(&mut Flash) -> Result<(), String>) -> c_int {
     let state = &mut *state.cast::<State>();
-    match setting(&mut state.chip) {
+    match setting(&mut state.flash) {
         Ok(()) => status::OK,
         Err(sentence) => {
             state.message = CString::new(sentence).unwrap_or_default();
@@ -250,37 +303,45 @@ fn counted_from_one(nth: u64) -> Result<(), String> {
     Ok(())
 }
 
+fn chip(flash: &mut Flash) -> Result<&mut Chip, String> {
+    flash.nand().map_err(|error| error.to_string())
+}
+
 unsafe extern "C" fn fail_program(state: *mut c_void, nth: u64) -> c_int {
-    set(state, |chip| counted_from_one(nth).map(|()| chip.fail_program(nth)))
+    set(state, |flash| counted_from_one(nth).and_then(|()| chip(flash).map(|chip| chip.fail_program(nth))))
 }
 
 unsafe extern "C" fn fail_erase(state: *mut c_void, nth: u64) -> c_int {
-    set(state, |chip| counted_from_one(nth).map(|()| chip.fail_erase(nth)))
+    set(state, |flash| counted_from_one(nth).and_then(|()| chip(flash).map(|chip| chip.fail_erase(nth))))
 }
 
 unsafe extern "C" fn flip_bits(state: *mut c_void, page: u32, bits: u32) -> c_int {
-    set(state, |chip| chip.flip_bits(Ppa(page), bits).map_err(|error| error.to_string()))
+    set(state, |flash| chip(flash)?.flip_bits(Ppa(page), bits).map_err(|error| error.to_string()))
 }
 
 unsafe extern "C" fn cut(state: *mut c_void, nth: u64, form: *const c_char) -> c_int {
     let form = CStr::from_ptr(form).to_string_lossy();
-    set(state, |chip| {
+    set(state, |flash| {
         let plan: CutPlan = format!("cut:{nth}:{form}").parse().map_err(|error| format!("{error}"))?;
-        chip.arm(plan);
+        flash.arm(plan);
         Ok(())
     })
 }
 
 unsafe extern "C" fn operations_done(state: *mut c_void) -> u64 {
-    (*state.cast::<State>()).chip.operations()
+    (*state.cast::<State>()).flash.operations()
 }
 
 unsafe extern "C" fn has_power(state: *mut c_void) -> c_int {
-    (*state.cast::<State>()).chip.cut_operation().is_none().into()
+    (*state.cast::<State>()).flash.cut_operation().is_none().into()
 }
 
 unsafe extern "C" fn restore(state: *mut c_void) {
-    (*state.cast::<State>()).chip.restore();
+    (*state.cast::<State>()).flash.restore();
+}
+
+unsafe extern "C" fn on_power_lost(state: *mut c_void, call: Option<PowerLost>, context: *mut c_void) {
+    (*state.cast::<State>()).on_power_lost = call.map(|call| (call, context));
 }
 
 unsafe extern "C" fn close(state: *mut c_void) {

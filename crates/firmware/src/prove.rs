@@ -97,6 +97,8 @@ pub struct Found {
 pub struct Report {
     /// The firmware's own name.
     pub name: String,
+    /// Whether it has files, not sectors.
+    pub files: bool,
     /// Scripts played.
     pub scripts: u64,
     /// Cuts tried.
@@ -114,11 +116,14 @@ const FOR_FILES: &str = "the firmware has sectors: put, append, truncate, move, 
 /// # Errors
 /// A sentence about the request: an unloadable firmware, a wrong number, script or form.
 pub fn run(request: &Request) -> Result<Report, String> {
-    request.device.chip(&[])?;
+    request.device.flash(&[])?;
     if !(1..=2).contains(&request.depth) || request.jobs == 0 || !(0.01..=3600.0).contains(&request.limit_s) {
         return Err("depth is 1 or 2, jobs 1 or more, limit_s 0.01 to 3600".into());
     }
     let forms = forms(&request.forms)?;
+    if request.faults && request.device.word_bytes > 0 {
+        return Err("faults are for NAND: a NOR chip has none".into());
+    }
     let own = request.script.as_deref().map(Script::parse).transpose()?;
     let library = Library::load(request.library.as_deref(), &request.firmware)?;
     let library: &'static Library = Box::leak(Box::new(library));
@@ -128,7 +133,7 @@ pub fn run(request: &Request) -> Result<Report, String> {
     }
     let count = if own.is_some() { 1 } else { request.scripts };
     let mut report =
-        Report { name: library.name.clone(), scripts: count, cases: 0, seconds: 0.0, findings: Vec::new() };
+        Report { name: library.name.clone(), files, scripts: count, cases: 0, seconds: 0.0, findings: Vec::new() };
     for number in 0..count {
         let script = own.clone().unwrap_or_else(|| {
             Script::drawn(
@@ -140,8 +145,14 @@ pub fn run(request: &Request) -> Result<Report, String> {
         });
         let replay = !script.cuts.is_empty();
         for fault in &script.faults {
-            if let Fault::Bad(block) = *fault {
-                request.device.chip(&[block])?;
+            match *fault {
+                Fault::Bad(block) => {
+                    request.device.flash(&[block])?;
+                }
+                Fault::Program(_) | Fault::Erase(_) if request.device.word_bytes > 0 => {
+                    return Err("fail_program and fail_erase are for NAND".into());
+                }
+                Fault::Program(_) | Fault::Erase(_) => {}
             }
         }
         let plan = Plan {

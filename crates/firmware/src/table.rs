@@ -100,6 +100,10 @@ macro_rules! operations {
 operations! {
     /// `nl_get_geometry`.
     geometry(geometry: *mut Geometry) -> c_int, nl_get_geometry;
+    /// `nl_nor_read`.
+    nor_read(address: u32, length: u32, to: *mut c_void) -> c_int, nl_nor_read;
+    /// `nl_nor_program`.
+    nor_program(address: u32, length: u32, from: *const c_void) -> c_int, nl_nor_program;
     /// `nl_read`.
     read(page: u32, offset: u32, length: u32, to: *mut c_void) -> c_int, nl_read;
     /// `nl_read_spare`.
@@ -140,6 +144,8 @@ operations! {
     has_power() -> c_int, nl_has_power;
     /// `nl_restore`.
     restore() -> (), nl_restore;
+    /// `nl_on_power_lost`.
+    on_power_lost(call: Option<unsafe extern "C" fn(*mut c_void)>, context: *mut c_void) -> (), nl_on_power_lost;
 }
 
 const NO_PART: Part = Part { offset: 0, length: 0, bytes: std::ptr::null() };

@@ -18,6 +18,7 @@ pub mod damaged;
 pub mod faulty;
 mod list_code;
 pub mod nand;
+pub mod nor;
 pub mod nvm;
 pub mod oob;
 pub mod operation;

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from nandlab.cli import FAILED
-from nandlab.cli.options import RegularFile, json_option
-from nandlab.cli.output import print_json, print_table
+from nandlab.cli.options import RegularFile, json_option, refuse_overwriting, report_option, writable
+from nandlab.cli.output import print_json, print_table, say, say_path
 
 
 @click.command("prove")
@@ -19,6 +21,9 @@ from nandlab.cli.output import print_json, print_table
     "--device",
     metavar="PROFILE|FILE",
     help="The chip: a profile, or an experiment's [device]. Default small.",
+)
+@click.option(
+    "--nor", type=click.Choice(["w25q128", "stm32l476"]), help="A NOR chip in place of NAND, with its times."
 )
 @click.option(
     "--blocks",
@@ -44,8 +49,21 @@ from nandlab.cli.output import print_json, print_table
     show_default=True,
     help="Seconds until a case hangs.",
 )
+@click.option(
+    "--c",
+    "program",
+    metavar="FILE.c",
+    help="Write the first finding as a program in C that replays it.",
+)
+@report_option
 @json_option
-def command(firmware: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
+def command(  # noqa: PLR0913 - as many outputs
+    firmware: str,
+    program: str | None,
+    report: str | None,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401 - as click gives them
+) -> None:
     """Run scripts on FIRMWARE, a shared object, and cut the power at every flash operation in every form.
 
     After each cut it mounts, compares with a plain model, and writes a whole device. A finding is
@@ -53,34 +71,59 @@ def command(firmware: str, as_json: bool, **options: Any) -> None:  # noqa: ANN4
     """
     from nandlab.firmware import prove
 
+    refuse_overwriting({"--c": program, "--report": report}, [Path(firmware)])
+    if program is not None:
+        writable(program)
     is_shown = sys.stderr.isatty()
+    request = _request(firmware, options)
     try:
-        report = prove(
-            _request(firmware, options), lambda line: click.echo(line, err=True) if is_shown else None
-        )
+        found = prove(request, lambda line: click.echo(line, err=True) if is_shown else None)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if as_json:
-        print_json(report)
+        print_json(found)
     else:
-        _print(report)
-    if report["findings"]:
+        _print(found)
+    _write(found, request, options, program, report, as_json)
+    if found["findings"]:
         raise SystemExit(FAILED)
 
 
-def _request(firmware: str, options: dict[str, Any]) -> dict[str, Any]:
-    from nandlab.firmware import numbers
+def _write(  # noqa: PLR0913 - what was found, and where it goes
+    found: dict[str, Any],
+    request: dict[str, Any],
+    options: dict[str, Any],
+    program: str | None,
+    report: str | None,
+    as_json: bool,
+) -> None:
+    """Writes the case and the report that were asked for."""
+    from nandlab.firmware import program_of, write_report
+    from nandlab.writing.new_file import write_whole
 
+    if program is not None and found["findings"]:
+        text = program_of(found, found["findings"][0], request["firmware"], request["device"])
+        write_whole(program, text.encode())
+        say(f"case: {program}")
+    elif program is not None:
+        say("no case was written: there is no finding")
+    if report is not None:
+        given = {name: options[name] for name in ("device", "nor", "blocks")}
+        chip = [f"--{name}={value}" for name, value in given.items() if value is not None]
+        write_report(found, request, chip, report, shlex.join(["nandlab", *sys.argv[1:]]))
+        say_path(report, as_json)
+
+
+def _request(firmware: str, options: dict[str, Any]) -> dict[str, Any]:
     if options["script"] is not None and options["replay"] is not None:
         raise click.UsageError("--script explores a script, and --replay runs one case: give one of them")
     if options["replay"] is not None and "cut:" not in options["replay"]:
         raise click.BadParameter("a case has a cut, such as cut:9:torn_page; --script explores a script")
     if options["script"] is not None and "cut:" in options["script"]:
         raise click.BadParameter("a script has no cut; --replay runs one case")
-    device = options["device"]
     return {
         "firmware": firmware,
-        "device": {"blocks": options["blocks"]} if device is None else numbers(device, options["blocks"]),
+        "device": _chip(options["device"], options["nor"], options["blocks"]),
         "script": options["replay"] or options["script"],
         "scripts": options["scripts"],
         "seed": options["seed"],
@@ -90,6 +133,16 @@ def _request(firmware: str, options: dict[str, Any]) -> dict[str, Any]:
         "jobs": options["jobs"] or os.cpu_count() or 1,
         "limit_s": options["limit"],
     }
+
+
+def _chip(device: str | None, nor: str | None, blocks: int) -> dict[str, Any]:
+    from nandlab.firmware import nor_numbers, numbers
+
+    if nor is not None:
+        if device is not None:
+            raise click.UsageError("--device is a NAND chip, and --nor a NOR chip: give one of them")
+        return nor_numbers(nor, blocks)
+    return {"blocks": blocks} if device is None else numbers(device, blocks)
 
 
 def _print(report: dict[str, Any]) -> None:

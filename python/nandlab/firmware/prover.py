@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent / "lib"
 """`nandlab-prove`, `libnandlab` and `include/nandlab.h`, put here by the build."""
 
 Findings = dict[str, Any]
-"""The prover's report: `name`, `scripts`, `cases`, `seconds`, `findings`."""
+"""The prover's report: `name`, `files`, `scripts`, `cases`, `seconds`, `findings`."""
 
 WRONG_INPUT = 2
 

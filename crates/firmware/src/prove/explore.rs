@@ -12,6 +12,7 @@ use super::script::{Fault, Script};
 use super::subject::Subject;
 use crate::config::Config;
 use crate::device::{self, Hooks, State};
+use crate::flash::Flash;
 use nandlab_nand::operation::Operation;
 use nandlab_nand::power_cut::{CutPlan, Form};
 use std::cell::{Cell, RefCell};
@@ -64,17 +65,19 @@ const WALL_LIMITS: f64 = 30.0;
 pub(super) fn worker(plan: Plan<'_>, board: &'static Board, worker: u32) -> ! {
     quieten();
     let bad: Vec<u32> = faults(plan.script, |fault| if let Fault::Bad(block) = fault { Some(block) } else { None });
-    let mut chip = plan.config.chip(&bad).expect("checked before");
-    faults(plan.script, |fault| if let Fault::Program(nth) = fault { Some(nth) } else { None })
-        .into_iter()
-        .for_each(|nth| chip.fail_program(nth));
-    faults(plan.script, |fault| if let Fault::Erase(nth) = fault { Some(nth) } else { None })
-        .into_iter()
-        .for_each(|nth| chip.fail_erase(nth));
-    if let (true, Some(&cut)) = (plan.replay, plan.script.cuts.first()) {
-        chip.arm(cut);
+    let mut flash = plan.config.flash(&bad).expect("checked before");
+    if let Flash::Nand(chip) = &mut flash {
+        faults(plan.script, |fault| if let Fault::Program(nth) = fault { Some(nth) } else { None })
+            .into_iter()
+            .for_each(|nth| chip.fail_program(nth));
+        faults(plan.script, |fault| if let Fault::Erase(nth) = fault { Some(nth) } else { None })
+            .into_iter()
+            .for_each(|nth| chip.fail_erase(nth));
     }
-    let device = device::open(State::followed(chip, Hooks { before, lost, broken }));
+    if let (true, Some(&cut)) = (plan.replay, plan.script.cuts.first()) {
+        flash.arm(cut);
+    }
+    let device = device::open(State::followed(flash, Hooks { before, lost, broken }));
     let run = Box::leak(Box::new(Run {
         plan,
         board,
@@ -150,10 +153,9 @@ unsafe fn before(state: *mut State, operation: Operation) {
     if run.depth.get() == 0 {
         return;
     }
-    let cached = (*state).chip.options().cached_programs;
-    let number = (*state).chip.operations() + 1;
+    let number = (*state).flash.operations() + 1;
     for &form in run.plan.forms {
-        if !form.applies_to(operation) || form == Form::LostTail && !cached {
+        if !form.applies_to(operation) || !(*state).flash.has(form) {
             continue;
         }
         let case = run.cases.replace(run.cases.get() + 1);
@@ -172,7 +174,7 @@ unsafe fn before(state: *mut State, operation: Operation) {
             run.cuts.borrow_mut().push(cut);
             run.depth.set(run.depth.get() - 1);
             run.pending.set(true);
-            (*state).chip.arm(CutPlan { operation: 1, form });
+            (*state).flash.arm(CutPlan { operation: 1, form });
             return;
         }
         wait(run, child, cut);
@@ -224,12 +226,12 @@ fn signal_name(signal: c_int) -> String {
 unsafe fn lost(state: *mut State) {
     let run = run();
     run.pending.set(false);
-    (*state).chip.restore();
+    (*state).flash.restore();
     if run.plan.replay {
         let done = run.cuts.borrow().len();
         run.cuts.borrow_mut().push(run.plan.script.cuts[done]);
         if let Some(&next) = run.plan.script.cuts.get(done + 1) {
-            (*state).chip.arm(next);
+            (*state).flash.arm(next);
         }
     }
     end(run, run.recovery());

@@ -9,7 +9,7 @@ use super::finding::{Finding, Kind};
 use super::library::{FileTable, Library};
 use super::script::Step;
 use super::subject::{mounted, refused, words, Subject};
-use crate::table::{Device, Geometry};
+use crate::table::{Counts, Device};
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 
@@ -267,6 +267,14 @@ impl Files {
         self.answered("rename", from, answer, Kind::Refused)
     }
 
+    /// Pages programmed so far.
+    fn programmed(&self) -> u64 {
+        let mut counts = Counts::default();
+        // SAFETY: the device is open.
+        unsafe { crate::table::nl_get_counts(self.device, &mut counts) };
+        counts.programs + counts.copies
+    }
+
     /// Names in a folder, and whether each is a folder.
     fn listed(&self, folder: Option<Path>) -> Result<Vec<(String, bool)>, Finding> {
         unsafe extern "C" fn each(names: *mut c_void, name: *const c_char, is_folder: c_int) {
@@ -408,15 +416,17 @@ impl Subject for Files {
         Ok(())
     }
 
+    /// Until the firmware has programmed this many pages: a file takes more than its contents. Never more files than pages,
+    /// as a firmware may program nothing.
     fn write_on(&self, pages: u32) -> Result<(), Finding> {
-        let mut geometry = Geometry::default();
-        // SAFETY: the device is open.
-        unsafe { crate::table::nl_get_geometry(self.device, &mut geometry) };
-        let bytes = u64::from(pages) * u64::from(geometry.page_bytes);
-        for number in 0..bytes.div_ceil(LATER_BYTES.into()) {
+        let start = self.programmed();
+        for number in 0..pages {
             self.play(Step::File(FileStep::Put(Path((number % 3) as u8), LATER_BYTES)))?;
             if number % 8 == 7 {
                 self.play(Step::Sync)?;
+            }
+            if self.programmed() - start >= u64::from(pages) {
+                break;
             }
         }
         self.play(Step::Sync)?;

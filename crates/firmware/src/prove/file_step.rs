@@ -101,18 +101,86 @@ impl FileStep {
         }
     }
 
-    pub(super) fn drawn(random: &mut Random) -> Self {
+    /// A step that makes sense in this tree; the tree then has its outcome.
+    pub(super) fn drawn(random: &mut Random, tree: &mut Tree) -> Self {
+        loop {
+            let step = Self::any(random);
+            if tree.take(step) {
+                return step;
+            }
+        }
+    }
+
+    fn any(random: &mut Random) -> Self {
         let file = Path::drawn(random, false);
         let most = if random.chance(0.2) { 1500 } else { 300 };
         let bytes = 1 + random.below(most) as u32;
         match random.below(16) {
-            0..5 => Self::Put(file, bytes),
-            5..7 => Self::Append(file, bytes),
-            7 => Self::Truncate(file, bytes),
-            8..11 => Self::Move(file, Path::drawn(random, false)),
+            0..4 => Self::Put(file, bytes),
+            4..6 => Self::Append(file, bytes),
+            6 => Self::Truncate(file, bytes),
+            7..11 => Self::Move(file, Path::drawn(random, false)),
             11 => Self::Remove(file),
             12 => Self::Remove(Path::drawn(random, true)),
             _ => Self::Mkdir(Path::drawn(random, true)),
         }
+    }
+}
+
+/// Sizes of the files in a drawn script, and its folders with the size 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tree([Option<u32>; Path::NAMES.len()]);
+
+impl Tree {
+    /// Takes a step if it makes sense, and tells whether it does.
+    fn take(&mut self, step: FileStep) -> bool {
+        let place = |path: Path| usize::from(path.0);
+        let now = |path: Path| self.0[place(path)];
+        let has_room = |path: Path| path.folder().is_none_or(|folder| now(folder).is_some());
+        let is_used = |folder: Path| Path::all().any(|path| path.folder() == Some(folder) && now(path).is_some());
+        match step {
+            FileStep::Put(path, bytes) if has_room(path) => self.0[place(path)] = Some(bytes),
+            FileStep::Append(path, bytes) if now(path).is_some() => {
+                self.0[place(path)] = now(path).map(|before| before + bytes);
+            }
+            FileStep::Truncate(path, bytes) if now(path).is_some_and(|before| before >= bytes) => {
+                self.0[place(path)] = Some(bytes);
+            }
+            FileStep::Move(from, to) if from != to && now(from).is_some() && has_room(to) => {
+                self.0[place(to)] = self.0[place(from)].take();
+            }
+            FileStep::Remove(path) if now(path).is_some() && !is_used(path) => self.0[place(path)] = None,
+            FileStep::Mkdir(path) if now(path).is_none() => self.0[place(path)] = Some(0),
+            _ => return false,
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawn_step_makes_sense_after_the_steps_before_it() {
+        let mut random = Random::new(1);
+        let mut tree = Tree::default();
+        let mut kinds = [0; 6];
+        for _ in 0..2000 {
+            let before = tree;
+            let step = FileStep::drawn(&mut random, &mut tree);
+            let has = |path: Path| before.0[usize::from(path.0)].is_some();
+            let kind = match step {
+                FileStep::Put(path, _) => (0, path.folder().is_none_or(has)),
+                FileStep::Append(path, _) => (1, has(path)),
+                FileStep::Truncate(path, _) => (2, has(path)),
+                FileStep::Move(from, to) => (3, has(from) && to.folder().is_none_or(has)),
+                FileStep::Remove(path) => (4, has(path)),
+                FileStep::Mkdir(path) => (5, !has(path)),
+            };
+            assert!(kind.1, "{step}");
+            kinds[kind.0] += 1;
+        }
+        assert!(kinds.iter().all(|&drawn| drawn > 50), "{kinds:?}");
     }
 }

@@ -1,12 +1,12 @@
 //! Scripts: the steps a firmware is asked to take, and the power cuts.
 
-use super::file_step::FileStep;
+use super::file_step::{FileStep, Tree};
 use nandlab_nand::power_cut::CutPlan;
 use nandlab_nand::random::Random;
 use std::fmt;
 
 /// One step. Sectors count modulo the firmware's sectors. A block firmware takes no step on files, and a file firmware
-/// neither writes nor trims sectors.
+/// neither writes nor trims sectors. `python/nandlab/firmware/case` plays the same steps in C.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// `w7`: writes a sector.
@@ -118,10 +118,11 @@ impl Script {
                 _ => vec![Fault::Erase(1 + random.below(6))],
             };
         }
+        let mut tree = Tree::default();
         let mut draw = || {
             if files {
                 return match random.below(20) {
-                    0..16 => Step::File(FileStep::drawn(&mut random)),
+                    0..16 => Step::File(FileStep::drawn(&mut random, &mut tree)),
                     16..19 => Step::Sync,
                     _ => Step::Mount,
                 };

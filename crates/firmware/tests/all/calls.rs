@@ -16,7 +16,8 @@ fn every_function_answers_c_as_the_header_says() {
     let sanitizers = "-fsanitize=address,undefined";
     let linked = ["-L", path, "-lnandlab", "-Wl,-rpath", path, sanitizers, "-fno-sanitize-recover"];
     cc(&linked, &[calls()], &program);
-    run(&mut Command::new(program));
+    // Cargo's search path has an older library first, from the last build of the package.
+    run(Command::new(program).env_remove("LD_LIBRARY_PATH"));
 }
 
 /// A function in the header without a call in the test would be untested.
@@ -31,7 +32,7 @@ fn the_test_in_c_names_every_function_of_the_header() {
             before.rsplit([' ', '*']).next().filter(|name| name.starts_with("nl_"))
         })
         .collect();
-    assert!(names.len() >= 29, "{names:?}");
+    assert!(names.len() >= 31, "{names:?}");
     for name in names {
         assert!(test.contains(&format!("{name}(")), "{name} is not called in calls.c");
     }

@@ -19,7 +19,7 @@ fn toy(folder: &Path, define: &str) -> PathBuf {
 }
 
 /// Runs the prover; returns its exit status, report and messages.
-fn prove(firmware: &Path, more: &Value) -> (i32, Value, String) {
+pub(crate) fn prove(firmware: &Path, more: &Value) -> (i32, Value, String) {
     let mut request = json!({"firmware": firmware, "library": libraries().join("libnandlab.so"), "jobs": 2});
     for (key, value) in more.as_object().expect("an object") {
         request[key] = value.clone();
@@ -36,7 +36,7 @@ fn prove(firmware: &Path, more: &Value) -> (i32, Value, String) {
 }
 
 /// The first finding.
-fn found(report: &Value) -> (&str, &str, u64) {
+pub(crate) fn found(report: &Value) -> (&str, &str, u64) {
     let finding = &report["findings"][0];
     let text = |key: &str| finding[key].as_str().unwrap_or_default();
     (text("kind"), text("replay"), finding["steps"].as_u64().unwrap_or_default())

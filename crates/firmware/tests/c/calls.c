@@ -1,5 +1,6 @@
 /* Every function of nandlab.h, and every rule broken once. */
 #include "nandlab.h"
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,39 @@ static void cuts(void)
     nl_close(device);
 }
 
+static jmp_buf before;
+
+static void jump(void *times)
+{
+    ++*(int *)times;
+    longjmp(before, 1);
+}
+
+static void count(void *times)
+{
+    ++*(int *)times;
+}
+
+static void power(void)
+{
+    nl_device *device = open_chip(NL_ORDER_DENSE, 1);
+    static int jumps, calls;
+    nl_on_power_lost(device, jump, &jumps);
+    CHECK(nl_cut(device, 1, "done") == NL_OK);
+    if (setjmp(before) == 0) {
+        nl_program(device, 0, page, spare);
+        CHECK(!"the call came back");
+    }
+    CHECK(jumps == 1 && nl_has_power(device) == 0);
+    nl_on_power_lost(device, count, &calls);
+    CHECK(nl_read(device, 0, 0, 1, back) == NL_POWER_LOST && nl_fence(device) == NL_POWER_LOST && calls == 2);
+    nl_on_power_lost(device, NULL, NULL);
+    CHECK(nl_read(device, 0, 0, 1, back) == NL_POWER_LOST && calls == 2 && jumps == 1);
+    nl_restore(device);
+    CHECK(nl_read(device, 0, 0, 1, back) == NL_OK);
+    nl_close(device);
+}
+
 static void rules(void)
 {
     nl_device *dense = open_chip(NL_ORDER_DENSE, 2), *ascending = open_chip(NL_ORDER_ASCENDING, 1);
@@ -170,12 +204,50 @@ static void rules(void)
     nl_close(ascending);
 }
 
+static void nor(void)
+{
+    nl_config config;
+    nl_geometry shape;
+    nl_counts counts;
+    char why[200];
+    nl_default_config(&config);
+    config.blocks = 2, config.word_bytes = 3;
+    CHECK(nl_open(&config, why, sizeof why) == NULL && strstr(why, "a word must divide a page") != NULL);
+    config.word_bytes = 4, config.program_byte_us = 2;
+    nl_device *device = nl_open(&config, NULL, 0);
+    uint8_t word[4] = {1, 2, 3, 4};
+    CHECK(device != NULL && nl_get_geometry(device, &shape) == NL_OK);
+    CHECK(shape.blocks == 2 && shape.pages_per_block == 8 && shape.page_bytes == 512 && shape.spare_bytes == 0);
+    CHECK(nl_nor_program(device, 516, 4, word) == NL_OK && nl_nor_read(device, 515, 6, back) == NL_OK);
+    CHECK(back[0] == 0xFF && memcmp(back + 1, word, 4) == 0 && back[5] == 0xFF);
+    REFUSED(device, nl_nor_program(device, 516, 4, word), "the word at 516 is programmed already");
+    REFUSED(device, nl_nor_program(device, 2, 4, word), "whole words of 4 bytes");
+    REFUSED(device, nl_nor_read(device, 8191, 2, back), "the chip has 8192 bytes");
+    REFUSED(device, nl_erase(device, 2), "the chip has blocks 0 to 1");
+    REFUSED(device, nl_read(device, 0, 0, 1, back), "the chip is NOR");
+    REFUSED(device, nl_fail_program(device, 1), "the chip is NOR");
+    CHECK(nl_erase(device, 0) == NL_OK && nl_pe_cycles(device, 0) == 1 && nl_pe_cycles(device, 2) == 0);
+    CHECK(nl_get_counts(device, &counts) == NL_OK && counts.programs == 1 && counts.erases == 1 && counts.reads == 1);
+    CHECK(nl_time_ns(device) == (25 + 300 + 2000) * 1000 + 10 * 25 && nl_fence(device) == NL_OK);
+    CHECK(nl_cut(device, 1, "torn_page") == NL_OK && nl_nor_program(device, 0, 8, page) == NL_POWER_LOST);
+    CHECK(nl_nor_read(device, 0, 1, back) == NL_POWER_LOST && nl_fence(device) == NL_POWER_LOST);
+    nl_restore(device);
+    CHECK(nl_nor_read(device, 0, 8, back) == NL_OK && memcmp(back, page, 4) == 0 && back[4] == 0xFF);
+    nl_close(device);
+    device = open_chip(NL_ORDER_DENSE, 1);
+    REFUSED(device, nl_nor_read(device, 0, 1, back), "the chip is NAND");
+    REFUSED(device, nl_nor_program(device, 0, 4, word), "the chip is NAND");
+    nl_close(device);
+}
+
 int main(void)
 {
     opening();
     commands();
     faults();
     cuts();
+    power();
     rules();
+    nor();
     return 0;
 }
