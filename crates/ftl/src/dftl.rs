@@ -102,7 +102,7 @@ pub struct Scheme {
     mapped: Time,
     /// A buffer for the map page being changed.
     page: Vec<u8>,
-    /// Pages moved out of the dies' victims that neither the map pages nor, to be written later, memory has yet.
+    /// Moved pages whose map pages are not written yet.
     moved: Moved,
     hits: u64,
     misses: u64,
@@ -339,6 +339,8 @@ impl engine::Scheme for Scheme {
         ram.sram.insert("gtd", self.map.directory_bytes());
         ram.sram.insert("trim_marks", u64::from(self.map.pages()).div_ceil(8));
         ram.sram.insert("valid_counts", 2 * u64::from(self.geometry.blocks()));
+        // By die, the entries of a victim's pages wait for their map pages.
+        ram.sram.insert("moved_pages", 8 * u64::from(self.geometry.pages_per_block() * self.geometry.dies()));
         ram.dram.insert("valid_bits", u64::from(self.geometry.pages()).div_ceil(8));
         ram
     }

@@ -41,6 +41,7 @@
 //! E. Gal, S. Toledo: Algorithms and Data Structures for Flash Memories. ACM Computing Surveys 37(2), 2005.
 //! P. Desnoyers: Analytic Models of SSD Write Performance. ACM Transactions on Storage 10(2), 2014.
 
+use crate::future::Future;
 use crate::parts::blocks::scan::{refuse_foreign, scan};
 use crate::parts::blocks::table::BlockTable;
 use crate::parts::engine::adopt::{Found, Needs};
@@ -55,7 +56,7 @@ use crate::parts::partial::{padded, read_mapped};
 pub use crate::parts::placement::{
     Dac, FdpOptions, GroupUse, Handles, Midas, Origins, Placement, PlacementUse, Streams, TwoPools, Warcip,
 };
-use crate::{Facts, FtlError, RamUse, Variant};
+use crate::{Facts, FtlConfig, FtlError, RamUse, Variant};
 use nandlab_nand::{Geometry, Kind, Lpn, Nand, Ppa, Rules, SectorMask};
 
 /// The FTL.
@@ -232,5 +233,23 @@ impl engine::Scheme for Scheme {
     fn check<N: Nand>(&self, pages: &Pages, nand: &mut N) {
         let newest = pages.newest_on_flash(self.map.len(), nand);
         self.check_map(pages, nand, |at| newest[at.index()].map_or(0, |(seq, _)| seq));
+    }
+}
+
+impl FtlConfig {
+    /// As [`Self::future`], to be set.
+    pub fn future_mut(&mut self) -> Option<&mut Future> {
+        match self {
+            Self::Page(config) if matches!(config.placement, Placement::Oracle(_)) => Some(&mut config.future),
+            _ => None,
+        }
+    }
+
+    /// What is known about the writes to come; `None` if no option asks for it.
+    pub fn future(&self) -> Option<&Future> {
+        match self {
+            Self::Page(config) if matches!(config.placement, Placement::Oracle(_)) => Some(&config.future),
+            _ => None,
+        }
     }
 }

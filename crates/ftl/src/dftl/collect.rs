@@ -6,9 +6,9 @@ use crate::FtlError;
 use nandlab_nand::Nand;
 
 impl Scheme {
-    /// Changes the moved pages' entries: lazily in memory, and the others together in their map pages.
+    /// Writes the map pages of the pages moved out of the victim on `die`, except those that memory has with a lazy update.
     pub(super) fn map_moved<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, die: u32) -> Result<(), FtlError> {
-        let moved = self.moved.take(die);
+        let moved = self.moved.of(die);
         let per_map_page = self.per_map_page();
         for of_map_page in moved.chunk_by(|(a, _), (b, _)| a.0 / per_map_page == b.0 / per_map_page) {
             let map_page = of_map_page[0].0 .0 / per_map_page;
@@ -18,6 +18,7 @@ impl Scheme {
                 some.iter().for_each(|&(at, _)| self.cmt.clean(at));
             }
         }
+        self.moved.emptied(die);
         Ok(())
     }
 }

@@ -136,7 +136,7 @@ impl Scheme {
         // A trimmed page's newest copy may lie in these blocks.
         self.write_trims(pages, nand)?;
         pages.events.gc_runs += 1;
-        pages.release_empty(self, nand)
+        pages.release_empty(nand)
     }
 
     /// Copies a map page's pages, or a part, in order, and writes it.
@@ -171,7 +171,8 @@ impl Scheme {
                 };
                 pages.supersede(from, nand.ctx().last());
                 pages.table.set_valid(to);
-                self.cmt.moved(at, to);
+                let die = self.geometry.die_of(self.geometry.block_of(from));
+                self.moved.push(die, (at, to), &mut self.cmt, true);
                 set_entry(&mut bytes, at.0 % self.per_map_page(), to);
             }
             self.store_map_page(pages, nand, map_page, &bytes, read).and(ended)

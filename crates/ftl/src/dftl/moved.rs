@@ -21,8 +21,10 @@ impl Moved {
 
     /// Records a page moved out of the victim on `die`. A `lazy` update stays with the entry in memory, if there is one.
     pub(super) fn push(&mut self, die: u32, (at, to): (Lpn, Ppa), cmt: &mut Cmt, lazy: bool) {
-        let is_in_memory = cmt.moved(at, to);
-        if !(is_in_memory && lazy) {
+        if cmt.moved(at, to) && lazy {
+            // It may have moved before, out of another die's victim.
+            self.pages.remove(&at);
+        } else {
             self.pages.insert(at, to);
             self.of_die[die as usize].push(at);
         }
@@ -48,11 +50,16 @@ impl Moved {
     }
 
     /// The waiting pages moved out of the victim on `die`, by logical page.
-    pub(super) fn take(&mut self, die: u32) -> Vec<(Lpn, Ppa)> {
-        let mut of_die = std::mem::take(&mut self.of_die[die as usize]);
+    pub(super) fn of(&mut self, die: u32) -> Vec<(Lpn, Ppa)> {
+        let of_die = &mut self.of_die[die as usize];
         of_die.sort_unstable();
         of_die.dedup();
         of_die.iter().filter_map(|at| Some((*at, *self.pages.get(at)?))).collect()
+    }
+
+    /// Forgets the victim on `die`: the map pages have its pages.
+    pub(super) fn emptied(&mut self, die: u32) {
+        self.of_die[die as usize].clear();
     }
 
     /// Changes a map page's entries, read from byte `start` on, to where the pages are now. Its first entry is `first`.

@@ -1,7 +1,7 @@
 //! Reads blocks at mount: all spare areas, and in full the pages that a power cut may have torn.
 //!
 //! The page programmed last in a block may be torn. So may a page right below one with the resumed mark, and every page
-//! in a block with an unreadable one, which may have carried that mark. The page map alone sets this mark.
+//! in a block with an unreadable one, which may have carried that mark. Page maps set this mark (`parts/engine`).
 
 use super::frontier::{has_cycles, RESUMED, SLC};
 use crate::parts::trim_note;
@@ -63,12 +63,12 @@ pub(crate) struct BlockScan {
 
 impl BlockScan {
     /// Whether pages are left above the last programmed one. The next one may have a cut program and read as erased all the
-    /// same, so mounts close the block; the page map fills it further.
+    /// same, so mounts close the block; the page map fills it further, and other page maps do so if cuts have left no block.
     pub(crate) fn is_open(&self, geometry: &Geometry) -> bool {
         self.has_room(geometry.pages_per_block())
     }
 
-    /// Whether the block may be filled further, up to `pages` pages. Only the page map does so, and may meet a page with a
+    /// Whether the block may be filled further, up to `pages` pages. The page map does so, and may meet a page with a
     /// cut program.
     pub(crate) fn has_room(&self, pages: u32) -> bool {
         !self.gaps && self.used < pages

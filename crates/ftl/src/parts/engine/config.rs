@@ -10,7 +10,7 @@ use crate::parts::placement::{Dac, FdpOptions, Handles, Midas, Oracle, Placement
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::{DChoices, Victim, WindowedGreedy};
 use crate::parts::wear::{Bet, DualPool, Threshold, Wear};
-use crate::{error, Choice, Facts, FtlConfig, FtlError, Trims, Variant};
+use crate::{error, Choice, Facts, FtlError, Trims, Variant};
 use nandlab_nand::{Geometry, Rules};
 
 /// The page map's options.
@@ -197,24 +197,6 @@ impl Config {
             self.reserve_blocks,
             geometry.pages()
         )))
-    }
-}
-
-impl FtlConfig {
-    /// As [`Self::future`], to be set.
-    pub fn future_mut(&mut self) -> Option<&mut Future> {
-        match self {
-            Self::Page(config) if matches!(config.placement, Placement::Oracle(_)) => Some(&mut config.future),
-            _ => None,
-        }
-    }
-
-    /// What is known about the writes to come; `None` if no option asks for it.
-    pub fn future(&self) -> Option<&Future> {
-        match self {
-            Self::Page(config) if matches!(config.placement, Placement::Oracle(_)) => Some(&config.future),
-            _ => None,
-        }
     }
 }
 

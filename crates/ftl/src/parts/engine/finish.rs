@@ -171,19 +171,16 @@ impl Pages {
     }
 
     /// Erases the closed blocks without a valid page.
-    pub(crate) fn release_empty<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N) -> Result<(), FtlError> {
+    pub(crate) fn release_empty<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         for die in 0..self.dies.len() {
-            let empty = |pages: &Self| {
-                let emptiest = pages.table.die(die as u32).fewest_valid();
-                emptiest.filter(|&block| pages.table.valid_pages(block) == 0)
-            };
-            while empty(self).is_some() {
-                if self.dies[die].relocation.is_some() {
-                    self.empty_victim(scheme, nand, die)?;
-                }
-                if let Some(block) = empty(self) {
-                    self.begin_relocation(nand, die, block, Reason::Room)?;
-                    self.empty_victim(scheme, nand, die)?;
+            while let Some(block) =
+                self.table.die(die as u32).fewest_valid().filter(|&block| self.table.valid_pages(block) == 0)
+            {
+                self.table.reopen(block);
+                self.placing.emptied(block);
+                if self.erase(nand, die, block)? {
+                    self.table.set_free(block);
+                    self.keeper.add(block, None);
                 }
             }
         }

@@ -29,8 +29,8 @@ pub(crate) trait Noted: Scheme {
         Ok(())
     }
 
-    /// Maps a page programmed last.
-    #[inline]
+    /// Maps the page programmed last.
+    #[inline(always)]
     fn map_stored<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, (at, to): (Lpn, Ppa)) {
         let end = nand.ctx().last();
         let old = self.map_mut().write(at, to, end);
@@ -39,6 +39,7 @@ pub(crate) trait Noted: Scheme {
             pages.supersede(old, end);
         }
         pages.table.set_valid(to);
+        pages.placing.own(to, at);
     }
 
     /// Unmaps a page and writes overdue notes.

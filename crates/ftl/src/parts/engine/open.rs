@@ -66,11 +66,20 @@ impl Pages {
         frontier: usize,
     ) -> Result<usize, FtlError> {
         scheme.make_room(self, nand)?;
+        if !self.dies[die].frontiers[frontier].is_full() {
+            return Ok(die);
+        }
+        self.take_stock(scheme)?;
+        if self.dies[die].is_weak {
+            die = self.next_die(frontier);
+        }
         loop {
             let bad = self.keeper.bad();
             match self.open_host_block(scheme, nand, die, frontier) {
                 Ok(()) => return Ok(die),
-                Err(FtlError::WornOut { .. }) if self.keeper.bad() > bad => die = self.next_die(frontier),
+                Err(FtlError::WornOut { .. }) if self.keeper.bad() > bad || self.dies[die].is_weak => {
+                    die = self.next_die(frontier);
+                }
                 Err(error) => return Err(error),
             }
             if !self.dies[die].frontiers[frontier].is_full() {

@@ -9,8 +9,9 @@
 //! * a victim has v valid pages, room > v + notes, and room + b >= v + R b. The last condition is dropped if the erase
 //!   does not give a normal free block, after a failure or a fold.
 //!
-//! A scheme whose mounts close open blocks loses their rest then. Its reserve is whole if F >= R with one die or R = 1; else
-//! if F b, the rest of the frontier for moved pages and half a block are at least R b.
+//! A scheme whose mounts close open blocks loses their rest then. Its reserve is whole if F >= R with one die or R = 1, and
+//! the free blocks hold the victim's rest; else if F b, the rest of the frontier for moved pages and half a block are at
+//! least R b. A scheme that collects late asks for one block more before the host takes one.
 //!
 //! ## The share
 //! The next die in turn, or the one that the address names, takes a host page if its frontier has room, or if it holds no
@@ -102,7 +103,7 @@ impl Pages {
         left + self.free_in(scheme, die) * self.geometry.pages_per_block()
     }
 
-    /// A die's free blocks, except a fixed cache's.
+    /// A die's free blocks, except a fixed cache's and those that the scheme may take.
     #[inline]
     pub(super) fn free_in<S: Scheme>(&self, scheme: &S, die: usize) -> u32 {
         self.keeper.count_in(die as u32).saturating_sub(scheme.claim_in(die as u32))
@@ -210,6 +211,7 @@ impl Pages {
             return;
         }
         (0..self.dies[die].frontiers.count()).for_each(|frontier| self.close_frontier(die, frontier));
+        self.dies[die].rests.clear();
         self.dies.weaken(die);
     }
 

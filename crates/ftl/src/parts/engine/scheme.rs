@@ -112,7 +112,7 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// As [`Ftl::trim`].
     fn trim<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(), FtlError>;
 
-    /// Writes whatever a mount must find, and retires failed blocks.
+    /// Writes whatever a mount must find, and retires the scheme's own failed blocks.
     ///
     /// # Errors
     /// As [`Ftl::flush`].

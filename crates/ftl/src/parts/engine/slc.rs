@@ -258,7 +258,7 @@ impl Pages {
             match nand.program(to, page, &[], oob) {
                 Ok(_) => {
                     self.events.slc_pages += 1;
-                    self.map_written(scheme, nand, (at, to));
+                    scheme.map_stored(self, nand, (at, to));
                     return self.collect(scheme, nand, die);
                 }
                 Err(NandError::ProgramFailed(_)) => {

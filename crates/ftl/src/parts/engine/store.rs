@@ -65,20 +65,8 @@ impl Pages {
     ) -> Result<usize, FtlError> {
         let oob = Oob::data(at, Default::default(), nand.ctx().origin());
         let (die, to) = self.program_host(scheme, nand, (die, frontier), page, &[], oob)?;
-        self.map_written(scheme, nand, (at, to));
+        scheme.map_stored(self, nand, (at, to));
         Ok(die)
-    }
-
-    /// Maps a page written by the host.
-    #[inline(always)]
-    pub(super) fn map_written<N: Nand, S: Noted>(&mut self, scheme: &mut S, nand: &mut N, (at, to): (Lpn, Ppa)) {
-        let end = nand.ctx().last();
-        let old = scheme.map_mut().write(at, to, end);
-        if old.is_some() {
-            self.supersede(old, end);
-        }
-        self.table.set_valid(to);
-        self.placing.own(to, at);
     }
 
     /// The block with the latest copy of `old`, a page in `block`: a copy that is issued and not mapped yet counts.

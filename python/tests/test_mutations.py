@@ -1,0 +1,25 @@
+"""The planted bugs of `make mutations` apply to the sources as they are."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib came with Python 3.11")
+def test_the_text_of_each_planted_bug_stands_once_in_its_file() -> None:
+    import tomllib
+
+    listed = tomllib.loads((ROOT / "crates/proof/mutations/mutations.toml").read_text())["mutation"]
+    wrong = []
+    for bug in listed:
+        path = ROOT / bug["file"]
+        found = path.read_text().count(bug["find"]) if path.is_file() else 0
+        if found != 1:
+            wrong.append(f"{bug['name']}: its text stands {found} times in {bug['file']}")
+    assert len(listed) > 50
+    assert not wrong, wrong
