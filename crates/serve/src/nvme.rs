@@ -7,11 +7,12 @@
 //! answer not yet due goes to a thread that sends it in time.
 //!
 //! `pdu` is the wire, `connection` a queue's stream, `transfers` the writes whose data is under way. `subsystem` knows the
-//! controllers and their queues. `fabrics`, `admin` and `io` carry out the three command sets; `identify`, `logs`,
+//! controllers and their queues. `fabrics`, `admin`, `io` and `zones` carry out the command sets; `identify`, `logs`,
 //! `features` are the admin commands' tables, `opcodes` and `bounds` those that all share.
 //!
 //! ## References
-//! NVM Express base specification 2.0; NVMe over TCP transport specification 1.0; NVM command set specification 1.0.
+//! NVM Express base specification 2.0; NVMe over TCP transport specification 1.0; NVM command set specification 1.0; Zoned
+//! Namespace command set specification 1.1.
 
 mod admin;
 mod bounds;
@@ -31,5 +32,6 @@ mod replies;
 mod server;
 mod subsystem;
 mod transfers;
+mod zones;
 
 pub use server::{Server, ServerError, Settings};

@@ -2,9 +2,10 @@
 
 use super::bounds::{MOST_TRANSFER, NAMESPACE};
 use super::command::{Command, Status};
-use super::opcodes::{nvm as opcode, COMMANDS};
+use super::opcodes::{commands, nvm as opcode, zoned};
 use super::page::{u32_at, u64_at};
 use super::subsystem::{Blocks, Subsystem};
+use super::zones;
 use crate::{Due, Export};
 use std::io;
 
@@ -29,23 +30,28 @@ pub(super) enum Data {
     ToHost(usize),
 }
 
-/// A command that went well: whether its changes are to be handed over, and when the answer is due.
+/// A command that went well: whether its changes are to be handed over, when the answer is due, and its result.
 pub(super) struct Done {
     pub is_change: bool,
     pub due: Due,
+    pub result: u64,
 }
 
 /// The command's data. Commands for other namespaces, and too long ones, are refused.
-pub(super) fn data(blocks: Blocks, command: &Command) -> Result<Data, Status> {
+pub(super) fn data(subsystem: &Subsystem, command: &Command) -> Result<Data, Status> {
+    let blocks = subsystem.blocks;
     if command.opcode() == opcode::FLUSH {
         let is_ours = matches!(command.namespace(), NAMESPACE | u32::MAX);
         return if is_ours { Ok(Data::None) } else { Err(Status::INVALID_NAMESPACE) };
     }
-    if !COMMANDS.iter().any(|&(known, _)| known == command.opcode()) {
+    if !commands(subsystem.zoning.is_some()).any(|(known, _)| known == command.opcode()) {
         return Err(Status::INVALID_OPCODE);
     }
     if command.namespace() != NAMESPACE {
         return Err(Status::INVALID_NAMESPACE);
+    }
+    if matches!(command.opcode(), zoned::SEND | zoned::RECEIVE | zoned::APPEND) {
+        return zones::data(blocks, command);
     }
     if command.opcode() == opcode::DATASET {
         // Linux sends room for all 256 ranges, however many it names.
@@ -53,20 +59,32 @@ pub(super) fn data(blocks: Blocks, command: &Command) -> Result<Data, Status> {
         let is_longer = sent > named && sent <= MOST_RANGES * RANGE_BYTES;
         return Ok(Data::FromHost(if is_longer { sent } else { named }));
     }
-    if command.dword(12) & PROTECTION != 0 {
-        return Err(Status::INVALID_FIELD);
+    match command.opcode() {
+        opcode::WRITE => written(blocks, command).map(Data::FromHost),
+        opcode::COMPARE => transferred(blocks, command).map(Data::FromHost),
+        opcode::READ => transferred(blocks, command).map(Data::ToHost),
+        // A zone takes zeros as it takes a write, at once.
+        opcode::WRITE_ZEROES if subsystem.zoning.is_some() => transferred(blocks, command).map(|_| Data::None),
+        _ if command.dword(12) & PROTECTION != 0 => Err(Status::INVALID_FIELD),
+        _ => Ok(Data::None),
     }
+}
+
+/// Bytes that a command transfers.
+fn transferred(blocks: Blocks, command: &Command) -> Result<usize, Status> {
     let length = length(command) << blocks.shift;
-    let has_data = matches!(command.opcode(), opcode::WRITE | opcode::READ | opcode::COMPARE);
-    if has_data && length > MOST_TRANSFER as u64 {
-        return Err(Status::INVALID_FIELD);
+    match command.dword(12) & PROTECTION == 0 && length <= MOST_TRANSFER as u64 {
+        true => Ok(length as usize),
+        false => Err(Status::INVALID_FIELD),
     }
-    Ok(match command.opcode() {
-        opcode::WRITE if command.dword(12) & DIRECTIVE != 0 => return Err(Status::INVALID_FIELD),
-        opcode::WRITE | opcode::COMPARE => Data::FromHost(length as usize),
-        opcode::READ => Data::ToHost(length as usize),
-        _ => Data::None,
-    })
+}
+
+/// Bytes that a command writes.
+pub(super) fn written(blocks: Blocks, command: &Command) -> Result<usize, Status> {
+    match command.dword(12) & DIRECTIVE {
+        0 => transferred(blocks, command),
+        _ => Err(Status::INVALID_FIELD),
+    }
 }
 
 /// Bytes of the ranges that Dataset Management names.
@@ -88,7 +106,7 @@ fn range(blocks: Blocks, command: &Command) -> Result<(u64, u64), Status> {
 pub(super) fn read(subsystem: &Subsystem, command: &Command, out: &mut [u8]) -> Result<Done, Status> {
     let (offset, _) = range(subsystem.blocks, command)?;
     let due = subsystem.drive.read(offset, out).map_err(|error| read_status(&error))?;
-    Ok(Done { is_change: false, due })
+    Ok(Done { is_change: false, due, result: 0 })
 }
 
 /// Carries out any other command with its data from the host; without a write cache each change is durable.
@@ -101,9 +119,12 @@ pub(super) fn carry_out(
     let (drive, blocks) = (&*subsystem.drive, subsystem.blocks);
     let fua = command.dword(12) & FUA != 0 || !has_write_cache;
     let done = |is_change: bool, due: io::Result<Due>| match due {
-        Ok(due) => Ok(Done { is_change, due }),
+        Ok(due) => Ok(Done { is_change, due, result: 0 }),
         Err(error) => Err(write_status(&error)),
     };
+    if let (zoned::SEND | zoned::APPEND, Some(zones)) = (command.opcode(), drive.zones()) {
+        return zones::carry_out(subsystem, zones, has_write_cache, command, data);
+    }
     match command.opcode() {
         opcode::FLUSH => done(false, drive.flush()),
         opcode::WRITE => {
@@ -127,7 +148,7 @@ pub(super) fn carry_out(
 fn trim(drive: &dyn Export, blocks: Blocks, ranges: &[u8], fua: bool) -> Result<Done, Status> {
     let all = ranges.chunks_exact(RANGE_BYTES).map(|range| blocks.range(u64_at(range, 8), u32_at(range, 4).into()));
     let all: Vec<(u64, u64)> = all.collect::<Result<_, _>>()?;
-    let mut done = Done { is_change: true, due: Due::NOW };
+    let mut done = Done { is_change: true, due: Due::NOW, result: 0 };
     for (offset, length) in all.into_iter().filter(|&(_, length)| length > 0) {
         let due = drive.trim(offset, length, fua).map_err(|error| write_status(&error))?;
         if due.wait() > done.due.wait() {
@@ -141,7 +162,7 @@ fn trim(drive: &dyn Export, blocks: Blocks, ranges: &[u8], fua: bool) -> Result<
 fn compare(drive: &dyn Export, blocks: Blocks, command: &Command, wanted: Option<&[u8]>) -> Result<Done, Status> {
     let (offset, length) = range(blocks, command)?;
     let mut found = vec![0; CHECKED.min(length as usize)];
-    let mut done = Done { is_change: false, due: Due::NOW };
+    let mut done = Done { is_change: false, due: Due::NOW, result: 0 };
     let mut at = 0;
     while at < length {
         let part = found.len().min((length - at) as usize);
@@ -163,6 +184,10 @@ fn read_status(error: &io::Error) -> Status {
 
 /// A failed change's status.
 pub(super) fn write_status(error: &io::Error) -> Status {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    if let Some(nandlab_block::Error::Zone { fault, .. }) = inner {
+        return zones::status(*fault);
+    }
     match error.kind() {
         io::ErrorKind::InvalidInput => Status::LBA_OUT_OF_RANGE,
         io::ErrorKind::ReadOnlyFilesystem => Status::READ_ONLY_RANGE,
