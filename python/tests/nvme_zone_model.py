@@ -86,6 +86,11 @@ class Zones:
             self.leave(zone, FULL)
 
     def write(self, block, data):
+        if block + len(data) // BLOCK > len(self.all) * self.size:
+            raise Refused(0x080)
+        self.put(block, data)
+
+    def put(self, block, data):
         zone, at = self.split(block)
         end = at + len(data) // BLOCK
         if zone.state == FULL:
@@ -114,7 +119,7 @@ class Zones:
         if zone.has_area and zone.state != FULL:
             raise Refused(0x1B6)
         at = block + zone.pointer if zone.state != FULL else block
-        self.write(at, data)
+        self.put(at, data)
         return at
 
     def change(self, block, action, with_area=False):
