@@ -80,6 +80,10 @@ pub fn state(lab: &Lab, zone: u64) -> ZoneState {
 pub fn read(lab: &mut Lab, sector: u64, sectors: u32) -> Vec<u8> {
     let mut bytes = vec![9; 512 * sectors as usize];
     lab.submit(&Request::new(Op::Read, sector, sectors), Payload::Read(&mut bytes)).unwrap();
+    let same = |sector: &[u8]| sector.iter().all(|&byte| byte == sector[0]);
+    if let Some(at) = bytes.chunks(512).position(|sector| !same(sector)) {
+        panic!("sector {}: a write fills it with one byte", sector + at as u64);
+    }
     bytes.chunks(512).map(|sector| sector[0]).collect()
 }
 
