@@ -8,7 +8,8 @@
 //!
 //! `pdu` is the wire, `connection` a queue's stream, `transfers` the writes whose data is under way. `subsystem` knows the
 //! controllers and their queues. `fabrics`, `admin`, `io` and `zones` carry out the command sets; `identify`, `logs`,
-//! `features` are the admin commands' tables, `opcodes` and `bounds` those that all share.
+//! `features` are the admin commands' tables, `opcodes` and `bounds` those that all share. `outcome` is shared by the I/O
+//! command sets.
 //!
 //! ## References
 //! NVM Express base specification 2.0; NVMe over TCP transport specification 1.0; NVM command set specification 1.0; Zoned
@@ -26,6 +27,7 @@ mod io;
 mod kept;
 mod logs;
 mod opcodes;
+mod outcome;
 mod page;
 mod pdu;
 mod replies;

@@ -3,7 +3,8 @@
 use super::bounds::EVENT_REQUESTS;
 use super::command::{Answer, Command, Pointer, Status, COMMAND_BYTES};
 use super::fabrics::{self, CONNECT_BYTES};
-use super::io::{self as nvm, Data, Done};
+use super::io as nvm;
+use super::outcome::{write_status, Data, Done};
 use super::pdu::{agreed, init_answer, kind, termination, Fatal, Format, Head, Pdu, HEAD_BYTES};
 use super::replies::{Completion, Replies, AT_ONCE};
 use super::subsystem::{Queue, Subsystem};
@@ -156,7 +157,7 @@ impl Session<'_> {
 
     /// Sends the collected answers.
     fn send(&mut self) -> io::Result<()> {
-        self.replies.hand_over(&*self.subsystem.drive, nvm::write_status);
+        self.replies.hand_over(&*self.subsystem.drive, write_status);
         self.out.send(self.replies.take())?;
         self.replies.shrink();
         Ok(())
@@ -400,7 +401,7 @@ impl Session<'_> {
 
     /// Sends the last answer when it is due.
     fn postpone(&mut self, place: std::ops::Range<usize>, due: Due) -> io::Result<()> {
-        self.replies.hand_over(&*self.subsystem.drive, nvm::write_status);
+        self.replies.hand_over(&*self.subsystem.drive, write_status);
         let bytes = self.replies.take_back(place);
         let held = self.memory(bytes.len() + OVERHEAD_BYTES)?;
         match &mut self.later {

@@ -1,8 +1,9 @@
 //! I/O commands of the NVM command set.
 
-use super::bounds::{MOST_TRANSFER, NAMESPACE};
+use super::bounds::NAMESPACE;
 use super::command::{Command, Status};
 use super::opcodes::{commands, nvm as opcode, zoned};
+use super::outcome::{length, transferred, write_status, written, Data, Done, FUA, PROTECTION};
 use super::page::{u32_at, u64_at};
 use super::subsystem::{Blocks, Subsystem};
 use super::zones;
@@ -13,29 +14,10 @@ const RANGE_BYTES: usize = 16;
 const MOST_RANGES: usize = 256;
 /// Bytes compared or verified at once.
 const CHECKED: usize = 128 << 10;
-/// Dword 12: force unit access, and Write Zeroes' deallocation.
-const FUA: u32 = 1 << 30;
+/// Dword 12: Write Zeroes' deallocation.
 const DEALLOCATE: u32 = 1 << 25;
-/// Dword 12's fields that ask for protection information or a directive: neither is offered.
-const PROTECTION: u32 = 15 << 26;
-const DIRECTIVE: u32 = 15 << 20;
 /// Dword 11: Dataset Management deallocates.
 const DATASET_DEALLOCATE: u32 = 1 << 2;
-
-/// The direction of a command's data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Data {
-    None,
-    FromHost(usize),
-    ToHost(usize),
-}
-
-/// A command that went well: whether its changes are to be handed over, when the answer is due, and its result.
-pub(super) struct Done {
-    pub is_change: bool,
-    pub due: Due,
-    pub result: u64,
-}
 
 /// The command's data. Commands for other namespaces, and too long ones, are refused.
 pub(super) fn data(subsystem: &Subsystem, command: &Command) -> Result<Data, Status> {
@@ -70,31 +52,9 @@ pub(super) fn data(subsystem: &Subsystem, command: &Command) -> Result<Data, Sta
     }
 }
 
-/// Bytes that a command transfers.
-fn transferred(blocks: Blocks, command: &Command) -> Result<usize, Status> {
-    let length = length(command) << blocks.shift;
-    match command.dword(12) & PROTECTION == 0 && length <= MOST_TRANSFER as u64 {
-        true => Ok(length as usize),
-        false => Err(Status::INVALID_FIELD),
-    }
-}
-
-/// Bytes that a command writes.
-pub(super) fn written(blocks: Blocks, command: &Command) -> Result<usize, Status> {
-    match command.dword(12) & DIRECTIVE {
-        0 => transferred(blocks, command),
-        _ => Err(Status::INVALID_FIELD),
-    }
-}
-
 /// Bytes of the ranges that Dataset Management names.
 fn ranges_bytes(command: &Command) -> usize {
     (command.dword(10) as usize % MOST_RANGES + 1) * RANGE_BYTES
-}
-
-/// Blocks of a command; the field counts from 0.
-fn length(command: &Command) -> u64 {
-    u64::from(command.dword(12) as u16) + 1
 }
 
 /// Byte offset and length of a command's blocks.
@@ -179,18 +139,5 @@ fn read_status(error: &io::Error) -> Status {
     match error.kind() {
         io::ErrorKind::InvalidInput => Status::LBA_OUT_OF_RANGE,
         _ => Status::UNRECOVERED_READ,
-    }
-}
-
-/// A failed change's status.
-pub(super) fn write_status(error: &io::Error) -> Status {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
-    if let Some(nandlab_block::Error::Zone { fault, .. }) = inner {
-        return zones::status(*fault);
-    }
-    match error.kind() {
-        io::ErrorKind::InvalidInput => Status::LBA_OUT_OF_RANGE,
-        io::ErrorKind::ReadOnlyFilesystem => Status::READ_ONLY_RANGE,
-        _ => Status::WRITE_FAULT,
     }
 }

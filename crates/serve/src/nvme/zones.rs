@@ -2,14 +2,13 @@
 
 use super::bounds::MOST_TRANSFER;
 use super::command::{Answer, Command, Status};
-use super::io::{self as nvm, Data, Done};
 use super::opcodes::zoned as opcode;
+use super::outcome::{write_status, written, Data, Done, FUA};
 use super::page::Page;
 use super::subsystem::{Blocks, Subsystem};
 use crate::{Zoned, Zoning};
-use nandlab_block::{ZoneCommand, ZoneFault, ZoneReport, ZoneState};
+use nandlab_block::{ZoneCommand, ZoneReport, ZoneState};
 
-const FUA: u32 = 1 << 30;
 /// Dword 13 of a Send: for all zones, and open with a random write area.
 const ALL: u32 = 1 << 8;
 const WITH_AREA: u32 = 1 << 9;
@@ -27,23 +26,6 @@ mod action {
     pub const COMMIT: u8 = 0x11;
 }
 
-/// The status that tells of a refusal.
-pub(super) fn status(fault: ZoneFault) -> Status {
-    match fault {
-        ZoneFault::InvalidOperation => Status::INVALID_ZONE_OPERATION,
-        ZoneFault::NoRandomWriteArea => Status::NO_RANDOM_WRITE_AREA,
-        ZoneFault::Boundary => Status::ZONE_BOUNDARY,
-        ZoneFault::Full => Status::ZONE_FULL,
-        ZoneFault::ReadOnly => Status::ZONE_READ_ONLY,
-        ZoneFault::InvalidWrite => Status::ZONE_INVALID_WRITE,
-        ZoneFault::TooManyActive => Status::TOO_MANY_ACTIVE,
-        ZoneFault::TooManyOpen => Status::TOO_MANY_OPEN,
-        ZoneFault::InvalidTransition => Status::INVALID_TRANSITION,
-        ZoneFault::NoZones => Status::INVALID_OPCODE,
-        ZoneFault::InvalidField => Status::INVALID_FIELD,
-    }
-}
-
 /// The data of one of these commands.
 pub(super) fn data(blocks: Blocks, command: &Command) -> Result<Data, Status> {
     match command.opcode() {
@@ -55,7 +37,7 @@ pub(super) fn data(blocks: Blocks, command: &Command) -> Result<Data, Status> {
                 false => Err(Status::INVALID_FIELD),
             }
         }
-        _ => nvm::written(blocks, command).map(Data::FromHost),
+        _ => written(blocks, command).map(Data::FromHost),
     }
 }
 
@@ -74,7 +56,7 @@ pub(super) fn carry_out(
         return send(zones, blocks, command, (sector, !has_write_cache));
     }
     let fua = command.dword(12) & FUA != 0 || !has_write_cache;
-    let (first, due) = zones.append(sector, data, fua).map_err(|error| nvm::write_status(&error))?;
+    let (first, due) = zones.append(sector, data, fua).map_err(|error| write_status(&error))?;
     Ok(Done { is_change: true, due, result: first >> (blocks.shift - 9) })
 }
 
@@ -97,7 +79,7 @@ fn send(zones: &dyn Zoned, blocks: Blocks, command: &Command, (sector, flushes):
         true => zones.change_all(change, flushes),
         false => zones.change(sector, change, flushes),
     };
-    let due = due.map_err(|error| nvm::write_status(&error))?;
+    let due = due.map_err(|error| write_status(&error))?;
     Ok(Done { is_change: true, due, result: 0 })
 }
 
