@@ -307,11 +307,9 @@ impl Zns {
         let mut was_begun = vec![false; self.states.len()];
         for Staged { zone, place, page: at, note, .. } in staged {
             let written = self.zones.written(zone);
+            // The page that voids the earlier ones does so whatever its place, which a later page may have.
+            is_void[zone as usize] |= note.kind == Staging::Void;
             if is_void[zone as usize] || found.contains_key(&(zone, place)) {
-                continue;
-            }
-            if note.kind == Staging::Void {
-                is_void[zone as usize] = true;
                 continue;
             }
             let was_begun = &mut was_begun[zone as usize];
