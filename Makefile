@@ -101,6 +101,7 @@ probe: build
 test-kill: $(VENV)/.dev
 	NANDLAB_KILLS=$(NANDLAB_KILLS) NANDLAB_PYTHON=$(CURDIR)/$(BIN)/python \
 		cargo test --release --package nandlab-serve --test kill -- --nocapture
+	NANDLAB_ZONE_KILLS=100 $(BIN)/python -m pytest -q python/tests/test_nvme_zones.py -k kills
 
 # Images of every FTL and of every buffer in NVRAM, changed at random places; a seed of one's own: NANDLAB_DAMAGE_SEED=7.
 test-damage: prerequisites

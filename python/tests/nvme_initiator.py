@@ -249,6 +249,28 @@ class Queue(Connection):
         data = data.ljust(room, b"\xff")
         self.ask(self.entry(9, [(40, "I", len(ranges) - 1), (44, "I", 4)], namespace=1), data)
 
+    def append(self, block, data, size=512, fua=False):
+        """Zone Append; the first block written."""
+        fields = [(40, "Q", block), (48, "I", len(data) // size - 1 | fua << 30)]
+        return self.ask(self.entry(0x7D, fields, namespace=1), data)[0]
+
+    def change(self, block, action, to_all=False, with_area=False):
+        """Zone Management Send."""
+        fields = [(40, "Q", block), (52, "I", action | to_all << 8 | with_area << 9)]
+        self.ask(self.entry(0x79, fields, namespace=1))
+
+    def report(self, block=0, room=1 << 16, select=0, partial=False, action=0):
+        """Zone Management Receive: a number; (state, attributes, capacity, start, pointer) of each zone."""
+        fields = [(40, "Q", block), (48, "I", room // 4 - 1), (52, "I", action | select << 8 | partial << 16)]
+        found = self.ask(self.entry(0x7A, fields, namespace=1), length=room)[1]
+        (number,) = struct.unpack_from("<Q", found)
+        zones = []
+        for at in range(64, min(64 + 64 * number, room - 63), 64):
+            kind, state, attributes, capacity, start, pointer = struct.unpack_from("<BBB5xQQQ", found, at)
+            assert kind == 2, "writes are required to be in order"
+            zones.append((state >> 4, attributes, capacity, start, pointer))
+        return number, zones
+
     def flush(self, namespace=1):
         """Flush."""
         self.ask(self.entry(0, namespace=namespace))

@@ -52,6 +52,8 @@ pub struct ZoneReport {
     pub write_pointer: Option<u64>,
     /// Its state.
     pub state: ZoneState,
+    /// Whether it has a random write area.
+    pub has_random_area: bool,
 }
 
 /// What a device of zones tells about itself (NVMe's Identify Namespace for zones).

@@ -17,7 +17,7 @@ use crate::error::{ConfigError, LabError};
 use crate::record::{MountRecord, Record};
 use crate::run::{Mark, Meter, Run};
 use crate::stack::{self, Engine, Logs, Start};
-use nandlab_block::{Completion, Error, Payload, Request};
+use nandlab_block::{Completion, Error, Payload, Request, ZoneReport, ZoneShape};
 use nandlab_ftl::Trims;
 use nandlab_nand::backed::{Backed, BackedError, Failure, ImageFile};
 use nandlab_nand::Time;
@@ -250,6 +250,16 @@ impl Served {
         self.engine.sectors()
     }
 
+    /// The zones of a zoned drive; `None` of any other.
+    pub fn zone_shape(&self) -> Option<ZoneShape> {
+        self.engine.zone_shape()
+    }
+
+    /// The zone that holds `sector`; `None` behind the last one.
+    pub fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
+        self.engine.zone_at(sector)
+    }
+
     /// Whether a page that was trimmed and flushed reads as zeros from then on, also after a mount.
     pub fn trims_last(&self) -> bool {
         self.experiment.ftl.as_ref().is_some_and(|ftl| ftl.facts().trims == Trims::Durable)
@@ -270,7 +280,10 @@ impl Served {
         let submitted = self.engine.requests().submit_one(&request, data);
         let (completion, failed): (_, &[usize]) = match &submitted {
             Ok(completion) => (*completion, &[]),
-            Err(Error::Unreadable { .. }) => {
+            Err(error @ (Error::Unreadable { .. } | Error::Zone { .. })) => {
+                if matches!(error, Error::Zone { .. }) {
+                    self.meter.note_refused(&[request], &[0]);
+                }
                 let done = self.engine.now().max(request.time);
                 (Completion { arrival: request.time, done }, &[0])
             }

@@ -85,6 +85,18 @@ impl Disk {
         }
     }
 
+    /// Refuses protocols that know no zones on a zoned drive.
+    fn with_free_writes(&self) -> PyResult<()> {
+        self.with_sectors()?;
+        match self.disk.is_zoned() {
+            false => Ok(()),
+            true => Err(NandlabError::new_err(format!(
+                "{} holds zones, and NBD and files cannot say what a zone is: serve it by --nvme",
+                self.path.display()
+            ))),
+        }
+    }
+
     fn servers(&self) -> MutexGuard<'_, Servers> {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -191,7 +203,7 @@ impl Disk {
 
     /// Serves the disk by NBD on a unix socket.
     fn nbd(&self, socket: PathBuf) -> PyResult<()> {
-        self.with_sectors()?;
+        self.with_free_writes()?;
         let disk: Arc<dyn Export> = Arc::clone(&self.disk) as _;
         let started = nbd::Server::start(&socket, disk).map_err(|error| NandlabError::new_err(error.to_string()))?;
         self.servers().nbd.push(started);
@@ -222,7 +234,7 @@ impl Disk {
 
     /// Serves the disk as the file `disk` in a directory, by FUSE.
     fn fuse(&self, directory: PathBuf) -> PyResult<()> {
-        self.with_sectors()?;
+        self.with_free_writes()?;
         let disk: Arc<dyn Export> = Arc::clone(&self.disk) as _;
         let mounted = fuse::mount(&directory, disk).map_err(|error| {
             NandlabError::new_err(format!("the disk cannot be mounted on {}: {error}", directory.display()))
@@ -235,6 +247,9 @@ impl Disk {
     /// all users; `cache`: `writeback` or `through`.
     #[pyo3(signature = (directory, others=false, cache="writeback"))]
     fn mount(&self, py: Python<'_>, directory: PathBuf, others: bool, cache: &str) -> PyResult<&'static str> {
+        if self.disk.is_zoned() {
+            self.with_free_writes()?;
+        }
         let cache = cache.parse().map_err(NandlabError::new_err)?;
         let mounted = py.detach(|| directory::mount(&directory, Arc::clone(&self.disk), others, cache));
         let mounted = mounted.map_err(|error| {
@@ -250,7 +265,7 @@ impl Disk {
     /// journal, data; from then on also those of each file system made on it. Returns its kind and the lines for
     /// [`Disk::regions`]; None without a known file system. The few sectors it reads are counted.
     fn follow_regions(&self, py: Python<'_>) -> PyResult<Option<(&'static str, String)>> {
-        self.with_sectors()?;
+        self.with_free_writes()?;
         let found = py.detach(|| self.disk.follow_regions()).map_err(|error| failed(&error))?;
         Ok(found.map(|found| (found.kind, found.lines())))
     }

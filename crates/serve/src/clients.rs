@@ -162,8 +162,9 @@ impl<S: Service> Shared<S> {
             Err(error) => {
                 drop(clients);
                 let why = format!("no thread can be made for this client: {error}");
-                self.service.refuse(stream, &why);
+                // Who sees the connection end finds the reason told.
                 (self.means.say)(&format!("a client was refused: {why}"));
+                self.service.refuse(stream, &why);
             }
         }
     }

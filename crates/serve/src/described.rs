@@ -1,6 +1,6 @@
 //! The seam for protocols whose hosts ask a drive about itself.
 
-use crate::Export;
+use crate::{Export, Zoned};
 
 /// A disk that describes itself. Every call may come from any thread.
 pub trait Described: Export {
@@ -9,6 +9,11 @@ pub trait Described: Export {
 
     /// Its present health.
     fn health(&self) -> Health;
+
+    /// Its zones, if it has any.
+    fn zones(&self) -> Option<&dyn Zoned> {
+        None
+    }
 }
 
 /// A drive's constants.

@@ -4,6 +4,7 @@ mod bytes;
 mod epoch;
 mod followed;
 mod whole;
+mod zones;
 
 use crate::clock::Clock;
 use crate::record::Recorder;
@@ -81,6 +82,8 @@ struct Inner {
     scratch: Vec<u8>,
     zeros: Box<[u8]>,
     trims_last: bool,
+    /// Whether a write goes to the device as a whole, because a zone takes or refuses it so.
+    is_zoned: bool,
     /// When the counts were last kept in the image since the opening, and the sectors written until then.
     saved: Option<(Instant, u64)>,
     /// The broken invariant: nothing is carried out afterwards.
@@ -113,6 +116,7 @@ impl Disk {
             is_read_only: matches!(options.access, Access::Read | Access::Rescue),
             inner: Mutex::new(Inner {
                 trims_last: served.trims_last(),
+                is_zoned: served.zone_shape().is_some(),
                 served,
                 clock: Clock::new(options.pace),
                 regions: Regions::default(),
@@ -377,7 +381,7 @@ impl Disk {
             Error::WornOut(_) => io::ErrorKind::StorageFull,
             Error::Unreadable { .. } | Error::PowerLost => io::ErrorKind::Other,
         };
-        io::Error::new(kind, error.to_string())
+        io::Error::new(kind, error.clone())
     }
 }
 
@@ -435,15 +439,6 @@ impl Inner {
     }
 }
 
-impl Disk {
-    fn refuse_writes(&self) -> io::Result<()> {
-        match self.is_read_only {
-            true => Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the image was opened to be read only")),
-            false => Ok(()),
-        }
-    }
-}
-
 impl Export for Disk {
     fn size(&self) -> u64 {
         self.size
@@ -473,6 +468,7 @@ impl Export for Disk {
         self.refuse_writes()?;
         let page = u64::from(self.page_bytes);
         self.change(fua, |inner| match may_trim {
+            _ if inner.is_zoned => inner.zero_in_zone(offset, length),
             true => inner.zero_or_trim(offset, length, page),
             false => inner.zero(offset, length),
         })

@@ -29,6 +29,7 @@ mod sockets;
 mod told;
 pub mod volume;
 mod watched;
+mod zoned;
 
 pub use copy::copy;
 pub use described::{Described, Description, Health};
@@ -39,3 +40,4 @@ pub use flow::Limits;
 pub use means::{Means, Work};
 pub use memory::Memory;
 pub use rescue::rescue;
+pub use zoned::{RandomArea, Zoned, Zoning};

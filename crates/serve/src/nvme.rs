@@ -7,11 +7,13 @@
 //! answer not yet due goes to a thread that sends it in time.
 //!
 //! `pdu` is the wire, `connection` a queue's stream, `transfers` the writes whose data is under way. `subsystem` knows the
-//! controllers and their queues. `fabrics`, `admin` and `io` carry out the three command sets; `identify`, `logs`,
-//! `features` are the admin commands' tables, `opcodes` and `bounds` those that all share.
+//! controllers and their queues. `fabrics`, `admin`, `io` and `zones` carry out the command sets; `identify`, `logs`,
+//! `features` are the admin commands' tables, `opcodes` and `bounds` those that all share. `outcome` is shared by the I/O
+//! command sets.
 //!
 //! ## References
-//! NVM Express base specification 2.0; NVMe over TCP transport specification 1.0; NVM command set specification 1.0.
+//! NVM Express base specification 2.0; NVMe over TCP transport specification 1.0; NVM command set specification 1.0; Zoned
+//! Namespace command set specification 1.1.
 
 mod admin;
 mod bounds;
@@ -25,11 +27,13 @@ mod io;
 mod kept;
 mod logs;
 mod opcodes;
+mod outcome;
 mod page;
 mod pdu;
 mod replies;
 mod server;
 mod subsystem;
 mod transfers;
+mod zones;
 
 pub use server::{Server, ServerError, Settings};

@@ -1,6 +1,6 @@
 //! A disk as it describes itself to a host.
 
-use crate::{Described, Description, Disk, Export, Health};
+use crate::{Described, Description, Disk, Export, Health, Zoned};
 use nandlab_lab::served::LiveKind;
 
 impl Described for Disk {
@@ -10,6 +10,10 @@ impl Described for Disk {
             model: format!("nandlab {}", self.live().ftl),
             trims_read_zeros: self.trims_last(),
         }
+    }
+
+    fn zones(&self) -> Option<&dyn Zoned> {
+        self.is_zoned().then_some(self as &dyn Zoned)
     }
 
     fn health(&self) -> Health {

@@ -33,7 +33,13 @@ impl Zns {
         let (start, state) = (u64::from(zone) * self.pitch_sectors(), self.states[zone as usize]);
         let takes_none = matches!(state, ZoneState::Full | ZoneState::ReadOnly);
         let write_pointer = (!takes_none).then(|| start + self.write_pointer(zone));
-        Some(ZoneReport { start, capacity: self.capacity_sectors(), write_pointer, state })
+        Some(ZoneReport {
+            start,
+            capacity: self.capacity_sectors(),
+            write_pointer,
+            state,
+            has_random_area: self.is_random(zone),
+        })
     }
 
     pub(super) fn admit_request<N: Nand>(&mut self, nand: &mut N, request: &Request) -> Result<Request, FtlError> {

@@ -1,8 +1,9 @@
 //! Pages that wait in memory, on flash: a flush must not lose them, and a page is programmed once.
 //!
-//! A staged page stands for one page of a zone. Its tail says how many of its sectors are written, where the zone's write
-//! pointer was, and whether the zone has a random write area. It counts while the write pointer is not beyond the page, and no
-//! lower than it was when a page of the zone was staged last: only a reset moves it back.
+//! A staged page stands for one page of a zone. Its spare area says how many of its sectors are written, whether the zone had
+//! a page below the write pointer, and whether the zone has a random write area. All its bytes may be the host's, so it has no
+//! tail. It counts while the write pointer is not beyond the page. A page staged behind others of its zone no longer counts
+//! once the zone is empty: only a reset does this, and it erases the zone's first block first.
 //!
 //! A reset may be followed by writes that bring the write pointer there again, so it *voids* what is staged for the zone: a
 //! staged page without a sector says that all earlier ones count no more. If some of them count, they are needed until the
@@ -34,17 +35,17 @@ pub(super) struct Stage {
     used: u32,
     /// By zone and page: where its newest staged page lies, while it counts.
     live: BTreeMap<(u32, u32), Ppa>,
-    /// By zone: the block with its newest staged page, and the pages that were below the write pointer then.
-    newest: BTreeMap<u32, (BlockId, u32)>,
+    /// By zone: the block with its newest staged page, and whether the zone had a page below the write pointer then.
+    newest: BTreeMap<u32, (BlockId, bool)>,
 }
 
-/// What the tail of a staged page says.
+/// What a staged page says about itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Tail {
+struct Note {
     /// Sectors of the page that are written.
     sectors: u32,
-    /// Pages below the zone's write pointer.
-    written: u32,
+    /// Whether the zone has a page below the write pointer.
+    is_begun: bool,
     kind: Staging,
 }
 
@@ -52,40 +53,42 @@ struct Tail {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Staging {
     /// The sectors of a page that is not whole.
-    Sectors,
+    Sectors = 1,
     /// A page of a random write area.
-    Area,
+    Area = 2,
     /// Nothing staged before counts for the zone.
-    Void,
+    Void = 3,
 }
 
-impl Tail {
-    const BYTES: usize = 9;
+impl Note {
+    /// Positions in `aux`, which other FTLs refuse with [`COMPLETE`] and a number above it.
+    const KIND: u32 = 2;
+    const IS_BEGUN: u32 = 4;
+    const SECTORS: u32 = 5;
+    const SECTOR_BITS: u32 = 7;
 
-    fn bytes(self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[..4].copy_from_slice(&self.sectors.to_le_bytes());
-        bytes[4..8].copy_from_slice(&self.written.to_le_bytes());
-        bytes[8] = match self.kind {
-            Staging::Sectors => 0,
-            Staging::Area => 1,
-            Staging::Void => 2,
-        };
-        bytes
+    fn aux(self) -> u16 {
+        let aux = (self.kind as u32) << Self::KIND
+            | u32::from(self.is_begun) << Self::IS_BEGUN
+            | self.sectors << Self::SECTORS;
+        COMPLETE | aux as u16
     }
 
-    /// `None` if nobody writes such a tail.
-    fn of(bytes: [u8; Self::BYTES]) -> Option<Self> {
-        let [a, b, c, d, e, f, g, h, kind] = bytes;
-        let kind = match kind {
-            0 => Staging::Sectors,
-            1 => Staging::Area,
-            2 => Staging::Void,
+    /// `None` if no staged page carries this.
+    fn of(aux: u16) -> Option<Self> {
+        let kind = match aux >> Self::KIND & 3 {
+            1 => Staging::Sectors,
+            2 => Staging::Area,
+            3 => Staging::Void,
             _ => return None,
         };
-        Some(Self { sectors: u32::from_le_bytes([a, b, c, d]), written: u32::from_le_bytes([e, f, g, h]), kind })
+        let sectors = u32::from(aux >> Self::SECTORS) & ((1 << Self::SECTOR_BITS) - 1);
+        let note = Self { sectors, is_begun: aux >> Self::IS_BEGUN & 1 == 1, kind };
+        (note.aux() == aux).then_some(note)
     }
 }
+
+const _: () = assert!(SectorMask::MAX_SECTORS < 1 << Note::SECTOR_BITS, "a count of sectors fits");
 
 /// A staged page found by a mount.
 #[derive(Clone, Copy)]
@@ -94,6 +97,7 @@ struct Staged {
     place: u32,
     page: Ppa,
     seq: u64,
+    note: Note,
 }
 
 impl Stage {
@@ -119,13 +123,7 @@ impl Stage {
     }
 
     /// Programs a staged page.
-    fn write<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        keeper: &mut Keeper,
-        (page, oob): (&N::Buf, Oob),
-        tail: Tail,
-    ) -> Result<Ppa, FtlError> {
+    fn write<N: Nand>(&mut self, nand: &mut N, keeper: &mut Keeper, page: &N::Buf, oob: Oob) -> Result<Ppa, FtlError> {
         let geometry = *nand.geometry();
         loop {
             if self.blocks.is_empty() || self.used == geometry.pages_per_block() {
@@ -137,7 +135,7 @@ impl Stage {
             let to = geometry.page(block, self.used);
             self.used += 1;
             let oob = Oob { seq: keeper.next_seq(), ..oob };
-            match nand.program(to, page, &tail.bytes(), oob) {
+            match nand.program(to, page, &[], oob) {
                 Ok(_) => return Ok(to),
                 // The block goes with the others, and is retired when an erase of it fails.
                 Err(NandError::ProgramFailed(_)) => self.used = geometry.pages_per_block(),
@@ -174,13 +172,13 @@ impl Zns {
     /// Stages what waits for a page of a zone.
     fn stage_part<N: Nand>(&mut self, nand: &mut N, zone: u32, place: u32) -> Result<(), FtlError> {
         let page_bytes = nand.geometry().page_bytes();
-        let (written, is_random) = (self.zones.written(zone), self.is_random(zone));
-        let kind = if is_random { Staging::Area } else { Staging::Sectors };
+        let kind = if self.is_random(zone) { Staging::Area } else { Staging::Sectors };
+        let is_begun = self.zones.written(zone) > 0;
         let Some(part) = self.part(zone, place) else { return Ok(()) };
-        let (page, tail) = (part.page(page_bytes), Tail { sectors: part.sectors, written, kind });
-        // A staged page tells where the write pointer was, so it may not be there without the pages below.
+        let (page, note) = (part.page(page_bytes), Note { sectors: part.sectors, is_begun, kind });
+        // A staged page lies behind the zone's pages, so it may not be there without them.
         nand.ctx().fence_at(self.zones.ended());
-        let to = self.stage_page(nand, (zone, place), &page, tail)?;
+        let to = self.stage_page(nand, (zone, place), &page, note)?;
         self.stage.live.insert((zone, place), to);
         if let Some(part) = self.part(zone, place) {
             part.is_staged = true;
@@ -195,7 +193,7 @@ impl Zns {
             self.void_staged(nand, zone)?;
             return Ok(false);
         };
-        if self.stage.newest.get(&zone).is_some_and(|&(_, written)| written == 0) {
+        if self.stage.newest.get(&zone).is_some_and(|&(_, is_begun)| !is_begun) {
             self.stage_part(nand, zone, place)?;
             nand.ctx().fence();
         }
@@ -209,7 +207,7 @@ impl Zns {
             return Ok(());
         }
         let blank = N::Buf::zeroed(nand.geometry().page_bytes());
-        self.stage_page(nand, (zone, 0), &blank, Tail { sectors: 0, written: 0, kind: Staging::Void })?;
+        self.stage_page(nand, (zone, 0), &blank, Note { sectors: 0, is_begun: false, kind: Staging::Void })?;
         nand.ctx().fence();
         self.release_oldest(nand)
     }
@@ -219,13 +217,13 @@ impl Zns {
         nand: &mut N,
         (zone, place): (u32, u32),
         page: &N::Buf,
-        tail: Tail,
+        note: Note,
     ) -> Result<Ppa, FtlError> {
         let at = Lpn(zone * self.pitch() + place);
-        let oob =
-            Oob { aux: COMPLETE, handle: self.zones.layout.handle(), ..Oob::data(at, Default::default(), Origin::FTL) };
-        let to = self.stage.write(nand, &mut self.zones.keeper, (page, oob), tail)?;
-        self.stage.newest.insert(zone, (nand.geometry().block_of(to), tail.written));
+        let handle = self.zones.layout.staged_handle();
+        let oob = Oob { aux: note.aux(), handle, ..Oob::data(at, Default::default(), Origin::FTL) };
+        let to = self.stage.write(nand, &mut self.zones.keeper, page, oob)?;
+        self.stage.newest.insert(zone, (nand.geometry().block_of(to), note.is_begun));
         Ok(to)
     }
 
@@ -305,34 +303,36 @@ impl Zns {
         let page_bytes = nand.geometry().page_bytes();
         staged.sort_unstable_by_key(|one| std::cmp::Reverse(one.seq));
         let (mut is_void, mut found) = (vec![false; self.states.len()], BTreeMap::new());
-        // By zone: pages below the write pointer when one was staged last.
-        let mut lowest = vec![0; self.states.len()];
-        for Staged { zone, place, page: at, .. } in staged {
+        // By zone: whether a page staged later lies behind pages of the zone.
+        let mut was_begun = vec![false; self.states.len()];
+        for Staged { zone, place, page: at, note, .. } in staged {
             let written = self.zones.written(zone);
+            // The page that voids the earlier ones does so whatever its place, which a later page may have.
+            is_void[zone as usize] |= note.kind == Staging::Void;
             if is_void[zone as usize] || found.contains_key(&(zone, place)) {
                 continue;
             }
-            let (mut page, mut tail) = (N::Buf::zeroed(page_bytes), [0; Tail::BYTES]);
-            let tail = match nand.read_with_tail(at, &mut page, &mut tail) {
-                Err(NandError::Uncorrectable(_)) => None,
-                Err(error) => return Err(error.into()),
-                Ok(_) => Tail::of(tail),
-            };
-            // A page that cannot be read may have voided the earlier ones.
-            let Some(tail) = tail.filter(|tail| tail.kind != Staging::Void) else {
-                self.lost += u64::from(tail.is_none());
-                is_void[zone as usize] = true;
+            let was_begun = &mut was_begun[zone as usize];
+            *was_begun |= note.is_begun;
+            if written > place || (*was_begun && written == 0) || !self.zones.has_room(zone) {
                 continue;
-            };
-            let lowest = &mut lowest[zone as usize];
-            *lowest = tail.written.max(*lowest);
-            if (*lowest..=place).contains(&written) && self.zones.has_room(zone) {
-                let bytes = page.bytes().map_or_else(Vec::new, <[u8]>::to_vec);
-                found.insert((zone, place), (Part::staged(tail.sectors, bytes), tail.kind == Staging::Area));
-                self.stage.live.insert((zone, place), at);
             }
+            let mut page = N::Buf::zeroed(page_bytes);
+            match nand.read(at, &mut page) {
+                Err(NandError::Uncorrectable(_)) => {
+                    self.lost += 1;
+                    // An older page may miss what a flush has written since.
+                    found.insert((zone, place), None);
+                    continue;
+                }
+                read => read?,
+            };
+            let bytes = page.bytes().map_or_else(Vec::new, <[u8]>::to_vec);
+            found.insert((zone, place), Some((Part::staged(note.sectors, bytes), note.kind == Staging::Area)));
+            self.stage.live.insert((zone, place), at);
         }
-        for ((zone, place), (part, is_random)) in found {
+        for ((zone, place), found) in found {
+            let Some((part, is_random)) = found else { continue };
             let behind = (place - self.zones.written(zone)) as usize;
             let waiting = self.waiting[zone as usize].get_or_insert_default();
             waiting.is_random |= is_random;
@@ -345,18 +345,38 @@ impl Zns {
 
 /// Takes the staged pages from the scans, and their blocks.
 fn take_staged(geometry: &Geometry, layout: &Layout, scans: &mut Scans) -> (Vec<Staged>, Vec<BlockId>) {
-    let is_staged = |page: &Page| page.oob.aux == COMPLETE && page.oob.handle == layout.handle();
+    let note = |page: &Page| Note::of(page.oob.aux).filter(|_| layout.is_staged(page.oob));
+    let is_staged = |page: &Page| note(page).is_some();
     let (mut staged, mut blocks) = (Vec::new(), Vec::new());
     for (block, scan) in (0..).map(BlockId).zip(scans.iter_mut()) {
         let Some(scan) = scan.as_mut().filter(|scan| scan.pages.first().is_some_and(is_staged)) else { continue };
-        for page in scan.pages.drain(..).filter(is_staged) {
+        for page in scan.pages.drain(..) {
             let (zone, place) = (page.oob.lpn.0 / layout.pitch, page.oob.lpn.0 % layout.pitch);
-            if zone < layout.zones {
-                staged.push(Staged { zone, place, page: geometry.page(block, page.place), seq: page.oob.seq.0 });
+            if let Some(note) = note(&page).filter(|_| zone < layout.zones) {
+                staged.push(Staged { zone, place, page: geometry.page(block, page.place), seq: page.oob.seq.0, note });
             }
         }
         blocks.push((scan.highest, block));
     }
     blocks.sort_unstable();
     (staged, blocks.into_iter().map(|(_, block)| block).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_come_back_and_no_other_number_is_one() {
+        for kind in [Staging::Sectors, Staging::Area, Staging::Void] {
+            for (sectors, is_begun) in
+                (0..=SectorMask::MAX_SECTORS).flat_map(|sectors| [(sectors, false), (sectors, true)])
+            {
+                let note = Note { sectors, is_begun, kind };
+                assert_eq!(Note::of(note.aux()), Some(note));
+            }
+        }
+        let notes = (0..=u16::MAX).filter(|&aux| Note::of(aux).is_some()).count();
+        assert_eq!(notes, (3 * 2) << Note::SECTOR_BITS);
+    }
 }

@@ -259,6 +259,21 @@ impl Layout {
         64 | (self.shape() >> 26) as u8
     }
 
+    /// What a page carries that waits for its zone in a block apart: no page in a zone does.
+    pub(crate) fn staged_handle(&self) -> u8 {
+        self.handle() ^ 1
+    }
+
+    /// Whether a page waits for one of these zones in a block apart.
+    pub(crate) fn is_staged(&self, oob: Oob) -> bool {
+        oob.handle == self.staged_handle() && self.is_numbered(oob)
+    }
+
+    /// Whether a page's sequence number begins as those of these zones do.
+    fn is_numbered(&self, oob: Oob) -> bool {
+        oob.seq.0 >> SEQ_BITS == self.first_seq() >> SEQ_BITS
+    }
+
     /// Sequence numbers begin behind this one.
     pub(crate) fn first_seq(&self) -> u64 {
         u64::from(self.shape() as u8) << SEQ_BITS
@@ -266,7 +281,7 @@ impl Layout {
 
     /// The zone and its block for a page at `page`; `None` if it is none of a zone.
     pub(crate) fn tagged(&self, page: Ppa, oob: Oob) -> Option<(u32, usize)> {
-        let is_shaped = oob.handle == self.handle() && oob.seq.0 >> SEQ_BITS == self.first_seq() >> SEQ_BITS;
+        let is_shaped = oob.handle == self.handle() && self.is_numbered(oob);
         let is_tagged = oob.aux & COMPLETE != 0 && is_shaped;
         let row = u32::from(oob.aux >> TAG).checked_sub(1).filter(|_| is_tagged)?;
         let (zone, row) = (row / self.rows, row % self.rows);

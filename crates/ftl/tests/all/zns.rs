@@ -80,6 +80,10 @@ pub fn state(lab: &Lab, zone: u64) -> ZoneState {
 pub fn read(lab: &mut Lab, sector: u64, sectors: u32) -> Vec<u8> {
     let mut bytes = vec![9; 512 * sectors as usize];
     lab.submit(&Request::new(Op::Read, sector, sectors), Payload::Read(&mut bytes)).unwrap();
+    let same = |sector: &[u8]| sector.iter().all(|&byte| byte == sector[0]);
+    if let Some(at) = bytes.chunks(512).position(|sector| !same(sector)) {
+        panic!("sector {}: a write fills it with one byte", sector + at as u64);
+    }
     bytes.chunks(512).map(|sector| sector[0]).collect()
 }
 
@@ -93,7 +97,8 @@ fn a_write_goes_to_the_write_pointer_or_nowhere() {
     assert_eq!(send(&mut lab, Op::Write, 5, 1), Err(ZoneFault::InvalidWrite), "below it");
     assert_eq!(send(&mut lab, Op::Write, 6, 23), Err(ZoneFault::Boundary), "beyond the capacity");
     assert_eq!(send(&mut lab, Op::Write, 6, 22), Ok(()));
-    let full = ZoneReport { start: 0, capacity: 28, write_pointer: None, state: ZoneState::Full };
+    let full =
+        ZoneReport { start: 0, capacity: 28, write_pointer: None, state: ZoneState::Full, has_random_area: false };
     assert_eq!(report(&lab, 0), full, "a full zone has no write pointer");
     assert_eq!(send(&mut lab, Op::Write, 28, 1), Err(ZoneFault::Full), "between capacity and size");
     assert_eq!(read(&mut lab, 0, 28), (0..28).map(|at| at | 1).collect::<Vec<u8>>());
@@ -148,7 +153,10 @@ fn changes_of_state_follow_the_state_machine() {
     assert_eq!(lab.zone_use().unwrap().filled_pages, 7, "all of its capacity");
     assert_eq!((command(&mut lab, Finish, 0), command(&mut lab, Open, 0)), (Ok(()), refused));
     assert_eq!((command(&mut lab, Close, 0), command(&mut lab, Reset, 0)), (refused, Ok(())));
-    assert_eq!(report(&lab, 0), ZoneReport { start: 0, capacity: 28, write_pointer: Some(0), state: ZoneState::Empty });
+    assert_eq!(
+        report(&lab, 0),
+        ZoneReport { start: 0, capacity: 28, write_pointer: Some(0), state: ZoneState::Empty, has_random_area: false }
+    );
     assert_eq!(send(&mut lab, Op::Zone(Reset), 3, 0), Err(ZoneFault::InvalidField));
     lab.check();
 }

@@ -5,10 +5,12 @@ use crate::zns::{command, config, drive, geometry, mount_again, options, read, r
 use nandlab_block::{BlockDevice, ByteCount, Error, Op, Payload, Request, ZoneCommand, ZoneFault, ZoneState};
 use nandlab_drive::{inside, on};
 use nandlab_ftl::{FtlError, ZoneOptions};
+use nandlab_nand::backed::Backed;
+use nandlab_nand::damaged::Damaged;
 use nandlab_nand::faulty::Config as Faults;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Geometry, NandError, Rules, Shape};
+use nandlab_nand::{Geometry, Nand, NandError, Ppa, Rules, Shape};
 
 /// Areas of 8 sectors, two pages, for one zone at a time.
 fn with_areas() -> ZoneOptions {
@@ -176,6 +178,74 @@ fn random_write_areas_survive_cuts_at_any_operation() {
         }
     }
     assert!(kept > 300, "{kept} sectors of areas were kept");
+}
+
+/// A staged page is the host's to its last byte: nothing of the drive's own lies in it.
+#[test]
+fn flushed_pages_come_back_from_an_image_byte_for_byte() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, config) = (directory.path().join("image"), config(with_areas()));
+    let pages = config.max_logical_pages(&geometry(), &Rules::default()).unwrap();
+    let mut lab = mount(Backed::create(&path, geometry(), Rules::default()).unwrap(), pages, &config);
+    command(&mut lab, ZoneCommand::OpenRandom, 1).unwrap();
+    let mut random = Random::new(1);
+    let mut bytes_of = |sectors: usize| (0..512 * sectors).map(|_| random.below(256) as u8).collect::<Vec<u8>>();
+    let written = [(0, bytes_of(7)), (32, bytes_of(8)), (64, bytes_of(3))];
+    for (sector, bytes) in &written {
+        let sectors = bytes.len() as u32 / 512;
+        lab.submit(&Request::new(Op::Write, *sector, sectors), Payload::Write(bytes)).unwrap();
+    }
+    lab.submit(&Request::new(Op::Flush, 0, 0), Payload::None).unwrap();
+    for mounts in 1..=2 {
+        drop(lab);
+        lab = mount(Backed::open(&path).unwrap(), pages, &config);
+        let pointers = [0, 1, 2].map(|zone| report(&lab, zone).write_pointer);
+        assert_eq!(pointers, [Some(7), Some(32), Some(67)], "mount {mounts}");
+        for (sector, bytes) in &written {
+            let mut found = vec![0; bytes.len()];
+            let sectors = bytes.len() as u32 / 512;
+            lab.submit(&Request::new(Op::Read, *sector, sectors), Payload::Read(&mut found)).unwrap();
+            let differs = found.iter().zip(bytes).position(|(found, byte)| found != byte);
+            assert_eq!(differs, None, "mount {mounts}, from sector {sector}");
+        }
+        lab.check();
+    }
+}
+
+/// A flush after the reset stages the zone's first page again. The old pages behind it stay void.
+#[test]
+fn what_was_staged_before_a_reset_never_comes_back() {
+    let mut lab = drive(with_areas());
+    let flush = |lab: &mut Lab| lab.submit(&Request::new(Op::Flush, 0, 0), Payload::None).unwrap();
+    command(&mut lab, ZoneCommand::OpenRandom, 1).unwrap();
+    send(&mut lab, Op::Write, 36, 4).unwrap();
+    flush(&mut lab);
+    command(&mut lab, ZoneCommand::Reset, 1).unwrap();
+    send(&mut lab, Op::Write, 32, 1).unwrap();
+    flush(&mut lab);
+    lab = mount_again(lab, with_areas());
+    assert_eq!((report(&lab, 1).write_pointer, report(&lab, 1).has_random_area), (Some(33), false));
+    assert_eq!(read(&mut lab, 32, 8), [33, 0, 0, 0, 0, 0, 0, 0]);
+}
+
+/// The spare area tells which page of a zone is damaged, so the others are still there.
+#[test]
+fn a_damaged_page_of_an_area_costs_itself() {
+    for (damaged, left) in [(0, [0, 0, 0, 0, 37, 37, 39, 39]), (1, [33, 33, 35, 35, 0, 0, 0, 0])] {
+        let (config, mut lab) = (config(with_areas()), drive(with_areas()));
+        command(&mut lab, ZoneCommand::OpenRandom, 1).unwrap();
+        send(&mut lab, Op::Write, 32, 8).unwrap();
+        lab.submit(&Request::new(Op::Flush, 0, 0), Payload::None).unwrap();
+        let mut nand: Flash = inside(lab.into_nand());
+        let is_staged = |page: &Ppa| nand.read_spare(*page).unwrap().is_some();
+        let staged: Vec<Ppa> = (0..geometry().pages()).map(Ppa).filter(is_staged).collect();
+        assert_eq!(staged.len(), 2, "nothing else is on flash");
+        let pages = config.max_logical_pages(&geometry(), &Rules::default()).unwrap();
+        let mut lab = mount(Damaged::new(nand, staged[damaged]), pages, &config);
+        assert_eq!((read(&mut lab, 32, 8), lab.events().lost_pages), (left.to_vec(), 1));
+        assert_eq!((state(&lab, 1), report(&lab, 1).has_random_area), (ZoneState::Closed, true));
+        lab.check();
+    }
 }
 
 fn command_or_cut(lab: &mut Lab, command: ZoneCommand, zone: u64) -> bool {

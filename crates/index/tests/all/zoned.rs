@@ -230,7 +230,7 @@ impl BlockDevice for Zoned {
             _ => ZoneState::Closed,
         };
         let write_pointer = (state != ZoneState::Full).then(|| start + zone.sectors.len() as u64);
-        Some(ZoneReport { start, capacity: self.capacity, write_pointer, state })
+        Some(ZoneReport { start, capacity: self.capacity, write_pointer, state, has_random_area: false })
     }
 
     fn sectors(&self) -> u64 {

@@ -57,7 +57,7 @@ impl Experiment {
             }
         }
         let mut experiment = Self::from_tree(tree, base)?;
-        zones::refuse_disk(&experiment.tree, experiment.ftl.as_ref())?;
+        zones::check_disk(&experiment)?;
         future::refuse_disk(&experiment)?;
         if let Some(buffer) = &experiment.buffer {
             if buffer.profiler(&experiment.sizing()?.geometry).is_some() {

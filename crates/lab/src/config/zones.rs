@@ -1,21 +1,31 @@
 //! Tables and zones: some do not go together.
 
 use super::fill::Fill;
-use super::tree::{Part, Tree};
+use super::tree::Part;
 use super::{Experiment, Model};
-use crate::error::ConfigError;
+use crate::error::{ConfigError, LabError};
+use nandlab_block::ByteCount;
 use nandlab_ftl::FtlConfig;
 use nandlab_index::lsm::ACTIVE_ZONES_MIN;
 use nandlab_index::IndexConfig;
+use nandlab_nand::SECTOR_BYTES;
 
-/// A disk of this FTL is refused if it has zones.
-pub(super) fn refuse_disk(tree: &Tree, ftl: Option<&FtlConfig>) -> Result<(), ConfigError> {
-    if !ftl.is_some_and(FtlConfig::has_zones) {
+/// A disk with zones is refused if a host could not use it.
+pub(super) fn check_disk(experiment: &Experiment) -> Result<(), LabError> {
+    let Some(ftl) = experiment.ftl.as_ref().filter(|ftl| ftl.has_zones()) else { return Ok(()) };
+    let sizing = experiment.sizing()?;
+    let Ok(Some(shape)) = ftl.zone_shape(&sizing.geometry) else { return Ok(()) };
+    if shape.size.is_power_of_two() {
         return Ok(());
     }
-    let message = "ftl.zns does not go with a disk: NBD and FUSE cannot say what a zone is, so programs would write where no zone \
-                   takes it; take ftl.zoned, a page map on the host's side";
-    Err(tree.error("ftl.zns", Part::Key, message.to_owned()))
+    let bytes = |sectors: u64| ByteCount(sectors * u64::from(SECTOR_BYTES));
+    let message = format!(
+        "zones of {} do not go with a disk: Linux and other hosts take sizes that are a power of two; set \
+         device.zones.size = \"{}\"",
+        bytes(shape.size),
+        bytes(shape.size.next_power_of_two())
+    );
+    Err(experiment.tree.error("device.zones.size", Part::Value, message).into())
 }
 
 /// Tells the FTL about the device's zones, and refuses tables with writes anywhere. Gives sentences about requests without a

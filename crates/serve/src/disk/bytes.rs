@@ -1,8 +1,9 @@
 //! Bytes at any offset on a disk of sectors.
 
-use super::{Inner, SECTOR, TRIMMED, ZEROS};
+use super::{Disk, Inner, SECTOR, TRIMMED, ZEROS};
 use nandlab_block::{Error, Op, Payload};
 use nandlab_nand::Time;
+use std::io;
 
 /// The sectors holding these bytes, and the bytes' start inside them.
 fn around(offset: u64, length: u64) -> (u64, u64, usize) {
@@ -26,6 +27,9 @@ impl Inner {
 
     /// Writes whole sectors.
     pub(super) fn write(&mut self, mut sector: u64, mut data: &[u8]) -> Result<Time, Error> {
+        if self.is_zoned {
+            return self.ask(Op::Write, sector, data.len() as u64 / SECTOR, Payload::Write(data));
+        }
         let mut done = 0;
         while !data.is_empty() {
             let sectors = self.regions.alike(sector, data.len() as u64 / SECTOR);
@@ -111,5 +115,14 @@ impl Inner {
         let mut done = self.zero(offset, first - offset)?;
         done = done.max(self.trim(first / SECTOR, (end - first) / SECTOR)?);
         Ok(done.max(self.zero(end, offset + length - end)?))
+    }
+}
+
+impl Disk {
+    pub(super) fn refuse_writes(&self) -> io::Result<()> {
+        match self.is_read_only {
+            true => Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the image was opened to be read only")),
+            false => Ok(()),
+        }
     }
 }

@@ -41,6 +41,15 @@ statuses! {
     READ_ONLY_RANGE = 0x182 | DO_NOT_RETRY, "The namespace takes no writes.";
     WRITE_FAULT = 0x280 | DO_NOT_RETRY, "The medium takes no more writes.";
     UNRECOVERED_READ = 0x281 | DO_NOT_RETRY, "The medium lost the data.";
+    INVALID_ZONE_OPERATION = 0x1B6 | DO_NOT_RETRY, "A zone with a random write area takes no append, one without no commit.";
+    NO_RANDOM_WRITE_AREA = 0x1B7 | DO_NOT_RETRY, "No other zone may have a random write area.";
+    ZONE_BOUNDARY = 0x1B8 | DO_NOT_RETRY, "Blocks beyond the zone's capacity.";
+    ZONE_FULL = 0x1B9 | DO_NOT_RETRY, "The zone is full.";
+    ZONE_READ_ONLY = 0x1BA | DO_NOT_RETRY, "No good block is left for the zone.";
+    ZONE_INVALID_WRITE = 0x1BC | DO_NOT_RETRY, "The write does not begin at the write pointer.";
+    TOO_MANY_ACTIVE = 0x1BD | DO_NOT_RETRY, "No other zone may be active.";
+    TOO_MANY_OPEN = 0x1BE | DO_NOT_RETRY, "No other zone may be open.";
+    INVALID_TRANSITION = 0x1BF | DO_NOT_RETRY, "The zone's state does not allow the change.";
     COMPARE_FAILURE = 0x285 | DO_NOT_RETRY, "The data differs.";
 }
 

@@ -3,12 +3,13 @@
 use super::bounds::EVENT_REQUESTS;
 use super::command::{Answer, Command, Pointer, Status, COMMAND_BYTES};
 use super::fabrics::{self, CONNECT_BYTES};
-use super::io::{self as nvm, Data, Done};
+use super::io as nvm;
+use super::outcome::{write_status, Data, Done};
 use super::pdu::{agreed, init_answer, kind, termination, Fatal, Format, Head, Pdu, HEAD_BYTES};
 use super::replies::{Completion, Replies, AT_ONCE};
 use super::subsystem::{Queue, Subsystem};
 use super::transfers::Transfers;
-use super::{admin, opcodes};
+use super::{admin, opcodes, zones};
 use crate::flow::{Held, Incoming, Later, Out, Share, Watched};
 use crate::means::Means;
 use crate::sockets::Stream;
@@ -156,7 +157,7 @@ impl Session<'_> {
 
     /// Sends the collected answers.
     fn send(&mut self) -> io::Result<()> {
-        self.replies.hand_over(&*self.subsystem.drive, nvm::write_status);
+        self.replies.hand_over(&*self.subsystem.drive, write_status);
         self.out.send(self.replies.take())?;
         self.replies.shrink();
         Ok(())
@@ -230,7 +231,7 @@ impl Session<'_> {
             None => Err(Status::SEQUENCE_ERROR),
             Some(_) if is_connect => Err(Status::SEQUENCE_ERROR),
             Some(_) if is_fabrics => Ok(Data::None),
-            Some(queue) if queue.id > 0 => nvm::data(self.subsystem.blocks, command),
+            Some(queue) if queue.id > 0 => nvm::data(self.subsystem, command),
             Some(_) => Ok(match command.opcode() {
                 opcodes::admin::IDENTIFY | opcodes::admin::GET_LOG => Data::ToHost(0),
                 _ => Data::None,
@@ -293,6 +294,7 @@ impl Session<'_> {
         }
         match &self.queue {
             Some(queue) if queue.id > 0 && command.opcode() == opcodes::nvm::READ => self.read(command),
+            Some(queue) if queue.id > 0 && command.opcode() == opcodes::zoned::RECEIVE => self.report_zones(command),
             Some(queue) if queue.id > 0 => {
                 let has_write_cache = queue.controller.has_write_cache.load(Ordering::Relaxed);
                 let done = nvm::carry_out(self.subsystem, has_write_cache, command, data);
@@ -362,8 +364,16 @@ impl Session<'_> {
         self.answer(command, &Answer::result(u64::from(found.is_none())))
     }
 
+    fn report_zones(&mut self, command: &Command) -> io::Result<()> {
+        let answer = match (self.subsystem.drive.zones(), nvm::data(self.subsystem, command)) {
+            (Some(zones), Ok(Data::ToHost(length))) => zones::receive(self.subsystem, zones, command, length),
+            _ => Status::INVALID_FIELD.into(),
+        };
+        self.answer(command, &answer)
+    }
+
     fn read(&mut self, command: &Command) -> io::Result<()> {
-        let Ok(Data::ToHost(length)) = nvm::data(self.subsystem.blocks, command) else {
+        let Ok(Data::ToHost(length)) = nvm::data(self.subsystem, command) else {
             return self.answer(command, &Status::INVALID_FIELD.into());
         };
         let done = nvm::read(self.subsystem, command, self.replies.data_room(length));
@@ -376,7 +386,7 @@ impl Session<'_> {
             Ok(done) => done,
             Err(status) => return self.answer(command, &status.into()),
         };
-        let completion = Completion { command: command.id(), status: Status::SUCCESS, result: 0 };
+        let completion = Completion { command: command.id(), status: Status::SUCCESS, result: done.result };
         let queue = self.queue.as_ref();
         let place = match length {
             0 if done.is_change => self.replies.answer_change(&completion, queue),
@@ -391,7 +401,7 @@ impl Session<'_> {
 
     /// Sends the last answer when it is due.
     fn postpone(&mut self, place: std::ops::Range<usize>, due: Due) -> io::Result<()> {
-        self.replies.hand_over(&*self.subsystem.drive, nvm::write_status);
+        self.replies.hand_over(&*self.subsystem.drive, write_status);
         let bytes = self.replies.take_back(place);
         let held = self.memory(bytes.len() + OVERHEAD_BYTES)?;
         match &mut self.later {

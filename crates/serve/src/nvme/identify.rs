@@ -2,9 +2,11 @@
 
 use super::bounds::{DISCOVERY, ERRORS, EVENT_REQUESTS, MOST_ENTRIES, MOST_TRANSFER_SHIFT, NAMESPACE, VERSION};
 use super::command::{Answer, Command, Status};
+use super::opcodes::ZONED_SET;
 use super::page::Page;
 use super::pdu::CAPSULE_DATA;
 use super::subsystem::{uuid, Controller, Subsystem};
+use super::zones;
 
 /// Bytes of each structure.
 pub(super) const BYTES: usize = 4096;
@@ -24,7 +26,8 @@ pub(super) fn identify(subsystem: &Subsystem, controller: &Controller, command: 
     let (kind, set) = (command.dword(10) as u8, command.dword(11) >> 24);
     let is_ours = command.namespace() == NAMESPACE;
     let of_set = matches!(kind, structure::SET_NAMESPACE | structure::SET_CONTROLLER | structure::SET_ACTIVE);
-    if (controller.is_discovery && kind != structure::CONTROLLER) || (of_set && set != 0) {
+    let is_known = set == 0 || (set == ZONED_SET && subsystem.zoning.is_some());
+    if (controller.is_discovery && kind != structure::CONTROLLER) || (of_set && !is_known) {
         return Status::INVALID_FIELD.into();
     }
     Answer::data(match kind {
@@ -36,15 +39,35 @@ pub(super) fn identify(subsystem: &Subsystem, controller: &Controller, command: 
         structure::CONTROLLER => self::controller(subsystem, controller),
         structure::ACTIVE | structure::SET_ACTIVE => match command.namespace() {
             0xFFFF_FFFE.. => return Status::INVALID_NAMESPACE.into(),
-            after => active(after),
+            after if kind == structure::ACTIVE || set == own_set(subsystem) => active(after),
+            _ => vec![0; BYTES],
         },
         structure::DESCRIPTORS if !is_ours => return Status::INVALID_NAMESPACE.into(),
         structure::DESCRIPTORS => descriptors(subsystem),
-        // The NVM command set has no limits beyond the transfer's, and no formats with metadata.
-        structure::SET_NAMESPACE | structure::SET_CONTROLLER => vec![0; BYTES],
-        structure::COMMAND_SETS => command_sets(),
+        structure::SET_NAMESPACE | structure::SET_CONTROLLER => of_command_set(subsystem, kind, set),
+        structure::COMMAND_SETS => command_sets(subsystem),
         _ => return Status::INVALID_FIELD.into(),
     })
+}
+
+/// The number of the namespace's command set.
+fn own_set(subsystem: &Subsystem) -> u32 {
+    subsystem.zoning.map_or(0, |_| ZONED_SET)
+}
+
+/// What a command set says beyond the base: the NVM command set has no formats with metadata.
+fn of_command_set(subsystem: &Subsystem, kind: u8, set: u32) -> Vec<u8> {
+    let mut page = Page::new(BYTES);
+    match (&subsystem.zoning, kind) {
+        (Some(zoning), structure::SET_NAMESPACE) if set == ZONED_SET => {
+            return zones::namespace(zoning, subsystem.blocks, BYTES);
+        }
+        // The largest append, and the most zeros that a zone takes at once.
+        (Some(_), structure::SET_CONTROLLER) if set == ZONED_SET => drop(page.u8(0, MOST_TRANSFER_SHIFT)),
+        (Some(_), structure::SET_CONTROLLER) => drop(page.u8(1, MOST_TRANSFER_SHIFT)),
+        _ => {}
+    }
+    page.done()
 }
 
 fn controller(subsystem: &Subsystem, controller: &Controller) -> Vec<u8> {
@@ -67,8 +90,8 @@ fn controller(subsystem: &Subsystem, controller: &Controller) -> Vec<u8> {
     page.u8(76, 1 << 1).u8(111, 1).text(768, 256, &subsystem.nqn, 0);
     page.u64(280, subsystem.drive.size()).u16(256, 0).u8(258, 3).u8(260, 1 << 1 | 1);
     page.u8(512, 6 << 4 | 6).u8(513, 4 << 4 | 4).u32(516, NAMESPACE).u32(540, NAMESPACE);
-    // Compare, Dataset Management, Write Zeroes, Verify.
-    page.u16(520, 1 | 1 << 2 | 1 << 3 | 1 << 7);
+    // Compare, Write Zeroes, Verify; Dataset Management where no zone keeps the data.
+    page.u16(520, 1 | u16::from(subsystem.zoning.is_none()) << 2 | 1 << 3 | 1 << 7);
     // A volatile write cache, and a flush for all namespaces at once.
     page.u8(525, 1 | 3 << 1).u16(1804, 1);
     page.done()
@@ -109,13 +132,14 @@ fn active(after: u32) -> Vec<u8> {
 fn descriptors(subsystem: &Subsystem) -> Vec<u8> {
     let uuid = uuid(subsystem.description.identity);
     let mut page = Page::new(BYTES);
-    page.put(0, &[2, 16, 0, 0]).put(4, &uuid).put(20, &[3, 16, 0, 0]).put(24, &uuid).put(40, &[4, 1, 0, 0, 0]);
+    page.put(0, &[2, 16, 0, 0]).put(4, &uuid).put(20, &[3, 16, 0, 0]).put(24, &uuid).put(40, &[4, 1, 0, 0]);
+    page.u8(44, own_set(subsystem) as u8);
     page.done()
 }
 
-/// One combination: the NVM command set.
-fn command_sets() -> Vec<u8> {
+/// One combination: the NVM command set, and that for zones if there are zones.
+fn command_sets(subsystem: &Subsystem) -> Vec<u8> {
     let mut page = Page::new(BYTES);
-    page.u64(0, 1);
+    page.u64(0, 1 | 1 << own_set(subsystem));
     page.done()
 }

@@ -1,10 +1,12 @@
 //! I/O commands of the NVM command set.
 
-use super::bounds::{MOST_TRANSFER, NAMESPACE};
+use super::bounds::NAMESPACE;
 use super::command::{Command, Status};
-use super::opcodes::{nvm as opcode, COMMANDS};
+use super::opcodes::{commands, nvm as opcode, zoned};
+use super::outcome::{length, transferred, write_status, written, Data, Done, FUA, PROTECTION};
 use super::page::{u32_at, u64_at};
 use super::subsystem::{Blocks, Subsystem};
+use super::zones;
 use crate::{Due, Export};
 use std::io;
 
@@ -12,40 +14,26 @@ const RANGE_BYTES: usize = 16;
 const MOST_RANGES: usize = 256;
 /// Bytes compared or verified at once.
 const CHECKED: usize = 128 << 10;
-/// Dword 12: force unit access, and Write Zeroes' deallocation.
-const FUA: u32 = 1 << 30;
+/// Dword 12: Write Zeroes' deallocation.
 const DEALLOCATE: u32 = 1 << 25;
-/// Dword 12's fields that ask for protection information or a directive: neither is offered.
-const PROTECTION: u32 = 15 << 26;
-const DIRECTIVE: u32 = 15 << 20;
 /// Dword 11: Dataset Management deallocates.
 const DATASET_DEALLOCATE: u32 = 1 << 2;
 
-/// The direction of a command's data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Data {
-    None,
-    FromHost(usize),
-    ToHost(usize),
-}
-
-/// A command that went well: whether its changes are to be handed over, and when the answer is due.
-pub(super) struct Done {
-    pub is_change: bool,
-    pub due: Due,
-}
-
 /// The command's data. Commands for other namespaces, and too long ones, are refused.
-pub(super) fn data(blocks: Blocks, command: &Command) -> Result<Data, Status> {
+pub(super) fn data(subsystem: &Subsystem, command: &Command) -> Result<Data, Status> {
+    let blocks = subsystem.blocks;
     if command.opcode() == opcode::FLUSH {
         let is_ours = matches!(command.namespace(), NAMESPACE | u32::MAX);
         return if is_ours { Ok(Data::None) } else { Err(Status::INVALID_NAMESPACE) };
     }
-    if !COMMANDS.iter().any(|&(known, _)| known == command.opcode()) {
+    if !commands(subsystem.zoning.is_some()).any(|(known, _)| known == command.opcode()) {
         return Err(Status::INVALID_OPCODE);
     }
     if command.namespace() != NAMESPACE {
         return Err(Status::INVALID_NAMESPACE);
+    }
+    if matches!(command.opcode(), zoned::SEND | zoned::RECEIVE | zoned::APPEND) {
+        return zones::data(blocks, command);
     }
     if command.opcode() == opcode::DATASET {
         // Linux sends room for all 256 ranges, however many it names.
@@ -53,30 +41,20 @@ pub(super) fn data(blocks: Blocks, command: &Command) -> Result<Data, Status> {
         let is_longer = sent > named && sent <= MOST_RANGES * RANGE_BYTES;
         return Ok(Data::FromHost(if is_longer { sent } else { named }));
     }
-    if command.dword(12) & PROTECTION != 0 {
-        return Err(Status::INVALID_FIELD);
+    match command.opcode() {
+        opcode::WRITE => written(blocks, command).map(Data::FromHost),
+        opcode::COMPARE => transferred(blocks, command).map(Data::FromHost),
+        opcode::READ => transferred(blocks, command).map(Data::ToHost),
+        // A zone takes zeros as it takes a write, at once.
+        opcode::WRITE_ZEROES if subsystem.zoning.is_some() => transferred(blocks, command).map(|_| Data::None),
+        _ if command.dword(12) & PROTECTION != 0 => Err(Status::INVALID_FIELD),
+        _ => Ok(Data::None),
     }
-    let length = length(command) << blocks.shift;
-    let has_data = matches!(command.opcode(), opcode::WRITE | opcode::READ | opcode::COMPARE);
-    if has_data && length > MOST_TRANSFER as u64 {
-        return Err(Status::INVALID_FIELD);
-    }
-    Ok(match command.opcode() {
-        opcode::WRITE if command.dword(12) & DIRECTIVE != 0 => return Err(Status::INVALID_FIELD),
-        opcode::WRITE | opcode::COMPARE => Data::FromHost(length as usize),
-        opcode::READ => Data::ToHost(length as usize),
-        _ => Data::None,
-    })
 }
 
 /// Bytes of the ranges that Dataset Management names.
 fn ranges_bytes(command: &Command) -> usize {
     (command.dword(10) as usize % MOST_RANGES + 1) * RANGE_BYTES
-}
-
-/// Blocks of a command; the field counts from 0.
-fn length(command: &Command) -> u64 {
-    u64::from(command.dword(12) as u16) + 1
 }
 
 /// Byte offset and length of a command's blocks.
@@ -88,7 +66,7 @@ fn range(blocks: Blocks, command: &Command) -> Result<(u64, u64), Status> {
 pub(super) fn read(subsystem: &Subsystem, command: &Command, out: &mut [u8]) -> Result<Done, Status> {
     let (offset, _) = range(subsystem.blocks, command)?;
     let due = subsystem.drive.read(offset, out).map_err(|error| read_status(&error))?;
-    Ok(Done { is_change: false, due })
+    Ok(Done { is_change: false, due, result: 0 })
 }
 
 /// Carries out any other command with its data from the host; without a write cache each change is durable.
@@ -101,9 +79,12 @@ pub(super) fn carry_out(
     let (drive, blocks) = (&*subsystem.drive, subsystem.blocks);
     let fua = command.dword(12) & FUA != 0 || !has_write_cache;
     let done = |is_change: bool, due: io::Result<Due>| match due {
-        Ok(due) => Ok(Done { is_change, due }),
+        Ok(due) => Ok(Done { is_change, due, result: 0 }),
         Err(error) => Err(write_status(&error)),
     };
+    if let (zoned::SEND | zoned::APPEND, Some(zones)) = (command.opcode(), drive.zones()) {
+        return zones::carry_out(subsystem, zones, has_write_cache, command, data);
+    }
     match command.opcode() {
         opcode::FLUSH => done(false, drive.flush()),
         opcode::WRITE => {
@@ -127,7 +108,7 @@ pub(super) fn carry_out(
 fn trim(drive: &dyn Export, blocks: Blocks, ranges: &[u8], fua: bool) -> Result<Done, Status> {
     let all = ranges.chunks_exact(RANGE_BYTES).map(|range| blocks.range(u64_at(range, 8), u32_at(range, 4).into()));
     let all: Vec<(u64, u64)> = all.collect::<Result<_, _>>()?;
-    let mut done = Done { is_change: true, due: Due::NOW };
+    let mut done = Done { is_change: true, due: Due::NOW, result: 0 };
     for (offset, length) in all.into_iter().filter(|&(_, length)| length > 0) {
         let due = drive.trim(offset, length, fua).map_err(|error| write_status(&error))?;
         if due.wait() > done.due.wait() {
@@ -141,7 +122,7 @@ fn trim(drive: &dyn Export, blocks: Blocks, ranges: &[u8], fua: bool) -> Result<
 fn compare(drive: &dyn Export, blocks: Blocks, command: &Command, wanted: Option<&[u8]>) -> Result<Done, Status> {
     let (offset, length) = range(blocks, command)?;
     let mut found = vec![0; CHECKED.min(length as usize)];
-    let mut done = Done { is_change: false, due: Due::NOW };
+    let mut done = Done { is_change: false, due: Due::NOW, result: 0 };
     let mut at = 0;
     while at < length {
         let part = found.len().min((length - at) as usize);
@@ -158,14 +139,5 @@ fn read_status(error: &io::Error) -> Status {
     match error.kind() {
         io::ErrorKind::InvalidInput => Status::LBA_OUT_OF_RANGE,
         _ => Status::UNRECOVERED_READ,
-    }
-}
-
-/// A failed change's status.
-pub(super) fn write_status(error: &io::Error) -> Status {
-    match error.kind() {
-        io::ErrorKind::InvalidInput => Status::LBA_OUT_OF_RANGE,
-        io::ErrorKind::ReadOnlyFilesystem => Status::READ_ONLY_RANGE,
-        _ => Status::WRITE_FAULT,
     }
 }

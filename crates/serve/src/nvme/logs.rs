@@ -2,7 +2,7 @@
 
 use super::bounds::{DISCOVERY, MOST_ENTRIES, MOST_TRANSFER};
 use super::command::{Answer, Command, Status};
-use super::opcodes::effects;
+use super::opcodes::{effects, ZONED_SET};
 use super::page::Page;
 use super::subsystem::{Controller, Subsystem};
 use crate::described::Health;
@@ -45,7 +45,11 @@ pub(super) fn get(subsystem: &Subsystem, controller: &Controller, here: SocketAd
             health(&subsystem.drive.health(), errors, subsystem.drive.is_read_only())
         }
         (log::FIRMWARE, false) => firmware(),
-        (log::EFFECTS, false) => effects(),
+        (log::EFFECTS, false) => match (command.dword(14) >> 24, subsystem.zoning) {
+            (0, _) => effects(false),
+            (ZONED_SET, Some(_)) => effects(true),
+            _ => return Status::INVALID_FIELD.into(),
+        },
         _ => return Status::INVALID_LOG_PAGE.into(),
     };
     if offset > page.len() as u64 {

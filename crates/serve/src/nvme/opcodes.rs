@@ -22,8 +22,17 @@ pub(super) mod nvm {
     pub const VERIFY: u8 = 0x0C;
 }
 
-/// Every I/O command, and whether it changes data.
-pub(super) const COMMANDS: [(u8, bool); 7] = [
+pub(super) mod zoned {
+    pub const SEND: u8 = 0x79;
+    pub const RECEIVE: u8 = 0x7A;
+    pub const APPEND: u8 = 0x7D;
+}
+
+/// Number of the command set for zones.
+pub(super) const ZONED_SET: u32 = 2;
+
+/// Every I/O command of the NVM command set, and whether it changes data.
+const COMMANDS: [(u8, bool); 7] = [
     (nvm::FLUSH, false),
     (nvm::WRITE, true),
     (nvm::READ, false),
@@ -33,12 +42,22 @@ pub(super) const COMMANDS: [(u8, bool); 7] = [
     (nvm::VERIFY, false),
 ];
 
+/// The commands that zones add.
+const ZONE_COMMANDS: [(u8, bool); 3] = [(zoned::SEND, true), (zoned::RECEIVE, false), (zoned::APPEND, true)];
+
+/// The I/O commands of a namespace. In a zone a reset alone gives up data.
+pub(super) fn commands(is_zoned: bool) -> impl Iterator<Item = (u8, bool)> {
+    let more: &[(u8, bool)] = if is_zoned { &ZONE_COMMANDS } else { &[] };
+    let is_offered = move |&(opcode, _): &(u8, bool)| !is_zoned || opcode != nvm::DATASET;
+    COMMANDS.into_iter().filter(is_offered).chain(more.iter().copied())
+}
+
 /// Supported; bit 1: it changes data.
 const SUPPORTED: u32 = 1;
 const CHANGES_DATA: u32 = 1 << 1;
 
 /// Every command: whether it is an admin command, its opcode, its effects.
-fn command_effects() -> impl Iterator<Item = (bool, u8, u32)> {
+fn command_effects(is_zoned: bool) -> impl Iterator<Item = (bool, u8, u32)> {
     let ours = [
         admin::GET_LOG,
         admin::IDENTIFY,
@@ -49,14 +68,14 @@ fn command_effects() -> impl Iterator<Item = (bool, u8, u32)> {
         admin::KEEP_ALIVE,
     ];
     let ours = ours.into_iter().map(|opcode| (true, opcode, SUPPORTED));
-    let effects = |&(opcode, changes): &(u8, bool)| (false, opcode, SUPPORTED | if changes { CHANGES_DATA } else { 0 });
-    ours.chain(COMMANDS.iter().map(effects))
+    let effects = |(opcode, changes): (u8, bool)| (false, opcode, SUPPORTED | if changes { CHANGES_DATA } else { 0 });
+    ours.chain(commands(is_zoned).map(effects))
 }
 
 /// The log of commands and their effects.
-pub(super) fn effects() -> Vec<u8> {
+pub(super) fn effects(is_zoned: bool) -> Vec<u8> {
     let mut page = Page::new(4096);
-    for (is_admin, opcode, effect) in command_effects() {
+    for (is_admin, opcode, effect) in command_effects(is_zoned) {
         let table = if is_admin { 0 } else { 1024 };
         page.u32(table + usize::from(opcode) * 4, effect);
     }

@@ -25,6 +25,9 @@ pub enum ServerError {
     /// The disk is smaller than a block.
     #[error("the disk is smaller than a block of {0} bytes")]
     TooSmall(u32),
+    /// A zone has no whole number of blocks.
+    #[error("a zone of {0} bytes, or what can be written to it, is no whole number of blocks of {1} bytes")]
+    ZoneBlocks(u64, u32),
     /// The operating system refused.
     #[error("cannot listen on {0}: {1}")]
     Io(String, String),
@@ -100,6 +103,11 @@ impl Server {
         }
         if drive.size() < bytes.into() {
             return Err(ServerError::TooSmall(bytes));
+        }
+        if let Some(shape) = drive.zones().map(|zones| zones.zoning().shape) {
+            if [shape.size, shape.capacity].iter().any(|sectors| sectors * 512 % u64::from(bytes) > 0) {
+                return Err(ServerError::ZoneBlocks(shape.size * 512, bytes));
+            }
         }
         let asked = loopback(at, ServerError::NoAddress, ServerError::NotLoopback)?;
         let listener = Listener::tcp(asked).map_err(failed)?;

@@ -5,6 +5,7 @@ use super::command::Status;
 use super::kept::{Errors, Features};
 use crate::described::{Described, Description};
 use crate::sockets::Stream;
+use crate::Zoning;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,6 +16,8 @@ pub(super) struct Subsystem {
     pub description: Description,
     pub nqn: String,
     pub blocks: Blocks,
+    /// The zones' constants, if there are zones.
+    pub zoning: Option<Zoning>,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
     next: AtomicU32,
 }
@@ -136,9 +139,12 @@ impl Subsystem {
     /// `drive` with blocks of `1 << shift` bytes.
     pub fn new(drive: Arc<dyn Described>, shift: u32) -> Self {
         let description = drive.description();
-        let blocks = Blocks { shift, count: drive.size() >> shift };
+        let zoning = drive.zones().map(crate::Zoned::zoning);
+        // No zone is cut at the end.
+        let size = zoning.map_or(drive.size(), |zoning| zoning.count * zoning.shape.size * 512);
+        let blocks = Blocks { shift, count: size >> shift };
         let nqn = format!("nqn.2014-08.org.nvmexpress:uuid:{}", uuid_text(description.identity));
-        Self { drive, description, nqn, blocks, controllers: Mutex::default(), next: AtomicU32::new(0) }
+        Self { drive, description, nqn, blocks, zoning, controllers: Mutex::default(), next: AtomicU32::new(0) }
     }
 
     fn controllers(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<Controller>>> {
