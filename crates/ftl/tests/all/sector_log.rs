@@ -168,7 +168,8 @@ fn whole_pages_cost_what_the_closed_form_of_a_page_map_says() {
     assert!((found / 3.0528 - 1.0).abs() < 0.01, "{found}");
 }
 
-/// A DFTL with all entries in memory and a map quota equal to the log's does the same.
+/// A DFTL with all entries in memory and a map quota equal to the log's does the same, but for the time of collection: it moves
+/// some pages with each write.
 #[test]
 fn whole_pages_cost_what_they_cost_with_another_page_map() {
     // 67 map pages fill a block; with 1 for the rest, 1 open block and 10 spare ones it takes 13 blocks, 1 percent.
@@ -180,8 +181,9 @@ fn whole_pages_cost_what_they_cost_with_another_page_map() {
     let mut lab = mount(flash(geometry, Rules::default()), pages, &config);
     let ours = spent(&mut lab, all, |lab| write_whole(lab, pages));
     let others = spent(&mut other, all, |other| write_whole(other, pages));
-    let counts = |cell: &Cell| (cell.page_programs, cell.copies, cell.erases(), cell.page_reads);
-    assert_eq!(counts(&ours), counts(&others));
+    assert_eq!((ours.page_programs, ours.page_reads), (others.page_programs, others.page_reads));
+    let part = ours.copies as f64 / others.copies as f64;
+    assert!((0.99..1.01).contains(&part), "{} copies, and {} with DFTL", ours.copies, others.copies);
     assert!(ours.copies > u64::from(pages), "nothing was collected");
 }
 
