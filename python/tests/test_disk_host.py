@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from programs import process, program
 
+# Without FUSE there is no mount whose host disk could fail; .ci/run installs it.
 pytestmark = pytest.mark.skipif(
     shutil.which("fusermount3") is None or not Path("/dev/fuse").exists(),
     reason="fusermount3 or /dev/fuse is not there",

@@ -228,6 +228,7 @@ def adopt(zones, queue, floors, before):
         zone.data = bytearray(data)
 
 
+# Each kill takes a third of a second, so `make test-kill` asks for 100 of them and `make test` for none.
 @pytest.mark.skipif(KILLS == 0, reason="part of make test-kill")
 def test_kills_under_writes_leave_zones_as_power_cuts_do(image, nandlab_command):
     zones, draw = Zones(SHAPE), random.Random(13)

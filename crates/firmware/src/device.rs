@@ -256,18 +256,7 @@ unsafe extern "C" fn time_ns(state: *mut c_void) -> u64 {
 }
 
 unsafe extern "C" fn counts(state: *mut c_void, counts: *mut Counts) -> c_int {
-    let now = *(*state.cast::<State>()).flash.counts();
-    counts.write(Counts {
-        reads: now.reads,
-        spare_reads: now.spare_reads,
-        programs: now.programs,
-        spare_programs: now.spare_programs,
-        copies: now.copies,
-        erases: now.erases,
-        read_bytes: now.read_bytes,
-        programmed_bytes: now.programmed_bytes,
-        corrected_bits: now.corrected_bits,
-    });
+    counts.write(*(*state.cast::<State>()).flash.counts());
     status::OK
 }
 

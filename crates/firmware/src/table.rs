@@ -44,21 +44,8 @@ pub struct Geometry {
     pub partial_programs: u32,
 }
 
-/// `nl_counts`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "nandlab.h documents them")]
-pub struct Counts {
-    pub reads: u64,
-    pub spare_reads: u64,
-    pub programs: u64,
-    pub spare_programs: u64,
-    pub copies: u64,
-    pub erases: u64,
-    pub read_bytes: u64,
-    pub programmed_bytes: u64,
-    pub corrected_bits: u64,
-}
+/// `nl_counts`: the chip's counts as they are.
+pub use nandlab_nand::chip::Counts;
 
 /// A part of a page or of its spare area.
 #[repr(C)]

@@ -5,7 +5,7 @@ use super::moved::Moved;
 use super::{Config, Scheme};
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, BlockScan, Scans};
 use crate::parts::engine::adopt::{Found, Needs};
-use crate::parts::engine::Pages;
+use crate::parts::engine::{self, Pages};
 use crate::parts::flash_map::FoundMap;
 use crate::parts::map_entries::{compare, entries_per_map_page, Stale};
 use crate::parts::newest::Newest;
@@ -46,7 +46,8 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         groups: groups.as_ref().map_or(0, Groups::count),
         ..Needs::default()
     };
-    let mut pages = Pages::new(nand, &config.engine(), needs, highest);
+    let options = engine::Config::plain(config.victim, config.reserve_blocks, config.seed);
+    let mut pages = Pages::new(nand, &options, needs, highest);
     let mut scheme = Scheme {
         config: config.clone(),
         geometry,

@@ -1,7 +1,7 @@
 //! Options of LazyFTL.
 
 use crate::parts::engine::room::usable_with;
-use crate::parts::engine::{self, Quota};
+use crate::parts::engine::Quota;
 use crate::parts::flash_map::Shape;
 use crate::parts::map_entries::entries_per_map_page;
 use crate::parts::victim::Victim;
@@ -54,16 +54,6 @@ impl Default for Config {
 const FORM: u16 = 5;
 
 impl Config {
-    /// The engine's options.
-    pub(super) fn engine(&self) -> engine::Config {
-        engine::Config {
-            victim: self.victim,
-            reserve_blocks: self.reserve_blocks,
-            seed: self.seed,
-            ..engine::Config::default()
-        }
-    }
-
     /// The map for so many logical pages.
     pub(super) fn shape(&self, geometry: &Geometry, logical_pages: u32) -> Shape {
         let pages = logical_pages.div_ceil(entries_per_map_page(geometry));

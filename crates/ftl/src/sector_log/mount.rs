@@ -11,6 +11,7 @@ use crate::parts::merge_buffer::{Gathered, Written, DEAD};
 use crate::parts::newest::Newest;
 use crate::parts::noted_map::NotedMap;
 use crate::parts::store::page_bits::PageBits;
+use crate::parts::victim::Victim;
 use crate::{error, FtlError};
 use nandlab_nand::{BlockId, Lpn, Nand, NandError, Ppa};
 use std::cmp::Reverse;
@@ -51,7 +52,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let map = NotedMap::found(nand, &geometry, newest, true)?;
     let needs =
         Needs { logical_pages, others: map.most_notes(), blocks: config.log_blocks(&geometry), ..Needs::default() };
-    let options = engine::Config { reserve_blocks: config.reserve_blocks, ..engine::Config::default() };
+    let options = engine::Config::plain(Victim::Greedy, config.reserve_blocks, 0);
     let mut pages = Pages::new(nand, &options, needs, highest);
     let mut scheme = Scheme {
         config: config.clone(),

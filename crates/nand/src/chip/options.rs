@@ -15,7 +15,9 @@ impl Default for Options {
     }
 }
 
-/// Operations and bytes so far. Failed and cut operations count, refused ones do not.
+/// Operations and bytes so far. Failed and cut operations count, refused ones do not. C sees this table as `nl_counts`, so the
+/// order of its fields is fixed.
+#[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Reads of data.

@@ -74,6 +74,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// The options of a scheme that has no others: no placement by kinds of pages, no wear leveling, no work in gaps.
+    pub(crate) fn plain(victim: Victim, reserve_blocks: u32, seed: u64) -> Self {
+        Self { victim, reserve_blocks, seed, ..Self::default() }
+    }
+
     /// Blocks on a die being filled at the same time.
     pub fn frontiers(&self) -> u32 {
         self.placement.frontiers() + u32::from(self.wear.has_frontier())
