@@ -14,10 +14,10 @@ ROOT = Path(__file__).parents[2]
 
 SIZES = {
     "README.md": 700,
-    "ARCHITECTURE.md": 2700,
+    "ARCHITECTURE.md": 1500,
     "CONTRIBUTING.md": 1500,
     "docs/tutorial.md": 900,
-    "docs/install.md": 650,
+    "docs/install.md": 500,
     "docs/concepts.md": 1400,
     "docs/performance.md": 600,
     "docs/validation.md": 2000,
