@@ -141,9 +141,9 @@ class Scenario:
             flat, notes = self._trace(self.flows[0], folder)
         else:
             jobs = [self._job(flow, at) for at, flow in enumerate(self.flows)]
-            text = "\n".join(
-                ["[global]", "ioengine=libaio", "norandommap", *(line for job in jobs for line in job)]
-            )
+            # Without a name each job has a file of its own, with the offset as a gap at its start.
+            head = ["[global]", "filename=drive", "ioengine=libaio", "norandommap"]
+            text = "\n".join([*head, *(line for job in jobs for line in job)])
             flat, notes = {"workload.fio.text": text + "\n"}, []
         fill, more = self._precondition()
         return flat | fill, notes + more
