@@ -27,7 +27,10 @@ RULE = (
     "sectors as a page has are on their way to flash for each plane; when the way is full, reads wait behind "
     "a write here and pass it there"
 )
-PARTS = "one buffer for all flows here: a flow can push out the pages of another one"
+PARTS = (
+    "one buffer for all flows here: a flow can push out the pages of another one, and its hits wait behind "
+    "the other's writes, so it is slower here"
+)
 REFUSED = (
     "MQSim ends at the first request: its SIMPLE cache knows no mode but TURNED_OFF, although the code for "
     "WRITE_CACHE is there; imported as ADVANCED"
